@@ -1,0 +1,77 @@
+"""What a C kernel can do and costs: the declaration that tiler and code generator read.
+
+A kernel never assumes that an operand is contiguous: C gets, for each operand, base,
+strides, extents and origin of the tile (docs/reference/operators-and-kernels.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from tilewright.graph import Array
+from tilewright.operators.nest import AxisMap, Nest
+from tilewright.plan import AttributeValue
+
+
+@dataclass(frozen=True, slots=True)
+class TensorOperand:
+    """An operand that is a tensor of the graph.
+
+    ``view`` gives, for each axis of the view that C gets, the tensor's axis, or -1 for an
+    axis of extent 1 that the tensor lacks.
+    """
+
+    tensor: str
+    axes: tuple[AxisMap, ...]
+    view: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantOperand:
+    """An operand that the kernel packed for itself; row-major, axes mapped like a tensor's.
+
+    ``role`` is a C identifier: weights, requantization, table.
+    """
+
+    role: str
+    data: Array
+    axes: tuple[AxisMap, ...]
+    align_bytes: int = 4
+
+
+TileSteps = Mapping[str, int]
+"""Dimension name to tile step."""
+
+
+def no_scratch(steps: TileSteps) -> int:
+    """For kernels without scratch."""
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class KernelChoice:
+    """One way to run one node.
+
+    Attributes:
+        symbol: C function; its attributes are ``struct <symbol>_attributes``.
+        sources: C files under runtime/kernels that the symbol needs.
+        nest: iteration space; tensor and constant operands map into it.
+        reads, writes: operands in the order of C's operand array.
+        attributes: fields of the C struct, in order, with values.
+        multiples: a cut dimension's step is a multiple of this.
+        uncut: dimensions that this kernel needs whole, though the operator would allow a cut.
+        scratch_bytes: scratch for a tile, 4-byte aligned, 0 for none.
+        cycles: predicted cycles of one kernel call on a tile with these steps.
+    """
+
+    symbol: str
+    sources: tuple[str, ...]
+    nest: Nest
+    reads: tuple[TensorOperand | ConstantOperand, ...]
+    writes: tuple[TensorOperand, ...]
+    attributes: tuple[tuple[str, AttributeValue], ...]
+    cycles: Callable[[TileSteps], float]
+    scratch_bytes: Callable[[TileSteps], int] = no_scratch
+    multiples: Mapping[str, int] = field(default_factory=dict)
+    uncut: frozenset[str] = frozenset()

@@ -1,0 +1,177 @@
+"""An operator as a loop nest with affine accesses, and the interval arithmetic on it.
+
+Footprints, halos, reuse between tiles, padding and copy rectangles of every operator
+follow from the functions here; no operator computes them on its own.
+
+Before:  y[n, oc, oh] += w[oc, ic, kh] * x[n, ic, 2*oh + kh - 1]
+After:   tile oh = [4, 8), kh whole (extent 3)  reads  x rows [7, 16)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from math import prod
+
+from tilewright.plan import AxisRange, Index
+
+Interval = tuple[int, int]
+"""Half-open [lower, upper)."""
+
+
+class Iteration(Enum):
+    """What may be done with an iteration dimension.
+
+    PARALLEL: cut, reordered, split over cores. REDUCTION: cut with partial results kept.
+    SEQUENTIAL: tiles in order, state carried, not split over cores. WHOLE: never cut.
+    """
+
+    PARALLEL = "parallel"
+    REDUCTION = "reduction"
+    SEQUENTIAL = "sequential"
+    WHOLE = "whole"
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """A named iteration dimension."""
+
+    name: str
+    extent: int
+    iteration: Iteration = Iteration.PARALLEL
+
+
+@dataclass(frozen=True, slots=True)
+class AxisMap:
+    """Which part of a tensor axis an iteration box touches.
+
+    first = floor((sum stride * dimension + first_offset) / divisor) at the low corner of
+    the box, last = floor((sum stride * dimension + last_offset) / divisor) at the high
+    corner; a window of w elements is last_offset = first_offset + w - 1.
+    """
+
+    terms: tuple[tuple[str, int], ...] = ()
+    first_offset: int = 0
+    last_offset: int = 0
+    divisor: int = 1
+
+
+def along(dimension: str, stride: int = 1, offset: int = 0, window: int = 1) -> AxisMap:
+    """The axis follows one dimension: [stride * d + offset, ... + window)."""
+    return AxisMap(((dimension, stride),), offset, offset + window - 1)
+
+
+def blocks(dimension: str, block: int) -> AxisMap:
+    """The axis holds blocks of ``block`` steps of a dimension (packed constants)."""
+    return AxisMap(((dimension, 1),), 0, 0, block)
+
+
+def whole(extent: int) -> AxisMap:
+    """The whole axis, whatever the box (broadcast axes, data-dependent accesses)."""
+    return AxisMap((), 0, extent - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """Iteration dimensions, and a map for each axis of each operand.
+
+    ``reads`` and ``writes`` stand in the order of the node's inputs and outputs; the map
+    of an absent optional input is empty. ``macs_per_point`` counts multiply-accumulates
+    (else elementary operations are ``operations_per_point``) at each point of the nest.
+    """
+
+    dimensions: tuple[Dimension, ...]
+    reads: tuple[tuple[AxisMap, ...], ...]
+    writes: tuple[tuple[AxisMap, ...], ...]
+    macs_per_point: int = 0
+    operations_per_point: int = 1
+
+    @property
+    def points(self) -> int:
+        """Number of points of the iteration space."""
+        return prod(dimension.extent for dimension in self.dimensions)
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of the whole operator."""
+        return self.points * self.macs_per_point
+
+    @property
+    def operations(self) -> int:
+        """Elementary operations; one multiply-accumulate is two."""
+        return 2 * self.macs if self.macs_per_point else self.points * self.operations_per_point
+
+    def dimension(self, name: str) -> Dimension:
+        """The dimension of that name."""
+        return next(dimension for dimension in self.dimensions if dimension.name == name)
+
+
+def axis_range(axis: AxisMap, extent: int, whole_extents: Mapping[str, int]) -> AxisRange:
+    """Fold dimensions that are not cut (``whole_extents``) into the offsets of an axis map."""
+    first, last = axis.first_offset, axis.last_offset
+    terms = []
+    for name, stride in axis.terms:
+        if name not in whole_extents:
+            terms.append((name, stride))
+            continue
+        reach = stride * (whole_extents[name] - 1)
+        first += min(reach, 0)
+        last += max(reach, 0)
+    return AxisRange(tuple(terms), first, last, axis.divisor, extent)
+
+
+def unclipped(axis: AxisRange, box: Mapping[str, Interval]) -> Interval:
+    """The interval that a box touches, padding included."""
+    first, last = axis.first_offset, axis.last_offset
+    for name, stride in axis.terms:
+        lower, upper = box[name]
+        low, high = stride * lower, stride * (upper - 1)
+        first += min(low, high)
+        last += max(low, high)
+    return first // axis.divisor, last // axis.divisor + 1
+
+
+def clipped(axis: AxisRange, box: Mapping[str, Interval]) -> Interval:
+    """The part of the axis that a box touches; empty intervals are (a, a)."""
+    first, end = unclipped(axis, box)
+    lower = min(max(first, 0), axis.extent)
+    return lower, max(lower, min(end, axis.extent))
+
+
+def tile_extent(axis: AxisRange, steps: Mapping[str, int]) -> int:
+    """The most elements of an axis that any tile with these steps touches."""
+    reach = sum(abs(stride) * (steps[name] - 1) for name, stride in axis.terms)
+    span = reach + axis.last_offset - axis.first_offset
+    if axis.divisor == 1:
+        return min(span + 1, axis.extent)
+    aligned = all((stride * steps[name]) % axis.divisor == 0 for name, stride in axis.terms)
+    touched = span // axis.divisor + 1 if aligned and axis.first_offset % axis.divisor == 0 else span // axis.divisor + 2
+    return min(touched, axis.extent)
+
+
+def index_bounds(indices: tuple[Index, ...], tile: int) -> dict[str, Interval]:
+    """The bounds of every index in tile number ``tile`` (last index fastest)."""
+    bounds = {}
+    for index in reversed(indices):
+        tile, coordinate = divmod(tile, index.count)
+        lower = coordinate * index.step
+        bounds[index.name] = (lower, min(lower + index.step, index.extent))
+    return bounds
+
+
+def is_exact(axis: AxisRange, steps: Mapping[str, int]) -> bool:
+    """Whether boxes with these steps write disjoint, gapless parts of the axis.
+
+    True when the axis is a mixed-radix number of its dimensions with every digit below
+    the first cut one whole: group * channels + channel is exact if a tile has one group,
+    or all channels.
+    """
+    reach = 1
+    for name, stride in sorted(axis.terms, key=lambda term: abs(term[1])):
+        if steps[name] == 1:
+            continue
+        if abs(stride) != reach:
+            return False
+        reach *= steps[name]
+    return axis.last_offset == axis.first_offset + reach - 1 if not axis.terms else True

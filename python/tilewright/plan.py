@@ -1,0 +1,374 @@
+"""The plan: everything that was decided about a model, as data.
+
+A ``Plan`` is frozen and serialisable. Generated C, headers, reports, simulation
+and lock file are pure functions of it and of the constants that it names by hash.
+Sizes, strides and offsets are bytes; lifetimes are half-open.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Union
+
+PLAN_FORMAT = 1
+
+
+class Access(Enum):
+    """What the program may do to a pool."""
+
+    READ_WRITE = "rw"
+    READ_ONLY = "ro"
+
+
+class BufferKind(Enum):
+    """Why a buffer exists."""
+
+    INPUT = "input"
+    OUTPUT = "output"
+    INTERMEDIATE = "intermediate"
+    CONSTANT = "constant"
+    SCRATCH = "scratch"
+    TILE = "tile"
+    STATE = "state"
+
+
+class RelationKind(Enum):
+    """How two buffers that are alive together may share addresses."""
+
+    AT_OFFSET = "at_offset"
+    TRAILS = "trails"
+
+
+class Phase(Enum):
+    """When, within a period of tiles, a step runs: at its first or at its last tile."""
+
+    FIRST = "first"
+    LAST = "last"
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A named allowance of memory that the plan may use.
+
+    ``size_bytes`` is the allowance, None when unlimited. ``linked`` pools hold constants
+    that the linker places; ``section`` or ``base`` say where.
+    """
+
+    name: str
+    size_bytes: int | None
+    align_bytes: int
+    granule_bytes: int
+    cache_line_bytes: int
+    access: Access
+    holds: tuple[BufferKind, ...]
+    section: str | None = None
+    base: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A one-way path for bytes between two pools; both ways are two links."""
+
+    name: str
+    source: str
+    target: str
+    bytes_per_cycle: float
+    setup_cycles: int
+    line_cycles: int
+    dimensions: int
+    max_bytes: int
+    outstanding: int
+    align_bytes: int
+    round_up_bytes: int
+    asynchronous: bool
+    issuer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """What runs kernels: ``access_cycles`` lists the pools that it addresses directly."""
+
+    count: int
+    access_cycles: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """Bytes with a size, an alignment and pool candidates in order of preference.
+
+    A buffer is an array of ``shape`` elements with ``strides_bytes``; a tile buffer has
+    ``copies`` slots of that shape, ``slot_bytes`` apart. ``tensor`` names the graph tensor
+    that it holds, whole or tile by tile. ``sha256`` names the content of a constant.
+    """
+
+    name: str
+    kind: BufferKind
+    tensor: str | None
+    dtype: str
+    shape: tuple[int, ...]
+    strides_bytes: tuple[int, ...]
+    size_bytes: int
+    align_bytes: int
+    pools: tuple[str, ...]
+    copies: int = 1
+    slot_bytes: int = 0
+    sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """``AT_OFFSET``: ``first`` begins ``offset_bytes`` behind the start of ``second`` (a view).
+
+    ``TRAILS``: ``first`` may overlap ``second`` as long as it begins at least
+    ``offset_bytes`` below it. Buffers alive together without a relation are disjoint.
+    """
+
+    kind: RelationKind
+    first: str
+    second: str
+    offset_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a buffer lives."""
+
+    buffer: str
+    pool: str
+    offset_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quantization:
+    """Meaning of stored integers: real = scale * (stored - zero_point), per axis or per tensor."""
+
+    scale: tuple[float, ...]
+    zero_point: tuple[int, ...]
+    axis: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InterfaceTensor:
+    """A tensor of the model's interface; ``buffer`` belongs to the caller unless it is placed."""
+
+    name: str
+    identifier: str
+    buffer: str
+    dtype: str
+    shape: tuple[int, ...]
+    quantization: Quantization | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A tiled dimension of a loop: tile c covers [c*step, min(c*step + step, extent))."""
+
+    name: str
+    extent: int
+    step: int
+
+    @property
+    def count(self) -> int:
+        """Number of tiles."""
+        return -(-self.extent // self.step)
+
+
+@dataclass(frozen=True, slots=True)
+class AxisRange:
+    """The part of one tensor axis that a tile touches, from the tile's index bounds.
+
+    With [lower_i, upper_i) the bounds of index i, and s_i its stride in ``terms``:
+    first = floor((sum s_i * lower_i + first_offset) / divisor),
+    last = floor((sum s_i * (upper_i - 1) + last_offset) / divisor)
+    (for a negative s_i the two bounds change places), clipped to [0, extent).
+    """
+
+    terms: tuple[tuple[str, int], ...]
+    first_offset: int
+    last_offset: int
+    divisor: int
+    extent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A rectangle of a buffer as a step sees it.
+
+    The rectangle is in coordinates of the whole tensor. A home buffer holds the tensor
+    from its origin; slot (u // period) % copies of a tile buffer holds the rectangle of
+    tile u from the slot's first byte.
+    """
+
+    buffer: str
+    rectangle: tuple[AxisRange, ...]
+    period: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """At which iterations t of the enclosing loop a step runs, and for which tile u.
+
+    u = t + ahead; the step runs if 0 <= u < tiles and u is the first (or last) tile of
+    its period. Outside a loop there is one tile, u = 0.
+    """
+
+    ahead: int = 0
+    period: int = 1
+    phase: Phase = Phase.FIRST
+
+
+@dataclass(frozen=True, slots=True)
+class CopyStart:
+    """Start to copy a rectangle over a link. ``token`` names it for Wait, by tile."""
+
+    link: str
+    token: str
+    source: Operand
+    destination: Operand
+    when: When = When()
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Wait until the copy that CopyStart ``token`` started for tile u is complete."""
+
+    token: str
+    when: When = When()
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """Run a kernel on a tile.
+
+    ``operands`` stand in the order that the C symbol expects; reads, then writes, then
+    scratch. ``attributes`` are the fields of ``struct <symbol>_attributes``.
+    ``reduction`` names the indices over which partial results are accumulated.
+    """
+
+    name: str
+    symbol: str
+    reads: tuple[Operand, ...]
+    writes: tuple[Operand, ...]
+    scratch: tuple[str, ...]
+    axes: tuple[tuple[int, ...], ...]
+    attributes: tuple[tuple[str, AttributeValue], ...]
+    reduction: tuple[str, ...] = ()
+    when: When = When()
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """Start the kernel steps up to the next Barrier on ``cores`` cores."""
+
+    cores: int
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """All cores arrive before any goes on; empty on one core."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """The buffer is alive from here."""
+
+    buffer: str
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The buffer is dead from here."""
+
+    buffer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Tiles in lexicographic order of ``indices``, the last one fastest.
+
+    With T tiles the body runs for t = -lead ... T - 1 + trail; each step decides by its
+    ``When`` whether it has a tile there. A prologue is a lead, an epilogue a trail.
+    """
+
+    indices: tuple[Index, ...]
+    body: tuple[Step, ...]
+    lead: int = 0
+    trail: int = 0
+
+    @property
+    def tiles(self) -> int:
+        """Number of tiles."""
+        product = 1
+        for index in self.indices:
+            product *= index.count
+        return product
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """The steps of one operator (or fusion group): one C function."""
+
+    name: str
+    body: tuple[Step, ...]
+
+
+AttributeValue = Union[int, float, str, tuple[int, ...], tuple[float, ...]]
+Step = Union[Loop, Layer, CopyStart, Wait, Kernel, Fork, Barrier, Begin, End]
+
+
+@dataclass(frozen=True, slots=True)
+class LayerFacts:
+    """What is known about a layer before it runs; for reports only.
+
+    ``tile`` gives (dimension, step, extent); ``link_bytes`` and ``compulsory_link_bytes``
+    (link, bytes).
+    """
+
+    name: str
+    operator: str
+    kernel: str
+    macs: int
+    operations: int
+    tiles: int
+    tile: tuple[tuple[str, int, int], ...]
+    copies: tuple[tuple[str, int], ...]
+    link_bytes: tuple[tuple[str, int], ...]
+    compulsory_link_bytes: tuple[tuple[str, int], ...]
+    predicted_cycles: int
+
+
+@dataclass(frozen=True, slots=True)
+class PoolUse:
+    """Bytes used in a pool, the proven lower bound, and whether the two meet."""
+
+    pool: str
+    used_bytes: int
+    lower_bound_bytes: int
+    optimal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything decided about one model."""
+
+    name: str
+    model: str
+    model_sha256: str
+    platform: str
+    port: str | None
+    tool_version: str
+    pools: tuple[Pool, ...]
+    links: tuple[Link, ...]
+    core: Core
+    io_pool: str
+    stack_bytes: int
+    inputs: tuple[InterfaceTensor, ...]
+    outputs: tuple[InterfaceTensor, ...]
+    buffers: tuple[Buffer, ...]
+    relations: tuple[Relation, ...]
+    placements: tuple[Placement, ...]
+    program: tuple[Step, ...]
+    layers: tuple[LayerFacts, ...]
+    pool_use: tuple[PoolUse, ...]
+    kernel_sources: tuple[str, ...]

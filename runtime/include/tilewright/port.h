@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a platform supplies to generated code. docs/reference/port.md is the contract. */
+#ifndef TILEWRIGHT_PORT_H
+#define TILEWRIGHT_PORT_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An address that may lie in memory that no core can reach. */
+typedef uintptr_t tilewright_address_t;
+
+/* Names one started copy. Copies over one link complete in the order in which they were
+ * started, so waiting for a token waits for all earlier copies of that link too. */
+typedef uint32_t tilewright_token_t;
+
+enum tilewright_port_status { TILEWRIGHT_PORT_OK = 0, TILEWRIGHT_PORT_FAULT = 1 };
+
+/* Start to copy `lines` lines of `line_bytes` over link `link` (its number in the plan).
+ * Strides are bytes between the starts of lines; both are 0 when lines is 1. */
+tilewright_token_t tilewright_copy_start(uint32_t link, tilewright_address_t destination,
+                                         tilewright_address_t source, uint32_t lines,
+                                         uint32_t line_bytes, int32_t destination_stride,
+                                         int32_t source_stride);
+
+/* Wait until the copy is complete; calls tilewright_idle while it waits. */
+enum tilewright_port_status tilewright_copy_wait(uint32_t link, tilewright_token_t token);
+
+/* Run `work(argument)` on `cores` cores, the caller being core 0; returns when all have ended. */
+void tilewright_fork(uint32_t cores, void (*work)(void *argument), void *argument);
+void tilewright_barrier(void);
+uint32_t tilewright_core_id(void);
+
+/* Cycles (or instructions) since some start; wraps. */
+uint32_t tilewright_cycles(void);
+
+/* Cache maintenance for pools with cache lines; empty where there is no cache. */
+void tilewright_cache_clean(tilewright_address_t address, uint32_t size_bytes);
+void tilewright_cache_invalidate(tilewright_address_t address, uint32_t size_bytes);
+
+/* Called inside waits. The port supplies a weak default that does nothing. */
+void tilewright_idle(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
