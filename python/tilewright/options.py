@@ -1,0 +1,302 @@
+"""What a user asks for: options of one compilation, and the sources that they come from.
+
+Later sources win: defaults, the options file, ``--set``, the named arguments. Every value
+is validated here, whatever its source, so that the stages behind get enums and numbers.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from enum import Enum
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tilewright.errors import TilewrightError, bad_input
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+class Buffering(Enum):
+    """How many copies tile buffers have."""
+
+    AUTO = "auto"
+    SINGLE = "single"
+    DOUBLE = "double"
+
+
+class Effort(Enum):
+    """Deterministic budgets of nodes and rounds, never of seconds."""
+
+    FAST = "fast"
+    NORMAL = "normal"
+    THOROUGH = "thorough"
+
+
+class Strategy(Enum):
+    """How tile shapes are chosen; all but COST exist for comparison."""
+
+    COST = "cost"
+    MIN = "min"
+    MAX = "max"
+    RANDOM_MAX = "random_max"
+
+
+class Objective(Enum):
+    """What COST minimises."""
+
+    CYCLES = "cycles"
+    BYTES_MOVED = "bytes_moved"
+    BYTES_USED = "bytes_used"
+
+
+@dataclass(frozen=True, slots=True)
+class CompileOptions:
+    """Everything that a user can say about one compilation.
+
+    Attributes:
+        model: the ONNX file.
+        platform: name of a shipped platform, or path of a TOML file.
+        name: prefix of every C name and file, a C identifier.
+        pools: overrides as written, ``<pool>=<bytes>[@<section>|@0x<address>]``, one per pool.
+        buffering, effort, strategy, objective: see the enums.
+        algorithm: name of the placement algorithm.
+        types: (tensor, element type) pairs.
+        dims: (symbolic dimension, extent) pairs.
+        quantized_io: drop Quantize and Dequantize at the border.
+        static_pools: pools are arrays of the generated code.
+        io_in_pools: inputs and outputs are placed by the plan.
+    """
+
+    model: Path
+    platform: str
+    name: str
+    pools: tuple[str, ...] = ()
+    buffering: Buffering = Buffering.AUTO
+    effort: Effort = Effort.NORMAL
+    algorithm: str = "exact"
+    types: tuple[tuple[str, str], ...] = ()
+    dims: tuple[tuple[str, int], ...] = ()
+    quantized_io: bool = False
+    static_pools: bool = False
+    io_in_pools: bool = False
+    strategy: Strategy = Strategy.COST
+    objective: Objective = Objective.CYCLES
+
+
+E = TypeVar("E", bound=Enum)
+Parser = Callable[[Any, str], Any]
+
+_POOL = re.compile(r"(?P<pool>[A-Za-z_]\w*)=(?P<bytes>\d[\d_]*)(@(?P<where>\S+))?")
+_IDENTIFIER = re.compile(r"[A-Za-z](_?[A-Za-z0-9])*")
+_C_KEYWORDS = frozenset(
+    """
+    auto break case char const continue default do double else enum extern float for goto if inline int long
+    register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
+    alignas alignof bool catch class delete explicit export false friend mutable namespace new operator private
+    protected public template this throw true try typename using virtual
+    """.split()
+)
+
+
+def build_options(*sources: tuple[str, Mapping[str, Any]]) -> CompileOptions:
+    """Merge sources, each (where it was written, key to value), the later ones winning.
+
+    ``pools``, ``types`` and ``dims`` are merged pool by pool and name by name. Raises
+    bad_input for an unknown key, a value of the wrong kind, or a missing model or platform.
+    """
+    merged: dict[str, Any] = {}
+    for origin, values in sources:
+        for key, value in values.items():
+            parsed = _parser(key, origin)(value, f"{origin}: {key}")
+            merged[key] = _merge(merged.get(key), parsed) if key in _MERGED else parsed
+    for key in ("model", "platform"):
+        if key not in merged:
+            raise bad_input(
+                "missing-option", f"no {key} was given", help=f"--{key} <{key}>, or '{key}' in the options file"
+            )
+    merged.setdefault("name", identifier_of(Path(merged["model"]).stem))
+    for key in _MERGED:
+        merged[key] = tuple(merged.get(key, {}).values())
+    return CompileOptions(**merged)
+
+
+def read_options_file(path: Path) -> dict[str, Any]:
+    """The keys of an options file, unknown ones refused; a relative model or platform file is beside it.
+
+    Raises bad_input for a missing file, broken TOML (with its line) or an unknown key.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise bad_input("unreadable-file", f"cannot read the options file: {_reason(error)}", at=str(path)) from error
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise bad_input("broken-toml", f"the options file is not TOML: {error}", at=str(path)) from error
+    for key, value in values.items():
+        where = f"{path}:{_line_of(text, key)}"
+        _parser(key, where)(value, where)
+    if "model" in values:
+        values["model"] = str(path.parent / values["model"])
+    if str(values.get("platform", "")).endswith(".toml"):
+        values["platform"] = str(path.parent / values["platform"])
+    return values
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """``key=value`` of ``--set``; the value is TOML, or else a string. Raises bad_input."""
+    key, separator, value = text.partition("=")
+    if not separator:
+        raise bad_input("bad-setting", f"'{text}' is not <key>=<value>", at="--set")
+    try:
+        return key, tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return key, value
+
+
+def identifier_of(text: str) -> str:
+    """The nearest C identifier to a text: runs of other characters become one underscore."""
+    words = [word for word in re.split(r"[^A-Za-z0-9]+", text) if word]
+    name = "_".join(words) or "model"
+    return name if name[0].isalpha() else f"model_{name}"
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that a misspelt one most likely stands for."""
+    matches = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)
+    return matches[0] if matches else None
+
+
+def _parser(key: str, origin: str) -> Parser:
+    if key in _PARSERS:
+        return _PARSERS[key]
+    suggestion = nearest(key, _PARSERS)
+    remedy = f"did you mean '{suggestion}'?" if suggestion else f"known options: {', '.join(sorted(_PARSERS))}"
+    raise bad_input("unknown-option", f"unknown option '{key}'", at=origin, help=remedy)
+
+
+def _merge(earlier: dict[str, Any] | None, later: dict[str, Any]) -> dict[str, Any]:
+    return {**(earlier or {}), **later}
+
+
+def _text(value: Any, where: str) -> str:
+    if isinstance(value, str) and value:
+        return value
+    raise _wrong(value, "a text", where)
+
+
+def _path(value: Any, where: str) -> Path:
+    return value if isinstance(value, Path) else Path(_text(value, where))
+
+
+def _flag(value: Any, where: str) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise _wrong(value, "true or false", where)
+
+
+def _one_of(kind: type[E]) -> Parser:
+    def parse(value: Any, where: str) -> E:
+        choices = [str(member.value) for member in kind]
+        if isinstance(value, str) and value in choices:
+            return kind(value)
+        suggestion = nearest(str(value), choices)
+        remedy = f"did you mean '{suggestion}'?" if suggestion else ()
+        raise bad_input("bad-option", f"'{value}' is not one of {', '.join(choices)}", at=where, help=remedy)
+
+    return parse
+
+
+def _name(value: Any, where: str) -> str:
+    text = _text(value, where)
+    what = f"'{text}' cannot be the prefix of C names"
+    if text.lower() in _C_KEYWORDS:
+        raise bad_input("bad-name", f"{what}: it is a keyword", at=where, help=f"for example 'my_{text}'")
+    if not _IDENTIFIER.fullmatch(text):
+        rule = "letters, digits and single underscores, beginning with a letter"
+        raise bad_input("bad-name", what, at=where, help=f"{rule}; for example '{identifier_of(text)}'")
+    return text
+
+
+def _pools(value: Any, where: str) -> dict[str, str]:
+    """Pool name to override as written, from a table of sizes or a list of overrides."""
+    if isinstance(value, Mapping):
+        value = [f"{pool}={size}" for pool, size in value.items()]
+    if not isinstance(value, (list, tuple)):
+        raise _wrong(value, "a list of <pool>=<bytes>", where)
+    overrides = {}
+    for text in value:
+        match = _POOL.fullmatch(str(text))
+        if match is None:
+            raise bad_input("bad-pool", f"'{text}' is not <pool>=<bytes>[@<section>|@0x<address>]", at=where)
+        overrides[match["pool"]] = str(text)
+    return overrides
+
+
+def _types(value: Any, where: str) -> dict[str, tuple[str, str]]:
+    return {name: (name, _text(text, where)) for name, text in _table(value, where).items()}
+
+
+def _dims(value: Any, where: str) -> dict[str, tuple[str, int]]:
+    pairs = {}
+    for name, extent in _table(value, where).items():
+        digits = str(extent)
+        if isinstance(extent, bool) or not digits.isdecimal() or int(digits) == 0:
+            raise _wrong(extent, f"a positive whole number for '{name}'", where)
+        pairs[name] = (name, int(digits))
+    return pairs
+
+
+def _table(value: Any, where: str) -> Mapping[str, Any]:
+    """A table, or a list of ``<name>=<value>`` (tensor names may hold '=': the last one counts)."""
+    if isinstance(value, Mapping):
+        return value
+    if not isinstance(value, (list, tuple)):
+        raise _wrong(value, "a table", where)
+    table = {}
+    for text in value:
+        name, separator, right = str(text).rpartition("=")
+        if not separator or not name or not right:
+            raise bad_input("bad-option", f"'{text}' is not <name>=<value>", at=where)
+        table[name] = right
+    return table
+
+
+def _wrong(value: Any, expected: str, where: str) -> TilewrightError:
+    return bad_input("bad-option", f"{value!r} is not {expected}", at=where)
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
+
+
+def _line_of(text: str, key: str) -> int:
+    pattern = re.compile(rf"\s*(\[\s*)?[\"']?{re.escape(key)}[\"']?\s*[=.\]]")
+    return next((number for number, line in enumerate(text.splitlines(), 1) if pattern.match(line)), 1)
+
+
+_MERGED = ("pools", "types", "dims")
+_PARSERS: Mapping[str, Parser] = {
+    "model": _path,
+    "platform": _text,
+    "name": _name,
+    "pools": _pools,
+    "buffering": _one_of(Buffering),
+    "effort": _one_of(Effort),
+    "algorithm": _text,
+    "types": _types,
+    "dims": _dims,
+    "quantized_io": _flag,
+    "static_pools": _flag,
+    "io_in_pools": _flag,
+    "strategy": _one_of(Strategy),
+    "objective": _one_of(Objective),
+}
+assert set(_PARSERS) == {field.name for field in fields(CompileOptions)}

@@ -1,0 +1,33 @@
+"""Where the files live that are not Python: in the source tree, or inside an installed package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def root() -> Path:
+    """The folder that holds templates, cmake, runtime and platforms."""
+    packaged = _PACKAGE / "_data"
+    return packaged if packaged.is_dir() else _PACKAGE.parent.parent
+
+
+def templates() -> Path:
+    """Folder of the Jinja2 templates."""
+    return root() / "templates"
+
+
+def cmake() -> Path:
+    """Folder of Tilewright.cmake and TilewrightConfig.cmake."""
+    return root() / "cmake"
+
+
+def runtime() -> Path:
+    """Folder of include/, kernels/, ports/ and test_support/."""
+    return root() / "runtime"
+
+
+def platforms() -> Path:
+    """Folder of the shipped platform files."""
+    return root() / "platforms"
