@@ -1,0 +1,87 @@
+"""Why nothing fits: the pool, the missing bytes, what is alive at the peak, and what would work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tilewright.errors import ExitStatus
+from tilewright.placement.layout import Layout, Spot
+from tilewright.placement.model import Model
+from tilewright.placement.problem import Diagnosis, DoesNotFit
+
+if TYPE_CHECKING:
+    from tilewright.placement.algorithms import Algorithm, Options, Outcome
+
+
+def no_fit(model: Model, outcome: Outcome, algorithm: Algorithm, options: Options) -> DoesNotFit:
+    """The error for units that found no room, by placing again with one pool unlimited."""
+    blamed = sorted({p for u in model.units if outcome.spots[u.index] is None for p in u.pools})
+    trials: list[tuple[int, int, Model, Outcome]] = []
+    for pool in blamed:
+        relaxed = _relax(model, {pool})
+        again = algorithm(relaxed, options)
+        if all(spot is not None for spot in again.spots):
+            needed = _peak(relaxed, again.spots, pool)
+            trials.append((needed - (model.limit(pool) or 0), pool, relaxed, again))
+    if not trials:
+        relaxed = _relax(model, set(blamed))
+        again = algorithm(relaxed, options)
+        for pool in blamed:
+            missing = _peak(relaxed, again.spots, pool) - (model.limit(pool) or 0)
+            if missing > 0:
+                trials.append((missing, pool, relaxed, again))
+    _, pool, relaxed, again = min(trials, key=lambda trial: trial[:2])
+    return _error(_describe(model, pool, again, outcome.proved))
+
+
+def _relax(model: Model, pools: set[int]) -> Model:
+    limits = tuple(
+        replace(limit, size_bytes=None) if number in pools else limit for number, limit in enumerate(model.pools)
+    )
+    return replace(model, pools=limits)
+
+
+def _peak(model: Model, spots: Sequence[Spot | None], pool: int) -> int:
+    layout = Layout(model)
+    layout.spots = list(spots)
+    return layout.peaks()[pool]
+
+
+def _describe(model: Model, pool: int, again: Outcome, proved: bool) -> Diagnosis:
+    needed = _peak(model, again.spots, pool)
+    available = model.limit(pool) or 0
+    inside = [item for u in model.units for item, _ in u.members if (s := again.spots[u.index]) and s[0] == pool]
+    step: int | None = None
+    alive = inside
+    if all(item.lifetime is not None for item in inside):
+        ticks = sorted({item.lifetime[0] for item in inside if item.lifetime})
+        live = {tick: [i for i in inside if i.lifetime and i.lifetime[0] <= tick < i.lifetime[1]] for tick in ticks}
+        step = max(ticks, key=lambda tick: (sum(item.size_bytes for item in live[tick]), -tick), default=None)
+        alive = live[step] if step is not None else []
+    names = sorted(((item.name, item.size_bytes) for item in alive), key=lambda pair: (-pair[1], pair[0]))
+    smallest = again.bounds.get(pool, 0) == needed
+    return Diagnosis(
+        model.pools[pool].name, needed, available, needed - available, step, tuple(names), proved, smallest
+    )
+
+
+def _error(found: Diagnosis) -> DoesNotFit:
+    alive = ", ".join(f"{name} {size:,}" for name, size in found.items[:8])
+    more = f" and {len(found.items) - 8} more" if len(found.items) > 8 else ""
+    where = f"step {found.step}; alive: " if found.step is not None else "in the pool: "
+    smallest = "is the smallest that works" if found.smallest_proved else "is the smallest found to work"
+    error = DoesNotFit(
+        "pool-overflow",
+        f"pool '{found.pool}' needs {found.needed:,} bytes, platform gives {found.available:,} "
+        f"({found.missing:,} too many)",
+        (where + alive + more,),
+        (
+            f"POOLS {found.pool}={found.needed} {smallest} with everything else fixed"
+            + ("" if found.proved else "; or EFFORT thorough"),
+        ),
+        ExitStatus.DOES_NOT_FIT,
+    )
+    error.diagnosis = found
+    return error

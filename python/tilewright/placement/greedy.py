@@ -1,0 +1,62 @@
+"""Greedy placement in a fixed order, as TVM's USMP names it, and sound.
+
+An item goes above all its placed neighbours in the first pool of its list that has room; where
+only a hole between them has room, the item goes there before the next pool is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tilewright.placement.layout import Layout, Spot
+from tilewright.placement.model import Model, Unit
+
+
+def greedy_by_size(model: Model) -> list[Spot | None]:
+    """Largest first; ties by number of conflicts, then by name, both descending."""
+    return place_above(model, by_size(model))
+
+
+def greedy_by_conflicts(model: Model) -> list[Spot | None]:
+    """Most conflicts first; ties by size, then by name, both descending."""
+    return place_above(model, by_conflicts(model))
+
+
+def by_size(model: Model) -> list[Unit]:
+    """Units, largest first."""
+    return sorted(model.units, key=lambda u: (u.size, len(model.zones[u.index]), u.name), reverse=True)
+
+
+def by_conflicts(model: Model) -> list[Unit]:
+    """Units, most conflicts first."""
+    return sorted(model.units, key=lambda u: (len(model.zones[u.index]), u.size, u.name), reverse=True)
+
+
+def place_above(model: Model, order: Iterable[Unit]) -> list[Spot | None]:
+    """Place in order above all neighbours; a unit without room keeps None."""
+    layout = Layout(model)
+    for unit in order:
+        if unit.fixed is not None:
+            continue
+        for pool in unit.pools:
+            offset = layout.above(unit, pool)
+            if offset is None:
+                offset = layout.lowest(unit, pool)
+            if offset is not None:
+                layout.spots[unit.index] = (pool, offset)
+                break
+    return layout.spots
+
+
+def first_fit(model: Model, order: Iterable[Unit]) -> list[Spot | None]:
+    """Place in order at the lowest free offset, holes included; a unit without room keeps None."""
+    layout = Layout(model)
+    for unit in order:
+        if unit.fixed is not None:
+            continue
+        for pool in unit.pools:
+            offset = layout.lowest(unit, pool)
+            if offset is not None:
+                layout.spots[unit.index] = (pool, offset)
+                break
+    return layout.spots

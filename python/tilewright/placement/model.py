@@ -1,0 +1,213 @@
+"""The problem in the form in which algorithms search it: rigid units and forbidden differences.
+
+Items joined by ``at_offset`` move as one, so they become one ``Unit``. Every other relation
+between two items is an open interval that the difference of their addresses must avoid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from tilewright.errors import bad_input, does_not_fit
+from tilewright.placement.problem import Item, PoolLimit
+
+Zone = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Items that move as one; ``members`` gives each item's distance from the unit's offset.
+
+    The offset is ``residue`` modulo ``modulus``. ``fixed`` is the offset when it is given.
+    ``pools`` are positions in ``Model.pools``, in order of preference.
+    """
+
+    index: int
+    name: str
+    members: tuple[tuple[Item, int], ...]
+    size: int
+    modulus: int
+    residue: int
+    pools: tuple[int, ...]
+    fixed: int | None
+    accesses: int
+    lifetime: tuple[int, int] | None
+
+    def align_up(self, offset: int) -> int:
+        """The smallest admissible offset that is not below ``offset``."""
+        return offset + (self.residue - offset) % self.modulus
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Units and, for each unit, its neighbours.
+
+    ``zones[u][v]`` are open intervals (low, high), sorted: offset(u) - offset(v) is in none of
+    them if both are in the same pool.
+    """
+
+    pools: tuple[PoolLimit, ...]
+    units: tuple[Unit, ...]
+    zones: tuple[dict[int, tuple[Zone, ...]], ...]
+
+    def limit(self, pool: int) -> int | None:
+        """Bytes that items may use in a pool."""
+        return self.pools[pool].size_bytes
+
+
+def build_model(items: Sequence[Item], pools: Sequence[PoolLimit]) -> Model:
+    """Check a problem and put it in the form that algorithms search.
+
+    Raises:
+        TilewrightError: on unknown names, contradicting views or alignments, and items that no
+            pool can take whatever else is placed.
+    """
+    by_name = _index(items, pools)
+    clusters = _clusters(items, by_name)
+    where = {item.name: number for number, cluster in enumerate(clusters) for item, _ in cluster}
+    units = tuple(_unit(number, cluster, pools) for number, cluster in enumerate(clusters))
+    delta = {item.name: distance for unit in units for item, distance in unit.members}
+    zones: list[dict[int, list[Zone]]] = [{} for _ in units]
+    for (first, second), (low, high) in _pair_zones(items, by_name).items():
+        u, v = where[first], where[second]
+        if u == v or low >= high:
+            continue
+        shift = delta[second] - delta[first]
+        zones[u].setdefault(v, []).append((low + shift, high + shift))
+        zones[v].setdefault(u, []).append((-high - shift, -low - shift))
+    merged = tuple({v: _merge(zones[u][v]) for v in sorted(zones[u])} for u in range(len(units)))
+    return Model(tuple(pools), units, merged)
+
+
+def _index(items: Sequence[Item], pools: Sequence[PoolLimit]) -> dict[str, Item]:
+    by_name = {item.name: item for item in items}
+    if len(by_name) != len(items):
+        raise bad_input("placement-problem", "two buffers have the same name")
+    known = {pool.name for pool in pools}
+    for item in items:
+        if item.size_bytes < 0 or item.align_bytes < 1:
+            raise bad_input("placement-problem", f"buffer '{item.name}' has a negative size or no alignment")
+        views = [item.at_offset[0]] if item.at_offset else []
+        others = [*item.conflicts, *(other for other, _ in item.trails), *views]
+        for other in others:
+            if other not in by_name:
+                raise bad_input("placement-problem", f"buffer '{item.name}' refers to an unknown buffer '{other}'")
+        for pool in item.pools:
+            if pool not in known:
+                raise bad_input("placement-problem", f"buffer '{item.name}' names an unknown pool '{pool}'")
+    return by_name
+
+
+def _clusters(items: Sequence[Item], by_name: Mapping[str, Item]) -> list[list[tuple[Item, int]]]:
+    """Items joined by ``at_offset``, each with its distance from the lowest of them."""
+    roots: dict[str, tuple[str, int]] = {}
+    for item in items:
+        path: list[str] = []
+        name, distance = item.name, 0
+        while (step := by_name[name].at_offset) is not None:
+            path.append(name)
+            if len(path) > len(items):
+                raise bad_input("placement-problem", f"views form a circle: {' -> '.join(path[:8])}")
+            distance += step[1]
+            name = step[0]
+        roots[item.name] = (name, distance)
+    clusters: dict[str, list[tuple[Item, int]]] = {}
+    for item in items:
+        root, distance = roots[item.name]
+        clusters.setdefault(root, []).append((item, distance))
+    answer = []
+    for root, members in clusters.items():
+        lowest = min(distance for _, distance in members)
+        members.sort(key=lambda member: member[0].name != root)
+        answer.append([(item, distance - lowest) for item, distance in members])
+    return answer
+
+
+def _unit(index: int, members: list[tuple[Item, int]], pools: Sequence[PoolLimit]) -> Unit:
+    root = members[0][0]
+    modulus, residue = 1, 0
+    for item, distance in members:
+        modulus, residue = _congruence(root.name, modulus, residue, item.align_bytes, -distance)
+    candidates = _candidates(members, pools)
+    size = max(distance + item.size_bytes for item, distance in members)
+    fixed = _fixed(root.name, members)
+    if fixed is not None:
+        candidates = candidates[:1]
+        limit = pools[candidates[0]].size_bytes
+        if fixed < 0 or fixed % modulus != residue or (limit is not None and fixed + size > limit):
+            pool = pools[candidates[0]].name
+            raise does_not_fit("fixed-offset", f"buffer '{root.name}' cannot be at offset {fixed:,} of pool '{pool}'")
+    lifetimes = [item.lifetime for item, _ in members if item.lifetime is not None]
+    lifetime = None
+    if len(lifetimes) == len(members):
+        lifetime = (min(first for first, _ in lifetimes), max(last for _, last in lifetimes))
+    accesses = sum(item.accesses for item, _ in members)
+    return Unit(index, root.name, tuple(members), size, modulus, residue, candidates, fixed, accesses, lifetime)
+
+
+def _candidates(members: list[tuple[Item, int]], pools: Sequence[PoolLimit]) -> tuple[int, ...]:
+    root = members[0][0]
+    number = {pool.name: position for position, pool in enumerate(pools)}
+    shared = [name for name in dict.fromkeys(root.pools) if all(name in item.pools for item, _ in members)]
+    if not shared:
+        raise bad_input("placement-problem", f"buffer '{root.name}' and its views have no pool in common")
+    align = max(item.align_bytes for item, _ in members)
+    aligned = tuple(number[name] for name in shared if pools[number[name]].align_bytes % align == 0)
+    if not aligned:
+        raise does_not_fit(
+            "pool-alignment",
+            f"buffer '{root.name}' needs an alignment of {align}, which none of its pools has: {', '.join(shared)}",
+            help=f"give one of these pools align_bytes = {align}",
+        )
+    return aligned
+
+
+def _fixed(name: str, members: list[tuple[Item, int]]) -> int | None:
+    offsets = {item.fixed_offset - distance for item, distance in members if item.fixed_offset is not None}
+    if len(offsets) > 1:
+        raise bad_input("placement-problem", f"fixed offsets of '{name}' and its views contradict each other")
+    return min(offsets) if offsets else None
+
+
+def _congruence(name: str, modulus: int, residue: int, other_modulus: int, other_residue: int) -> tuple[int, int]:
+    """The offsets that satisfy both congruences (Chinese remainder theorem)."""
+    divisor = gcd(modulus, other_modulus)
+    if (other_residue - residue) % divisor:
+        raise bad_input("placement-problem", f"the alignments of '{name}' and its views contradict each other")
+    step = other_modulus // divisor
+    factor = (other_residue - residue) // divisor * pow(modulus // divisor, -1, step) % step if step > 1 else 0
+    joint = modulus * step
+    return joint, (residue + modulus * factor) % joint
+
+
+def _pair_zones(items: Sequence[Item], by_name: Mapping[str, Item]) -> dict[tuple[str, str], Zone]:
+    """For pairs of items (a, b) the interval that address(a) - address(b) must avoid."""
+    zones: dict[tuple[str, str], Zone] = {}
+    for item in items:
+        for other in sorted(item.conflicts):
+            if other != item.name and (other, item.name) not in zones:
+                zones[item.name, other] = _disjoint(item.size_bytes, by_name[other].size_bytes)
+    for item in items:
+        for other, distance in item.trails:
+            zones.pop((other, item.name), None)
+            size = by_name[other].size_bytes
+            disjoint_low = _disjoint(item.size_bytes, size)[0]
+            zones[item.name, other] = (max(-distance, disjoint_low), size) if size and item.size_bytes else (0, 0)
+    return zones
+
+
+def _disjoint(size: int, other_size: int) -> Zone:
+    return (-size, other_size) if size and other_size else (0, 0)
+
+
+def _merge(zones: list[Zone]) -> tuple[Zone, ...]:
+    """Union of open intervals; those that only touch stay apart, as the point between is allowed."""
+    merged: list[Zone] = []
+    for low, high in sorted(zones):
+        if merged and low < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
+        else:
+            merged.append((low, high))
+    return tuple(merged)
