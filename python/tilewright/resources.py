@@ -31,3 +31,9 @@ def runtime() -> Path:
 def platforms() -> Path:
     """Folder of the shipped platform files."""
     return root() / "platforms"
+
+
+templates_dir = templates
+cmake_dir = cmake
+runtime_dir = runtime
+platforms_dir = platforms
