@@ -1,1 +1,1 @@
-"""Tilewright."""
+"""Operators: iteration nests with affine accesses, and NumPy references."""

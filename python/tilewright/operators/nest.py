@@ -146,7 +146,9 @@ def tile_extent(axis: AxisRange, steps: Mapping[str, int]) -> int:
     if axis.divisor == 1:
         return min(span + 1, axis.extent)
     aligned = all((stride * steps[name]) % axis.divisor == 0 for name, stride in axis.terms)
-    touched = span // axis.divisor + 1 if aligned and axis.first_offset % axis.divisor == 0 else span // axis.divisor + 2
+    touched = (
+        span // axis.divisor + 1 if aligned and axis.first_offset % axis.divisor == 0 else span // axis.divisor + 2
+    )
     return min(touched, axis.extent)
 
 

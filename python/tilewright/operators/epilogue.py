@@ -1,0 +1,120 @@
+"""What is applied to an accumulator before it is stored.
+
+Before:  acc = sum of products (int64 here, int32 in C), or a real number (averages, sums of rescaled operands)
+After:   y = clip(round(acc * multiplier) + zero_point), in the dtype of the node's output
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tilewright.graph import Array, Clamp, Epilogue, Graph, Node, Requantize, RequantizeShift, Rescale
+from tilewright.operators.operator import refuse
+
+_CHANNEL_AXIS_1 = frozenset({"Conv", "MaxPool", "AveragePool"})
+
+
+def channel_axis(node: Node, graph: Graph) -> int:
+    """The output axis that per-channel values of the epilogue follow."""
+    if node.operator in _CHANNEL_AXIS_1:
+        return 1
+    rank = len(graph.tensor(node.outputs[0]).shape)
+    if node.operator == "MatMul":
+        return rank - 1
+    axis: int = node.attributes.get("channel_axis", min(1, rank - 1))
+    return axis
+
+
+def apply(epilogue: Epilogue | None, accumulator: Array, channel_axis: int) -> Array:
+    """The epilogue's values, not yet in the output's dtype.
+
+    Args:
+        accumulator: integers (any width) or float64 reals, in the output's shape; float32 for ``Clamp``.
+        channel_axis: axis of ``accumulator`` that per-channel values follow; unused with one value.
+
+    Returns:
+        float64 integers for ``Requantize``, int64 for ``RequantizeShift``, float32 for ``Rescale``,
+        the accumulator's dtype for ``Clamp`` and None.
+
+    Raises:
+        TypeError: ``RequantizeShift`` of an accumulator that is not an integer.
+    """
+    if epilogue is None:
+        return accumulator
+    if isinstance(epilogue, Clamp):
+        return clamped(accumulator, epilogue.minimum, epilogue.maximum)
+    if isinstance(epilogue, RequantizeShift):
+        return _shifted(epilogue, accumulator, channel_axis)
+    multiplier = _along(np.asarray(epilogue.multiplier, np.float64), accumulator.ndim, channel_axis)
+    scaled = accumulator.astype(np.float64) * multiplier
+    if isinstance(epilogue, Rescale):
+        return clamped(scaled.astype(np.float32), epilogue.minimum, epilogue.maximum)
+    rounded: Array = np.rint(scaled) + epilogue.zero_point
+    return np.clip(rounded, epilogue.minimum, epilogue.maximum)
+
+
+def finish(node: Node, graph: Graph, accumulator: Array) -> list[Array]:
+    """The node's one output: epilogue applied, in the dtype of the output tensor.
+
+    Raises:
+        TilewrightError (not supported): the accumulator exceeds 32 bits, a value does not fit the
+            output's dtype, or a real number would be stored as an integer without rounding rule.
+    """
+    wanted = graph.tensor(node.outputs[0]).dtype.numpy
+    if node.epilogue is None and accumulator.dtype == wanted:
+        return [accumulator]
+    if isinstance(node.epilogue, RequantizeShift) and accumulator.dtype.kind == "f":
+        raise refuse(node, "epilogue", "computes real numbers, which RequantizeShift does not take")
+    if node.epilogue is not None and accumulator.dtype.kind in "iu":
+        _require_range(node, accumulator, np.dtype(np.int32), "accumulator")
+    if wanted.kind == "f" and accumulator.dtype.kind == "f" and isinstance(node.epilogue, (Clamp, type(None))):
+        accumulator = accumulator.astype(wanted)
+    result = apply(node.epilogue, accumulator, channel_axis(node, graph))
+    if wanted.kind in "iu":
+        if result.dtype.kind == "f" and not isinstance(node.epilogue, Requantize):
+            raise refuse(node, "epilogue", f"of real numbers needs a Requantize epilogue to store {wanted}")
+        _require_range(node, result, wanted, "result")
+    return [result.astype(wanted)]
+
+
+def clamped(array: Array, minimum: float, maximum: float) -> Array:
+    """min(max(array, minimum), maximum) in the array's dtype; NaN stays NaN."""
+    if array.dtype.kind == "f":
+        return np.clip(array, array.dtype.type(minimum), array.dtype.type(maximum))
+    limits = np.iinfo(array.dtype)
+    lower = limits.min if minimum <= limits.min else int(np.ceil(minimum))
+    upper = limits.max if maximum >= limits.max else int(np.floor(maximum))
+    return np.clip(array, lower, upper)
+
+
+def _shifted(epilogue: RequantizeShift, accumulator: Array, channel_axis: int) -> Array:
+    if accumulator.dtype.kind not in "iu":
+        raise TypeError("RequantizeShift needs an integer accumulator")
+    multiplier = _along(np.asarray(epilogue.multiplier, np.int64), accumulator.ndim, channel_axis)
+    addend = _along(np.asarray(epilogue.addend, np.int64), accumulator.ndim, channel_axis)
+    half = 1 << (epilogue.shift - 1) if epilogue.shift > 0 else 0
+    shifted: Array = (accumulator.astype(np.int64) * multiplier + addend + half) >> epilogue.shift
+    return np.clip(shifted, epilogue.minimum, epilogue.maximum)
+
+
+def along_axis(values: Sequence[int] | Sequence[float], dtype: type, rank: int, axis: int) -> Array:
+    """Per-channel values shaped to broadcast along one axis of an array of that rank."""
+    return _along(np.asarray(values, dtype), rank, axis)
+
+
+def _along(values: Array, rank: int, axis: int) -> Array:
+    if values.size == 1:
+        return values.reshape(())
+    return values.reshape([-1 if position == axis else 1 for position in range(rank)])
+
+
+def _require_range(node: Node, values: Array, dtype: np.dtype[Any], what: str) -> None:
+    if values.size == 0:
+        return
+    limits = np.iinfo(dtype)
+    low, high = values.min(), values.max()
+    if low < limits.min or high > limits.max:
+        raise refuse(node, "overflow", f"has {what} values from {low} to {high}, which {dtype} does not hold")

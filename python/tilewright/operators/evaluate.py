@@ -1,0 +1,65 @@
+"""Run a graph, or one node, by the operators' references."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tilewright.errors import bad_input
+from tilewright.graph import Array, Graph, Node
+from tilewright.operators.registry import operator_of
+
+
+def evaluate(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """The elements of every tensor of the graph: inputs, constants and what the nodes compute.
+
+    Args:
+        inputs: an array for each of ``graph.inputs``, in its tensor's shape and dtype.
+
+    Raises:
+        TilewrightError (bad input): an input is missing, unknown, or has another shape or dtype.
+        TilewrightError (not supported): from an operator.
+    """
+    _check_inputs(graph, inputs)
+    values = {name: tensor.data for name, tensor in graph.tensors.items() if tensor.data is not None}
+    values.update({name: inputs[name] for name in graph.inputs})
+    for node in graph.nodes:
+        values.update(evaluate_node(node, graph, values))
+    return values
+
+
+def evaluate_node(node: Node, graph: Graph, values: Mapping[str, Array]) -> dict[str, Array]:
+    """The outputs of one node from the elements of its inputs, by tensor name.
+
+    Raises:
+        TilewrightError (not supported): from the operator.
+        ValueError: the result does not have the shape and dtype that the graph gives it, which
+            is a mistake in the graph.
+    """
+    arrays = [values[name] if name else None for name in node.inputs]
+    results = operator_of(node).reference(node, graph, arrays)
+    outputs = {}
+    for name, result in zip(node.outputs, results, strict=True):
+        tensor = graph.tensor(name)
+        if result.shape != tensor.shape or result.dtype != tensor.dtype.numpy:
+            raise ValueError(
+                f"node '{node.name}' ({node.operator}) gives {result.dtype}{list(result.shape)}; "
+                f"tensor '{name}' is {tensor.dtype.value}{list(tensor.shape)}"
+            )
+        outputs[name] = result
+    return outputs
+
+
+def _check_inputs(graph: Graph, inputs: Mapping[str, Array]) -> None:
+    for name in inputs:
+        if name not in graph.inputs:
+            raise bad_input("unknown-input", f"'{name}' is not an input", help="inputs: " + ", ".join(graph.inputs))
+    for name in graph.inputs:
+        if name not in inputs:
+            raise bad_input("missing-input", f"no array for input '{name}'")
+        tensor, array = graph.tensor(name), inputs[name]
+        if array.shape != tensor.shape or array.dtype != tensor.dtype.numpy:
+            raise bad_input(
+                "input-type",
+                f"input '{name}' is {tensor.dtype.value}{list(tensor.shape)}, "
+                f"the array {array.dtype}{list(array.shape)}",
+            )

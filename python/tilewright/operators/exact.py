@@ -1,0 +1,31 @@
+"""Sums of products without rounding error for integers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilewright.graph import Array
+
+_FLOAT64_EXACT = 1 << 53
+
+
+def exact_operands(a: Array, b: Array, depth: int) -> tuple[Array, Array]:
+    """Both operands in a dtype in which sums of ``depth`` products are exact for integers.
+
+    float64 holds integers below 2**53 exactly and is many times faster than int64 in NumPy's
+    matrix product, so it is taken where no partial sum can reach that. Floats accumulate in float64.
+    """
+    if a.dtype.kind == "f" or b.dtype.kind == "f":
+        return a.astype(np.float64), b.astype(np.float64)
+    if depth * _largest(a) * _largest(b) < _FLOAT64_EXACT:
+        return a.astype(np.float64), b.astype(np.float64)
+    return a.astype(np.int64), b.astype(np.int64)
+
+
+def offset_removed(x: Array, zero_point: int | Array) -> Array:
+    """x - zero_point: int64 for integers, x itself for floats."""
+    return x if x.dtype.kind == "f" else x.astype(np.int64) - zero_point
+
+
+def _largest(x: Array) -> int:
+    return 0 if x.size == 0 else max(abs(int(x.min())), abs(int(x.max())))

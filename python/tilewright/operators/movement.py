@@ -1,0 +1,144 @@
+"""Operators that move elements without computing: Concat, Slice, Pad, Transpose, Copy, Reshape."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from tilewright.graph import Array, Graph, Node
+from tilewright.operators import elementwise
+from tilewright.operators.elementwise import dimensions_of, identity_maps
+from tilewright.operators.epilogue import finish
+from tilewright.operators.nest import AxisMap, Iteration, Nest, along, whole
+from tilewright.operators.operator import Arrays, Operator, operand
+
+
+def concat_nest(node: Node, graph: Graph) -> Nest:
+    """The axis of concatenation is whole, so that each tile reads all of every input on it."""
+    shape = graph.tensor(node.outputs[0]).shape
+    axis = node.attributes["axis"]
+    dimensions = tuple(
+        replace(dimension, iteration=Iteration.WHOLE) if position == axis else dimension
+        for position, dimension in enumerate(dimensions_of(shape))
+    )
+    maps = identity_maps(shape)
+    reads = tuple((*maps[:axis], whole(graph.tensor(name).shape[axis]), *maps[axis + 1 :]) for name in node.inputs)
+    return Nest(dimensions, reads, (maps,))
+
+
+def concat(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """The inputs one after the other along ``axis``."""
+    parts = [operand(arrays, index) for index in range(len(arrays))]
+    return finish(node, graph, np.concatenate(parts, axis=node.attributes["axis"]))
+
+
+def slice_nest(node: Node, graph: Graph) -> Nest:
+    """Output position d reads start + step * d; steps may be negative."""
+    shape = graph.tensor(node.outputs[0]).shape
+    starts, steps = node.attributes["starts"], node.attributes["steps"]
+    read = tuple(along(f"d{axis}", steps[axis], starts[axis]) for axis in range(len(shape)))
+    return Nest(dimensions_of(shape), (read,), (identity_maps(shape),))
+
+
+def slice_elements(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """x[start], x[start + step], ... on every axis, as many as the output has."""
+    x = operand(arrays, 0)
+    shape = graph.tensor(node.outputs[0]).shape
+    starts, steps = node.attributes["starts"], node.attributes["steps"]
+    positions = [start + step * np.arange(extent) for start, step, extent in zip(starts, steps, shape, strict=True)]
+    return finish(node, graph, x[np.ix_(*positions)] if positions else x)
+
+
+def pad_nest(node: Node, graph: Graph) -> Nest:
+    """Output position d reads d - pad_begin; positions outside the input are padding."""
+    shape = graph.tensor(node.outputs[0]).shape
+    pads = node.attributes["pads"]
+    read = tuple(along(f"d{axis}", 1, -pads[axis]) for axis in range(len(shape)))
+    return Nest(dimensions_of(shape), (read,), (identity_maps(shape),))
+
+
+def pad(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """The input with ``value``, in stored units, around it."""
+    x = operand(arrays, 0)
+    pads = node.attributes["pads"]
+    widths = list(zip(pads[: x.ndim], pads[x.ndim :], strict=True))
+    value = x.dtype.type(node.attributes["value"])
+    return finish(node, graph, np.pad(x, widths, constant_values=value) if widths else x)
+
+
+def transpose_nest(node: Node, graph: Graph) -> Nest:
+    """Output axis i is input axis perm[i]."""
+    shape = graph.tensor(node.outputs[0]).shape
+    perm = tuple(node.attributes["perm"])
+    read = tuple(along(f"d{perm.index(axis)}") for axis in range(len(shape)))
+    return Nest(dimensions_of(shape), (read,), (identity_maps(shape),))
+
+
+def transpose(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """Output axis i is input axis perm[i]."""
+    return finish(node, graph, np.transpose(operand(arrays, 0), node.attributes["perm"]))
+
+
+def copy(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """The same elements; only the order in memory differs."""
+    return finish(node, graph, operand(arrays, 0))
+
+
+def reshape_nest(node: Node, graph: Graph) -> Nest:
+    """Axes are matched in runs of equal size, so that what does not change shape stays exact.
+
+    Within a run the outermost input axis follows the row-major index of the output's axes;
+    its other axes are read whole.
+    """
+    before = graph.tensor(node.inputs[0]).shape
+    after = graph.tensor(node.outputs[0]).shape
+    read: list[AxisMap] = []
+    for ins, outs in _runs(before, after):
+        read += _run_maps(before[ins], range(outs.start, outs.stop), after)
+    return Nest(dimensions_of(after), (tuple(read),), (identity_maps(after),))
+
+
+def reshape(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """The same row-major elements in the output's shape."""
+    return finish(node, graph, operand(arrays, 0).reshape(graph.tensor(node.outputs[0]).shape))
+
+
+def _runs(before: tuple[int, ...], after: tuple[int, ...]) -> list[tuple[slice, slice]]:
+    """Shortest runs of axes on both sides with equal products; axes left over at the end have extent 1."""
+    runs = []
+    i = j = 0
+    while i < len(before) and j < len(after):
+        begin_i, begin_j = i, j
+        left, right = before[i], after[j]
+        i, j = i + 1, j + 1
+        while left != right:
+            if left < right:
+                left, i = left * before[i], i + 1
+            else:
+                right, j = right * after[j], j + 1
+        runs.append((slice(begin_i, i), slice(begin_j, j)))
+    if i < len(before) or j < len(after):
+        runs.append((slice(i, len(before)), slice(j, len(after))))
+    return runs
+
+
+def _run_maps(extents: tuple[int, ...], axes: range, after: tuple[int, ...]) -> list[AxisMap]:
+    terms: list[tuple[str, int]] = []
+    step = 1
+    for axis in reversed(axes):
+        terms.insert(0, (f"d{axis}", step))
+        step *= after[axis]
+    inner = int(np.prod(extents[1:], dtype=np.int64))
+    outermost = [AxisMap(tuple(terms), 0, 0, inner)] if extents else []
+    return outermost + [whole(extent) for extent in extents[1:]]
+
+
+MOVEMENT = (
+    Operator("Concat", concat_nest, concat),
+    Operator("Slice", slice_nest, slice_elements),
+    Operator("Pad", pad_nest, pad),
+    Operator("Transpose", transpose_nest, transpose),
+    Operator("Copy", elementwise.nest, copy),
+    Operator("Reshape", reshape_nest, reshape),
+)

@@ -1,0 +1,67 @@
+"""Quantize, Dequantize, Requantize and Lookup."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilewright.graph import Array, Graph, Node
+from tilewright.operators import elementwise
+from tilewright.operators.elementwise import dimensions_of, identity_maps
+from tilewright.operators.epilogue import along_axis, finish
+from tilewright.operators.exact import offset_removed
+from tilewright.operators.nest import Nest, whole
+from tilewright.operators.operator import Arrays, Operator, operand
+
+
+def quantize(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """clip(round_half_even(x / scale) + zero_point); the quotient in float32, as ONNX QuantizeLinear has it.
+
+    NaN has no integer; it becomes the zero point.
+    """
+    x = operand(arrays, 0)
+    scale, zero_point = _parameters(node, x.ndim)
+    wanted = graph.tensor(node.outputs[0]).dtype.numpy
+    limits = np.iinfo(wanted)
+    with np.errstate(over="ignore"):
+        steps = np.nan_to_num(np.rint(x / scale).astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf)
+    return [np.clip(steps + zero_point, limits.min, limits.max).astype(wanted)]
+
+
+def dequantize(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """(x - zero_point) * scale in float32."""
+    x = operand(arrays, 0)
+    scale, zero_point = _parameters(node, x.ndim)
+    return finish(node, graph, offset_removed(x, zero_point).astype(np.float32) * scale)
+
+
+def requantize(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """The epilogue of x - x_zero_point."""
+    return finish(node, graph, offset_removed(operand(arrays, 0), node.attributes["x_zero_point"]))
+
+
+def lookup_nest(node: Node, graph: Graph) -> Nest:
+    """Elementwise; any element of the table may be read."""
+    shape = graph.tensor(node.outputs[0]).shape
+    table = tuple(whole(extent) for extent in graph.tensor(node.inputs[1]).shape)
+    return Nest(dimensions_of(shape), (identity_maps(shape), table), (identity_maps(shape),))
+
+
+def lookup(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """table[x - smallest x] for 8-bit x."""
+    x, table = operand(arrays, 0), operand(arrays, 1)
+    return finish(node, graph, table[x.astype(np.int64) - np.iinfo(x.dtype).min])
+
+
+def _parameters(node: Node, rank: int) -> tuple[Array, Array]:
+    axis = node.attributes["axis"]
+    position = 0 if axis is None else axis
+    scale = along_axis(node.attributes["scale"], np.float32, rank, position)
+    return scale, along_axis(node.attributes["zero_point"], np.int64, rank, position)
+
+
+QUANTIZATION = (
+    Operator("Quantize", elementwise.nest, quantize),
+    Operator("Dequantize", elementwise.nest, dequantize),
+    Operator("Requantize", elementwise.nest, requantize),
+    Operator("Lookup", lookup_nest, lookup),
+)

@@ -1,0 +1,39 @@
+"""All operators by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from tilewright.errors import not_supported
+from tilewright.graph import Node
+from tilewright.operators.binary import BINARY
+from tilewright.operators.conv import CONV
+from tilewright.operators.matmul import MATMUL
+from tilewright.operators.movement import MOVEMENT
+from tilewright.operators.operator import Operator
+from tilewright.operators.pooling import POOLING
+from tilewright.operators.quantization import QUANTIZATION
+from tilewright.operators.softmax import SOFTMAX
+from tilewright.operators.unary import UNARY
+
+_ALL = (CONV, MATMUL, *BINARY, *UNARY, *POOLING, SOFTMAX, *MOVEMENT, *QUANTIZATION)
+
+OPERATORS: Mapping[str, Operator] = MappingProxyType({operator.name: operator for operator in _ALL})
+
+
+def operator_of(node: Node) -> Operator:
+    """The declaration of a node's operator.
+
+    Raises:
+        TilewrightError (not supported): no operator of that name, with the node's name.
+    """
+    operator = OPERATORS.get(node.operator)
+    if operator is None:
+        raise not_supported(
+            "unknown-operator",
+            f"operator '{node.operator}' is not supported",
+            at=f"node '{node.name}'",
+            help="supported: " + ", ".join(sorted(OPERATORS)),
+        )
+    return operator
