@@ -6,16 +6,17 @@ is validated here, whatever its source, so that the stages behind get enums and 
 
 from __future__ import annotations
 
-import difflib
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
 from pathlib import Path
 from typing import Any, TypeVar
 
 from tilewright.errors import TilewrightError, bad_input
+from tilewright.toml_file import read_toml, suggestion
+from tilewright.toml_lines import line_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -89,6 +90,12 @@ class CompileOptions:
     strategy: Strategy = Strategy.COST
     objective: Objective = Objective.CYCLES
 
+    def to_json(self) -> dict[str, Any]:
+        """The options without the model and the platform, of which only the content counts."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        del values["model"], values["platform"]
+        return {key: value.value if isinstance(value, Enum) else value for key, value in values.items()}
+
 
 E = TypeVar("E", bound=Enum)
 Parser = Callable[[Any, str], Any]
@@ -130,18 +137,12 @@ def build_options(*sources: tuple[str, Mapping[str, Any]]) -> CompileOptions:
 def read_options_file(path: Path) -> dict[str, Any]:
     """The keys of an options file, unknown ones refused; a relative model or platform file is beside it.
 
-    Raises bad_input for a missing file, broken TOML (with its line) or an unknown key.
+    Raises bad_input for a missing file, broken TOML, an unknown key or a wrong value, each with its line.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise bad_input("unreadable-file", f"cannot read the options file: {_reason(error)}", at=str(path)) from error
-    try:
-        values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise bad_input("broken-toml", f"the options file is not TOML: {error}", at=str(path)) from error
+    table = read_toml(path, "options")
+    values = dict(table.values)
     for key, value in values.items():
-        where = f"{path}:{_line_of(text, key)}"
+        where = f"{path}:{line_of(table.lines, (key,))}"
         _parser(key, where)(value, where)
     if "model" in values:
         values["model"] = str(path.parent / values["model"])
@@ -168,18 +169,10 @@ def identifier_of(text: str) -> str:
     return name if name[0].isalpha() else f"model_{name}"
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that a misspelt one most likely stands for."""
-    matches = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)
-    return matches[0] if matches else None
-
-
 def _parser(key: str, origin: str) -> Parser:
     if key in _PARSERS:
         return _PARSERS[key]
-    suggestion = nearest(key, _PARSERS)
-    remedy = f"did you mean '{suggestion}'?" if suggestion else f"known options: {', '.join(sorted(_PARSERS))}"
-    raise bad_input("unknown-option", f"unknown option '{key}'", at=origin, help=remedy)
+    raise bad_input("unknown-option", f"unknown option '{key}'", at=origin, help=suggestion(key, sorted(_PARSERS)))
 
 
 def _merge(earlier: dict[str, Any] | None, later: dict[str, Any]) -> dict[str, Any]:
@@ -207,9 +200,8 @@ def _one_of(kind: type[E]) -> Parser:
         choices = [str(member.value) for member in kind]
         if isinstance(value, str) and value in choices:
             return kind(value)
-        suggestion = nearest(str(value), choices)
-        remedy = f"did you mean '{suggestion}'?" if suggestion else ()
-        raise bad_input("bad-option", f"'{value}' is not one of {', '.join(choices)}", at=where, help=remedy)
+        what = f"'{value}' is not one of {', '.join(choices)}"
+        raise bad_input("bad-option", what, at=where, help=suggestion(str(value), choices))
 
     return parse
 
@@ -271,15 +263,6 @@ def _table(value: Any, where: str) -> Mapping[str, Any]:
 
 def _wrong(value: Any, expected: str, where: str) -> TilewrightError:
     return bad_input("bad-option", f"{value!r} is not {expected}", at=where)
-
-
-def _reason(error: Exception) -> str:
-    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
-
-
-def _line_of(text: str, key: str) -> int:
-    pattern = re.compile(rf"\s*(\[\s*)?[\"']?{re.escape(key)}[\"']?\s*[=.\]]")
-    return next((number for number, line in enumerate(text.splitlines(), 1) if pattern.match(line)), 1)
 
 
 _MERGED = ("pools", "types", "dims")

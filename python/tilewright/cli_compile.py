@@ -1,0 +1,106 @@
+"""``tilewright generate`` and ``tilewright plan``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tilewright.cli_platform import platform_facts
+from tilewright.manifest import manifest, manifest_name
+from tilewright.options import (
+    Buffering,
+    CompileOptions,
+    Effort,
+    Objective,
+    Strategy,
+    build_options,
+    parse_setting,
+    read_options_file,
+)
+from tilewright.outputs import write_all, write_file
+
+if TYPE_CHECKING:
+    from tilewright.pipeline import Artifacts
+
+_GIVEN = ("model", "platform", "name", "buffering", "effort", "algorithm", "strategy", "objective")
+_FLAGS = ("quantized_io", "static_pools", "io_in_pools")
+_LISTS = {"pools": "pool", "types": "type", "dims": "dim"}
+
+
+def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Add both commands."""
+    generate = commands.add_parser("generate", parents=[common], help="write C, headers, plan and manifest")
+    _add_options(generate)
+    generate.add_argument("--output-dir", type=Path, required=True, help="folder of the generated files")
+    generate.set_defaults(run=_generate)
+    plan = commands.add_parser("plan", parents=[common], help="everything up to the plan, no C")
+    _add_options(plan)
+    plan.add_argument("--output", type=Path, help="file for the plan; standard output if absent")
+    plan.set_defaults(run=_plan)
+
+
+def compile_options(parsed: argparse.Namespace) -> CompileOptions:
+    """Options from the options file, ``--set`` and the named arguments, the later ones winning."""
+    file = read_options_file(parsed.options) if parsed.options else {}
+    given: dict[str, Any] = {key: getattr(parsed, key) for key in _GIVEN if getattr(parsed, key) is not None}
+    given.update({key: True for key in _FLAGS if getattr(parsed, key)})
+    given.update({key: getattr(parsed, word) for key, word in _LISTS.items() if getattr(parsed, word)})
+    settings = [("--set", dict([parse_setting(text)])) for text in parsed.set]
+    return build_options((str(parsed.options), file), *settings, ("command line", given))
+
+
+def _generate(parsed: argparse.Namespace) -> int:
+    options = compile_options(parsed)
+    facts = platform_facts(options.platform)
+    artifacts = _compile(options)
+    name = manifest_name(options.name)
+    content = manifest(options, artifacts.plan, artifacts.files, facts, artifacts.summary)
+    write_all(parsed.output_dir, {**artifacts.files, name: content}, manifest=name)
+    sys.stdout.write(f"{artifacts.summary}\n")
+    return 0
+
+
+def _plan(parsed: argparse.Namespace) -> int:
+    options = compile_options(parsed)
+    from tilewright.plan_json import dumps
+
+    text = dumps(_compile(options).plan)
+    if parsed.output is None:
+        sys.stdout.write(text)
+    else:
+        write_file(parsed.output, text.encode())
+    return 0
+
+
+def _compile(options: CompileOptions) -> Artifacts:
+    """Imported here, so that commands that need no solver start without it."""
+    from tilewright.pipeline import compile_model
+
+    return compile_model(options)
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--model", type=Path, help="the ONNX file")
+    add("--platform", help="name of a shipped platform, or a TOML file")
+    add("--name", help="prefix of every C name; from the model's file name if absent")
+    add("--pool", action="append", default=[], metavar="POOL=BYTES[@SECTION|@0xADDRESS]", help="override a pool")
+    add("--buffering", metavar=_choices(Buffering), help="copies of tile buffers")
+    add("--effort", metavar=_choices(Effort), help="budgets of the searches")
+    add("--algorithm", help="placement algorithm")
+    add("--strategy", metavar=_choices(Strategy), help="how tile shapes are chosen")
+    add("--objective", metavar=_choices(Objective), help="what the strategy 'cost' minimises")
+    add("--type", action="append", default=[], metavar="TENSOR=DTYPE", help="element type of an input")
+    add("--dim", action="append", default=[], metavar="SYMBOL=N", help="extent of a symbolic dimension")
+    add("--quantized-io", action="store_true", help="drop Quantize and Dequantize at the border")
+    add("--static-pools", action="store_true", help="pools are arrays of the generated code")
+    add("--io-in-pools", action="store_true", help="the plan places inputs and outputs")
+    add("--options", type=Path, metavar="FILE.toml", help="options file; the command line wins")
+    add("--set", action="append", default=[], metavar="KEY=VALUE", help="one key as in the options file")
+
+
+def _choices(kind: Sequence[Any] | type[Any]) -> str:
+    return "|".join(str(member.value) for member in kind)

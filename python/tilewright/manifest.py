@@ -1,0 +1,102 @@
+"""The manifest: what CMake has to know about generated files, without reading C or the plan."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tilewright.options import CompileOptions
+from tilewright.plan import Plan
+
+MANIFEST_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformFacts:
+    """What a build needs from a platform file.
+
+    Attributes:
+        name: the platform's name.
+        compile_options: options of compiler and linker that fix the ABI.
+        port: folder below runtime/ports, or None.
+        simulator: command with ``{elf}``, empty if there is none.
+        sha256: of the platform file.
+    """
+
+    name: str
+    compile_options: tuple[str, ...]
+    port: str | None
+    simulator: tuple[str, ...]
+    sha256: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The facts as CMake reads them."""
+        return {
+            "name": self.name,
+            "compile_options": list(self.compile_options),
+            "port": self.port or "",
+            "simulator": list(self.simulator),
+        }
+
+
+def manifest_name(prefix: str) -> str:
+    """File name of the manifest of a model with this C prefix."""
+    return f"{prefix}_manifest.json"
+
+
+def manifest(
+    options: CompileOptions, plan: Plan, files: Mapping[str, bytes], facts: PlatformFacts, summary: str
+) -> bytes:
+    """The manifest as JSON; a pure function of its arguments, without paths.
+
+    ``files`` are all other generated files. Kernel sources are named relative to runtime/.
+    """
+    names = sorted(files)
+    content = {
+        "format": MANIFEST_FORMAT,
+        "name": options.name,
+        "fingerprint": fingerprint(options, plan, facts),
+        "summary": summary,
+        "plan": f"{options.name}_plan.json",
+        "sources": _ending(names, ".c"),
+        "headers": _ending(names, ".h"),
+        "kernel_sources": sorted(f"kernels/{source}" for source in plan.kernel_sources),
+        "pools": {use.pool: use.used_bytes for use in plan.pool_use},
+        "platform": facts.to_json(),
+        "depends": {"model": plan.model_sha256, "platform": facts.sha256},
+        "files": {name: sha256_hex(files[name]) for name in names},
+    }
+    return (json.dumps(content, indent=2, sort_keys=True) + "\n").encode()
+
+
+def fingerprint(options: CompileOptions, plan: Plan, facts: PlatformFacts) -> str:
+    """SHA-256 over tool, model, platform and options; folders do not count."""
+    return sha256_hex(
+        json.dumps(
+            {
+                "tool": plan.tool_version,
+                "model": [options.model.name, plan.model_sha256],
+                "platform": facts.sha256,
+                "options": options.to_json(),
+            },
+            sort_keys=True,
+        ).encode()
+    )
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file's content."""
+    return sha256_hex(path.read_bytes())
+
+
+def sha256_hex(content: bytes) -> str:
+    """SHA-256 as lower-case hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def _ending(names: Sequence[str], suffix: str) -> list[str]:
+    return [name for name in names if name.endswith(suffix)]
