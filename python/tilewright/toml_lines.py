@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import Union
 
-KeyPath = tuple[Union[str, int], ...]
+KeyPath = tuple[str | int, ...]
 """Keys from the root; elements of arrays (of tables) are counted from 0."""
 
 _TRIVIA = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")

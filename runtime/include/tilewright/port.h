@@ -16,6 +16,9 @@ typedef uintptr_t tilewright_address_t;
  * started, so waiting for a token waits for all earlier copies of that link too. */
 typedef uint32_t tilewright_token_t;
 
+/* The token of no copy: never returned by tilewright_copy_start, waiting for it returns at once. */
+#define TILEWRIGHT_NO_COPY 0u
+
 enum tilewright_port_status { TILEWRIGHT_PORT_OK = 0, TILEWRIGHT_PORT_FAULT = 1 };
 
 /* Start to copy `lines` lines of `line_bytes` over link `link` (its number in the plan).

@@ -1,0 +1,66 @@
+"""How runtime/copy.c cuts a rectangle into copy commands; cost model and counters ask here.
+
+Before:  3 x 4 x 5 elements of 1 byte, from strides (100, 10, 1) to strides (20, 5, 1)
+After:   3 commands of 4 lines of 5 bytes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+MAX_RANK = 8
+"""TILEWRIGHT_COPY_MAX_RANK of runtime/include/tilewright/copy.h."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    extent: int
+    destination_stride: int
+    source_stride: int
+
+
+def copy_commands(
+    shape: Sequence[int],
+    source_strides: Sequence[int],
+    destination_strides: Sequence[int],
+    element_bytes: int,
+) -> tuple[int, int, int]:
+    """Commands, lines of each command, and bytes of each line of one rectangle.
+
+    ``shape`` counts elements, strides are bytes. An empty rectangle gives (0, 0, 0). The
+    product of the three is the rectangle's bytes. Raises ValueError for more than MAX_RANK
+    axes or for strides that do not match the shape.
+    """
+    if not len(shape) == len(source_strides) == len(destination_strides) <= MAX_RANK:
+        raise ValueError(f"a rectangle has at most {MAX_RANK} axes, each with two strides")
+    if any(extent <= 0 for extent in shape):
+        return 0, 0, 0
+    axes = [_Axis(*axis) for axis in zip(shape, destination_strides, source_strides, strict=True) if axis[0] > 1]
+    axes.sort(key=lambda axis: (-abs(axis.destination_stride), -abs(axis.source_stride)))
+    axes = _joined(axes)
+    line_bytes = element_bytes
+    if axes and axes[-1].destination_stride == axes[-1].source_stride == element_bytes:
+        line_bytes *= axes.pop().extent
+    extents = [axis.extent for axis in axes]
+    lines = max(extents, default=1)
+    return prod(extents) // lines, lines, line_bytes
+
+
+def _joined(axes: list[_Axis]) -> list[_Axis]:
+    """Neighbours that are one axis in both arrays become one; outermost first."""
+    joined: list[_Axis] = []
+    for inner in axes:
+        if joined and _continues(joined[-1], inner):
+            outer = joined.pop()
+            inner = _Axis(outer.extent * inner.extent, inner.destination_stride, inner.source_stride)
+        joined.append(inner)
+    return joined
+
+
+def _continues(outer: _Axis, inner: _Axis) -> bool:
+    return (
+        outer.destination_stride == inner.destination_stride * inner.extent
+        and outer.source_stride == inner.source_stride * inner.extent
+    )

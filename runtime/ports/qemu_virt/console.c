@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "qemu_virt.h"
+
+#include <stddef.h>
+#if defined(__has_include)
+#if __has_include(<stdio.h>)
+#include <stdio.h>
+#endif
+#endif
+
+#define UART_DATA 0x10000000u
+#define UART_LINE_STATUS 0x10000005u
+#define UART_TRANSMIT_EMPTY 0x20u
+#define TEST_DEVICE 0x00100000u
+#define TEST_PASS 0x5555u
+#define TEST_FAIL 0x3333u
+
+static volatile uint8_t *byte_register(uintptr_t address)
+{
+    return (volatile uint8_t *)address;
+}
+
+void tilewright_console_put(char character)
+{
+    while ((*byte_register(UART_LINE_STATUS) & UART_TRANSMIT_EMPTY) == 0u) {
+    }
+    *byte_register(UART_DATA) = (uint8_t)character;
+}
+
+void tilewright_console_write(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        tilewright_console_put(*text);
+    }
+}
+
+_Noreturn void tilewright_exit(int status)
+{
+    uint32_t code = (uint32_t)status & 0xffu;
+    if (status != 0 && code == 0u) {
+        code = 1u;
+    }
+    volatile uint32_t *device = (volatile uint32_t *)(uintptr_t)TEST_DEVICE;
+    *device = code == 0u ? TEST_PASS : (code << 16) | TEST_FAIL;
+    for (;;) {
+    }
+}
+
+#ifdef __PICOLIBC__
+static int put(char character, FILE *stream)
+{
+    (void)stream;
+    tilewright_console_put(character);
+    return (unsigned char)character;
+}
+
+static FILE console = FDEV_SETUP_STREAM(put, NULL, NULL, _FDEV_SETUP_WRITE);
+FILE *const stdin = &console;
+FILE *const stdout = &console;
+FILE *const stderr = &console;
+
+/* exit, abort and assert of the C library end here. */
+_Noreturn void _exit(int status);
+_Noreturn void _exit(int status)
+{
+    tilewright_exit(status);
+}
+#endif

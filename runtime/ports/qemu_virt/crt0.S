@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From reset to tilewright_start, and from a trap to tilewright_trap. */
+
+/* CSR instructions are written by their encoding: whether -march must name zicsr for the
+ * mnemonics depends on the age of the assembler, and naming it misleads some multilib tables. */
+    .macro read_csr rd, number
+    .insn i 0x73, 2, \rd, x0, \number
+    .endm
+    .macro write_csr number, rs
+    .insn i 0x73, 1, x0, \rs, \number
+    .endm
+    .macro set_csr number, rs
+    .insn i 0x73, 2, x0, \rs, \number
+    .endm
+
+    .equ MSTATUS, 0x300
+    .equ MTVEC, 0x305
+    .equ MEPC, 0x341
+    .equ MCAUSE, 0x342
+    .equ MTVAL, 0x343
+    .equ MHARTID, 0xf14 - 0x1000
+    .equ FCSR, 0x003
+    .equ MSTATUS_FS_INITIAL, 1 << 13
+
+    .section .text.tilewright.start, "ax", @progbits
+    .globl _start
+    .type _start, @function
+_start:
+    .option push
+    .option norelax
+    la gp, __global_pointer$
+    .option pop
+    read_csr t0, MHARTID
+    bnez t0, park
+    la t0, trap_entry
+    write_csr MTVEC, t0
+    la sp, __stack
+    la tp, __tls_base
+#ifdef __riscv_flen
+    li t0, MSTATUS_FS_INITIAL
+    set_csr MSTATUS, t0
+    write_csr FCSR, x0
+#endif
+    call tilewright_start
+park:
+    wfi
+    j park
+    .size _start, . - _start
+
+/* A trap ends the program. The stack may be what broke, so the handler gets a fresh one. */
+    .balign 4
+    .type trap_entry, @function
+trap_entry:
+    la sp, __stack
+    read_csr a0, MCAUSE
+    read_csr a1, MEPC
+    read_csr a2, MTVAL
+    call tilewright_trap
+    j park
+    .size trap_entry, . - trap_entry

@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+set(TILEWRIGHT_PORT_SOURCES port.c console.c crt0.S startup.c)
+set(TILEWRIGHT_PORT_COMPILE_OPTIONS)
+set(TILEWRIGHT_PORT_LINK_OPTIONS -nostartfiles)
