@@ -1,0 +1,96 @@
+"""The linker script that is shipped for tests and examples, from a platform's regions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import jinja2
+
+from tilewright.errors import bad_input
+from tilewright.plan import Access, Pool
+from tilewright.platform_types import LinkerLayout, Platform, Region
+from tilewright.resources import templates_dir
+
+_CODE_FLAGS = 5
+_DATA_FLAGS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class _PoolSection:
+    """Input sections of one pool, the region and the program header that take them."""
+
+    name: str
+    pattern: str
+    align_bytes: int
+    region: str
+    segment: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Segment:
+    name: str
+    flags: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Script:
+    platform: str
+    regions: tuple[Region, ...]
+    segments: tuple[_Segment, ...]
+    code: str
+    data: str
+    constant_pools: tuple[_PoolSection, ...]
+    data_pools: tuple[_PoolSection, ...]
+    word: str
+    stack_bytes: int
+
+
+def linker_script(platform: Platform) -> str:
+    """A complete GNU ld script: code, constants, data, pools, and the rest of memory as stack.
+
+    Sections of a pool lie in the region of the pool's name, else with code or data. Pools
+    with an address of their own are not in it. Raises bad_input if the platform names no regions.
+    """
+    if platform.linker is None:
+        what = f"platform '{platform.name}' has no [linker] regions, so there is no script for it"
+        raise bad_input("linker-regions", what, help="add [linker] regions, or link with a script of your own")
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(templates_dir()),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    return environment.get_template("linker.ld.j2").render(script=_script(platform, platform.linker))
+
+
+def _script(platform: Platform, layout: LinkerLayout) -> _Script:
+    placed = [pool for pool in platform.pools if pool.base is None]
+    constants = tuple(_pool_section(pool, layout) for pool in placed if pool.access is Access.READ_ONLY)
+    data = tuple(_pool_section(pool, layout) for pool in placed if pool.access is Access.READ_WRITE)
+    extra = {section.segment: _CODE_FLAGS for section in constants}
+    extra.update({section.segment: _DATA_FLAGS for section in data})
+    is_64_bit = any(option.startswith("-mabi=lp64") for option in platform.target.compile_options)
+    return _Script(
+        platform=platform.name,
+        regions=layout.regions,
+        segments=tuple(_Segment(name, flags) for name, flags in extra.items() if name not in ("code", "bss")),
+        code=layout.code,
+        data=layout.data,
+        constant_pools=constants,
+        data_pools=data,
+        word="QUAD" if is_64_bit else "LONG",
+        stack_bytes=platform.target.stack_bytes,
+    )
+
+
+def _pool_section(pool: Pool, layout: LinkerLayout) -> _PoolSection:
+    is_constant = pool.access is Access.READ_ONLY
+    default_section = f".rodata.tilewright.*.{pool.name}" if is_constant else f".bss.tilewright.{pool.name}"
+    home, segment = (layout.code, "code") if is_constant else (layout.data, "bss")
+    named = any(region.name == pool.name for region in layout.regions)
+    if named and pool.name != home:
+        home, segment = pool.name, f"pool_{pool.name}"
+    # The script's own statements begin each section at 8 bytes at least.
+    return _PoolSection(pool.name, pool.section or default_section, max(pool.align_bytes, 8), home, segment)
