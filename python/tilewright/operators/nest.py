@@ -163,17 +163,36 @@ def index_bounds(indices: tuple[Index, ...], tile: int) -> dict[str, Interval]:
 
 
 def is_exact(axis: AxisRange, steps: Mapping[str, int]) -> bool:
-    """Whether boxes with these steps write disjoint, gapless parts of the axis.
+    """For a write: whether boxes with these steps cover the axis disjointly and without gaps.
 
-    True when the axis is a mixed-radix number of its dimensions with every digit below
-    the first cut one whole: group * channels + channel is exact if a tile has one group,
-    or all channels.
+    The axis must be one that the whole iteration space writes completely, each element at one
+    value of the axis's dimensions. Then, whatever grid of tiles has these steps (the last tile of
+    a dimension may be shorter), True means that every tile writes each element of its interval,
+    and no two tiles share an element.
+
+    The axis is a mixed-radix number of its dimensions. Read from the smallest stride, a digit
+    that a tile holds more than one value of must begin where the interval so far ends:
+    group * channels + channel is exact if a tile has one group, or all channels.
+    Dimensions that a tile covers completely may be in ``steps`` with their extent.
     """
-    reach = 1
-    for name, stride in sorted(axis.terms, key=lambda term: abs(term[1])):
-        if steps[name] == 1:
-            continue
-        if abs(stride) != reach:
+    if axis.divisor != 1:
+        return _is_exact_division(axis, steps)
+    reach = axis.last_offset - axis.first_offset + 1
+    if not axis.terms:
+        return axis.first_offset <= 0 and axis.last_offset >= axis.extent - 1
+    for stride, step in sorted((abs(stride), steps[name]) for name, stride in axis.terms):
+        if stride < reach or (step > 1 and stride != reach):
             return False
-        reach *= steps[name]
-    return axis.last_offset == axis.first_offset + reach - 1 if not axis.terms else True
+        if step > 1:
+            reach *= step
+    return True
+
+
+def _is_exact_division(axis: AxisRange, steps: Mapping[str, int]) -> bool:
+    """``is_exact`` for floor((stride * dimension + offset) / divisor): tiles must meet at multiples of the divisor."""
+    if len(axis.terms) != 1 or axis.first_offset % axis.divisor != 0:
+        return False
+    name, stride = axis.terms[0]
+    window = axis.last_offset - axis.first_offset
+    meets = (stride * steps[name]) % axis.divisor == 0
+    return stride > 0 and meets and stride - axis.divisor <= window < stride

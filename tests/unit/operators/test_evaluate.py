@@ -1,0 +1,70 @@
+"""Whole graphs by their references, and the mistakes that evaluation names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.single_node import run, single_node
+from tilewright.errors import ExitStatus, TilewrightError
+from tilewright.graph import DType, Graph, Node, constant, variable
+from tilewright.operators.evaluate import evaluate
+from tilewright.operators.registry import OPERATORS, operator_of
+
+
+def two_layers():
+    tensors = {
+        "x": variable("x", DType.FLOAT32, (2, 3)),
+        "w": constant("w", np.float32([[1, 0], [0, 1], [1, 1]])),
+        "h": variable("h", DType.FLOAT32, (2, 2)),
+        "y": variable("y", DType.FLOAT32, (2, 2)),
+    }
+    nodes = (
+        Node("fc", "MatMul", ("x", "w"), ("h",), {"transpose_a": False, "transpose_b": False}),
+        Node("relu", "Clip", ("h",), ("y",), {"minimum": 0.0, "maximum": float("inf")}),
+    )
+    return Graph("two", nodes, tensors, ("x",), ("y",))
+
+
+def test_every_tensor_is_returned():
+    x = np.float32([[1, 2, 3], [-4, -5, -6]])
+    values = evaluate(two_layers(), {"x": x})
+    assert set(values) == {"x", "w", "h", "y"}
+    np.testing.assert_array_equal(values["h"], [[4, 5], [-10, -11]])
+    np.testing.assert_array_equal(values["y"], [[4, 5], [0, 0]])
+
+
+@pytest.mark.parametrize(
+    ("feeds", "code"),
+    [
+        ({}, "missing-input"),
+        ({"x": np.zeros((2, 3), np.float64)}, "input-type"),
+        ({"x": np.zeros((3, 2), np.float32)}, "input-type"),
+        ({"x": np.zeros((2, 3), np.float32), "w": np.zeros(1)}, "unknown-input"),
+    ],
+)
+def test_wrong_inputs_are_named(feeds, code):
+    with pytest.raises(TilewrightError) as caught:
+        evaluate(two_layers(), feeds)
+    assert caught.value.code == code
+    assert caught.value.status is ExitStatus.BAD_INPUT
+
+
+def test_a_graph_with_a_wrong_shape_is_caught():
+    x = np.zeros((2, 3), np.float32)
+    with pytest.raises(ValueError, match=r"node 'node' \(Transpose\)"):
+        run(single_node("Transpose", [x], {"perm": (1, 0)}, (2, 3)), [x])
+
+
+def test_unknown_operators_are_refused_by_name():
+    with pytest.raises(TilewrightError, match="Gelu") as caught:
+        operator_of(Node("block_3/gelu", "Gelu", ("x",), ("y",)))
+    assert caught.value.status is ExitStatus.NOT_SUPPORTED
+    assert "block_3/gelu" in caught.value.at[0]
+
+
+def test_the_table_of_the_graph_page_is_complete():
+    named = (
+        "Conv MatMul Add Sub Mul Div Clip LeakyRelu HardSigmoid Sigmoid Tanh HardSwish Lookup MaxPool AveragePool "
+        "Softmax Concat Slice Pad Transpose Copy Reshape Quantize Dequantize Requantize"
+    )
+    assert set(OPERATORS) == set(named.split())
