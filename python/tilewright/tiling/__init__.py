@@ -1,1 +1,1 @@
-"""Tilewright."""
+"""Tile shapes: candidates from the nest, their cost, and the choice under the pools' sizes."""

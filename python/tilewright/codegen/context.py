@@ -1,0 +1,72 @@
+"""What the templates print: names and expressions, decided before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeText:
+    """A static const struct tilewright_shape."""
+
+    name: str
+    stride: tuple[int, ...]
+    extent: tuple[int, ...]
+    origin: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TileFunction:
+    """Computes an operand's rectangle for a tile: ``name(tile, shape)``."""
+
+    name: str
+    base_shape: str
+    lines: tuple[str, ...]
+    axes: tuple[tuple[int, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StepText:
+    """A step of a layer.
+
+    ``kind``: fetch, store, wait or kernel. ``guard`` is empty if the step always runs.
+    """
+
+    kind: str
+    guard: str
+    comment: str
+    link: int = 0
+    token: str = ""
+    tile: str = ""
+    tile_function: str = ""
+    shape: str = ""
+    address: str = ""
+    home: str = ""
+    home_stride: str = ""
+    rank: int = 0
+    element_bytes: int = 0
+    symbol: str = ""
+    attributes: str = ""
+    shapes: tuple[tuple[str, str, str], ...] = ()
+    operands: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LayerText:
+    """One C function."""
+
+    function: str
+    comment: tuple[str, ...]
+    attributes_type: str
+    attributes_name: str
+    attributes: tuple[tuple[str, str], ...]
+    shapes: tuple[ShapeText, ...]
+    home_strides: tuple[tuple[str, tuple[int, ...]], ...]
+    tile_functions: tuple[TileFunction, ...]
+    tokens: tuple[tuple[str, int], ...]
+    first: int
+    end: int
+    looped: bool
+    uses_context: bool
+    can_fail: bool
+    steps: tuple[StepText, ...]

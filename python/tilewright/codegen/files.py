@@ -1,0 +1,100 @@
+"""All generated files of a model: C, headers, plan and memory map."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from tilewright.codegen.interface import interface_texts, signature
+from tilewright.codegen.layers import LayerWriter
+from tilewright.codegen.pools import pool_text
+from tilewright.codegen.render import render
+from tilewright.codegen.storage import storage_of
+from tilewright.graph import Array
+from tilewright.plan import Layer, Plan
+from tilewright.plan_json import dumps
+from tilewright.report.text import report_text
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """What the banner names."""
+
+    tool_version: str
+    model: str
+    sha256: str
+    platform: str
+
+
+def generate_files(
+    plan: Plan, constants: Mapping[str, Array], lifetimes: Mapping[str, tuple[int, int]]
+) -> dict[str, bytes]:
+    """File name to content; a pure function of plan and constants.
+
+    ``constants`` maps the sha256 of each constant buffer to its elements in memory order;
+    ``lifetimes`` gives half-open ticks for comments.
+    """
+    storage = storage_of(plan)
+    prefix = plan.name
+    inputs = interface_texts(storage, plan.inputs, "INPUT")
+    outputs = interface_texts(storage, plan.outputs, "OUTPUT")
+    called = signature(storage, inputs, outputs)
+    pools = [pool_text(storage, pool, lifetimes) for pool in storage.pools]
+    constant_pools = [pool_text(storage, pool, lifetimes, constants) for pool in storage.constant_pools]
+    common: dict[str, Any] = {
+        "prefix": prefix,
+        "macro": prefix.upper(),
+        "model": _Model(plan.tool_version, plan.model, plan.model_sha256[:16], plan.platform),
+        "parameters": called.parameters,
+        "arguments": called.arguments,
+        "pools": pools,
+        "constant_pools": constant_pools,
+        "static_pools": pools if plan.static_pools else [],
+    }
+    files = {
+        f"{prefix}.h": render(
+            "header.h.j2",
+            guard=f"{prefix}_H".upper(),
+            interface=[*inputs, *outputs],
+            inputs=inputs,
+            outputs=outputs,
+            pool_members=[] if plan.static_pools else pools,
+            io_pool=plan.io_pool,
+            stack_bytes=plan.stack_bytes,
+            **common,
+        ),
+        f"{prefix}_layout.h": render("layout.h.j2", guard=f"{prefix}_LAYOUT_H".upper(), **common),
+        f"{prefix}.c": _source(plan, common, called.pointers),
+        f"{prefix}_weights.c": render("weights.c.j2", **common),
+        f"{prefix}_plan.json": dumps(plan),
+        f"{prefix}_memory_map.txt": report_text(plan),
+    }
+    if plan.static_pools:
+        files[f"{prefix}_pools.c"] = render("pools.c.j2", **common)
+    return {name: text.encode() for name, text in sorted(files.items())}
+
+
+def _source(plan: Plan, common: Mapping[str, Any], pointers: tuple[tuple[str, str], ...]) -> str:
+    storage = storage_of(plan)
+    writer = LayerWriter(storage, {link.name: number for number, link in enumerate(plan.links)}, {})
+    layers = [step for step in plan.program if isinstance(step, Layer)]
+    texts = [
+        writer.layer(number, layer, facts) for number, (layer, facts) in enumerate(zip(layers, plan.layers, strict=True))
+    ]
+    shapes = [
+        {"name": name, "stride": stride or (0,), "extent": extent or (1,), "origin": origin or (0,)}
+        for (stride, extent, origin), name in writer.shared_shapes.items()
+    ]
+    stems = [PurePosixPath(source).stem for source in plan.kernel_sources if source.startswith("kernels/")]
+    headers = [f"tilewright/kernels/{stem}.h" for stem in stems]
+    return render(
+        "source.c.j2",
+        headers=["tilewright/runtime.h", "tilewright/tile.h", *headers],
+        context_members=common["arguments"],
+        shapes=shapes,
+        layers=texts,
+        pointers=pointers,
+        **common,
+    )

@@ -1,0 +1,92 @@
+"""The generated header: sizes, structs and the run function, from a plan's interface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from tilewright.codegen.layers import float_literal
+from tilewright.codegen.storage import Storage
+from tilewright.plan import InterfaceTensor
+
+C_TYPES = {
+    "float32": "float",
+    "int8": "int8_t",
+    "uint8": "uint8_t",
+    "int16": "int16_t",
+    "uint16": "uint16_t",
+    "int32": "int32_t",
+    "uint32": "uint32_t",
+    "int64": "int64_t",
+    "bool": "uint8_t",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class InterfaceText:
+    """An input or output as the header prints it."""
+
+    identifier: str
+    macro: str
+    comment: str
+    c_type: str
+    extents: str
+    size_bytes: int
+    count: int
+    rank: int
+    align_bytes: int
+    scale: str | None
+    zero_point: int
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Parameters of the run function: structs without members are left out."""
+
+    parameters: str
+    arguments: tuple[str, ...]
+    pointers: tuple[tuple[str, str], ...]
+
+
+def interface_texts(storage: Storage, items: tuple[InterfaceTensor, ...], direction: str) -> list[InterfaceText]:
+    """Inputs (direction INPUT) or outputs (OUTPUT) in the model's order."""
+    texts = []
+    for item in items:
+        quantization = item.quantization
+        per_tensor = quantization is not None and len(quantization.scale) == 1
+        texts.append(
+            InterfaceText(
+                identifier=item.identifier,
+                macro=f"{storage.prefix}_{direction}_{item.identifier}".upper(),
+                comment=f"{direction.capitalize()} '{item.name}', {item.dtype}",
+                c_type=C_TYPES[item.dtype],
+                extents="".join(f"[{extent}]" for extent in item.shape) or "scalar",
+                size_bytes=prod(item.shape) * int(np.dtype(item.dtype).itemsize),
+                count=prod(item.shape),
+                rank=len(item.shape),
+                align_bytes=storage.buffers[item.buffer].align_bytes,
+                scale=float_literal(quantization.scale[0]) if quantization is not None and per_tensor else None,
+                zero_point=quantization.zero_point[0] if quantization is not None and per_tensor else 0,
+            )
+        )
+    return texts
+
+
+def signature(storage: Storage, inputs: list[InterfaceText], outputs: list[InterfaceText]) -> Signature:
+    """What the run function takes, and the pointers that it checks."""
+    prefix = storage.prefix
+    members: list[tuple[str, list[tuple[str, str]]]] = [
+        ("inputs", [(item.identifier, f"{item.macro}_ALIGN") for item in inputs]),
+        ("outputs", [(item.identifier, f"{item.macro}_ALIGN") for item in outputs]),
+    ]
+    if not storage.plan.static_pools:
+        pools = [(pool.name, f"{prefix}_pool_{pool.name}_align".upper()) for pool in storage.pools]
+        members.append(("pools", pools))
+    present = [(name, fields) for name, fields in members if fields]
+    return Signature(
+        parameters=", ".join(f"const struct {prefix}_{name} *{name}" for name, _ in present) or "void",
+        arguments=tuple(name for name, _ in present),
+        pointers=tuple((f"{name}->{field}", align) for name, fields in present for field, align in fields),
+    )

@@ -1,0 +1,306 @@
+"""Layers of the program as C functions: one loop over tiles, or straight-line code.
+
+Before:  Loop(oh: 7 tiles, lead 1) { CopyStart x, Wait x, Kernel, CopyStart y, Wait y }
+After:   for (int32_t t = -1; t < 9; ++t) { if (t + 1 < 7) { fetch } ... kernel ... store }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tilewright.codegen.context import LayerText, ShapeText, StepText, TileFunction
+from tilewright.codegen.expressions import axis_bounds, condition, index_lines, slot, tile_number
+from tilewright.codegen.names import c_identifier
+from tilewright.codegen.storage import Storage
+from tilewright.plan import (
+    AttributeValue,
+    AxisRange,
+    Buffer,
+    BufferKind,
+    CopyStart,
+    Index,
+    Kernel,
+    Layer,
+    LayerFacts,
+    Loop,
+    Operand,
+    Step,
+    Wait,
+    When,
+)
+
+MAXIMUM_RANK = 6
+
+
+@dataclass(slots=True)
+class _Parts:
+    """What a layer needs beside its steps, collected while they are written."""
+
+    tile_functions: dict[str, TileFunction] = field(default_factory=dict)
+    home_strides: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    tokens: dict[str, int] = field(default_factory=dict)
+    shapes: dict[str, ShapeText] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LayerWriter:
+    """Writes the layers of one plan; equal shapes are stored once for the whole model."""
+
+    storage: Storage
+    links: Mapping[str, int]
+    shared_shapes: dict[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]], str]
+
+    def layer(self, number: int, layer: Layer, facts: LayerFacts) -> LayerText:
+        """The C function of one layer."""
+        loop = next((step for step in layer.body if isinstance(step, Loop)), None)
+        body = loop.body if loop is not None else layer.body
+        kernel = next(step for step in body if isinstance(step, Kernel))
+        stem = f"{self.storage.prefix}_layer_{number:02d}_{c_identifier(facts.operator).lower()}"
+        scope = _Scope(self, stem, kernel, loop, _Parts())
+        steps = tuple(scope.step(step) for step in body)
+        parts = scope.parts
+        attributes = tuple((name, _literal(value)) for name, value in kernel.attributes)
+        first, end = (-loop.lead, loop.tiles + loop.trail) if loop is not None else (0, 1)
+        return LayerText(
+            function=stem,
+            comment=self._comment(layer, facts, kernel, loop),
+            attributes_type=f"{kernel.symbol}_attributes",
+            attributes_name=f"{stem}_attributes",
+            attributes=attributes,
+            shapes=tuple(parts.shapes.values()),
+            home_strides=tuple(parts.home_strides.items()),
+            tile_functions=tuple(parts.tile_functions.values()),
+            tokens=tuple(parts.tokens.items()),
+            first=first,
+            end=end,
+            looped=loop is not None,
+            uses_context=any("context->" in text for step in steps for text in (step.address, step.home, *step.operands)),
+            can_fail=any(step.kind == "wait" for step in steps),
+            steps=steps,
+        )
+
+    def _comment(self, layer: Layer, facts: LayerFacts, kernel: Kernel, loop: Loop | None) -> tuple[str, ...]:
+        lines = [f"{facts.operator} '{_printable(layer.name)}': {facts.macs:,} MACs, kernel {facts.kernel}"]
+        for role, operands in (("reads", kernel.reads), ("writes", kernel.writes)):
+            for operand in operands:
+                lines.append(f"  {role} {self._described(operand)}")
+        if loop is not None:
+            cuts = ", ".join(f"{index.name} {index.extent} in steps of {index.step}" for index in loop.indices)
+            lines.append(f"  {loop.tiles} tiles: {cuts}")
+        return tuple(lines)
+
+    def _described(self, operand: Operand) -> str:
+        buffer = self.storage.buffers[operand.buffer]
+        placement = self.storage.placements.get(buffer.name)
+        where = "the caller's" if placement is None else f"{placement.pool} + {placement.offset_bytes}"
+        if buffer.name in self.storage.parents:
+            where = f"a view of {_printable(self.storage.parents[buffer.name][0])}"
+        extents = "".join(f"[{axis.extent}]" for axis in operand.rectangle)
+        tile = f", tile {''.join(f'[{extent}]' for extent in buffer.shape)}" if buffer.kind is BufferKind.TILE else ""
+        return f"{_printable(buffer.tensor or buffer.name)} {buffer.dtype} {extents}{tile}: {where}"
+
+    def shared_shape(self, stride: tuple[int, ...], extent: tuple[int, ...], origin: tuple[int, ...]) -> str:
+        """Name of a static const shape."""
+        key = (stride, extent, origin)
+        return self.shared_shapes.setdefault(key, f"{self.storage.prefix}_shape_{len(self.shared_shapes)}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """One layer being written."""
+
+    writer: LayerWriter
+    stem: str
+    kernel: Kernel
+    loop: Loop | None
+    parts: _Parts
+
+    def step(self, step: Step) -> StepText:
+        if isinstance(step, CopyStart):
+            return self._copy(step)
+        if isinstance(step, Wait):
+            return self._wait(step)
+        assert isinstance(step, Kernel)
+        return self._kernel(step)
+
+    def _guard(self, when: When) -> str:
+        return condition(when, self.loop.tiles, self.loop.lead, self.loop.trail) if self.loop is not None else ""
+
+    def _indices(self) -> dict[str, Index]:
+        return {index.name: index for index in self.loop.indices} if self.loop is not None else {}
+
+    def _copy(self, step: CopyStart) -> StepText:
+        inward = self._buffer(step.destination).kind is BufferKind.TILE
+        tile, home = (step.destination, step.source) if inward else (step.source, step.destination)
+        view = self._view(tile)
+        buffer = self._buffer(tile)
+        token = f"{self._short(tile)}_token"
+        self.parts.tokens[token] = buffer.copies
+        function, shape = self._tile_shape(tile, view)
+        tensor = self._buffer(home)
+        name = f"{self.stem}_{self._short(tile)}_home"
+        self.parts.home_strides[name] = _strides(tensor, view)
+        return StepText(
+            kind="fetch" if inward else "store",
+            guard=self._guard(step.when),
+            comment=_printable(tensor.tensor or tensor.name),
+            link=self.writer.links[step.link],
+            token=self._slotted(token, buffer, step.when, tile.period),
+            tile=tile_number(step.when),
+            tile_function=function,
+            shape=shape,
+            address=self._address(tile, step.when),
+            home=self.writer.storage.address(home.buffer),
+            home_stride=name,
+            rank=len(view),
+            element_bytes=_element_bytes(buffer),
+        )
+
+    def _wait(self, step: Wait) -> StepText:
+        start = next(item for item in self._body() if isinstance(item, CopyStart) and item.token == step.token)
+        inward = self._buffer(start.destination).kind is BufferKind.TILE
+        tile = start.destination if inward else start.source
+        return StepText(
+            kind="wait",
+            guard=self._guard(step.when),
+            comment=step.token,
+            link=self.writer.links[start.link],
+            token=self._slotted(f"{self._short(tile)}_token", self._buffer(tile), step.when, tile.period),
+        )
+
+    def _kernel(self, step: Kernel) -> StepText:
+        operands = []
+        shapes = []
+        for position, (operand, view) in enumerate(zip((*step.reads, *step.writes), step.axes, strict=True)):
+            buffer = self._buffer(operand)
+            packed = buffer.tensor is None
+            if self.loop is None or packed:
+                shape = "NULL" if packed else f"&{self._whole_shape(operand, view)}"
+                operands.append(f"{{{self._address(operand, step.when)}, {shape}}}")
+                continue
+            function, _ = self._tile_shape(operand, view)
+            shapes.append((f"shape_{position}", function, tile_number(step.when)))
+            address = self._address(operand, step.when)
+            if buffer.kind is not BufferKind.TILE:
+                address = f"tilewright_at({address}, shape_{position}.stride, &shape_{position}, {len(view)}u)"
+            operands.append(f"{{{address}, &shape_{position}}}")
+        operands += [f"{{{self.writer.storage.address(name)}, NULL}}" for name in step.scratch]
+        return StepText(
+            kind="kernel",
+            guard=self._guard(step.when),
+            comment=step.name,
+            symbol=step.symbol,
+            attributes=f"{self.stem}_attributes",
+            shapes=tuple(shapes),
+            operands=tuple(operands),
+        )
+
+    def _body(self) -> Sequence[Step]:
+        return self.loop.body if self.loop is not None else self._straight()
+
+    def _straight(self) -> Sequence[Step]:
+        layer = next(
+            item for item in self.writer.storage.plan.program if isinstance(item, Layer) and self.kernel in item.body
+        )
+        return layer.body
+
+    def _buffer(self, operand: Operand) -> Buffer:
+        return self.writer.storage.buffers[operand.buffer]
+
+    def _short(self, operand: Operand) -> str:
+        """A name for the operand that is unique within the layer."""
+        order = [item.buffer for item in (*self.kernel.reads, *self.kernel.writes)]
+        return f"operand_{order.index(operand.buffer)}"
+
+    def _view(self, operand: Operand) -> tuple[int, ...]:
+        for item, axes in zip((*self.kernel.reads, *self.kernel.writes), self.kernel.axes, strict=True):
+            if item.buffer == operand.buffer:
+                return axes
+        raise AssertionError(f"copy of {operand.buffer}, which no kernel uses")
+
+    def _slotted(self, token: str, buffer: Buffer, when: When, period: int) -> str:
+        return f"{token}[{slot(when, period, buffer.copies) or 0}]"
+
+    def _address(self, operand: Operand, when: When) -> str:
+        buffer = self._buffer(operand)
+        base = self.writer.storage.address(buffer.name)
+        number = slot(when, operand.period, buffer.copies) if buffer.kind is BufferKind.TILE else ""
+        return f"{base} + ({number}) * {buffer.slot_bytes}" if number else base
+
+    def _tile_shape(self, operand: Operand, view: tuple[int, ...]) -> tuple[str, str]:
+        """The function that computes the operand's rectangle, or the constant shape where nothing varies."""
+        varies = any(axis.terms for axis in operand.rectangle)
+        base = self._whole_shape(operand, view)
+        if self.loop is None or not varies:
+            return "", base
+        name = f"{self.stem}_{self._short(operand)}"
+        if name not in self.parts.tile_functions:
+            indices = self._indices()
+            used = {term for axis in operand.rectangle for term, _ in axis.terms}
+            axes = []
+            for position, axis in enumerate(view):
+                if axis < 0 or not operand.rectangle[axis].terms:
+                    continue
+                bounds = axis_bounds(operand.rectangle[axis], indices)
+                axes.append((position, bounds.lower, bounds.upper))
+            lines = tuple(index_lines(self.loop.indices, used))
+            self.parts.tile_functions[name] = TileFunction(name, base, lines, tuple(axes))
+        return name, base
+
+    def _whole_shape(self, operand: Operand, view: tuple[int, ...]) -> str:
+        """A shape with the operand's strides and the axes that no index moves."""
+        assert len(view) <= MAXIMUM_RANK, f"{operand.buffer} has more than {MAXIMUM_RANK} axes"
+        extent, origin = [], []
+        for axis in view:
+            lower, upper = _constant_bounds(operand.rectangle[axis]) if axis >= 0 else (0, 1)
+            extent.append(upper - lower)
+            origin.append(lower)
+        return self.writer.shared_shape(_strides(self._buffer(operand), view, operand), tuple(extent), tuple(origin))
+
+
+def _constant_bounds(axis: AxisRange) -> tuple[int, int]:
+    if axis.terms:
+        return 0, axis.extent
+    lower = min(max(axis.first_offset // axis.divisor, 0), axis.extent)
+    return lower, max(lower, min(axis.last_offset // axis.divisor + 1, axis.extent))
+
+
+def _strides(buffer: Buffer, view: tuple[int, ...], operand: Operand | None = None) -> tuple[int, ...]:
+    """Strides of the view's axes; an axis of extent 1 has stride 0 so that it broadcasts."""
+    extents = [axis.extent for axis in operand.rectangle] if operand is not None else list(buffer.shape)
+    return tuple(0 if axis < 0 or extents[axis] == 1 else buffer.strides_bytes[axis] for axis in view)
+
+
+def _element_bytes(buffer: Buffer) -> int:
+    return int(np.dtype(buffer.dtype).itemsize)
+
+
+def _literal(value: AttributeValue) -> str:
+    if isinstance(value, tuple):
+        return "{" + ", ".join(_literal(item) for item in value) + "}"
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    if isinstance(value, float):
+        return float_literal(value)
+    if isinstance(value, int):
+        return "INT32_MIN" if value == -(1 << 31) else f"{value}u" if value >= 1 << 31 else str(value)
+    return value
+
+
+def float_literal(value: float) -> str:
+    """The shortest C float constant that reads back to the same float32."""
+    if value != value:
+        return '__builtin_nanf("")'
+    if value in (float("inf"), float("-inf")):
+        return "__builtin_inff()" if value > 0 else "-__builtin_inff()"
+    return f"{np.float32(value)!s}F"
+
+
+def _printable(name: str) -> str:
+    """A name inside a C comment: no comment ends, no line breaks, no trigraphs."""
+    return "".join(char if char.isprintable() and ord(char) < 128 else "?" for char in name).replace("*/", "* /").replace(
+        "/*", "/ *"
+    ).replace("??", "? ?")

@@ -1,0 +1,142 @@
+"""Pools and constants as the layout header, the weights and the memory map print them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.codegen.interface import C_TYPES
+from tilewright.codegen.layers import float_literal
+from tilewright.codegen.storage import Storage
+from tilewright.graph import Array
+from tilewright.plan import Pool
+
+_PER_LINE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedText:
+    """A placed buffer in the layout header."""
+
+    identifier: str
+    macro: str
+    offset_bytes: int
+    size_bytes: int
+    align_bytes: int
+    comment: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemberText:
+    """An array of constants, or the padding before one."""
+
+    identifier: str
+    c_type: str
+    count: int
+    comment: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PoolText:
+    """A pool with its buffers by address."""
+
+    name: str
+    used_bytes: int
+    capacity: str
+    lower_bound_bytes: int
+    align_bytes: int
+    size_macro: str
+    section: str
+    buffers: tuple[PlacedText, ...]
+    members: tuple[MemberText, ...] = ()
+
+
+def pool_text(
+    storage: Storage, pool: Pool, lifetimes: Mapping[str, tuple[int, int]], constants: Mapping[str, Array] | None = None
+) -> PoolText:
+    """A pool's numbers and buffers; with ``constants`` the members of its struct too."""
+    use = next(item for item in storage.plan.pool_use if item.pool == pool.name)
+    names = [item.buffer for item in storage.placements.values() if item.pool == pool.name]
+    names = [name for name in names if name not in storage.parents]
+    names.sort(key=lambda name: (storage.placements[name].offset_bytes, name))
+    prefix = storage.prefix
+    read_only = constants is not None
+    default = f".rodata.tilewright.{prefix}.{pool.name}" if read_only else f".bss.tilewright.{pool.name}"
+    size = f"sizeof(struct {prefix}_{pool.name}_constants)" if read_only else f"{prefix}_POOL_{pool.name}_SIZE".upper()
+    return PoolText(
+        name=pool.name,
+        used_bytes=use.used_bytes,
+        capacity="unlimited" if pool.size_bytes is None else str(pool.size_bytes),
+        lower_bound_bytes=use.lower_bound_bytes,
+        align_bytes=pool.align_bytes,
+        size_macro=size,
+        section=default if read_only else pool.section or default,
+        buffers=tuple(_placed(storage, name, lifetimes) for name in names),
+        members=tuple(_members(storage, names, constants)) if constants is not None else (),
+    )
+
+
+def _placed(storage: Storage, name: str, lifetimes: Mapping[str, tuple[int, int]]) -> PlacedText:
+    buffer = storage.buffers[name]
+    first, end = lifetimes[name]
+    extents = "".join(f"[{extent}]" for extent in buffer.shape)
+    slots = f", {buffer.copies} slots" if buffer.copies > 1 else ""
+    return PlacedText(
+        identifier=storage.identifiers[name],
+        macro=storage.macro(name),
+        offset_bytes=storage.placements[name].offset_bytes,
+        size_bytes=buffer.size_bytes,
+        align_bytes=buffer.align_bytes,
+        comment=f"{buffer.size_bytes} bytes, [{first}, {end}), {buffer.kind.value} {buffer.dtype} {extents}{slots}",
+    )
+
+
+def _members(storage: Storage, names: list[str], constants: Mapping[str, Array]) -> list[MemberText]:
+    members = []
+    end = 0
+    for name in names:
+        buffer = storage.buffers[name]
+        offset = storage.placements[name].offset_bytes
+        if offset > end:
+            padding = f"padding_{len(members)}"
+            members.append(MemberText(padding, "uint8_t", offset - end, "padding", ("0",)))
+        assert buffer.sha256 is not None
+        data = constants[buffer.sha256].reshape(-1)
+        extents = "".join(f"[{extent}]" for extent in buffer.shape)
+        members.append(
+            MemberText(
+                identifier=storage.identifiers[name],
+                c_type=C_TYPES[buffer.dtype],
+                count=max(data.size, 1),
+                comment=f"{storage.identifiers[name]} {buffer.dtype} {extents}, sha256 {buffer.sha256[:12]}",
+                lines=tuple(array_lines(data)),
+            )
+        )
+        end = offset + buffer.size_bytes
+    return members
+
+
+def array_lines(data: Array) -> list[str]:
+    """Initialisers, 16 to a line."""
+    if not data.size:
+        return ["0"]
+    texts = [_number(value) for value in data.tolist()] if data.dtype.kind != "f" else [float_literal(v) for v in data]
+    return [", ".join(texts[first : first + _PER_LINE]) + "," for first in range(0, len(texts), _PER_LINE)]
+
+
+def _number(value: int | bool) -> str:
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    if value == -(1 << 31):
+        return "INT32_MIN"
+    if value == -(1 << 63):
+        return "INT64_MIN"
+    return f"{value}U" if value >= 1 << 31 else str(value)
+
+
+def with_dtype(data: Array, dtype: str) -> Array:
+    """The array as ``dtype``, values unchanged."""
+    return data.astype(np.dtype(dtype), copy=False)

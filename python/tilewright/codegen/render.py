@@ -1,0 +1,24 @@
+"""Jinja2, set up once: strict, without HTML escapes, templates from the shipped folder."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import jinja2
+
+from tilewright.resources import templates
+
+
+def render(template: str, **values: Any) -> str:
+    """The text of a template; an undefined name is an error."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(templates()),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    text = environment.get_template(template).render(**values)
+    return re.sub(r"\n{3,}", "\n\n", text)

@@ -1,0 +1,120 @@
+"""compile_model(): the stages, one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+
+from tilewright import __version__
+from tilewright.check import require_sound
+from tilewright.codegen.files import generate_files
+from tilewright.codegen.names import interface_identifiers
+from tilewright.errors import bad_input, not_supported
+from tilewright.graph import DType, Graph
+from tilewright.importers.load import import_model
+from tilewright.options import CompileOptions
+from tilewright.plan import InterfaceTensor, Plan
+from tilewright.planning import Planned, plan_graph
+from tilewright.platform import Platform, load_platform, parse_pool_override, with_pool_overrides
+from tilewright.rewrites.pipeline import optimise
+
+RUNTIME_SOURCES = ("copy.c", "tile.c")
+"""Runtime files that tile loops need, relative to the runtime folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Artifacts:
+    """What a compilation gives: file name to content, the plan, and one line for the user."""
+
+    files: Mapping[str, bytes]
+    plan: Plan
+    summary: str
+
+
+def compile_model(options: CompileOptions) -> Artifacts:
+    """From model and platform to checked plan and C. Raises TilewrightError; writes nothing."""
+    if options.io_in_pools:
+        raise not_supported("io-in-pools", "IO_IN_POOLS is not supported yet", help="pass inputs and outputs to the run function")
+    platform = with_pool_overrides(load_platform(options.platform), [parse_pool_override(text) for text in options.pools])
+    graph = import_model(
+        options.model, types=_types(options), dims=dict(options.dims), quantized_io=options.quantized_io
+    )
+    graph = optimise(graph)
+    planned = plan_graph(graph, platform, options)
+    plan = assemble_plan(graph, planned, platform, options)
+    require_sound(plan)
+    files = generate_files(plan, planned.schedule.constants, planned.lifetimes)
+    return Artifacts(files, plan, summary(plan))
+
+
+def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: CompileOptions) -> Plan:
+    """Everything that was decided, as one value."""
+    schedule = planned.schedule
+    return Plan(
+        name=options.name,
+        model=options.model.name,
+        model_sha256=sha256(options.model.read_bytes()).hexdigest(),
+        platform=platform.name,
+        port=platform.target.port,
+        tool_version=__version__,
+        pools=platform.pools,
+        links=platform.links,
+        core=platform.core,
+        io_pool=platform.io_pool,
+        stack_bytes=platform.target.stack_bytes,
+        inputs=_interface(graph, graph.inputs),
+        outputs=_interface(graph, graph.outputs),
+        buffers=schedule.buffers,
+        relations=schedule.relations,
+        placements=planned.placements,
+        program=schedule.program,
+        layers=schedule.layers,
+        pool_use=planned.pool_use,
+        kernel_sources=_sources(planned),
+        static_pools=options.static_pools,
+    )
+
+
+def summary(plan: Plan) -> str:
+    """One line: pools with used bytes and bound, layers, model."""
+    pools = ", ".join(
+        f"{use.pool} {use.used_bytes:,} ({'optimal' if use.optimal else f'bound {use.lower_bound_bytes:,}'})"
+        for use in plan.pool_use
+        if use.used_bytes
+    )
+    return f"{plan.name}: {len(plan.layers)} layers on {plan.platform}; {pools or 'no pools'}"
+
+
+def _types(options: CompileOptions) -> dict[str, DType]:
+    types = {}
+    for tensor, name in options.types:
+        try:
+            types[tensor] = DType(name)
+        except ValueError:
+            known = ", ".join(dtype.value for dtype in DType)
+            raise bad_input("unknown-type", f"TYPES {tensor}={name}: no such type", help=f"one of {known}") from None
+    return types
+
+
+def _interface(graph: Graph, names: Iterable[str]) -> tuple[InterfaceTensor, ...]:
+    names = tuple(names)
+    identifiers = interface_identifiers(names)
+    return tuple(
+        InterfaceTensor(
+            name=name,
+            identifier=identifiers[name],
+            buffer=name,
+            dtype=graph.tensor(name).dtype.value,
+            shape=graph.tensor(name).shape,
+            quantization=graph.tensor(name).quantization,
+        )
+        for name in names
+    )
+
+
+def _sources(planned: Planned) -> tuple[str, ...]:
+    """C files of the runtime that the model needs, in a fixed order."""
+    kernels = {f"kernels/{source}" for kernel in planned.kernels for source in kernel.sources}
+    moves = any(facts.copies for facts in planned.schedule.layers)
+    return (*(RUNTIME_SOURCES if moves else ()), *sorted(kernels))

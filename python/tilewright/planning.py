@@ -1,0 +1,177 @@
+"""The loop: homes, tiles, program, lifetimes, placement; on overflow tiles are chosen again.
+
+Where placement needs more of a pool than it has, the tiles' share of that pool shrinks by
+what is missing and tiles are chosen again, at most ``ROUNDS`` times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tilewright.errors import TilewrightError, does_not_fit, not_supported
+from tilewright.graph import Graph, Node
+from tilewright.kernels.kernel import KernelChoice
+from tilewright.kernels.registry import choices
+from tilewright.lifetime import disjoint_pairs, layer_at, lifetimes
+from tilewright.options import CompileOptions
+from tilewright.placement.place import place
+from tilewright.placement.problem import DoesNotFit, Item, PoolLimit, Result
+from tilewright.plan import Buffer, BufferKind, Placement, PoolUse, RelationKind
+from tilewright.platform import Platform
+from tilewright.schedule import Schedule, ScheduledLayer, build_schedule, layer_nodes
+from tilewright.tiling.choice import TileChoice, TilingOptions, choose_tiles
+from tilewright.tiling.homes import Homes, assign_homes
+from tilewright.tiling.problem import TilingProblem, tiling_problem
+
+ROUNDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A placed schedule."""
+
+    schedule: Schedule
+    kernels: tuple[KernelChoice, ...]
+    lifetimes: Mapping[str, tuple[int, int]]
+    placements: tuple[Placement, ...]
+    pool_use: tuple[PoolUse, ...]
+
+
+def plan_graph(graph: Graph, platform: Platform, options: CompileOptions) -> Planned:
+    """Choose kernels and tiles, build the program and place every buffer.
+
+    Raises TilewrightError: not supported (an operator without kernel, a missing link), or
+    does not fit, with pool, need, have, missing bytes and operator.
+    """
+    homes = assign_homes(graph, platform)
+    problems = [_problems(graph, node, platform, homes) for node in layer_nodes(graph)]
+    capacities = {pool.name: pool.size_bytes for pool in platform.pools}
+    tiling = TilingOptions(options.buffering, options.objective, options.strategy)
+    for _ in range(ROUNDS):
+        layers = [_choose(candidates, capacities, tiling) for candidates in problems]
+        schedule = build_schedule(graph, layers, homes, platform)
+        try:
+            return _placed(schedule, layers, platform, options)
+        except DoesNotFit as overflow:
+            smaller = _shrunk(capacities, overflow, layers)
+            if smaller is None:
+                raise _explained(overflow, schedule, platform) from overflow
+            capacities = smaller
+    raise _explained(overflow, schedule, platform)
+
+
+def _problems(graph: Graph, node: Node, platform: Platform, homes: Homes) -> list[TilingProblem]:
+    kernels = choices(node, graph, platform.target.kernels)
+    if not kernels:
+        raise not_supported(
+            "no-kernel",
+            f"no kernel for {node.operator} with these types and attributes",
+            at=f"{node.name} ({node.operator})",
+            help="docs/reference/operators.md lists what is supported",
+        )
+    return [tiling_problem(graph, node, kernel, platform, homes.homes) for kernel in kernels]
+
+
+def _choose(
+    candidates: Sequence[TilingProblem], capacities: Mapping[str, int | None], options: TilingOptions
+) -> ScheduledLayer:
+    """The first kernel in order of preference whose tiles fit."""
+    failure: TilewrightError | None = None
+    for problem in candidates:
+        try:
+            choice: TileChoice = choose_tiles(problem, capacities, options)
+        except TilewrightError as error:
+            failure = failure or error
+            continue
+        return ScheduledLayer(problem, choice)
+    assert failure is not None
+    raise failure
+
+
+def _placed(
+    schedule: Schedule, layers: Sequence[ScheduledLayer], platform: Platform, options: CompileOptions
+) -> Planned:
+    alive = lifetimes(schedule.program)
+    items = _items(schedule, alive)
+    limits = [
+        PoolLimit(
+            pool.name, pool.size_bytes, pool.align_bytes, pool.granule_bytes, dict(platform.core.access_cycles).get(pool.name, 0)
+        )
+        for pool in platform.pools
+    ]
+    result = place(items, limits, options.algorithm, options.effort.value)
+    placements = tuple(
+        Placement(item.name, pool, offset) for item in items for pool, offset in (result.placements[item.name],)
+    )
+    kernels = tuple(layer.problem.kernel for layer in layers)
+    return Planned(schedule, kernels, alive, placements, _pool_use(platform, result))
+
+
+def _items(schedule: Schedule, alive: Mapping[str, tuple[int, int]]) -> list[Item]:
+    """Everything that the plan places; the caller's buffers and views of them are not."""
+    parents = {
+        relation.first: (relation.second, relation.offset_bytes)
+        for relation in schedule.relations
+        if relation.kind is RelationKind.AT_OFFSET
+    }
+    external = {
+        buffer.name for buffer in schedule.buffers if buffer.kind in (BufferKind.INPUT, BufferKind.OUTPUT)
+    }
+    placed = [buffer for buffer in schedule.buffers if buffer.name not in external]
+    names = {buffer.name for buffer in placed}
+    conflicts = disjoint_pairs({name: alive[name] for name in alive if name in names})
+    return [
+        Item(
+            name=buffer.name,
+            size_bytes=buffer.size_bytes,
+            align_bytes=buffer.align_bytes,
+            pools=buffer.pools,
+            conflicts=frozenset(conflicts[buffer.name]) - _relatives(buffer, parents),
+            at_offset=parents.get(buffer.name),
+            lifetime=alive[buffer.name],
+        )
+        for buffer in placed
+    ]
+
+
+def _relatives(buffer: Buffer, parents: Mapping[str, tuple[str, int]]) -> frozenset[str]:
+    """Views of the same storage, and the storage itself."""
+    root = parents[buffer.name][0] if buffer.name in parents else buffer.name
+    return frozenset({root, *(view for view, (parent, _) in parents.items() if parent == root)})
+
+
+def _pool_use(platform: Platform, result: Result) -> tuple[PoolUse, ...]:
+    return tuple(
+        PoolUse(pool.name, result.used[pool.name], result.lower_bound[pool.name], result.optimal[pool.name])
+        for pool in platform.pools
+    )
+
+
+def _shrunk(
+    capacities: Mapping[str, int | None], overflow: DoesNotFit, layers: Sequence[ScheduledLayer]
+) -> dict[str, int | None] | None:
+    """Capacities with less room for tiles in the pool that overflowed, or None where no tile is there."""
+    pool, missing = overflow.diagnosis.pool, overflow.diagnosis.missing
+    share = max((layer.choice.near_bytes.get(pool, 0) for layer in layers), default=0)
+    if share == 0 or missing <= 0 or share - missing <= 0 or not any(layer.problem.moves for layer in layers):
+        return None
+    return {**capacities, pool: share - missing}
+
+
+def _explained(overflow: DoesNotFit, schedule: Schedule, platform: Platform) -> TilewrightError:
+    """The overflow in the user's words: pool, need, have, missing, operator, what is alive."""
+    diagnosis = overflow.diagnosis
+    where = layer_at(schedule.program, diagnosis.step) if diagnosis.step is not None else None
+    operators = {facts.name: facts.operator for facts in schedule.layers}
+    place_text = f"{where} ({operators[where]}), step {diagnosis.step}; " if where in operators else ""
+    alive = ", ".join(f"{name} {size:,}" for name, size in diagnosis.items[:6])
+    more = f" and {len(diagnosis.items) - 6} more" if len(diagnosis.items) > 6 else ""
+    smallest = "is the smallest that works" if diagnosis.smallest_proved else "works"
+    return does_not_fit(
+        "pool-overflow",
+        f"pool '{diagnosis.pool}' needs {diagnosis.needed:,} bytes, platform '{platform.name}' gives "
+        f"{diagnosis.available:,} ({diagnosis.missing:,} too many)",
+        at=f"{place_text}alive: {alive}{more}",
+        help=f"POOLS {diagnosis.pool}={diagnosis.needed} {smallest} with everything else fixed; or EFFORT thorough",
+    )

@@ -1,0 +1,371 @@
+"""The program: layers in order, tile loops with their copies, live and dead marks.
+
+Before:  conv with tiles oh = 4 of 25, weights one tile; x and y at home in sram
+After:   loop oh (7 tiles), lead 1, trail 2:
+             start copy x, tile t + 1;  start copy weights, tile t + 1 (only for the first)
+             wait x, tile t;  wait weights;  wait y of tile t - 2
+             kernel, tile t;  start copy y, tile t
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from math import prod
+
+import numpy as np
+
+from tilewright.graph import Array, Graph, Node, packed_strides_bytes
+from tilewright.operators.nest import axis_range
+from tilewright.plan import (
+    Begin,
+    Buffer,
+    BufferKind,
+    CopyStart,
+    End,
+    Index,
+    Kernel,
+    Layer,
+    LayerFacts,
+    Loop,
+    Operand,
+    Phase,
+    Relation,
+    RelationKind,
+    Step,
+    Wait,
+    When,
+)
+from tilewright.platform import Platform
+from tilewright.rewrites.views import is_view
+from tilewright.tiling.choice import TileChoice
+from tilewright.tiling.footprint import moved_elements, rounds, tile_shape
+from tilewright.tiling.homes import Homes
+from tilewright.tiling.problem import TILE_ALIGN_BYTES, TileOperand, TilingProblem
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledLayer:
+    """One operator with its kernel and tiles."""
+
+    problem: TilingProblem
+    choice: TileChoice
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The program before placement: steps, buffers, relations, constants by hash, facts."""
+
+    program: tuple[Step, ...]
+    buffers: tuple[Buffer, ...]
+    relations: tuple[Relation, ...]
+    constants: Mapping[str, Array]
+    layers: tuple[LayerFacts, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Constants:
+    """Constant buffers by content, so that equal arrays are stored once."""
+
+    names: dict[tuple[str, str, tuple[int, ...]], str]
+    buffers: dict[str, Buffer]
+    data: dict[str, Array]
+
+    def intern(self, name: str, operand: TileOperand, pools: tuple[str, ...]) -> str:
+        """The name of the constant buffer that holds the operand's array."""
+        assert operand.data is not None
+        stored = np.ascontiguousarray(operand.data.transpose(operand.order))
+        digest = sha256(stored.tobytes()).hexdigest()
+        key = (digest, stored.dtype.name, operand.extents)
+        if key not in self.names:
+            self.names[key] = name
+            self.data[digest] = stored
+            self.buffers[name] = Buffer(
+                name=name,
+                kind=BufferKind.CONSTANT,
+                tensor=operand.tensor,
+                dtype=stored.dtype.name,
+                shape=operand.extents,
+                strides_bytes=packed_strides_bytes(operand.extents, operand.order, operand.element_bytes),
+                size_bytes=max(operand.size_bytes, 1),
+                align_bytes=operand.align_bytes,
+                pools=pools,
+                slot_bytes=operand.size_bytes,
+                sha256=digest,
+            )
+        return self.names[key]
+
+
+def build_schedule(graph: Graph, layers: Sequence[ScheduledLayer], homes: Homes, platform: Platform) -> Schedule:
+    """Turn chosen tiles into a program with explicit lifetimes.
+
+    Home buffers live from their first writer to their last reader, through all their
+    views; the interface and constants live throughout.
+    """
+    constant_pools = tuple(pool.name for pool in platform.pools if BufferKind.CONSTANT in pool.holds)
+    constants = _Constants({}, {}, {})
+    tensors = _home_buffers(graph, homes)
+    relations = _view_relations(graph, homes)
+    begins, ends = _live_marks(graph, layers, homes)
+    always = [name for name, root in homes.roots.items() if _lives_throughout(homes, root) and name in tensors]
+    steps: list[Step] = []
+    near: list[Buffer] = []
+    facts: list[LayerFacts] = []
+    for number, layer in enumerate(layers):
+        steps += [Begin(name) for name in begins.get(number, ())]
+        built = _build_layer(number, layer, constants, constant_pools)
+        steps += [Begin(buffer.name) for buffer in built.buffers]
+        steps.append(Layer(layer.problem.node.name, built.body))
+        steps += [End(buffer.name) for buffer in reversed(built.buffers)]
+        steps += [End(name) for name in ends.get(number, ())]
+        near += built.buffers
+        facts.append(_layer_facts(layer))
+    outer = [*constants.buffers, *always]
+    program = (*(Begin(name) for name in outer), *steps, *(End(name) for name in reversed(outer)))
+    buffers = (*tensors.values(), *constants.buffers.values(), *near)
+    return Schedule(program, buffers, relations, constants.data, tuple(facts))
+
+
+@dataclass(frozen=True, slots=True)
+class _BuiltLayer:
+    body: tuple[Step, ...]
+    buffers: tuple[Buffer, ...]
+
+
+def _lives_throughout(homes: Homes, root: str) -> bool:
+    return homes.kinds[root] in (BufferKind.INPUT, BufferKind.OUTPUT, BufferKind.STATE)
+
+
+def _home_buffers(graph: Graph, homes: Homes) -> dict[str, Buffer]:
+    """A buffer for each tensor that a layer computes or the interface holds; views included."""
+    buffers = {}
+    for name, root in homes.roots.items():
+        tensor = graph.tensor(name)
+        if homes.kinds[root] is BufferKind.CONSTANT:
+            continue
+        buffers[name] = Buffer(
+            name=name,
+            kind=homes.kinds[root],
+            tensor=name,
+            dtype=tensor.dtype.value,
+            shape=tensor.shape,
+            strides_bytes=tensor.strides_bytes,
+            size_bytes=max(tensor.size_bytes, 1),
+            align_bytes=_home_align_bytes(homes.kinds[root], tensor.dtype.size_bytes),
+            pools=homes.pools[name],
+            slot_bytes=tensor.size_bytes,
+        )
+    return buffers
+
+
+def _home_align_bytes(kind: BufferKind, element_bytes: int) -> int:
+    """What the caller owns need only be aligned as its elements."""
+    if kind in (BufferKind.INPUT, BufferKind.OUTPUT):
+        return element_bytes
+    return max(TILE_ALIGN_BYTES, element_bytes)
+
+
+def _view_relations(graph: Graph, homes: Homes) -> tuple[Relation, ...]:
+    return tuple(
+        Relation(RelationKind.AT_OFFSET, name, root, 0)
+        for name, root in homes.roots.items()
+        if name != root and homes.kinds[root] is not BufferKind.CONSTANT
+    )
+
+
+def _live_marks(
+    graph: Graph, layers: Sequence[ScheduledLayer], homes: Homes
+) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
+    """Tensors to begin before and to end after each layer; a root and its views together."""
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for number, layer in enumerate(layers):
+        for operand in layer.problem.operands:
+            if operand.tensor is None or operand.data is not None:
+                continue
+            root = homes.roots[operand.tensor]
+            first.setdefault(root, number)
+            last[root] = number
+    begins: dict[int, list[str]] = {}
+    ends: dict[int, list[str]] = {}
+    for name, root in homes.roots.items():
+        if root not in first or _lives_throughout(homes, root):
+            continue
+        begins.setdefault(first[root], []).append(name)
+        ends.setdefault(last[root], []).append(name)
+    roots_first = {number: sorted(names, key=lambda name: name != homes.roots[name]) for number, names in begins.items()}
+    views_first = {number: sorted(names, key=lambda name: name == homes.roots[name]) for number, names in ends.items()}
+    return roots_first, views_first
+
+
+def _build_layer(
+    number: int, layer: ScheduledLayer, constants: _Constants, constant_pools: tuple[str, ...]
+) -> _BuiltLayer:
+    problem, choice = layer.problem, layer.choice
+    prefix = problem.node.name
+    indices = tuple(Index(name, problem.extents[name], choice.steps[name]) for name in choice.order)
+    loads: list[Step] = []
+    waits: list[Step] = []
+    stores: list[Step] = []
+    buffers: list[Buffer] = []
+    operands: list[Operand] = []
+    lead = trail = 0
+    for operand, copies in zip(problem.operands, choice.copies, strict=True):
+        home = _home_name(prefix, operand, constants, constant_pools)
+        outside = Operand(home, _rectangle(operand, problem, choice))
+        if not copies:
+            operands.append(outside)
+            continue
+        assert operand.link is not None
+        period = _period(indices, operand)
+        tile = _tile_buffer(f"{prefix}.{operand.name}.tile", operand, choice, copies)
+        buffers.append(tile)
+        inside = replace(outside, buffer=tile.name, period=period)
+        operands.append(inside)
+        token = f"{prefix}.{operand.name}"
+        link = operand.link.name
+        if operand.write:
+            stores.append(CopyStart(link, token, inside, outside, When(0, period, Phase.LAST)))
+            waits.append(Wait(token, When(-copies * period, period, Phase.FIRST)))
+            trail = max(trail, copies * period)
+            continue
+        loads.append(CopyStart(link, token, outside, inside, When(copies - 1, period)))
+        waits.append(Wait(token, When(0, period)))
+        lead = max(lead, copies - 1)
+    scratch = _scratch_buffer(prefix, problem, choice)
+    kernel = _kernel_step(problem, operands, scratch)
+    buffers += scratch
+    if indices:
+        body: tuple[Step, ...] = (Loop(indices, (*loads, *waits, kernel, *stores), lead, trail),)
+    else:
+        body = _straight_line(loads, waits, kernel, stores)
+    return _BuiltLayer(body, tuple(buffers))
+
+
+def _straight_line(loads: list[Step], waits: list[Step], kernel: Kernel, stores: list[Step]) -> tuple[Step, ...]:
+    """One tile: copy in, wait, run, copy out, wait."""
+    plain = When()
+    stored = [step.token for step in stores if isinstance(step, CopyStart)]
+    starts = [replace(step, when=plain) for step in loads if isinstance(step, CopyStart)]
+    ready = [replace(step, when=plain) for step in waits if isinstance(step, Wait) and step.token not in stored]
+    outgoing = [replace(step, when=plain) for step in stores if isinstance(step, CopyStart)]
+    return (*starts, *ready, kernel, *outgoing, *(Wait(token) for token in stored))
+
+
+def _home_name(prefix: str, operand: TileOperand, constants: _Constants, pools: tuple[str, ...]) -> str:
+    if operand.data is not None:
+        return constants.intern(operand.tensor or f"{prefix}.{operand.name}", operand, pools)
+    assert operand.tensor is not None
+    return operand.tensor
+
+
+def _rectangle(operand: TileOperand, problem: TilingProblem, choice: TileChoice) -> tuple:  # type: ignore[type-arg]
+    uncut = {name: extent for name, extent in problem.extents.items() if name not in choice.order}
+    return tuple(axis_range(axis, extent, uncut) for axis, extent in zip(operand.axes, operand.extents, strict=True))
+
+
+def _period(indices: tuple[Index, ...], operand: TileOperand) -> int:
+    """Tiles during which the operand's tile stays the same: those of the indices inside its own."""
+    inside = 1
+    for index in reversed(indices):
+        if index.name in operand.dimensions:
+            return inside
+        inside *= index.count
+    return inside
+
+
+def _tile_buffer(name: str, operand: TileOperand, choice: TileChoice, copies: int) -> Buffer:
+    steps = {dimension: np.asarray(step, dtype=np.int64) for dimension, step in choice.steps.items()}
+    shape = tuple(int(extent) for extent in tile_shape(operand, steps))
+    size = prod(shape) * operand.element_bytes
+    slot = -(-size // operand.align_bytes) * operand.align_bytes
+    return Buffer(
+        name=name,
+        kind=BufferKind.TILE,
+        tensor=operand.tensor,
+        dtype=operand.dtype,
+        shape=shape,
+        strides_bytes=packed_strides_bytes(shape, operand.order, operand.element_bytes),
+        size_bytes=slot * copies,
+        align_bytes=operand.align_bytes,
+        pools=(operand.near,),
+        copies=copies,
+        slot_bytes=slot,
+    )
+
+
+def _scratch_buffer(prefix: str, problem: TilingProblem, choice: TileChoice) -> list[Buffer]:
+    size = problem.kernel.scratch_bytes(choice.steps)
+    if not size:
+        return []
+    return [
+        Buffer(
+            name=f"{prefix}.scratch",
+            kind=BufferKind.SCRATCH,
+            tensor=None,
+            dtype="uint8",
+            shape=(size,),
+            strides_bytes=(1,),
+            size_bytes=size,
+            align_bytes=TILE_ALIGN_BYTES,
+            pools=(problem.scratch_pool,),
+            slot_bytes=size,
+        )
+    ]
+
+
+def _kernel_step(problem: TilingProblem, operands: list[Operand], scratch: list[Buffer]) -> Kernel:
+    reads = len(problem.kernel.reads)
+    return Kernel(
+        name=problem.node.name,
+        symbol=problem.kernel.symbol,
+        reads=tuple(operands[:reads]),
+        writes=tuple(operands[reads:]),
+        scratch=tuple(buffer.name for buffer in scratch),
+        axes=tuple(operand.view for operand in problem.operands),
+        attributes=problem.kernel.attributes,
+    )
+
+
+def _layer_facts(layer: ScheduledLayer) -> LayerFacts:
+    problem, choice = layer.problem, layer.choice
+    extents = problem.extents
+    counts = {name: np.asarray(-(-extents[name] // choice.steps[name])) for name in choice.order}
+    moved: dict[str, int] = {}
+    compulsory: dict[str, int] = {}
+    for operand in problem.operands:
+        if operand.link is None:
+            continue
+        distinct = prod(int(counts[name]) for name in operand.dimensions if name in counts)
+        loads = int(rounds(choice.order, counts, operand))
+        link = operand.link.name
+        once = moved_elements(operand, extents, extents) * operand.element_bytes
+        total = moved_elements(operand, choice.steps, extents) * operand.element_bytes * loads // distinct
+        moved[link] = moved.get(link, 0) + total
+        compulsory[link] = compulsory.get(link, 0) + once
+    nest = problem.kernel.nest
+    return LayerFacts(
+        name=problem.node.name,
+        operator=problem.node.operator,
+        kernel=problem.kernel.symbol,
+        macs=nest.macs,
+        operations=nest.operations,
+        tiles=prod(int(count) for count in counts.values()),
+        tile=tuple((name, step, extents[name]) for name, step in choice.steps.items()),
+        copies=tuple(
+            (operand.name, copies) for operand, copies in zip(problem.operands, choice.copies, strict=True) if copies
+        ),
+        link_bytes=tuple(sorted(moved.items())),
+        compulsory_link_bytes=tuple(sorted(compulsory.items())),
+        predicted_cycles=choice.predicted_cycles,
+    )
+
+
+def layer_nodes(graph: Graph) -> list[Node]:
+    """The nodes that need code: all but views and those whose result is constant."""
+    return [
+        node
+        for node in graph.nodes
+        if not is_view(graph, node) and not all(graph.tensor(output).is_constant for output in node.outputs)
+    ]

@@ -1,0 +1,48 @@
+"""Candidate tile shapes of one operator: every combination of a few steps per dimension."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilewright.tiling.footprint import Counts
+from tilewright.tiling.problem import TilingProblem
+
+MAXIMUM_CANDIDATES = 60_000
+"""Combinations evaluated for one operator; dimensions are thinned until they fit."""
+
+
+def candidate_steps(problem: TilingProblem) -> dict[str, Counts]:
+    """All combinations of steps, one array entry each; uncut dimensions keep their extent."""
+    extents = problem.extents
+    choices = {name: _steps(extents[name], problem.kernel.multiples.get(name, 1)) for name in problem.cuttable}
+    while _combinations(choices) > MAXIMUM_CANDIDATES:
+        longest = max(choices, key=lambda name: len(choices[name]))
+        choices[longest] = _thinned(choices[longest])
+    grids = np.meshgrid(*(np.asarray(choices[name], dtype=np.int64) for name in choices), indexing="ij")
+    size = _combinations(choices)
+    steps = {name: np.full(size, extent, dtype=np.int64) for name, extent in extents.items()}
+    steps.update({name: grid.reshape(-1) for name, grid in zip(choices, grids, strict=True)})
+    return steps
+
+
+def _steps(extent: int, multiple: int) -> list[int]:
+    """Steps that divide the extent into ever more, evenly filled tiles."""
+    steps = {extent}
+    for tiles in range(2, extent + 1):
+        step = -(-(-(-extent // tiles)) // multiple) * multiple
+        if step < extent:
+            steps.add(step)
+    return sorted(steps, reverse=True)
+
+
+def _thinned(steps: list[int]) -> list[int]:
+    """Every other step; the largest and the smallest stay."""
+    kept = steps[::2]
+    return kept if kept[-1] == steps[-1] else [*kept, steps[-1]]
+
+
+def _combinations(choices: dict[str, list[int]]) -> int:
+    size = 1
+    for steps in choices.values():
+        size *= len(steps)
+    return size

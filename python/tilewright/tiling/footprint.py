@@ -1,0 +1,118 @@
+"""Bytes that tiles occupy and bytes that they move, for many tile shapes at once.
+
+Everything follows from the operands' axis maps. ``Steps`` maps each dimension to an array
+of candidate steps; results are arrays over the candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+
+from tilewright.operators.nest import AxisMap, AxisRange, axis_range, clipped, is_exact
+from tilewright.tiling.problem import TileOperand
+
+Counts = npt.NDArray[np.int64]
+Steps = Mapping[str, Counts]
+
+
+def tile_shape(operand: TileOperand, steps: Steps) -> list[Counts]:
+    """The most elements that a tile touches on each axis of the operand."""
+    return [_axis_extent(axis, extent, steps) for axis, extent in zip(operand.axes, operand.extents, strict=True)]
+
+
+def tile_bytes(operand: TileOperand, steps: Steps) -> Counts:
+    """Bytes of one slot of a tile buffer, padded to its alignment."""
+    elements: Counts = np.asarray(1, dtype=np.int64)
+    for extent in tile_shape(operand, steps):
+        elements = elements * extent
+    size = elements * operand.element_bytes
+    return -(-size // operand.align_bytes) * operand.align_bytes
+
+
+def _axis_extent(axis: AxisMap, extent: int, steps: Steps) -> Counts:
+    reach: Counts = np.asarray(axis.last_offset - axis.first_offset, dtype=np.int64)
+    for name, stride in axis.terms:
+        reach = reach + abs(stride) * (steps[name] - 1)
+    if axis.divisor == 1:
+        return np.minimum(reach + 1, extent)
+    aligned = np.asarray(axis.first_offset % axis.divisor == 0)
+    for name, stride in axis.terms:
+        aligned = aligned & (np.asarray(stride * steps[name]) % axis.divisor == 0)
+    return np.minimum(reach // axis.divisor + np.where(aligned, 1, 2), extent)
+
+
+def writes_exactly(operand: TileOperand, steps: Mapping[str, int], extents: Mapping[str, int]) -> bool:
+    """Whether tiles with these steps write disjoint, gapless parts of the operand."""
+    for axis, extent in zip(operand.axes, operand.extents, strict=True):
+        if len(axis.terms) < 2:
+            continue
+        if not is_exact(axis_range(axis, extent, {}), {name: steps[name] for name, _ in axis.terms}):
+            return False
+    return True
+
+
+def rounds(order: Sequence[str], counts: Mapping[str, Counts], operand: TileOperand) -> Counts:
+    """How many times the operand's tile changes when tiles are walked in ``order``.
+
+    An operand is loaded again whenever a dimension that it depends on moves; dimensions
+    inside the innermost such dimension leave it in place.
+    """
+    loads: Counts = np.asarray(1, dtype=np.int64)
+    pending: Counts = np.asarray(1, dtype=np.int64)
+    for name in order:
+        pending = pending * counts[name]
+        if name in operand.dimensions:
+            loads = np.where(counts[name] > 1, loads * pending, loads)
+            pending = np.where(counts[name] > 1, np.ones_like(pending), pending)
+    return loads
+
+
+def moved_elements(operand: TileOperand, steps: Mapping[str, int], extents: Mapping[str, int]) -> int:
+    """Elements of the operand summed over all distinct tiles, edges and halos exact."""
+    total = 1
+    for group in _independent_axes(operand):
+        total *= _elements_of(group, steps, extents)
+    return total
+
+
+def distinct_tiles(operand: TileOperand, counts: Mapping[str, int]) -> int:
+    """Number of distinct tiles of the operand."""
+    tiles = 1
+    for name in sorted(operand.dimensions):
+        tiles *= counts.get(name, 1)
+    return tiles
+
+
+def _independent_axes(operand: TileOperand) -> list[list[AxisRange]]:
+    """Axes grouped so that different groups share no dimension."""
+    groups: list[tuple[set[str], list[AxisRange]]] = []
+    for axis, extent in zip(operand.axes, operand.extents, strict=True):
+        names = {name for name, _ in axis.terms}
+        members = [axis_range(axis, extent, {})]
+        for other in [group for group in groups if group[0] & names]:
+            names |= other[0]
+            members = other[1] + members
+            groups.remove(other)
+        groups.append((names, members))
+    return [members for _, members in groups]
+
+
+def _elements_of(axes: list[AxisRange], steps: Mapping[str, int], extents: Mapping[str, int]) -> int:
+    names = sorted({name for axis in axes for name, _ in axis.terms})
+    spans = [
+        [(lower, min(lower + steps[name], extents[name])) for lower in range(0, extents[name], steps[name])]
+        for name in names
+    ]
+    total = 0
+    for bounds in product(*spans):
+        box = dict(zip(names, bounds, strict=True))
+        elements = 1
+        for axis in axes:
+            lower, upper = clipped(axis, box)
+            elements *= upper - lower
+        total += elements
+    return total

@@ -1,0 +1,78 @@
+"""Where whole tensors live: which tensors share storage, and the pool that is their home."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tilewright.errors import not_supported
+from tilewright.graph import Graph
+from tilewright.plan import BufferKind
+from tilewright.platform import Platform
+from tilewright.rewrites.views import is_view
+
+
+@dataclass(frozen=True, slots=True)
+class Homes:
+    """Storage of every tensor.
+
+    Attributes:
+        roots: tensor to the tensor whose bytes it shares; itself if it is no view.
+        kinds: kind of each root's buffer.
+        pools: tensor to its candidate pools, in order; all are reached alike by the core.
+    """
+
+    roots: Mapping[str, str]
+    kinds: Mapping[str, BufferKind]
+    pools: Mapping[str, tuple[str, ...]]
+
+    @property
+    def homes(self) -> dict[str, str]:
+        """Tensor to the first candidate pool."""
+        return {name: pools[0] for name, pools in self.pools.items()}
+
+
+def assign_homes(graph: Graph, platform: Platform) -> Homes:
+    """Group tensors that views join and give each group its candidate pools.
+
+    Interface tensors live in the caller's pool. Raises not_supported where no pool holds a kind.
+    """
+    roots = _roots(graph)
+    kinds = {root: _kind(graph, root) for root in dict.fromkeys(roots.values())}
+    pools = {name: _candidates(platform, kinds[root]) for name, root in roots.items()}
+    return Homes(roots, kinds, pools)
+
+
+def _roots(graph: Graph) -> dict[str, str]:
+    """The tensor of each view group that owns the bytes: an interface tensor, else the first."""
+    roots = {name: name for name in graph.tensors}
+    interface = set(graph.inputs) | set(graph.outputs)
+    for node in graph.nodes:
+        if not is_view(graph, node):
+            continue
+        source, target = roots[node.inputs[0]], node.outputs[0]
+        owner, joined = (target, source) if target in interface and source not in interface else (source, target)
+        roots = {name: owner if root == joined else root for name, root in roots.items()}
+    return roots
+
+
+def _kind(graph: Graph, root: str) -> BufferKind:
+    if root in graph.inputs:
+        return BufferKind.INPUT
+    if root in graph.outputs:
+        return BufferKind.OUTPUT
+    return BufferKind.CONSTANT if graph.tensor(root).is_constant else BufferKind.INTERMEDIATE
+
+
+def _candidates(platform: Platform, kind: BufferKind) -> tuple[str, ...]:
+    if kind in (BufferKind.INPUT, BufferKind.OUTPUT):
+        return (platform.io_pool,)
+    holders = [pool.name for pool in platform.pools if kind in pool.holds]
+    if not holders:
+        raise not_supported(
+            "no-home",
+            f"platform '{platform.name}' has no pool that holds '{kind.value}'",
+            help=f"add '{kind.value}' to 'holds' of a pool",
+        )
+    reach = {name for name, _ in platform.core.access_cycles}
+    return tuple(name for name in holders if (name in reach) == (holders[0] in reach))

@@ -1,0 +1,201 @@
+"""What the tiler decides about: one node's kernel with the pools of its operands.
+
+Before:  y = Conv(x, weights), x and y at home in sram, weights in flash, core beside l1
+After:   operands x (sram over link sram->l1), weights (flash->l1), y (l1->sram), tiles in l1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+from tilewright.errors import not_supported
+from tilewright.graph import Array, Graph, Node, identity_order
+from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand
+from tilewright.operators.nest import AxisMap, Iteration
+from tilewright.plan import BufferKind, Link
+from tilewright.platform import Platform
+
+TILE_ALIGN_BYTES = 4
+"""Tiles, scratch and constants hold up to 32-bit elements that kernels read as words."""
+
+
+@dataclass(frozen=True, slots=True)
+class TileOperand:
+    """An operand of a kernel with its home and the link over which tiles travel.
+
+    ``axes`` and ``extents`` are per axis of the stored array, ``order`` its memory order.
+    ``link`` is None where the core addresses the home pool: the kernel works there directly.
+    ``near`` is the pool of the tiles.
+    """
+
+    name: str
+    write: bool
+    axes: tuple[AxisMap, ...]
+    extents: tuple[int, ...]
+    order: tuple[int, ...]
+    view: tuple[int, ...]
+    element_bytes: int
+    align_bytes: int
+    home: str
+    link: Link | None
+    near: str
+    dtype: str = ""
+    tensor: str | None = None
+    data: Array | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the whole array."""
+        return prod(self.extents) * self.element_bytes
+
+    @property
+    def dimensions(self) -> frozenset[str]:
+        """Iteration dimensions that the operand depends on."""
+        return frozenset(name for axis in self.axes for name, _ in axis.terms)
+
+
+@dataclass(frozen=True, slots=True)
+class TilingProblem:
+    """One node, one kernel, its operands in the order of the C call, and where scratch lives."""
+
+    node: Node
+    kernel: KernelChoice
+    operands: tuple[TileOperand, ...]
+    scratch_pool: str
+
+    @property
+    def extents(self) -> dict[str, int]:
+        """Extent of every iteration dimension."""
+        return {dimension.name: dimension.extent for dimension in self.kernel.nest.dimensions}
+
+    @property
+    def cuttable(self) -> tuple[str, ...]:
+        """Dimensions that operator and kernel allow to cut, outermost first."""
+        return tuple(
+            dimension.name
+            for dimension in self.kernel.nest.dimensions
+            if dimension.extent > 1
+            and dimension.iteration is Iteration.PARALLEL
+            and dimension.name not in self.kernel.uncut
+        )
+
+    @property
+    def moves(self) -> bool:
+        """Whether any operand travels over a link."""
+        return any(operand.link is not None for operand in self.operands)
+
+
+def tiling_problem(
+    graph: Graph, node: Node, kernel: KernelChoice, platform: Platform, homes: Mapping[str, str]
+) -> TilingProblem:
+    """Attach homes and links to a kernel's operands.
+
+    ``homes`` gives the pool of each tensor; packed constants live in the first pool that
+    holds constants. Raises not_supported if no link joins a home with the core's pool.
+    """
+    operands = [_operand(graph, node, item, False, platform, homes) for item in kernel.reads]
+    operands += [_operand(graph, node, item, True, platform, homes) for item in kernel.writes]
+    return TilingProblem(node, kernel, _with_unique_names(operands), near_pool(platform, BufferKind.SCRATCH))
+
+
+def _with_unique_names(operands: list[TileOperand]) -> tuple[TileOperand, ...]:
+    """An operator may read one tensor twice (x + x); each use has a tile of its own."""
+    seen: dict[str, int] = {}
+    named = []
+    for operand in operands:
+        seen[operand.name] = seen.get(operand.name, 0) + 1
+        uses = seen[operand.name]
+        named.append(operand if uses == 1 else replace(operand, name=f"{operand.name}.{uses}"))
+    return tuple(named)
+
+
+def near_pool(platform: Platform, kind: BufferKind) -> str:
+    """The first pool that holds ``kind`` and that the core addresses."""
+    reach = {name for name, _ in platform.core.access_cycles}
+    for pool in platform.pools:
+        if kind in pool.holds and pool.name in reach:
+            return pool.name
+    raise not_supported(
+        "no-near-pool",
+        f"platform '{platform.name}' has no pool for '{kind.value}' that the core addresses",
+        help=f"add '{kind.value}' to 'holds' of a pool listed in [core] access_cycles",
+    )
+
+
+def constant_home(platform: Platform) -> str:
+    """The first pool that holds constants."""
+    for pool in platform.pools:
+        if BufferKind.CONSTANT in pool.holds:
+            return pool.name
+    raise not_supported(
+        "no-constant-pool",
+        f"platform '{platform.name}' has no pool that holds constants",
+        help="add 'constant' to 'holds' of a pool",
+    )
+
+
+def _operand(
+    graph: Graph,
+    node: Node,
+    item: TensorOperand | ConstantOperand,
+    write: bool,
+    platform: Platform,
+    homes: Mapping[str, str],
+) -> TileOperand:
+    if isinstance(item, ConstantOperand):
+        home = constant_home(platform)
+        link, near = _path(platform, node, item.role, home, write)
+        rank = item.data.ndim
+        return TileOperand(
+            name=item.role,
+            write=write,
+            axes=item.axes,
+            extents=tuple(item.data.shape),
+            order=identity_order(rank),
+            view=identity_order(rank),
+            element_bytes=int(item.data.itemsize),
+            align_bytes=max(item.align_bytes, TILE_ALIGN_BYTES),
+            home=home,
+            link=link,
+            near=near,
+            dtype=item.data.dtype.name,
+            data=item.data,
+        )
+    tensor = graph.tensor(item.tensor)
+    home = homes[item.tensor]
+    link, near = _path(platform, node, item.tensor, home, write)
+    return TileOperand(
+        name=item.tensor,
+        write=write,
+        axes=item.axes,
+        extents=tensor.shape,
+        order=tensor.order,
+        view=item.view,
+        element_bytes=tensor.dtype.size_bytes,
+        align_bytes=max(TILE_ALIGN_BYTES, tensor.dtype.size_bytes),
+        home=home,
+        link=link,
+        near=near,
+        dtype=tensor.dtype.value,
+        tensor=item.tensor,
+        data=tensor.data,
+    )
+
+
+def _path(platform: Platform, node: Node, name: str, home: str, write: bool) -> tuple[Link | None, str]:
+    reach = {pool for pool, _ in platform.core.access_cycles}
+    if home in reach:
+        return None, home
+    near = near_pool(platform, BufferKind.TILE)
+    ends = (near, home) if write else (home, near)
+    for link in platform.links:
+        if (link.source, link.target) == ends:
+            return link, near
+    raise not_supported(
+        "no-link",
+        f"no link from pool '{ends[0]}' to pool '{ends[1]}' for '{name}'",
+        at=f"{node.name} ({node.operator})",
+        help=f"add a [[link]] between '{ends[0]}' and '{ends[1]}' to platform '{platform.name}', or hold it elsewhere",
+    )

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What generated tile loops call: bounds, slots, and copies between a home and a tile. */
+#ifndef TILEWRIGHT_TILE_H
+#define TILEWRIGHT_TILE_H
+
+#include "tilewright/port.h"
+#include "tilewright/runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+static inline int32_t tilewright_minimum(int32_t a, int32_t b) { return a < b ? a : b; }
+
+static inline int32_t tilewright_maximum(int32_t a, int32_t b) { return a > b ? a : b; }
+
+/* Quotient rounded towards minus infinity; divisor > 0. */
+static inline int32_t tilewright_floor(int32_t dividend, int32_t divisor)
+{
+    const int32_t quotient = dividend / divisor;
+    return (dividend % divisor < 0) ? quotient - 1 : quotient;
+}
+
+/* Views are read and written through one pointer type; the plan knows which are constant. */
+static inline uint8_t *tilewright_bytes(const void *object) { return (uint8_t *)(uintptr_t)object; }
+
+/* Address of a tile's first element in the whole array at `home`. */
+static inline uint8_t *tilewright_at(uint8_t *home, const int32_t *home_stride,
+                                     const struct tilewright_shape *tile, uint32_t rank)
+{
+    uint8_t *address = home;
+    for (uint32_t axis = 0; axis < rank; ++axis) {
+        address += (ptrdiff_t)tile->origin[axis] * home_stride[axis];
+    }
+    return address;
+}
+
+/* Start to copy the rectangle `shape` (extents, origin; strides of the tile) of the array at
+ * `home` into the tile, or back. `home_stride` has one entry, in bytes, for each of `rank` axes. */
+tilewright_token_t tilewright_fetch(uint32_t link, uint8_t *tile,
+                                    const struct tilewright_shape *shape, uint8_t *home,
+                                    const int32_t *home_stride, uint32_t rank,
+                                    uint32_t element_bytes);
+tilewright_token_t tilewright_store(uint32_t link, uint8_t *tile,
+                                    const struct tilewright_shape *shape, uint8_t *home,
+                                    const int32_t *home_stride, uint32_t rank,
+                                    uint32_t element_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
