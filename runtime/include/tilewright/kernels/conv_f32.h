@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TILEWRIGHT_KERNELS_CONV_F32_H
+#define TILEWRIGHT_KERNELS_CONV_F32_H
+
+#include "tilewright/runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Spatial pairs are (h, w); a 1-D convolution has h = 1. */
+struct tilewright_conv_f32_attributes {
+    int32_t kernel[2];
+    int32_t strides[2];
+    int32_t dilations[2];
+    /* Padding in front. */
+    int32_t pads[2];
+    /* Channels in one group. */
+    int32_t group_inputs;
+    int32_t group_outputs;
+    /* 0: a 1x1 kernel without padding, which reads its input in place and needs no scratch. */
+    int32_t gather;
+    float minimum;
+    float maximum;
+};
+
+/* y[n, c, h, w] = clamp(bias + sum of weights * x). Operands: x[n, c, h, w]; weights
+ * [group][outputs / 4][1 + taps][4], bias first, taps in the order (kernel h, kernel w, input
+ * channel), zeros behind the last channel; y; with gather, scratch of 16 bytes for each tap.
+ * A tile has whole groups, or one group or a part of it from a multiple of 4 on. */
+void tilewright_conv_f32(const struct tilewright_conv_f32_attributes *attributes,
+                         const struct tilewright_view *operands, uint32_t flags);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

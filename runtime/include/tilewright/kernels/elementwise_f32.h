@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of elementwise float kernels. Only for kernels: each one includes this in its own file, so
+ * that firmware contains the functions that it calls and no others. */
+#ifndef TILEWRIGHT_KERNELS_ELEMENTWISE_F32_H
+#define TILEWRIGHT_KERNELS_ELEMENTWISE_F32_H
+
+#include "tilewright/kernels/float_math.h"
+#include "tilewright/kernels/walk.h"
+
+typedef float (*tilewright_function_1)(float x, const float *parameters);
+typedef float (*tilewright_function_2)(float a, float b);
+
+/* y = clamp(f(x)), `f` a constant. */
+TILEWRIGHT_INLINE void tilewright_unary_row(uint8_t *const *at, const int32_t *stride,
+                                            int32_t count, tilewright_function_1 f,
+                                            const float *parameters, float minimum, float maximum)
+{
+    const uint8_t *x = at[0];
+    uint8_t *y = at[1];
+    for (int32_t i = 0; i < count; i++) {
+        tilewright_store_f32(
+            y, tilewright_clamp(f(tilewright_load_f32(x), parameters), minimum, maximum));
+        x += stride[0];
+        y += stride[1];
+    }
+}
+
+/* y = clamp(f(a, b)), `f` a constant. */
+TILEWRIGHT_INLINE void tilewright_binary_row(uint8_t *const *at, const int32_t *stride,
+                                             int32_t count, tilewright_function_2 f, float minimum,
+                                             float maximum)
+{
+    const uint8_t *a = at[0];
+    const uint8_t *b = at[1];
+    uint8_t *y = at[2];
+    if (stride[0] == 4 && stride[1] == 4 && stride[2] == 4) {
+        TILEWRIGHT_UNROLL_4
+        for (int32_t i = 0; i < count; i++) {
+            tilewright_store_f32(y,
+                                 tilewright_clamp(f(tilewright_load_f32(a), tilewright_load_f32(b)),
+                                                  minimum, maximum));
+            a += 4;
+            b += 4;
+            y += 4;
+        }
+        return;
+    }
+    for (int32_t i = 0; i < count; i++) {
+        tilewright_store_f32(y, tilewright_clamp(f(tilewright_load_f32(a), tilewright_load_f32(b)),
+                                                 minimum, maximum));
+        a += stride[0];
+        b += stride[1];
+        y += stride[2];
+    }
+}
+
+/* Walks the output's box over `count` operands, the output last. */
+TILEWRIGHT_INLINE void tilewright_elementwise(const struct tilewright_view *operands, int32_t count,
+                                              tilewright_row_function row, const void *attributes)
+{
+    struct tilewright_walk_operand walked[TILEWRIGHT_WALK_OPERANDS];
+    for (int32_t i = 0; i < count; i++) {
+        walked[i] = tilewright_walk_view(&operands[i], NULL, NULL);
+    }
+    tilewright_walk(walked, count, operands[count - 1].shape->extent, row, attributes);
+}
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Float arithmetic that kernels share. Only for kernels. */
+#ifndef TILEWRIGHT_KERNELS_FLOAT_MATH_H
+#define TILEWRIGHT_KERNELS_FLOAT_MATH_H
+
+#include "tilewright/runtime.h"
+
+#if defined(__GNUC__)
+#define TILEWRIGHT_INLINE static inline __attribute__((always_inline))
+#define TILEWRIGHT_NOINLINE __attribute__((noinline))
+#else
+#define TILEWRIGHT_INLINE static inline
+#define TILEWRIGHT_NOINLINE
+#endif
+
+/* Loops of four over accumulators must vanish, or the accumulators end up in memory; GCC does not
+ * unroll them by itself at -O2, clang does. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define TILEWRIGHT_UNROLL_4 _Pragma("GCC unroll 4")
+#else
+#define TILEWRIGHT_UNROLL_4
+#endif
+
+/* a * b + c; fused where the target has the instruction. -std=c11 never contracts by itself. */
+TILEWRIGHT_INLINE float tilewright_multiply_add(float a, float b, float c)
+{
+#if defined(__riscv_flen) || defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+    return __builtin_fmaf(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
+/* min(max(x, minimum), maximum); NaN stays NaN. */
+TILEWRIGHT_INLINE float tilewright_clamp(float x, float minimum, float maximum)
+{
+    const float y = x < minimum ? minimum : x;
+    return y > maximum ? maximum : y;
+}
+
+TILEWRIGHT_INLINE float tilewright_load_f32(const uint8_t *at)
+{
+    return *(const float *)(const void *)at;
+}
+
+TILEWRIGHT_INLINE void tilewright_store_f32(uint8_t *at, float value)
+{
+    *(float *)(void *)at = value;
+}
+
+/* Bytes from a view's base to global index `index` of one axis. */
+TILEWRIGHT_INLINE ptrdiff_t tilewright_axis_offset(const struct tilewright_shape *shape,
+                                                   int32_t axis, int32_t index)
+{
+    int32_t slot = index - shape->origin[axis];
+    if (shape->ring_rows != 0 && shape->ring_axis == axis) {
+        slot = index % shape->ring_rows;
+    }
+    return (ptrdiff_t)slot * shape->stride[axis];
+}
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TILEWRIGHT_KERNELS_MUL_F32_H
+#define TILEWRIGHT_KERNELS_MUL_F32_H
+
+#include "tilewright/runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tilewright_mul_f32_attributes {
+    float minimum;
+    float maximum;
+};
+
+/* y = clamp(a * b); axes of extent 1 broadcast. Operands: a, b, y, all with six axes. */
+void tilewright_mul_f32(const struct tilewright_mul_f32_attributes *attributes,
+                        const struct tilewright_view *operands, uint32_t flags);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Elements between float and 8 to 32-bit integers. Only for kernels. */
+#ifndef TILEWRIGHT_KERNELS_QUANTIZE_MATH_H
+#define TILEWRIGHT_KERNELS_QUANTIZE_MATH_H
+
+#include "tilewright/kernels/float_math.h"
+#include "tilewright/kernels/walk.h"
+
+/* Values of the attribute `element`. */
+enum tilewright_element {
+    TILEWRIGHT_INT8,
+    TILEWRIGHT_UINT8,
+    TILEWRIGHT_INT16,
+    TILEWRIGHT_UINT16,
+    TILEWRIGHT_INT32
+};
+
+/* clip(round_half_even(x / scale) + zero_point, minimum, maximum); NaN becomes the zero point.
+ * |minimum - zero_point| and |maximum - zero_point| are below 2^22, so the bounds are exact floats,
+ * and clipping before rounding makes the conversions defined. */
+TILEWRIGHT_INLINE int32_t tilewright_quantized(float x, float scale, int32_t zero_point,
+                                               int32_t minimum, int32_t maximum)
+{
+    const float real =
+        tilewright_clamp(x / scale, (float)(minimum - zero_point), (float)(maximum - zero_point));
+    int32_t whole;
+    float rest;
+    if (real != real) {
+        return zero_point;
+    }
+    whole = (int32_t)real;
+    /* Exact: both are multiples of the last place of `real`, and the difference is below 1. */
+    rest = real - (float)whole;
+    if (rest > 0.5f || (rest == 0.5f && (whole & 1) != 0)) {
+        whole++;
+    } else if (rest < -0.5f || (rest == -0.5f && (whole & 1) != 0)) {
+        whole--;
+    }
+    return whole + zero_point;
+}
+
+/* The difference wraps only where int32 values lie more than 2^31 apart. */
+TILEWRIGHT_INLINE float tilewright_dequantized(int32_t x, float scale, int32_t zero_point)
+{
+    return (float)(int32_t)((uint32_t)x - (uint32_t)zero_point) * scale;
+}
+
+TILEWRIGHT_INLINE int32_t tilewright_load_integer(const uint8_t *at, int32_t element)
+{
+    switch (element) {
+    case TILEWRIGHT_INT8:
+        return *(const int8_t *)at;
+    case TILEWRIGHT_UINT8:
+        return *at;
+    case TILEWRIGHT_INT16:
+        return *(const int16_t *)(const void *)at;
+    case TILEWRIGHT_UINT16:
+        return *(const uint16_t *)(const void *)at;
+    default:
+        return *(const int32_t *)(const void *)at;
+    }
+}
+
+/* 8 or 16 bits of the value; signedness does not matter. */
+TILEWRIGHT_INLINE void tilewright_store_integer(uint8_t *at, int32_t element_bytes, int32_t value)
+{
+    if (element_bytes == 1) {
+        *at = (uint8_t)value;
+    } else {
+        *(uint16_t *)(void *)at = (uint16_t)value;
+    }
+}
+
+/* The view of a packed constant of 4-byte elements, one for each index of `axis`, beside a tile. */
+TILEWRIGHT_INLINE struct tilewright_walk_operand
+tilewright_walk_parameters(const struct tilewright_view *constant, int32_t axis)
+{
+    struct tilewright_walk_operand operand = {constant->base, {0}, 0, 0, 0, 0};
+    operand.stride[axis] = 4;
+    return operand;
+}
+
+#endif

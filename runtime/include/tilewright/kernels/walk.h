@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Walks a box of up to TILEWRIGHT_MAX_RANK axes row by row over several strided operands.
+ * What elementwise, movement and matrix kernels have in common: broadcasting, rings, and merging
+ * of axes that are contiguous in every operand. */
+#ifndef TILEWRIGHT_KERNELS_WALK_H
+#define TILEWRIGHT_KERNELS_WALK_H
+
+#include "tilewright/runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TILEWRIGHT_WALK_OPERANDS 4
+
+/* Where an operand is for each index of the box. On the ring's axis index i is at slot
+ * (ring_first + i * ring_step) % ring_rows, elsewhere i strides from the base. */
+struct tilewright_walk_operand {
+    uint8_t *base;
+    int32_t stride[TILEWRIGHT_MAX_RANK];
+    int32_t ring_axis;
+    int32_t ring_rows;
+    int32_t ring_first;
+    int32_t ring_step;
+};
+
+/* Handles `count` elements: operand j's first is at at[j], its next stride[j] bytes further.
+ * The operands may be read and written through other types than uint8_t. */
+typedef void (*tilewright_row_function)(uint8_t *const *at, const int32_t *stride, int32_t count,
+                                        const void *context);
+
+/* The operand whose element for box index i of an axis is that of the tensor at first + step * i.
+ * An axis of extent 1 stays where it is (broadcasting). Null first: the tile's origin; null
+ * step: 1. */
+struct tilewright_walk_operand tilewright_walk_view(const struct tilewright_view *view,
+                                                    const int32_t *first, const int32_t *step);
+
+/* Calls `row` for every row of the box; rows run along the axis on which the last operand is
+ * densest. Nothing is called for an empty box. */
+void tilewright_walk(const struct tilewright_walk_operand *operands, int32_t operand_count,
+                     const int32_t *extent, tilewright_row_function row, const void *context);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

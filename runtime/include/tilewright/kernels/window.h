@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Windows over one spatial axis, clipped to the input. Only for kernels. */
+#ifndef TILEWRIGHT_KERNELS_WINDOW_H
+#define TILEWRIGHT_KERNELS_WINDOW_H
+
+#include "tilewright/kernels/float_math.h"
+
+/* The taps [first, end) of a window that meet the input; tap k is at input index start + k *
+ * dilation. */
+struct tilewright_window {
+    int32_t start;
+    int32_t first;
+    int32_t end;
+};
+
+/* `output` is the global index of the output along `axis`. */
+TILEWRIGHT_INLINE struct tilewright_window tilewright_window_at(const struct tilewright_shape *x,
+                                                                int32_t axis, int32_t output,
+                                                                int32_t stride, int32_t pad,
+                                                                int32_t kernel, int32_t dilation)
+{
+    const int32_t lower = x->origin[axis];
+    const int32_t upper = lower + x->extent[axis];
+    struct tilewright_window window = {output * stride - pad, 0, kernel};
+    while (window.first < window.end && window.start + window.first * dilation < lower) {
+        window.first++;
+    }
+    while (window.end > window.first && window.start + (window.end - 1) * dilation >= upper) {
+        window.end--;
+    }
+    return window;
+}
+
+#endif

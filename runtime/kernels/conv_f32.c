@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tilewright/kernels/conv_f32.h"
+
+#include "tilewright/kernels/float_block.h"
+
+enum { N, C, H, W };
+
+struct conv {
+    const struct tilewright_conv_f32_attributes *attributes;
+    const struct tilewright_shape *x;
+    const struct tilewright_shape *y;
+    const uint8_t *x_base;
+    uint8_t *y_base;
+    const float *weights;
+    float *scratch;
+    struct tilewright_float_rows rows;
+};
+
+/* The next output position, in the tile's coordinates. */
+struct position {
+    int32_t row;
+    int32_t column;
+};
+
+static TILEWRIGHT_NOINLINE void four_gathered(const struct tilewright_float_rows *job,
+                                              const float *weights)
+{
+    tilewright_float_rows(job, weights, 4, 1);
+}
+
+static TILEWRIGHT_NOINLINE void four_in_place(const struct tilewright_float_rows *job,
+                                              const float *weights)
+{
+    tilewright_float_rows(job, weights, 4, 0);
+}
+
+static TILEWRIGHT_NOINLINE void one(const struct tilewright_float_rows *job, const float *weights)
+{
+    tilewright_float_rows(job, weights, 1, 0);
+}
+
+static float *gather_run(float *to, const uint8_t *from, int32_t step, int32_t count)
+{
+    TILEWRIGHT_UNROLL_4
+    for (int32_t i = 0; i < count; i++) {
+        *to = tilewright_load_f32(from);
+        to += 4;
+        from += step;
+    }
+    return to;
+}
+
+static float *gather_zeros(float *to, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++) {
+        *to = 0.0f;
+        to += 4;
+    }
+    return to;
+}
+
+/* One kernel row of one output position; `column` is the input column of its first tap. */
+static float *gather_row(const struct conv *conv, float *to, const uint8_t *row, int32_t column)
+{
+    const struct tilewright_conv_f32_attributes *attributes = conv->attributes;
+    const struct tilewright_shape *x = conv->x;
+    const int32_t inputs = attributes->group_inputs;
+    const int32_t dilation = attributes->dilations[1];
+    const int32_t begin = x->origin[W];
+    const int32_t end = begin + x->extent[W];
+    const int32_t tap_step = dilation * x->stride[W];
+    const int32_t last = column + (attributes->kernel[1] - 1) * dilation;
+    const int ring = x->ring_rows != 0 && x->ring_axis == W;
+
+    if (column >= begin && last < end && !ring) {
+        const uint8_t *from = row + tilewright_axis_offset(x, W, column);
+        if (inputs == 1) {
+            return gather_run(to, from, tap_step, attributes->kernel[1]);
+        }
+        if (tap_step == inputs * x->stride[C]) {
+            return gather_run(to, from, x->stride[C], attributes->kernel[1] * inputs);
+        }
+    }
+    for (; column <= last; column += dilation) {
+        if (column < begin || column >= end) {
+            to = gather_zeros(to, inputs);
+        } else {
+            to = gather_run(to, row + tilewright_axis_offset(x, W, column), x->stride[C], inputs);
+        }
+    }
+    return to;
+}
+
+/* All taps of one output position into every fourth word of the scratch. */
+static void gather(const struct conv *conv, float *to, struct position at)
+{
+    const struct tilewright_conv_f32_attributes *attributes = conv->attributes;
+    const struct tilewright_shape *x = conv->x;
+    const int32_t column =
+        (conv->y->origin[W] + at.column) * attributes->strides[1] - attributes->pads[1];
+    int32_t row = (conv->y->origin[H] + at.row) * attributes->strides[0] - attributes->pads[0];
+
+    for (int32_t tap = 0; tap < attributes->kernel[0]; tap++) {
+        if (row < x->origin[H] || row >= x->origin[H] + x->extent[H]) {
+            to = gather_zeros(to, attributes->kernel[1] * attributes->group_inputs);
+        } else {
+            to = gather_row(conv, to, conv->x_base + tilewright_axis_offset(x, H, row), column);
+        }
+        row += attributes->dilations[0];
+    }
+}
+
+static void set_position(struct conv *conv, int32_t lane, struct position at)
+{
+    const struct tilewright_shape *y = conv->y;
+    const int32_t row = y->origin[H] + at.row;
+    const int32_t column = y->origin[W] + at.column;
+    conv->rows.y[lane] =
+        conv->y_base + tilewright_axis_offset(y, H, row) + tilewright_axis_offset(y, W, column);
+    if (conv->attributes->gather != 0) {
+        conv->rows.x[lane] = (const uint8_t *)(conv->scratch + lane);
+        gather(conv, conv->scratch + lane, at);
+        return;
+    }
+    conv->rows.x[lane] = conv->x_base +
+                         tilewright_axis_offset(conv->x, H, row * conv->attributes->strides[0]) +
+                         tilewright_axis_offset(conv->x, W, column * conv->attributes->strides[1]);
+}
+
+/* All output positions of one group, four at a time across rows. */
+static void run_group(struct conv *conv)
+{
+    struct position at = {0, 0};
+    int32_t left = conv->y->extent[H] * conv->y->extent[W];
+
+    while (left > 0) {
+        const int32_t lanes = left < 4 ? left : 4;
+        for (int32_t lane = 0; lane < lanes; lane++) {
+            set_position(conv, lane, at);
+            at.column++;
+            if (at.column == conv->y->extent[W]) {
+                at.column = 0;
+                at.row++;
+            }
+        }
+        left -= lanes;
+        if (lanes < 4) {
+            /* One row at a time costs less than a block that is mostly empty. */
+            for (int32_t lane = 0; lane < lanes; lane++) {
+                conv->rows.x[0] = conv->rows.x[lane];
+                conv->rows.y[0] = conv->rows.y[lane];
+                one(&conv->rows, conv->weights);
+            }
+        } else if (conv->attributes->gather != 0) {
+            four_gathered(&conv->rows, conv->weights);
+        } else {
+            four_in_place(&conv->rows, conv->weights);
+        }
+    }
+}
+
+void tilewright_conv_f32(const struct tilewright_conv_f32_attributes *attributes,
+                         const struct tilewright_view *operands, uint32_t flags)
+{
+    const struct tilewright_view *x = &operands[0];
+    const struct tilewright_view *y = &operands[2];
+    const int32_t outputs = attributes->group_outputs;
+    const int32_t groups = y->shape->extent[C] > outputs ? y->shape->extent[C] / outputs : 1;
+    const int32_t columns = groups > 1 ? outputs : y->shape->extent[C];
+    const int32_t taps = attributes->kernel[0] * attributes->kernel[1] * attributes->group_inputs;
+    struct conv conv;
+
+    (void)flags;
+    conv.attributes = attributes;
+    conv.x = x->shape;
+    conv.y = y->shape;
+    conv.scratch = attributes->gather != 0 ? (float *)(void *)operands[3].base : NULL;
+    conv.rows.x_step = attributes->gather != 0 ? 16 : x->shape->stride[C];
+    conv.rows.taps = taps;
+    conv.rows.y_step = y->shape->stride[C];
+    conv.rows.columns = columns;
+    conv.rows.minimum = attributes->minimum;
+    conv.rows.maximum = attributes->maximum;
+    for (int32_t n = 0; n < y->shape->extent[N]; n++) {
+        const int32_t image = y->shape->origin[N] + n;
+        conv.weights = (const float *)(const void *)operands[1].base;
+        conv.x_base = x->base + tilewright_axis_offset(x->shape, N, image);
+        conv.y_base = y->base + tilewright_axis_offset(y->shape, N, image);
+        for (int32_t group = 0; group < groups; group++) {
+            run_group(&conv);
+            conv.weights += (ptrdiff_t)((columns + 3) / 4) * (4 + 4 * (ptrdiff_t)taps);
+            conv.x_base += (ptrdiff_t)attributes->group_inputs * x->shape->stride[C];
+            conv.y_base += (ptrdiff_t)columns * y->shape->stride[C];
+        }
+    }
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tilewright/kernels/depthwise_f32.h"
+
+#include "tilewright/kernels/window.h"
+
+enum { N, C, H, W };
+
+/* Four channels of one image. */
+struct depthwise {
+    const struct tilewright_depthwise_f32_attributes *attributes;
+    const struct tilewright_shape *x;
+    const struct tilewright_shape *y;
+    const uint8_t *x_base;
+    uint8_t *y_base;
+    const float *weights;
+    int32_t channels;
+};
+
+static void store(const struct depthwise *job, uint8_t *y, const float *sum, int32_t stride)
+{
+    TILEWRIGHT_UNROLL_4
+    for (int32_t c = 0; c < 4; c++) {
+        if (c < job->channels) {
+            tilewright_store_f32(
+                y, tilewright_clamp(sum[c], job->attributes->minimum, job->attributes->maximum));
+            y += stride;
+        }
+    }
+}
+
+/* One output position; a channel beyond the last reads the last one again. */
+static void one_position(const struct depthwise *job, const struct tilewright_window *rows,
+                         int32_t column, uint8_t *y)
+{
+    const struct tilewright_depthwise_f32_attributes *attributes = job->attributes;
+    const struct tilewright_window columns =
+        tilewright_window_at(job->x, W, column, attributes->strides[1], attributes->pads[1],
+                             attributes->kernel[1], attributes->dilations[1]);
+    const int32_t last = job->channels - 1;
+    const int32_t stride = job->x->stride[C];
+    const ptrdiff_t step[4] = {0, (ptrdiff_t)(last < 1 ? last : 1) * stride,
+                               (ptrdiff_t)(last < 2 ? last : 2) * stride, (ptrdiff_t)last * stride};
+    float sum[4] = {job->weights[0], job->weights[1], job->weights[2], job->weights[3]};
+
+    for (int32_t i = rows->first; i < rows->end; i++) {
+        const float *weights = job->weights + 4 + 4 * (i * attributes->kernel[1] + columns.first);
+        const uint8_t *row =
+            job->x_base +
+            tilewright_axis_offset(job->x, H, rows->start + i * attributes->dilations[0]);
+        for (int32_t j = columns.first; j < columns.end; j++) {
+            const uint8_t *x = row + tilewright_axis_offset(
+                                         job->x, W, columns.start + j * attributes->dilations[1]);
+            TILEWRIGHT_UNROLL_4
+            for (int32_t c = 0; c < 4; c++) {
+                sum[c] =
+                    tilewright_multiply_add(tilewright_load_f32(x + step[c]), weights[c], sum[c]);
+            }
+            weights += 4;
+        }
+    }
+    store(job, y, sum, job->y->stride[C]);
+}
+
+/* Four neighbours of a row whose windows lie inside the input, channels side by side. */
+static TILEWRIGHT_NOINLINE void four_inside(const struct depthwise *job,
+                                            const struct tilewright_window *rows, int32_t column,
+                                            uint8_t *y)
+{
+    const struct tilewright_depthwise_f32_attributes *attributes = job->attributes;
+    const int32_t neighbour = attributes->strides[1] * job->x->stride[W];
+    const int32_t tap = attributes->dilations[1] * job->x->stride[W];
+    const ptrdiff_t first =
+        tilewright_axis_offset(job->x, W, column * attributes->strides[1] - attributes->pads[1]);
+    const float *weights = job->weights + 4 + 4 * rows->first * attributes->kernel[1];
+    float sum[4][4];
+
+    TILEWRIGHT_UNROLL_4
+    for (int32_t p = 0; p < 4; p++) {
+        TILEWRIGHT_UNROLL_4
+        for (int32_t c = 0; c < 4; c++) {
+            sum[p][c] = job->weights[c];
+        }
+    }
+    for (int32_t i = rows->first; i < rows->end; i++) {
+        const float *end = weights + 4 * attributes->kernel[1];
+        const uint8_t *x[4];
+        x[0] = job->x_base +
+               tilewright_axis_offset(job->x, H, rows->start + i * attributes->dilations[0]) +
+               first;
+        x[1] = x[0] + neighbour;
+        x[2] = x[1] + neighbour;
+        x[3] = x[2] + neighbour;
+        while (weights != end) {
+            TILEWRIGHT_UNROLL_4
+            for (int32_t p = 0; p < 4; p++) {
+                TILEWRIGHT_UNROLL_4
+                for (int32_t c = 0; c < 4; c++) {
+                    sum[p][c] = tilewright_multiply_add(tilewright_load_f32(x[p] + 4 * c),
+                                                        weights[c], sum[p][c]);
+                }
+                x[p] += tap;
+            }
+            weights += 4;
+        }
+    }
+    TILEWRIGHT_UNROLL_4
+    for (int32_t p = 0; p < 4; p++) {
+        store(job, y, sum[p], job->y->stride[C]);
+        y += job->y->stride[W];
+    }
+}
+
+static int is_ring(const struct tilewright_shape *shape, int32_t axis)
+{
+    return shape->ring_rows != 0 && shape->ring_axis == axis;
+}
+
+static void run_row(const struct depthwise *job, int32_t row)
+{
+    const struct tilewright_depthwise_f32_attributes *attributes = job->attributes;
+    const struct tilewright_shape *x = job->x;
+    const struct tilewright_window rows =
+        tilewright_window_at(x, H, row, attributes->strides[0], attributes->pads[0],
+                             attributes->kernel[0], attributes->dilations[0]);
+    uint8_t *y = job->y_base + tilewright_axis_offset(job->y, H, row);
+    const int32_t end = job->y->origin[W] + job->y->extent[W];
+    const int32_t reach =
+        3 * attributes->strides[1] + (attributes->kernel[1] - 1) * attributes->dilations[1];
+    const int fast =
+        job->channels == 4 && x->stride[C] == 4 && !is_ring(x, W) && !is_ring(job->y, W);
+
+    for (int32_t column = job->y->origin[W]; column < end;) {
+        const int32_t start = column * attributes->strides[1] - attributes->pads[1];
+        uint8_t *at = y + tilewright_axis_offset(job->y, W, column);
+        if (fast && column + 4 <= end && start >= x->origin[W] &&
+            start + reach < x->origin[W] + x->extent[W]) {
+            four_inside(job, &rows, column, at);
+            column += 4;
+        } else {
+            one_position(job, &rows, column, at);
+            column++;
+        }
+    }
+}
+
+void tilewright_depthwise_f32(const struct tilewright_depthwise_f32_attributes *attributes,
+                              const struct tilewright_view *operands, uint32_t flags)
+{
+    const struct tilewright_view *x = &operands[0];
+    const struct tilewright_view *y = &operands[2];
+    const int32_t taps = attributes->kernel[0] * attributes->kernel[1];
+    struct depthwise job = {attributes, x->shape, y->shape, NULL, NULL, NULL, 0};
+
+    (void)flags;
+    for (int32_t n = 0; n < y->shape->extent[N]; n++) {
+        const int32_t image = y->shape->origin[N] + n;
+        job.weights = (const float *)(const void *)operands[1].base;
+        for (int32_t channel = 0; channel < y->shape->extent[C]; channel += 4) {
+            const int32_t left = y->shape->extent[C] - channel;
+            job.x_base = x->base + tilewright_axis_offset(x->shape, N, image) +
+                         (ptrdiff_t)channel * x->shape->stride[C];
+            job.y_base = y->base + tilewright_axis_offset(y->shape, N, image) +
+                         (ptrdiff_t)channel * y->shape->stride[C];
+            job.channels = left < 4 ? left : 4;
+            for (int32_t row = 0; row < y->shape->extent[H]; row++) {
+                run_row(&job, y->shape->origin[H] + row);
+            }
+            job.weights += 4 + 4 * taps;
+        }
+    }
+}

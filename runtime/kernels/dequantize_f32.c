@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tilewright/kernels/dequantize_f32.h"
+
+#include "tilewright/kernels/elementwise_f32.h"
+#include "tilewright/kernels/quantize_math.h"
+
+static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
+{
+    const struct tilewright_dequantize_f32_attributes *attributes = context;
+    const uint8_t *x = at[0];
+    uint8_t *y = at[1];
+    for (int32_t i = 0; i < count; i++) {
+        const float value = tilewright_dequantized(tilewright_load_integer(x, attributes->element),
+                                                   attributes->scale, attributes->zero_point);
+        tilewright_store_f32(y, tilewright_clamp(value, attributes->minimum, attributes->maximum));
+        x += stride[0];
+        y += stride[1];
+    }
+}
+
+void tilewright_dequantize_f32(const struct tilewright_dequantize_f32_attributes *attributes,
+                               const struct tilewright_view *operands, uint32_t flags)
+{
+    (void)flags;
+    tilewright_elementwise(operands, 2, row, attributes);
+}

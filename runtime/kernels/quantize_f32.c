@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tilewright/kernels/quantize_f32.h"
+
+#include "tilewright/kernels/elementwise_f32.h"
+#include "tilewright/kernels/quantize_math.h"
+
+static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
+{
+    const struct tilewright_quantize_f32_attributes *attributes = context;
+    const uint8_t *x = at[0];
+    uint8_t *y = at[1];
+    for (int32_t i = 0; i < count; i++) {
+        const int32_t value =
+            tilewright_quantized(tilewright_load_f32(x), attributes->scale, attributes->zero_point,
+                                 attributes->minimum, attributes->maximum);
+        tilewright_store_integer(y, attributes->element_bytes, value);
+        x += stride[0];
+        y += stride[1];
+    }
+}
+
+void tilewright_quantize_f32(const struct tilewright_quantize_f32_attributes *attributes,
+                             const struct tilewright_view *operands, uint32_t flags)
+{
+    (void)flags;
+    tilewright_elementwise(operands, 2, row, attributes);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tilewright/kernels/softmax_f32.h"
+
+#include <math.h>
+
+#include "tilewright/kernels/float_math.h"
+#include "tilewright/kernels/walk.h"
+
+struct softmax {
+    const struct tilewright_softmax_f32_attributes *attributes;
+    int32_t count;
+    int32_t x_step;
+    int32_t y_step;
+};
+
+static void run_line(const struct softmax *softmax, const uint8_t *x, uint8_t *y)
+{
+    float largest = tilewright_load_f32(x);
+    float sum = 0.0f;
+
+    for (int32_t i = 1; i < softmax->count; i++) {
+        const float value = tilewright_load_f32(x + i * softmax->x_step);
+        largest = value > largest ? value : largest;
+    }
+    for (int32_t i = 0; i < softmax->count; i++) {
+        const float power = expf(tilewright_load_f32(x + i * softmax->x_step) - largest);
+        tilewright_store_f32(y + i * softmax->y_step, power);
+        sum += power;
+    }
+    for (int32_t i = 0; i < softmax->count; i++) {
+        uint8_t *at = y + i * softmax->y_step;
+        tilewright_store_f32(at, tilewright_clamp(tilewright_load_f32(at) / sum,
+                                                  softmax->attributes->minimum,
+                                                  softmax->attributes->maximum));
+    }
+}
+
+static void run_lines(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
+{
+    for (int32_t i = 0; i < count; i++) {
+        run_line(context, at[0] + (ptrdiff_t)i * stride[0], at[1] + (ptrdiff_t)i * stride[1]);
+    }
+}
+
+void tilewright_softmax_f32(const struct tilewright_softmax_f32_attributes *attributes,
+                            const struct tilewright_view *operands, uint32_t flags)
+{
+    const int32_t axis = attributes->axis;
+    const struct tilewright_shape *x = operands[0].shape;
+    const struct tilewright_shape *y = operands[1].shape;
+    const struct softmax softmax = {attributes, y->extent[axis], x->stride[axis], y->stride[axis]};
+    const struct tilewright_walk_operand walked[2] = {
+        tilewright_walk_view(&operands[0], NULL, NULL),
+        tilewright_walk_view(&operands[1], NULL, NULL)};
+    int32_t extent[TILEWRIGHT_MAX_RANK];
+
+    (void)flags;
+    for (int32_t i = 0; i < TILEWRIGHT_MAX_RANK; i++) {
+        extent[i] = i == axis ? 1 : y->extent[i];
+    }
+    tilewright_walk(walked, 2, extent, run_lines, &softmax);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tilewright/kernels/sub_f32.h"
+
+#include "tilewright/kernels/elementwise_f32.h"
+
+TILEWRIGHT_INLINE float apply(float a, float b)
+{
+    return a - b;
+}
+
+static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
+{
+    const struct tilewright_sub_f32_attributes *attributes = context;
+    tilewright_binary_row(at, stride, count, apply, attributes->minimum, attributes->maximum);
+}
+
+void tilewright_sub_f32(const struct tilewright_sub_f32_attributes *attributes,
+                        const struct tilewright_view *operands, uint32_t flags)
+{
+    (void)flags;
+    tilewright_elementwise(operands, 3, row, attributes);
+}
