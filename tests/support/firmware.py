@@ -1,0 +1,61 @@
+"""Builds small programs for QEMU and for the host out of the shipped runtime, without CMake."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from tilewright.codegen.linker import linker_script
+from tilewright.platform import Platform
+from tilewright.resources import runtime_dir
+
+RISCV_GCC = "riscv64-unknown-elf-gcc"
+WARNINGS = (
+    "-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Wcast-qual -Wmissing-prototypes "
+    "-Wstrict-prototypes -Werror"
+).split()
+
+needs_riscv = pytest.mark.skipif(
+    shutil.which(RISCV_GCC) is None or shutil.which("qemu-system-riscv32") is None,
+    reason=f"needs {RISCV_GCC} and qemu-system-riscv32",
+)
+needs_host_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a host C compiler")
+
+
+def port_files(port: str) -> tuple[list[Path], list[str]]:
+    """Sources and link options of a port, from its port.cmake."""
+    folder = runtime_dir() / "ports" / port
+    text = (folder / "port.cmake").read_text(encoding="utf-8")
+    values = {name: words.split() for name, words in re.findall(r"set\(TILEWRIGHT_PORT_(\w+)([^)]*)\)", text)}
+    return [folder / name for name in values["SOURCES"]], values["LINK_OPTIONS"]
+
+
+def build_riscv(platform: Platform, sources: Sequence[Path], out: Path, *, layers: Sequence[str] = ()) -> Path:
+    """Compile and link a program for a QEMU platform with its port, and layers over it."""
+    script = out.with_suffix(".ld")
+    script.write_text(linker_script(platform), encoding="utf-8")
+    options = [*platform.target.compile_options, "--specs=picolibc.specs", "-T", str(script)]
+    assert platform.target.port is not None
+    return _build([RISCV_GCC, *options], sources, out, [platform.target.port, *layers])
+
+
+def build_host(sources: Sequence[Path], out: Path, *, layers: Sequence[str] = ()) -> Path:
+    """Compile and link a program for this machine with the host's port, and layers over it."""
+    return _build(["cc"], sources, out, ["host", *layers])
+
+
+def _build(compiler: list[str], sources: Sequence[Path], out: Path, ports: Sequence[str]) -> Path:
+    files, link_options = list(sources), ["-I", str(runtime_dir() / "include")]
+    for port in ports:
+        port_sources, port_options = port_files(port)
+        files += port_sources
+        link_options += ["-I", str(runtime_dir() / "ports" / port), *port_options]
+    command = [*compiler, "-O2", *WARNINGS, *map(str, files), *link_options, "-o", str(out)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert not result.stderr, result.stderr
+    return out
