@@ -66,7 +66,7 @@ def _run(command: list[str], timeout_s: float) -> int:
     try:
         status = process.wait(timeout=timeout_s)
     except subprocess.TimeoutExpired:
-        print(f"tilewright: killed after {timeout_s:g} s: {Path(command[0]).name}", file=sys.stderr, flush=True)
+        sys.stderr.write(f"tilewright: killed after {timeout_s:g} s: {Path(command[0]).name}\n")
         return TIMEOUT_STATUS
     finally:
         _kill_group(process)

@@ -122,8 +122,9 @@ class _Scanner:
             self._skip_separators()
             if self._text[self._position] == "]":
                 break
-            self._lines[(*path, index)] = self._line()
-            self._value((*path, index))
+            element = (*path, index)
+            self._lines[element] = self._line()
+            self._value(element)
             index += 1
         self._position += 1
 

@@ -11,7 +11,6 @@
 extern "C" {
 #endif
 
-
 /* Bytes that one step of the inner loop moves. */
 #define TILEWRIGHT_COPY_STEP 16u
 
