@@ -50,7 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _report("error[closed-output]: the reader of standard output went away", ExitStatus.BAD_INPUT, debug)
     except Exception as error:  # the last line of defence: everything above is a mistake of the user, this is ours
         what = f"error[internal]: {type(error).__name__}: {error}"
-        return _report(f"{what}\n  help: this is a defect of Tilewright; --debug shows where", ExitStatus.INTERNAL, debug)
+        return _report(
+            f"{what}\n  help: this is a defect of Tilewright; --debug shows where", ExitStatus.INTERNAL, debug
+        )
 
 
 def _report(text: str, status: int, debug: bool) -> int:

@@ -6,7 +6,6 @@ is validated here, whatever its source, so that the stages behind get enums and 
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -14,7 +13,9 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tilewright.codegen.names import c_identifier
 from tilewright.errors import TilewrightError, bad_input
+from tilewright.platform import parse_pool_override
 from tilewright.toml_file import read_toml, suggestion
 from tilewright.toml_lines import line_of
 
@@ -100,17 +101,6 @@ class CompileOptions:
 E = TypeVar("E", bound=Enum)
 Parser = Callable[[Any, str], Any]
 
-_POOL = re.compile(r"(?P<pool>[A-Za-z_]\w*)=(?P<bytes>\d[\d_]*)(@(?P<where>\S+))?")
-_IDENTIFIER = re.compile(r"[A-Za-z](_?[A-Za-z0-9])*")
-_C_KEYWORDS = frozenset(
-    """
-    auto break case char const continue default do double else enum extern float for goto if inline int long
-    register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
-    alignas alignof bool catch class delete explicit export false friend mutable namespace new operator private
-    protected public template this throw true try typename using virtual
-    """.split()
-)
-
 
 def build_options(*sources: tuple[str, Mapping[str, Any]]) -> CompileOptions:
     """Merge sources, each (where it was written, key to value), the later ones winning.
@@ -128,7 +118,7 @@ def build_options(*sources: tuple[str, Mapping[str, Any]]) -> CompileOptions:
             raise bad_input(
                 "missing-option", f"no {key} was given", help=f"--{key} <{key}>, or '{key}' in the options file"
             )
-    merged.setdefault("name", identifier_of(Path(merged["model"]).stem))
+    merged.setdefault("name", c_identifier(Path(merged["model"]).stem))
     for key in _MERGED:
         merged[key] = tuple(merged.get(key, {}).values())
     return CompileOptions(**merged)
@@ -160,13 +150,6 @@ def parse_setting(text: str) -> tuple[str, Any]:
         return key, tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
         return key, value
-
-
-def identifier_of(text: str) -> str:
-    """The nearest C identifier to a text: runs of other characters become one underscore."""
-    words = [word for word in re.split(r"[^A-Za-z0-9]+", text) if word]
-    name = "_".join(words) or "model"
-    return name if name[0].isalpha() else f"model_{name}"
 
 
 def _parser(key: str, origin: str) -> Parser:
@@ -208,13 +191,11 @@ def _one_of(kind: type[E]) -> Parser:
 
 def _name(value: Any, where: str) -> str:
     text = _text(value, where)
+    if c_identifier(text) == text:
+        return text
+    rule = "letters, digits and single underscores, beginning with a letter, and no keyword"
     what = f"'{text}' cannot be the prefix of C names"
-    if text.lower() in _C_KEYWORDS:
-        raise bad_input("bad-name", f"{what}: it is a keyword", at=where, help=f"for example 'my_{text}'")
-    if not _IDENTIFIER.fullmatch(text):
-        rule = "letters, digits and single underscores, beginning with a letter"
-        raise bad_input("bad-name", what, at=where, help=f"{rule}; for example '{identifier_of(text)}'")
-    return text
+    raise bad_input("bad-name", what, at=where, help=f"{rule}; for example '{c_identifier(text)}'")
 
 
 def _pools(value: Any, where: str) -> dict[str, str]:
@@ -223,13 +204,7 @@ def _pools(value: Any, where: str) -> dict[str, str]:
         value = [f"{pool}={size}" for pool, size in value.items()]
     if not isinstance(value, (list, tuple)):
         raise _wrong(value, "a list of <pool>=<bytes>", where)
-    overrides = {}
-    for text in value:
-        match = _POOL.fullmatch(str(text))
-        if match is None:
-            raise bad_input("bad-pool", f"'{text}' is not <pool>=<bytes>[@<section>|@0x<address>]", at=where)
-        overrides[match["pool"]] = str(text)
-    return overrides
+    return {parse_pool_override(str(text)).pool: str(text) for text in value}
 
 
 def _types(value: Any, where: str) -> dict[str, tuple[str, str]]:

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+# Thin on purpose: make cannot handle the spaces that a folder's name may have, the scripts can.
+.PHONY: demo test test-all conformance setup format
+
+demo:
+	@./scripts/demo.sh
+
+test:
+	@./scripts/test.sh
+
+test-all:
+	@./scripts/test.sh --all
+
+conformance:
+	@./scripts/conformance.sh
+
+setup:
+	@./scripts/setup.sh
+
+format:
+	@./scripts/format.sh

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+#[[
+Public functions; each is described above its definition in the file of its concern.
+
+  tilewright_add_model            an ONNX model becomes a static library    TilewrightModel.cmake
+  tilewright_use_port             start-up, copies and linker script        TilewrightPort.cmake
+  tilewright_add_simulation_test  a test that runs a program in a simulator TilewrightTests.cmake
+  tilewright_add_golden_test      a test that compares stored vectors       TilewrightTests.cmake
+
+Cache variables:
+  TILEWRIGHT_PYTHON     the interpreter; found on PATH. If it lacks Tilewright, an environment is
+                        made from it.
+  TILEWRIGHT_CACHE_DIR  folder of such environments; the user's cache folder.
+  TILEWRIGHT_WHEELS     folder of wheels, to make an environment without a network.
+  TILEWRIGHT_BOOTSTRAP  OFF forbids to make one.
+  TILEWRIGHT_OPTIMIZE   compile option for generated code and kernels where the build type has
+                        none; empty leaves the build type alone.
+#]]
+include_guard(GLOBAL)
+cmake_policy(VERSION 3.22...3.31)
+
+include("${CMAKE_CURRENT_LIST_DIR}/TilewrightTool.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/TilewrightInterpreter.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/TilewrightModel.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/TilewrightPort.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/TilewrightTests.cmake")

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+include_guard(GLOBAL)
+
+#[[
+tilewright_add_simulation_test(NAME <test> TARGET <executable>
+  [SIMULATOR <platform>]  the platform of the first model that the executable links, if absent
+  [ARGS <argument>...] [TIMEOUT <seconds>])
+
+A test that runs a program in a platform's simulator and passes if it exits with 0. It is
+disabled, and says so, if the simulator is not installed.
+#]]
+function(tilewright_add_simulation_test)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TARGET;SIMULATOR;TIMEOUT" "ARGS")
+  set(caller "tilewright_add_simulation_test(${arg_NAME})")
+  _tilewright_check_arguments("${caller}" NAME TARGET)
+  if(NOT TARGET "${arg_TARGET}")
+    message(FATAL_ERROR "${caller}:\n  error[usage]: there is no target '${arg_TARGET}'")
+  endif()
+  if(NOT arg_SIMULATOR)
+    _tilewright_platform_of(arg_SIMULATOR "${arg_TARGET}")
+  endif()
+  if(NOT arg_SIMULATOR)
+    message(
+      FATAL_ERROR
+      "${caller}:\n  error[usage]: SIMULATOR is missing, and '${arg_TARGET}' links no model"
+    )
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  _tilewright_resolve_platform(platform platform_file "${arg_SIMULATOR}")
+  _tilewright_platform_facts(facts "${caller}" "${arg_SIMULATOR}")
+  _tilewright_interpreter(python "${caller}")
+  set(options "")
+  foreach(argument IN LISTS arg_ARGS)
+    list(APPEND options "--argument=${argument}")
+  endforeach()
+  add_test(
+    NAME "${arg_NAME}"
+    COMMAND
+      "${python}" -m tilewright simulate --platform "${platform}" --elf
+      "$<TARGET_FILE:${arg_TARGET}>" --timeout "${arg_TIMEOUT}" ${options}
+  )
+  math(EXPR limit "${arg_TIMEOUT} + 30")
+  set_tests_properties("${arg_NAME}" PROPERTIES TIMEOUT "${limit}")
+  _tilewright_simulator_problem(problem "${platform}" ${facts_SIMULATOR})
+  if(problem)
+    message(STATUS "Test ${arg_NAME} is disabled: ${problem}")
+    set_tests_properties("${arg_NAME}" PROPERTIES DISABLED TRUE)
+  endif()
+endfunction()
+
+#[[
+tilewright_add_golden_test(NAME <test> MODEL <target> INPUTS <npz> OUTPUTS <npz>
+  [TOLERANCE <abs>:<rel>]  |got - want| <= abs + rel * |want|; exact if absent
+  [SIMULATOR <platform>]   the model's platform if absent
+  [PORT <port>] [TIMEOUT <seconds>])
+
+A test of a model against stored vectors: they are linked into a firmware that runs the model and
+compares on the target. Arrays are matched by tensor name, else by order, and converted by value;
+an array with one more leading dimension than its tensor is a list of runs.
+#]]
+function(tilewright_add_golden_test)
+  cmake_parse_arguments(
+    PARSE_ARGV 0
+    arg
+    ""
+    "NAME;MODEL;INPUTS;OUTPUTS;TOLERANCE;SIMULATOR;PORT;TIMEOUT"
+    ""
+  )
+  set(caller "tilewright_add_golden_test(${arg_NAME})")
+  _tilewright_check_arguments("${caller}" NAME MODEL INPUTS OUTPUTS)
+  _tilewright_check_target("${caller}" "${arg_NAME}")
+  if(TARGET "${arg_MODEL}")
+    get_target_property(plan "${arg_MODEL}" TILEWRIGHT_PLAN)
+    get_target_property(platform "${arg_MODEL}" TILEWRIGHT_PLATFORM)
+  endif()
+  if(NOT plan)
+    message(
+      FATAL_ERROR
+      "${caller}:\n  error[usage]: '${arg_MODEL}' is no target of tilewright_add_model"
+    )
+  endif()
+  cmake_path(ABSOLUTE_PATH arg_INPUTS BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
+  cmake_path(ABSOLUTE_PATH arg_OUTPUTS BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
+  if(NOT arg_TOLERANCE)
+    set(arg_TOLERANCE 0:0)
+  endif()
+  if(NOT arg_SIMULATOR)
+    set(arg_SIMULATOR "${platform}")
+  endif()
+
+  set(manifest "${CMAKE_CURRENT_BINARY_DIR}/tilewright/golden/${arg_NAME}/golden_manifest.json")
+  _tilewright_generate(
+    "${caller}"
+    MANIFEST "${manifest}"
+    INPUTS "${plan}" "${arg_INPUTS}" "${arg_OUTPUTS}"
+    COMMAND
+      golden
+      --plan
+      "${plan}"
+      --inputs
+      "${arg_INPUTS}"
+      --outputs
+      "${arg_OUTPUTS}"
+      --tolerance
+      "${arg_TOLERANCE}"
+  )
+  _tilewright_golden_executable("${arg_NAME}" "${arg_MODEL}" "${manifest}")
+  set(port "")
+  if(arg_PORT)
+    set(port PORT "${arg_PORT}")
+  endif()
+  tilewright_use_port("${arg_NAME}" PLATFORM "${platform}" ${port} MAP)
+  set(timeout "")
+  if(arg_TIMEOUT)
+    set(timeout TIMEOUT "${arg_TIMEOUT}")
+  endif()
+  tilewright_add_simulation_test(
+    NAME "${arg_NAME}"
+    TARGET "${arg_NAME}"
+    SIMULATOR "${arg_SIMULATOR}"
+    ${timeout}
+  )
+endfunction()
+
+function(_tilewright_golden_executable name model manifest)
+  _tilewright_layout(tool)
+  file(READ "${manifest}" json)
+  cmake_path(GET manifest PARENT_PATH folder)
+  _tilewright_json_list(sources "${json}" sources)
+  list(TRANSFORM sources PREPEND "${folder}/")
+  file(GLOB support "${tool_root}/runtime/test_support/*.c")
+  add_executable("${name}" ${sources} ${support})
+  target_include_directories("${name}" PRIVATE "${folder}" "${tool_root}/runtime/test_support")
+  target_link_libraries("${name}" PRIVATE "${model}")
+  _tilewright_target_options("${name}")
+endfunction()
+
+# The platform of the first model among the libraries that a target links directly.
+function(_tilewright_platform_of result target)
+  set(${result} "" PARENT_SCOPE)
+  get_target_property(libraries "${target}" LINK_LIBRARIES)
+  foreach(library IN LISTS libraries)
+    if(TARGET "${library}")
+      get_target_property(platform "${library}" TILEWRIGHT_PLATFORM)
+      if(platform)
+        set(${result} "${platform}" PARENT_SCOPE)
+        return()
+      endif()
+    endif()
+  endforeach()
+endfunction()
+
+# Why a simulator's command cannot be run, or nothing.
+function(_tilewright_simulator_problem result platform)
+  set(${result} "" PARENT_SCOPE)
+  if(NOT ARGN)
+    set(${result} "platform '${platform}' has no simulator" PARENT_SCOPE)
+    return()
+  endif()
+  list(GET ARGN 0 program)
+  if(program MATCHES "{")
+    return()
+  endif()
+  find_program(
+    found
+    "${program}"
+    NO_CACHE
+    NO_CMAKE_FIND_ROOT_PATH
+    NO_CMAKE_PATH
+    NO_CMAKE_SYSTEM_PATH
+  )
+  if(NOT found)
+    set(${result} "simulator '${program}' is not installed" PARENT_SCOPE)
+  endif()
+endfunction()

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Sourced by the other scripts: strictness, the root folder, and the environment's programs.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+venv=$root/.venv
+export PATH=$venv/bin:$PATH
+# A cross compiler's variables of the caller are of no use to the tools built here.
+unset CC CXX CFLAGS CXXFLAGS LDFLAGS PYTHONPATH
+
+say() {
+    printf '\n== %s\n' "$*"
+}

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Lays out every file as scripts/lint.sh wants it.
+source "$(dirname "$0")/common.sh"
+
+ruff format .
+ruff check --fix .
+git ls-files -z -- '*.c' '*.h' | xargs -0 clang-format -i
+git ls-files -z -- '*.cmake' '*CMakeLists.txt' | xargs -0 gersemi -i

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs what is missing, and nothing else: system packages (as root or by sudo) and a Python
+# environment in .venv with Tilewright in editable form. Quick when all is there.
+source "$(dirname "$0")/common.sh"
+
+packages=()
+need() { # <package> <program or file>...
+    local package=$1 thing
+    shift
+    for thing in "$@"; do
+        if ! command -v "$thing" >/dev/null 2>&1 && [ ! -e "$thing" ]; then
+            packages+=("$package")
+            return
+        fi
+    done
+}
+
+need gcc-riscv64-unknown-elf riscv64-unknown-elf-gcc
+need picolibc-riscv64-unknown-elf /usr/lib/picolibc/riscv64-unknown-elf/picolibc.specs
+need qemu-system-misc qemu-system-riscv32
+need clang clang
+need clang-format clang-format
+need g++ g++
+need cmake cmake
+need ninja-build ninja
+
+python=
+for candidate in python3 /usr/bin/python3 python3.14 python3.13 python3.12 python3.11 python3.10; do
+    if "$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+        python=$candidate
+        break
+    fi
+done
+header='import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'
+if [ -z "$python" ]; then
+    packages+=(python3 python3-venv python3-dev)
+elif ! "$python" -c "$header" 2>/dev/null; then
+    packages+=(python3-dev)
+fi
+
+if [ ${#packages[@]} -gt 0 ]; then
+    say "Installing ${packages[*]}"
+    if ! command -v apt-get >/dev/null; then
+        echo "error: please install the counterparts of these Debian packages: ${packages[*]}" >&2
+        exit 1
+    fi
+    as_root=()
+    [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+        "${packages[@]}" >/dev/null
+fi
+
+if [ -z "$python" ]; then
+    python=/usr/bin/python3
+fi
+if [ ! -x "$venv/bin/python" ] || ! "$venv/bin/python" -c '' 2>/dev/null; then
+    say "Making the Python environment in .venv"
+    rm -rf "$venv"
+    "$python" -m venv "$venv"
+fi
+# What the environment was made from; when that changes it is brought up to date.
+stamp=$(cat pyproject.toml CMakeLists.txt cmake/TilewrightExtension.cmake python/tilewright/__init__.py \
+    $(ls python/tilewright/placement/*.cpp python/tilewright/placement/*.hpp 2>/dev/null) | sha256sum)
+if [ "$(cat "$venv/tilewright.stamp" 2>/dev/null || :)" != "$stamp $root" ]; then
+    say "Installing Tilewright and its tools into .venv"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+    printf '%s %s\n' "$stamp" "$root" >"$venv/tilewright.stamp"
+fi
+
+# Presets need 3.25; the CMake functions themselves do with 3.22.
+cmake_version=$(cmake --version | sed -n 's/^cmake version //p')
+if [ "$(printf '%s\n3.25\n' "$cmake_version" | sort -V | head -n 1)" != 3.25 ]; then
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check 'cmake>=3.25'
+fi

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Lint, Python tests, then the tests on this machine and in QEMU. --all adds the long ones.
+source "$(dirname "$0")/common.sh"
+./scripts/setup.sh
+
+selection=(-m 'not long')
+suffix=
+if [ "${1:-}" = --all ]; then
+    selection=()
+    suffix=-all
+fi
+
+./scripts/lint.sh
+say "pytest"
+pytest -q -n 2 ${selection[@]+"${selection[@]}"}
+for preset in host qemu-rv32; do
+    say "ctest: $preset"
+    cmake --preset "$preset"
+    cmake --build --preset "$preset"
+    ctest --preset "$preset$suffix"
+done
