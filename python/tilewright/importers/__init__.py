@@ -1,1 +1,1 @@
-"""Tilewright."""
+"""From model files to graphs in normal form."""

@@ -1,0 +1,67 @@
+"""From a model file to a graph in normal form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tilewright.errors import bad_input
+from tilewright.graph import DType, Graph
+from tilewright.importers.convert import convert
+from tilewright.importers.deeploy import is_dialect, read_integers
+from tilewright.importers.onnx import read_model
+from tilewright.importers.qdq import fuse_quantized, quantized_interface
+from tilewright.importers.source import SourceModel
+
+
+def import_model(
+    path: Path,
+    *,
+    types: Mapping[str, DType] | None = None,
+    dims: Mapping[str, int] | None = None,
+    quantized_io: bool = False,
+) -> Graph:
+    """Read an ONNX model: float32, QDQ quantised, or in the Deeploy dialect.
+
+    Args:
+        types: element types of graph inputs; an integer type for a float input says that the
+            model is in the Deeploy dialect, which stores integers in float tensors.
+        dims: a value for each symbol of a dynamic dimension; ``<input>.<axis>`` names one without symbol.
+        quantized_io: leave out Quantize at inputs and Dequantize at outputs, so that the
+            interface holds the stored integers.
+
+    Returns:
+        The graph in the normal form of docs/reference/graph.md, every tensor in row-major order,
+        quantised operators fused.
+
+    Raises:
+        TilewrightError (bad input): no such file, broken file, ``types`` or ``dims`` that fit no tensor.
+        TilewrightError (not supported): lists every node and dimension that cannot be translated.
+    """
+    types, dims = types or {}, dims or {}
+    model = read_model(path)
+    _check_types(model, types)
+    if is_dialect(model, types):
+        return read_integers(convert(model, dims, integers_in_floats=True), types)
+    graph = fuse_quantized(convert(model, dims))
+    return quantized_interface(graph) if quantized_io else graph
+
+
+def _check_types(model: SourceModel, types: Mapping[str, DType]) -> None:
+    inputs = {value.name: value for value in model.inputs}
+    for name, dtype in types.items():
+        if name not in inputs:
+            raise bad_input(
+                "unknown-tensor",
+                f"TYPES names '{name}', which is no input of the model",
+                at=model.file,
+                help="inputs: " + ", ".join(inputs),
+            )
+        stored = inputs[name].element_type
+        if dtype.value != stored and stored != DType.FLOAT32.value:
+            raise bad_input(
+                "input-type",
+                f"TYPES gives '{name}' {dtype.value}, the model {stored}",
+                at=model.file,
+                help=f"TYPES {name}={stored}, or leave it out",
+            )

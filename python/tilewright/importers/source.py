@@ -1,0 +1,54 @@
+"""An ONNX model as plain data: what the file says, before any of it is understood."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tilewright.graph import Array
+
+
+@dataclass(frozen=True, slots=True)
+class SourceNode:
+    """A node of the file. Attribute values are int, float, str, lists of them, or arrays."""
+
+    name: str
+    operator: str
+    domain: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Any]
+
+    @property
+    def place(self) -> str:
+        """The node as messages name it."""
+        name = f"'{self.name}'" if self.name else f"of '{self.outputs[0]}'"
+        return f"node {name} ({self.operator})"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceValue:
+    """A graph input: element type by its ONNX name in lower case, extents, symbols or None for unnamed ones."""
+
+    name: str
+    element_type: str
+    shape: tuple[int | str | None, ...] | None
+
+
+Evaluate = Callable[[SourceNode, Sequence["Array | None"]], "list[Array]"]
+"""Runs one node on constants; raises ValueError where that is not possible."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceModel:
+    """A model file. ``inputs`` leaves out initializers that are listed as inputs."""
+
+    name: str
+    file: str
+    opset: int
+    nodes: tuple[SourceNode, ...]
+    constants: Mapping[str, Array]
+    inputs: tuple[SourceValue, ...]
+    outputs: tuple[str, ...]
+    evaluate: Evaluate
