@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import PurePosixPath
 
 from tilewright import __version__
 from tilewright.check import require_sound
@@ -72,6 +73,7 @@ def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: C
         layers=schedule.layers,
         pool_use=planned.pool_use,
         kernel_sources=_sources(planned),
+        kernel_headers=_headers(planned),
         static_pools=options.static_pools,
     )
 
@@ -118,3 +120,8 @@ def _sources(planned: Planned) -> tuple[str, ...]:
     kernels = {f"kernels/{source}" for kernel in planned.kernels for source in kernel.sources}
     moves = any(facts.copies for facts in planned.schedule.layers)
     return (*(RUNTIME_SOURCES if moves else ()), *sorted(kernels))
+
+
+def _headers(planned: Planned) -> tuple[str, ...]:
+    """The headers that declare the kernels, as they are included."""
+    return tuple(sorted({f"tilewright/kernels/{PurePosixPath(kernel.sources[0]).stem}.h" for kernel in planned.kernels}))

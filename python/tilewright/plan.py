@@ -372,3 +372,6 @@ class Plan:
     layers: tuple[LayerFacts, ...]
     pool_use: tuple[PoolUse, ...]
     kernel_sources: tuple[str, ...]
+    kernel_headers: tuple[str, ...] = ()
+    static_pools: bool = False
+    io_in_pools: bool = False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
 
 from tilewright.codegen.interface import interface_texts, signature
@@ -87,11 +86,9 @@ def _source(plan: Plan, common: Mapping[str, Any], pointers: tuple[tuple[str, st
         {"name": name, "stride": stride or (0,), "extent": extent or (1,), "origin": origin or (0,)}
         for (stride, extent, origin), name in writer.shared_shapes.items()
     ]
-    stems = [PurePosixPath(source).stem for source in plan.kernel_sources if source.startswith("kernels/")]
-    headers = [f"tilewright/kernels/{stem}.h" for stem in stems]
     return render(
         "source.c.j2",
-        headers=["tilewright/runtime.h", "tilewright/tile.h", *headers],
+        headers=["tilewright/runtime.h", "tilewright/tile.h", *plan.kernel_headers],
         context_members=common["arguments"],
         shapes=shapes,
         layers=texts,

@@ -1,0 +1,79 @@
+"""Tile bounds in C equal the interval arithmetic that they come from."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tilewright.codegen.expressions import axis_bounds, condition, index_lines, slot
+from tilewright.operators.nest import clipped, index_bounds
+from tilewright.plan import AxisRange, Index, Phase, When
+
+_FUNCTIONS = {
+    "tilewright_minimum": min,
+    "tilewright_maximum": max,
+    "tilewright_floor": lambda a, b: a // b,
+}
+
+
+def _run(lines: list[str], tile: int) -> dict[str, int]:
+    """Evaluate C declarations; / is exact enough because operands are not negative."""
+    values: dict[str, int] = {}
+    for line in lines:
+        name, expression = line.removeprefix("const int32_t ").removesuffix(";").split(" = ", 1)
+        values[name] = eval(expression.replace("/", "//"), dict(_FUNCTIONS), {**values, "tile": tile})
+    return values
+
+
+@st.composite
+def _ranges(draw: st.DrawFn) -> tuple[tuple[Index, ...], AxisRange]:
+    indices = tuple(
+        Index(f"d{n}", extent, draw(st.integers(1, extent)))
+        for n, extent in enumerate(draw(st.lists(st.integers(1, 9), min_size=1, max_size=3)))
+    )
+    terms = tuple((index.name, draw(st.sampled_from([-2, -1, 1, 2, 3]))) for index in indices if draw(st.booleans()))
+    first = draw(st.integers(-6, 6))
+    axis = AxisRange(terms, first, first + draw(st.integers(0, 5)), draw(st.sampled_from([1, 1, 2, 4])), draw(st.integers(1, 20)))
+    return indices, axis
+
+
+@given(_ranges())
+def test_bounds_match_the_nest(case: tuple[tuple[Index, ...], AxisRange]) -> None:
+    indices, axis = case
+    bounds = axis_bounds(axis, {index.name: index for index in indices})
+    lines = index_lines(indices, {name for name, _ in axis.terms})
+    tiles = 1
+    for index in indices:
+        tiles *= index.count
+    for tile in range(tiles):
+        values = _run(lines, tile)
+        for name, (lower, upper) in index_bounds(indices, tile).items():
+            values.setdefault(f"{name}_lower", lower)
+            values.setdefault(f"{name}_upper", upper)
+        lower = eval(bounds.lower, dict(_FUNCTIONS), values)
+        upper = eval(bounds.upper, dict(_FUNCTIONS), values)
+        expected = clipped(axis, index_bounds(indices, tile))
+        assert max(upper - lower, 0) == expected[1] - expected[0]
+        assert expected[0] == expected[1] or lower == expected[0]
+
+
+def test_guards_hold_exactly_when_a_step_has_a_tile() -> None:
+    tiles, lead, trail = 6, 1, 2
+    for ahead in range(-2, 2):
+        for period in (1, 2, 3):
+            for phase in Phase:
+                when = When(ahead, period, phase)
+                text = condition(when, tiles, lead, trail)
+                for t in range(-lead, tiles + trail):
+                    u = t + ahead
+                    expected = 0 <= u < tiles and u % period == (0 if phase is Phase.FIRST else period - 1)
+                    if 0 <= u:
+                        assert bool(eval(text.replace("&&", "and") or "True", {"t": t})) == expected, (when, t, text)
+                    else:
+                        assert not eval(text.replace("&&", "and"), {"t": t})
+
+
+def test_slots_rotate_with_the_period() -> None:
+    assert slot(When(), 1, 1) == ""
+    assert slot(When(1), 1, 2) == "(t + 1) % 2"
+    assert slot(When(0), 4, 2) == "t / 4 % 2"
