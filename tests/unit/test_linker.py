@@ -1,0 +1,91 @@
+"""The shipped linker script: pools lie in their regions, whatever regions there are."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.firmware import build_riscv, needs_riscv
+
+from tilewright.codegen.linker import linker_script
+from tilewright.errors import TilewrightError
+from tilewright.platform import LinkerLayout, Platform, Region, load_platform
+from tilewright.simulate import simulate
+
+PROGRAM = r"""
+#include <stdint.h>
+
+uint8_t l1[100] __attribute__((section(".bss.tilewright.l1")));
+uint8_t sram[100] __attribute__((section(".bss.tilewright.sram")));
+extern const uint8_t weights[100];
+const uint8_t weights[100] __attribute__((section(".rodata.tilewright.kws.flash"))) = {1, 2, 3};
+uint32_t initialised = 5;
+uint32_t cleared;
+
+int main(void)
+{
+    return l1[99] == 0 && sram[99] == 0 && weights[2] == 3 && initialised == 5 && cleared == 0 ? 0 : 1;
+}
+"""
+
+
+def symbols(program: Path) -> dict[str, int]:
+    listing = subprocess.run(["riscv64-unknown-elf-nm", program], capture_output=True, text=True, check=True).stdout
+    return {name: int(value, 16) for value, name in re.findall(r"([0-9a-f]{8}) \w (\S+)", listing)}
+
+
+def build(platform: Platform, folder: Path) -> Path:
+    source = folder / "main.c"
+    source.write_text(PROGRAM, encoding="utf-8")
+    return build_riscv(platform, [source], folder / "main.elf")
+
+
+@needs_riscv
+def test_pools_lie_in_their_regions(tmp_path: Path) -> None:
+    platform = load_platform("qemu-virt-rv32")
+    program = build(platform, tmp_path)
+    assert simulate(platform, program, timeout_s=60) == 0
+    address = symbols(program)
+    assert platform.linker is not None
+    for name, symbol in (("flash", "weights"), ("sram", "sram"), ("l1", "l1")):
+        region = next(region for region in platform.linker.regions if region.name == name)
+        assert region.base <= address[symbol] < region.base + region.size_bytes
+        assert address[f"tilewright_pool_{name}_start"] <= address[symbol]
+        assert address[symbol] + 100 <= address[f"tilewright_pool_{name}_end"]
+    assert address["_start"] == 0x80000000
+    assert address["__stack"] % 16 == 0
+    assert address["__heap_start"] == address["__heap_end"]
+
+
+@needs_riscv
+def test_everything_in_one_region(tmp_path: Path) -> None:
+    layout = LinkerLayout((Region("ram", 0x80000000, 0x100000),), "ram", "ram")
+    platform = replace(load_platform("qemu-virt-rv32"), linker=layout)
+    program = build(platform, tmp_path)
+    assert simulate(platform, program, timeout_s=60) == 0
+    assert symbols(program)["__stack"] == 0x80100000
+
+
+@needs_riscv
+def test_region_that_is_too_small_is_a_link_error(tmp_path: Path) -> None:
+    platform = load_platform("qemu-virt-rv32")
+    assert platform.linker is not None
+    regions = tuple(replace(r, size_bytes=64) if r.name == "l1" else r for r in platform.linker.regions)
+    with pytest.raises(AssertionError, match="region `l1' overflowed"):
+        build(replace(platform, linker=replace(platform.linker, regions=regions)), tmp_path)
+
+
+def test_pool_with_an_address_is_left_out() -> None:
+    platform = load_platform("qemu-virt-rv32")
+    pools = tuple(replace(p, section=None, base=0x86000000) if p.name == "l1" else p for p in platform.pools)
+    script = linker_script(replace(platform, pools=pools))
+    assert "tilewright_pool_l1_start" not in script
+    assert "tilewright_pool_sram_start" in script
+
+
+def test_platform_without_regions() -> None:
+    with pytest.raises(TilewrightError, match="has no \\[linker\\] regions"):
+        linker_script(load_platform("host"))
