@@ -1,0 +1,37 @@
+"""Kernels that walk the output's box: what binary and unary float32 kernels share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.graph import Graph, Node
+from tilewright.kernels.float_common import CALL_CYCLES, points, trailing_operand
+from tilewright.kernels.kernel import KernelChoice, TileSteps
+from tilewright.operators.registry import OPERATORS
+from tilewright.plan import AttributeValue
+
+
+def elementwise(
+    node: Node,
+    graph: Graph,
+    stem: str,
+    attributes: Sequence[tuple[str, AttributeValue]],
+    element_cycles: float,
+) -> KernelChoice:
+    """The kernel ``tilewright_<stem>`` on the node's own nest; operands are its inputs, then its output."""
+    nest = OPERATORS[node.operator].nest(node, graph)
+
+    def cycles(steps: TileSteps) -> float:
+        return CALL_CYCLES + points(nest, steps) * element_cycles
+
+    return KernelChoice(
+        symbol=f"tilewright_{stem}",
+        sources=(f"{stem}.c", "walk.c"),
+        nest=nest,
+        reads=tuple(
+            trailing_operand(graph, name, axes) for name, axes in zip(node.inputs, nest.reads, strict=True) if name
+        ),
+        writes=(trailing_operand(graph, node.outputs[0], nest.writes[0]),),
+        attributes=tuple(attributes),
+        cycles=cycles,
+    )

@@ -1,0 +1,69 @@
+"""What the declarations of float32 and movement kernels share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf, prod
+
+from tilewright.graph import Clamp, DType, Graph, Node
+from tilewright.kernels.kernel import TensorOperand, TileSteps
+from tilewright.operators.nest import AxisMap, Nest
+
+MAX_RANK = 6
+"""TILEWRIGHT_MAX_RANK of runtime.h."""
+
+CALL_CYCLES = 60.0
+"""Setting up one kernel call: views, walk, loop bounds."""
+
+Attributes = tuple[tuple[str, float], ...]
+
+
+def clamp_of(node: Node) -> Clamp | None:
+    """The node's float epilogue, unbounded if it has none; None if the epilogue is of another kind."""
+    if node.epilogue is None:
+        return Clamp(-inf, inf)
+    return node.epilogue if isinstance(node.epilogue, Clamp) else None
+
+
+def clamp_attributes(clamp: Clamp) -> Attributes:
+    """The fields ``minimum`` and ``maximum``."""
+    return (("minimum", float(clamp.minimum)), ("maximum", float(clamp.maximum)))
+
+
+def all_float(graph: Graph, names: Iterable[str]) -> bool:
+    """Whether all named tensors are float32; absent ones (empty names) do not count."""
+    return all(graph.tensor(name).dtype is DType.FLOAT32 for name in names if name)
+
+
+def fits_rank(graph: Graph, names: Iterable[str]) -> bool:
+    """Whether views of six axes can hold all named tensors."""
+    return all(len(graph.tensor(name).shape) <= MAX_RANK for name in names if name)
+
+
+def trailing_view(rank: int) -> tuple[int, ...]:
+    """Six axes, the tensor's own last."""
+    return (-1,) * (MAX_RANK - rank) + tuple(range(rank))
+
+
+def leading(values: Iterable[int], fill: int) -> tuple[int, ...]:
+    """Six values for ``trailing_view``: ``fill`` for the axes that the tensor lacks."""
+    own = tuple(int(value) for value in values)
+    return (fill,) * (MAX_RANK - len(own)) + own
+
+
+def trailing_operand(graph: Graph, name: str, axes: tuple[AxisMap, ...]) -> TensorOperand:
+    """An operand whose axes stand last in a view of six."""
+    return TensorOperand(name, axes, trailing_view(len(graph.tensor(name).shape)))
+
+
+def step_of(nest: Nest, steps: TileSteps, name: str) -> int:
+    """Step of a dimension: its extent if it is not cut, 1 if the nest lacks it."""
+    if name in steps:
+        return steps[name]
+    return next((dimension.extent for dimension in nest.dimensions if dimension.name == name), 1)
+
+
+def points(nest: Nest, steps: TileSteps, names: Iterable[str] | None = None) -> int:
+    """Points of a tile over the named dimensions (all if None)."""
+    wanted = [dimension.name for dimension in nest.dimensions] if names is None else names
+    return prod(step_of(nest, steps, name) for name in wanted)

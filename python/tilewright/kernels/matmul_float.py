@@ -1,0 +1,123 @@
+"""Float32 matrix product: packed panels of four columns for a constant factor, strides otherwise.
+
+Before:  b[K, N], bias[N]
+After:   packed[N/4, 1 + K, 4], the four biases first
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilewright.graph import Array, Clamp, Graph, Node
+from tilewright.kernels.float_common import (
+    CALL_CYCLES,
+    MAX_RANK,
+    all_float,
+    clamp_attributes,
+    clamp_of,
+    fits_rank,
+    points,
+    step_of,
+)
+from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, TileSteps
+from tilewright.operators.matmul import MATMUL
+from tilewright.operators.nest import Nest, blocks, whole
+
+BLOCK = 4
+"""Columns that are packed side by side."""
+
+_OUTPUT_CYCLES = 8.0
+_FOUR_ROWS_MAC_CYCLES = 1.9
+_ONE_ROW_MAC_CYCLES = 2.8
+_VARIABLE_MAC_CYCLES = 2.4
+_VARIABLE_ONE_ROW_MAC_CYCLES = 4.0
+
+
+def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """Kernels for float32 MatMul; packed if the second factor and the bias are constant matrix and vector."""
+    clamp = clamp_of(node)
+    names = (*node.inputs, *node.outputs)
+    if clamp is None or not all_float(graph, names) or not fits_rank(graph, names):
+        return ()
+    nest = MATMUL.nest(node, graph)
+    factor = graph.tensor(node.inputs[1])
+    bias = graph.tensor(node.inputs[2]) if len(node.inputs) > 2 and node.inputs[2] else None
+    single = all(extent == 1 for extent in factor.shape[:-2])
+    if factor.data is None or not single or (bias is not None and bias.data is None):
+        return (_variable(node, graph, nest, clamp),)
+    matrix: Array = np.asarray(factor.data).reshape(factor.shape[-2], factor.shape[-1])
+    matrix = matrix.T if node.attributes["transpose_b"] else matrix
+    start = np.zeros(matrix.shape[1], np.float32) if bias is None or bias.data is None else bias.data
+    return (_packed(node, graph, nest, clamp, pack(matrix, start)),)
+
+
+def pack(matrix: Array, bias: Array) -> Array:
+    """Matrix [K, N] and bias [N] as float32 [ceil(N/4), 1 + K, 4], zeros behind the last column."""
+    depth, columns = matrix.shape
+    count = -(-columns // BLOCK)
+    padded = np.zeros((depth + 1, count * BLOCK), np.float32)
+    padded[0, :columns] = bias.reshape(-1)
+    padded[1:, :columns] = matrix
+    return np.ascontiguousarray(padded.reshape(depth + 1, count, BLOCK).transpose(1, 0, 2))
+
+
+def _packed(node: Node, graph: Graph, nest: Nest, clamp: Clamp, packed: Array) -> KernelChoice:
+    def cycles(steps: TileSteps) -> float:
+        return _cycles(nest, steps, _FOUR_ROWS_MAC_CYCLES, _ONE_ROW_MAC_CYCLES)
+
+    constant = ConstantOperand("weights", packed, (blocks("n", BLOCK), whole(packed.shape[1]), whole(BLOCK)))
+    return KernelChoice(
+        symbol="tilewright_matmul_f32",
+        sources=("matmul_f32.c", "walk.c"),
+        nest=nest,
+        reads=(_operand(node, graph, nest, 0), constant),
+        writes=(_output(node, graph, nest),),
+        attributes=clamp_attributes(clamp),
+        cycles=cycles,
+        multiples={"n": BLOCK},
+        uncut=frozenset({"k"}),
+    )
+
+
+def _variable(node: Node, graph: Graph, nest: Nest, clamp: Clamp) -> KernelChoice:
+    def cycles(steps: TileSteps) -> float:
+        return _cycles(nest, steps, _VARIABLE_MAC_CYCLES, _VARIABLE_ONE_ROW_MAC_CYCLES)
+
+    reads = [_operand(node, graph, nest, 0), _operand(node, graph, nest, 1)]
+    has_bias = len(node.inputs) > 2 and bool(node.inputs[2])
+    if has_bias:
+        reads.append(TensorOperand(node.inputs[2], nest.reads[2], (-1,) * (MAX_RANK - 1) + (0,)))
+    return KernelChoice(
+        symbol="tilewright_matmul_variable_f32",
+        sources=("matmul_variable_f32.c", "walk.c"),
+        nest=nest,
+        reads=tuple(reads),
+        writes=(_output(node, graph, nest),),
+        attributes=(("has_bias", int(has_bias)), *clamp_attributes(clamp)),
+        cycles=cycles,
+        uncut=frozenset({"k"}),
+    )
+
+
+def _cycles(nest: Nest, steps: TileSteps, four_rows: float, one_row: float) -> float:
+    """Rows go in blocks of four where so many follow each other, the rest one by one."""
+    total = points(nest, steps)
+    depth = step_of(nest, steps, "k")
+    columns = step_of(nest, steps, "n")
+    rows = total // (depth * columns)
+    padded = -(-columns // BLOCK) * BLOCK * depth
+    macs = (rows // 4 * 4) * padded * four_rows + rows % 4 * padded * one_row
+    return CALL_CYCLES + macs + rows * columns * _OUTPUT_CYCLES
+
+
+def _operand(node: Node, graph: Graph, nest: Nest, index: int) -> TensorOperand:
+    rank = len(graph.tensor(node.inputs[index]).shape)
+    transposed = node.attributes["transpose_a" if index == 0 else "transpose_b"]
+    last = (rank - 1, rank - 2) if transposed else (rank - 2, rank - 1)
+    view = (-1,) * (MAX_RANK - rank) + tuple(range(rank - 2)) + last
+    return TensorOperand(node.inputs[index], nest.reads[index], view)
+
+
+def _output(node: Node, graph: Graph, nest: Nest) -> TensorOperand:
+    rank = len(graph.tensor(node.outputs[0]).shape)
+    return TensorOperand(node.outputs[0], nest.writes[0], (-1,) * (MAX_RANK - rank) + tuple(range(rank)))
