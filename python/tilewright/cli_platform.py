@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tilewright.cli_plan import load_plan
 from tilewright.errors import bad_input
 from tilewright.manifest import PlatformFacts, file_sha256, sha256_hex
 from tilewright.outputs import write_all, write_file
@@ -105,7 +106,7 @@ def _simulate(parsed: argparse.Namespace) -> int:
 def _golden(parsed: argparse.Namespace) -> int:
     from tilewright.golden import GoldenRequest, golden_files
 
-    request = GoldenRequest(parsed.plan, parsed.inputs, parsed.outputs, parsed.tolerance)
+    request = GoldenRequest(load_plan(parsed.plan), parsed.inputs, parsed.outputs, parsed.tolerance)
     files = golden_files(request)
     manifest = "golden_manifest.json"
     write_all(parsed.output_dir, files, manifest=manifest)

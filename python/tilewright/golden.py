@@ -1,0 +1,215 @@
+"""A firmware that runs a model on stored vectors and compares on the target.
+
+The vectors become C arrays, and a main with tables beside them; runtime/test_support does the
+rest. What the model's interface is comes from its plan.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tilewright.codegen.interface import C_TYPES
+from tilewright.codegen.render import render
+from tilewright.codegen.storage import storage_of
+from tilewright.errors import bad_input
+from tilewright.graph import Array
+from tilewright.manifest import sha256_hex
+from tilewright.plan import InterfaceTensor, Plan, Pool
+
+_BYTES_PER_LINE = 16
+_TOLERANCE = re.compile(r"(?P<absolute>[^:]+):(?P<relative>[^:]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class GoldenRequest:
+    """What one golden test compares; ``tolerance`` is ``<abs>:<rel>``."""
+
+    plan: Plan
+    inputs: Path
+    outputs: Path
+    tolerance: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Tensor:
+    """A tensor of the interface as the templates print it."""
+
+    label: str
+    identifier: str
+    variable: str
+    macro: str
+    c_type: str
+    kind: str
+    section: str
+    vector_bytes: int
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """A pool that the harness provides."""
+
+    name: str
+    macro: str
+    section: str
+    base: str | None
+
+
+def golden_files(request: GoldenRequest) -> dict[str, bytes]:
+    """The files of the test's firmware, with ``golden_manifest.json`` that lists them.
+
+    Raises bad_input for files that cannot be read, arrays that do not match the interface and
+    values that a tensor's type cannot hold.
+    """
+    plan = request.plan
+    absolute, relative = parse_tolerance(request.tolerance)
+    inputs = match_arrays(plan.inputs, _read_arrays(request.inputs), str(request.inputs))
+    outputs = match_arrays(plan.outputs, _read_arrays(request.outputs), str(request.outputs))
+    runs = _common_runs([*inputs, *outputs], (*plan.inputs, *plan.outputs), request)
+    pool = next(pool for pool in plan.pools if pool.name == plan.io_pool)
+    sides = [
+        [_tensor(plan, item, array, side, pool) for item, array in zip(items, arrays, strict=True)]
+        for side, items, arrays in (("input", plan.inputs, inputs), ("output", plan.outputs, outputs))
+    ]
+    context: dict[str, Any] = {
+        "prefix": plan.name,
+        "inputs": sides[0],
+        "outputs": sides[1],
+        "tensors": [*sides[0], *sides[1]],
+        "pools": [] if plan.static_pools else [_pool(plan, pool) for pool in storage_of(plan).pools],
+        "used_pools": [{"name": use.pool, "used_bytes": use.used_bytes} for use in plan.pool_use],
+        "runs": runs,
+        "absolute": repr(absolute),
+        "relative": repr(relative),
+    }
+    names = ("golden_main.c", "golden_vectors.c", "golden_vectors.h")
+    files = {name: render(f"{name}.j2", **context).encode() for name in names}
+    manifest = {
+        "sources": [name for name in names if name.endswith(".c")],
+        "runs": runs,
+        "files": {name: sha256_hex(content) for name, content in files.items()},
+    }
+    return {**files, "golden_manifest.json": (json.dumps(manifest, indent=2) + "\n").encode()}
+
+
+def parse_tolerance(text: str) -> tuple[float, float]:
+    """``<abs>:<rel>`` as two finite numbers that are not negative. Raises bad_input."""
+    match = _TOLERANCE.fullmatch(text)
+    try:
+        values = (float(match["absolute"]), float(match["relative"])) if match else (-1.0, -1.0)
+    except ValueError:
+        values = (-1.0, -1.0)
+    if not all(math.isfinite(value) and value >= 0 for value in values):
+        raise bad_input("bad-tolerance", f"'{text}' is not <abs>:<rel>", help="for example TOLERANCE 1e-5:1e-4")
+    return values
+
+
+def match_arrays(items: tuple[InterfaceTensor, ...], arrays: dict[str, Array], where: str) -> list[Array]:
+    """Runs of every tensor: arrays of shape [runs, *shape] in the tensors' types.
+
+    By name if every tensor's name is there, else by order. Raises bad_input.
+    """
+    names = [item.name for item in items]
+    if all(name in arrays for name in names):
+        chosen = names
+    elif len(arrays) == len(items) and not any(name in arrays for name in names):
+        chosen = list(arrays)
+    else:
+        what = f"the arrays are {_listed(list(arrays))}, the tensors {_listed(names)}"
+        raise bad_input("golden-arrays", what, at=where, help="name the arrays after the tensors")
+    return [_runs_of(item, arrays[name], f"{where}: {name}") for item, name in zip(items, chosen, strict=True)]
+
+
+def _runs_of(item: InterfaceTensor, array: Array, where: str) -> Array:
+    if array.shape == item.shape or (array.ndim <= len(item.shape) and array.size == math.prod(item.shape)):
+        runs = array.reshape(1, *item.shape)
+    elif array.ndim == len(item.shape) + 1 and array.shape[1:] == item.shape:
+        runs = array
+    else:
+        what = f"the array has shape {list(array.shape)}, the tensor '{item.name}' {list(item.shape)}"
+        raise bad_input("golden-shape", what, at=where, help="one more leading dimension makes it a list of runs")
+    return _converted(runs, np.dtype(item.dtype), where)
+
+
+def _converted(array: Array, dtype: np.dtype[Any], where: str) -> Array:
+    """The same values in another type; what it cannot hold is an error, except rounding to float."""
+    if array.dtype.kind not in "biuf":
+        raise bad_input("golden-type", f"the array has type {array.dtype}, which holds no numbers", at=where)
+    if dtype.kind == "f":
+        return array.astype(dtype)
+    if array.dtype.kind == "f" and not bool(np.all(np.isfinite(array) & (array == np.rint(array)))):
+        raise bad_input(
+            "golden-value", f"the tensor is {dtype}, but the array has values that are no whole numbers", at=where
+        )
+    low, high = (0, 1) if dtype.kind == "b" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+    outside = (array < low) | (array > high) if array.dtype.kind != "b" else np.zeros(array.shape, bool)
+    if bool(np.any(outside)):
+        value = array[outside].flat[0]
+        raise bad_input("golden-value", f"{value} does not fit {dtype} ({low} to {high})", at=where)
+    return array.astype(dtype)
+
+
+def _common_runs(arrays: list[Array], items: tuple[InterfaceTensor, ...], request: GoldenRequest) -> int:
+    counts = {item.name: len(array) for item, array in zip(items, arrays, strict=True)}
+    if len(set(counts.values())) != 1:
+        listed = ", ".join(f"'{name}' {count}" for name, count in counts.items())
+        where = (str(request.inputs), str(request.outputs))
+        raise bad_input("golden-runs", f"arrays have different numbers of runs: {listed}", at=where)
+    runs = next(iter(counts.values()))
+    if runs == 0:
+        raise bad_input("golden-runs", "there are no runs", at=str(request.inputs))
+    return runs
+
+
+def _tensor(plan: Plan, item: InterfaceTensor, array: Array, side: str, pool: Pool) -> _Tensor:
+    content = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()
+    kind = "uint8" if item.dtype == "bool" else item.dtype
+    return _Tensor(
+        label=item.identifier,
+        identifier=item.identifier,
+        variable=f"{side}_{item.identifier}",
+        macro=f"{plan.name}_{side}_{item.identifier}".upper(),
+        c_type=C_TYPES[item.dtype],
+        kind=f"GOLDEN_{kind.upper()}",
+        section=_section(pool),
+        vector_bytes=len(content),
+        lines=tuple(_lines(content)),
+    )
+
+
+def _pool(plan: Plan, pool: Pool) -> _Pool:
+    base = f"0x{pool.base:x}u" if pool.base is not None else None
+    return _Pool(pool.name, f"{plan.name}_POOL_{pool.name}".upper(), _section(pool), base)
+
+
+def _section(pool: Pool) -> str:
+    """The attribute that puts a variable into a pool's section."""
+    return f'__attribute__((section("{pool.section}"))) ' if pool.section else ""
+
+
+def _lines(content: bytes) -> list[str]:
+    rows = (content[start : start + _BYTES_PER_LINE] for start in range(0, len(content), _BYTES_PER_LINE))
+    return ["".join(f"{byte}," for byte in row) for row in rows]
+
+
+def _read_arrays(path: Path) -> dict[str, Array]:
+    """Arrays by name, in the file's order. Raises bad_input."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise bad_input("golden-file", "the file is no npz archive", at=str(path))
+            return {name: archive[name] for name in archive.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise bad_input("golden-file", f"cannot read the arrays: {error}", at=str(path)) from error
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names) or "none"

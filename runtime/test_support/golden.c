@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "golden.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <tilewright/port.h>
+
+/* Differences that are printed for each output of each run. */
+#define SHOWN 5u
+
+/* What an output is filled with before a run, so that an element nobody writes is seen. */
+#define UNWRITTEN 0xa5
+
+struct difference {
+    uint32_t wrong;
+    uint32_t off_by_one;
+    double largest;
+};
+
+__attribute__((weak)) void tilewright_test_begin(void)
+{
+}
+
+__attribute__((weak)) void tilewright_test_end(void)
+{
+}
+
+static int64_t integer_at(enum golden_type type, const uint8_t *bytes, uint32_t size)
+{
+    uint64_t value = 0;
+    for (uint32_t i = 0; i < size; i++) {
+        value |= (uint64_t)bytes[i] << (8u * i);
+    }
+    const uint64_t sign = (uint64_t)1 << (8u * size - 1u);
+    const int is_signed = type == GOLDEN_INT8 || type == GOLDEN_INT16 || type == GOLDEN_INT32;
+    if (is_signed && (value & sign) != 0u) {
+        return -(int64_t)(sign - (value ^ sign));
+    }
+    return (int64_t)value;
+}
+
+static double number_at(enum golden_type type, const uint8_t *bytes, uint32_t size)
+{
+    if (type != GOLDEN_FLOAT32) {
+        return (double)integer_at(type, bytes, size);
+    }
+    float value;
+    memcpy(&value, bytes, sizeof value);
+    return (double)value;
+}
+
+static double magnitude(double value)
+{
+    return value < 0.0 ? -value : value;
+}
+
+static int is_nan(double value)
+{
+    return !(value <= 0.0) && !(value >= 0.0);
+}
+
+static int is_infinite(double value)
+{
+    return !is_nan(value) && is_nan(value - value);
+}
+
+static int is_close(const struct golden_test *test, double got, double want)
+{
+    if (is_nan(got) || is_nan(want)) {
+        return is_nan(got) && is_nan(want);
+    }
+    if (is_infinite(got) || is_infinite(want)) {
+        return is_infinite(got) && is_infinite(want) && (got > 0.0) == (want > 0.0);
+    }
+    return magnitude(got - want) <= test->absolute + test->relative * magnitude(want);
+}
+
+static struct difference compare(const struct golden_test *test, const struct golden_tensor *output,
+                                 uint32_t run)
+{
+    struct difference found = {0, 0, 0.0};
+    const uint32_t size = output->size_bytes / output->count;
+    const uint8_t *wanted = output->vectors + run * output->size_bytes;
+    for (uint32_t i = 0; i < output->count; i++) {
+        if (memcmp(output->buffer + i * size, wanted + i * size, size) == 0) {
+            continue;
+        }
+        const double got = number_at(output->type, output->buffer + i * size, size);
+        const double want = number_at(output->type, wanted + i * size, size);
+        const double distance = magnitude(got - want);
+        if (distance > found.largest) {
+            found.largest = distance;
+        }
+        if (output->type != GOLDEN_FLOAT32 && magnitude(distance - 1.0) < 0.5) {
+            found.off_by_one++;
+        }
+        /* Integers that a double cannot tell apart differ all the same. */
+        const int is_same_number = output->type != GOLDEN_FLOAT32 && !(distance > 0.0);
+        if (is_same_number || !is_close(test, got, want)) {
+            if (found.wrong < SHOWN) {
+                printf("  run %" PRIu32 ": %s[%" PRIu32 "]: got %.9g, want %.9g\n", run,
+                       output->name, i, got, want);
+            }
+            found.wrong++;
+        }
+    }
+    return found;
+}
+
+static uint32_t compare_all(const struct golden_test *test, uint32_t run)
+{
+    uint32_t wrong = 0;
+    for (uint32_t i = 0; i < test->output_count; i++) {
+        const struct golden_tensor *output = &test->outputs[i];
+        const struct difference found = compare(test, output, run);
+        printf("run %" PRIu32 ": %s: %" PRIu32 " of %" PRIu32
+               " beyond tolerance, largest difference %.9g, off-by-one: %" PRIu32 " of %" PRIu32
+               "\n",
+               run, output->name, found.wrong, output->count, found.largest, found.off_by_one,
+               output->count);
+        wrong += found.wrong;
+    }
+    return wrong;
+}
+
+static int run_once(const struct golden_test *test, uint32_t run)
+{
+    for (uint32_t i = 0; i < test->input_count; i++) {
+        const struct golden_tensor *input = &test->inputs[i];
+        memcpy(input->buffer, input->vectors + run * input->size_bytes, input->size_bytes);
+    }
+    for (uint32_t i = 0; i < test->output_count; i++) {
+        memset(test->outputs[i].buffer, UNWRITTEN, test->outputs[i].size_bytes);
+    }
+    tilewright_test_begin();
+    const uint32_t before = tilewright_cycles();
+    const int status = test->run();
+    const uint32_t after = tilewright_cycles();
+    tilewright_test_end();
+    printf("run %" PRIu32 ": instructions %" PRIu32 "\n", run, after - before);
+    if (status != 0) {
+        printf("run %" PRIu32 ": the model returned status %d\n", run, status);
+    }
+    return status;
+}
+
+static uint32_t changed_inputs(const struct golden_test *test, uint32_t run)
+{
+    uint32_t changed = 0;
+    for (uint32_t i = 0; i < test->input_count; i++) {
+        const struct golden_tensor *input = &test->inputs[i];
+        const uint8_t *vector = input->vectors + run * input->size_bytes;
+        if (memcmp(input->buffer, vector, input->size_bytes) != 0) {
+            printf("run %" PRIu32 ": input %s was written\n", run, input->name);
+            changed++;
+        }
+    }
+    return changed;
+}
+
+int golden_main(const struct golden_test *test)
+{
+    uint32_t failures = 0;
+    for (uint32_t i = 0; i < test->pool_count; i++) {
+        printf("pool %s: %" PRIu32 " bytes\n", test->pools[i].name, test->pools[i].size_bytes);
+    }
+    for (uint32_t run = 0; run < test->runs; run++) {
+        const int status = run_once(test, run);
+        if (status != 0 || changed_inputs(test, run) != 0u || compare_all(test, run) != 0u) {
+            failures++;
+        }
+    }
+    printf("golden %s: %s, %" PRIu32 " of %" PRIu32 " runs wrong\n", test->model,
+           failures == 0u ? "pass" : "FAIL", failures, test->runs);
+    return failures == 0u ? 0 : 1;
+}
