@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from support.firmware import build_riscv, needs_riscv
-
 from tilewright.codegen.linker import linker_script
 from tilewright.errors import TilewrightError
 from tilewright.platform import LinkerLayout, Platform, Region, load_platform
@@ -24,10 +23,11 @@ extern const uint8_t weights[100];
 const uint8_t weights[100] __attribute__((section(".rodata.tilewright.kws.flash"))) = {1, 2, 3};
 uint32_t initialised = 5;
 uint32_t cleared;
+volatile uint32_t two = 2;
 
 int main(void)
 {
-    return l1[99] == 0 && sram[99] == 0 && weights[2] == 3 && initialised == 5 && cleared == 0 ? 0 : 1;
+    return l1[99] == 0 && sram[99] == 0 && weights[two] == 3 && initialised == 5 && cleared == 0 ? 0 : 1;
 }
 """
 
