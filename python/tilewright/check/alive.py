@@ -1,0 +1,115 @@
+"""Rules on lifetimes: marks, use while alive, and no two live buffers on the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tilewright.check.expand import Event, Expansion, Site, operands_of
+from tilewright.check.facts import Facts
+from tilewright.check.placed import trail_excuses
+from tilewright.check.rules import Log, Rule
+from tilewright.plan import Begin, BufferKind, End, Kernel, Step
+
+_FROM_START = (BufferKind.INPUT, BufferKind.CONSTANT, BufferKind.STATE)
+_TO_END = (BufferKind.OUTPUT, BufferKind.CONSTANT, BufferKind.STATE)
+_MARKED = (BufferKind.INTERMEDIATE, BufferKind.SCRATCH, BufferKind.TILE)
+
+
+def check_lifetimes(facts: Facts, roots: tuple[Site, ...], log: Log) -> None:
+    """Run the marks on every iteration and compare each buffer that begins with all that live."""
+    state = _Lives(facts, log)
+    for buffer in facts.plan.buffers:
+        if buffer.kind in _FROM_START:
+            state.occupy(buffer.name, "start of the program")
+    for event in Expansion(roots).events():
+        state.step(event)
+    for name in state.begun:
+        if facts.buffers[name].kind in _MARKED:
+            log.report(Rule.NEVER_ENDED, f"{name} is still alive at the end of the program", f"buffer {name}")
+
+
+@dataclass(slots=True)
+class _Lives:
+    facts: Facts
+    log: Log
+    begun: dict[str, None] = field(default_factory=dict)
+    ended: set[str] = field(default_factory=set)
+    occupied: dict[str, None] = field(default_factory=dict)
+    compared: set[tuple[str, str]] = field(default_factory=set)
+    sound_sites: set[int] = field(default_factory=set)
+
+    def step(self, event: Event) -> None:
+        step, place = event.site.step, event.site.place
+        if isinstance(step, Begin):
+            self._begin(step.buffer, place)
+        elif isinstance(step, End):
+            self._end(step.buffer, place)
+        elif event.site.tick not in self.sound_sites:
+            self._use(event)
+
+    def _begin(self, name: str, place: str) -> None:
+        # What is alive only changes at marks, so the steps between them are looked at again.
+        self.sound_sites.clear()
+        if name in self.begun:
+            self.log.report(Rule.DOUBLE_BEGIN, f"{name} is already alive", place)
+        self.begun[name] = None
+        self.ended.discard(name)
+        self.occupy(name, place)
+
+    def _end(self, name: str, place: str) -> None:
+        self.sound_sites.clear()
+        if name not in self.begun:
+            self.log.report(Rule.DOUBLE_END, f"{name} is not alive", place)
+        self.begun.pop(name, None)
+        self.ended.add(name)
+        if self.facts.buffers[name].kind not in _TO_END:
+            self.occupied.pop(name, None)
+
+    def _use(self, event: Event) -> None:
+        sound = True
+        for name in _used(event.site.step):
+            needs_begin = self.facts.buffers[name].kind in _MARKED
+            if name in self.ended or (needs_begin and name not in self.begun):
+                message = f"{name} is used {'after its End' if name in self.ended else 'before its Begin'}"
+                self.log.report(Rule.OUTSIDE_LIFETIME, message, event.site.place, event.tile)
+                sound = False
+        if sound:
+            self.sound_sites.add(event.site.tick)
+
+    def occupy(self, name: str, place: str) -> None:
+        """Compare a buffer that comes alive with all that are, and add it."""
+        if name in self.occupied:
+            return
+        if name not in self.facts.callers:
+            for other in self.occupied:
+                if other not in self.facts.callers:
+                    self._compare(name, other, place)
+        self.occupied[name] = None
+
+    def _compare(self, name: str, other: str, place: str) -> None:
+        if (name, other) in self.compared:
+            return
+        self.compared.add((name, other))
+        facts = self.facts
+        pool = facts.placements[name].pool
+        if pool != facts.placements[other].pool or facts.root[name] == facts.root[other]:
+            return
+        (begin, end), (other_begin, other_end) = facts.span(name), facts.span(other)
+        if end <= other_begin or other_end <= begin:
+            return
+        excused = trail_excuses(facts, name, other)
+        if excused:
+            return
+        message = f"{name} [{begin}, {end}) and {other} [{other_begin}, {other_end}) in pool {pool} " + (
+            "are closer than their trails relation allows" if excused is False else "are alive together"
+        )
+        self.log.report(Rule.OVERLAP if excused is None else Rule.TRAILS, message, f"{place}; with {other}")
+
+
+def _used(step: Step) -> Iterator[str]:
+    reads, writes = operands_of(step)
+    for operand in (*reads, *writes):
+        yield operand.buffer
+    if isinstance(step, Kernel):
+        yield from step.scratch

@@ -1,0 +1,282 @@
+"""Rules on content: what is read was written, copies are awaited, outputs are complete.
+
+The program runs on the shadow memory. Kernels and copies move no data; they move the
+knowledge of what each byte holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tilewright.check.expand import Digits, Event, Expansion, Rectangle, Site
+from tilewright.check.facts import Facts
+from tilewright.check.rules import Log, Rule
+from tilewright.check.shadow import Region, Seen, Shadow, locate, make_shadow, see, text
+from tilewright.check.transfer import check_transfer
+from tilewright.plan import Begin, BufferKind, CopyStart, End, Kernel, Operand, Wait
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """What a slot of a tile buffer holds, and by which tile of which loop entry it was filled."""
+
+    rectangle: Rectangle
+    filled: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Flight:
+    """A copy that was started and not awaited."""
+
+    number: int
+    source: Seen
+    destination: Seen
+    place: str
+
+
+def check_flow(facts: Facts, roots: tuple[Site, ...], log: Log) -> None:
+    """Run the program; at its end no copy is in flight and every output is whole."""
+    machine = _Machine(facts, log, make_shadow(facts))
+    for event in Expansion(roots).events():
+        machine.step(event)
+    machine.finish()
+
+
+@dataclass(slots=True)
+class _Machine:
+    facts: Facts
+    log: Log
+    shadow: Shadow
+    slots: dict[tuple[str, int], _Slot] = field(default_factory=dict)
+    flights: dict[tuple[str, int], _Flight] = field(default_factory=dict)
+    started: int = 0
+    alive: dict[str, set[str]] = field(default_factory=dict)
+    next_partial: dict[tuple[str, str, Rectangle], int] = field(default_factory=dict)
+
+    def step(self, event: Event) -> None:
+        step = event.site.step
+        if isinstance(step, CopyStart):
+            self._copy(step, event)
+        elif isinstance(step, Wait):
+            self._wait(step, event)
+        elif isinstance(step, Kernel):
+            for operand in step.reads:
+                self._read(self._see(operand, event), event)
+            for operand in step.writes:
+                self._kernel_write(step, self._see(operand, event), operand, event)
+        elif isinstance(step, Begin):
+            self._begin(step.buffer)
+        elif isinstance(step, End):
+            self._end(step.buffer, event)
+
+    def finish(self) -> None:
+        """Rules on the state after the last step."""
+        for (token, number), flight in self.flights.items():
+            message = f"the copy {token} number {number} is still in flight at the end of the program"
+            self.log.report(Rule.NEVER_AWAITED, message, flight.place)
+        for tensor in self.facts.plan.outputs:
+            self._check_output(tensor.buffer)
+
+    def _check_output(self, name: str) -> None:
+        buffer = self.facts.buffers[name]
+        whole = tuple((0, extent) for extent in buffer.shape)
+        seen = locate(self.facts, self.shadow, name, whole, -1)
+        if seen.bytes is None:
+            return
+        owner = self.shadow.window(self.shadow.memory(seen.bytes).owner, seen.bytes)
+        missing = int(np.count_nonzero(owner != self._number(name)))
+        if missing:
+            total = owner.size
+            message = f"{missing} of the {total} bytes of {name} are not written at the end of the program"
+            self.log.report(Rule.OUTPUT_INCOMPLETE, message, f"buffer {name}")
+
+    def _number(self, name: str) -> int:
+        return self.shadow.numbers[self.facts.root[name]]
+
+    def _begin(self, name: str) -> None:
+        """A buffer that begins holds nothing, unless its bytes live on in a view."""
+        if self.facts.buffers[name].kind in (BufferKind.INPUT, BufferKind.CONSTANT, BufferKind.STATE):
+            return
+        root = self.facts.root[name]
+        family = self.alive.setdefault(root, set())
+        if not family:
+            memory, base = self.shadow.homes[root]
+            owner = self.shadow.memories[memory].owner[base : base + self.facts.buffers[root].size_bytes]
+            number = self._number(name)
+            owner[(owner == number) | (owner == -number)] = 0
+        family.add(name)
+        for slot in range(self.facts.buffers[name].copies):
+            self.slots.pop((name, slot), None)
+
+    def _end(self, name: str, event: Event) -> None:
+        self.alive.get(self.facts.root[name], set()).discard(name)
+        for (token, _), flight in self.flights.items():
+            if name in (flight.source.buffer, flight.destination.buffer):
+                message = f"{name} ends while the copy {token} is in flight"
+                self.log.report(Rule.END_BEFORE_WAIT, message, event.site.place)
+
+    def _see(self, operand: Operand, event: Event) -> Seen:
+        return see(self.facts, self.shadow, operand, event, self.log)
+
+    def _read(self, seen: Seen, event: Event) -> None:
+        """What is read must be there: the right tile, arrived, complete, and not overwritten."""
+        part = seen.tracked
+        if part is None:
+            return
+        name, place, tile = seen.buffer, event.site.place, event.tile
+        if seen.slot >= 0:
+            held = self.slots.get((name, seen.slot))
+            if held is None:
+                self.log.report(Rule.UNWRITTEN_READ, f"slot {seen.slot} of {name} holds nothing", place, tile)
+                return
+            if not _holds(held.rectangle, seen.rectangle):
+                message = f"slot {seen.slot} of {name} holds {text(held.rectangle)}, read is {text(seen.rectangle)}"
+                self.log.report(Rule.SLOT_CONTENT, message, place, tile)
+                return
+        memory = self.shadow.memory(part)
+        if self.shadow.window(memory.incoming, part).any():
+            message = f"{name} {text(seen.rectangle)} is read before the copy into it was awaited"
+            self.log.report(Rule.READ_BEFORE_WAIT, message, place, tile)
+            return
+        owner, number = self.shadow.window(memory.owner, part), self._number(name)
+        if (owner == number).all():
+            return
+        if (owner == -number).any():
+            message = f"{name} {text(seen.rectangle)} holds partial results of a reduction"
+            self.log.report(Rule.PARTIAL_READ, message, place, tile)
+            return
+        missing = int(np.count_nonzero(owner != number))
+        message = f"{missing} of {owner.size} bytes of {name} {text(seen.rectangle)} were never written, or overwritten"
+        self.log.report(Rule.UNWRITTEN_READ, message, place, tile)
+
+    def _check_free(self, seen: Seen, part: Region, event: Event) -> None:
+        """No copy in flight may touch bytes that are written now."""
+        memory = self.shadow.memory(part)
+        if self.shadow.window(memory.outgoing, part).any():
+            message = f"{seen.buffer} {text(seen.rectangle)} is overwritten while a copy from it is in flight"
+            self.log.report(Rule.OVERWRITTEN_BEFORE_WAIT, message, event.site.place, event.tile)
+        if self.shadow.window(memory.incoming, part).any():
+            message = f"{seen.buffer} {text(seen.rectangle)} is written while a copy into it is in flight"
+            self.log.report(Rule.DESTINATION_BUSY, message, event.site.place, event.tile)
+
+    def _fill_slot(self, seen: Seen, filled: tuple[int, int]) -> None:
+        """A slot gets new content; the old one is gone, also where the new one is smaller."""
+        buffer = self.facts.buffers[seen.buffer]
+        memory, _ = self.shadow.homes[seen.buffer]
+        owner = self.shadow.memories[memory].owner[seen.base : seen.base + buffer.slot_bytes]
+        number = self._number(seen.buffer)
+        owner[(owner == number) | (owner == -number)] = 0
+        self.slots[(seen.buffer, seen.slot)] = _Slot(seen.rectangle, filled)
+
+    def _write(self, seen: Seen, part: Region, number: int, event: Event) -> None:
+        """Write new content, once."""
+        owner = self.shadow.window(self.shadow.memory(part).owner, part)
+        mine = abs(number)
+        again = (owner == mine) | (owner == -mine)
+        if again.any() and self.facts.root_kind(seen.buffer) is not BufferKind.STATE:
+            message = f"{int(np.count_nonzero(again))} bytes of {seen.buffer} {text(seen.rectangle)} are written again"
+            self.log.report(Rule.WRITTEN_TWICE, message, event.site.place, event.tile)
+        owner[...] = number
+
+    def _kernel_write(self, kernel: Kernel, seen: Seen, operand: Operand, event: Event) -> None:
+        part = seen.tracked
+        if part is None:
+            return
+        done, total = _progress(kernel, event.digits)
+        number = self._number(seen.buffer)
+        if done + 1 < total:
+            number = -number
+        self._check_partial(kernel, seen, done, event)
+        self._check_free(seen, part, event)
+        if done:
+            self._accumulate(seen, part, number, event)
+            return
+        if seen.slot >= 0:
+            filled = (event.instance, event.tile // operand.period)
+            held = self.slots.get((seen.buffer, seen.slot))
+            if held is None or held.filled != filled:
+                self._fill_slot(seen, filled)
+        self._write(seen, part, number, event)
+
+    def _check_partial(self, kernel: Kernel, seen: Seen, done: int, event: Event) -> None:
+        """The tiles of a reduction come in order, each once."""
+        if not kernel.reduction:
+            return
+        key = (kernel.name, seen.buffer, seen.rectangle)
+        expected = self.next_partial.get(key, 0) if done else 0
+        if done != expected:
+            message = (
+                f"{seen.buffer} {text(seen.rectangle)}: part {done} of the reduction comes where {expected} is due"
+            )
+            self.log.report(Rule.REDUCTION_ORDER, message, event.site.place, event.tile)
+        self.next_partial[key] = done + 1
+
+    def _accumulate(self, seen: Seen, part: Region, number: int, event: Event) -> None:
+        """Add to partial results, which must still be there."""
+        place, tile = event.site.place, event.tile
+        held = self.slots.get((seen.buffer, seen.slot))
+        if seen.slot >= 0 and (held is None or held.rectangle != seen.rectangle):
+            message = f"slot {seen.slot} of {seen.buffer} does not hold the partial results of {text(seen.rectangle)}"
+            self.log.report(Rule.SLOT_CONTENT, message, place, tile)
+            return
+        owner = self.shadow.window(self.shadow.memory(part).owner, part)
+        if (owner != -abs(number)).any():
+            message = f"{seen.buffer} {text(seen.rectangle)} holds no partial results to add to"
+            self.log.report(Rule.UNWRITTEN_READ, message, place, tile)
+        owner[...] = number
+
+    def _copy(self, step: CopyStart, event: Event) -> None:
+        source, destination = self._see(step.source, event), self._see(step.destination, event)
+        check_transfer(self.facts, self.shadow, step, (source, destination), event, self.log)
+        key = (step.token, event.tile // step.when.period)
+        if key in self.flights:
+            message = f"token {step.token} number {key[1]} is started again before it was awaited"
+            self.log.report(Rule.TOKEN_REUSED, message, event.site.place, event.tile)
+            self._land(self.flights.pop(key))
+        self._read(source, event)
+        self.started += 1
+        self.flights[key] = _Flight(self.started, source, destination, event.site.place)
+        outgoing, part = source.tracked, destination.tracked
+        if part is not None:
+            self._check_free(destination, part, event)
+            if destination.slot >= 0:
+                self._fill_slot(destination, (event.instance, event.tile // step.destination.period))
+            self._write(destination, part, self._number(destination.buffer), event)
+            self.shadow.window(self.shadow.memory(part).incoming, part)[...] = self.started
+        if outgoing is not None:
+            self.shadow.window(self.shadow.memory(outgoing).outgoing, outgoing)[...] += 1
+
+    def _wait(self, step: Wait, event: Event) -> None:
+        key = (step.token, event.tile // step.when.period)
+        flight = self.flights.pop(key, None)
+        if flight is None:
+            message = f"no copy {step.token} number {key[1]} is in flight"
+            self.log.report(Rule.TOKEN_NOT_STARTED, message, event.site.place, event.tile)
+            return
+        self._land(flight)
+
+    def _land(self, flight: _Flight) -> None:
+        part, outgoing = flight.destination.tracked, flight.source.tracked
+        if part is not None:
+            incoming = self.shadow.window(self.shadow.memory(part).incoming, part)
+            incoming[incoming == flight.number] = 0
+        if outgoing is not None:
+            self.shadow.window(self.shadow.memory(outgoing).outgoing, outgoing)[...] -= 1
+
+
+def _progress(kernel: Kernel, digits: Digits) -> tuple[int, int]:
+    """How many tiles of the cut reduction came before this one, and how many there are."""
+    done, total = 0, 1
+    for name, digit in digits.items():
+        if name in kernel.reduction:
+            done = done * digit.count + digit.coordinate
+            total *= digit.count
+    return done, total
+
+
+def _holds(held: Rectangle, wanted: Rectangle) -> bool:
+    """A slot serves a rectangle with the same origin that is no larger."""
+    pairs = zip(held, wanted, strict=True)
+    return all(begin == first and end <= last for (first, last), (begin, end) in pairs)

@@ -1,0 +1,160 @@
+"""Every byte of memory, with who wrote it and which copies in flight touch it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tilewright.check.expand import Event, Rectangle, rectangle_of
+from tilewright.check.facts import Facts
+from tilewright.check.rules import Log, Rule
+from tilewright.plan import BufferKind, Operand
+
+Words = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Bytes in a memory: base + sum of i_k * stride_k for i_k < extent_k; dims from inner to outer."""
+
+    memory: str
+    base: int
+    dims: tuple[tuple[int, int], ...]
+
+    @property
+    def run_bytes(self) -> int:
+        """Bytes of one contiguous line."""
+        return self.dims[0][0]
+
+
+def region(memory: str, base: int, element_bytes: int, extents: Sequence[int], strides: Sequence[int]) -> Region | None:
+    """The bytes of a rectangle, neighbouring axes joined where they are contiguous; None if empty."""
+    dims = [(element_bytes, 1)]
+    for stride, extent in sorted(zip(strides, extents, strict=True)):
+        if extent == 0:
+            return None
+        if extent == 1:
+            continue
+        inner, inner_stride = dims[-1]
+        if stride == inner * inner_stride:
+            dims[-1] = (inner * extent, inner_stride)
+        else:
+            dims.append((extent, stride))
+    return Region(memory, base, tuple(dims))
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """State of each byte. ``owner`` is the number of the buffer whose content it holds,
+    negated while that is a partial result, 0 for nothing. ``incoming`` is the number of
+    the copy in flight that writes it, ``outgoing`` counts those that read it.
+    """
+
+    owner: Words
+    incoming: Words
+    outgoing: Words
+
+
+@dataclass(frozen=True, slots=True)
+class Shadow:
+    """All memories: one for each pool, one for each buffer of the caller.
+
+    ``homes`` gives the memory and the first byte of each buffer. A memory ends behind the
+    last byte that something may write, so constants may lie outside.
+    """
+
+    memories: dict[str, Memory]
+    homes: dict[str, tuple[str, int]]
+    numbers: dict[str, int]
+
+    def window(self, words: Words, part: Region) -> Words:
+        """The bytes of a region in one of a memory's arrays, as an array that can be written."""
+        shape = tuple(extent for extent, _ in reversed(part.dims))
+        strides = tuple(4 * stride for _, stride in reversed(part.dims))
+        window: Words = np.ndarray(shape, np.int32, words, 4 * part.base, strides)
+        return window
+
+    def memory(self, part: Region) -> Memory:
+        """The memory in which a region lies."""
+        return self.memories[part.memory]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An operand in one tile: its rectangle, slot (-1 for a home), where the slot begins, and its bytes.
+
+    ``bytes`` is None where there is nothing; ``constant`` bytes have no state.
+    """
+
+    buffer: str
+    rectangle: Rectangle
+    slot: int
+    base: int
+    bytes: Region | None
+    constant: bool
+
+    @property
+    def tracked(self) -> Region | None:
+        """The bytes whose state is known."""
+        return None if self.constant else self.bytes
+
+
+def see(facts: Facts, shadow: Shadow, operand: Operand, event: Event, log: Log) -> Seen:
+    """The bytes that an operand means in one tile; a rectangle that does not fit counts as empty."""
+    rectangle = rectangle_of(operand, event.digits)
+    buffer = facts.buffers[operand.buffer]
+    slot, needed = -1, [end for _, end in rectangle]
+    if buffer.kind is BufferKind.TILE:
+        slot = event.tile // operand.period % buffer.copies
+        needed = [end - begin for begin, end in rectangle]
+    if any(need > extent for need, extent in zip(needed, buffer.shape, strict=True)):
+        message = f"{text(rectangle)} does not fit {operand.buffer} of shape {buffer.shape}"
+        log.report(Rule.RECTANGLE, message, event.site.place, event.tile)
+        rectangle = tuple((0, 0) for _ in rectangle)
+    return locate(facts, shadow, operand.buffer, rectangle, slot)
+
+
+def locate(facts: Facts, shadow: Shadow, name: str, rectangle: Rectangle, slot: int) -> Seen:
+    """The bytes of a rectangle of a home (slot -1), or from the first byte of a slot."""
+    buffer = facts.buffers[name]
+    memory, start = shadow.homes[name]
+    base = start + max(slot, 0) * buffer.slot_bytes
+    first = base
+    if slot < 0:
+        first += sum(begin * stride for (begin, _), stride in zip(rectangle, buffer.strides_bytes, strict=True))
+    extents = [end - begin for begin, end in rectangle]
+    part = region(memory, first, facts.element_bytes(name), extents, buffer.strides_bytes)
+    return Seen(name, rectangle, slot, base, part, facts.root_kind(name) is BufferKind.CONSTANT)
+
+
+def text(rectangle: Rectangle) -> str:
+    """A rectangle for messages."""
+    return "x".join(f"[{begin}, {end})" for begin, end in rectangle) or "scalar"
+
+
+def make_shadow(facts: Facts) -> Shadow:
+    """Memories with nothing written but inputs and states."""
+    homes: dict[str, tuple[str, int]] = {}
+    sizes: dict[str, int] = {}
+    for name, buffer in facts.buffers.items():
+        if name in facts.callers:
+            memory, base = f"caller's {facts.root[name]}", facts.shift_bytes[name]
+        else:
+            memory, base = facts.placements[name].pool, facts.placements[name].offset_bytes
+        homes[name] = (memory, base)
+        if facts.root_kind(name) is BufferKind.CONSTANT:
+            continue
+        sizes[memory] = max(sizes.get(memory, 0), base + buffer.size_bytes)
+    numbers = {name: number for number, name in enumerate(facts.buffers, start=1)}
+    memories = {
+        name: Memory(np.zeros(size, np.int32), np.zeros(size, np.int32), np.zeros(size, np.int32))
+        for name, size in sizes.items()
+    }
+    for name, buffer in facts.buffers.items():
+        if buffer.kind in (BufferKind.INPUT, BufferKind.STATE) and facts.root[name] == name:
+            memory, base = homes[name]
+            memories[memory].owner[base : base + buffer.size_bytes] = numbers[name]
+    return Shadow(memories, homes, numbers)

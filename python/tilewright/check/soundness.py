@@ -1,0 +1,55 @@
+"""The stages of the checker. A stage runs only if those that it stands on found nothing."""
+
+from __future__ import annotations
+
+from tilewright.check.alive import check_lifetimes
+from tilewright.check.expand import flatten, sites
+from tilewright.check.facts import gather
+from tilewright.check.flow import check_flow
+from tilewright.check.placed import check_placements, check_pool_use, check_relations
+from tilewright.check.reach import check_forks, check_reach, check_token_scopes
+from tilewright.check.rules import Log, Violation
+from tilewright.check.shape import check_declarations, check_steps
+from tilewright.errors import ExitStatus, TilewrightError
+from tilewright.plan import Plan
+
+
+def check(plan: Plan) -> list[Violation]:
+    """Every rule that the plan breaks, the most basic first; empty for a sound plan."""
+    log = Log()
+    roots = sites(plan.program)
+    check_declarations(plan, log)
+    if not log.violations:
+        check_steps(plan, flatten(roots), log)
+    if log.violations:
+        return log.violations
+    facts = gather(plan)
+    check_placements(facts, log)
+    if log.violations:
+        return log.violations
+    check_pool_use(facts, log)
+    check_relations(facts, log)
+    every = tuple(flatten(roots))
+    check_reach(facts, every, log)
+    check_forks(facts, every, log)
+    check_token_scopes(every, log)
+    check_lifetimes(facts, roots, log)
+    if not log.violations:
+        check_flow(facts, roots, log)
+    return log.violations
+
+
+def require_sound(plan: Plan, *, from_file: bool = False) -> None:
+    """Raise a TilewrightError with code ``plan-<rule>`` if the plan breaks a rule.
+
+    The status is BAD_INPUT for a plan that was read from a file, and INTERNAL for one that
+    Tilewright just made: then the defect is its own.
+    """
+    violations = check(plan)
+    if not violations:
+        return
+    first = violations[0]
+    more = f"; {len(violations) - 1} more" if len(violations) > 1 else ""
+    status = ExitStatus.BAD_INPUT if from_file else ExitStatus.INTERNAL
+    remedy = "generate the plan again" if from_file else "please report this; no file was written"
+    raise TilewrightError(f"plan-{first.rule.value}", f"{first.message}{more}", (first.where,), (remedy,), status)

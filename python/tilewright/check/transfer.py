@@ -1,0 +1,64 @@
+"""Rules on one copy: equal rectangles, and what the link asks of addresses and lengths."""
+
+from __future__ import annotations
+
+from tilewright.check.expand import Event
+from tilewright.check.facts import Facts
+from tilewright.check.rules import Log, Rule
+from tilewright.check.shadow import Region, Seen, Shadow, text
+from tilewright.plan import CopyStart, Link
+
+
+def check_transfer(
+    facts: Facts, shadow: Shadow, step: CopyStart, ends: tuple[Seen, Seen], event: Event, log: Log
+) -> None:
+    """Both ends have one shape, the same place in a tensor of one name, and suit the link."""
+    source, destination = ends
+    place, tile = event.site.place, event.tile
+    shapes = [tuple(end - begin for begin, end in seen.rectangle) for seen in ends]
+    if shapes[0] != shapes[1]:
+        log.report(Rule.COPY_SHAPE, f"copies {shapes[0]} elements to {shapes[1]}", place, tile)
+        return
+    tensors = {facts.buffers[seen.buffer].tensor for seen in ends}
+    if len(tensors) == 1 and None not in tensors and source.rectangle != destination.rectangle:
+        message = f"copies {text(source.rectangle)} of {tensors.pop()} to the place of {text(destination.rectangle)}"
+        log.report(Rule.COPY_ORIGIN, message, place, tile)
+    link = facts.links[step.link]
+    for seen in ends:
+        if seen.bytes is not None:
+            _check_alignment(facts, link, seen.buffer, seen.bytes, event, log)
+    if source.bytes is not None and destination.bytes is not None:
+        _check_rounding(facts, shadow, link, ends, event, log)
+
+
+def _check_alignment(facts: Facts, link: Link, name: str, part: Region, event: Event, log: Log) -> None:
+    need = link.align_bytes
+    if name in facts.callers:
+        known = facts.buffers[facts.root[name]].align_bytes
+    else:
+        known = facts.pools[facts.placements[name].pool].align_bytes
+    if known % need or part.base % need or any(stride % need for _, stride in part.dims[1:]):
+        strides = [stride for _, stride in part.dims[1:]]
+        message = f"link {link.name} needs multiples of {need}: {name} at byte {part.base}, strides {strides}"
+        log.report(Rule.LINK_ALIGNMENT, message, event.site.place, event.tile)
+
+
+def _check_rounding(facts: Facts, shadow: Shadow, link: Link, ends: tuple[Seen, Seen], event: Event, log: Log) -> None:
+    """A link that rounds lengths up may touch a little more than asked, inside the buffers.
+
+    What it writes too much must fall into the destination's own slot.
+    """
+    source, destination = ends
+    assert source.bytes is not None
+    assert destination.bytes is not None
+    run = min(source.bytes.run_bytes, destination.bytes.run_bytes)
+    excess = -run % link.round_up_bytes
+    if not excess:
+        return
+    single = len(source.bytes.dims) == 1 and len(destination.bytes.dims) == 1
+    slot_end = destination.base + facts.buffers[destination.buffer].slot_bytes
+    has_room = destination.slot >= 0 and destination.bytes.base + run + excess <= slot_end
+    source_end = shadow.homes[source.buffer][1] + facts.buffers[source.buffer].size_bytes
+    if not (single and has_room and source.bytes.base + run + excess <= source_end):
+        message = f"link {link.name} rounds lines of {run} bytes up by {excess}, which leaves the operands' bytes"
+        log.report(Rule.LINK_ROUND_UP, message, event.site.place, event.tile)
