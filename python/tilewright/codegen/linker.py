@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import jinja2
-
+from tilewright.codegen.render import render
 from tilewright.errors import bad_input
 from tilewright.plan import Access, Pool
 from tilewright.platform_types import LinkerLayout, Platform, Region
-from tilewright.resources import templates_dir
 
 _CODE_FLAGS = 5
 _DATA_FLAGS = 6
@@ -20,7 +18,7 @@ class _PoolSection:
     """Input sections of one pool, the region and the program header that take them."""
 
     name: str
-    pattern: str
+    patterns: tuple[str, ...]
     align_bytes: int
     region: str
     segment: str
@@ -54,15 +52,7 @@ def linker_script(platform: Platform) -> str:
     if platform.linker is None:
         what = f"platform '{platform.name}' has no [linker] regions, so there is no script for it"
         raise bad_input("linker-regions", what, help="add [linker] regions, or link with a script of your own")
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(templates_dir()),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
-    return environment.get_template("linker.ld.j2").render(script=_script(platform, platform.linker))
+    return render("linker.ld.j2", script=_script(platform, platform.linker))
 
 
 def _script(platform: Platform, layout: LinkerLayout) -> _Script:
@@ -88,9 +78,12 @@ def _script(platform: Platform, layout: LinkerLayout) -> _Script:
 def _pool_section(pool: Pool, layout: LinkerLayout) -> _PoolSection:
     is_constant = pool.access is Access.READ_ONLY
     default_section = f".rodata.tilewright.*.{pool.name}" if is_constant else f".bss.tilewright.{pool.name}"
+    patterns = [default_section]
+    if pool.section is not None and pool.section != default_section:
+        patterns.append(pool.section)
     home, segment = (layout.code, "code") if is_constant else (layout.data, "bss")
     named = any(region.name == pool.name for region in layout.regions)
     if named and pool.name != home:
         home, segment = pool.name, f"pool_{pool.name}"
     # The script's own statements begin each section at 8 bytes at least.
-    return _PoolSection(pool.name, pool.section or default_section, max(pool.align_bytes, 8), home, segment)
+    return _PoolSection(pool.name, tuple(patterns), max(pool.align_bytes, 8), home, segment)
