@@ -1,0 +1,125 @@
+"""Add, Sub and Mul of integer tensors (runtime/kernels/binary_integer.c)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+import numpy as np
+
+from tilewright.graph import DType, Graph, Node, Requantize, Rescale
+from tilewright.kernels.integer import EIGHT_BIT, ELEMENT_TYPES, MAX_RANK, flat_operand, magnitude
+from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TileSteps
+from tilewright.kernels.requantization import ROW_WORDS, finish_of, fixed_point
+from tilewright.operators.elementwise import nest as nest_of
+from tilewright.operators.nest import Nest, whole
+
+SOURCES = ("binary_integer.c", "integer_line.c", "integer_finish.c", "walk.c")
+_INT32_MAX = (1 << 31) - 1
+
+
+def add(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """Kernels for Add of 8-bit and 32-bit integers."""
+    return _rescaled(node, graph, 1) if isinstance(node.epilogue, Requantize) else _exact(node, graph, "add")
+
+
+def subtract(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """Kernels for Sub of 8-bit and 32-bit integers."""
+    return _rescaled(node, graph, -1) if isinstance(node.epilogue, Requantize) else _exact(node, graph, "sub")
+
+
+def multiply(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """Kernels for Mul of 8-bit and 32-bit integers."""
+    return _exact(node, graph, "mul")
+
+
+def _exact(node: Node, graph: Graph, name: str) -> tuple[KernelChoice, ...]:
+    a, b = (graph.tensor(operand) for operand in node.inputs)
+    y = graph.tensor(node.outputs[0])
+    if a.dtype not in ELEMENT_TYPES or b.dtype not in ELEMENT_TYPES or len(y.shape) > MAX_RANK:
+        return ()
+    values = node.attributes
+    scaled = {values.get("a_multiplier", 1.0), values.get("b_multiplier", 1.0)} != {1.0}
+    if isinstance(node.epilogue, Rescale) and scaled:
+        return ()
+    reach_a, reach_b = (
+        magnitude(tensor.dtype, int(values.get(key, 0))) for tensor, key in ((a, "a_zero_point"), (b, "b_zero_point"))
+    )
+    # Whether int32 operands overflow is known to the model only; results are exact if they do not.
+    largest = min(reach_a * reach_b if name == "mul" else reach_a + reach_b, _INT32_MAX)
+    finish = finish_of(node.epilogue, y.dtype, np.zeros(1, np.int64), np.asarray([largest], np.int64))
+    if finish is None or _per_channel(node):
+        return ()
+    nest = nest_of(node, graph)
+    constants = ConstantOperand("requantization", finish.rows, (whole(1), whole(ROW_WORDS)))
+    return (
+        KernelChoice(
+            symbol=f"tilewright_{name}_integer_{finish.rule.value}",
+            sources=SOURCES,
+            nest=nest,
+            reads=(*(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)), constants),
+            writes=(flat_operand(y.name, nest.writes[0], graph),),
+            attributes=(*_types(node.attributes, a.dtype, b.dtype), *finish.limits),
+            cycles=lambda steps: elementwise_cycles(nest, steps, 32.0),
+        ),
+    )
+
+
+def _rescaled(node: Node, graph: Graph, sign: int) -> tuple[KernelChoice, ...]:
+    a, b = (graph.tensor(operand) for operand in node.inputs)
+    y = graph.tensor(node.outputs[0])
+    epilogue = node.epilogue
+    eight_bit = a.dtype in EIGHT_BIT and b.dtype in EIGHT_BIT and y.dtype in EIGHT_BIT
+    if not eight_bit or not isinstance(epilogue, Requantize) or _per_channel(node) or len(y.shape) > MAX_RANK:
+        return ()
+    multipliers = [
+        float(node.attributes.get(key, 1.0)) * epilogue.multiplier[0] for key in ("a_multiplier", "b_multiplier")
+    ]
+    common = fixed_point(max(map(abs, multipliers)))
+    if common is None:
+        return ()
+    shift = common[1]
+    scaled = [round(multiplier * 2.0**shift) for multiplier in (multipliers[0], sign * multipliers[1])]
+    if max(map(abs, scaled)) > _INT32_MAX:
+        shift -= 1
+        scaled = [round(multiplier * 2.0**shift) for multiplier in (multipliers[0], sign * multipliers[1])]
+    nest = nest_of(node, graph)
+    return (
+        KernelChoice(
+            symbol="tilewright_add_rescaled",
+            sources=SOURCES,
+            nest=nest,
+            reads=tuple(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)),
+            writes=(flat_operand(y.name, nest.writes[0], graph),),
+            attributes=(
+                *_types(node.attributes, a.dtype, b.dtype),
+                ("a_multiplier", scaled[0]),
+                ("b_multiplier", scaled[1]),
+                ("shift", shift),
+                ("zero_point", epilogue.zero_point),
+                ("minimum", epilogue.minimum),
+                ("maximum", epilogue.maximum),
+            ),
+            cycles=lambda steps: elementwise_cycles(nest, steps, 45.0),
+        ),
+    )
+
+
+def elementwise_cycles(nest: Nest, steps: TileSteps, per_element: float) -> float:
+    """Instructions of a kernel that walks over its operands."""
+    return 400.0 + per_element * prod(min(steps.get(d.name, d.extent), d.extent) for d in nest.dimensions)
+
+
+def _types(attributes: Mapping[str, object], a: DType, b: DType) -> tuple[tuple[str, int], ...]:
+    zero_points = [int(str(attributes.get(key, 0))) for key in ("a_zero_point", "b_zero_point")]
+    return (
+        ("a_type", ELEMENT_TYPES[a]),
+        ("b_type", ELEMENT_TYPES[b]),
+        ("a_zero_point", zero_points[0]),
+        ("b_zero_point", zero_points[1]),
+    )
+
+
+def _per_channel(node: Node) -> bool:
+    values = getattr(node.epilogue, "multiplier", ()), getattr(node.epilogue, "addend", ())
+    return any(len(set(value)) > 1 for value in values)

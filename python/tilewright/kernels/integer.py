@@ -1,0 +1,118 @@
+"""What the declarations of integer kernels share: ranges, packing, views, costs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilewright.graph import Array, DType, Graph, Node
+from tilewright.kernels.kernel import ConstantOperand, TensorOperand, TileSteps
+from tilewright.kernels.requantization import ROW_WORDS
+from tilewright.operators.nest import AxisMap, Nest, blocks, whole
+
+BLOCK = 4
+"""Channels, and pixels, that a core computes together."""
+
+MAX_RANK = 6
+EIGHT_BIT = frozenset({DType.INT8, DType.UINT8})
+ELEMENT_TYPES = {DType.INT8: 0, DType.UINT8: 1, DType.INT32: 2}
+"""Element types as C's line loads number them."""
+
+
+def stored_range(dtype: DType) -> tuple[int, int]:
+    """Smallest and largest element."""
+    limits = np.iinfo(dtype.numpy)
+    return int(limits.min), int(limits.max)
+
+
+def as_signed(zero_point: int, dtype: DType) -> int:
+    """The zero point after uint8 elements became int8 by subtracting 128."""
+    return zero_point - 128 if dtype is DType.UINT8 else zero_point
+
+
+def magnitude(dtype: DType, zero_point: int) -> int:
+    """The largest |x - zero_point|."""
+    low, high = stored_range(dtype)
+    return max(abs(low - zero_point), abs(high - zero_point))
+
+
+def largest_sums(weights: Array, bias: Array, dtype: DType, zero_point: int) -> Array:
+    """The largest |bias + sum w * (x - zero_point)| over all x, int64[channels].
+
+    Args:
+        weights: int64[channels, taps], zero point removed.
+    """
+    low, high = (limit - zero_point for limit in stored_range(dtype))
+    positive = np.maximum(weights, 0).sum(axis=1)
+    negative = np.minimum(weights, 0).sum(axis=1)
+    top = np.abs(bias + positive * high + negative * low)
+    bottom = np.abs(bias + positive * low + negative * high)
+    partial = np.abs(bias) + 256 * np.abs(weights).sum(axis=1)
+    # C's running sum wanders further than the result; beyond 32 bits there is no kernel.
+    largest: Array = np.where(partial > (1 << 31) - 1, partial, np.maximum(top, bottom))
+    return largest
+
+
+def is_wide(weights: Array) -> bool:
+    """Whether weights without their zero point need more than 8 bits."""
+    return weights.size > 0 and bool(weights.min() < -128 or weights.max() > 127)
+
+
+def packed_weights(weights: Array) -> Array:
+    """int8 or int16[groups, blocks, taps, 4] from int64[groups, channels, taps], zeros behind the last channel."""
+    groups, channels, taps = weights.shape
+    padded = np.zeros((groups, -(-channels // BLOCK) * BLOCK, taps), np.int16 if is_wide(weights) else np.int8)
+    padded[:, :channels] = weights
+    return np.ascontiguousarray(padded.reshape(groups, -1, BLOCK, taps).swapaxes(2, 3))
+
+
+def packed_rows(rows: Array, groups: int) -> Array:
+    """int32[groups, blocks, 4, 4] from int32[groups * channels, 4]."""
+    rows = rows.reshape(groups, -1, ROW_WORDS)
+    padded = np.zeros((groups, -(-rows.shape[1] // BLOCK) * BLOCK, ROW_WORDS), np.int32)
+    padded[:, : rows.shape[1]] = rows
+    return padded.reshape(groups, -1, BLOCK, ROW_WORDS)
+
+
+def packed_operands(
+    weights: Array, rows: Array, group: AxisMap, channel: str
+) -> tuple[ConstantOperand, ConstantOperand]:
+    """Weights and per-channel constants of the 4x4 core, blocks following dimension ``channel``."""
+    packed = packed_weights(weights)
+    axes = (group, blocks(channel, BLOCK), whole(packed.shape[2]), whole(BLOCK))
+    constants = packed_rows(rows, weights.shape[0])
+    return (
+        ConstantOperand("weights", packed, axes),
+        ConstantOperand("requantization", constants, (*axes[:2], whole(BLOCK), whole(ROW_WORDS))),
+    )
+
+
+def flat_view(rank: int) -> tuple[int, ...]:
+    """The view of TILEWRIGHT_MAX_RANK axes of a tensor, aligned at the last axis as broadcasting is."""
+    return (-1,) * (MAX_RANK - rank) + tuple(range(rank))
+
+
+def flat_operand(name: str, axes: tuple[AxisMap, ...], graph: Graph) -> TensorOperand:
+    """An operand of an elementwise kernel."""
+    return TensorOperand(name, axes, flat_view(len(graph.tensor(name).shape)))
+
+
+def constant_bias(node: Node, graph: Graph, channels: int) -> Array | None:
+    """The bias as int64[channels], zeros without one; None if it is not a constant."""
+    if len(node.inputs) < 3 or not node.inputs[2]:
+        return np.zeros(channels, np.int64)
+    data = graph.tensor(node.inputs[2]).data
+    return None if data is None else data.astype(np.int64).reshape(-1)
+
+
+def steps_product(nest: Nest, steps: TileSteps, *names: str) -> int:
+    """Product of the steps of these dimensions; those that the nest lacks count as 1."""
+    known = {dimension.name: dimension.extent for dimension in nest.dimensions}
+    product = 1
+    for name in names:
+        product *= min(steps.get(name, known.get(name, 1)), known.get(name, 1))
+    return product
+
+
+def words(count_bytes: int) -> int:
+    """Bytes rounded up to whole words."""
+    return -(-count_bytes // 4) * 4

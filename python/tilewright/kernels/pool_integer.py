@@ -1,0 +1,92 @@
+"""Pooling of 8-bit tensors (runtime/kernels/pool_integer.c)."""
+
+from __future__ import annotations
+
+from math import prod
+
+from tilewright.graph import DType, Graph, Node, Requantize
+from tilewright.kernels.integer import EIGHT_BIT, steps_product
+from tilewright.kernels.kernel import KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.requantization import fixed_point
+from tilewright.operators.nest import Nest
+from tilewright.operators.pooling import nest as nest_of
+from tilewright.plan import AttributeValue
+
+SOURCES = ("pool_integer.c",)
+
+Fields = tuple[tuple[str, AttributeValue], ...]
+
+
+def max_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel for MaxPool of 8-bit tensors without an epilogue."""
+    x, y = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
+    if x.dtype not in EIGHT_BIT or y.dtype is not x.dtype or node.epilogue is not None:
+        return ()
+    fields = (*_geometry(node), ("is_unsigned", int(x.dtype is DType.UINT8)))
+    return (_choice("tilewright_max_pool_integer", node, graph, fields, 6.0),)
+
+
+def average_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel for AveragePool of 8-bit tensors with one multiplier for all channels."""
+    x, y = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
+    epilogue = node.epilogue
+    if x.dtype not in EIGHT_BIT or y.dtype not in EIGHT_BIT or not isinstance(epilogue, Requantize):
+        return ()
+    scaled = fixed_point(epilogue.multiplier[0])
+    taps = prod(node.attributes["kernel"])
+    if len(set(epilogue.multiplier)) != 1 or scaled is None or 255 * taps * abs(epilogue.multiplier[0]) >= 1 << 30:
+        return ()
+    fields = (
+        *_geometry(node),
+        ("counted", _counted(node, graph)),
+        ("is_unsigned", int(x.dtype is DType.UINT8)),
+        ("x_zero_point", int(node.attributes.get("x_zero_point", 0))),
+        ("multiplier", scaled[0]),
+        ("shift", scaled[1]),
+        ("zero_point", epilogue.zero_point),
+        ("minimum", epilogue.minimum),
+        ("maximum", epilogue.maximum),
+    )
+    return (_choice("tilewright_average_pool_integer", node, graph, fields, 4.5),)
+
+
+def _choice(symbol: str, node: Node, graph: Graph, fields: Fields, per_tap: float) -> KernelChoice:
+    nest = nest_of(node, graph)
+    view = (0, 1, 2, 3) if len(nest.writes[0]) == 4 else (0, 1, -1, 2)
+    return KernelChoice(
+        symbol=symbol,
+        sources=SOURCES,
+        nest=nest,
+        reads=(TensorOperand(node.inputs[0], nest.reads[0], view),),
+        writes=(TensorOperand(node.outputs[0], nest.writes[0], view),),
+        attributes=fields,
+        cycles=lambda steps: _cycles(nest, steps, tuple(node.attributes["kernel"]), per_tap),
+    )
+
+
+def _cycles(nest: Nest, steps: TileSteps, kernel: tuple[int, ...], per_tap: float) -> float:
+    pixels = steps_product(nest, steps, "n", "oh", "ow")
+    rows = kernel[0] if len(kernel) == 2 else 1
+    element = 40.0 + rows * 14.0 + per_tap * prod(kernel)
+    return 100.0 + pixels * (120.0 + steps_product(nest, steps, "c") * element)
+
+
+def _geometry(node: Node) -> Fields:
+    attributes = node.attributes
+    spatial = len(attributes["kernel"])
+    lift = (1,) * (2 - spatial)
+    pads = (0,) * (2 - spatial) + tuple(attributes["pads"])[:spatial]
+    fields = [(name, lift + tuple(attributes[name])) for name in ("kernel", "strides", "dilations")]
+    return (*fields, ("pads", pads))
+
+
+def _counted(node: Node, graph: Graph) -> tuple[int, ...]:
+    """Begin and end of the rows, then of the columns, in which taps count."""
+    extents = graph.tensor(node.inputs[0]).shape[2:]
+    pads = tuple(node.attributes["pads"])
+    include = bool(node.attributes["count_include_pad"])
+    bounds: tuple[int, ...] = () if len(extents) == 2 else (0, 1)
+    for axis, extent in enumerate(extents):
+        before, after = (pads[axis], pads[len(extents) + axis]) if include else (0, 0)
+        bounds += (-before, extent + after)
+    return bounds

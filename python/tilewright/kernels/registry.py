@@ -1,0 +1,75 @@
+"""All kernels by operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from tilewright.graph import Graph, Node
+from tilewright.kernels import (
+    binary_float,
+    binary_integer,
+    conv_float,
+    conv_integer,
+    matmul_float,
+    matmul_integer,
+    movement,
+    pool_float,
+    pool_integer,
+    quantize,
+    softmax_float,
+    unary_float,
+    unary_integer,
+)
+from tilewright.kernels.kernel import KernelChoice
+
+SCALAR = "scalar"
+"""The family of plain C kernels."""
+
+ChoicesOf = Callable[[Node, Graph], tuple[KernelChoice, ...]]
+"""The kernels of one file for a node, best first; empty where they do not apply."""
+
+_SCALAR: Mapping[str, tuple[ChoicesOf, ...]] = MappingProxyType(
+    {
+        "Conv": (conv_integer.choices, conv_float.choices),
+        "MatMul": (matmul_integer.choices, matmul_float.choices),
+        "Add": (binary_integer.add, binary_float.choices),
+        "Sub": (binary_integer.subtract, binary_float.choices),
+        "Mul": (binary_integer.multiply, binary_float.choices),
+        "Div": (binary_float.choices,),
+        "Clip": (unary_float.choices,),
+        "LeakyRelu": (unary_float.choices,),
+        "HardSigmoid": (unary_float.choices,),
+        "Sigmoid": (unary_float.choices,),
+        "Tanh": (unary_float.choices,),
+        "HardSwish": (unary_float.choices,),
+        "Lookup": (unary_integer.lookup,),
+        "MaxPool": (pool_integer.max_pool, pool_float.choices),
+        "AveragePool": (pool_integer.average_pool, pool_float.choices),
+        "Softmax": (unary_integer.softmax, softmax_float.choices),
+        "Concat": (movement.concat,),
+        "Slice": (movement.slice_elements,),
+        "Pad": (movement.pad,),
+        "Transpose": (movement.transpose,),
+        "Copy": (movement.copy,),
+        "Reshape": (movement.reshape,),
+        "Quantize": (quantize.quantize,),
+        "Dequantize": (quantize.dequantize,),
+        "Requantize": (unary_integer.requantize,),
+    }
+)
+
+_FAMILIES: Mapping[str, Mapping[str, tuple[ChoicesOf, ...]]] = MappingProxyType({SCALAR: _SCALAR})
+
+
+def choices(node: Node, graph: Graph, families: tuple[str, ...] = (SCALAR,)) -> tuple[KernelChoice, ...]:
+    """Every kernel that can run the node, best first: families in their order, then files in theirs.
+
+    An unknown family has no kernels. Nothing is returned for views and for what no kernel supports.
+    """
+    return tuple(
+        choice
+        for family in families
+        for choices_of in _FAMILIES.get(family, {}).get(node.operator, ())
+        for choice in choices_of(node, graph)
+    )

@@ -1,0 +1,184 @@
+"""From an epilogue to the constants and the rule with which a C kernel finishes its sums.
+
+Before:  y = clip(round_half_even(acc * 0.00173) + 3, -128, 127), |acc| at most 120,000
+After:   rule HIGH, row {bias, 1902242653, 2^7 + (3 << 8), 8}: y = clip((high_word(acc * m) + a) >> s)
+
+Half up, as the short rules round, and half even differ only where acc * multiplier is exactly
+between two integers. Whether any reachable accumulator is there is known here, channel by channel.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from enum import Enum
+from math import frexp, isfinite
+from typing import TypeVar
+
+import numpy as np
+
+from tilewright.graph import Array, DType, Epilogue, Requantize, RequantizeShift, Rescale
+from tilewright.plan import AttributeValue
+
+ROW_WORDS = 4
+_INT32_MAX = (1 << 31) - 1
+_FLOAT_MAX = float(np.finfo(np.float32).max)
+_LARGEST_SHIFT = 62
+
+Number = TypeVar("Number", int, float)
+
+
+class Rule(Enum):
+    """How C finishes a sum; the value ends the kernel's symbol (runtime/.../integer_core.h)."""
+
+    NONE = "none"
+    SHIFT = "shift"
+    HIGH = "high"
+    LONG = "long"
+    EVEN = "even"
+    RESCALE = "rescale"
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """A rule, its constants and its clamp.
+
+    Attributes:
+        rows: int32[channels, 4]: bias, multiplier, addend, shift.
+    """
+
+    rule: Rule
+    rows: Array
+    minimum: int = 0
+    maximum: int = 0
+    lowest: float = 0.0
+    highest: float = 0.0
+
+    @property
+    def limits(self) -> tuple[tuple[str, AttributeValue], ...]:
+        """The last fields of every integer kernel's attributes."""
+        return (
+            ("minimum", self.minimum),
+            ("maximum", self.maximum),
+            ("lowest", self.lowest),
+            ("highest", self.highest),
+        )
+
+
+def finish_of(epilogue: Epilogue | None, output: DType, bias: Array, largest: Array) -> Finish | None:
+    """The shortest rule that is exact for every reachable accumulator; None if there is none.
+
+    Args:
+        bias: int64[channels], what C adds to its sum of products.
+        largest: int64[channels], the largest magnitude of the finished sum, bias included.
+    """
+    if bool((np.abs(bias) > _INT32_MAX).any()) or bool((largest > _INT32_MAX).any()):
+        return None
+    if epilogue is None:
+        return Finish(Rule.NONE, _rows(bias)) if output is DType.INT32 else None
+    if isinstance(epilogue, Rescale):
+        return _rescale(epilogue, output, bias)
+    if output not in (DType.INT8, DType.UINT8):
+        return None
+    if isinstance(epilogue, RequantizeShift):
+        return _shifted(epilogue, bias, largest)
+    return _requantized(epilogue, bias, largest) if isinstance(epilogue, Requantize) else None
+
+
+def fixed_point(multiplier: float) -> tuple[int, int] | None:
+    """(m, s) with m / 2^s nearest to the multiplier, |m| < 2^31, 0 <= s <= 62; None if it is too large.
+
+    m has 31 significant bits, so that the error of a product that is not clipped away
+    (|product| < 2^9) stays below 2^-21.
+    """
+    if not isfinite(multiplier):
+        return None
+    if multiplier == 0.0:
+        return 0, 33
+    fraction, exponent = frexp(multiplier)
+    shift = 31 - exponent
+    if shift > _LARGEST_SHIFT:
+        fraction, shift = fraction * 2.0 ** (_LARGEST_SHIFT - shift), _LARGEST_SHIFT
+    mantissa = round(fraction * (1 << 31))
+    if abs(mantissa) == 1 << 31:
+        mantissa, shift = mantissa // 2, shift - 1
+    return (mantissa, shift) if shift >= 0 else None
+
+
+def _requantized(epilogue: Requantize, bias: Array, largest: Array) -> Finish | None:
+    channels = len(bias)
+    pairs = [fixed_point(value) for value in _each(epilogue.multiplier, channels)]
+    exact = [pair for pair in pairs if pair is not None]
+    if len(exact) != channels:
+        return None
+    zero_point = epilogue.zero_point
+    high = [_high_row(pair, zero_point, int(bound)) for pair, bound in zip(exact, largest, strict=True)]
+    rows = [row for row in high if row is not None]
+    if len(rows) == channels:
+        rule = Rule.HIGH
+    else:
+        rule, rows = Rule.EVEN, [(multiplier, zero_point, shift) for multiplier, shift in exact]
+    return Finish(rule, _rows(bias, rows), epilogue.minimum, epilogue.maximum)
+
+
+def _high_row(pair: tuple[int, int], zero_point: int, largest: int) -> tuple[int, int, int] | None:
+    """The constants of Rule.HIGH, or None if a tie is reachable or 32 bits do not suffice.
+
+    A tie is acc * m = odd * 2^(s-1). With v trailing zeros of m, acc must then be a multiple of
+    2^(s-1-v) other than 0.
+    """
+    multiplier, shift = pair
+    left = shift - 32
+    if not 1 <= left <= 31:
+        return None
+    zeros = (multiplier & -multiplier).bit_length() - 1
+    if multiplier != 0 and largest >= 1 << max(shift - 1 - zeros, 0):
+        return None
+    addend = (1 << (left - 1)) + (zero_point << left)
+    if (largest * abs(multiplier) >> 32) + 1 + abs(addend) > _INT32_MAX:
+        return None
+    return multiplier, addend, left
+
+
+def _shifted(epilogue: RequantizeShift, bias: Array, largest: Array) -> Finish | None:
+    channels = len(bias)
+    multipliers = _each(epilogue.multiplier, channels)
+    addends = _each(epilogue.addend, channels)
+    if max(map(abs, (*multipliers, *addends))) > _INT32_MAX or not 0 <= epilogue.shift <= _LARGEST_SHIFT:
+        return None
+    half = (1 << epilogue.shift) >> 1
+    reach = max(
+        int(bound) * abs(multiplier) + abs(addend + half)
+        for bound, multiplier, addend in zip(largest, multipliers, addends, strict=True)
+    )
+    short = reach <= _INT32_MAX and epilogue.shift <= 31
+    extra = half if short else 0
+    rows = [(m, a + extra, epilogue.shift) for m, a in zip(multipliers, addends, strict=True)]
+    rule = Rule.SHIFT if short else Rule.LONG
+    return Finish(rule, _rows(bias, rows), epilogue.minimum, epilogue.maximum)
+
+
+def _rescale(epilogue: Rescale, output: DType, bias: Array) -> Finish | None:
+    if output is not DType.FLOAT32:
+        return None
+    rows = [(float_bits(value), 0, 0) for value in _each(epilogue.multiplier, len(bias))]
+    lowest, highest = (min(max(value, -_FLOAT_MAX), _FLOAT_MAX) for value in (epilogue.minimum, epilogue.maximum))
+    return Finish(Rule.RESCALE, _rows(bias, rows), 0, 0, lowest, highest)
+
+
+def float_bits(value: float) -> int:
+    """The bits of the nearest float32, as a signed word."""
+    word: int = struct.unpack("<i", struct.pack("<f", value))[0]
+    return word
+
+
+def _each(values: tuple[Number, ...], channels: int) -> tuple[Number, ...]:
+    return values[:1] * channels if len(set(values)) == 1 else values
+
+
+def _rows(bias: Array, rest: list[tuple[int, int, int]] | None = None) -> Array:
+    rows = np.zeros((len(bias), ROW_WORDS), np.int32)
+    rows[:, 0] = bias
+    if rest is not None:
+        rows[:, 1:] = rest
+    return rows

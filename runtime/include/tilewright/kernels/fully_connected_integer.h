@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products of 8-bit vectors with a constant matrix: y[row, n] = bias[n] + sum x[row, k] * w[n, k].
+ * Operands: x [row, k]; weights int8 [block][k][4]; constants [n][4]; y [row, n]. No scratch. */
+#ifndef TILEWRIGHT_KERNELS_FULLY_CONNECTED_INTEGER_H
+#define TILEWRIGHT_KERNELS_FULLY_CONNECTED_INTEGER_H
+
+#include "tilewright/runtime.h"
+
+struct tilewright_fully_connected_integer_attributes {
+    int32_t minimum, maximum;
+    float lowest, highest;
+};
+
+/* For int8 and for uint8 x; the last word is the rule that finishes sums (integer_core.h). */
+#define TILEWRIGHT_DECLARE_FULLY_CONNECTED_INTEGER(rule)                                             \
+    void tilewright_fully_connected_integer_##rule(const struct tilewright_fully_connected_integer_attributes *attributes,\
+                                                   const struct tilewright_view *operands, uint32_t flags);\
+    void tilewright_fully_connected_unsigned_##rule(const struct tilewright_fully_connected_integer_attributes *attributes,\
+                                                    const struct tilewright_view *operands, uint32_t flags)
+
+TILEWRIGHT_DECLARE_FULLY_CONNECTED_INTEGER(none);
+TILEWRIGHT_DECLARE_FULLY_CONNECTED_INTEGER(shift);
+TILEWRIGHT_DECLARE_FULLY_CONNECTED_INTEGER(high);
+TILEWRIGHT_DECLARE_FULLY_CONNECTED_INTEGER(long);
+TILEWRIGHT_DECLARE_FULLY_CONNECTED_INTEGER(even);
+TILEWRIGHT_DECLARE_FULLY_CONNECTED_INTEGER(rescale);
+
+#define tilewright_fully_connected_integer_none_attributes tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_integer_shift_attributes tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_integer_high_attributes tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_integer_long_attributes tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_integer_even_attributes tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_integer_rescale_attributes tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_unsigned_none_attributes tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_unsigned_shift_attributes tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_unsigned_high_attributes tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_unsigned_long_attributes tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_unsigned_even_attributes tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_unsigned_rescale_attributes tilewright_fully_connected_integer_attributes
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What integer kernels share: the core that multiplies, and the finishes that turn accumulators
+ * into elements of the output. Only for kernels. */
+#ifndef TILEWRIGHT_KERNELS_INTEGER_CORE_H
+#define TILEWRIGHT_KERNELS_INTEGER_CORE_H
+
+#include "tilewright/runtime.h"
+
+#if defined(__GNUC__)
+#define TILEWRIGHT_INLINE static inline __attribute__((always_inline))
+#define TILEWRIGHT_NOINLINE __attribute__((noinline))
+#else
+#define TILEWRIGHT_INLINE static inline
+#define TILEWRIGHT_NOINLINE
+#endif
+
+/* GCC's first scheduling pass and its expression replacement delay the sums of unrolled blocks until
+ * the accumulators no longer fit the registers: 2.8 instead of 2.0 instructions per product. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-schedule-insns", "no-tree-ter")
+#define TILEWRIGHT_UNROLL_4 _Pragma("GCC unroll 4")
+#else
+#define TILEWRIGHT_UNROLL_4
+#endif
+
+/* Channels and pixels of a block of accumulators. Packed weights are padded to whole blocks. */
+#define TILEWRIGHT_BLOCK 4
+
+/* Words of one channel's row of packed constants: bias, then what the finish needs:
+ *   none     -
+ *   shift    multiplier, addend (rounding included), shift: ((acc * m) + a) >> s in 32 bits
+ *   high     multiplier, addend (rounding and zero point included), shift: (high word of acc * m + a) >> s
+ *   long     multiplier, addend, shift: (acc * m + a + half) >> s in 64 bits
+ *   even     multiplier, zero point, shift: round half even of acc * m / 2^s, + zero point
+ *   rescale  multiplier as float32: (float) acc * m */
+#define TILEWRIGHT_ROW_WORDS 4
+
+/* The clamp of a finish, in stored units; float outputs use the second pair. */
+struct tilewright_limits {
+    int32_t minimum, maximum;
+    float lowest, highest;
+};
+
+/* Where blocks of results go. `pixels` is 4, or 1 for blocks of one pixel. */
+struct tilewright_sink {
+    uint8_t *pixel[TILEWRIGHT_BLOCK];
+    int32_t channel_stride;
+    int32_t pixels;
+    struct tilewright_limits limits;
+};
+
+/* Finishes sums[channel][pixel] of up to four channels and moves the sink's pointers behind them. */
+typedef void tilewright_block_finish(struct tilewright_sink *sink, const int32_t *sums,
+                                     const int32_t *rows, int32_t channels);
+
+/* Finishes `count` sums of one channel into elements that are `stride` bytes apart. */
+typedef void tilewright_line_finish(const struct tilewright_limits *limits, const int32_t *sums,
+                                    const int32_t *row, uint8_t *out, int32_t stride, int32_t count);
+
+tilewright_block_finish tilewright_block_none, tilewright_block_shift, tilewright_block_high,
+    tilewright_block_long, tilewright_block_even, tilewright_block_rescale;
+tilewright_line_finish tilewright_line_none, tilewright_line_shift, tilewright_line_high,
+    tilewright_line_long, tilewright_line_even, tilewright_line_rescale;
+
+/* Sums of products of columns[tap][4 pixels] with weights[block][tap][4 channels], for all blocks
+ * of `channels` channels; the sums of a channel begin with its bias. */
+typedef void tilewright_matmul_core(struct tilewright_sink *sink, const uint8_t *columns, int32_t taps,
+                                    const uint8_t *weights, const int32_t *rows, int32_t channels,
+                                    tilewright_block_finish *finish);
+
+/* For int8 and for int16 weights. */
+tilewright_matmul_core tilewright_core_narrow, tilewright_core_wide;
+
+/* Interleaves four runs of `count` bytes that are `stride` apart; returns the end of the result. */
+uint8_t *tilewright_interleave(uint8_t *out, const uint8_t *const *runs, int32_t count, int32_t stride);
+
+/* uint8 to int8 (- 128) and back, in place; whole words, so the buffer must be padded. */
+void tilewright_flip(uint8_t *bytes, int32_t count);
+
+/* round half even of product / 2^shift; shift from 0 to 62, |product| at most 2^62. */
+TILEWRIGHT_INLINE int64_t tilewright_round_even(int64_t product, int32_t shift)
+{
+    if (shift == 0) {
+        return product;
+    }
+    const int64_t odd = (product >> shift) & 1;
+    return (product + (((int64_t)1 << (shift - 1)) - 1) + odd) >> shift;
+}
+
+TILEWRIGHT_INLINE int32_t tilewright_limit(int64_t value, int32_t minimum, int32_t maximum)
+{
+    return (int32_t)(value < minimum ? minimum : value > maximum ? maximum : value);
+}
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tilewright/kernels/binary_integer.h"
+
+#include "tilewright/kernels/integer_core.h"
+#include "tilewright/kernels/integer_line.h"
+#include "tilewright/kernels/walk.h"
+
+typedef void combine(int32_t *restrict a, const int32_t *restrict b, int32_t bias, int32_t count);
+
+struct binary {
+    const struct tilewright_binary_integer_attributes *attributes;
+    const int32_t *row;
+    combine *combine;
+    tilewright_line_finish *finish;
+    struct tilewright_limits limits;
+};
+
+static void add(int32_t *restrict a, const int32_t *restrict b, int32_t bias, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++) {
+        a[i] += b[i] + bias;
+    }
+}
+
+static void subtract(int32_t *restrict a, const int32_t *restrict b, int32_t bias, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++) {
+        a[i] += bias - b[i];
+    }
+}
+
+static void multiply(int32_t *restrict a, const int32_t *restrict b, int32_t bias, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++) {
+        a[i] = a[i] * b[i] + bias;
+    }
+}
+
+static int32_t piece(int32_t left)
+{
+    return left < TILEWRIGHT_LINE ? left : TILEWRIGHT_LINE;
+}
+
+static void binary_row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
+{
+    const struct binary *binary = context;
+    const struct tilewright_binary_integer_attributes *attributes = binary->attributes;
+    int32_t a[TILEWRIGHT_LINE];
+    int32_t b[TILEWRIGHT_LINE];
+
+    for (int32_t done = 0; done < count; done += TILEWRIGHT_LINE) {
+        const int32_t length = piece(count - done);
+        tilewright_line_load(a, at[0] + (ptrdiff_t)done * stride[0], stride[0], length,
+                             attributes->a_type, attributes->a_zero_point);
+        tilewright_line_load(b, at[1] + (ptrdiff_t)done * stride[1], stride[1], length,
+                             attributes->b_type, attributes->b_zero_point);
+        binary->combine(a, b, binary->row[0], length);
+        binary->finish(&binary->limits, a, binary->row, at[2] + (ptrdiff_t)done * stride[2], stride[2],
+                       length);
+    }
+}
+
+static void walk(const struct tilewright_view *a, const struct tilewright_view *b,
+                 const struct tilewright_view *y, tilewright_row_function row, const void *context)
+{
+    const struct tilewright_walk_operand walked[3] = {tilewright_walk_view(a, NULL, NULL),
+                                                      tilewright_walk_view(b, NULL, NULL),
+                                                      tilewright_walk_view(y, NULL, NULL)};
+    tilewright_walk(walked, 3, y->shape->extent, row, context);
+}
+
+static TILEWRIGHT_NOINLINE void run(const struct tilewright_binary_integer_attributes *a,
+                                    const struct tilewright_view *operands, combine *operation,
+                                    tilewright_line_finish *finish)
+{
+    const struct binary binary = {a,
+                                  (const int32_t *)(const void *)operands[2].base,
+                                  operation,
+                                  finish,
+                                  {a->minimum, a->maximum, a->lowest, a->highest}};
+    walk(&operands[0], &operands[1], &operands[3], binary_row, &binary);
+}
+
+static void rescaled_row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
+{
+    const struct tilewright_add_rescaled_attributes *attributes = context;
+    int32_t a[TILEWRIGHT_LINE];
+    int32_t b[TILEWRIGHT_LINE];
+    uint8_t *out = at[2];
+
+    for (int32_t done = 0; done < count; done += TILEWRIGHT_LINE) {
+        const int32_t length = piece(count - done);
+        tilewright_line_load(a, at[0] + (ptrdiff_t)done * stride[0], stride[0], length,
+                             attributes->a_type, attributes->a_zero_point);
+        tilewright_line_load(b, at[1] + (ptrdiff_t)done * stride[1], stride[1], length,
+                             attributes->b_type, attributes->b_zero_point);
+        for (int32_t i = 0; i < length; i++) {
+            const int64_t sum = (int64_t)a[i] * attributes->a_multiplier +
+                                (int64_t)b[i] * attributes->b_multiplier;
+            *out = (uint8_t)tilewright_limit(tilewright_round_even(sum, attributes->shift) +
+                                                 attributes->zero_point,
+                                             attributes->minimum, attributes->maximum);
+            out += stride[2];
+        }
+    }
+}
+
+void tilewright_add_rescaled(const struct tilewright_add_rescaled_attributes *attributes,
+                             const struct tilewright_view *operands, uint32_t flags)
+{
+    (void)flags;
+    walk(&operands[0], &operands[1], &operands[2], rescaled_row, attributes);
+}
+
+#define TILEWRIGHT_DEFINE_BINARY(symbol, operation, rule)                                             \
+    void tilewright_##symbol##_##rule(const struct tilewright_binary_integer_attributes *attributes,  \
+                                      const struct tilewright_view *operands, uint32_t flags)         \
+    {                                                                                                 \
+        (void)flags;                                                                                  \
+        run(attributes, operands, operation, tilewright_line_##rule);                                 \
+    }
+#define TILEWRIGHT_DEFINE_BINARIES(rule)                                                              \
+    TILEWRIGHT_DEFINE_BINARY(add_integer, add, rule)                                                  \
+    TILEWRIGHT_DEFINE_BINARY(sub_integer, subtract, rule)                                             \
+    TILEWRIGHT_DEFINE_BINARY(mul_integer, multiply, rule)
+
+TILEWRIGHT_DEFINE_BINARIES(none)
+TILEWRIGHT_DEFINE_BINARIES(shift)
+TILEWRIGHT_DEFINE_BINARIES(high)
+TILEWRIGHT_DEFINE_BINARIES(long)
+TILEWRIGHT_DEFINE_BINARIES(even)
+TILEWRIGHT_DEFINE_BINARIES(rescale)

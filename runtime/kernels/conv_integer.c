@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tilewright/kernels/conv_integer.h"
+
+#include "tilewright/kernels/integer_core.h"
+
+enum { X, WEIGHTS, ROWS, Y, SCRATCH };
+enum { BATCH, CHANNEL, HEIGHT, WIDTH };
+
+/* One call: what does not change from block to block. */
+struct conv {
+    const struct tilewright_conv_integer_attributes *attributes;
+    const struct tilewright_view *x;
+    uint8_t *columns;
+    uint8_t *padding_row;
+    int32_t dense; /* the taps of one kernel row lie side by side, channels included */
+};
+
+/* Output positions of the four pixels of a block, and how many there are left after the first. */
+struct pixels {
+    int32_t row[TILEWRIGHT_BLOCK];
+    int32_t column[TILEWRIGHT_BLOCK];
+};
+
+static int is_inside(const struct tilewright_shape *shape, int32_t axis, int32_t position)
+{
+    return (uint32_t)(position - shape->origin[axis]) < (uint32_t)shape->extent[axis];
+}
+
+/* Whether the taps of all four pixels lie within the width of the tile. */
+static int within_width(const struct conv *conv, const struct pixels *pixels)
+{
+    const struct tilewright_conv_integer_attributes *a = conv->attributes;
+    const int32_t reach = (a->kernel[1] - 1) * a->dilations[1];
+    for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
+        const int32_t column = pixels->column[i] * a->strides[1] - a->pads[1];
+        if (!is_inside(conv->x->shape, WIDTH, column) ||
+            !is_inside(conv->x->shape, WIDTH, column + reach)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Column-wise copy of what four pixels see; `offset` leads to their image and group. */
+static void gather(const struct conv *conv, const struct pixels *pixels, ptrdiff_t offset)
+{
+    const struct tilewright_conv_integer_attributes *a = conv->attributes;
+    const struct tilewright_shape *shape = conv->x->shape;
+    const int32_t merge = conv->dense && within_width(conv, pixels);
+    const int32_t steps = merge ? 1 : a->kernel[1];
+    const int32_t run = merge ? a->kernel[1] * a->group_inputs : a->group_inputs;
+    uint8_t *out = conv->columns;
+
+    for (int32_t kh = 0; kh < a->kernel[0]; kh++) {
+        const uint8_t *rows[TILEWRIGHT_BLOCK];
+        for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
+            const int32_t row =
+                pixels->row[i] * a->strides[0] - a->pads[0] + kh * a->dilations[0];
+            rows[i] = is_inside(shape, HEIGHT, row)
+                          ? tilewright_row(conv->x, HEIGHT, row) + offset
+                          : NULL;
+        }
+        for (int32_t kw = 0; kw < steps; kw++) {
+            const uint8_t *runs[TILEWRIGHT_BLOCK];
+            for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
+                const int32_t column =
+                    pixels->column[i] * a->strides[1] - a->pads[1] + kw * a->dilations[1];
+                runs[i] = rows[i] != NULL && is_inside(shape, WIDTH, column)
+                              ? rows[i] + (ptrdiff_t)(column - shape->origin[WIDTH]) *
+                                              shape->stride[WIDTH]
+                              : conv->padding_row;
+            }
+            out = tilewright_interleave(out, runs, run, conv->dense ? 1 : shape->stride[CHANNEL]);
+        }
+    }
+    if (a->flip != 0) {
+        tilewright_flip(conv->columns, (int32_t)(out - conv->columns));
+    }
+}
+
+/* The next four pixels of the tile; behind the last one they repeat it, which costs no extra code. */
+static void advance(struct pixels *pixels, const struct tilewright_shape *shape, int32_t *row,
+                    int32_t *column)
+{
+    for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
+        pixels->row[i] = *row;
+        pixels->column[i] = *column;
+        if (*column + 1 < shape->origin[WIDTH] + shape->extent[WIDTH]) {
+            *column += 1;
+        } else if (*row + 1 < shape->origin[HEIGHT] + shape->extent[HEIGHT]) {
+            *row += 1;
+            *column = shape->origin[WIDTH];
+        }
+    }
+}
+
+static struct conv prepare(const struct tilewright_conv_integer_attributes *a,
+                           const struct tilewright_view *operands)
+{
+    const struct tilewright_shape *shape = operands[X].shape;
+    const int32_t taps = a->kernel[0] * a->kernel[1] * a->group_inputs;
+    const int32_t padding_bytes = a->kernel[1] * a->group_inputs;
+    struct conv conv = {a, &operands[X], operands[SCRATCH].base,
+                        operands[SCRATCH].base + TILEWRIGHT_BLOCK * taps, 0};
+    conv.dense = (a->group_inputs == 1 || shape->stride[CHANNEL] == 1) &&
+                 (a->kernel[1] == 1 ||
+                  (shape->stride[WIDTH] == a->group_inputs && a->dilations[1] == 1));
+    for (int32_t i = 0; i < padding_bytes; i++) {
+        conv.padding_row[i] = (uint8_t)a->padding;
+    }
+    return conv;
+}
+
+static TILEWRIGHT_NOINLINE void run(const struct tilewright_conv_integer_attributes *a,
+                                    const struct tilewright_view *operands, int32_t weight_bytes,
+                                    tilewright_matmul_core *core, tilewright_block_finish *finish)
+{
+    const struct conv conv = prepare(a, operands);
+    const struct tilewright_shape *in = operands[X].shape;
+    const struct tilewright_view *y = &operands[Y];
+    const struct tilewright_shape *out = y->shape;
+    const int32_t taps = a->kernel[0] * a->kernel[1] * a->group_inputs;
+    /* A tile has some groups with all their channels, or some channels of one group. */
+    const int32_t channels =
+        out->extent[CHANNEL] < a->group_outputs ? out->extent[CHANNEL] : a->group_outputs;
+    const int32_t padded = (channels + TILEWRIGHT_BLOCK - 1) / TILEWRIGHT_BLOCK * TILEWRIGHT_BLOCK;
+    const int32_t count = out->extent[HEIGHT] * out->extent[WIDTH];
+
+    for (int32_t n = 0; n < out->extent[BATCH]; n++) {
+        const uint8_t *weights = operands[WEIGHTS].base;
+        const int32_t *rows = (const int32_t *)(const void *)operands[ROWS].base;
+        ptrdiff_t offset_in = (ptrdiff_t)n * in->stride[BATCH];
+        ptrdiff_t offset_out = (ptrdiff_t)n * out->stride[BATCH];
+
+        for (int32_t done = 0; done < out->extent[CHANNEL]; done += channels) {
+            int32_t row = out->origin[HEIGHT];
+            int32_t column = out->origin[WIDTH];
+            for (int32_t pixel = 0; pixel < count; pixel += TILEWRIGHT_BLOCK) {
+                struct tilewright_sink sink = {{NULL}, out->stride[CHANNEL], TILEWRIGHT_BLOCK,
+                                               {a->minimum, a->maximum, a->lowest, a->highest}};
+                struct pixels pixels;
+                advance(&pixels, out, &row, &column);
+                gather(&conv, &pixels, offset_in);
+                for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
+                    sink.pixel[i] = tilewright_row(y, HEIGHT, pixels.row[i]) + offset_out +
+                                    (ptrdiff_t)(pixels.column[i] - out->origin[WIDTH]) *
+                                        out->stride[WIDTH];
+                }
+                core(&sink, conv.columns, taps, weights, rows, channels, finish);
+            }
+            weights += (ptrdiff_t)padded * taps * weight_bytes;
+            rows += (ptrdiff_t)padded * TILEWRIGHT_ROW_WORDS;
+            offset_in += (ptrdiff_t)a->group_inputs * in->stride[CHANNEL];
+            offset_out += (ptrdiff_t)channels * out->stride[CHANNEL];
+        }
+    }
+}
+
+#define TILEWRIGHT_DEFINE_CONV(rule)                                                                  \
+    void tilewright_conv_integer_##rule(const struct tilewright_conv_integer_attributes *attributes,  \
+                                        const struct tilewright_view *operands, uint32_t flags)       \
+    {                                                                                                 \
+        (void)flags;                                                                                  \
+        run(attributes, operands, 1, tilewright_core_narrow, tilewright_block_##rule);                \
+    }                                                                                                 \
+    void tilewright_conv_wide_##rule(const struct tilewright_conv_integer_attributes *attributes,     \
+                                     const struct tilewright_view *operands, uint32_t flags)          \
+    {                                                                                                 \
+        (void)flags;                                                                                  \
+        run(attributes, operands, 2, tilewright_core_wide, tilewright_block_##rule);                  \
+    }
+
+TILEWRIGHT_DEFINE_CONV(none)
+TILEWRIGHT_DEFINE_CONV(shift)
+TILEWRIGHT_DEFINE_CONV(high)
+TILEWRIGHT_DEFINE_CONV(long)
+TILEWRIGHT_DEFINE_CONV(even)
+TILEWRIGHT_DEFINE_CONV(rescale)

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tilewright/kernels/integer_core.h"
+
+TILEWRIGHT_INLINE int32_t weight_at(const uint8_t *weights, int32_t index, const int32_t bytes)
+{
+    return bytes == 1 ? ((const int8_t *)weights)[index]
+                      : ((const int16_t *)(const void *)weights)[index];
+}
+
+/* Four pixels by four channels in registers. Sums leave through memory, so that the many finishes
+ * share this loop: two instructions per output. */
+TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *restrict columns, int32_t taps,
+                            const uint8_t *restrict weights, const int32_t *restrict rows,
+                            int32_t channels, tilewright_block_finish *finish, const int32_t bytes)
+{
+    int32_t sums[TILEWRIGHT_BLOCK * TILEWRIGHT_BLOCK];
+    const int8_t *const end = (const int8_t *)columns + TILEWRIGHT_BLOCK * taps;
+
+    for (; channels > 0; channels -= TILEWRIGHT_BLOCK) {
+        int32_t sum[TILEWRIGHT_BLOCK][TILEWRIGHT_BLOCK];
+        TILEWRIGHT_UNROLL_4
+        for (int32_t c = 0; c < TILEWRIGHT_BLOCK; c++) {
+            TILEWRIGHT_UNROLL_4
+            for (int32_t p = 0; p < TILEWRIGHT_BLOCK; p++) {
+                sum[c][p] = rows[c * TILEWRIGHT_ROW_WORDS];
+            }
+        }
+        const int8_t *x = (const int8_t *)columns;
+        do {
+            const int32_t x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3];
+            TILEWRIGHT_UNROLL_4
+            for (int32_t c = 0; c < TILEWRIGHT_BLOCK; c++) {
+                const int32_t w = weight_at(weights, c, bytes);
+                sum[c][0] += x0 * w;
+                sum[c][1] += x1 * w;
+                sum[c][2] += x2 * w;
+                sum[c][3] += x3 * w;
+            }
+            x += TILEWRIGHT_BLOCK;
+            weights += TILEWRIGHT_BLOCK * bytes;
+        } while (x != end);
+        TILEWRIGHT_UNROLL_4
+        for (int32_t c = 0; c < TILEWRIGHT_BLOCK; c++) {
+            TILEWRIGHT_UNROLL_4
+            for (int32_t p = 0; p < TILEWRIGHT_BLOCK; p++) {
+                sums[c * TILEWRIGHT_BLOCK + p] = sum[c][p];
+            }
+        }
+        finish(sink, sums, rows, channels < TILEWRIGHT_BLOCK ? channels : TILEWRIGHT_BLOCK);
+        rows += TILEWRIGHT_BLOCK * TILEWRIGHT_ROW_WORDS;
+    }
+}
+
+TILEWRIGHT_NOINLINE void tilewright_core_narrow(struct tilewright_sink *sink, const uint8_t *columns,
+                                                int32_t taps, const uint8_t *weights,
+                                                const int32_t *rows, int32_t channels,
+                                                tilewright_block_finish *finish)
+{
+    core(sink, columns, taps, weights, rows, channels, finish, 1);
+}
+
+TILEWRIGHT_NOINLINE void tilewright_core_wide(struct tilewright_sink *sink, const uint8_t *columns,
+                                              int32_t taps, const uint8_t *weights,
+                                              const int32_t *rows, int32_t channels,
+                                              tilewright_block_finish *finish)
+{
+    core(sink, columns, taps, weights, rows, channels, finish, 2);
+}
+
+TILEWRIGHT_NOINLINE uint8_t *tilewright_interleave(uint8_t *restrict out, const uint8_t *const *runs,
+                                                   int32_t count, int32_t stride)
+{
+    const uint8_t *restrict a = runs[0];
+    const uint8_t *restrict b = runs[1];
+    const uint8_t *restrict c = runs[2];
+    const uint8_t *restrict d = runs[3];
+
+    if (stride == 1) {
+        for (; count >= 4; count -= 4) {
+            TILEWRIGHT_UNROLL_4
+            for (int32_t i = 0; i < 4; i++) {
+                out[4 * i] = a[i];
+                out[4 * i + 1] = b[i];
+                out[4 * i + 2] = c[i];
+                out[4 * i + 3] = d[i];
+            }
+            a += 4;
+            b += 4;
+            c += 4;
+            d += 4;
+            out += 16;
+        }
+    }
+    for (; count > 0; count--) {
+        out[0] = *a;
+        out[1] = *b;
+        out[2] = *c;
+        out[3] = *d;
+        a += stride;
+        b += stride;
+        c += stride;
+        d += stride;
+        out += 4;
+    }
+    return out;
+}
+
+void tilewright_flip(uint8_t *bytes, int32_t count)
+{
+    uint32_t *words = (uint32_t *)(void *)bytes;
+    for (; count > 0; count -= 4) {
+        *words++ ^= 0x80808080u;
+    }
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tilewright/kernels/matmul_integer.h"
+
+#include "tilewright/kernels/integer_core.h"
+
+enum { A, B, ROWS, Y, SCRATCH };
+enum { BATCH_0, BATCH_1, MAJOR, MINOR };
+
+static int32_t smaller(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Address of element [b0, b1, major, minor] of the tile. */
+static uint8_t *at(const struct tilewright_view *view, int32_t b0, int32_t b1, int32_t major,
+                   int32_t minor)
+{
+    const struct tilewright_shape *shape = view->shape;
+    return tilewright_row(view, MAJOR, shape->origin[MAJOR] + major) +
+           (ptrdiff_t)b0 * shape->stride[BATCH_0] + (ptrdiff_t)b1 * shape->stride[BATCH_1] +
+           (ptrdiff_t)minor * shape->stride[MINOR];
+}
+
+/* Four columns of b as weights[tap][4] without their zero point, and constants whose bias makes up
+ * for the zero point of a. Columns behind the last repeat it; nobody stores their results. */
+static void pack_columns(const struct tilewright_matmul_integer_attributes *a,
+                         const struct tilewright_view *operands, int32_t b0, int32_t b1, int32_t n,
+                         int16_t *weights, int32_t *rows)
+{
+    const struct tilewright_shape *shape = operands[B].shape;
+    const int32_t *constants =
+        (const int32_t *)(const void *)operands[ROWS].base + n * TILEWRIGHT_ROW_WORDS;
+
+    for (int32_t c = 0; c < TILEWRIGHT_BLOCK; c++) {
+        const int32_t column = smaller(n + c, operands[Y].shape->extent[MINOR] - 1);
+        int32_t sum = 0;
+        for (int32_t k = 0; k < shape->extent[MAJOR]; k++) {
+            const uint8_t *byte = at(&operands[B], b0, b1, k, column);
+            const int32_t value = a->b_unsigned != 0 ? *byte : *(const int8_t *)byte;
+            weights[k * TILEWRIGHT_BLOCK + c] = (int16_t)(value - a->b_zero_point);
+            sum += value - a->b_zero_point;
+        }
+        for (int32_t i = 0; i < TILEWRIGHT_ROW_WORDS; i++) {
+            rows[c * TILEWRIGHT_ROW_WORDS + i] = constants[c * TILEWRIGHT_ROW_WORDS + i];
+        }
+        rows[c * TILEWRIGHT_ROW_WORDS] -= a->a_zero_point * sum;
+    }
+}
+
+static TILEWRIGHT_NOINLINE void run(const struct tilewright_matmul_integer_attributes *a,
+                                    const struct tilewright_view *operands,
+                                    tilewright_block_finish *finish)
+{
+    const struct tilewright_shape *out = operands[Y].shape;
+    const int32_t taps = operands[A].shape->extent[MINOR];
+    uint8_t *columns = operands[SCRATCH].base;
+    uint8_t *weights = columns + TILEWRIGHT_BLOCK * taps;
+    int32_t *rows = (int32_t *)(void *)(weights + 2 * TILEWRIGHT_BLOCK * taps);
+
+    for (int32_t batch = 0; batch < out->extent[BATCH_0] * out->extent[BATCH_1]; batch++) {
+        const int32_t b0 = batch / out->extent[BATCH_1];
+        const int32_t b1 = batch % out->extent[BATCH_1];
+        for (int32_t n = 0; n < out->extent[MINOR]; n += TILEWRIGHT_BLOCK) {
+            pack_columns(a, operands, b0, b1, n, (int16_t *)(void *)weights, rows);
+            for (int32_t m = 0; m < out->extent[MAJOR]; m += TILEWRIGHT_BLOCK) {
+                struct tilewright_sink sink = {{NULL}, out->stride[MINOR], TILEWRIGHT_BLOCK,
+                                               {a->minimum, a->maximum, a->lowest, a->highest}};
+                const uint8_t *runs[TILEWRIGHT_BLOCK];
+                for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
+                    const int32_t row = smaller(m + i, out->extent[MAJOR] - 1);
+                    runs[i] = at(&operands[A], b0, b1, row, 0);
+                    sink.pixel[i] = at(&operands[Y], b0, b1, row, n);
+                }
+                tilewright_interleave(columns, runs, taps, operands[A].shape->stride[MINOR]);
+                if (a->a_flip != 0) {
+                    tilewright_flip(columns, TILEWRIGHT_BLOCK * taps);
+                }
+                tilewright_core_wide(&sink, columns, taps, weights, rows,
+                                     smaller(TILEWRIGHT_BLOCK, out->extent[MINOR] - n), finish);
+            }
+        }
+    }
+}
+
+#define TILEWRIGHT_DEFINE_MATMUL(rule)                                                                \
+    void tilewright_matmul_integer_##rule(                                                            \
+        const struct tilewright_matmul_integer_attributes *attributes,                                \
+        const struct tilewright_view *operands, uint32_t flags)                                       \
+    {                                                                                                 \
+        (void)flags;                                                                                  \
+        run(attributes, operands, tilewright_block_##rule);                                           \
+    }
+
+TILEWRIGHT_DEFINE_MATMUL(none)
+TILEWRIGHT_DEFINE_MATMUL(shift)
+TILEWRIGHT_DEFINE_MATMUL(high)
+TILEWRIGHT_DEFINE_MATMUL(long)
+TILEWRIGHT_DEFINE_MATMUL(even)
+TILEWRIGHT_DEFINE_MATMUL(rescale)

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tilewright/kernels/requantize.h"
+
+#include "tilewright/kernels/integer_core.h"
+#include "tilewright/kernels/integer_line.h"
+#include "tilewright/kernels/walk.h"
+
+enum { X, ROWS, Y };
+
+struct requantize {
+    const struct tilewright_requantize_attributes *attributes;
+    const int32_t *row;
+    tilewright_line_finish *finish;
+    struct tilewright_limits limits;
+};
+
+static void requantize_row(uint8_t *const *at, const int32_t *stride, int32_t count,
+                           const void *context)
+{
+    const struct requantize *requantize = context;
+    int32_t sums[TILEWRIGHT_LINE];
+
+    for (int32_t done = 0; done < count; done += TILEWRIGHT_LINE) {
+        const int32_t left = count - done;
+        const int32_t length = left < TILEWRIGHT_LINE ? left : TILEWRIGHT_LINE;
+        tilewright_line_load(sums, at[0] + (ptrdiff_t)done * stride[0], stride[0], length,
+                             requantize->attributes->x_type, -requantize->row[0]);
+        requantize->finish(&requantize->limits, sums, requantize->row,
+                           at[1] + (ptrdiff_t)done * stride[1], stride[1], length);
+    }
+}
+
+static TILEWRIGHT_NOINLINE void run(const struct tilewright_requantize_attributes *a,
+                                    const struct tilewright_view *operands,
+                                    tilewright_line_finish *finish)
+{
+    const struct tilewright_shape *shape = operands[Y].shape;
+    const int32_t axis = a->channel_axis;
+    const int32_t channels = axis < 0 ? 1 : shape->extent[axis];
+    int32_t extent[TILEWRIGHT_MAX_RANK];
+    int32_t first_x[TILEWRIGHT_MAX_RANK];
+    int32_t first_y[TILEWRIGHT_MAX_RANK];
+    struct requantize requantize = {a,
+                                    (const int32_t *)(const void *)operands[ROWS].base,
+                                    finish,
+                                    {a->minimum, a->maximum, a->lowest, a->highest}};
+
+    for (int32_t i = 0; i < TILEWRIGHT_MAX_RANK; i++) {
+        extent[i] = i == axis ? 1 : shape->extent[i];
+        first_x[i] = operands[X].shape->origin[i];
+        first_y[i] = shape->origin[i];
+    }
+    /* A row of the walk must not cross channels. */
+    for (int32_t channel = 0; channel < channels; channel++) {
+        const struct tilewright_walk_operand walked[2] = {
+            tilewright_walk_view(&operands[X], first_x, NULL),
+            tilewright_walk_view(&operands[Y], first_y, NULL)};
+        tilewright_walk(walked, 2, extent, requantize_row, &requantize);
+        requantize.row += TILEWRIGHT_ROW_WORDS;
+        if (axis >= 0) {
+            first_x[axis]++;
+            first_y[axis]++;
+        }
+    }
+}
+
+#define TILEWRIGHT_DEFINE_REQUANTIZE(rule)                                                            \
+    void tilewright_requantize_##rule(const struct tilewright_requantize_attributes *attributes,      \
+                                      const struct tilewright_view *operands, uint32_t flags)         \
+    {                                                                                                 \
+        (void)flags;                                                                                  \
+        run(attributes, operands, tilewright_line_##rule);                                            \
+    }
+
+TILEWRIGHT_DEFINE_REQUANTIZE(none)
+TILEWRIGHT_DEFINE_REQUANTIZE(shift)
+TILEWRIGHT_DEFINE_REQUANTIZE(high)
+TILEWRIGHT_DEFINE_REQUANTIZE(long)
+TILEWRIGHT_DEFINE_REQUANTIZE(even)
+TILEWRIGHT_DEFINE_REQUANTIZE(rescale)

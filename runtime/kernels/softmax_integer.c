@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tilewright/kernels/softmax_integer.h"
+
+#include "tilewright/kernels/integer_core.h"
+#include "tilewright/kernels/walk.h"
+
+enum { X, TABLE, Y };
+
+struct softmax {
+    const struct tilewright_softmax_integer_attributes *attributes;
+    const float *powers;
+    int32_t count;
+    int32_t stride_x, stride_y;
+    int32_t flip;
+};
+
+/* Round half even of a number from 0 to 2^22: adding 2^23 leaves no bits for a fraction. */
+static int32_t rounded(float value)
+{
+    union {
+        float number;
+        int32_t word;
+    } sum;
+    sum.number = value + 8388608.0f;
+    return sum.word - 0x4b000000;
+}
+
+static void softmax(const struct softmax *s, const uint8_t *x, uint8_t *y)
+{
+    const struct tilewright_softmax_integer_attributes *a = s->attributes;
+    const uint8_t *at = x;
+    int32_t largest = 0;
+    float sum = 0.0f;
+
+    for (int32_t i = 0; i < s->count; i++) {
+        const int32_t value = *at ^ s->flip;
+        largest = value > largest ? value : largest;
+        at += s->stride_x;
+    }
+    at = x;
+    for (int32_t i = 0; i < s->count; i++) {
+        sum += s->powers[largest - (*at ^ s->flip)];
+        at += s->stride_x;
+    }
+    for (int32_t i = 0; i < s->count; i++) {
+        const float steps = s->powers[largest - (*x ^ s->flip)] * a->multiplier / sum;
+        const int32_t value = rounded(steps < 4194304.0f ? steps : 4194304.0f) + a->zero_point;
+        *y = (uint8_t)tilewright_limit(value, a->minimum, a->maximum);
+        x += s->stride_x;
+        y += s->stride_y;
+    }
+}
+
+static void softmax_row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
+{
+    for (int32_t i = 0; i < count; i++) {
+        softmax(context, at[0] + (ptrdiff_t)i * stride[0], at[1] + (ptrdiff_t)i * stride[1]);
+    }
+}
+
+void tilewright_softmax_integer(const struct tilewright_softmax_integer_attributes *attributes,
+                                const struct tilewright_view *operands, uint32_t flags)
+{
+    const struct tilewright_shape *in = operands[X].shape;
+    const struct tilewright_shape *out = operands[Y].shape;
+    const struct softmax context = {attributes,
+                                    (const float *)(const void *)operands[TABLE].base,
+                                    out->extent[attributes->axis],
+                                    in->stride[attributes->axis],
+                                    out->stride[attributes->axis],
+                                    attributes->is_unsigned != 0 ? 0 : 0x80};
+    const struct tilewright_walk_operand walked[2] = {tilewright_walk_view(&operands[X], NULL, NULL),
+                                                      tilewright_walk_view(&operands[Y], NULL, NULL)};
+    int32_t extent[TILEWRIGHT_MAX_RANK];
+
+    (void)flags;
+    for (int32_t i = 0; i < TILEWRIGHT_MAX_RANK; i++) {
+        extent[i] = i == attributes->axis ? 1 : out->extent[i];
+    }
+    tilewright_walk(walked, 2, extent, softmax_row, &context);
+}
