@@ -86,6 +86,8 @@ def golden_files(request: GoldenRequest) -> dict[str, bytes]:
         "tensors": [*sides[0], *sides[1]],
         "pools": [] if plan.static_pools else [_pool(plan, pool) for pool in storage_of(plan).pools],
         "used_pools": [{"name": use.pool, "used_bytes": use.used_bytes} for use in plan.pool_use],
+        "far": _far(plan, [*sides[0], *sides[1]]),
+        "links": plan.links,
         "runs": runs,
         "absolute": repr(absolute),
         "relative": repr(relative),
@@ -95,6 +97,7 @@ def golden_files(request: GoldenRequest) -> dict[str, bytes]:
     manifest = {
         "sources": [name for name in names if name.endswith(".c")],
         "runs": runs,
+        "watched": bool(context["far"]),
         "files": {name: sha256_hex(content) for name, content in files.items()},
     }
     return {**files, "golden_manifest.json": (json.dumps(manifest, indent=2) + "\n").encode()}
@@ -188,6 +191,21 @@ def _tensor(plan: Plan, item: InterfaceTensor, array: Array, side: str, pool: Po
 def _pool(plan: Plan, pool: Pool) -> _Pool:
     base = f"0x{pool.base:x}u" if pool.base is not None else None
     return _Pool(pool.name, f"{plan.name}_POOL_{pool.name}".upper(), _section(pool), base)
+
+
+def _far(plan: Plan, tensors: list[_Tensor]) -> list[tuple[str, str]]:
+    """C objects and their sizes that kernels must not touch, since only links reach their pools."""
+    near = {name for name, _ in plan.core.access_cycles}
+    storage = storage_of(plan)
+    far = [] if plan.io_pool in near else [(tensor.variable, f"sizeof {tensor.variable}") for tensor in tensors]
+    arrays = f"{plan.name}_pool_" if plan.static_pools else "pool_"
+    for pool in storage.pools:
+        if pool.name not in near and pool.base is None:
+            far.append((arrays + pool.name, f"{plan.name}_POOL_{pool.name}_SIZE".upper()))
+    for pool in storage.constant_pools:
+        if pool.name not in near:
+            far.append((f"&{plan.name}_{pool.name}", f"sizeof {plan.name}_{pool.name}"))
+    return far
 
 
 def _section(pool: Pool) -> str:

@@ -31,6 +31,17 @@ struct golden_pool {
     uint32_t size_bytes;
 };
 
+/* Memory that kernels must not touch: only links reach it. */
+struct golden_range {
+    const void *start;
+    uint32_t size_bytes;
+};
+
+struct golden_link {
+    const char *name;
+    uint32_t align_bytes;
+};
+
 /* Difference that is allowed: |got - want| <= absolute + relative * |want|. */
 struct golden_test {
     const char *model;
@@ -41,18 +52,24 @@ struct golden_test {
     uint32_t output_count;
     const struct golden_pool *pools;
     uint32_t pool_count;
+    const struct golden_range *far;
+    uint32_t far_count;
+    const struct golden_link *links;
+    uint32_t link_count;
     double absolute;
     double relative;
     int (*run)(void);
 };
 
 /* Runs the model on each vector, prints what differs, the instructions of each run (whatever
- * tilewright_cycles counts) and the pools. Returns 0 if all is within tolerance, else 1. */
+ * tilewright_cycles counts) and the pools. Where golden_watch.c is linked the first vector runs
+ * once more, watched. Returns 0 if all is within tolerance, else 1. */
 int golden_main(const struct golden_test *test);
 
-/* Called before and after each run. Weak defaults do nothing; a port that watches the run
- * replaces them. */
-void tilewright_test_begin(void);
-void tilewright_test_end(void);
+/* golden_watch.c, with the counting port: hide far memory and put copies off; then tell what
+ * went over the links. The end returns 0 if the model kept the rules. Weak defaults return 0
+ * from golden_watch_begin, which means that nothing is watched. */
+int golden_watch_begin(const struct golden_test *test);
+uint32_t golden_watch_end(const struct golden_test *test);
 
 #endif
