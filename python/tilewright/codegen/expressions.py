@@ -27,6 +27,8 @@ def tile_number(when: When) -> str:
 def condition(when: When, tiles: int, lead: int, trail: int) -> str:
     """When the step runs; empty if always."""
     number = tile_number(when)
+    if when.period == tiles > 1:
+        return f"{number} == {0 if when.phase is Phase.FIRST else tiles - 1}"
     tests = []
     if when.ahead - lead < 0:
         tests.append(f"{number} >= 0")

@@ -176,17 +176,19 @@ class _Scope:
         shapes = []
         for position, (operand, view) in enumerate(zip((*step.reads, *step.writes), step.axes, strict=True)):
             buffer = self._buffer(operand)
-            packed = buffer.tensor is None
-            if self.loop is None or packed:
-                shape = "NULL" if packed else f"&{self._whole_shape(operand, view)}"
-                operands.append(f"{{{self._address(operand, step.when)}, {shape}}}")
-                continue
-            function, _ = self._tile_shape(operand, view)
-            shapes.append((f"shape_{position}", function, tile_number(step.when)))
             address = self._address(operand, step.when)
-            if buffer.kind is not BufferKind.TILE:
-                address = f"tilewright_at({address}, shape_{position}.stride, &shape_{position}, {len(view)}u)"
-            operands.append(f"{{{address}, &shape_{position}}}")
+            if self._is_constant(operand):
+                operands.append(f"{{{address}, NULL}}")
+                continue
+            function, fixed = self._tile_shape(operand, view)
+            if function:
+                shapes.append((f"shape_{position}", function, tile_number(step.when)))
+                if buffer.kind is not BufferKind.TILE:
+                    address = f"tilewright_at({address}, shape_{position}.stride, &shape_{position}, {len(view)}u)"
+                operands.append(f"{{{address}, &shape_{position}}}")
+                continue
+            begin = 0 if buffer.kind is BufferKind.TILE else _first_byte(buffer, operand)
+            operands.append(f"{{{address}{f' + {begin}' if begin else ''}, &{fixed}}}")
         operands += [f"{{{self.writer.storage.address(name)}, NULL}}" for name in step.scratch]
         return StepText(
             kind="kernel",
@@ -197,6 +199,11 @@ class _Scope:
             shapes=tuple(shapes),
             operands=tuple(operands),
         )
+
+    def _is_constant(self, operand: Operand) -> bool:
+        """Whether the operand is a packed constant, or a tile of one, that C sees without a shape."""
+        buffer = self._buffer(operand)
+        return buffer.kind in (BufferKind.CONSTANT, BufferKind.TILE) and buffer.tensor is None
 
     def _body(self) -> Sequence[Step]:
         return self.loop.body if self.loop is not None else self._straight()
@@ -259,6 +266,14 @@ class _Scope:
             extent.append(upper - lower)
             origin.append(lower)
         return self.writer.shared_shape(_strides(self._buffer(operand), view, operand), tuple(extent), tuple(origin))
+
+
+def _first_byte(buffer: Buffer, operand: Operand) -> int:
+    """Bytes from the start of a whole array to a rectangle that no index moves."""
+    return sum(
+        _constant_bounds(axis)[0] * stride
+        for axis, stride in zip(operand.rectangle, buffer.strides_bytes, strict=True)
+    )
 
 
 def _constant_bounds(axis: AxisRange) -> tuple[int, int]:

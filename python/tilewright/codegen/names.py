@@ -50,10 +50,20 @@ def unique_identifiers(names: Iterable[str]) -> dict[str, str]:
     identifiers = {}
     for name in names:
         stem = c_identifier(name)
-        stem = stem if len(stem) <= _LONGEST else stem[-_LONGEST:].lstrip("_0123456789") or "t"
+        stem = _shortened(stem)
         identifier, number = stem, 2
         while identifier.upper() in taken:
             identifier, number = f"{stem}_{number}", number + 1
         taken.add(identifier.upper())
         identifiers[name] = identifier
     return identifiers
+
+
+def _shortened(identifier: str) -> str:
+    """The last words of a long identifier."""
+    if len(identifier) <= _LONGEST:
+        return identifier
+    words = identifier[-_LONGEST:].split("_")[1:]
+    while words and words[0][:1].isdigit():
+        words = words[1:]
+    return "_".join(words) or f"t_{identifier[-_LONGEST:]}"
