@@ -67,6 +67,8 @@ class Construction:
 
     def tensor(self, name: str) -> Tensor:
         """A tensor that a translated node may read; constants are taken over on first use."""
+        if name not in self.tensors and name not in self.constants:
+            raise Unsupported(f"'{name}' is an output that its node does not give at inference", "do not use it")
         if name not in self.tensors:
             self.tensors[name] = checked(constant_tensor(name, self.constants[name]))
         return self.tensors[name]

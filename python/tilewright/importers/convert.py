@@ -26,6 +26,13 @@ TRANSLATORS: Mapping[str, Callable[[Call], None]] = MappingProxyType(
 )
 _ANY_DOMAIN = frozenset({"RequantShift", "QuantizeLinear", "DequantizeLinear"})
 _NOT_FOLDED = ("DequantizeLinear", "RequantShift", "Random", "Bernoulli", "Multinomial")
+# What computes shapes: not to be blamed when the shape it starts from is the one that is missing.
+_OFTEN_FOLDED = frozenset(
+    (
+        "Shape Size Gather Range ConstantOfShape Expand Where Equal Not And Or Less Greater Floor Ceil "
+        "ReduceProd ReduceSum ReduceMax ReduceMin Min Max Mod Abs Neg Tile ScatterND"
+    ).split()
+)
 _MOST_LISTED = 20
 
 
@@ -53,7 +60,7 @@ def convert(model: SourceModel, dims: Mapping[str, int], *, integers_in_floats: 
     problems: list[_Problem] = []
     unknown = _add_inputs(model, dims, build, problems)
     for node in _in_order(model):
-        if unknown.intersection(node.inputs) and _known_operator(node):
+        if unknown.intersection(node.inputs) and (_known_operator(node) or node.operator in _OFTEN_FOLDED):
             unknown.update(node.outputs)
             continue
         try:
@@ -61,6 +68,9 @@ def convert(model: SourceModel, dims: Mapping[str, int], *, integers_in_floats: 
         except Unsupported as problem:
             problems.append(_Problem(node.place, problem.reason, problem.help))
             unknown.update(node.outputs)
+    for name in model.outputs:
+        if name not in unknown and name not in build.tensors and name not in build.constants:
+            problems.append(_Problem(f"output '{name}'", "its node does not give it at inference", "leave it out"))
     if problems:
         raise _refusal(model, problems)
     return _finished(model, build)
@@ -151,10 +161,6 @@ def _translate(node: SourceNode, model: SourceModel, build: Construction) -> Non
         domain = f" of domain '{node.domain}'" if node.domain not in ("", "ai.onnx") else ""
         raise Unsupported(f"operator {node.operator}{domain} is not supported", _way_out(node.operator))
     TRANSLATORS[node.operator](Call(node, build))
-    for name in node.outputs[1:]:
-        if name and name not in build.tensors:
-            # An output that inference does not have, such as the mask of Dropout. A reader is refused.
-            build.reserved.add(name)
 
 
 def _way_out(operator: str) -> str:

@@ -29,8 +29,8 @@ def lower_dequantize(editor: GraphEditor, node: Node) -> bool:
     first = sources[0]
     if first is None:
         return False
-    if node.operator == "Transpose" and not per_tensor(first):
-        return _lower_through_transpose(editor, node, first)
+    if len(node.inputs) == 1 and not per_tensor(first):
+        return _lower_per_axis(editor, node, first)
     stored = [source.inputs[0] for source in sources if source is not None]
     dtypes = {editor.tensors[name].dtype for name in stored}
     together = all(source is not None and same_parameters(source, first) for source in sources)
@@ -46,12 +46,23 @@ def lower_dequantize(editor: GraphEditor, node: Node) -> bool:
     return True
 
 
-def _lower_through_transpose(editor: GraphEditor, node: Node, source: Node) -> bool:
+def _lower_per_axis(editor: GraphEditor, node: Node, source: Node) -> bool:
+    """Views keep scales along an axis if the axis itself stays whole."""
     axis = source.attributes["axis"]
-    if axis is None:
+    if axis is None or node.operator not in ("Transpose", "Reshape"):
         return False
-    moved = replace(node, inputs=(source.inputs[0],))
-    _put(editor, node, moved, source, node.attributes["perm"].index(axis))
+    if node.operator == "Transpose":
+        moved_axis = node.attributes["perm"].index(axis)
+    else:
+        before, after = editor.tensors[node.inputs[0]].shape, editor.tensors[node.outputs[0]].shape
+        front, back = before[: axis + 1], before[axis:]
+        if after[: axis + 1] == front:
+            moved_axis = axis
+        elif after[len(after) - len(back) :] == back:
+            moved_axis = len(after) - len(back)
+        else:
+            return False
+    _put(editor, node, replace(node, inputs=(source.inputs[0],)), source, moved_axis)
     return True
 
 
@@ -82,8 +93,13 @@ def _put(editor: GraphEditor, node: Node, moved: Node, source: Node, axis: int |
     stored = editor.tensors[source.inputs[0]]
     target = editor.tensors[node.outputs[0]]
     meaning = None if stored.quantization is None else replace(stored.quantization, axis=axis)
-    inner = editor.variable(stored, f"{target.name}/stored", shape=target.shape, quantization=meaning)
-    editor.replace(node, replace(moved, outputs=(inner.name,)))
+    if stored.data is not None and node.operator in ("Reshape", "Transpose"):
+        perm = node.attributes.get("perm", range(len(stored.shape)))
+        inner = editor.constant(f"{target.name}/stored", np.transpose(stored.data, perm).reshape(target.shape))
+        editor.remove(node)
+    else:
+        inner = editor.variable(stored, f"{target.name}/stored", shape=target.shape, quantization=meaning)
+        editor.replace(node, replace(moved, outputs=(inner.name,)))
     attributes = frozen({**source.attributes, "axis": axis})
     editor.add(make_node("Dequantize", [inner.name], [target.name], attributes=attributes, sources=source.sources))
 

@@ -1,1 +1,1 @@
-"""Tilewright."""
+"""Graph-to-graph passes between import and tiling."""

@@ -1,0 +1,157 @@
+"""Float operators that vanish into their producer or reader: factors, biases, clips, pads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from tilewright.graph import Array, Clamp, DType, Graph, Node, Tensor
+from tilewright.graph_edit import GraphEditor, with_attributes
+from tilewright.rewrites.views import VIEW_OPERATORS
+
+_CLAMPED = frozenset({"Conv", "MatMul", "Add", "Sub", "Mul", "MaxPool", "AveragePool"})
+
+
+def fold_factors_and_biases(graph: Graph) -> Graph:
+    """Mul, Add and Sub of per-channel constants after Conv and MatMul go into weights and bias.
+
+    Before:  Conv(x, w, b) -> Mul(s) -> Add(t)      (BatchNormalization is such a pair)
+    After:   Conv(x, w * s, b * s + t)
+    """
+    editor = GraphEditor(graph)
+    for node in editor.nodes():
+        if node.operator in ("Conv", "MatMul"):
+            while (folded := _fold_reader(editor, node)) is not None:
+                node = folded
+    return editor.graph()
+
+
+def _fold_reader(editor: GraphEditor, node: Node) -> Node | None:
+    output = editor.tensors[node.outputs[0]]
+    reader = editor.sole_reader(output.name)
+    if node.epilogue is not None or output.dtype is not DType.FLOAT32:
+        return None
+    if reader is None or reader.epilogue is not None or reader.operator not in ("Mul", "Add", "Sub"):
+        return None
+    position = reader.inputs.index(output.name)
+    other = editor.tensors[reader.inputs[1 - position]]
+    values = _per_channel(node, output, other)
+    if values is None or editor.tensors[reader.outputs[0]].shape != output.shape:
+        return None
+    if reader.operator == "Sub":
+        if position == 1:
+            return None
+        values = -values
+    fold = _with_factor if reader.operator == "Mul" else _with_bias
+    folded = fold(editor, node, values)
+    if folded is None:
+        return None
+    editor.remove(reader)
+    sources = (*node.sources, *reader.sources)
+    return editor.replace(node, replace(folded, outputs=reader.outputs, sources=sources))
+
+
+def _per_channel(node: Node, output: Tensor, other: Tensor) -> Array | None:
+    """Float64 values for each channel of the node, if the other operand is constant along all other axes."""
+    axis = 1 if node.operator == "Conv" else len(output.shape) - 1
+    if other.data is None or len(other.shape) > len(output.shape):
+        return None
+    shape = (1,) * (len(output.shape) - len(other.shape)) + other.shape
+    if any(extent != 1 for position, extent in enumerate(shape) if position != axis):
+        return None
+    return np.broadcast_to(other.data.reshape(-1).astype(np.float64), (output.shape[axis],))
+
+
+def _bias_values(editor: GraphEditor, node: Node) -> Array | None:
+    """Float64 bias, zero where there is none; None if it is computed at run time."""
+    if len(node.inputs) < 3 or not node.inputs[2]:
+        return np.zeros(())
+    data = editor.tensors[node.inputs[2]].data
+    return None if data is None else data.astype(np.float64)
+
+
+def _with_bias(editor: GraphEditor, node: Node, values: Array) -> Node | None:
+    bias = _bias_values(editor, node)
+    if bias is None:
+        return None
+    name = editor.constant(f"{node.outputs[0]}/bias", (bias + values).astype(np.float32)).name
+    return replace(node, inputs=(*node.inputs[:2], name))
+
+
+def _with_factor(editor: GraphEditor, node: Node, values: Array) -> Node | None:
+    weights, bias = editor.tensors[node.inputs[1]], _bias_values(editor, node)
+    if weights.data is None or bias is None:
+        return None
+    axis = 0 if node.operator == "Conv" else len(weights.shape) - 1
+    if node.attributes.get("transpose_b"):
+        axis -= 1
+    along = values.reshape([-1 if position == axis else 1 for position in range(len(weights.shape))])
+    scaled = (weights.data.astype(np.float64) * along).astype(np.float32)
+    inputs = [node.inputs[0], editor.constant(f"{node.outputs[0]}/weights", scaled).name]
+    if len(node.inputs) > 2 and node.inputs[2]:
+        inputs.append(editor.constant(f"{node.outputs[0]}/bias", (bias * values).astype(np.float32)).name)
+    return replace(node, inputs=tuple(inputs))
+
+
+def fuse_clamps(graph: Graph) -> Graph:
+    """Float Clip after an operator that it alone reads becomes that operator's Clamp epilogue."""
+    editor = GraphEditor(graph)
+    for node in editor.nodes():
+        if node.operator == "Clip" and node.epilogue is None:
+            _fuse_clamp(editor, _raised(editor, node))
+    return editor.graph()
+
+
+def _raised(editor: GraphEditor, clip: Node) -> Node:
+    """Clip moved before the views between it and its producer."""
+    while (view := editor.producer(clip.inputs[0])) is not None and view.operator in VIEW_OPERATORS:
+        if editor.sole_reader(clip.inputs[0]) is not clip or editor.producer(view.inputs[0]) is None:
+            break
+        if editor.sole_reader(view.inputs[0]) is not view:
+            break
+        before = editor.tensors[view.inputs[0]]
+        inner = editor.variable(before, f"{before.name}/clipped")
+        target = clip.outputs
+        clip = editor.replace(clip, replace(clip, inputs=(before.name,), outputs=(inner.name,)))
+        editor.replace(view, replace(view, inputs=(inner.name,), outputs=target))
+    return clip
+
+
+def _fuse_clamp(editor: GraphEditor, clip: Node) -> None:
+    producer = editor.producer(clip.inputs[0])
+    if producer is None or producer.operator not in _CLAMPED or editor.sole_reader(clip.inputs[0]) is not clip:
+        return
+    if editor.tensors[clip.outputs[0]].dtype is not DType.FLOAT32:
+        return
+    low, high = clip.attributes["minimum"], clip.attributes["maximum"]
+    if isinstance(producer.epilogue, Clamp):
+        first = producer.epilogue
+        clamp = Clamp(min(max(first.minimum, low), high), min(max(first.maximum, low), high))
+    elif producer.epilogue is None:
+        clamp = Clamp(low, high)
+    else:
+        return
+    editor.remove(clip)
+    sources = (*producer.sources, *clip.sources)
+    editor.replace(producer, replace(producer, outputs=clip.outputs, epilogue=clamp, sources=sources))
+
+
+def fold_pads(graph: Graph) -> Graph:
+    """Pad of spatial axes with the value that Conv counts as zero becomes padding of the Conv."""
+    editor = GraphEditor(graph)
+    for node in editor.nodes():
+        if node.operator != "Conv":
+            continue
+        pad = editor.producer(node.inputs[0])
+        if pad is None or pad.operator != "Pad" or pad.attributes["value"] != node.attributes["x_zero_point"]:
+            continue
+        rank = len(editor.tensors[pad.inputs[0]].shape)
+        widths = pad.attributes["pads"]
+        if any(widths[axis] or widths[axis + rank] for axis in (0, 1)):
+            continue
+        spatial = (*widths[2:rank], *widths[rank + 2 :])
+        pads = tuple(own + added for own, added in zip(node.attributes["pads"], spatial, strict=True))
+        folded = replace(node, inputs=(pad.inputs[0], *node.inputs[1:]), sources=(*pad.sources, *node.sources))
+        editor.replace(node, with_attributes(folded, pads=pads))
+    return editor.graph()

@@ -1,0 +1,207 @@
+"""The layout pass: in which order each tensor's axes lie in memory.
+
+Interface tensors and constants are row-major. Tensors joined by Reshape and Transpose share
+one storage; each such group gets the order, out of those that its members would like, that
+costs least:
+
+- a Reshape or Transpose that would have to move bytes: 4 per element;
+- a convolution that reads other than channels last: 16, pooling or a matrix product that
+  does not read its own order: 4;
+- a producer that writes other than its own order: 1 (every kernel takes any strides).
+
+A Reshape that still does not fit its input gets a Copy before it. A view that would join two
+interface tensors gets a Copy behind it, since each has its own storage.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tilewright.graph import Graph, Node, Tensor, channels_last_order, identity_order
+from tilewright.graph_edit import GraphEditor, make_node
+from tilewright.rewrites.views import VIEW_OPERATORS, Order, input_order, is_view, same_order, view_order
+
+_CHANNELS_LAST = frozenset({"Conv", "MaxPool", "AveragePool"})
+_ROW_MAJOR = frozenset({"MatMul"})
+_READ_COST = {"Conv": 16, "MaxPool": 4, "AveragePool": 4, "MatMul": 4}
+_MOVE_COST = 4
+_WRITE_COST = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """A tensor with storage of its own and the views of it, in topological order."""
+
+    root: str
+    views: tuple[Node, ...]
+
+
+def choose_layout(graph: Graph) -> Graph:
+    """The graph with an order for every tensor, with Copy nodes where bytes have to move."""
+    tensors = dict(graph.tensors)
+    readers = graph.consumers()
+    producers = graph.producers()
+    for group in _groups(graph):
+        for name, order in _best(graph, tensors, group, readers, producers.get(group.root)).items():
+            tensors[name] = replace(tensors[name], order=order)
+    laid_out = graph.with_nodes(graph.nodes, tensors)
+    return _separate_interface(_copy_before_reshapes(laid_out))
+
+
+def _groups(graph: Graph) -> list[_Group]:
+    """Groups in topological order of their roots."""
+    root_of = {name: name for name in graph.tensors}
+    views: dict[str, list[Node]] = {name: [] for name in graph.inputs}
+    for node in graph.nodes:
+        output = node.outputs[0]
+        if node.operator in VIEW_OPERATORS:
+            root_of[output] = root_of[node.inputs[0]]
+            views.setdefault(root_of[output], []).append(node)
+        else:
+            views.update({name: views.get(name, []) for name in node.outputs})
+    return [_Group(root, tuple(nodes)) for root, nodes in views.items()]
+
+
+def _best(
+    graph: Graph,
+    tensors: dict[str, Tensor],
+    group: _Group,
+    readers: dict[str, list[Node]],
+    producer: Node | None,
+) -> dict[str, Order]:
+    """The cheapest orders of a group's tensors; the first of equals."""
+    own = _written_order(tensors, tensors[group.root], producer)
+    best: dict[str, Order] = {}
+    least = None
+    for candidate in _candidates(graph, tensors, group, readers, own):
+        orders, cost = _spread(graph, tensors, group, candidate)
+        if producer is not None and not same_order(candidate, own, tensors[group.root].shape):
+            cost += _WRITE_COST * tensors[group.root].elements
+        cost += sum(_reading_cost(tensors[name], order, readers[name]) for name, order in orders.items())
+        if least is None or cost < least:
+            best, least = orders, cost
+    return best
+
+
+def _candidates(
+    graph: Graph, tensors: dict[str, Tensor], group: _Group, readers: dict[str, list[Node]], own: Order
+) -> list[Order]:
+    """Orders of the root that some member would like."""
+    root = tensors[group.root]
+    row_major = identity_order(len(root.shape))
+    if _pinned(graph, root):
+        return [row_major]
+    wanted = [own]
+    members = [(root, ()), *((tensors[node.outputs[0]], _path(group, node)) for node in group.views)]
+    for tensor, path in members:
+        likes = [identity_order(len(tensor.shape))]
+        if any(reader.operator in _CHANNELS_LAST for reader in readers[tensor.name]):
+            likes.insert(0, channels_last_order(len(tensor.shape)))
+        for like in likes:
+            order = _pulled_back(tensors, path, like)
+            if order is not None:
+                wanted.append(order)
+    return list(dict.fromkeys([*wanted, row_major]))
+
+
+def _path(group: _Group, last: Node) -> tuple[Node, ...]:
+    """The views from the root to a view's output."""
+    writers = {node.outputs[0]: node for node in group.views}
+    path = [last]
+    while (before := writers.get(path[0].inputs[0])) is not None:
+        path.insert(0, before)
+    return tuple(path)
+
+
+def _pulled_back(tensors: dict[str, Tensor], path: tuple[Node, ...], order: Order) -> Order | None:
+    """The order of the root for which the last tensor of a path has ``order``."""
+    for node in reversed(path):
+        source, target = tensors[node.inputs[0]], tensors[node.outputs[0]]
+        before = input_order(node, source.shape, order, target.shape)
+        if before is None:
+            return None
+        order = before
+    return order
+
+
+def _spread(graph: Graph, tensors: dict[str, Tensor], group: _Group, root_order: Order) -> tuple[dict[str, Order], int]:
+    """The orders of all members for an order of the root, and the cost of the bytes that must move."""
+    orders = {group.root: root_order}
+    cost = 0
+    for node in group.views:
+        source, target = tensors[node.inputs[0]], tensors[node.outputs[0]]
+        order = view_order(node, source.shape, orders[source.name], target.shape)
+        row_major = identity_order(len(target.shape))
+        if order is None or (_pinned(graph, target) and not same_order(order, row_major, target.shape)):
+            order = row_major
+            cost += _MOVE_COST * target.elements
+        orders[target.name] = row_major if _pinned(graph, target) else order
+    return orders, cost
+
+
+def _pinned(graph: Graph, tensor: Tensor) -> bool:
+    return tensor.name in graph.inputs or tensor.name in graph.outputs or tensor.is_constant
+
+
+def _written_order(tensors: dict[str, Tensor], root: Tensor, producer: Node | None) -> Order:
+    """The order in which the producer likes to write."""
+    rank = len(root.shape)
+    if producer is None or producer.operator in _ROW_MAJOR:
+        return identity_order(rank)
+    if producer.operator in _CHANNELS_LAST:
+        return channels_last_order(rank)
+    activations = [tensors[name] for name in producer.inputs if name and not tensors[name].is_constant]
+    alike = [tensor for tensor in activations if tensor.shape == root.shape]
+    alike += [tensor for tensor in activations if len(tensor.shape) == rank]
+    return alike[0].order if alike else identity_order(rank)
+
+
+def _reading_cost(tensor: Tensor, order: Order, readers: list[Node]) -> int:
+    cost = 0
+    for reader in readers:
+        if reader.operator not in _READ_COST:
+            continue
+        rank = len(tensor.shape)
+        liked = channels_last_order(rank) if reader.operator in _CHANNELS_LAST else identity_order(rank)
+        if not same_order(order, liked, tensor.shape):
+            cost += _READ_COST[reader.operator] * tensor.elements
+    return cost
+
+
+def _copy_before_reshapes(graph: Graph) -> Graph:
+    """A Reshape that does not fit its input reads a row-major copy of it."""
+    editor = GraphEditor(graph)
+    for node in graph.nodes:
+        if node.operator != "Reshape" or is_view(graph, node):
+            continue
+        source = editor.tensors[node.inputs[0]]
+        copied = editor.variable(source, f"{node.outputs[0]}/copy")
+        editor.add(make_node("Copy", [source.name], [copied.name], sources=node.sources))
+        editor.replace(node, replace(node, inputs=(copied.name,)))
+    return editor.graph()
+
+
+def _separate_interface(graph: Graph) -> Graph:
+    """No storage holds two interface tensors: an output that would join another is copied."""
+    editor = GraphEditor(graph)
+    interface = set(graph.inputs) | set(graph.outputs)
+    storage: dict[str, list[str]] = {}
+    for node in graph.nodes:
+        source, output = node.inputs[0] if node.inputs else "", node.outputs[0]
+        if not is_view(graph, node):
+            storage.update({name: [name] if name in interface else [] for name in node.outputs})
+            continue
+        held = storage.setdefault(source, [source] if source in interface else [])
+        if output not in interface:
+            storage[output] = held
+            continue
+        if not held and not graph.tensor(source).is_constant:
+            held.append(output)
+            storage[output] = held
+            continue
+        target = editor.tensors[output]
+        inner = editor.variable(target, f"{output}/view")
+        editor.replace(node, replace(node, outputs=(inner.name,)))
+        editor.add(make_node("Copy", [inner.name], [output], sources=node.sources))
+        storage[output] = [output]
+    return editor.graph()

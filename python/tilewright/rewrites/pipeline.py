@@ -1,0 +1,25 @@
+"""The rewrites in their order."""
+
+from __future__ import annotations
+
+from tilewright.graph import Graph
+from tilewright.rewrites.fold import fold_constants
+from tilewright.rewrites.fuse import fold_factors_and_biases, fold_pads, fuse_clamps
+from tilewright.rewrites.layout import choose_layout
+from tilewright.rewrites.views import eliminate_views
+
+
+def optimise(graph: Graph) -> Graph:
+    """An equal graph that is better to plan: folded, fused, without needless views, laid out in memory.
+
+    Integer results do not change; float results change by roundings where BatchNormalization
+    and biases are folded. Nodes that no output needs are gone. After it, every Reshape is a
+    view, and no view joins two interface tensors.
+    """
+    graph = fold_constants(graph)
+    graph = eliminate_views(graph)
+    graph = fold_factors_and_biases(graph)
+    graph = fuse_clamps(graph)
+    graph = fold_pads(graph)
+    graph = eliminate_views(graph)
+    return choose_layout(graph)

@@ -1,0 +1,126 @@
+"""Views: operators whose output is their input under another shape or axis order.
+
+The memory order of a tensor matters only for axes longer than 1. A Reshape keeps the
+elements in place if every run of axes that it merges or splits lies together, in row-major
+order, in memory:
+
+    x [1, 64, 25, 5] channels last (N H W C)  -> [1, 64, 125]  is a view, C still innermost
+    x [1, 64, 25, 5] channels last            -> [1, 8000]     is none: C and H W would mix
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilewright.graph import Graph, Node, channels_last_order, identity_order
+from tilewright.graph_edit import GraphEditor, with_attributes
+
+Shape = tuple[int, ...]
+Order = tuple[int, ...]
+VIEW_OPERATORS = frozenset({"Reshape", "Transpose"})
+
+
+def is_view(graph: Graph, node: Node) -> bool:
+    """Whether a node moves no bytes: its output is its input under another shape or axis order."""
+    if node.operator not in VIEW_OPERATORS:
+        return False
+    source, target = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
+    order = view_order(node, source.shape, source.order, target.shape)
+    return order is not None and same_order(order, target.order, target.shape)
+
+
+def same_order(one: Order, other: Order, shape: Shape) -> bool:
+    """Whether two orders put the elements of a tensor of that shape at the same places."""
+    return long_axes(one, shape) == long_axes(other, shape)
+
+
+def long_axes(order: Order, shape: Shape) -> Order:
+    """The axes of extent above 1, outermost first."""
+    return tuple(axis for axis in order if shape[axis] > 1)
+
+
+def view_order(node: Node, source: Shape, order: Order, target: Shape) -> Order | None:
+    """The order of a view's output when its input has ``order``; None if bytes would have to move."""
+    if node.operator == "Transpose":
+        perm = node.attributes["perm"]
+        return canonical(tuple(perm.index(axis) for axis in order), target)
+    return reshaped_order(source, order, target)
+
+
+def input_order(node: Node, source: Shape, order: Order, target: Shape) -> Order | None:
+    """The order of a view's input when its output has ``order``; None if bytes would have to move."""
+    if node.operator == "Transpose":
+        perm = node.attributes["perm"]
+        return canonical(tuple(perm[axis] for axis in order), source)
+    return reshaped_order(target, order, source)
+
+
+def reshaped_order(source: Shape, order: Order, target: Shape) -> Order | None:
+    """The order of ``target`` in which its row-major elements lie where those of ``source`` lie."""
+    result: list[int] = []
+    rest = list(long_axes(order, source))
+    runs = {ins[0]: (ins, outs) for ins, outs in _runs(source, target)}
+    while rest:
+        run = runs.get(rest[0])
+        if run is None or tuple(rest[: len(run[0])]) != run[0]:
+            return None
+        del rest[: len(run[0])]
+        result += run[1]
+    return canonical(tuple(result), target)
+
+
+def canonical(order: Order, shape: Shape) -> Order:
+    """A full order for an order of the long axes: row-major or channels last if it is one of them."""
+    long = long_axes(order, shape)
+    for usual in (identity_order(len(shape)), channels_last_order(len(shape))):
+        if long_axes(usual, shape) == long:
+            return usual
+    return (*(axis for axis in range(len(shape)) if shape[axis] == 1), *long)
+
+
+def _runs(source: Shape, target: Shape) -> list[tuple[Order, Order]]:
+    """Shortest runs of long axes of both shapes with equal numbers of elements."""
+    ins = list(long_axes(identity_order(len(source)), source))
+    outs = list(long_axes(identity_order(len(target)), target))
+    runs = []
+    while ins:
+        run_in, run_out = [ins.pop(0)], [outs.pop(0)]
+        left, right = source[run_in[0]], target[run_out[0]]
+        while left != right:
+            if left < right:
+                run_in.append(ins.pop(0))
+                left *= source[run_in[-1]]
+            else:
+                run_out.append(outs.pop(0))
+                right *= target[run_out[-1]]
+        runs.append((tuple(run_in), tuple(run_out)))
+    return runs
+
+
+def eliminate_views(graph: Graph) -> Graph:
+    """Without views that change nothing, chains of views of one kind merged."""
+    editor = GraphEditor(graph)
+    for node in editor.nodes():
+        if node.operator in VIEW_OPERATORS:
+            _simplify(editor, _merged(editor, node))
+    return editor.graph()
+
+
+def _merged(editor: GraphEditor, node: Node) -> Node:
+    before = editor.producer(node.inputs[0])
+    if before is None or before.operator != node.operator:
+        return node
+    merged = replace(node, inputs=before.inputs, sources=(*before.sources, *node.sources))
+    if node.operator == "Transpose":
+        inner = before.attributes["perm"]
+        merged = with_attributes(merged, perm=tuple(inner[axis] for axis in node.attributes["perm"]))
+    return editor.replace(node, merged)
+
+
+def _simplify(editor: GraphEditor, node: Node) -> None:
+    source, target = editor.tensors[node.inputs[0]], editor.tensors[node.outputs[0]]
+    if node.operator == "Reshape" and source.shape != target.shape:
+        return
+    if node.operator == "Transpose" and node.attributes["perm"] != identity_order(len(source.shape)):
+        return
+    editor.bypass(node)
