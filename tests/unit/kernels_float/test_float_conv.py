@@ -1,0 +1,139 @@
+"""Float convolution in C against the reference, whole and in tiles."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.float_kernels import Kernels, Ring
+from support.float_nodes import Case, assert_tiling_changes_nothing, same_bits
+from support.single_node import random_array
+from tilewright.graph import Clamp, Requantize
+from tilewright.kernels import conv_float
+from tilewright.kernels.kernel import KernelChoice
+
+
+def conv(
+    x: tuple[int, ...],
+    w: tuple[int, ...],
+    strides: tuple[int, ...] = (1, 1),
+    dilations: tuple[int, ...] = (1, 1),
+    pads: tuple[int, ...] = (0, 0, 0, 0),
+    group: int = 1,
+    bias: bool = True,
+    channels_last: bool = True,
+    clamp: Clamp | None = None,
+) -> Case:
+    spatial = len(w) - 2
+    outputs = tuple(
+        (x[2 + i] + pads[i] + pads[spatial + i] - dilations[i] * (w[2 + i] - 1) - 1) // strides[i] + 1
+        for i in range(spatial)
+    )
+    return Case(
+        "Conv",
+        (random_array(1, x), random_array(2, w), random_array(3, w[:1]) if bias else None),
+        {"strides": strides[:spatial], "dilations": dilations[:spatial], "pads": pads, "group": group},
+        (x[0], w[0], *outputs),
+        epilogue=clamp,
+        constants=(1, 2),
+        channels_last=channels_last,
+    )
+
+
+def only(case: Case) -> KernelChoice:
+    graph = case.graph()
+    (choice,) = conv_float.choices(graph.nodes[0], graph)
+    return choice
+
+
+CASES = {
+    "3x3": conv((1, 5, 9, 7), (6, 5, 3, 3), pads=(1, 1, 1, 1)),
+    "channels first": conv((1, 5, 9, 7), (6, 5, 3, 3), pads=(1, 1, 1, 1), channels_last=False),
+    "pointwise": conv((2, 8, 5, 5), (12, 8, 1, 1), clamp=Clamp(0.0, 6.0)),
+    "pointwise strided": conv((1, 3, 7, 6), (5, 3, 1, 1), strides=(2, 3)),
+    "pointwise padded": conv((1, 3, 4, 4), (5, 3, 1, 1), pads=(1, 0, 2, 1)),
+    "first layer": conv((1, 1, 12, 10), (8, 1, 5, 3), strides=(2, 2), pads=(2, 1, 1, 0), bias=False),
+    "dilated": conv((1, 2, 11, 12), (3, 2, 3, 3), dilations=(2, 3), pads=(0, 2, 3, 4)),
+    "grouped": conv((2, 6, 6, 5), (9, 2, 3, 2), group=3, pads=(1, 0, 0, 1)),
+    "grouped wide": conv((1, 4, 4, 4), (12, 2, 2, 2), group=2),
+    "1-D": conv((1, 4, 17), (5, 4, 3), strides=(2,), dilations=(2,), pads=(4, 0)),
+    "kernel over everything": conv((1, 3, 4, 5), (7, 3, 4, 5)),
+    "only padding": conv((1, 1, 1, 1), (2, 1, 3, 3), pads=(4, 4, 4, 4)),
+    "depthwise": conv((1, 8, 9, 12), (8, 1, 3, 3), group=8, pads=(1, 1, 1, 1), clamp=Clamp(0.0, np.inf)),
+    "depthwise odd channels": conv((2, 7, 5, 6), (7, 1, 3, 2), group=7, strides=(2, 1), pads=(1, 0, 2, 1)),
+    "depthwise channels first": conv((1, 8, 6, 9), (8, 1, 3, 3), group=8, dilations=(1, 2), channels_last=False),
+    "depthwise 1-D": conv((1, 4, 15), (4, 1, 5), group=4, dilations=(2,), pads=(8, 0)),
+    "depthwise multiplier": conv((1, 4, 6, 6), (8, 1, 3, 3), group=4, pads=(1, 1, 1, 1)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_equals_the_reference_however_it_is_cut(kernels: Kernels, name: str) -> None:
+    case = CASES[name]
+    untiled = assert_tiling_changes_nothing(kernels, case, only(case))
+    np.testing.assert_allclose(untiled, case.expected(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["3x3", "pointwise", "depthwise", "dilated", "depthwise odd channels"])
+@pytest.mark.parametrize("axis", [2, 3])
+def test_rows_may_live_in_rings(kernels: Kernels, name: str, axis: int) -> None:
+    case = CASES[name]
+    choice = only(case)
+    x, y = case.graph().tensor("i0").shape[axis], case.shape[axis]
+    steps = {"oh" if axis == 2 else "ow": 2}
+    rings = (Ring(0, axis, x - 1 if name != "dilated" else x), Ring(2, axis, min(3, y)))
+    assert same_bits(case.result(kernels, choice, steps, rings=rings), case.result(kernels, choice))
+
+
+def test_uses_the_depthwise_kernel_only_for_one_channel_per_group() -> None:
+    assert only(CASES["depthwise"]).symbol == "tilewright_depthwise_f32"
+    assert only(CASES["depthwise multiplier"]).symbol == "tilewright_conv_f32"
+
+
+def test_needs_no_scratch_for_a_plain_pointwise_convolution() -> None:
+    assert only(CASES["pointwise"]).scratch_bytes({}) == 0
+    assert only(CASES["3x3"]).scratch_bytes({}) == 16 * 3 * 3 * 5
+
+
+def test_declines_what_it_cannot_do() -> None:
+    case = CASES["3x3"]
+    variable = Case(case.operator, case.arrays, case.attributes, case.shape)
+    requantized = Case(
+        case.operator,
+        case.arrays,
+        case.attributes,
+        case.shape,
+        epilogue=Requantize((1.0,), 0, -128, 127),
+        constants=(1, 2),
+    )
+    for other in (variable, requantized):
+        graph = other.graph()
+        assert conv_float.choices(graph.nodes[0], graph) == ()
+
+
+def test_a_wrong_weight_is_noticed(kernels: Kernels) -> None:
+    case = CASES["3x3"]
+    result = case.result(kernels, only(case))
+    wrong = case.arrays[1].copy()  # type: ignore[union-attr]
+    wrong[0, 0, 1, 1] += 0.01
+    expected = Case(case.operator, (case.arrays[0], wrong, case.arrays[2]), case.attributes, case.shape).expected()
+    with pytest.raises(AssertionError):
+        np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_the_sanitizer_sees_a_tile_that_is_too_small(kernels: Kernels) -> None:
+    case = CASES["3x3"]
+    choice = only(case)
+    larger = tuple((name, (5, 3) if name == "kernel" else value) for name, value in choice.attributes)
+    attributes = tuple((name, 50 if name == "group_inputs" else value) for name, value in larger)
+    broken = KernelChoice(
+        choice.symbol,
+        choice.sources,
+        choice.nest,
+        choice.reads,
+        choice.writes,
+        attributes,
+        choice.cycles,
+        choice.scratch_bytes,
+    )
+    with pytest.raises(AssertionError, match="AddressSanitizer"):
+        case.result(kernels, broken)

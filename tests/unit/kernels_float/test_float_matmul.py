@@ -1,0 +1,82 @@
+"""Float matrix products in C against the reference, whole and in tiles."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.float_kernels import Kernels, Ring
+from support.float_nodes import Case, assert_tiling_changes_nothing, same_bits
+from support.single_node import random_array
+from tilewright.graph import Clamp
+from tilewright.kernels import matmul_float
+from tilewright.kernels.kernel import KernelChoice
+
+
+def matmul(
+    a: tuple[int, ...],
+    b: tuple[int, ...],
+    shape: tuple[int, ...],
+    transposed: str = "",
+    bias: bool = True,
+    constants: tuple[int, ...] = (1, 2),
+    clamp: Clamp | None = None,
+) -> Case:
+    return Case(
+        "MatMul",
+        (random_array(1, a), random_array(2, b), random_array(3, shape[-1:]) if bias else None),
+        {"transpose_a": "a" in transposed, "transpose_b": "b" in transposed},
+        shape,
+        epilogue=clamp,
+        constants=constants,
+    )
+
+
+def only(case: Case) -> KernelChoice:
+    graph = case.graph()
+    (choice,) = matmul_float.choices(graph.nodes[0], graph)
+    return choice
+
+
+CASES = {
+    "one row": matmul((1, 17), (17, 10), (1, 10)),
+    "rows": matmul((11, 9), (9, 6), (11, 6), clamp=Clamp(0.0, np.inf)),
+    "one column": matmul((5, 9), (9, 1), (5, 1), bias=False),
+    "transposed factors": matmul((9, 6), (5, 9), (6, 5), "ab"),
+    "batched, one constant matrix": matmul((2, 3, 4, 9), (9, 6), (2, 3, 4, 6), bias=False),
+    "constant batches": matmul((3, 4, 9), (3, 9, 6), (3, 4, 6), bias=False),
+    "variable": matmul((9, 8), (8, 7), (9, 7), constants=()),
+    "variable, transposed": matmul((3, 8, 9), (3, 7, 8), (3, 9, 7), "ab", bias=False, constants=()),
+    "variable bias": matmul((6, 8), (8, 7), (6, 7), constants=(1,)),
+    "constant first factor": matmul((6, 8), (8, 5), (6, 5), constants=(0,), bias=False),
+    "batches broadcast": matmul((2, 1, 5, 4), (3, 4, 6), (2, 3, 5, 6), bias=False, constants=()),
+    "six axes": matmul((2, 1, 2, 1, 3, 4), (1, 2, 1, 2, 4, 5), (2, 2, 2, 2, 3, 5), bias=False, constants=()),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_equals_the_reference_however_it_is_cut(kernels: Kernels, name: str) -> None:
+    case = CASES[name]
+    untiled = assert_tiling_changes_nothing(kernels, case, only(case))
+    np.testing.assert_allclose(untiled, case.expected(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["rows", "variable"])
+def test_rows_may_live_in_rings(kernels: Kernels, name: str) -> None:
+    case = CASES[name]
+    choice = only(case)
+    rings = (Ring(0, 4, 5), Ring(len(choice.reads), 4, 6))
+    assert same_bits(case.result(kernels, choice, {"m": 5}, rings=rings), case.result(kernels, choice))
+
+
+def test_packs_constant_matrices_only() -> None:
+    assert only(CASES["rows"]).symbol == "tilewright_matmul_f32"
+    for name in ("variable", "constant batches", "variable bias", "constant first factor"):
+        assert only(CASES[name]).symbol == "tilewright_matmul_variable_f32", name
+
+
+def test_a_wrong_expectation_is_noticed(kernels: Kernels) -> None:
+    case = CASES["rows"]
+    expected = case.expected().copy()
+    expected[np.unravel_index(np.argmax(expected), expected.shape)] *= 1.001
+    with pytest.raises(AssertionError):
+        np.testing.assert_allclose(case.result(kernels, only(case)), expected, rtol=1e-4, atol=1e-5)
