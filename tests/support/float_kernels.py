@@ -11,7 +11,7 @@ import struct
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -248,7 +248,7 @@ def random_steps(choice: KernelChoice, generator: np.random.Generator) -> dict[s
     for item in choice.writes:
         for axis in item.axes:
             names = [name for name, _ in sorted(axis.terms, key=lambda term: abs(term[1]))]
-            for inner, outer in zip(names, names[1:]):
+            for inner, outer in pairwise(names):
                 if steps[inner] < extents[inner]:
                     steps[outer] = 1
     return steps

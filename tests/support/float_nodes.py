@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from support.float_kernels import Kernels, Ring, random_steps, run_choice
-from support.single_node import run, single_node
 from tilewright.graph import Array, Epilogue, Graph, channels_last_order, constant
 from tilewright.kernels.kernel import KernelChoice
+
+from support.float_kernels import Kernels, Ring, random_steps, run_choice
+from support.single_node import run, single_node
 
 
 @dataclass(frozen=True)
