@@ -56,7 +56,7 @@ function(_tilewright_port_sources caller executable port)
       set_source_files_properties(
         "${source}"
         TARGET_DIRECTORY "${executable}"
-        PROPERTIES LANGUAGE C
+        PROPERTIES LANGUAGE C COMPILE_OPTIONS -xassembler-with-cpp
       )
     endif()
   endforeach()

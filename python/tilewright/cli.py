@@ -66,11 +66,17 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="tilewright", description="From an ONNX model and a platform file to statically planned C.")
     parser.add_argument("--version", action="version", version=f"tilewright {__version__}")
     parser.add_argument("--cmake-dir", action=_ShowCMakeFolder, nargs=0, help="print the folder for Tilewright_DIR")
+    _add_common(parser, "warning", False)
     commands = parser.add_subparsers(title="commands", metavar="<command>", required=True)
     common = _Parser(add_help=False)
-    levels = ["debug", "info", "warning", "error"]
-    common.add_argument("--log-level", choices=levels, default="warning", help="what goes to standard error")
-    common.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    _add_common(common, argparse.SUPPRESS, argparse.SUPPRESS)
     for module in _COMMANDS:
         module.add_commands(commands, common)
     return parser
+
+
+def _add_common(parser: argparse.ArgumentParser, level: str, debug: str | bool) -> None:
+    """Options that may stand before or behind the command; the defaults come from the former place."""
+    levels = ["debug", "info", "warning", "error"]
+    parser.add_argument("--log-level", choices=levels, default=level, help="what goes to standard error")
+    parser.add_argument("--debug", action="store_true", default=debug, help="show the traceback of an error")

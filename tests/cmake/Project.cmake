@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+# Steps that a user takes, for scripts of tests. They read `generator`, `toolchain`, `python` and
+# `options`; a step that fails ends the script, unless an output variable takes the result.
+cmake_minimum_required(VERSION 3.22...3.31)
+
+# configure_project(<source> <binary> [<status> <output>])
+function(configure_project source binary)
+  set(arguments -S "${source}" -B "${binary}" -G "${generator}")
+  if(python)
+    list(APPEND arguments "-DTILEWRIGHT_PYTHON=${python}")
+  endif()
+  if(toolchain)
+    list(APPEND arguments "-DCMAKE_TOOLCHAIN_FILE=${toolchain}")
+  endif()
+  run_step(status output "${CMAKE_COMMAND}" ${arguments} ${options})
+  finish_step("${status}" "${output}" ${ARGN})
+  set(status "${status}" PARENT_SCOPE)
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+# build_project(<binary> [<status> <output>])
+function(build_project binary)
+  set(configuration "")
+  if(generator STREQUAL "Ninja Multi-Config")
+    set(configuration --config Debug)
+  endif()
+  run_step(status output "${CMAKE_COMMAND}" --build "${binary}" ${configuration} -j 2 --verbose)
+  finish_step("${status}" "${output}" ${ARGN})
+  set(status "${status}" PARENT_SCOPE)
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+# test_project(<binary> [<status> <output>])
+function(test_project binary)
+  cmake_path(GET CMAKE_COMMAND PARENT_PATH programs)
+  run_step(status output "${programs}/ctest" --test-dir "${binary}" -C Debug --no-tests=error --verbose)
+  finish_step("${status}" "${output}" ${ARGN})
+  set(status "${status}" PARENT_SCOPE)
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+function(run_step status_result output_result)
+  execute_process(
+    COMMAND ${ARGN}
+    RESULT_VARIABLE status
+    OUTPUT_VARIABLE output
+    ERROR_VARIABLE output
+  )
+  set(${status_result} "${status}" PARENT_SCOPE)
+  set(${output_result} "${output}" PARENT_SCOPE)
+endfunction()
+
+# Shows the output of a step; a failure is fatal unless 'may_fail' is given.
+function(finish_step status output)
+  message("${output}")
+  if(NOT status EQUAL 0 AND NOT "may_fail" IN_LIST ARGN)
+    message(FATAL_ERROR "exit status ${status}")
+  endif()
+endfunction()
+
+# Fatal unless a text matches.
+function(expect_match text pattern)
+  if(NOT text MATCHES "${pattern}")
+    message(FATAL_ERROR "expected to find '${pattern}' in:\n${text}")
+  endif()
+endfunction()
+
+# Fatal if a text matches.
+function(expect_no_match text pattern)
+  if(text MATCHES "${pattern}")
+    message(FATAL_ERROR "expected not to find '${pattern}' in:\n${text}")
+  endif()
+endfunction()
