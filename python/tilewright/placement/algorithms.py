@@ -2,47 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from importlib import import_module
 
 from tilewright.errors import bad_input
-from tilewright.placement import greedy
-from tilewright.placement.layout import Spot
+from tilewright.placement import greedy, local_search
+from tilewright.placement.cliques import clique_bound
+from tilewright.placement.exact import exact
 from tilewright.placement.model import Model
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """``nodes`` is the budget of search nodes of one search in one pool."""
-
-    nodes: int
-    seed: int
-
-    @staticmethod
-    def of(effort: str, seed: int) -> Options:
-        """Budgets by name."""
-        if effort not in EFFORT_NODES:
-            raise bad_input("unknown-effort", f"unknown effort '{effort}'", help=f"one of {', '.join(EFFORT_NODES)}")
-        return Options(EFFORT_NODES[effort], seed)
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What an algorithm found: a spot per unit, None where it found no room.
-
-    ``bounds`` gives lower bounds that it proved for pools, given the units that it put there.
-    ``proved`` says that units without a spot have none in any placement.
-    """
-
-    spots: list[Spot | None]
-    bounds: dict[int, int] = field(default_factory=dict)
-    proved: bool = False
-
-
-Algorithm = Callable[[Model, Options], Outcome]
-
-EFFORT_NODES = {"fast": 20_000, "normal": 400_000, "thorough": 20_000_000}
+from tilewright.placement.options import Algorithm, Options, Outcome
 
 
 def _greedy_by_size(model: Model, options: Options) -> Outcome:
@@ -53,10 +20,37 @@ def _greedy_by_conflicts(model: Model, options: Options) -> Outcome:
     return Outcome(greedy.greedy_by_conflicts(model))
 
 
+def _hill_climb(model: Model, options: Options) -> Outcome:
+    return Outcome(local_search.hill_climb(model, _goal(model), options.seed))
+
+
+def _tetris_random(model: Model, options: Options) -> Outcome:
+    return Outcome(local_search.tetris_random(model, options.seed))
+
+
+def _tetris_co_opt(model: Model, options: Options) -> Outcome:
+    return Outcome(local_search.tetris_co_opt(model, _goal(model), options.seed))
+
+
+def _cp_sat(model: Model, options: Options) -> Outcome:
+    from tilewright.placement.oracle import cp_sat
+
+    return cp_sat(model, options)
+
+
+def _goal(model: Model) -> int:
+    """A sum of pools at which a search for bytes can end."""
+    return clique_bound(model, range(len(model.units))) if len(model.pools) == 1 else 0
+
+
 ALGORITHMS: dict[str, Algorithm] = {
+    "exact": exact,
     "greedy_by_size": _greedy_by_size,
     "greedy_by_conflicts": _greedy_by_conflicts,
-    "exact": _greedy_by_size,
+    "hill_climb": _hill_climb,
+    "tetris_random": _tetris_random,
+    "tetris_co_opt": _tetris_co_opt,
+    "cp_sat": _cp_sat,
 }
 
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from tilewright.errors import ExitStatus
 from tilewright.placement.layout import Layout, Spot
 from tilewright.placement.model import Model
+from tilewright.placement.options import Algorithm, Options, Outcome
 from tilewright.placement.problem import Diagnosis, DoesNotFit
-
-if TYPE_CHECKING:
-    from tilewright.placement.algorithms import Algorithm, Options, Outcome
 
 
 def no_fit(model: Model, outcome: Outcome, algorithm: Algorithm, options: Options) -> DoesNotFit:

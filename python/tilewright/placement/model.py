@@ -78,7 +78,21 @@ def build_model(items: Sequence[Item], pools: Sequence[PoolLimit]) -> Model:
         zones[u].setdefault(v, []).append((low + shift, high + shift))
         zones[v].setdefault(u, []).append((-high - shift, -low - shift))
     merged = tuple({v: _merge(zones[u][v]) for v in sorted(zones[u])} for u in range(len(units)))
-    return Model(tuple(pools), units, merged)
+    model = Model(tuple(pools), units, merged)
+    _check_fixed(model)
+    return model
+
+
+def _check_fixed(model: Model) -> None:
+    for unit in model.units:
+        if unit.fixed is None:
+            continue
+        for other, zones in model.zones[unit.index].items():
+            neighbour = model.units[other]
+            if neighbour.fixed is None or neighbour.pools[0] != unit.pools[0]:
+                continue
+            if any(low < unit.fixed - neighbour.fixed < high for low, high in zones):
+                raise does_not_fit("fixed-offset", f"the fixed buffers '{unit.name}' and '{neighbour.name}' overlap")
 
 
 def _index(items: Sequence[Item], pools: Sequence[PoolLimit]) -> dict[str, Item]:

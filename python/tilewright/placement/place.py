@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.placement.algorithms import Options, find_algorithm
+from tilewright.placement.algorithms import find_algorithm
 from tilewright.placement.cliques import clique_bound
 from tilewright.placement.diagnosis import no_fit
 from tilewright.placement.layout import Layout, Spot
 from tilewright.placement.model import Model, build_model
+from tilewright.placement.options import Options
 from tilewright.placement.problem import Item, PoolLimit, Result
 from tilewright.placement.verify import verify_spots
 
@@ -56,7 +57,7 @@ def _result(model: Model, spots: Sequence[Spot | None], bounds: dict[int, int]) 
     used: dict[str, int] = {}
     lower: dict[str, int] = {}
     for number, (pool, peak) in enumerate(zip(model.pools, layout.peaks(), strict=True)):
-        bound = max(clique_bound(model, inside[number]), bounds.get(number, 0))
+        bound = bounds[number] if number in bounds else clique_bound(model, inside[number])
         used[pool.name] = _round_up(peak, pool.granule_bytes)
         lower[pool.name] = _round_up(bound, pool.granule_bytes)
     optimal = {name: used[name] == lower[name] for name in used}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// tilewright._exact: the thin binding of the exact search.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "solve.hpp"
+
+namespace nb = nanobind;
+using tilewright::Bytes;
+
+namespace {
+
+using List = std::vector<Bytes>;
+
+// `zones` holds (u, v, low, high) with u < v, one behind the other, low ascending for a pair.
+tilewright::Problem make_problem(const List& sizes, const List& moduli, const List& residues, const List& fixed,
+                                 const List& zones) {
+    const std::size_t n = sizes.size();
+    if (moduli.size() != n || residues.size() != n || fixed.size() != n || zones.size() % 4 != 0) {
+        throw nb::value_error("lists of different lengths");
+    }
+    tilewright::Problem problem;
+    problem.units.resize(n);
+    for (std::size_t u = 0; u < n; ++u) {
+        tilewright::Unit& unit = problem.units[u];
+        unit.size = sizes[u];
+        unit.modulus = moduli[u];
+        unit.residue = residues[u];
+        unit.fixed = fixed[u];
+        if (sizes[u] < 0 || moduli[u] < 1 || residues[u] < 0 || residues[u] >= moduli[u]) {
+            throw nb::value_error("a size or an alignment is out of range");
+        }
+    }
+    for (std::size_t i = 0; i < zones.size(); i += 4) {
+        const Bytes u = zones[i], v = zones[i + 1], low = zones[i + 2], high = zones[i + 3];
+        if (u < 0 || v <= u || v >= static_cast<Bytes>(n) || low >= high) {
+            throw nb::value_error("a zone is out of range");
+        }
+        auto& first = problem.units[static_cast<std::size_t>(u)].neighbours;
+        auto& second = problem.units[static_cast<std::size_t>(v)].neighbours;
+        if (first.empty() || first.back().unit != static_cast<int>(v)) {
+            first.push_back({static_cast<int>(v), {}});
+            second.push_back({static_cast<int>(u), {}});
+        }
+        first.back().zones.push_back({low, high});
+        second.back().zones.insert(second.back().zones.begin(), {-high, -low});
+    }
+    return problem;
+}
+
+std::tuple<int, List, Bytes, Bytes, std::int64_t> solve(const List& sizes, const List& moduli, const List& residues,
+                                                        const List& fixed, const List& zones, Bytes limit,
+                                                        bool minimise, std::int64_t nodes, std::uint64_t seed,
+                                                        nb::object progress) {
+    tilewright::Request request;
+    request.limit = limit < 0 ? tilewright::kUnlimited : limit;
+    request.minimise = minimise;
+    request.nodes = nodes;
+    request.seed = seed;
+    request.progress = [&progress](Bytes peak, Bytes bound, std::int64_t spent) {
+        if (PyErr_CheckSignals() != 0) {
+            throw nb::python_error();
+        }
+        if (!progress.is_none()) {
+            progress(peak, bound, spent);
+        }
+    };
+    const tilewright::Problem problem = make_problem(sizes, moduli, residues, fixed, zones);
+    const tilewright::Answer answer = tilewright::solve(problem, request);
+    return {static_cast<int>(answer.verdict), answer.offsets, answer.peak, answer.bound, answer.nodes};
+}
+
+}  // namespace
+
+NB_MODULE(_exact, module) {
+    module.doc() = "Exact search for offsets in one pool.";
+    module.def("solve", &solve, nb::arg("sizes"), nb::arg("moduli"), nb::arg("residues"), nb::arg("fixed"),
+               nb::arg("zones"), nb::arg("limit"), nb::arg("minimise"), nb::arg("nodes"), nb::arg("seed"),
+               nb::arg("progress").none(),
+               "Returns (verdict, offsets, peak, bound, nodes); verdict 0 fits, 1 does not fit (proved), 2 budget.");
+}

@@ -1,0 +1,54 @@
+"""The default: pools by benefit, offsets by exact search, bounds with proofs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tilewright.placement import greedy, local_search
+from tilewright.placement.cliques import clique_bound
+from tilewright.placement.homes import choose_homes
+from tilewright.placement.layout import Spot
+from tilewright.placement.model import Model
+from tilewright.placement.native import Verdict, extension, search_pool
+from tilewright.placement.objective import cost
+from tilewright.placement.options import Options, Outcome
+
+
+def exact(model: Model, options: Options) -> Outcome:
+    """Cheapest pools first, then the smallest peak of each pool.
+
+    With one pool the peak is never above that of any other algorithm given the same units.
+    """
+    if extension() is None:
+        return _without_extension(model, options)
+    homes, proved = choose_homes(model, options)
+    if homes is None:
+        return Outcome([None] * len(model.units), proved=proved)
+    return arrange(model, homes, options)
+
+
+def arrange(model: Model, homes: Mapping[int, Sequence[int]], options: Options) -> Outcome:
+    """Offsets for units whose pools are decided: ``homes`` is pool to units."""
+    spots: list[Spot | None] = [None] * len(model.units)
+    bounds: dict[int, int] = {}
+    proved = False
+    for pool, units in homes.items():
+        found = search_pool(model, units, model.limit(pool), options.nodes, options.seed, True, options.progress)
+        assert found is not None
+        bounds[pool] = found.bound
+        proved = proved or found.verdict is Verdict.DOES_NOT_FIT
+        if found.verdict is Verdict.FITS:
+            for u, offset in found.offsets.items():
+                spots[u] = (pool, offset)
+    return Outcome(spots, bounds, proved)
+
+
+def _without_extension(model: Model, options: Options) -> Outcome:
+    goal = clique_bound(model, range(len(model.units))) if len(model.pools) == 1 else 0
+    found = [
+        greedy.first_fit(model, greedy.by_size(model)),
+        greedy.greedy_by_size(model),
+        greedy.greedy_by_conflicts(model),
+        local_search.hill_climb(model, goal, options.seed),
+    ]
+    return Outcome(min(found, key=lambda spots: cost(model, spots)))

@@ -1,0 +1,160 @@
+"""Which unit lives in which pool, when there is a choice.
+
+A master problem (CP-SAT) chooses the cheapest pools for which every clique of every pool fits;
+the exact search tries the offsets of each pool. Units that do not fit together come back to the
+master as a set that may not meet in that pool again (logic-based Benders decomposition).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.placement import greedy, local_search
+from tilewright.placement.layout import Spot
+from tilewright.placement.model import Model
+from tilewright.placement.native import Search, Verdict, search_pool
+from tilewright.placement.objective import cost, pool_cost, preferred
+from tilewright.placement.options import Options
+
+Homes = dict[int, list[int]]
+
+# Nodes of a trial, of which there may be many, against those of a final search.
+TRIAL_SHARE = 20
+MOST_ROUNDS = 200
+MASTER_MAX_UNITS = 2000
+
+
+def choose_homes(model: Model, options: Options) -> tuple[Homes | None, bool]:
+    """Pool to units, or None; and whether None is proved.
+
+    The result is the cheapest that was found; never worse than that of the greedy algorithms.
+    """
+    cheapest = _group(model, [preferred(model, unit)[0] for unit in model.units])
+    blocked = _blocked(model, cheapest, options)
+    if not blocked:
+        return cheapest, False
+    if all(len(unit.pools) == 1 for unit in model.units):
+        return None, all(search.verdict is Verdict.DOES_NOT_FIT for search in blocked.values())
+    best = _best_heuristic(model, options)
+    refined, proved = _refine(model, options, best)
+    if refined is not None:
+        return refined, False
+    return (_homes_of(model, best) if best is not None else None), proved
+
+
+def _group(model: Model, pools: Sequence[int]) -> Homes:
+    homes: Homes = {}
+    for unit, pool in zip(model.units, pools, strict=True):
+        homes.setdefault(pool, []).append(unit.index)
+    return dict(sorted(homes.items()))
+
+
+def _homes_of(model: Model, spots: Sequence[Spot | None]) -> Homes:
+    return _group(model, [spot[0] for spot in spots if spot is not None])
+
+
+def _blocked(model: Model, homes: Homes, options: Options) -> dict[int, Search]:
+    """Pools in which the units were not placed."""
+    failed: dict[int, Search] = {}
+    for pool, units in homes.items():
+        limit = model.limit(pool)
+        if limit is not None:
+            found = search_pool(model, units, limit, options.nodes, options.seed, False, options.progress)
+            assert found is not None
+            if found.verdict is not Verdict.FITS:
+                failed[pool] = found
+    return failed
+
+
+def _best_heuristic(model: Model, options: Options) -> list[Spot | None] | None:
+    found = [
+        greedy.greedy_by_size(model),
+        greedy.greedy_by_conflicts(model),
+        greedy.first_fit(model, greedy.by_size(model)),
+        local_search.hill_climb(model, 0, options.seed),
+        local_search.tetris_random(model, options.seed),
+        local_search.tetris_co_opt(model, 0, options.seed),
+        _by_benefit(model, options),
+    ]
+    best = min(found, key=lambda spots: cost(model, spots))
+    return None if cost(model, best)[0] else best
+
+
+def _by_benefit(model: Model, options: Options) -> list[Spot | None]:
+    """Units with the greatest benefit per byte choose first; a pool takes a unit if all in it still fit."""
+    spots: list[Spot | None] = [None] * len(model.units)
+    homes: dict[int, list[int]] = {pool: [] for pool in range(len(model.pools))}
+
+    def urgency(index: int) -> tuple[float, int, int]:
+        unit = model.units[index]
+        costs = [pool_cost(model, unit, pool)[0] for pool in unit.pools]
+        benefit = (max(costs) - min(costs)) / max(unit.size, 1)
+        return (-benefit if unit.fixed is None else float("-inf"), len(unit.pools), -unit.size)
+
+    for index in sorted(range(len(model.units)), key=lambda u: (*urgency(u), u)):
+        for pool in preferred(model, model.units[index]):
+            found = search_pool(
+                model, [*homes[pool], index], model.limit(pool), options.nodes // 200, options.seed, False
+            )
+            assert found is not None
+            if found.verdict is Verdict.FITS:
+                homes[pool].append(index)
+                for u, offset in found.offsets.items():
+                    spots[u] = (pool, offset)
+                break
+    return spots
+
+
+def _refine(model: Model, options: Options, best: list[Spot | None] | None) -> tuple[Homes | None, bool]:
+    """The master's cheapest homes that fit, if cheaper than ``best``; else None, and whether none fits at all."""
+    if len(model.units) > MASTER_MAX_UNITS:
+        return None, False
+    from tilewright.placement.master import Master  # ortools takes long to import and is rarely needed
+
+    ceiling = cost(model, best) if best is not None else None
+    master = Master(model, options.seed)
+    proved = True
+    for _ in range(MOST_ROUNDS):
+        pools = master.solve()
+        if pools is None:
+            return None, proved and master.proved and best is None
+        homes = _group(model, pools)
+        accesses = sum(pool_cost(model, unit, pool)[0] for unit, pool in zip(model.units, pools, strict=True))
+        rank = sum(pool_cost(model, unit, pool)[1] for unit, pool in zip(model.units, pools, strict=True))
+        if ceiling is not None and (accesses, rank) >= (ceiling[1], ceiling[2]):
+            return None, False
+        failed = _blocked_trial(model, homes, options)
+        if not failed:
+            return homes, False
+        for pool, (units, certain) in failed.items():
+            proved = proved and certain
+            master.forbid(pool, units)
+    return None, False
+
+
+def _blocked_trial(model: Model, homes: Homes, options: Options) -> dict[int, tuple[list[int], bool]]:
+    """Pools in which the units do not fit, each with a small set that does not, and whether that is proved."""
+    failed: dict[int, tuple[list[int], bool]] = {}
+    nodes = max(options.nodes // TRIAL_SHARE, 1000)
+    for pool, units in homes.items():
+        limit = model.limit(pool)
+        if limit is None:
+            continue
+        found = search_pool(model, units, limit, nodes, options.seed, False)
+        assert found is not None
+        if found.verdict is Verdict.FITS:
+            continue
+        certain = found.verdict is Verdict.DOES_NOT_FIT
+        failed[pool] = (_shrink(model, units, limit, nodes // 10, options.seed) if certain else units, certain)
+    return failed
+
+
+def _shrink(model: Model, units: list[int], limit: int, nodes: int, seed: int) -> list[int]:
+    """A subset that is still proved not to fit, from which no unit could be left out."""
+    kept = list(units)
+    for unit in sorted(units, key=lambda u: (model.units[u].size, u)):
+        fewer = [u for u in kept if u != unit]
+        found = search_pool(model, fewer, limit, nodes, seed, False)
+        if fewer and found is not None and found.verdict is Verdict.DOES_NOT_FIT:
+            kept = fewer
+    return kept

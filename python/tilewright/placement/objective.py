@@ -1,0 +1,36 @@
+"""Which of two placements is better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.placement.layout import Layout, Spot
+from tilewright.placement.model import Model, Unit
+
+Cost = tuple[int, int, int, int]
+
+
+def pool_cost(model: Model, unit: Unit, pool: int) -> tuple[int, int]:
+    """Cost of a unit's accesses in a pool, and its bytes times the rank of the pool in its list."""
+    return unit.accesses * model.pools[pool].access_cost, unit.pools.index(pool) * unit.size
+
+
+def cost(model: Model, spots: Sequence[Spot | None]) -> Cost:
+    """Units without a spot, then cost of accesses, then rank of pools, then bytes used; less is better."""
+    layout = Layout(model)
+    layout.spots = list(spots)
+    accesses = rank = missing = 0
+    for unit in model.units:
+        spot = spots[unit.index]
+        if spot is None:
+            missing += 1
+            continue
+        own = pool_cost(model, unit, spot[0])
+        accesses += own[0]
+        rank += own[1]
+    return missing, accesses, rank, sum(layout.peaks())
+
+
+def preferred(model: Model, unit: Unit) -> tuple[int, ...]:
+    """Candidates, cheapest first; equal costs keep the order of the list."""
+    return tuple(sorted(unit.pools, key=lambda pool: pool_cost(model, unit, pool)))

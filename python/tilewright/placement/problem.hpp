@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The problem of one pool as the exact search sees it. All quantities are 64-bit bytes.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace tilewright {
+
+using Bytes = std::int64_t;
+constexpr Bytes kUnlimited = std::numeric_limits<Bytes>::max() / 4;
+
+// offset(u) - offset(v) may not lie strictly between low and high.
+struct Zone {
+    Bytes low;
+    Bytes high;
+};
+
+// A neighbour with the zones of the difference offset(this) - offset(unit), sorted.
+struct Neighbour {
+    int unit;
+    std::vector<Zone> zones;
+};
+
+struct Unit {
+    Bytes size = 0;
+    Bytes modulus = 1;
+    Bytes residue = 0;
+    Bytes fixed = -1;  // offset given from outside, -1 when free
+    std::vector<Neighbour> neighbours;
+};
+
+struct Problem {
+    std::vector<Unit> units;
+
+    [[nodiscard]] int count() const { return static_cast<int>(units.size()); }
+};
+
+inline Bytes align_up(const Unit& unit, Bytes offset) {
+    if (unit.modulus == 1) {
+        return offset;
+    }
+    const Bytes rest = (unit.residue - offset) % unit.modulus;
+    return offset + (rest < 0 ? rest + unit.modulus : rest);
+}
+
+// All offsets are multiples of this, so bytes up to the next multiple behind a unit are lost
+// unless it is the topmost. 1 where units are fixed.
+Bytes common_grain(const Problem& problem);
+
+inline Bytes round_up(Bytes value, Bytes grain) { return (value + grain - 1) / grain * grain; }
+
+// Both units are free of each other's bytes wherever they are.
+inline bool is_disjoint(const Problem& problem, int u, const Neighbour& neighbour) {
+    const Zone& zone = neighbour.zones.front();
+    return zone.low <= -problem.units[u].size && zone.high >= problem.units[neighbour.unit].size;
+}
+
+// The same problem in units of the greatest common divisor of all its distances.
+struct Scaled {
+    Problem problem;
+    Bytes unit = 1;
+};
+Scaled scale_down(const Problem& problem);
+
+}  // namespace tilewright
