@@ -12,7 +12,8 @@ struct conv {
     const struct tilewright_view *x;
     uint8_t *columns;
     uint8_t *padding_row;
-    int32_t dense; /* the taps of one kernel row lie side by side, channels included */
+    int32_t adjacent; /* the channels of x lie side by side */
+    int32_t dense;    /* and so do the taps of one row of the kernel */
 };
 
 /* Output positions of the four pixels of a block, and how many there are left after the first. */
@@ -39,6 +40,22 @@ static int within_width(const struct conv *conv, const struct pixels *pixels)
         }
     }
     return 1;
+}
+
+/* Channels that are apart are copied pixel by pixel, as padding has no stride. */
+static uint8_t *interleave_strided(uint8_t *out, const uint8_t *const *runs, const struct conv *conv)
+{
+    const int32_t count = conv->attributes->group_inputs;
+    for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
+        const uint8_t *from = runs[i];
+        const int32_t stride =
+            from == conv->padding_row ? 0 : conv->x->shape->stride[CHANNEL];
+        for (int32_t c = 0; c < count; c++) {
+            out[TILEWRIGHT_BLOCK * c + i] = *from;
+            from += stride;
+        }
+    }
+    return out + TILEWRIGHT_BLOCK * count;
 }
 
 /* Column-wise copy of what four pixels see; `offset` leads to their image and group. */
@@ -70,7 +87,8 @@ static void gather(const struct conv *conv, const struct pixels *pixels, ptrdiff
                                               shape->stride[WIDTH]
                               : conv->padding_row;
             }
-            out = tilewright_interleave(out, runs, run, conv->dense ? 1 : shape->stride[CHANNEL]);
+            out = conv->adjacent ? tilewright_interleave(out, runs, run, 1)
+                                 : interleave_strided(out, runs, conv);
         }
     }
     if (a->flip != 0) {
@@ -101,8 +119,9 @@ static struct conv prepare(const struct tilewright_conv_integer_attributes *a,
     const int32_t taps = a->kernel[0] * a->kernel[1] * a->group_inputs;
     const int32_t padding_bytes = a->kernel[1] * a->group_inputs;
     struct conv conv = {a, &operands[X], operands[SCRATCH].base,
-                        operands[SCRATCH].base + TILEWRIGHT_BLOCK * taps, 0};
-    conv.dense = (a->group_inputs == 1 || shape->stride[CHANNEL] == 1) &&
+                        operands[SCRATCH].base + TILEWRIGHT_BLOCK * taps, 0, 0};
+    conv.adjacent = a->group_inputs == 1 || shape->stride[CHANNEL] == 1;
+    conv.dense = conv.adjacent &&
                  (a->kernel[1] == 1 ||
                   (shape->stride[WIDTH] == a->group_inputs && a->dilations[1] == 1));
     for (int32_t i = 0; i < padding_bytes; i++) {

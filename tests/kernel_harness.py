@@ -1,0 +1,278 @@
+"""Runs the C kernels of a KernelChoice on the host as generated code does: tile by tile, through views.
+
+This is the executable form of docs/reference/operators-and-kernels.md. Every tile of every operand
+gets memory of its own, exactly as large as the tile, with poison around it; or, ``in_place``, tiles
+lie in the whole tensor. With TILEWRIGHT_TEST_ADDRESS_SANITIZER=1 (and libasan preloaded) the poison
+gives way to the sanitizer's red zones.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from tilewright.graph import Array, Graph, packed_strides_bytes
+from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand
+from tilewright.operators.nest import Interval, axis_range, clipped
+
+RUNTIME = Path(__file__).parents[1] / "runtime"
+MAX_RANK = 6
+POISON = 0xA5
+WHOLE = 3
+ADDRESS_SANITIZER = os.environ.get("TILEWRIGHT_TEST_ADDRESS_SANITIZER") == "1"
+_GUARD_BYTES = 0 if ADDRESS_SANITIZER else 64
+
+WARNINGS = (
+    "-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Wcast-qual"
+    " -Wmissing-prototypes -Wstrict-prototypes -Werror -ffp-contract=off"
+).split()
+
+
+@dataclass(frozen=True)
+class Ring:
+    """Rows of operand number ``operand`` live in a ring on an axis of its view."""
+
+    operand: int
+    axis: int
+    rows: int
+
+
+class Shape(ctypes.Structure):
+    """struct tilewright_shape."""
+
+    _fields_ = (
+        ("stride", ctypes.c_int32 * MAX_RANK),
+        ("extent", ctypes.c_int32 * MAX_RANK),
+        ("origin", ctypes.c_int32 * MAX_RANK),
+        ("ring_axis", ctypes.c_int32),
+        ("ring_rows", ctypes.c_int32),
+    )
+
+
+class View(ctypes.Structure):
+    """struct tilewright_view."""
+
+    _fields_ = (("base", ctypes.c_void_p), ("shape", ctypes.POINTER(Shape)))
+
+
+@lru_cache(maxsize=None)
+def library(sources: tuple[str, ...]) -> ctypes.CDLL:
+    """The kernel sources as a shared library, compiled with the sanitizers."""
+    folder = Path(tempfile.mkdtemp(prefix="tilewright-kernels-"))
+    sanitizers = "address,undefined" if ADDRESS_SANITIZER else "undefined"
+    flags = ["-O1", "-g", "-fPIC", "-shared", f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all"]
+    files = [str(RUNTIME / "kernels" / name) for name in sources]
+    target = folder / "kernels.so"
+    include = ["-I", str(RUNTIME / "include")]
+    subprocess.run(["cc", *WARNINGS, *flags, *include, *files, "-lm", "-o", str(target)], check=True)
+    return ctypes.CDLL(str(target))
+
+
+class Memory:
+    """Blocks of exact size from malloc, poisoned, with guards on both sides."""
+
+    def __init__(self) -> None:
+        self._libc = ctypes.CDLL(None)
+        self._libc.malloc.restype = ctypes.c_void_p
+        self._libc.malloc.argtypes = [ctypes.c_size_t]
+        self._libc.free.argtypes = [ctypes.c_void_p]
+        self._blocks: list[tuple[int, int]] = []
+
+    def allocate(self, size_bytes: int) -> int:
+        """Address of ``size_bytes`` bytes of poison."""
+        whole = size_bytes + 2 * _GUARD_BYTES
+        address = self._libc.malloc(max(whole, 1))
+        ctypes.memset(address, POISON, whole)
+        self._blocks.append((address, whole))
+        return int(address) + _GUARD_BYTES
+
+    def release(self) -> None:
+        """Free everything; AssertionError if a guard was overwritten."""
+        guard = bytes([POISON]) * _GUARD_BYTES
+        intact = all(
+            ctypes.string_at(address, _GUARD_BYTES) == guard
+            and ctypes.string_at(address + whole - _GUARD_BYTES, _GUARD_BYTES) == guard
+            for address, whole in self._blocks
+        )
+        for address, _ in self._blocks:
+            self._libc.free(address)
+        self._blocks.clear()
+        assert intact, "a kernel wrote outside its operands"
+
+
+@dataclass
+class _Operand:
+    """One operand of one call: where its tile's elements are."""
+
+    view: View
+    address: int
+    size_bytes: int
+    offsets: Array
+    where: tuple[slice, ...]
+
+    def store(self, array: Array) -> None:
+        memory = np.frombuffer((ctypes.c_uint8 * max(self.size_bytes, 1)).from_address(self.address), np.uint8)
+        memory.flags.writeable = True
+        tile = np.ascontiguousarray(array[self.where])
+        spots = self.offsets[..., None] + np.arange(array.itemsize)
+        memory[spots] = tile.reshape(-1).view(np.uint8).reshape(*tile.shape, array.itemsize)
+
+    def load(self, array: Array) -> None:
+        memory = np.frombuffer((ctypes.c_uint8 * max(self.size_bytes, 1)).from_address(self.address), np.uint8).copy()
+        spots = self.offsets[..., None] + np.arange(array.itemsize)
+        array[self.where] = np.ascontiguousarray(memory[spots]).view(array.dtype)[..., 0]
+        memory[spots] = POISON
+        assert (memory[: self.size_bytes] == POISON).all(), "a kernel wrote between the elements of its tile"
+
+
+def run_kernel(
+    choice: KernelChoice,
+    graph: Graph,
+    arrays: Mapping[str, Array],
+    steps: Mapping[str, int] | None = None,
+    *,
+    in_place: bool = False,
+    rings: Sequence[Ring] = (),
+    sources: tuple[str, ...] = (),
+) -> list[Array]:
+    """The outputs of a kernel.
+
+    Args:
+        arrays: elements of every tensor that the kernel reads and that is not a constant.
+        steps: tile steps; dimensions that are not named are whole. Multiples and uncut dimensions
+            of the choice are checked.
+        in_place: tiles are parts of the whole tensors instead of buffers of their own.
+        sources: more C files for the library, so that many kernels share one.
+    """
+    extents = {dimension.name: dimension.extent for dimension in choice.nest.dimensions}
+    taken = {name: min((steps or {}).get(name, extent), extent) for name, extent in extents.items()}
+    for name, step in taken.items():
+        cut = step < extents[name]
+        assert not (cut and name in choice.uncut), f"{name} must stay whole"
+        assert not cut or step % choice.multiples.get(name, 1) == 0, f"{name} needs a multiple"
+    contents = [_content(item, graph, arrays) for item in choice.reads]
+    outputs = [np.zeros(graph.tensor(item.tensor).shape, graph.tensor(item.tensor).dtype.numpy) for item in choice.writes]
+    written = [np.zeros(output.shape, np.int32) for output in outputs]
+    symbol = getattr(library(sources or choice.sources), choice.symbol)
+    for box in boxes(extents, taken):
+        memory = Memory()
+        operands = [
+            _operand(item, array, graph, box, memory, in_place, _ring_of(rings, number))
+            for number, (item, array) in enumerate(zip((*choice.reads, *choice.writes), contents + outputs, strict=True))
+        ]
+        for operand, array in zip(operands, contents, strict=False):
+            operand.store(array)
+        views = [operand.view for operand in operands]
+        if choice.scratch_bytes(taken):
+            views.append(View(memory.allocate(choice.scratch_bytes(taken)), None))
+        before = [ctypes.string_at(operand.address, operand.size_bytes) for operand in operands]
+        symbol(packed_attributes(choice), (View * len(views))(*views), ctypes.c_uint32(WHOLE))
+        for operand, content in list(zip(operands, before, strict=True))[: len(contents)]:
+            assert ctypes.string_at(operand.address, operand.size_bytes) == content, "a kernel wrote to what it reads"
+        for operand, output, count in zip(operands[len(contents) :], outputs, written, strict=True):
+            operand.load(output)
+            count[operand.where] += 1
+        memory.release()
+    assert all((count == 1).all() for count in written), "an element was written by several tiles, or by none"
+    return outputs
+
+
+def boxes(extents: Mapping[str, int], steps: Mapping[str, int]) -> list[dict[str, Interval]]:
+    """The iteration box of every tile."""
+    spans = [
+        [(low, min(low + steps[name], extent)) for low in range(0, extent, steps[name])]
+        for name, extent in extents.items()
+    ]
+    return [dict(zip(extents, bounds, strict=True)) for bounds in product(*spans)]
+
+
+def packed_attributes(choice: KernelChoice) -> bytes:
+    """struct <symbol>_attributes: every field is a word, or an array of words."""
+    return b"".join(_words(value) for _, value in choice.attributes) or b"\0\0\0\0"
+
+
+def _words(value: object) -> bytes:
+    if isinstance(value, tuple):
+        return b"".join(map(_words, value))
+    if isinstance(value, float):
+        return struct.pack("=f", value)
+    assert isinstance(value, int)
+    return struct.pack("=I", value & 0xFFFFFFFF)
+
+
+def _content(item: TensorOperand | ConstantOperand, graph: Graph, arrays: Mapping[str, Array]) -> Array:
+    if isinstance(item, ConstantOperand):
+        return item.data
+    data = graph.tensor(item.tensor).data
+    return arrays[item.tensor] if data is None else data
+
+
+def _ring_of(rings: Sequence[Ring], number: int) -> Ring | None:
+    return next((ring for ring in rings if ring.operand == number), None)
+
+
+def _operand(
+    item: TensorOperand | ConstantOperand,
+    array: Array,
+    graph: Graph,
+    box: Mapping[str, Interval],
+    memory: Memory,
+    in_place: bool,
+    ring: Ring | None,
+) -> _Operand:
+    constant = isinstance(item, ConstantOperand)
+    bounds = [clipped(axis_range(axis, extent, {}), box) for axis, extent in zip(item.axes, array.shape, strict=True)]
+    lowers = [lower for lower, _ in bounds]
+    extents = [upper - lower for lower, upper in bounds]
+    at_home = in_place and not constant
+    stored = list(array.shape) if at_home else list(extents)
+    ring_axis = -1 if ring is None or constant else item.view[ring.axis]
+    if ring is not None and ring_axis >= 0:
+        assert ring.rows >= extents[ring_axis], "the ring is smaller than the tile"
+        stored[ring_axis] = ring.rows
+    order = tuple(range(array.ndim)) if constant else graph.tensor(item.tensor).order
+    strides = packed_strides_bytes(tuple(stored), order, array.itemsize)
+    offsets, base = np.zeros(extents, np.int64), 0
+    for axis, lower in enumerate(lowers):
+        slots = np.arange(extents[axis]) + (lower if at_home else 0)
+        if ring is not None and axis == ring_axis:
+            slots = (np.arange(extents[axis]) + lower) % ring.rows
+        elif at_home:
+            base += lower * strides[axis]
+        offsets = offsets + (slots * strides[axis]).reshape([-1 if other == axis else 1 for other in range(array.ndim)])
+    size = int(np.prod(stored)) * array.itemsize
+    address = memory.allocate(size)
+    view = View(address + base, None if constant else ctypes.pointer(_shape(item, array, strides, bounds, ring)))
+    return _Operand(view, address, size, offsets, tuple(slice(lower, upper) for lower, upper in bounds))
+
+
+def _shape(
+    item: TensorOperand | ConstantOperand,
+    array: Array,
+    strides: Sequence[int],
+    bounds: Sequence[Interval],
+    ring: Ring | None,
+) -> Shape:
+    assert isinstance(item, TensorOperand)
+    shape = Shape()
+    for position, axis in enumerate(item.view):
+        shape.extent[position] = 1
+        if axis < 0:
+            continue
+        lower, upper = bounds[axis]
+        shape.extent[position] = upper - lower
+        shape.origin[position] = lower
+        in_ring = ring is not None and ring.axis == position
+        shape.stride[position] = strides[axis] if upper - lower != 1 or in_ring else 0
+    if ring is not None:
+        shape.ring_axis, shape.ring_rows = ring.axis, ring.rows
+    return shape

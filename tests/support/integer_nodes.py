@@ -1,0 +1,132 @@
+"""Random integer nodes for kernel tests, and the comparison of a kernel with the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from kernel_harness import Ring, run_kernel
+from tilewright.graph import (
+    Array,
+    DType,
+    Epilogue,
+    Graph,
+    Node,
+    Requantize,
+    RequantizeShift,
+    channels_last_order,
+    constant,
+    variable,
+)
+from tilewright.kernels.kernel import KernelChoice
+from tilewright.kernels.registry import choices
+from tilewright.operators.evaluate import evaluate
+
+SOURCES = (
+    "integer_core.c",
+    "integer_finish.c",
+    "integer_line.c",
+    "conv_integer.c",
+    "depthwise_integer.c",
+    "fully_connected_integer.c",
+    "matmul_integer.c",
+    "binary_integer.c",
+    "pool_integer.c",
+    "lookup.c",
+    "requantize.c",
+    "softmax_integer.c",
+    "walk.c",
+)
+
+
+def integers(rng: np.random.Generator, dtype: str, shape: Sequence[int], low: int | None = None, high: int | None = None) -> Array:
+    """Random elements of an integer dtype, over its whole range or [low, high]."""
+    limits = np.iinfo(dtype)
+    return rng.integers(
+        limits.min if low is None else low, limits.max if high is None else high, shape, endpoint=True
+    ).astype(dtype)
+
+
+def limits_of(dtype: str) -> tuple[int, int]:
+    info = np.iinfo(dtype)
+    return int(info.min), int(info.max)
+
+
+def requantize(multipliers: Sequence[float], zero_point: int = 3, dtype: str = "int8") -> Requantize:
+    low, high = limits_of(dtype)
+    return Requantize(tuple(float(m) for m in multipliers), zero_point, low, high)
+
+
+def shifted(rng: np.random.Generator, channels: int, shift: int, largest: int, dtype: str = "int8") -> RequantizeShift:
+    low, high = limits_of(dtype)
+    multipliers = tuple(int(v) for v in rng.integers(1, largest, channels))
+    addends = tuple(int(v) for v in rng.integers(-5000, 5000, channels))
+    return RequantizeShift(multipliers, addends, shift, low, high)
+
+
+def node_graph(
+    operator: str,
+    inputs: Sequence[Array | None],
+    constants: Sequence[int],
+    shape: Sequence[int],
+    dtype: str,
+    attributes: Mapping[str, Any],
+    epilogue: Epilogue | None = None,
+    channels_last: bool = False,
+) -> tuple[Graph, dict[str, Array]]:
+    """A graph of one node; the inputs whose numbers are in ``constants`` are constants of the graph."""
+    names = tuple("" if array is None else f"i{number}" for number, array in enumerate(inputs))
+    tensors, feeds = {}, {}
+    for number, (name, array) in enumerate(zip(names, inputs, strict=True)):
+        if array is None:
+            continue
+        if number in constants:
+            tensors[name] = constant(name, array)
+            continue
+        tensors[name] = variable(name, DType(array.dtype.name), array.shape)
+        feeds[name] = array
+    tensors["out"] = variable("out", DType(dtype), shape)
+    if channels_last:
+        for name in ("i0", "out"):
+            tensors[name] = replace(tensors[name], order=channels_last_order(len(tensors[name].shape)))
+    node = Node("node", operator, names, ("out",), attributes, epilogue)
+    return Graph("graph", (node,), tensors, tuple(feeds), ("out",)), feeds
+
+
+def choices_of(graph: Graph) -> tuple[KernelChoice, ...]:
+    return choices(graph.nodes[0], graph)
+
+
+def check(
+    graph: Graph,
+    feeds: Mapping[str, Array],
+    steps: Mapping[str, int] | None = None,
+    *,
+    prefix: str = "",
+    in_place: bool = False,
+    rings: Sequence[Ring] = (),
+    tolerance: float = 0.0,
+) -> tuple[KernelChoice, ...]:
+    """Every kernel of the node (whose symbol starts with ``prefix``) gives the reference's elements."""
+    wanted = evaluate(graph, feeds)["out"]
+    found = tuple(choice for choice in choices_of(graph) if choice.symbol.startswith(f"tilewright_{prefix}"))
+    assert found, "no kernel"
+    for choice in found:
+        allowed = fitting(choice, steps or {})
+        (got,) = run_kernel(choice, graph, feeds, allowed, in_place=in_place, rings=rings, sources=SOURCES)
+        difference = np.abs(got.astype(np.float64) - wanted.astype(np.float64))
+        worst = float((difference - tolerance * np.abs(wanted)).max(initial=0.0))
+        assert worst <= 0.0, f"{choice.symbol}: {int((difference > 0).sum())} of {got.size} differ, by up to {difference.max()}"
+    return found
+
+
+def fitting(choice: KernelChoice, steps: Mapping[str, int]) -> dict[str, int]:
+    """The steps as far as the kernel allows them: multiples rounded up, uncut dimensions whole."""
+    allowed = {}
+    for name, step in steps.items():
+        multiple = choice.multiples.get(name, 1)
+        if name not in choice.uncut:
+            allowed[name] = -(-step // multiple) * multiple
+    return allowed
