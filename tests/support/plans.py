@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 from tilewright.plan import (
@@ -236,3 +237,8 @@ def reduction() -> Plan:
         pool_use=(PoolUse("l1", 8, 8, True), PoolUse("flash", 24, 24, True)),
         kernel_sources=(),
     )
+
+
+def shifted(plan: Plan, offsets: dict[str, int]) -> tuple[Placement, ...]:
+    """The plan's placements with other offsets for some buffers."""
+    return tuple(replace(item, offset_bytes=offsets.get(item.buffer, item.offset_bytes)) for item in plan.placements)

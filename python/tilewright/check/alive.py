@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tilewright.check.expand import Event, Expansion, Site, operands_of
+from tilewright.check.expand import Event, Expansion, Site, flatten, operands_of
 from tilewright.check.facts import Facts
 from tilewright.check.placed import trail_excuses
 from tilewright.check.rules import Log, Rule
@@ -19,8 +19,9 @@ _MARKED = (BufferKind.INTERMEDIATE, BufferKind.SCRATCH, BufferKind.TILE)
 def check_lifetimes(facts: Facts, roots: tuple[Site, ...], log: Log) -> None:
     """Run the marks on every iteration and compare each buffer that begins with all that live."""
     state = _Lives(facts, log)
+    begun = {site.step.buffer for site in flatten(roots) if isinstance(site.step, Begin)}
     for buffer in facts.plan.buffers:
-        if buffer.kind in _FROM_START:
+        if buffer.kind in _FROM_START or (buffer.kind is BufferKind.OUTPUT and buffer.name not in begun):
             state.occupy(buffer.name, "start of the program")
     for event in Expansion(roots).events():
         state.step(event)

@@ -123,8 +123,13 @@ class _Numbering:
             children = self.walk(step.body, step.name, loop, tiles, names)
         elif isinstance(step, Loop):
             inside = names | {index.name for index in step.indices}
-            children = self.walk(step.body, layer, tick, step.tiles, inside)
+            children = self.walk(step.body, layer, tick, _tiles(step), inside)
         return Site(step, tick, layer, loop, tiles, names, children)
+
+
+def _tiles(loop: Loop) -> int:
+    """Number of tiles; 0 for a malformed index, which another rule reports."""
+    return loop.tiles if all(index.step >= 1 for index in loop.indices) else 0
 
 
 def flatten(roots: tuple[Site, ...]) -> Iterator[Site]:

@@ -189,9 +189,9 @@ class _Machine:
         if done + 1 < total:
             number = -number
         self._check_partial(kernel, seen, done, event)
-        self._check_free(seen, part, event)
         if done:
             self._accumulate(seen, part, number, event)
+            self._check_free(seen, part, event)
             return
         if seen.slot >= 0:
             filled = (event.instance, event.tile // operand.period)
@@ -199,6 +199,7 @@ class _Machine:
             if held is None or held.filled != filled:
                 self._fill_slot(seen, filled)
         self._write(seen, part, number, event)
+        self._check_free(seen, part, event)
 
     def _check_partial(self, kernel: Kernel, seen: Seen, done: int, event: Event) -> None:
         """The tiles of a reduction come in order, each once."""
@@ -240,10 +241,10 @@ class _Machine:
         self.flights[key] = _Flight(self.started, source, destination, event.site.place)
         outgoing, part = source.tracked, destination.tracked
         if part is not None:
-            self._check_free(destination, part, event)
             if destination.slot >= 0:
                 self._fill_slot(destination, (event.instance, event.tile // step.destination.period))
             self._write(destination, part, self._number(destination.buffer), event)
+            self._check_free(destination, part, event)
             self.shadow.window(self.shadow.memory(part).incoming, part)[...] = self.started
         if outgoing is not None:
             self.shadow.window(self.shadow.memory(outgoing).outgoing, outgoing)[...] += 1

@@ -27,8 +27,8 @@ def check(plan: Plan) -> list[Violation]:
     check_placements(facts, log)
     if log.violations:
         return log.violations
-    check_pool_use(facts, log)
     check_relations(facts, log)
+    check_pool_use(facts, log)
     every = tuple(flatten(roots))
     check_reach(facts, every, log)
     check_forks(facts, every, log)

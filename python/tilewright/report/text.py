@@ -1,0 +1,126 @@
+"""The report as text: pools, links, layers, and the memory map of each pool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tilewright.plan import Plan
+from tilewright.report.data import report_data
+
+Row = Sequence[str]
+
+
+def report_text(plan: Plan) -> str:
+    """The report for people, with a trailing newline; columns of numbers are bytes unless they say otherwise."""
+    data = report_data(plan)
+    parts = [_title(data), "Pools (bytes)\n" + _pools(data)]
+    if data["links"]:
+        parts.append("Links (bytes in one inference)\n" + _links(data))
+    if data["layers"]:
+        parts.append("Layers\n" + _layers(data))
+    parts += [_memory_map(pool) for pool in data["pools"] if pool["buffers"]]
+    return "\n\n".join(parts) + "\n"
+
+
+def table(headings: Row, rows: Sequence[Row], left: int = 1) -> str:
+    """Aligned columns; the first ``left`` to the left, the others to the right."""
+    widths = [max(len(row[column]) for row in (headings, *rows)) for column in range(len(headings))]
+    lines = []
+    for row in (headings, *rows):
+        cells = [
+            cell.ljust(width) if i < left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append(("  " + "  ".join(cells)).rstrip())
+    return "\n".join(lines)
+
+
+def _title(data: dict[str, Any]) -> str:
+    return (
+        f"{data['name']}: {data['model']} on {data['platform']}, {len(data['layers'])} layers, "
+        f"{data['macs']:,} MACs, {data['predicted_cycles']:,} cycles predicted"
+    )
+
+
+def _pools(data: dict[str, Any]) -> str:
+    headings = ("pool", "access", "used", "capacity", "bound", "gap", "with I/O", "peak at")
+    return table(headings, [_pool_row(pool) for pool in data["pools"]], 2)
+
+
+def _pool_row(pool: dict[str, Any]) -> Row:
+    capacity = "unlimited" if pool["capacity_bytes"] is None else f"{pool['capacity_bytes']:,}"
+    gap = "optimal" if pool["optimal"] else _gap(pool["gap_bytes"], pool["lower_bound_bytes"])
+    peak = (pool["peak"] or {}).get("layer") if pool["access"] == "rw" else None
+    return (
+        pool["name"],
+        pool["access"],
+        f"{pool['used_bytes']:,}",
+        capacity,
+        f"{pool['lower_bound_bytes']:,}",
+        gap,
+        f"{pool['with_io_bytes']:,}",
+        peak or "-",
+    )
+
+
+def _gap(gap: int, bound: int) -> str:
+    return f"{gap:,} ({100 * gap / bound:.1f} %)" if bound else f"{gap:,}"
+
+
+def _links(data: dict[str, Any]) -> str:
+    rows = [
+        (
+            f"{link['from']} -> {link['to']}",
+            f"{link['bytes']:,}",
+            f"{link['compulsory_bytes']:,}",
+            f"{link['copies']:,}",
+        )
+        for link in data["links"]
+    ]
+    return table(("link", "moved", "compulsory", "copies"), rows)
+
+
+def _layers(data: dict[str, Any]) -> str:
+    headings = ("layer", "operator", "kernel", "tile", "tiles", "MACs", "moved", "compulsory", "cycles")
+    return table(headings, [_layer_row(layer) for layer in data["layers"]], 4)
+
+
+def _layer_row(layer: dict[str, Any]) -> Row:
+    cut = [
+        f"{part['dimension']} {part['step']}/{part['extent']}"
+        for part in layer["tile"]
+        if part["step"] < part["extent"]
+    ]
+    return (
+        layer["name"],
+        layer["operator"],
+        layer["kernel"],
+        ", ".join(cut) or "whole",
+        f"{layer['tiles']:,}",
+        f"{layer['macs']:,}",
+        f"{sum(layer['link_bytes'].values()):,}",
+        f"{sum(layer['compulsory_link_bytes'].values()):,}",
+        f"{layer['predicted_cycles']:,}",
+    )
+
+
+def _memory_map(pool: dict[str, Any]) -> str:
+    rows = [_buffer_row(entry) for entry in pool["buffers"]]
+    title = f"Memory map of {pool['name']}: [begin, end) in bytes, alive in [from, to) ticks"
+    return f"{title}\n" + table(("buffer", "kind", "begin", "end", "size", "slots", "from", "to"), rows, 2)
+
+
+def _buffer_row(entry: dict[str, Any]) -> Row:
+    begin, size = entry["offset_bytes"], entry["size_bytes"]
+    view = f" (view of {entry['view_of']})" if entry["view_of"] else ""
+    return (
+        entry["name"] + view,
+        entry["kind"],
+        f"{begin:,}",
+        f"{begin + size:,}",
+        f"{size:,}",
+        str(entry["copies"]),
+        str(entry["begin"]),
+        str(entry["end"]),
+    )

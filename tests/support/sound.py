@@ -1,0 +1,68 @@
+"""Variants of the hand-made plans that are sound as well."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilewright.plan import BufferKind, CopyStart, Index, Placement, Plan, PoolUse, Relation, RelationKind, Step, Wait
+
+from support import plans
+from support.edits import (
+    copy,
+    destination,
+    kernel,
+    loops,
+    moved,
+    on_step,
+    read,
+    source,
+    wait,
+    when,
+    with_buffer,
+    with_links,
+)
+
+BASE, REDUCTION = plans.two_layers(), plans.reduction()
+
+
+def trails(offset: int, behind: int) -> Plan:
+    """relu.y over relu.x: it begins ``behind`` bytes below, and must begin ``offset`` bytes below."""
+    relation = Relation(RelationKind.TRAILS, "relu.y", "relu.x", offset)
+    return moved(moved(replace(BASE, relations=(*BASE.relations, relation)), "relu.x", 64), "relu.y", 64 - behind)
+
+
+def placed_io(offset: int) -> Plan:
+    """The interface's buffers inside the pools: x behind m, out at an offset."""
+    placements = (*BASE.placements, Placement("x", "sram", 128), Placement("out", "sram", offset))
+    use = (PoolUse("l1", 256, 256, True), PoolUse("sram", 288, 288, True), PoolUse("flash", 12, 12, True))
+    return replace(BASE, placements=placements, io_in_pools=True, pool_use=use)
+
+
+def one_tile_loop() -> Plan:
+    """The first layer's loop with a single tile, no lead, no trail."""
+    index = (Index("oc", 4, 4), Index("oh", 8, 8))
+    plan = on_step(BASE, loops, lambda step: replace(step, indices=index, lead=0, trail=0))
+    plan = on_step(plan, is_conv_copy, when(ahead=0, period=1))
+    plan = on_step(plan, wait("conv.w"), when(period=1))
+    plan = on_step(plan, wait("conv.y"), lambda step: None)
+    plan = on_step(plan, copy("conv.y"), lambda step: (step, Wait("conv.y")))
+    plan = on_step(plan, copy("conv.w"), source(period=1))
+    plan = on_step(plan, copy("conv.w"), destination(period=1))
+    plan = on_step(plan, kernel("conv"), read(1, period=1))
+    for name, shape in {"conv.x": (8, 4), "conv.w": (4, 3), "conv.y": (4, 8, 4)}.items():
+        like = plans.buffer(name, BufferKind.TILE, shape, "l1")
+        sizes = {"size_bytes": like.size_bytes, "slot_bytes": like.slot_bytes}
+        plan = with_buffer(plan, name, shape=shape, strides_bytes=like.strides_bytes, copies=1, **sizes)
+    for name, offset in (("conv.w", 32), ("conv.y", 48), ("conv.scratch", 176)):
+        plan = moved(plan, name, offset)
+    return plan
+
+
+def rounded_up() -> Plan:
+    """Links that round to 4 bytes; the weights of two channels are 6, with room behind them."""
+    plan = with_links(with_buffer(BASE, "w", size_bytes=16), round_up_bytes=4)
+    return replace(plan, pool_use=(*plan.pool_use[:2], PoolUse("flash", 16, 16, True)))
+
+
+def is_conv_copy(step: Step) -> bool:
+    return isinstance(step, CopyStart) and step.token.startswith("conv.")
