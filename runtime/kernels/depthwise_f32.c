@@ -16,49 +16,77 @@ struct depthwise {
     int32_t channels;
 };
 
-static void store(const struct depthwise *job, uint8_t *y, const float *sum, int32_t stride)
+TILEWRIGHT_INLINE void store(const struct depthwise *job, uint8_t *y, const float *sum)
 {
+    const int32_t stride = job->y->stride[C];
+    const float minimum = job->attributes->minimum;
+    const float maximum = job->attributes->maximum;
     TILEWRIGHT_UNROLL_4
     for (int32_t c = 0; c < 4; c++) {
         if (c < job->channels) {
-            tilewright_store_f32(
-                y, tilewright_clamp(sum[c], job->attributes->minimum, job->attributes->maximum));
+            tilewright_store_f32(y, tilewright_clamp(sum[c], minimum, maximum));
             y += stride;
         }
     }
 }
 
-/* One output position; a channel beyond the last reads the last one again. */
-static void one_position(const struct depthwise *job, const struct tilewright_window *rows,
-                         int32_t column, uint8_t *y)
+static int is_ring(const struct tilewright_shape *shape, int32_t axis)
+{
+    return shape->ring_rows != 0 && shape->ring_axis == axis;
+}
+
+/* One output position. `dense` (constant): four channels side by side, columns not in a ring.
+ * Otherwise a channel beyond the last reads the last one again. */
+TILEWRIGHT_INLINE void position(const struct depthwise *job, const struct tilewright_window *rows,
+                                int32_t column, uint8_t *y, int dense)
 {
     const struct tilewright_depthwise_f32_attributes *attributes = job->attributes;
+    const int32_t dilation = attributes->dilations[1];
     const struct tilewright_window columns =
         tilewright_window_at(job->x, W, column, attributes->strides[1], attributes->pads[1],
-                             attributes->kernel[1], attributes->dilations[1]);
-    const int32_t last = job->channels - 1;
-    const int32_t stride = job->x->stride[C];
+                             attributes->kernel[1], dilation);
+    const int32_t last = dense ? 3 : job->channels - 1;
+    const int32_t stride = dense ? 4 : job->x->stride[C];
     const ptrdiff_t step[4] = {0, (ptrdiff_t)(last < 1 ? last : 1) * stride,
                                (ptrdiff_t)(last < 2 ? last : 2) * stride, (ptrdiff_t)last * stride};
+    const int32_t tap = dilation * job->x->stride[W];
+    const int ring = !dense && is_ring(job->x, W);
+    const int32_t first = columns.start + columns.first * dilation;
     float sum[4] = {job->weights[0], job->weights[1], job->weights[2], job->weights[3]};
 
     for (int32_t i = rows->first; i < rows->end; i++) {
         const float *weights = job->weights + 4 + 4 * (i * attributes->kernel[1] + columns.first);
+        const float *end = weights + 4 * (columns.end - columns.first);
         const uint8_t *row =
             job->x_base +
             tilewright_axis_offset(job->x, H, rows->start + i * attributes->dilations[0]);
-        for (int32_t j = columns.first; j < columns.end; j++) {
-            const uint8_t *x = row + tilewright_axis_offset(
-                                         job->x, W, columns.start + j * attributes->dilations[1]);
+        const uint8_t *x = row + tilewright_axis_offset(job->x, W, first);
+        int32_t at = first;
+        while (weights != end) {
             TILEWRIGHT_UNROLL_4
             for (int32_t c = 0; c < 4; c++) {
                 sum[c] =
                     tilewright_multiply_add(tilewright_load_f32(x + step[c]), weights[c], sum[c]);
             }
             weights += 4;
+            at += dilation;
+            x = ring ? row + tilewright_axis_offset(job->x, W, at) : x + tap;
         }
     }
-    store(job, y, sum, job->y->stride[C]);
+    store(job, y, sum);
+}
+
+static TILEWRIGHT_NOINLINE void one_dense(const struct depthwise *job,
+                                          const struct tilewright_window *rows, int32_t column,
+                                          uint8_t *y)
+{
+    position(job, rows, column, y, 1);
+}
+
+static TILEWRIGHT_NOINLINE void
+one(const struct depthwise *job, const struct tilewright_window *rows, int32_t column, uint8_t *y)
+{
+    position(job, rows, column, y, 0);
 }
 
 /* Four neighbours of a row whose windows lie inside the input, channels side by side. */
@@ -105,14 +133,9 @@ static TILEWRIGHT_NOINLINE void four_inside(const struct depthwise *job,
     }
     TILEWRIGHT_UNROLL_4
     for (int32_t p = 0; p < 4; p++) {
-        store(job, y, sum[p], job->y->stride[C]);
+        store(job, y, sum[p]);
         y += job->y->stride[W];
     }
-}
-
-static int is_ring(const struct tilewright_shape *shape, int32_t axis)
-{
-    return shape->ring_rows != 0 && shape->ring_axis == axis;
 }
 
 static void run_row(const struct depthwise *job, int32_t row)
@@ -126,18 +149,21 @@ static void run_row(const struct depthwise *job, int32_t row)
     const int32_t end = job->y->origin[W] + job->y->extent[W];
     const int32_t reach =
         3 * attributes->strides[1] + (attributes->kernel[1] - 1) * attributes->dilations[1];
-    const int fast =
-        job->channels == 4 && x->stride[C] == 4 && !is_ring(x, W) && !is_ring(job->y, W);
+    const int dense = job->channels == 4 && x->stride[C] == 4 && !is_ring(x, W);
+    const int blocks = dense && !is_ring(job->y, W);
 
     for (int32_t column = job->y->origin[W]; column < end;) {
         const int32_t start = column * attributes->strides[1] - attributes->pads[1];
         uint8_t *at = y + tilewright_axis_offset(job->y, W, column);
-        if (fast && column + 4 <= end && start >= x->origin[W] &&
+        if (blocks && column + 4 <= end && start >= x->origin[W] &&
             start + reach < x->origin[W] + x->extent[W]) {
             four_inside(job, &rows, column, at);
             column += 4;
+        } else if (dense) {
+            one_dense(job, &rows, column, at);
+            column++;
         } else {
-            one_position(job, &rows, column, at);
+            one(job, &rows, column, at);
             column++;
         }
     }

@@ -57,23 +57,27 @@ void tilewright_move_row(uint8_t *const *at, const int32_t *stride, int32_t coun
         move_contiguous(to, from, count * element_bytes);
         return;
     }
-    for (; count > 0; count--) {
-        switch (element_bytes) {
-        case 1:
+    switch (element_bytes) {
+    case 1:
+        for (; count > 0; count--, from += stride[0], to += stride[1]) {
             *to = *from;
-            break;
-        case 2:
+        }
+        break;
+    case 2:
+        for (; count > 0; count--, from += stride[0], to += stride[1]) {
             *(half_word *)(void *)to = *(const half_word *)(const void *)from;
-            break;
-        case 8:
+        }
+        break;
+    case 8:
+        for (; count > 0; count--, from += stride[0], to += stride[1]) {
             ((word *)(void *)to)[1] = ((const word *)(const void *)from)[1];
             *(word *)(void *)to = *(const word *)(const void *)from;
-            break;
-        default:
-            *(word *)(void *)to = *(const word *)(const void *)from;
-            break;
         }
-        from += stride[0];
-        to += stride[1];
+        break;
+    default:
+        for (; count > 0; count--, from += stride[0], to += stride[1]) {
+            *(word *)(void *)to = *(const word *)(const void *)from;
+        }
+        break;
     }
 }

@@ -22,7 +22,8 @@ _MAC_CYCLES = 1.9
 _GATHER_CYCLES = 4.0
 _OUTPUT_CYCLES = 8.0
 _DEPTHWISE_MAC_CYCLES = 3.4
-_POSITION_CYCLES = 60.0
+_DEPTHWISE_OUTPUT_CYCLES = 25.0
+_POSITION_CYCLES = 150.0
 
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -104,7 +105,7 @@ def _depthwise(node: Node, nest: Nest, clamp: Clamp, weights: Array, bias: Array
 
     def cycles(steps: TileSteps) -> float:
         outputs = points(nest, steps, ("n", "oh", "ow")) * -(-step_of(nest, steps, "group") // BLOCK) * BLOCK
-        return CALL_CYCLES + outputs * (taps * _DEPTHWISE_MAC_CYCLES + _OUTPUT_CYCLES + _POSITION_CYCLES / BLOCK)
+        return CALL_CYCLES + outputs * (taps * _DEPTHWISE_MAC_CYCLES + _DEPTHWISE_OUTPUT_CYCLES)
 
     constant = ConstantOperand("weights", packed, (blocks("group", BLOCK), whole(taps + 1), whole(BLOCK)))
     return KernelChoice(

@@ -27,10 +27,10 @@ BLOCK = 4
 """Columns that are packed side by side."""
 
 _OUTPUT_CYCLES = 8.0
-_FOUR_ROWS_MAC_CYCLES = 1.9
-_ONE_ROW_MAC_CYCLES = 2.8
-_VARIABLE_MAC_CYCLES = 2.4
-_VARIABLE_ONE_ROW_MAC_CYCLES = 4.0
+_FOUR_ROWS_MAC_CYCLES = 2.0
+_ONE_ROW_MAC_CYCLES = 3.0
+_VARIABLE_MAC_CYCLES = 2.3
+_VARIABLE_ONE_ROW_MAC_CYCLES = 4.4
 
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:

@@ -11,8 +11,8 @@ from tilewright.kernels.spatial_float import geometry, pair, spatial_view
 from tilewright.operators.registry import OPERATORS
 from tilewright.plan import AttributeValue
 
-_TAP_CYCLES = 4.0
-_OUTPUT_CYCLES = 12.0
+_TAP_CYCLES = 4.4
+_OUTPUT_CYCLES = 40.0
 _POSITION_CYCLES = 60.0
 
 _SYMBOLS = {"MaxPool": "max_pool_f32", "AveragePool": "average_pool_f32"}

@@ -9,7 +9,7 @@ from tilewright.kernels.elementwise_float import elementwise
 from tilewright.kernels.float_common import MAX_RANK, all_float, clamp_attributes, clamp_of, fits_rank
 from tilewright.kernels.kernel import KernelChoice
 
-_ELEMENT_CYCLES = 130.0
+_ELEMENT_CYCLES = 120.0
 
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:

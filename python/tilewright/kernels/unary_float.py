@@ -16,7 +16,7 @@ _STEMS = {
     "Tanh": "tanh_f32",
 }
 _PARAMETERS = {"LeakyRelu": ("alpha",), "HardSigmoid": ("alpha", "beta")}
-_CYCLES = {"Clip": 9.0, "LeakyRelu": 12.0, "HardSigmoid": 14.0, "HardSwish": 34.0, "Sigmoid": 130.0, "Tanh": 150.0}
+_CYCLES = {"Clip": 9.0, "LeakyRelu": 12.0, "HardSigmoid": 14.0, "HardSwish": 34.0, "Sigmoid": 100.0, "Tanh": 140.0}
 
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:

@@ -17,11 +17,14 @@ TILEWRIGHT_INLINE void tilewright_unary_row(uint8_t *const *at, const int32_t *s
 {
     const uint8_t *x = at[0];
     uint8_t *y = at[1];
+    const int32_t x_step = stride[0];
+    const int32_t y_step = stride[1];
+    TILEWRIGHT_UNROLL_4
     for (int32_t i = 0; i < count; i++) {
         tilewright_store_f32(
             y, tilewright_clamp(f(tilewright_load_f32(x), parameters), minimum, maximum));
-        x += stride[0];
-        y += stride[1];
+        x += x_step;
+        y += y_step;
     }
 }
 

@@ -5,6 +5,12 @@
 
 #include "tilewright/runtime.h"
 
+/* Before register allocation GCC's scheduler hoists so many loads out of an unrolled block that the
+ * accumulators no longer fit. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-schedule-insns", "no-tree-ter")
+#endif
+
 #if defined(__GNUC__)
 #define TILEWRIGHT_INLINE static inline __attribute__((always_inline))
 #define TILEWRIGHT_NOINLINE __attribute__((noinline))

@@ -29,18 +29,24 @@ TILEWRIGHT_INLINE void tilewright_pool_channels(const struct tilewright_pool_f32
     const int32_t last = count - 1;
     const ptrdiff_t next[4] = {0, (ptrdiff_t)(last < 1 ? last : 1) * stride,
                                (ptrdiff_t)(last < 2 ? last : 2) * stride, (ptrdiff_t)last * stride};
+    const int32_t dilation = pool->dilations[1];
+    const int32_t tap = dilation * pool->x->stride[TILEWRIGHT_POOL_W];
+    const int32_t first = pool->columns.start + pool->columns.first * dilation;
+    const int ring = pool->x->ring_rows != 0 && pool->x->ring_axis == TILEWRIGHT_POOL_W;
     float folded[4] = {start, start, start, start};
 
     for (int32_t i = pool->rows.first; i < pool->rows.end; i++) {
         const int32_t row = pool->rows.start + i * pool->dilations[0];
         const uint8_t *line = base + tilewright_axis_offset(pool->x, TILEWRIGHT_POOL_H, row);
+        const uint8_t *x = line + tilewright_axis_offset(pool->x, TILEWRIGHT_POOL_W, first);
+        int32_t column = first;
         for (int32_t j = pool->columns.first; j < pool->columns.end; j++) {
-            const int32_t column = pool->columns.start + j * pool->dilations[1];
-            const uint8_t *x = line + tilewright_axis_offset(pool->x, TILEWRIGHT_POOL_W, column);
             TILEWRIGHT_UNROLL_4
             for (int32_t c = 0; c < 4; c++) {
                 folded[c] = step(folded[c], tilewright_load_f32(x + next[c]));
             }
+            column += dilation;
+            x = ring ? line + tilewright_axis_offset(pool->x, TILEWRIGHT_POOL_W, column) : x + tap;
         }
     }
     TILEWRIGHT_UNROLL_4
