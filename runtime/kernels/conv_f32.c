@@ -13,6 +13,9 @@ struct conv {
     uint8_t *y_base;
     const float *weights;
     float *scratch;
+    /* A whole kernel row inside the input is so many elements at one distance; 0 if it is not. */
+    int32_t run_count;
+    int32_t run_step;
     struct tilewright_float_rows rows;
 };
 
@@ -59,34 +62,21 @@ static float *gather_zeros(float *to, int32_t count)
     return to;
 }
 
-/* One kernel row of one output position; `column` is the input column of its first tap. */
-static float *gather_row(const struct conv *conv, float *to, const uint8_t *row, int32_t column)
+/* One kernel row of one output position, tap by tap; `column` is the input column of the first. */
+static float *gather_taps(const struct conv *conv, float *to, const uint8_t *row, int32_t column)
 {
-    const struct tilewright_conv_f32_attributes *attributes = conv->attributes;
     const struct tilewright_shape *x = conv->x;
-    const int32_t inputs = attributes->group_inputs;
-    const int32_t dilation = attributes->dilations[1];
+    const int32_t inputs = conv->attributes->group_inputs;
     const int32_t begin = x->origin[W];
     const int32_t end = begin + x->extent[W];
-    const int32_t tap_step = dilation * x->stride[W];
-    const int32_t last = column + (attributes->kernel[1] - 1) * dilation;
-    const int ring = x->ring_rows != 0 && x->ring_axis == W;
 
-    if (column >= begin && last < end && !ring) {
-        const uint8_t *from = row + tilewright_axis_offset(x, W, column);
-        if (inputs == 1) {
-            return gather_run(to, from, tap_step, attributes->kernel[1]);
-        }
-        if (tap_step == inputs * x->stride[C]) {
-            return gather_run(to, from, x->stride[C], attributes->kernel[1] * inputs);
-        }
-    }
-    for (; column <= last; column += dilation) {
+    for (int32_t tap = 0; tap < conv->attributes->kernel[1]; tap++) {
         if (column < begin || column >= end) {
             to = gather_zeros(to, inputs);
         } else {
             to = gather_run(to, row + tilewright_axis_offset(x, W, column), x->stride[C], inputs);
         }
+        column += conv->attributes->dilations[1];
     }
     return to;
 }
@@ -98,15 +88,36 @@ static void gather(const struct conv *conv, float *to, struct position at)
     const struct tilewright_shape *x = conv->x;
     const int32_t column =
         (conv->y->origin[W] + at.column) * attributes->strides[1] - attributes->pads[1];
+    const int32_t last = column + (attributes->kernel[1] - 1) * attributes->dilations[1];
+    const int inside =
+        conv->run_count != 0 && column >= x->origin[W] && last < x->origin[W] + x->extent[W];
+    const int32_t first = inside ? (column - x->origin[W]) * x->stride[W] : 0;
     int32_t row = (conv->y->origin[H] + at.row) * attributes->strides[0] - attributes->pads[0];
 
     for (int32_t tap = 0; tap < attributes->kernel[0]; tap++) {
         if (row < x->origin[H] || row >= x->origin[H] + x->extent[H]) {
             to = gather_zeros(to, attributes->kernel[1] * attributes->group_inputs);
         } else {
-            to = gather_row(conv, to, conv->x_base + tilewright_axis_offset(x, H, row), column);
+            const uint8_t *from = conv->x_base + tilewright_axis_offset(x, H, row);
+            to = inside ? gather_run(to, from + first, conv->run_step, conv->run_count)
+                        : gather_taps(conv, to, from, column);
         }
         row += attributes->dilations[0];
+    }
+}
+
+/* Finds out whether a kernel row can be gathered in one run. */
+static void set_run(struct conv *conv)
+{
+    const struct tilewright_shape *x = conv->x;
+    const int32_t inputs = conv->attributes->group_inputs;
+    const int32_t tap_step = conv->attributes->dilations[1] * x->stride[W];
+
+    conv->run_count = conv->attributes->kernel[1] * inputs;
+    conv->run_step = inputs == 1 ? tap_step : x->stride[C];
+    if ((inputs > 1 && conv->attributes->kernel[1] > 1 && tap_step != inputs * x->stride[C]) ||
+        (x->ring_rows != 0 && x->ring_axis == W)) {
+        conv->run_count = 0;
     }
 }
 
@@ -175,6 +186,7 @@ void tilewright_conv_f32(const struct tilewright_conv_f32_attributes *attributes
     conv.x = x->shape;
     conv.y = y->shape;
     conv.scratch = attributes->gather != 0 ? (float *)(void *)operands[3].base : NULL;
+    set_run(&conv);
     conv.rows.x_step = attributes->gather != 0 ? 16 : x->shape->stride[C];
     conv.rows.taps = taps;
     conv.rows.y_step = y->shape->stride[C];

@@ -4,17 +4,39 @@
 #include "tilewright/kernels/elementwise_f32.h"
 #include "tilewright/kernels/quantize_math.h"
 
+/* `element` is a constant. */
+TILEWRIGHT_INLINE void convert(uint8_t *const *at, const int32_t *stride, int32_t count,
+                               const struct tilewright_dequantize_f32_attributes *attributes,
+                               int32_t element)
+{
+    const uint8_t *x = at[0];
+    uint8_t *y = at[1];
+    const int32_t zero_point = attributes->zero_point;
+    const float scale = attributes->scale;
+    const float minimum = attributes->minimum;
+    const float maximum = attributes->maximum;
+    for (int32_t i = 0; i < count; i++) {
+        const float value =
+            tilewright_dequantized(tilewright_load_integer(x, element), scale, zero_point);
+        tilewright_store_f32(y, tilewright_clamp(value, minimum, maximum));
+        x += stride[0];
+        y += stride[1];
+    }
+}
+
 static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
 {
     const struct tilewright_dequantize_f32_attributes *attributes = context;
-    const uint8_t *x = at[0];
-    uint8_t *y = at[1];
-    for (int32_t i = 0; i < count; i++) {
-        const float value = tilewright_dequantized(tilewright_load_integer(x, attributes->element),
-                                                   attributes->scale, attributes->zero_point);
-        tilewright_store_f32(y, tilewright_clamp(value, attributes->minimum, attributes->maximum));
-        x += stride[0];
-        y += stride[1];
+    switch (attributes->element) {
+    case TILEWRIGHT_INT8:
+        convert(at, stride, count, attributes, TILEWRIGHT_INT8);
+        break;
+    case TILEWRIGHT_UINT8:
+        convert(at, stride, count, attributes, TILEWRIGHT_UINT8);
+        break;
+    default:
+        convert(at, stride, count, attributes, attributes->element);
+        break;
     }
 }
 

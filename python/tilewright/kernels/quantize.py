@@ -14,7 +14,7 @@ from tilewright.operators.nest import along, whole
 from tilewright.plan import AttributeValue
 
 _QUANTIZE_CYCLES = 38.0
-_DEQUANTIZE_CYCLES = 20.0
+_DEQUANTIZE_CYCLES = 13.0
 
 _ELEMENTS = {DType.INT8: 0, DType.UINT8: 1, DType.INT16: 2, DType.UINT16: 3, DType.INT32: 4}
 _TARGETS = (DType.INT8, DType.UINT8, DType.INT16, DType.UINT16)
