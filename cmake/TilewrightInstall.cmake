@@ -2,9 +2,8 @@
 # `cmake --install` puts a copy of the source tree's working parts where find_package looks; the
 # environment of the first configure is made from it.
 include(CMakePackageConfigHelpers)
-include(GNUInstallDirs)
 
-set(destination "${CMAKE_INSTALL_DATADIR}/tilewright")
+set(destination share/tilewright)
 write_basic_package_version_file(
   "${CMAKE_CURRENT_BINARY_DIR}/TilewrightConfigVersion.cmake"
   VERSION "${PROJECT_VERSION}"

@@ -56,9 +56,12 @@ def _generate(parsed: argparse.Namespace) -> int:
     options = compile_options(parsed)
     facts = platform_facts(options.platform)
     artifacts = _compile(options)
+    from tilewright.report.data import report_json
+
+    files = {**artifacts.files, f"{options.name}_report.json": report_json(artifacts.plan).encode()}
     name = manifest_name(options.name)
-    content = manifest(options, artifacts.plan, artifacts.files, facts, artifacts.summary)
-    write_all(parsed.output_dir, {**artifacts.files, name: content}, manifest=name)
+    content = manifest(options, artifacts.plan, files, facts, artifacts.summary)
+    write_all(parsed.output_dir, {**files, name: content}, manifest=name)
     sys.stdout.write(f"{artifacts.summary}\n")
     return 0
 

@@ -69,7 +69,10 @@ def _has_content(path: Path, content: bytes) -> bool:
 def _listed(manifest: Path) -> set[str]:
     """Plain file names that a manifest lists; none if it is absent or broken."""
     try:
-        listed = json.loads(manifest.read_bytes()).get("files", {})
-    except (OSError, ValueError, AttributeError):
+        content = json.loads(manifest.read_bytes())
+    except (OSError, ValueError):
+        return set()
+    listed = content.get("files") if isinstance(content, dict) else None
+    if not isinstance(listed, dict):
         return set()
     return {name for name in listed if name not in ("", ".", "..") and Path(name).name == name}

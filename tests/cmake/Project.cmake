@@ -5,7 +5,15 @@ cmake_minimum_required(VERSION 3.22...3.31)
 
 # configure_project(<source> <binary> [<status> <output>])
 function(configure_project source binary)
-  set(arguments -S "${source}" -B "${binary}" -G "${generator}")
+  set(
+    arguments
+    -S
+    "${source}"
+    -B
+    "${binary}"
+    -G
+    "${generator}"
+  )
   if(python)
     list(APPEND arguments "-DTILEWRIGHT_PYTHON=${python}")
   endif()
@@ -24,7 +32,16 @@ function(build_project binary)
   if(generator STREQUAL "Ninja Multi-Config")
     set(configuration --config Debug)
   endif()
-  run_step(status output "${CMAKE_COMMAND}" --build "${binary}" ${configuration} -j 2 --verbose)
+  run_step(
+    status
+    output
+    "${CMAKE_COMMAND}"
+    --build
+    "${binary}"
+    ${configuration}
+    -j
+    2
+  )
   finish_step("${status}" "${output}" ${ARGN})
   set(status "${status}" PARENT_SCOPE)
   set(output "${output}" PARENT_SCOPE)
@@ -33,7 +50,17 @@ endfunction()
 # test_project(<binary> [<status> <output>])
 function(test_project binary)
   cmake_path(GET CMAKE_COMMAND PARENT_PATH programs)
-  run_step(status output "${programs}/ctest" --test-dir "${binary}" -C Debug --no-tests=error --verbose)
+  run_step(
+    status
+    output
+    "${programs}/ctest"
+    --test-dir
+    "${binary}"
+    -C
+    Debug
+    --no-tests=error
+    --verbose
+  )
   finish_step("${status}" "${output}" ${ARGN})
   set(status "${status}" PARENT_SCOPE)
   set(output "${output}" PARENT_SCOPE)
@@ -70,4 +97,42 @@ function(expect_no_match text pattern)
   if(text MATCHES "${pattern}")
     message(FATAL_ERROR "expected not to find '${pattern}' in:\n${text}")
   endif()
+endfunction()
+
+# make_model(<file> [<variant> [<inputs.npz> <outputs.npz>]])
+function(make_model)
+  execute_process(
+    COMMAND "${python}" "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/make_model.py" ${ARGN}
+    COMMAND_ERROR_IS_FATAL ANY
+  )
+endfunction()
+
+# What PLATFORM is for the toolchain of the test.
+function(choose_platform result)
+  set(platform host)
+  if(toolchain)
+    set(platform qemu-virt-rv32)
+  endif()
+  set(${result} "${platform}" PARENT_SCOPE)
+endfunction()
+
+# The first block of a language in a Markdown file.
+function(read_snippet result file language)
+  file(READ "${file}" text)
+  if(NOT text MATCHES "```${language}\n([^`]*)```")
+    message(FATAL_ERROR "${file} has no block of ${language}")
+  endif()
+  set(${result} "${CMAKE_MATCH_1}" PARENT_SCOPE)
+endfunction()
+
+# A fresh project from README.md in a folder: CMakeLists.txt, main.c, kws.onnx, and Tilewright.
+function(write_readme_project folder)
+  file(REMOVE_RECURSE "${folder}")
+  file(MAKE_DIRECTORY "${folder}")
+  read_snippet(lists "${root}/README.md" cmake)
+  read_snippet(main "${root}/README.md" c)
+  file(WRITE "${folder}/CMakeLists.txt" "${lists}")
+  file(WRITE "${folder}/main.c" "${main}")
+  file(CREATE_LINK "${root}" "${folder}/tilewright" SYMBOLIC)
+  make_model("${folder}/kws.onnx")
 endfunction()

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+# Mistakes in a call, a file or an option: configure fails, begins with function and target, and
+# says what is wrong.
+include("${CMAKE_CURRENT_LIST_DIR}/Project.cmake")
+
+# expect_error(<pattern> <line of CMake>...): configure fails with a text that matches.
+function(expect_error pattern)
+  list(JOIN ARGN "\n" lines)
+  file(
+    WRITE "${folder}/CMakeLists.txt"
+    "cmake_minimum_required(VERSION 3.22)\nproject(p LANGUAGES C)\nenable_testing()\n"
+    "add_subdirectory([[${root}]] tilewright)\n${lines}\n"
+  )
+  configure_project("${folder}" "${folder}/build" may_fail)
+  if(status EQUAL 0)
+    message(FATAL_ERROR "configure did not fail for:\n${lines}")
+  endif()
+  expect_match("${output}" "${pattern}")
+  expect_no_match("${output}" "Traceback|error\\[internal\\]")
+endfunction()
+
+file(REMOVE_RECURSE "${folder}")
+file(MAKE_DIRECTORY "${folder}")
+foreach(variant IN ITEMS good unknown dynamic)
+  make_model("${folder}/${variant}.onnx" ${variant} "${folder}/inputs.npz" "${folder}/outputs.npz")
+endforeach()
+file(WRITE "${folder}/empty.onnx" "")
+file(WRITE "${folder}/broken.onnx" "this is no protobuf")
+file(READ "${folder}/good.onnx" hex LIMIT 400 HEX)
+file(WRITE "${folder}/options.toml" "bufering = \"single\"\n")
+file(READ "${root}/platforms/host.toml" host)
+string(REPLACE "port =" "prot =" misspelt "${host}")
+file(WRITE "${folder}/misspelt.toml" "${misspelt}")
+file(WRITE "${folder}/syntax.toml" "name = \n")
+execute_process(
+  COMMAND
+    "${python}" -c
+    "import sys; d = open(sys.argv[1], 'rb').read(); open(sys.argv[2], 'wb').write(d[:len(d) // 2])"
+    "${folder}/good.onnx" "${folder}/truncated.onnx"
+  COMMAND_ERROR_IS_FATAL ANY
+)
+
+set(caller "tilewright_add_model\\(m\\):\n *error\\[")
+set(good "tilewright_add_model(m MODEL good.onnx PLATFORM host)")
+
+message("=== the call")
+expect_error(
+  "${caller}usage\\]: unknown keyword or value 'MODLE'"
+  "tilewright_add_model(m MODLE good.onnx PLATFORM host)"
+)
+expect_error("${caller}usage\\]: MODEL is missing" "tilewright_add_model(m PLATFORM host)")
+expect_error("${caller}usage\\]: PLATFORM is missing" "tilewright_add_model(m MODEL good.onnx)")
+expect_error(
+  "${caller}usage\\]: NAME has no value"
+  "tilewright_add_model(m MODEL good.onnx PLATFORM host NAME)"
+)
+expect_error("${caller}usage\\]: there is a target 'm' already" "${good}" "${good}")
+expect_error(
+  "${caller}bad-name\\].*'int'"
+  "tilewright_add_model(m MODEL good.onnx PLATFORM host NAME int)"
+)
+expect_error(
+  "${caller}.*'fats' is not one of.*did you mean 'fast'"
+  "tilewright_add_model(m MODEL good.onnx PLATFORM host EFFORT fats)"
+)
+expect_error(
+  "${caller}pool-override\\].*no pool 'srma'.*did you mean 'sram'"
+  "tilewright_add_model(m MODEL good.onnx PLATFORM host POOLS srma=100)"
+)
+expect_error(
+  "to repeat: [^\n]*-m tilewright generate"
+  "tilewright_add_model(m MODEL no.onnx PLATFORM host)"
+)
+
+message("=== the model")
+expect_error("${caller}[^\n]*\n.*no[.]onnx" "tilewright_add_model(m MODEL no.onnx PLATFORM host)")
+expect_error("${caller}" "tilewright_add_model(m MODEL empty.onnx PLATFORM host)")
+expect_error("${caller}" "tilewright_add_model(m MODEL broken.onnx PLATFORM host)")
+expect_error("${caller}" "tilewright_add_model(m MODEL truncated.onnx PLATFORM host)")
+expect_error("${caller}.*Frobnicate" "tilewright_add_model(m MODEL unknown.onnx PLATFORM host)")
+expect_error("${caller}.*batch" "tilewright_add_model(m MODEL dynamic.onnx PLATFORM host)")
+
+message("=== the platform and the options")
+expect_error(
+  "${caller}platform-unknown\\].*did you mean 'host'"
+  "tilewright_add_model(m MODEL good.onnx PLATFORM hots)"
+)
+expect_error("${caller}platform-file\\]" "tilewright_add_model(m MODEL good.onnx PLATFORM no.toml)")
+expect_error(
+  "${caller}platform-key\\]: unknown key 'prot'.*misspelt.toml:[0-9]+.*did you mean 'port'"
+  "tilewright_add_model(m MODEL good.onnx PLATFORM misspelt.toml)"
+)
+expect_error(
+  "${caller}platform-syntax\\]"
+  "tilewright_add_model(m MODEL good.onnx PLATFORM syntax.toml)"
+)
+expect_error(
+  "${caller}unknown-option\\]: unknown option 'bufering'.*options.toml:1.*'buffering'"
+  "tilewright_add_model(m MODEL good.onnx PLATFORM host OPTIONS options.toml)"
+)
+
+message("=== a pool that is too small")
+expect_error(
+  "${caller}[^\n]*l1"
+  "tilewright_add_model(m MODEL good.onnx PLATFORM qemu-virt-rv32 POOLS l1=16)"
+)
+
+message("=== tests")
+set(vectors "INPUTS inputs.npz OUTPUTS outputs.npz")
+expect_error(
+  "tilewright_add_golden_test\\(t\\):\n *error\\[usage\\]: 'p' is no target of tilewright_add_model"
+  "tilewright_add_golden_test(NAME t MODEL p ${vectors})"
+)
+expect_error(
+  "tilewright_add_golden_test\\(t\\):\n *error\\[bad-tolerance\\]"
+  "${good}"
+  "tilewright_add_golden_test(NAME t MODEL m ${vectors} TOLERANCE tight)"
+)
+expect_error(
+  "tilewright_add_golden_test\\(t\\):\n *error\\[golden-arrays\\]|golden-shape"
+  "${good}"
+  "tilewright_add_golden_test(NAME t MODEL m INPUTS outputs.npz OUTPUTS inputs.npz)"
+)
+expect_error(
+  "tilewright_add_simulation_test\\(t\\):\n *error\\[usage\\]: there is no target 'no'"
+  "tilewright_add_simulation_test(NAME t TARGET no)"
+)
+expect_error(
+  "tilewright_use_port\\(no\\):\n *error\\[usage\\]: there is no target 'no'"
+  "tilewright_use_port(no PLATFORM host)"
+)
+
+message("=== the interpreter")
+set(python "${folder}/no python")
+expect_error("${caller}no-python\\]: TILEWRIGHT_PYTHON is '[^']*no python'" "${good}")

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tilewright import __version__, cli, cli_compile
+from tilewright.errors import does_not_fit, not_supported
+from tilewright.options import CompileOptions
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = cli.main(words)
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        ((), "required"),
+        (("generat",), "invalid choice"),
+        (("generate", "--model", "m.onnx"), "--output-dir"),
+        (("generate", "--output-dir", "x", "--frob"), "--frob"),
+        (("generate", "--output-dir", "x", "--platform", "host"), "no model was given"),
+        (("generate", "--output-dir", "x", "--model", "m", "--platform", "hots"), "did you mean 'host'"),
+        (("generate", "--output-dir", "x", "--model", "m", "--platform", "host", "--set", "efort=1"), "'effort'"),
+        (("report", "no.json"), "no.json"),
+        (("check", "no.json"), "no.json"),
+        (("linker-script", "--platform", "host"), "[linker]"),
+        (("simulate", "--platform", "host", "--elf", "no.elf"), "no.elf"),
+        (("simulate", "--platform", "host", "--elf", "no.elf", "--timeout", "0"), "above 0"),
+    ],
+)
+def test_mistakes_end_with_2_and_without_a_traceback(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], part: str
+) -> None:
+    status, out, err = run(capsys, *words)
+    assert status == 2
+    assert out == ""
+    assert err.startswith("error[")
+    assert part in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (does_not_fit("pool-overflow", "too much"), 3),
+        (not_supported("operator", "unknown"), 4),
+        (KeyError("oops"), 70),
+        (KeyboardInterrupt(), 130),
+    ],
+)
+def test_exit_status_and_debug(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    error: BaseException,
+    expected: int,
+) -> None:
+    def fail(options: CompileOptions) -> None:
+        raise error
+
+    monkeypatch.setattr(cli_compile, "_compile", fail)
+    words = ("generate", "--model", "m.onnx", "--platform", "host", "--output-dir", str(tmp_path))
+    status, out, err = run(capsys, *words)
+    assert (status, out) == (expected, "")
+    assert "Traceback" not in err
+    assert list(tmp_path.iterdir()) == []
+    assert "Traceback" in run(capsys, "--debug", *words)[2]
+    assert "Traceback" in run(capsys, *words, "--debug")[2]
+
+
+def test_version_and_cmake_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["--version"])
+    assert capsys.readouterr().out == f"tilewright {__version__}\n"
+    with pytest.raises(SystemExit):
+        cli.main(["--cmake-dir"])
+    assert (Path(capsys.readouterr().out.strip()) / "Tilewright.cmake").is_file()
+
+
+def test_platform_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run(capsys, "platform", "--platform", "qemu-virt-rv32", "--output-dir", str(tmp_path))[0] == 0
+    facts = json.loads((tmp_path / "qemu-virt-rv32_platform.json").read_text())
+    assert facts["platform"]["compile_options"] == ["-march=rv32imac", "-mabi=ilp32"]
+    assert facts["platform"]["port"] == "qemu_virt"
+    assert (tmp_path / facts["linker_script"]).is_file()
+    assert list(facts["files"]) == [facts["linker_script"]]
