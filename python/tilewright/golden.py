@@ -10,6 +10,7 @@ import json
 import math
 import re
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,8 +72,8 @@ def golden_files(request: GoldenRequest) -> dict[str, bytes]:
     """
     plan = request.plan
     absolute, relative = parse_tolerance(request.tolerance)
-    inputs = match_arrays(plan.inputs, _read_arrays(request.inputs), str(request.inputs))
-    outputs = match_arrays(plan.outputs, _read_arrays(request.outputs), str(request.outputs))
+    inputs = match_arrays(plan.inputs, read_arrays(request.inputs), str(request.inputs))
+    outputs = match_arrays(plan.outputs, read_arrays(request.outputs), str(request.outputs))
     runs = _common_runs([*inputs, *outputs], (*plan.inputs, *plan.outputs), request)
     pool = next(pool for pool in plan.pools if pool.name == plan.io_pool)
     sides = [
@@ -218,15 +219,16 @@ def _lines(content: bytes) -> list[str]:
     return ["".join(f"{byte}," for byte in row) for row in rows]
 
 
-def _read_arrays(path: Path) -> dict[str, Array]:
+def read_arrays(path: Path) -> dict[str, Array]:
     """Arrays by name, in the file's order. Raises bad_input."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise bad_input("golden-file", "the file is no npz archive", at=str(path))
-            return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        archive = np.load(path, allow_pickle=False)
+        if isinstance(archive, np.lib.npyio.NpzFile):
+            with archive:
+                return {name: archive[name] for name in archive.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise bad_input("golden-file", f"cannot read the arrays: {error}", at=str(path)) from error
+    raise bad_input("golden-file", "the file is no npz archive", at=str(path))
 
 
 def _listed(names: list[str]) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tilewright.errors import TilewrightError
-from tilewright.golden import match_arrays, parse_tolerance
+from tilewright.golden import match_arrays, parse_tolerance, read_arrays
 from tilewright.graph import Array
 from tilewright.plan import InterfaceTensor
 
@@ -77,15 +77,13 @@ def test_tolerance() -> None:
 
 
 def test_broken_archives(tmp_path: Path) -> None:
-    from tilewright.golden import _read_arrays
-
     path = tmp_path / "file.npz"
     with pytest.raises(TilewrightError):
-        _read_arrays(path)
+        read_arrays(path)
     for content in (b"", b"no archive", b"PK\x03\x04broken"):
         path.write_bytes(content)
         with pytest.raises(TilewrightError):
-            _read_arrays(path)
+            read_arrays(path)
     np.save(tmp_path / "one.npy", np.zeros(2))
     with pytest.raises(TilewrightError, match="no npz"):
-        _read_arrays(tmp_path / "one.npy")
+        read_arrays(tmp_path / "one.npy")
