@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from tilewright.tiling.footprint import Counts
 from tilewright.tiling.problem import TilingProblem
 
-MAXIMUM_CANDIDATES = 60_000
+MAXIMUM_CANDIDATES = 20_000
 """Combinations evaluated for one operator; dimensions are thinned until they fit."""
 
 
 def candidate_steps(problem: TilingProblem) -> dict[str, Counts]:
-    """All combinations of steps, one array entry each; uncut dimensions keep their extent."""
+    """All combinations of steps, one array entry each; uncut dimensions keep their extent.
+
+    The largest steps stand first, the outermost dimension changes last.
+    """
     extents = problem.extents
-    choices = {name: _steps(extents[name], problem.kernel.multiples.get(name, 1)) for name in problem.cuttable}
+    choices = {name: even_steps(extents[name], problem.kernel.multiples.get(name, 1)) for name in problem.cuttable}
     while _combinations(choices) > MAXIMUM_CANDIDATES:
         longest = max(choices, key=lambda name: len(choices[name]))
         choices[longest] = _thinned(choices[longest])
@@ -25,14 +30,17 @@ def candidate_steps(problem: TilingProblem) -> dict[str, Counts]:
     return steps
 
 
-def _steps(extent: int, multiple: int) -> list[int]:
-    """Steps that divide the extent into ever more, evenly filled tiles."""
-    steps = {extent}
-    for tiles in range(2, extent + 1):
-        step = -(-(-(-extent // tiles)) // multiple) * multiple
-        if step < extent:
-            steps.add(step)
-    return sorted(steps, reverse=True)
+def even_steps(extent: int, multiple: int) -> list[int]:
+    """Steps that divide the extent into ever more, evenly filled tiles; about 2 sqrt(extent) of them."""
+    steps = [extent]
+    even = extent
+    while even > 1:
+        # The fewest tiles that are shorter than the last ones.
+        even = -(-extent // -(-extent // (even - 1)))
+        step = -(-even // multiple) * multiple
+        if step < steps[-1]:
+            steps.append(step)
+    return steps
 
 
 def _thinned(steps: list[int]) -> list[int]:
@@ -42,7 +50,4 @@ def _thinned(steps: list[int]) -> list[int]:
 
 
 def _combinations(choices: dict[str, list[int]]) -> int:
-    size = 1
-    for steps in choices.values():
-        size *= len(steps)
-    return size
+    return prod(len(steps) for steps in choices.values())

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
-from itertools import permutations
 
 import numpy as np
 
-from tilewright.errors import TilewrightError, does_not_fit
 from tilewright.options import Buffering, Objective, Strategy
 from tilewright.tiling.candidates import candidate_steps
-from tilewright.tiling.cost import Cycles, moved_bytes, transfer_cycles
-from tilewright.tiling.footprint import Counts, Steps, tile_bytes, writes_exactly
-from tilewright.tiling.problem import TileOperand, TilingProblem
+from tilewright.tiling.footprint import Counts, Flags, Steps, exact_writes, tile_bytes
+from tilewright.tiling.orders import Orders, cheapest_orders
+from tilewright.tiling.overflow import overflow
+from tilewright.tiling.problem import TilingProblem
 
-SHORTLIST = 128
-"""Candidates, best transfers first, whose kernel cycles and scratch are worked out."""
+SHORTLIST = 2_000
+"""Candidates, best transfers first, whose kernel cycles are worked out."""
 
-CUT_DIMENSIONS = 4
-"""Dimensions whose order is permuted; further ones stay outermost in the nest's order."""
-
-
-class Overlap(Enum):
-    """Whether transfers run beside kernels."""
-
-    NONE = "none"
-    TRANSFERS = "transfers"
+TILE_CYCLES = 50
+"""What a tile costs beside transfers and kernel, roughly; ranks candidates before kernels are asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +50,37 @@ class TilingOptions:
     strategy: Strategy = Strategy.COST
 
 
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """Candidates with what is known of all of them at once; one array entry each."""
+
+    steps: Steps
+    counts: Mapping[str, Counts]
+    slots: tuple[Counts, ...]
+    near_bytes: Mapping[str, Counts]
+
+    @property
+    def size(self) -> int:
+        return len(next(iter(self.steps.values())))
+
+    def only(self, kept: Flags) -> _Field:
+        """The candidates that ``kept`` marks."""
+        return _Field(
+            {name: array[kept] for name, array in self.steps.items()},
+            {name: array[kept] for name, array in self.counts.items()},
+            tuple(array[kept] for array in self.slots),
+            {pool: array[kept] for pool, array in self.near_bytes.items()},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """A choice with what the objective minimises, the most important first."""
+
+    score: tuple[float, ...]
+    choice: TileChoice
+
+
 def choose_tiles(problem: TilingProblem, capacities: Mapping[str, int | None], options: TilingOptions) -> TileChoice:
     """The cheapest tiles whose buffers and scratch fit ``capacities`` (bytes by pool).
 
@@ -68,218 +90,153 @@ def choose_tiles(problem: TilingProblem, capacities: Mapping[str, int | None], o
     """
     if not problem.moves:
         return _untiled(problem)
-    steps = candidate_steps(problem)
     double = options.buffering is Buffering.DOUBLE
-    choice = _best(problem, steps, capacities, options, double=double)
-    if options.buffering is Buffering.AUTO and all(
-        operand.link is None or operand.link.asynchronous for operand in problem.operands
-    ):
-        overlapped = _best(problem, steps, capacities, options, double=True)
-        if choice is None or (overlapped is not None and overlapped.predicted_cycles < choice.predicted_cycles):
-            choice = overlapped
-    if choice is not None:
-        return choice
-    raise _overflow(problem, steps, capacities, double)
+    field = _field(problem, double)
+    best = _best(problem, field, capacities, options, double=double)
+    if best is None:
+        raise overflow(problem, field.steps, field.near_bytes, capacities)
+    if options.buffering is Buffering.AUTO and _overlaps(problem):
+        overlapped = _best(problem, _field(problem, True), capacities, options, double=True)
+        if overlapped is not None and overlapped.score < best.score:
+            return overlapped.choice
+    return best.choice
 
 
 def _untiled(problem: TilingProblem) -> TileChoice:
     steps = problem.extents
-    scratch = problem.kernel.scratch_bytes(steps)
+    scratch = problem.scratch_bytes(steps)
     near = {problem.scratch_pool: scratch} if scratch else {}
     return TileChoice(steps, (), (0,) * len(problem.operands), near, round(problem.kernel.cycles(steps)))
 
 
+def _overlaps(problem: TilingProblem) -> bool:
+    """Whether transfers run beside kernels."""
+    return all(operand.link is None or operand.link.asynchronous for operand in problem.operands)
+
+
+def _field(problem: TilingProblem, double: bool) -> _Field:
+    """All candidates whose tiles write every element once."""
+    steps = candidate_steps(problem)
+    size = len(next(iter(steps.values())))
+    extents = problem.extents
+    counts = {name: -(-extents[name] // steps[name]) for name in problem.cuttable}
+    slots = []
+    near: dict[str, Counts] = {}
+    exact: Flags = np.ones(size, dtype=bool)
+    for operand in problem.operands:
+        if operand.write:
+            exact = exact & exact_writes(operand, steps)
+        if operand.link is None:
+            slots.append(np.zeros(size, dtype=np.int64))
+            continue
+        # Two slots only where the tile changes at all.
+        changes = np.zeros(size, dtype=bool)
+        for name in operand.dimensions & set(counts):
+            changes = changes | (counts[name] > 1)
+        copies = np.where(changes & double, 2, 1)
+        slots.append(copies)
+        before = near.get(operand.near, np.zeros(size, dtype=np.int64))
+        near[operand.near] = before + tile_bytes(operand, steps) * copies
+    return _Field(steps, counts, tuple(slots), near).only(exact)
+
+
 def _best(
     problem: TilingProblem,
-    steps: Steps,
+    field: _Field,
     capacities: Mapping[str, int | None],
     options: TilingOptions,
     *,
     double: bool,
-) -> TileChoice | None:
-    counts = _counts(problem, steps)
-    fits = np.ones(next(iter(steps.values())).shape, dtype=bool)
-    for pool, used in _near_bytes(problem, steps, counts, double).items():
+) -> _Scored | None:
+    """The best candidate that fits, None if none does."""
+    fits: Flags = np.ones(field.size, dtype=bool)
+    for pool, used in field.near_bytes.items():
         capacity = capacities.get(pool)
         if capacity is not None:
-            fits &= used <= capacity
-    selected = np.flatnonzero(fits)
-    if not len(selected):
+            fits = fits & (used <= capacity)
+    if not fits.any():
         return None
-    steps = {name: array[selected] for name, array in steps.items()}
-    counts = {name: array[selected] for name, array in counts.items()}
-    transfers, orders, ordering = _cheapest_orders(problem, steps, counts)
-    overhead = np.prod(np.stack([*counts.values(), np.ones_like(selected)]), axis=0)
-    rank = _ranking(problem, options, steps, counts, orders, ordering, transfers, overhead)
-    best: TileChoice | None = None
+    field = field.only(fits)
+    by_bytes = options.objective is Objective.BYTES_MOVED
+    orders = cheapest_orders(problem, field.steps, field.counts, by_bytes=by_bytes)
+    tiles = _tiles(field)
+    best: _Scored | None = None
     evaluated = 0
-    for candidate in rank.tolist():
-        choice = _evaluate(problem, steps, counts, candidate, orders[int(ordering[candidate])], transfers, double)
-        if not _scratch_fits(choice, capacities) or not _exact(problem, choice):
+    columns = {name: array.tolist() for name, array in field.steps.items()}
+    for candidate in _ranking(options, field, orders, tiles).tolist():
+        steps = {name: column[candidate] for name, column in columns.items()}
+        near = _near_bytes(problem, field, candidate, steps)
+        if not _fits(near, capacities):
             continue
+        cycles = _cycles(problem, steps, int(tiles[candidate]), float(orders.cycles[candidate]), double)
+        score = _score(options, cycles, int(orders.moved_bytes[candidate]), near)
+        if best is None or score < best.score:
+            best = _Scored(score, _choice(field, candidate, orders.order(candidate), steps, near, cycles))
         evaluated += 1
-        if options.strategy is not Strategy.COST or options.objective is not Objective.CYCLES:
-            return choice
-        if best is None or choice.predicted_cycles < best.predicted_cycles:
-            best = choice
-        if evaluated >= SHORTLIST:
+        if options.strategy is not Strategy.COST or evaluated >= SHORTLIST:
             break
     return best
 
 
-def _counts(problem: TilingProblem, steps: Steps) -> dict[str, Counts]:
-    extents = problem.extents
-    return {name: -(-extents[name] // steps[name]) for name in problem.cuttable}
+def _tiles(field: _Field) -> Counts:
+    tiles = np.ones(field.size, dtype=np.int64)
+    for count in field.counts.values():
+        tiles = tiles * count
+    return tiles
 
 
-def _slots(operand: TileOperand, counts: Mapping[str, Counts], double: bool) -> Counts:
-    """Copies of the operand's tile: two where it changes at all and the plan double-buffers."""
-    changes = np.asarray(False)
-    for name in operand.dimensions & set(counts):
-        changes = changes | (counts[name] > 1)
-    return np.where(changes & double, 2, 1)
-
-
-def _near_bytes(
-    problem: TilingProblem, steps: Steps, counts: Mapping[str, Counts], double: bool
-) -> dict[str, Counts]:
-    """Bytes of tile buffers by pool, scratch not counted."""
-    used: dict[str, Counts] = {}
-    for operand in problem.operands:
-        if operand.link is None:
-            continue
-        size = tile_bytes(operand, steps) * _slots(operand, counts, double)
-        used[operand.near] = used.get(operand.near, np.zeros(1, dtype=np.int64)) + size
-    return used
-
-
-def _cheapest_orders(
-    problem: TilingProblem, steps: Steps, counts: Mapping[str, Counts]
-) -> tuple[Cycles, list[tuple[str, ...]], Counts]:
-    """For each candidate the transfer cycles of the best loop order, and which order that is."""
-    names = [name for name in problem.cuttable if (counts[name] > 1).any()]
-    fixed, free = names[: max(0, len(names) - CUT_DIMENSIONS)], names[max(0, len(names) - CUT_DIMENSIONS) :]
-    orders = [(*fixed, *order) for order in permutations(free)]
-    totals = np.stack([_total_transfer(problem, steps, counts, order) for order in orders])
-    ordering = np.argmin(totals, axis=0)
-    return np.take_along_axis(totals, ordering[None, :], axis=0)[0], orders, ordering
-
-
-def _total_transfer(
-    problem: TilingProblem, steps: Steps, counts: Mapping[str, Counts], order: Sequence[str]
-) -> Cycles:
-    total: Cycles = np.zeros(next(iter(steps.values())).shape)
-    for operand in problem.operands:
-        total = total + transfer_cycles(operand, steps, counts, order, problem.extents)
-    return total
-
-
-def _ranking(
-    problem: TilingProblem,
-    options: TilingOptions,
-    steps: Steps,
-    counts: Mapping[str, Counts],
-    orders: list[tuple[str, ...]],
-    ordering: Counts,
-    transfers: Cycles,
-    tiles: Counts,
-) -> Counts:
+def _ranking(options: TilingOptions, field: _Field, orders: Orders, tiles: Counts) -> Counts:
     """Candidate numbers, the most promising first; ties keep the largest tiles first."""
     if options.strategy is Strategy.MIN:
-        return np.arange(len(tiles))[::-1]
+        return np.arange(field.size)[::-1]
     if options.strategy is Strategy.MAX:
-        return np.arange(len(tiles))
+        return np.arange(field.size)
     if options.strategy is Strategy.RANDOM_MAX:
-        return np.random.default_rng(0).permutation(len(tiles))
+        return np.random.default_rng(0).permutation(field.size)
     if options.objective is Objective.BYTES_MOVED:
-        return np.lexsort((transfers, _moved(problem, steps, counts, orders, ordering)))
+        return np.lexsort((orders.cycles, orders.moved_bytes))
     if options.objective is Objective.BYTES_USED:
-        used = sum(_near_bytes(problem, steps, counts, False).values(), np.zeros(1, dtype=np.int64))
-        return np.lexsort((transfers, np.broadcast_to(used, tiles.shape)))
-    return np.lexsort((tiles, transfers + tiles * 50.0))
+        used = sum(field.near_bytes.values(), np.zeros(field.size, dtype=np.int64))
+        return np.lexsort((orders.cycles, used))
+    return np.lexsort((tiles, orders.cycles + tiles * TILE_CYCLES))
 
 
-def _moved(
-    problem: TilingProblem,
-    steps: Steps,
-    counts: Mapping[str, Counts],
-    orders: list[tuple[str, ...]],
-    ordering: Counts,
-) -> Counts:
-    totals = []
-    for order in orders:
-        total = np.zeros(ordering.shape, dtype=np.int64)
-        for operand in problem.operands:
-            if operand.link is not None:
-                total = total + moved_bytes(operand, steps, counts, order, problem.extents)
-        totals.append(total)
-    return np.take_along_axis(np.stack(totals), ordering[None, :], axis=0)[0]
-
-
-def _evaluate(
-    problem: TilingProblem,
-    steps: Steps,
-    counts: Mapping[str, Counts],
-    candidate: int,
-    order: tuple[str, ...],
-    transfers: Cycles,
-    double: bool,
-) -> TileChoice:
-    chosen = {name: int(array[candidate]) for name, array in steps.items()}
-    cuts = {name: int(array[candidate]) for name, array in counts.items()}
-    tiles = int(np.prod(list(cuts.values()))) if cuts else 1
-    one = {name: np.asarray(count) for name, count in cuts.items()}
-    copies = tuple(0 if item.link is None else int(_slots(item, one, double)) for item in problem.operands)
-    near: dict[str, int] = {}
-    for operand, slots in zip(problem.operands, copies, strict=True):
-        if slots:
-            size = int(tile_bytes(operand, {name: np.asarray(step) for name, step in chosen.items()}))
-            near[operand.near] = near.get(operand.near, 0) + size * slots
-    scratch = problem.kernel.scratch_bytes(chosen)
+def _near_bytes(problem: TilingProblem, field: _Field, candidate: int, steps: Mapping[str, int]) -> dict[str, int]:
+    """Bytes of tiles and scratch by pool."""
+    near = {pool: int(used[candidate]) for pool, used in field.near_bytes.items()}
+    scratch = problem.scratch_bytes(steps)
     if scratch:
-        near[problem.scratch_pool] = near.get(problem.scratch_pool, 0) + -(-scratch // 4) * 4
-    compute = problem.kernel.cycles(chosen) * tiles
-    transfer = float(transfers[candidate])
-    overlapped = max(compute, transfer) + min(compute, transfer) / tiles
-    cycles = overlapped if double and tiles > 1 else compute + transfer
-    cut_order = tuple(name for name in order if cuts.get(name, 1) > 1)
-    return TileChoice(chosen, cut_order, copies, near, round(cycles))
+        near[problem.scratch_pool] = near.get(problem.scratch_pool, 0) + scratch
+    return near
 
 
-def _scratch_fits(choice: TileChoice, capacities: Mapping[str, int | None]) -> bool:
-    for pool, used in choice.near_bytes.items():
+def _fits(near: Mapping[str, int], capacities: Mapping[str, int | None]) -> bool:
+    for pool, used in near.items():
         capacity = capacities.get(pool)
         if capacity is not None and used > capacity:
             return False
     return True
 
 
-def _exact(problem: TilingProblem, choice: TileChoice) -> bool:
-    return all(writes_exactly(item, choice.steps, problem.extents) for item in problem.operands if item.write)
+def _cycles(problem: TilingProblem, steps: Mapping[str, int], tiles: int, transfer: float, double: bool) -> float:
+    """Predicted cycles of the operator; with two slots the shorter of kernel and transfer hides behind the other."""
+    compute = problem.kernel.cycles(steps) * tiles
+    if not double or tiles == 1:
+        return compute + transfer
+    return max(compute, transfer) + min(compute, transfer) / tiles
 
 
-def _overflow(
-    problem: TilingProblem, steps: Steps, capacities: Mapping[str, int | None], double: bool
-) -> TilewrightError:
-    """Name the pool, and the smallest size of it that any tile shape reaches."""
-    counts = _counts(problem, steps)
-    used = _near_bytes(problem, steps, counts, double)
-    pool = next(iter(used))
-    bytes_used = np.broadcast_to(used[pool], next(iter(steps.values())).shape)
-    smallest: int | None = None
-    for candidate in np.argsort(bytes_used, kind="stable").tolist():
-        if smallest is not None and bytes_used[candidate] >= smallest:
-            break
-        chosen = {name: int(array[candidate]) for name, array in steps.items()}
-        scratch = -(-problem.kernel.scratch_bytes(chosen) // 4) * 4 if problem.scratch_pool == pool else 0
-        if all(writes_exactly(item, chosen, problem.extents) for item in problem.operands if item.write):
-            total = int(bytes_used[candidate]) + scratch
-            smallest = total if smallest is None else min(smallest, total)
-    assert smallest is not None
-    have = capacities.get(pool) or 0
-    return does_not_fit(
-        "tile-overflow",
-        f"pool '{pool}' needs {smallest:,} bytes for the smallest tiles, have {have:,} ({smallest - have:,} missing)",
-        at=f"{problem.node.name} ({problem.node.operator})",
-        help=f"POOLS {pool}={smallest} is the smallest that works for this operator",
-    )
+def _score(options: TilingOptions, cycles: float, moved_bytes: int, near: Mapping[str, int]) -> tuple[float, ...]:
+    if options.objective is Objective.BYTES_MOVED:
+        return moved_bytes, cycles
+    if options.objective is Objective.BYTES_USED:
+        return sum(near.values()), cycles
+    return (cycles,)
+
+
+def _choice(
+    field: _Field, candidate: int, order: tuple[str, ...], steps: dict[str, int], near: dict[str, int], cycles: float
+) -> TileChoice:
+    cut_order = tuple(name for name in order if int(field.counts[name][candidate]) > 1)
+    copies = tuple(int(slots[candidate]) for slots in field.slots)
+    return TileChoice(steps, cut_order, copies, near, round(cycles))

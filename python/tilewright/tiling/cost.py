@@ -1,4 +1,4 @@
-"""Predicted cycles of transfers and kernels for many tile shapes at once.
+"""Predicted cycles of transfers for many tile shapes at once.
 
 A transfer of a rectangle costs set-up cycles for each command, cycles for each line and
 its bytes over the link's width. A line is the longest run that is contiguous in the home.
@@ -6,45 +6,43 @@ its bytes over the link's width. A line is the longest run that is contiguous in
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
 
 from tilewright.operators.nest import AxisMap, axis_range, clipped
-from tilewright.tiling.footprint import Counts, Steps, rounds, tile_shape
+from tilewright.plan import AxisRange
+from tilewright.tiling.footprint import Counts, Steps, tile_shape
 from tilewright.tiling.problem import TileOperand
 
 Cycles = npt.NDArray[np.float64]
 
 
-def moved_bytes(
-    operand: TileOperand, steps: Steps, counts: Mapping[str, Counts], order: Sequence[str], extents: Mapping[str, int]
+def distinct_bytes(
+    operand: TileOperand, steps: Steps, counts: Mapping[str, Counts], extents: Mapping[str, int]
 ) -> Counts:
-    """Bytes over the operand's link for each candidate, walked in ``order``.
+    """Bytes of all distinct tiles of the operand together, for each candidate.
 
-    Exact when no axis depends on two cut dimensions at once, else an upper estimate.
+    Exact, halos and edges included, where each axis depends on cut dimensions of its own, and on
+    one, or on several without padding and divisor; else an estimate.
     """
     elements: Counts = np.asarray(1, dtype=np.int64)
-    distinct: Counts = np.asarray(1, dtype=np.int64)
     for axis, extent in zip(operand.axes, operand.extents, strict=True):
         elements = elements * _axis_total(axis, extent, steps, counts, extents)
-    for name in operand.dimensions & set(counts):
-        distinct = distinct * counts[name]
-    return elements * operand.element_bytes * rounds(order, counts, operand) // distinct
+    # An axis's total counts the tiles of its own dimensions; one that another axis shares counts them again.
+    shared: Counts = np.asarray(1, dtype=np.int64)
+    for name in sorted(operand.dimensions & set(counts)):
+        uses = sum(any(term == name for term, _ in axis.terms) for axis in operand.axes)
+        shared = shared * counts[name] ** (uses - 1)
+    return -(-elements * operand.element_bytes // shared)
 
 
-def transfer_cycles(
-    operand: TileOperand, steps: Steps, counts: Mapping[str, Counts], order: Sequence[str], extents: Mapping[str, int]
-) -> Cycles:
-    """Cycles that the operand's link is busy for each candidate; 0 where nothing moves."""
-    if operand.link is None:
-        return np.zeros(1)
-    link = operand.link
+def load_cycles(operand: TileOperand, steps: Steps) -> Cycles:
+    """Cycles of set-up and lines of one transfer of the largest tile, for each candidate."""
+    assert operand.link is not None
     lines, commands = _lines(operand, steps)
-    loads = rounds(order, counts, operand)
-    per_load = commands * link.setup_cycles + lines * link.line_cycles
-    return loads * per_load + moved_bytes(operand, steps, counts, order, extents) / link.bytes_per_cycle
+    return np.asarray(commands * operand.link.setup_cycles + lines * operand.link.line_cycles, dtype=np.float64)
 
 
 def _axis_total(
@@ -57,38 +55,54 @@ def _axis_total(
         lower, upper = clipped(ranged, {})
         return np.asarray(upper - lower, dtype=np.int64)
     if len(cut) == 1:
-        name = cut[0]
-        distinct, inverse = np.unique(steps[name], return_inverse=True)
-        totals = [
-            sum(
-                upper - lower
-                for lower, upper in (
-                    clipped(ranged, {name: (first, min(first + step, extents[name]))})
-                    for first in range(0, extents[name], int(step))
-                )
-            )
-            for step in distinct.tolist()
-        ]
+        distinct, inverse = np.unique(steps[cut[0]], return_inverse=True)
+        totals = [_clipped_total(ranged, extents[cut[0]], step) for step in distinct.tolist()]
         return np.asarray(totals, dtype=np.int64)[inverse]
     tiles: Counts = np.asarray(1, dtype=np.int64)
-    reach: Counts = np.asarray(axis.last_offset - axis.first_offset, dtype=np.int64)
-    for name, stride in axis.terms:
-        tiles = tiles * (counts[name] if name in counts else 1)
+    reach: Counts = np.asarray(ranged.last_offset - ranged.first_offset, dtype=np.int64)
+    for name, stride in ranged.terms:
+        tiles = tiles * counts[name]
         reach = reach + abs(stride) * (steps[name] - 1)
-    return tiles * np.minimum(reach // axis.divisor + 1, extent)
+    most = tiles * np.minimum(reach // ranged.divisor + 1, extent)
+    if ranged.divisor != 1:
+        return most
+    # Edge tiles are shorter: a dimension's lengths add up to its extent.
+    total = tiles * (ranged.last_offset - ranged.first_offset + 1)
+    for name, stride in ranged.terms:
+        total = total + abs(stride) * (tiles // counts[name]) * (extents[name] - counts[name])
+    return np.minimum(total, most)
+
+
+def _clipped_total(axis: AxisRange, extent: int, step: int) -> int:
+    """Elements of an axis of one dimension, clipped to the tensor, summed over its tiles."""
+    lower = np.arange(0, extent, step, dtype=np.int64)
+    upper = np.minimum(lower + step, extent)
+    first = np.full_like(lower, axis.first_offset)
+    last = np.full_like(lower, axis.last_offset)
+    for _, stride in axis.terms:
+        low, high = stride * lower, stride * (upper - 1)
+        first += np.minimum(low, high)
+        last += np.maximum(low, high)
+    begin = np.clip(first // axis.divisor, 0, axis.extent)
+    end = np.minimum(last // axis.divisor + 1, axis.extent)
+    return int(np.maximum(end - begin, 0).sum())
 
 
 def _lines(operand: TileOperand, steps: Steps) -> tuple[Counts, Counts]:
-    """Lines and two-dimensional commands of the largest tile."""
+    """Lines and two-dimensional commands of the largest tile, as ``tilewright.copies`` cuts them."""
     shape = tile_shape(operand, steps)
     lines: Counts = np.asarray(1, dtype=np.int64)
-    commands: Counts = np.asarray(1, dtype=np.int64)
-    contiguous = np.asarray(True)
-    strided = np.asarray(False)
+    longest: Counts = np.asarray(1, dtype=np.int64)
+    run: Counts = np.asarray(1, dtype=np.int64)
+    whole = np.asarray(True)
+    in_line = np.asarray(True)
     for axis in reversed(operand.order):
-        outer = np.where(contiguous, 1, shape[axis])
-        lines = lines * outer
-        commands = commands * np.where(strided, outer, 1)
-        strided = strided | (outer > 1)
-        contiguous = contiguous & (shape[axis] == operand.extents[axis])
-    return lines, commands
+        # Axes follow each other in both arrays where all inside is whole; the first run is the line.
+        starts = ~whole & (shape[axis] > 1)
+        longest = np.where(starts & ~in_line, np.maximum(longest, run), longest)
+        run = np.where(starts, shape[axis], run * shape[axis])
+        in_line = in_line & ~starts
+        lines = lines * np.where(in_line, 1, shape[axis])
+        whole = np.where(shape[axis] > 1, shape[axis] == operand.extents[axis], whole & (operand.extents[axis] == 1))
+    longest = np.where(in_line, 1, np.maximum(longest, run))
+    return lines, lines // longest

@@ -12,10 +12,12 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.operators.nest import AxisMap, AxisRange, axis_range, clipped, is_exact
+from tilewright.operators.nest import AxisMap, axis_range, clipped
+from tilewright.plan import AxisRange
 from tilewright.tiling.problem import TileOperand
 
 Counts = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 Steps = Mapping[str, Counts]
 
 
@@ -45,14 +47,36 @@ def _axis_extent(axis: AxisMap, extent: int, steps: Steps) -> Counts:
     return np.minimum(reach // axis.divisor + np.where(aligned, 1, 2), extent)
 
 
-def writes_exactly(operand: TileOperand, steps: Mapping[str, int], extents: Mapping[str, int]) -> bool:
-    """Whether tiles with these steps write disjoint, gapless parts of the operand."""
+def exact_writes(operand: TileOperand, steps: Steps) -> Flags:
+    """For each candidate, whether its tiles write disjoint, gapless parts of the operand (``nest.is_exact``)."""
+    exact: Flags = np.asarray(True)
     for axis, extent in zip(operand.axes, operand.extents, strict=True):
-        if len(axis.terms) < 2:
-            continue
-        if not is_exact(axis_range(axis, extent, {}), {name: steps[name] for name, _ in axis.terms}):
-            return False
-    return True
+        exact = exact & _is_exact(axis, extent, steps)
+    return exact
+
+
+def _is_exact(axis: AxisMap, extent: int, steps: Steps) -> Flags:
+    if not axis.terms:
+        return np.asarray(axis.first_offset <= 0 and axis.last_offset >= extent - 1)
+    if axis.divisor != 1:
+        return _is_exact_division(axis, steps)
+    exact: Flags = np.asarray(True)
+    reach: Counts = np.asarray(axis.last_offset - axis.first_offset + 1, dtype=np.int64)
+    for name, stride in sorted(axis.terms, key=lambda term: abs(term[1])):
+        cut = steps[name] > 1
+        exact = exact & (abs(stride) >= reach) & (~cut | (abs(stride) == reach))
+        reach = np.where(cut, reach * steps[name], reach)
+    return exact
+
+
+def _is_exact_division(axis: AxisMap, steps: Steps) -> Flags:
+    if len(axis.terms) != 1 or axis.first_offset % axis.divisor != 0:
+        return np.asarray(False)
+    name, stride = axis.terms[0]
+    window = axis.last_offset - axis.first_offset
+    meets: Flags = (stride * steps[name]) % axis.divisor == 0
+    gapless: Flags = np.asarray(stride > 0 and stride - axis.divisor <= window < stride)
+    return meets & gapless
 
 
 def rounds(order: Sequence[str], counts: Mapping[str, Counts], operand: TileOperand) -> Counts:
@@ -77,14 +101,6 @@ def moved_elements(operand: TileOperand, steps: Mapping[str, int], extents: Mapp
     for group in _independent_axes(operand):
         total *= _elements_of(group, steps, extents)
     return total
-
-
-def distinct_tiles(operand: TileOperand, counts: Mapping[str, int]) -> int:
-    """Number of distinct tiles of the operand."""
-    tiles = 1
-    for name in sorted(operand.dimensions):
-        tiles *= counts.get(name, 1)
-    return tiles
 
 
 def _independent_axes(operand: TileOperand) -> list[list[AxisRange]]:

@@ -12,7 +12,7 @@ from math import prod
 
 from tilewright.errors import not_supported
 from tilewright.graph import Array, Graph, Node, identity_order
-from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand
+from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, TileSteps
 from tilewright.operators.nest import AxisMap, Iteration
 from tilewright.plan import BufferKind, Link
 from tilewright.platform import Platform
@@ -85,6 +85,10 @@ class TilingProblem:
     def moves(self) -> bool:
         """Whether any operand travels over a link."""
         return any(operand.link is not None for operand in self.operands)
+
+    def scratch_bytes(self, steps: TileSteps) -> int:
+        """Scratch of the kernel for a tile, padded to its alignment."""
+        return -(-self.kernel.scratch_bytes(steps) // TILE_ALIGN_BYTES) * TILE_ALIGN_BYTES
 
 
 def tiling_problem(

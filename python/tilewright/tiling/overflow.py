@@ -1,0 +1,55 @@
+"""What is missing where not even the smallest tiles of an operator fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from tilewright.errors import TilewrightError, does_not_fit
+from tilewright.tiling.footprint import Counts, Steps
+from tilewright.tiling.problem import TilingProblem
+
+
+def overflow(
+    problem: TilingProblem, steps: Steps, near_bytes: Mapping[str, Counts], capacities: Mapping[str, int | None]
+) -> TilewrightError:
+    """The error for candidates none of which fits, with the smallest size of a pool that works.
+
+    ``near_bytes`` gives each candidate's bytes of tiles by pool, scratch not counted. The pool
+    is the first that is too small with the others as they are; if several are too small
+    together, the first whose smallest size exceeds what it has.
+    """
+    used = _with_scratch(problem, steps, near_bytes)
+    limits = {pool: have for pool in used if (have := capacities.get(pool)) is not None}
+    for pool, have in limits.items():
+        others = [used[other] <= limit for other, limit in limits.items() if other != pool]
+        possible = np.all(others, axis=0) if others else np.ones(used[pool].shape, dtype=bool)
+        if possible.any():
+            return _error(problem, pool, int(used[pool][possible].min()), have, alone=True)
+    smallest = {pool: int(used[pool].min()) for pool in limits}
+    pool = next((pool for pool, have in limits.items() if smallest[pool] > have), next(iter(limits)))
+    return _error(problem, pool, smallest[pool], limits[pool], alone=False)
+
+
+def _with_scratch(problem: TilingProblem, steps: Steps, near_bytes: Mapping[str, Counts]) -> dict[str, Counts]:
+    columns = {name: array.tolist() for name, array in steps.items()}
+    size = len(next(iter(columns.values())))
+    scratch = np.asarray(
+        [problem.scratch_bytes({name: column[item] for name, column in columns.items()}) for item in range(size)],
+        dtype=np.int64,
+    )
+    used = dict(near_bytes)
+    if scratch.any():
+        used[problem.scratch_pool] = used.get(problem.scratch_pool, np.zeros(size, dtype=np.int64)) + scratch
+    return used
+
+
+def _error(problem: TilingProblem, pool: str, needed: int, have: int, *, alone: bool) -> TilewrightError:
+    works, least = "is the smallest that works for this operator", "at least; other pools are too small as well"
+    return does_not_fit(
+        "tile-overflow",
+        f"pool '{pool}' needs {needed:,} bytes for the smallest tiles, have {have:,} ({needed - have:,} missing)",
+        at=f"{problem.node.name} ({problem.node.operator})",
+        help=f"POOLS {pool}={needed} {works if alone else least}",
+    )
