@@ -194,6 +194,11 @@ def frozen(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
     return MappingProxyType(dict(attributes))
 
 
+def joined_sources(*nodes: Node) -> tuple[str, ...]:
+    """The model's nodes that several nodes stand for, each once."""
+    return tuple(dict.fromkeys(source for node in nodes for source in node.sources))
+
+
 def make_node(
     operator: str,
     inputs: Iterable[str],

@@ -14,7 +14,7 @@ import numpy as np
 
 from tilewright.errors import TilewrightError, not_supported
 from tilewright.graph import Array, DType, Graph, Node, RequantizeShift
-from tilewright.graph_edit import GraphEditor
+from tilewright.graph_edit import GraphEditor, joined_sources
 from tilewright.importers.source import SourceModel
 
 OPERATORS = frozenset(
@@ -30,11 +30,11 @@ _WEIGHT_TYPES = (DType.INT8, DType.INT16, DType.INT32)
 
 
 def is_dialect(model: SourceModel, types: Mapping[str, DType]) -> bool:
-    """Whether the model has an operator of the dialect, or ``types`` an integer type for a float input."""
+    """Whether the model has an operator of the dialect, or ``types`` another integer type for an input."""
     if any(node.operator in OPERATORS for node in model.nodes):
         return True
-    floats = {value.name for value in model.inputs if value.element_type == DType.FLOAT32.value}
-    return any(dtype.is_integer and name in floats for name, dtype in types.items())
+    stored = {value.name: value.element_type for value in model.inputs}
+    return any(dtype.is_integer and dtype.value != stored.get(name) for name, dtype in types.items())
 
 
 def read_integers(graph: Graph, types: Mapping[str, DType]) -> Graph:
@@ -146,7 +146,7 @@ def _fuse(editor: GraphEditor, node: Node) -> None:
         outputs=node.outputs,
         epilogue=node.epilogue,
         attributes=MappingProxyType(attributes),
-        sources=(*producer.sources, *node.sources),
+        sources=joined_sources(producer, node),
     )
     editor.remove(node)
     editor.replace(producer, fused)

@@ -13,6 +13,9 @@ from tilewright.importers.onnx import read_model
 from tilewright.importers.qdq import fuse_quantized, quantized_interface
 from tilewright.importers.source import SourceModel
 
+# Element types that the Deeploy dialect stores narrower integers in.
+_HOLD_INTEGERS = frozenset({"float32", "int64", "int32"})
+
 
 def import_model(
     path: Path,
@@ -58,7 +61,8 @@ def _check_types(model: SourceModel, types: Mapping[str, DType]) -> None:
                 help="inputs: " + ", ".join(inputs),
             )
         stored = inputs[name].element_type
-        if dtype.value != stored and stored != DType.FLOAT32.value:
+        holds_integers = dtype.is_integer and stored in _HOLD_INTEGERS
+        if dtype.value != stored and not holds_integers:
             raise bad_input(
                 "input-type",
                 f"TYPES gives '{name}' {dtype.value}, the model {stored}",

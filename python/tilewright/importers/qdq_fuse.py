@@ -21,7 +21,7 @@ from typing import Any, Union
 import numpy as np
 
 from tilewright.graph import Array, DType, Epilogue, Node
-from tilewright.graph_edit import GraphEditor, frozen
+from tilewright.graph_edit import GraphEditor, frozen, joined_sources
 from tilewright.importers.qdq_match import Quantized, Weights, quantized, real_constant, weights
 from tilewright.importers.qdq_tail import Tail, follow
 
@@ -43,7 +43,7 @@ def fuse_operator(editor: GraphEditor, node: Node) -> bool:
     new, tail = fused
     for absorbed in tail.absorbed:
         editor.remove(absorbed)
-    sources = tuple(dict.fromkeys((*node.sources, *(s for absorbed in tail.absorbed for s in absorbed.sources))))
+    sources = joined_sources(node, *tail.absorbed)
     editor.replace(node, replace(new, outputs=(tail.output.name,), sources=sources))
     return True
 

@@ -118,8 +118,9 @@ def _channels(call: Call, index: int, what: str, shape: tuple[int, ...]) -> tupl
     if len(long) != 1 or array.ndim > rank:
         raise Unsupported(f"{what} of shape {list(array.shape)} for {list(shape)}", "one axis may be longer than 1")
     axis = rank - array.ndim + long[0]
-    if array.ndim == 1 and rank > 2 and shape[1] == len(values):
-        # The dialect reads a vector on more than two axes as channels.
+    vector = array.ndim == 1 and rank > 2
+    if rank > 1 and shape[1] == len(values) and (vector or shape[axis] != len(values)):
+        # The dialect reads a vector on more than two axes as channels, and [C, 1, 1] on [N, C, L] too.
         axis = 1
     if shape[axis] != len(values):
         raise Unsupported(f"{what} of shape {list(array.shape)} for {list(shape)}")

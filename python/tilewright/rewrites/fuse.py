@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from tilewright.graph import Array, Clamp, DType, Graph, Node, Tensor
-from tilewright.graph_edit import GraphEditor, with_attributes
+from tilewright.graph_edit import GraphEditor, joined_sources, with_attributes
 from tilewright.rewrites.views import VIEW_OPERATORS
 
 _CLAMPED = frozenset({"Conv", "MatMul", "Add", "Sub", "Mul", "MaxPool", "AveragePool"})
@@ -48,7 +48,7 @@ def _fold_reader(editor: GraphEditor, node: Node) -> Node | None:
     if folded is None:
         return None
     editor.remove(reader)
-    sources = (*node.sources, *reader.sources)
+    sources = joined_sources(node, reader)
     return editor.replace(node, replace(folded, outputs=reader.outputs, sources=sources))
 
 
@@ -133,7 +133,7 @@ def _fuse_clamp(editor: GraphEditor, clip: Node) -> None:
     else:
         return
     editor.remove(clip)
-    sources = (*producer.sources, *clip.sources)
+    sources = joined_sources(producer, clip)
     editor.replace(producer, replace(producer, outputs=clip.outputs, epilogue=clamp, sources=sources))
 
 
@@ -152,6 +152,6 @@ def fold_pads(graph: Graph) -> Graph:
             continue
         spatial = (*widths[2:rank], *widths[rank + 2 :])
         pads = tuple(own + added for own, added in zip(node.attributes["pads"], spatial, strict=True))
-        folded = replace(node, inputs=(pad.inputs[0], *node.inputs[1:]), sources=(*pad.sources, *node.sources))
+        folded = replace(node, inputs=(pad.inputs[0], *node.inputs[1:]), sources=joined_sources(pad, node))
         editor.replace(node, with_attributes(folded, pads=pads))
     return editor.graph()

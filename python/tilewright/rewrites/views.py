@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright.graph import Graph, Node, channels_last_order, identity_order
-from tilewright.graph_edit import GraphEditor, with_attributes
+from tilewright.graph_edit import GraphEditor, joined_sources, with_attributes
 
 Shape = tuple[int, ...]
 Order = tuple[int, ...]
@@ -110,7 +110,7 @@ def _merged(editor: GraphEditor, node: Node) -> Node:
     before = editor.producer(node.inputs[0])
     if before is None or before.operator != node.operator:
         return node
-    merged = replace(node, inputs=before.inputs, sources=(*before.sources, *node.sources))
+    merged = replace(node, inputs=before.inputs, sources=joined_sources(before, node))
     if node.operator == "Transpose":
         inner = before.attributes["perm"]
         merged = with_attributes(merged, perm=tuple(inner[axis] for axis in node.attributes["perm"]))

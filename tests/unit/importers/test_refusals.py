@@ -1,0 +1,174 @@
+"""What cannot be read is refused by name, with a way out."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from support.onnx_models import ModelBuilder, imported
+from tilewright.errors import ExitStatus, TilewrightError
+from tilewright.graph import DType
+from tilewright.importers.load import import_model
+
+
+def small_model():
+    build = ModelBuilder()
+    x = build.input("x", [2, 3])
+    build.node("Gemm", x, build.constant(np.ones((3, 64), np.float32)), output="y")
+    return build.model("y")
+
+
+def refused(path, **options):
+    with pytest.raises(TilewrightError) as caught:
+        import_model(path, **options)
+    return caught.value
+
+
+def test_missing_file(tmp_path):
+    error = refused(tmp_path / "none.onnx")
+    assert (error.code, error.status) == ("model-missing", ExitStatus.BAD_INPUT)
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"", "model-empty"),
+        (b"this is not a model, whatever its suffix says\n", "model-broken"),
+        (b"\x00" * 64, "model-broken"),
+        (small_model().SerializeToString()[:-40], "model-broken"),
+        (small_model().SerializeToString()[:10], "model-broken"),
+        (onnx.ModelProto().SerializeToString() + b"\x08\x07", "model-broken"),
+    ],
+    ids=["empty", "text", "zeros", "cut off", "cut off early", "no graph"],
+)
+def test_broken_files(tmp_path, content, code):
+    path = tmp_path / "model.onnx"
+    path.write_bytes(content)
+    error = refused(path)
+    assert (error.code, error.status) == (code, ExitStatus.BAD_INPUT)
+    assert error.at
+    assert error.help
+
+
+def test_every_prefix_of_a_file_is_refused_or_read(tmp_path):
+    content = small_model().SerializeToString()
+    path = tmp_path / "model.onnx"
+    for length in range(0, len(content), 7):
+        path.write_bytes(content[:length])
+        assert refused(path).status in (ExitStatus.BAD_INPUT, ExitStatus.NOT_SUPPORTED)
+
+
+def test_external_data_that_is_missing(tmp_path):
+    model = small_model()
+    onnx.save_model(
+        model, tmp_path / "model.onnx", save_as_external_data=True, location="weights.bin", size_threshold=0
+    )
+    assert import_model(tmp_path / "model.onnx").inputs == ("x",)
+    (tmp_path / "weights.bin").unlink()
+    error = refused(tmp_path / "model.onnx")
+    assert error.code == "external-data-missing"
+    assert "weights.bin" in str(error)
+
+
+@pytest.mark.parametrize("opset", [6, 999])
+def test_opsets_out_of_range(tmp_path, opset):
+    model = small_model()
+    model.opset_import[0].version = opset
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    error = refused(path)
+    assert (error.code, error.status) == ("opset", ExitStatus.NOT_SUPPORTED)
+
+
+def test_all_unsupported_nodes_are_listed(tmp_path):
+    build = ModelBuilder()
+    x = build.input("x", [1, 2, 4, 4])
+    a = build.node("Erf", x)
+    b = build.node("LSTM", a)
+    build.node("Frobnicate", b, domain="custom.domain", output="y")
+    build.node("Pad", x, build.constant(np.array([0] * 8)), mode="reflect", output="z")
+    with pytest.raises(TilewrightError) as caught:
+        imported(tmp_path, build.model("y", "z"))
+    text = str(caught.value)
+    assert caught.value.status is ExitStatus.NOT_SUPPORTED
+    for part in ("Erf", "LSTM", "Frobnicate", "custom.domain", "reflect", "4 places"):
+        assert part in text
+
+
+def test_a_long_list_is_cut(tmp_path):
+    build = ModelBuilder()
+    x = build.input("x", [4])
+    for _ in range(30):
+        x = build.node("Erf", x)
+    with pytest.raises(TilewrightError, match="and 10 more"):
+        imported(tmp_path, build.model(x))
+
+
+def test_dynamic_dimension_without_value(tmp_path):
+    build = ModelBuilder()
+    x = build.input("x", ["batch", 3])
+    shape = build.node("Shape", x)
+    build.node("Reshape", x, build.node("Gather", shape, build.constant(np.array([0]))), output="y")
+    with pytest.raises(TilewrightError) as caught:
+        imported(tmp_path, build.model("y"))
+    assert caught.value.help == ("DIMS batch=<n>",)
+    assert len(caught.value.at) == 1
+
+
+def test_unknown_names_of_dimensions_and_tensors(tmp_path):
+    with pytest.raises(TilewrightError, match="no dynamic dimension 'n'"):
+        imported(tmp_path, small_model(), dims={"n": 1})
+    with pytest.raises(TilewrightError, match="no input of the model"):
+        imported(tmp_path, small_model(), types={"z": DType.INT8})
+
+
+@pytest.mark.parametrize(
+    ("edit", "what"),
+    [
+        (lambda graph: graph.node[0].input.__setitem__(0, "nowhere"), "nothing writes"),
+        (lambda graph: graph.output.add(name="never"), "written by no node"),
+        (lambda graph: graph.node.add(op_type="Relu", input=["x"], output=["y"]), "written twice"),
+        (
+            lambda graph: graph.node.extend(
+                [helper.make_node("Relu", ["p"], ["q"]), helper.make_node("Relu", ["q"], ["p"])]
+            ),
+            "cycle",
+        ),
+    ],
+)
+def test_inconsistent_graphs(tmp_path, edit, what):
+    model = small_model()
+    edit(model.graph)
+    with pytest.raises(TilewrightError, match=what) as caught:
+        imported(tmp_path, model)
+    assert caught.value.status is ExitStatus.BAD_INPUT
+
+
+@pytest.mark.parametrize(
+    ("dtype", "operator", "reason"),
+    [(np.float64, "Relu", "float64"), (np.int8, "Add", "int8"), (np.float32, "Conv", "axes")],
+)
+def test_types_and_ranks_that_are_not_supported(tmp_path, dtype, operator, reason):
+    build = ModelBuilder()
+    x = build.input("x", [1, 2, 3, 3, 3], dtype)
+    others = {"Conv": np.zeros((2, 2, 3, 3, 3), np.float32), "Add": np.zeros((3,), dtype)}
+    constants = [build.constant(others[operator])] if operator in others else []
+    build.node(operator, x, *constants, output="y")
+    with pytest.raises(TilewrightError, match=reason) as caught:
+        imported(tmp_path, build.model("y"))
+    assert caught.value.status is ExitStatus.NOT_SUPPORTED
+
+
+def test_a_mask_or_indices_cannot_be_used(tmp_path):
+    build = ModelBuilder(opset=12)
+    x = build.input("x", [1, 1, 4])
+    y, mask = build.node("Dropout", x, outputs=2, output="y")
+    pooled, indices = build.node("MaxPool", y, outputs=2, output="z", kernel_shape=[2])
+    model = build.model(pooled)
+    model.graph.output.add(name=mask).type.tensor_type.elem_type = TensorProto.BOOL
+    with pytest.raises(TilewrightError) as caught:
+        imported(tmp_path, model)
+    assert indices == "z_1"
+    assert "indices" in str(caught.value)
+    assert "y_1" in str(caught.value)
