@@ -177,7 +177,7 @@ class _Scope:
         for position, (operand, view) in enumerate(zip((*step.reads, *step.writes), step.axes, strict=True)):
             buffer = self._buffer(operand)
             address = self._address(operand, step.when)
-            if self._is_constant(operand):
+            if self._is_packed(operand):
                 operands.append(f"{{{address}, NULL}}")
                 continue
             function, fixed = self._tile_shape(operand, view)
@@ -200,10 +200,13 @@ class _Scope:
             operands=tuple(operands),
         )
 
-    def _is_constant(self, operand: Operand) -> bool:
-        """Whether the operand is a packed constant, or a tile of one, that C sees without a shape."""
+    def _is_packed(self, operand: Operand) -> bool:
+        """Whether C sees the operand from its first byte on, without a shape: a packed constant or a tile of one."""
         buffer = self._buffer(operand)
-        return buffer.kind in (BufferKind.CONSTANT, BufferKind.TILE) and buffer.tensor is None
+        if buffer.tensor is not None:
+            return False
+        cut_at_home = buffer.kind is BufferKind.CONSTANT and any(axis.terms for axis in operand.rectangle)
+        return not (cut_at_home and self.loop is not None)
 
     def _body(self) -> Sequence[Step]:
         return self.loop.body if self.loop is not None else self._straight()
