@@ -53,7 +53,13 @@ def loads(text: str) -> Plan:
     Raises bad_input ``plan-json`` (text that is no JSON), ``plan-format`` (another
     format number) or ``plan-data`` (a missing or unknown key, a wrong type), with the place.
     """
-    document = _parse(text)
+    try:
+        return _decode_plan(_parse(text))
+    except RecursionError:
+        raise bad_input("plan-json", "steps or lists are nested too deeply") from None
+
+
+def _decode_plan(document: object) -> Plan:
     if not isinstance(document, dict):
         _refuse("plan-data", f"a plan is an object, not {_kind(document)}", "$")
     if "format" not in document:
@@ -77,8 +83,6 @@ def _parse(text: str) -> object:
         raise bad_input(
             "plan-json", f"not valid JSON: {error.msg}", at=f"line {error.lineno}, column {error.colno}"
         ) from None
-    except RecursionError:
-        raise bad_input("plan-json", "not valid JSON: nested too deeply") from None
     except ValueError as error:
         # int() refuses numbers of thousands of digits.
         raise bad_input("plan-json", f"not valid JSON: {error}") from None

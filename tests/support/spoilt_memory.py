@@ -105,6 +105,11 @@ FORM: Spoilt = {
         Rule.MALFORMED,
         lambda: on_step(BASE, loops, lambda step: replace(step, indices=(Index("oc", 4, 0), Index("oh", 8, 3)))),
     ),
+    "more tiles than can be checked": (
+        Rule.MALFORMED,
+        lambda: on_step(BASE, loops, lambda step: replace(step, indices=(Index("oc", 4, 2), Index("oh", 10**12, 3)))),
+    ),
+    "beyond all memory": (Rule.MALFORMED, lambda: moved(BASE, "m", 10**12)),
     "view of itself": (
         Rule.MALFORMED,
         lambda: viewed(*BASE.relations, Relation(RelationKind.AT_OFFSET, "m", "v", 0)),

@@ -157,6 +157,12 @@ def test_text_is_strict_json_with_one_short_line_per_step() -> None:
     assert '\n    {"step": "wait", "token": "t", "when": {"ahead": -1}},\n' in text
 
 
+def deep(levels: int) -> str:
+    """A plan whose steps nest deeper than any program."""
+    step = '{"step": "layer", "name": "l", "body": [' * levels + "]}" * levels
+    return broken('"program": [', '"program": [' + step + ",")
+
+
 def broken(change: str, by: str) -> str:
     text = dumps(SMALL)
     assert change in text
@@ -169,6 +175,7 @@ def broken(change: str, by: str) -> str:
         ("", "plan-json", "line 1, column 1"),
         (dumps(SMALL)[:-20], "plan-json", "line "),
         ("[" * 100_000, "plan-json", ""),
+        (deep(400), "plan-json", ""),
         ('{"format": ' + "1" * 5000 + "}", "plan-json", ""),
         ("[]", "plan-data", "$"),
         ("{}", "plan-format", "$"),

@@ -132,6 +132,19 @@ def _tiles(loop: Loop) -> int:
     return loop.tiles if all(index.step >= 1 for index in loop.indices) else 0
 
 
+def event_count(body: tuple[Step, ...], times: int = 1) -> int:
+    """At most how many events the program has; its loops must be well-formed."""
+    total = 0
+    for step in body:
+        if isinstance(step, Layer):
+            total += event_count(step.body, times)
+        elif isinstance(step, Loop):
+            total += event_count(step.body, times * (step.lead + step.tiles + step.trail))
+        else:
+            total += times
+    return total
+
+
 def flatten(roots: tuple[Site, ...]) -> Iterator[Site]:
     """Every site in the order of ticks."""
     for site in roots:

@@ -16,6 +16,8 @@ ELEMENT_BYTES: Mapping[str, int] = {
     "int32": 4,
     "uint32": 4,
     "int64": 8,
+    "uint64": 8,
+    "float64": 8,
     "bool": 1,
 }
 

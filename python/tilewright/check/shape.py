@@ -1,13 +1,13 @@
 """Rules on form: names that exist, numbers that make sense, arrays that fit their buffers.
 
-Everything behind this stage may look names up and divide without asking.
+Everything behind this stage may look names up, divide and expand without asking.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from tilewright.check.expand import Site, operands_of, when_of
+from tilewright.check.expand import Site, event_count, operands_of, when_of
 from tilewright.check.facts import ELEMENT_BYTES
 from tilewright.check.rules import Log, Rule
 from tilewright.plan import (
@@ -26,6 +26,10 @@ from tilewright.plan import (
     Pool,
     RelationKind,
 )
+
+MOST_EVENTS = 20_000_000
+MOST_BYTES = 1 << 30
+"""Larger programs and addresses are refused: expanding them would take hours or all memory."""
 
 
 def check_declarations(plan: Plan, log: Log) -> None:
@@ -85,6 +89,18 @@ def check_steps(plan: Plan, every: Iterable[Site], log: Log) -> None:
         for operand in (*reads, *writes):
             _known("buffer", [operand.buffer], ranks, site.place, log)
             _check_operand(operand, site, ranks, demand, log)
+
+
+def check_extent(plan: Plan, log: Log) -> None:
+    """The program and its memory are small enough to be expanded."""
+    events = event_count(plan.program)
+    if events > MOST_EVENTS:
+        log.report(Rule.MALFORMED, f"the program runs {events} steps; at most {MOST_EVENTS} can be checked", "program")
+    offsets = {placement.buffer: placement.offset_bytes for placement in plan.placements}
+    for buffer in plan.buffers:
+        end = offsets.get(buffer.name, 0) + buffer.size_bytes
+        if end > MOST_BYTES and buffer.kind is not BufferKind.CONSTANT:
+            log.report(Rule.MALFORMED, f"ends at byte {end}, beyond {MOST_BYTES}", f"buffer {buffer.name}")
 
 
 Demand = Callable[[bool, str], None]

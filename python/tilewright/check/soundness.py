@@ -9,7 +9,7 @@ from tilewright.check.flow import check_flow
 from tilewright.check.placed import check_placements, check_pool_use, check_relations
 from tilewright.check.reach import check_forks, check_reach, check_token_scopes
 from tilewright.check.rules import Log, Violation
-from tilewright.check.shape import check_declarations, check_steps
+from tilewright.check.shape import check_declarations, check_extent, check_steps
 from tilewright.errors import ExitStatus, TilewrightError
 from tilewright.plan import Plan
 
@@ -21,6 +21,8 @@ def check(plan: Plan) -> list[Violation]:
     check_declarations(plan, log)
     if not log.violations:
         check_steps(plan, flatten(roots), log)
+    if not log.violations:
+        check_extent(plan, log)
     if log.violations:
         return log.violations
     facts = gather(plan)
