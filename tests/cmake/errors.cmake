@@ -40,7 +40,7 @@ execute_process(
   COMMAND_ERROR_IS_FATAL ANY
 )
 
-set(caller "tilewright_add_model\\(m\\):\n *error\\[")
+set(caller "tilewright_add_model\\(m\\):[\n ]*error\\[")
 set(good "tilewright_add_model(m MODEL good.onnx PLATFORM host)")
 
 message("=== the call")
@@ -108,25 +108,25 @@ expect_error(
 message("=== tests")
 set(vectors "INPUTS inputs.npz OUTPUTS outputs.npz")
 expect_error(
-  "tilewright_add_golden_test\\(t\\):\n *error\\[usage\\]: 'p' is no target of tilewright_add_model"
+  "tilewright_add_golden_test\\(t\\):[\n ]*error\\[usage\\]: 'p' is no target of tilewright_add_model"
   "tilewright_add_golden_test(NAME t MODEL p ${vectors})"
 )
 expect_error(
-  "tilewright_add_golden_test\\(t\\):\n *error\\[bad-tolerance\\]"
+  "tilewright_add_golden_test\\(t\\):[\n ]*error\\[bad-tolerance\\]"
   "${good}"
   "tilewright_add_golden_test(NAME t MODEL m ${vectors} TOLERANCE tight)"
 )
 expect_error(
-  "tilewright_add_golden_test\\(t\\):\n *error\\[golden-arrays\\]|golden-shape"
+  "tilewright_add_golden_test\\(t\\):[\n ]*error\\[golden-arrays\\]|golden-shape"
   "${good}"
   "tilewright_add_golden_test(NAME t MODEL m INPUTS outputs.npz OUTPUTS inputs.npz)"
 )
 expect_error(
-  "tilewright_add_simulation_test\\(t\\):\n *error\\[usage\\]: there is no target 'no'"
+  "tilewright_add_simulation_test\\(t\\):[\n ]*error\\[usage\\]: there is no target 'no'"
   "tilewright_add_simulation_test(NAME t TARGET no)"
 )
 expect_error(
-  "tilewright_use_port\\(no\\):\n *error\\[usage\\]: there is no target 'no'"
+  "tilewright_use_port\\(no\\):[\n ]*error\\[usage\\]: there is no target 'no'"
   "tilewright_use_port(no PLATFORM host)"
 )
 
