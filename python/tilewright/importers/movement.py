@@ -99,10 +99,10 @@ def transpose(call: Call) -> None:
 
 
 def slice_(call: Call) -> None:
-    """Slice, from attributes (opset < 10) or inputs; starts and ends clamped, steps may be negative."""
+    """Slice, from attributes (as before opset 10) or inputs; starts and ends clamped, steps may be negative."""
     x = call.input(0)
     rank = len(x.shape)
-    if call.build.opset < 10:
+    if call.attribute("starts") is not None:
         starts, ends = call.integers("starts", ()), call.integers("ends", ())
         axes, steps = call.axes("axes", 99, rank, range(len(starts))), (1,) * len(starts)
     else:
@@ -164,13 +164,13 @@ def concat(call: Call) -> None:
 
 
 def pad(call: Call) -> None:
-    """Constant padding, from attributes (opset < 11) or inputs; negative pads crop."""
+    """Constant padding, from attributes (as before opset 11) or inputs; negative pads crop."""
     x = call.input(0)
     rank = len(x.shape)
     mode = call.attribute("mode", "constant")
     if mode != "constant":
         raise Unsupported(f"mode '{mode}'", "constant mode is supported")
-    if call.build.opset < 11:
+    if call.attribute("pads") is not None:
         pads, value = call.integers("pads", ()), float(call.attribute("value", 0.0))
     else:
         pads = _integers(call, 1, "pads")
