@@ -9,7 +9,7 @@ from support import plans
 from support.sound import BASE, placed_io
 from tilewright.plan import PoolUse
 from tilewright.report.data import report_data, report_json
-from tilewright.report.text import report_text
+from tilewright.report.text import NAME_WIDTH, report_text, shorten
 
 
 def test_pools_state_use_bound_gap_and_interface() -> None:
@@ -85,6 +85,17 @@ def test_text_is_what_people_read() -> None:
     assert "  v (view of m)  intermediate      0  128   128      1     1  29" in lines
     assert all(line == line.rstrip() for line in lines)
     assert text.endswith("\n")
+
+
+def test_long_names_are_shortened_in_the_middle() -> None:
+    name = "model/" + "x" * 100 + "/conv_17"
+    layers = (replace(BASE.layers[0], name=name), *BASE.layers[1:])
+    text = report_text(replace(BASE, layers=layers))
+    assert name not in text
+    (line,) = (line for line in text.splitlines() if line.startswith("  model/"))
+    assert line.split()[0].endswith("/conv_17")
+    assert len(line.split()[0]) == NAME_WIDTH
+    assert shorten("short") == "short"
 
 
 def test_a_plan_without_layers_has_a_report() -> None:

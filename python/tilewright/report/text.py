@@ -9,6 +9,7 @@ from tilewright.plan import Plan
 from tilewright.report.data import report_data
 
 Row = Sequence[str]
+NAME_WIDTH = 44
 
 
 def report_text(plan: Plan) -> str:
@@ -36,6 +37,14 @@ def table(headings: Row, rows: Sequence[Row], left: int = 1) -> str:
     return "\n".join(lines)
 
 
+def shorten(name: str) -> str:
+    """A name of at most NAME_WIDTH characters; exporters join names of whole chains, whose ends tell them apart."""
+    if len(name) <= NAME_WIDTH:
+        return name
+    head = NAME_WIDTH // 3
+    return name[:head] + "..." + name[head + 3 - NAME_WIDTH :]
+
+
 def _title(data: dict[str, Any]) -> str:
     return (
         f"{data['name']}: {data['model']} on {data['platform']}, {len(data['layers'])} layers, "
@@ -60,7 +69,7 @@ def _pool_row(pool: dict[str, Any]) -> Row:
         f"{pool['lower_bound_bytes']:,}",
         gap,
         f"{pool['with_io_bytes']:,}",
-        peak or "-",
+        shorten(peak or "-"),
     )
 
 
@@ -93,7 +102,7 @@ def _layer_row(layer: dict[str, Any]) -> Row:
         if part["step"] < part["extent"]
     ]
     return (
-        layer["name"],
+        shorten(layer["name"]),
         layer["operator"],
         layer["kernel"],
         ", ".join(cut) or "whole",
@@ -113,9 +122,9 @@ def _memory_map(pool: dict[str, Any]) -> str:
 
 def _buffer_row(entry: dict[str, Any]) -> Row:
     begin, size = entry["offset_bytes"], entry["size_bytes"]
-    view = f" (view of {entry['view_of']})" if entry["view_of"] else ""
+    view = f" (view of {shorten(entry['view_of'])})" if entry["view_of"] else ""
     return (
-        entry["name"] + view,
+        shorten(entry["name"]) + view,
         entry["kind"],
         f"{begin:,}",
         f"{begin + size:,}",
