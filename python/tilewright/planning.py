@@ -1,13 +1,14 @@
 """The loop: homes, tiles, program, lifetimes, placement; on overflow tiles are chosen again.
 
-Where placement needs more of a pool than it has, the tiles' share of that pool shrinks by
-what is missing and tiles are chosen again, at most ``ROUNDS`` times.
+Where placement needs more of a pool than it has, the share of that pool shrinks by what is
+missing for the layer that runs at the peak, whose tiles are chosen again, at most ``ROUNDS`` times.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Union
 
 from tilewright.errors import TilewrightError, does_not_fit, not_supported
 from tilewright.graph import Graph, Node
@@ -24,7 +25,11 @@ from tilewright.tiling.choice import TileChoice, TilingOptions, choose_tiles
 from tilewright.tiling.homes import Homes, assign_homes
 from tilewright.tiling.problem import TilingProblem, tiling_problem
 
-ROUNDS = 8
+ROUNDS = 32
+"""Each round makes the tiles of one layer smaller."""
+
+Capacities = Mapping[str, Union[int, None]]
+"""Pool to the bytes that the tiles of a layer may take; None is no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +53,26 @@ def plan_graph(graph: Graph, platform: Platform, options: CompileOptions) -> Pla
     problems = [_problems(graph, node, platform, homes) for node in layer_nodes(graph)]
     capacities = {pool.name: pool.size_bytes for pool in platform.pools}
     tiling = TilingOptions(options.buffering, options.objective, options.strategy)
+    limits = [capacities] * len(problems)
+    layers = [_choose(candidates, capacities, tiling) for candidates in problems]
     for _ in range(ROUNDS):
-        layers = [_choose(candidates, capacities, tiling) for candidates in problems]
         schedule = build_schedule(graph, layers, homes, platform)
         try:
             return _placed(schedule, layers, platform, options)
-        except DoesNotFit as overflow:
-            smaller = _shrunk(capacities, overflow, layers)
-            if smaller is None:
-                raise _explained(overflow, schedule, platform) from overflow
-            capacities = smaller
-    raise _explained(overflow, schedule, platform)
+        except DoesNotFit as found:
+            overflow = found
+        number = _at_peak(schedule, overflow, layers)
+        if number is None:
+            break
+        pool = overflow.diagnosis.pool
+        share = layers[number].choice.near_bytes[pool] - overflow.diagnosis.missing
+        limits[number] = {**limits[number], pool: share}
+        try:
+            layers[number] = _choose(problems[number], limits[number], tiling)
+        except TilewrightError:
+            # Said in terms of what the platform has, not of a share of it.
+            break
+    raise _explained(overflow, schedule, platform) from overflow
 
 
 def _problems(graph: Graph, node: Node, platform: Platform, homes: Homes) -> list[TilingProblem]:
@@ -74,7 +88,7 @@ def _problems(graph: Graph, node: Node, platform: Platform, homes: Homes) -> lis
 
 
 def _choose(
-    candidates: Sequence[TilingProblem], capacities: Mapping[str, int | None], options: TilingOptions
+    candidates: Sequence[TilingProblem], capacities: Capacities, options: TilingOptions
 ) -> ScheduledLayer:
     """The first kernel in order of preference whose tiles fit."""
     failure: TilewrightError | None = None
@@ -96,7 +110,7 @@ def _placed(
     items = _items(schedule, alive)
     limits = [
         PoolLimit(
-            pool.name, pool.size_bytes, pool.align_bytes, pool.granule_bytes, dict(platform.core.access_cycles).get(pool.name, 0)
+            pool.name, pool.size_bytes, pool.align_bytes, pool.granule_bytes, platform.access_cycles(pool.name) or 0
         )
         for pool in platform.pools
     ]
@@ -148,15 +162,22 @@ def _pool_use(platform: Platform, result: Result) -> tuple[PoolUse, ...]:
     )
 
 
-def _shrunk(
-    capacities: Mapping[str, int | None], overflow: DoesNotFit, layers: Sequence[ScheduledLayer]
-) -> dict[str, int | None] | None:
-    """Capacities with less room for tiles in the pool that overflowed, or None where no tile is there."""
-    pool, missing = overflow.diagnosis.pool, overflow.diagnosis.missing
-    share = max((layer.choice.near_bytes.get(pool, 0) for layer in layers), default=0)
-    if share == 0 or missing <= 0 or share - missing <= 0 or not any(layer.problem.moves for layer in layers):
+def _at_peak(schedule: Schedule, overflow: DoesNotFit, layers: Sequence[ScheduledLayer]) -> int | None:
+    """The layer at the peak of the pool that overflowed, if smaller tiles of it can help.
+
+    Without a peak that is known, the layer with the largest tiles there.
+    """
+    diagnosis = overflow.diagnosis
+    where = layer_at(schedule.program, diagnosis.step) if diagnosis.step is not None else None
+    shares = {
+        number: layer.choice.near_bytes.get(diagnosis.pool, 0)
+        for number, layer in enumerate(layers)
+        if layer.problem.moves and where in (None, layer.problem.node.name)
+    }
+    number = max(shares, key=lambda item: shares[item], default=None)
+    if number is None or diagnosis.missing <= 0 or shares[number] <= diagnosis.missing:
         return None
-    return {**capacities, pool: share - missing}
+    return number
 
 
 def _explained(overflow: DoesNotFit, schedule: Schedule, platform: Platform) -> TilewrightError:

@@ -19,6 +19,7 @@ import numpy as np
 from tilewright.graph import Array, Graph, Node, packed_strides_bytes
 from tilewright.operators.nest import axis_range
 from tilewright.plan import (
+    AxisRange,
     Begin,
     Buffer,
     BufferKind,
@@ -40,8 +41,9 @@ from tilewright.plan import (
 from tilewright.platform import Platform
 from tilewright.rewrites.views import is_view
 from tilewright.tiling.choice import TileChoice
-from tilewright.tiling.footprint import moved_elements, rounds, tile_shape
-from tilewright.tiling.homes import Homes
+from tilewright.tiling.facts import layer_facts
+from tilewright.tiling.footprint import tile_shape
+from tilewright.tiling.homes import Homes, candidate_pools
 from tilewright.tiling.problem import TILE_ALIGN_BYTES, TileOperand, TilingProblem
 
 
@@ -65,10 +67,29 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True)
-class _Constants:
-    """Constant buffers by content, so that equal arrays are stored once."""
+class _Names:
+    """Names of buffers; a model may use any name, so what the schedule adds gives way."""
 
-    names: dict[tuple[str, str, tuple[int, ...]], str]
+    taken: set[str]
+
+    def take(self, name: str) -> str:
+        """The name, numbered where it is taken."""
+        fresh, number = name, 2
+        while fresh in self.taken:
+            fresh, number = f"{name}.{number}", number + 1
+        self.taken.add(fresh)
+        return fresh
+
+
+@dataclass(frozen=True, slots=True)
+class _Constants:
+    """Constant buffers by content, so that equal arrays are stored once.
+
+    Packed constants stand apart from the graph's: C sees the former without a shape.
+    """
+
+    fresh: _Names
+    names: dict[tuple[str, str, tuple[int, ...], tuple[int, ...], bool], str]
     buffers: dict[str, Buffer]
     data: dict[str, Array]
 
@@ -77,8 +98,14 @@ class _Constants:
         assert operand.data is not None
         stored = np.ascontiguousarray(operand.data.transpose(operand.order))
         digest = sha256(stored.tobytes()).hexdigest()
-        key = (digest, stored.dtype.name, operand.extents)
-        if key not in self.names:
+        strides = packed_strides_bytes(operand.extents, operand.order, operand.element_bytes)
+        key = (digest, stored.dtype.name, operand.extents, strides, operand.tensor is None)
+        if key in self.names:
+            known = self.buffers[self.names[key]]
+            align = max(known.align_bytes, operand.align_bytes)
+            self.buffers[known.name] = replace(known, align_bytes=align)
+        else:
+            name = self.fresh.take(name)
             self.names[key] = name
             self.data[digest] = stored
             self.buffers[name] = Buffer(
@@ -87,7 +114,7 @@ class _Constants:
                 tensor=operand.tensor,
                 dtype=stored.dtype.name,
                 shape=operand.extents,
-                strides_bytes=packed_strides_bytes(operand.extents, operand.order, operand.element_bytes),
+                strides_bytes=strides,
                 size_bytes=max(operand.size_bytes, 1),
                 align_bytes=operand.align_bytes,
                 pools=pools,
@@ -103,9 +130,10 @@ def build_schedule(graph: Graph, layers: Sequence[ScheduledLayer], homes: Homes,
     Home buffers live from their first writer to their last reader, through all their
     views; the interface and constants live throughout.
     """
-    constant_pools = tuple(pool.name for pool in platform.pools if BufferKind.CONSTANT in pool.holds)
-    constants = _Constants({}, {}, {})
+    constant_pools = candidate_pools(platform, BufferKind.CONSTANT)
     tensors = _home_buffers(graph, homes)
+    names = _Names(set(tensors))
+    constants = _Constants(names, {}, {}, {})
     relations = _view_relations(graph, homes)
     begins, ends = _live_marks(graph, layers, homes)
     always = [name for name, root in homes.roots.items() if _lives_throughout(homes, root) and name in tensors]
@@ -114,13 +142,13 @@ def build_schedule(graph: Graph, layers: Sequence[ScheduledLayer], homes: Homes,
     facts: list[LayerFacts] = []
     for number, layer in enumerate(layers):
         steps += [Begin(name) for name in begins.get(number, ())]
-        built = _build_layer(number, layer, constants, constant_pools)
+        built = _build_layer(layer, constants, constant_pools, names)
         steps += [Begin(buffer.name) for buffer in built.buffers]
         steps.append(Layer(layer.problem.node.name, built.body))
         steps += [End(buffer.name) for buffer in reversed(built.buffers)]
         steps += [End(name) for name in ends.get(number, ())]
         near += built.buffers
-        facts.append(_layer_facts(layer))
+        facts.append(layer_facts(layer.problem, layer.choice))
     outer = [*constants.buffers, *always]
     program = (*(Begin(name) for name in outer), *steps, *(End(name) for name in reversed(outer)))
     buffers = (*tensors.values(), *constants.buffers.values(), *near)
@@ -194,13 +222,15 @@ def _live_marks(
             continue
         begins.setdefault(first[root], []).append(name)
         ends.setdefault(last[root], []).append(name)
-    roots_first = {number: sorted(names, key=lambda name: name != homes.roots[name]) for number, names in begins.items()}
-    views_first = {number: sorted(names, key=lambda name: name == homes.roots[name]) for number, names in ends.items()}
-    return roots_first, views_first
+    for names in begins.values():
+        names.sort(key=lambda name: name != homes.roots[name])
+    for names in ends.values():
+        names.sort(key=lambda name: name == homes.roots[name])
+    return begins, ends
 
 
 def _build_layer(
-    number: int, layer: ScheduledLayer, constants: _Constants, constant_pools: tuple[str, ...]
+    layer: ScheduledLayer, constants: _Constants, constant_pools: tuple[str, ...], names: _Names
 ) -> _BuiltLayer:
     problem, choice = layer.problem, layer.choice
     prefix = problem.node.name
@@ -219,11 +249,11 @@ def _build_layer(
             continue
         assert operand.link is not None
         period = _period(indices, operand)
-        tile = _tile_buffer(f"{prefix}.{operand.name}.tile", operand, choice, copies)
+        tile = _tile_buffer(names.take(f"{prefix}.{operand.name}.tile"), operand, choice, copies)
         buffers.append(tile)
         inside = replace(outside, buffer=tile.name, period=period)
         operands.append(inside)
-        token = f"{prefix}.{operand.name}"
+        token = tile.name.removesuffix(".tile")
         link = operand.link.name
         if operand.write:
             stores.append(CopyStart(link, token, inside, outside, When(0, period, Phase.LAST)))
@@ -233,7 +263,7 @@ def _build_layer(
         loads.append(CopyStart(link, token, outside, inside, When(copies - 1, period)))
         waits.append(Wait(token, When(0, period)))
         lead = max(lead, copies - 1)
-    scratch = _scratch_buffer(prefix, problem, choice)
+    scratch = _scratch_buffer(problem, choice, names)
     kernel = _kernel_step(problem, operands, scratch)
     buffers += scratch
     if indices:
@@ -260,7 +290,7 @@ def _home_name(prefix: str, operand: TileOperand, constants: _Constants, pools: 
     return operand.tensor
 
 
-def _rectangle(operand: TileOperand, problem: TilingProblem, choice: TileChoice) -> tuple:  # type: ignore[type-arg]
+def _rectangle(operand: TileOperand, problem: TilingProblem, choice: TileChoice) -> tuple[AxisRange, ...]:
     uncut = {name: extent for name, extent in problem.extents.items() if name not in choice.order}
     return tuple(axis_range(axis, extent, uncut) for axis, extent in zip(operand.axes, operand.extents, strict=True))
 
@@ -295,13 +325,13 @@ def _tile_buffer(name: str, operand: TileOperand, choice: TileChoice, copies: in
     )
 
 
-def _scratch_buffer(prefix: str, problem: TilingProblem, choice: TileChoice) -> list[Buffer]:
+def _scratch_buffer(problem: TilingProblem, choice: TileChoice, names: _Names) -> list[Buffer]:
     size = problem.kernel.scratch_bytes(choice.steps)
     if not size:
         return []
     return [
         Buffer(
-            name=f"{prefix}.scratch",
+            name=names.take(f"{problem.node.name}.scratch"),
             kind=BufferKind.SCRATCH,
             tensor=None,
             dtype="uint8",
@@ -325,40 +355,6 @@ def _kernel_step(problem: TilingProblem, operands: list[Operand], scratch: list[
         scratch=tuple(buffer.name for buffer in scratch),
         axes=tuple(operand.view for operand in problem.operands),
         attributes=problem.kernel.attributes,
-    )
-
-
-def _layer_facts(layer: ScheduledLayer) -> LayerFacts:
-    problem, choice = layer.problem, layer.choice
-    extents = problem.extents
-    counts = {name: np.asarray(-(-extents[name] // choice.steps[name])) for name in choice.order}
-    moved: dict[str, int] = {}
-    compulsory: dict[str, int] = {}
-    for operand in problem.operands:
-        if operand.link is None:
-            continue
-        distinct = prod(int(counts[name]) for name in operand.dimensions if name in counts)
-        loads = int(rounds(choice.order, counts, operand))
-        link = operand.link.name
-        once = moved_elements(operand, extents, extents) * operand.element_bytes
-        total = moved_elements(operand, choice.steps, extents) * operand.element_bytes * loads // distinct
-        moved[link] = moved.get(link, 0) + total
-        compulsory[link] = compulsory.get(link, 0) + once
-    nest = problem.kernel.nest
-    return LayerFacts(
-        name=problem.node.name,
-        operator=problem.node.operator,
-        kernel=problem.kernel.symbol,
-        macs=nest.macs,
-        operations=nest.operations,
-        tiles=prod(int(count) for count in counts.values()),
-        tile=tuple((name, step, extents[name]) for name, step in choice.steps.items()),
-        copies=tuple(
-            (operand.name, copies) for operand, copies in zip(problem.operands, choice.copies, strict=True) if copies
-        ),
-        link_bytes=tuple(sorted(moved.items())),
-        compulsory_link_bytes=tuple(sorted(compulsory.items())),
-        predicted_cycles=choice.predicted_cycles,
     )
 
 

@@ -39,7 +39,7 @@ def assign_homes(graph: Graph, platform: Platform) -> Homes:
     """
     roots = _roots(graph)
     kinds = {root: _kind(graph, root) for root in dict.fromkeys(roots.values())}
-    pools = {name: _candidates(platform, kinds[root]) for name, root in roots.items()}
+    pools = {name: candidate_pools(platform, kinds[root]) for name, root in roots.items()}
     return Homes(roots, kinds, pools)
 
 
@@ -64,7 +64,11 @@ def _kind(graph: Graph, root: str) -> BufferKind:
     return BufferKind.CONSTANT if graph.tensor(root).is_constant else BufferKind.INTERMEDIATE
 
 
-def _candidates(platform: Platform, kind: BufferKind) -> tuple[str, ...]:
+def candidate_pools(platform: Platform, kind: BufferKind) -> tuple[str, ...]:
+    """Pools where a home of that kind may lie: all that the core addresses, or one that links reach.
+
+    Tiles are cut and links are named before homes are placed, so a home that travels has one pool.
+    """
     if kind in (BufferKind.INPUT, BufferKind.OUTPUT):
         return (platform.io_pool,)
     holders = [pool.name for pool in platform.pools if kind in pool.holds]
@@ -75,4 +79,4 @@ def _candidates(platform: Platform, kind: BufferKind) -> tuple[str, ...]:
             help=f"add '{kind.value}' to 'holds' of a pool",
         )
     reach = {name for name, _ in platform.core.access_cycles}
-    return tuple(name for name in holders if (name in reach) == (holders[0] in reach))
+    return tuple(name for name in holders if name in reach) if holders[0] in reach else (holders[0],)
