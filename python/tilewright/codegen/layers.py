@@ -139,7 +139,7 @@ class _Scope:
         buffer = self._buffer(tile)
         token = f"{self._short(tile)}_token"
         self.parts.tokens[token] = buffer.copies
-        function, shape = self._tile_shape(tile, view)
+        function, shape = self._tile_shape(tile, view, self._short(tile))
         tensor = self._buffer(home)
         name = f"{self.stem}_{self._short(tile)}_home"
         self.parts.home_strides[name] = _strides(tensor, view)
@@ -180,7 +180,7 @@ class _Scope:
             if self._is_packed(operand):
                 operands.append(f"{{{address}, NULL}}")
                 continue
-            function, fixed = self._tile_shape(operand, view)
+            function, fixed = self._tile_shape(operand, view, f"operand_{position}")
             if function:
                 shapes.append((f"shape_{position}", function, tile_number(step.when)))
                 if buffer.kind is not BufferKind.TILE:
@@ -221,7 +221,7 @@ class _Scope:
         return self.writer.storage.buffers[operand.buffer]
 
     def _short(self, operand: Operand) -> str:
-        """A name for the operand that is unique within the layer."""
+        """A name for an operand in a tile, which no other operand of the layer shares."""
         order = [item.buffer for item in (*self.kernel.reads, *self.kernel.writes)]
         return f"operand_{order.index(operand.buffer)}"
 
@@ -240,13 +240,13 @@ class _Scope:
         number = slot(when, operand.period, buffer.copies) if buffer.kind is BufferKind.TILE else ""
         return f"{base} + ({number}) * {buffer.slot_bytes}" if number else base
 
-    def _tile_shape(self, operand: Operand, view: tuple[int, ...]) -> tuple[str, str]:
+    def _tile_shape(self, operand: Operand, view: tuple[int, ...], short: str) -> tuple[str, str]:
         """The function that computes the operand's rectangle, or the constant shape where nothing varies."""
         varies = any(axis.terms for axis in operand.rectangle)
         base = self._whole_shape(operand, view)
         if self.loop is None or not varies:
             return "", base
-        name = f"{self.stem}_{self._short(operand)}"
+        name = f"{self.stem}_{short}"
         if name not in self.parts.tile_functions:
             indices = self._indices()
             used = {term for axis in operand.rectangle for term, _ in axis.terms}
