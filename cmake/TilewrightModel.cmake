@@ -161,8 +161,9 @@ function(_tilewright_model_library target manifest)
   target_compile_options("${target}" PUBLIC ${compile_options})
   target_link_options("${target}" PUBLIC ${compile_options})
   _tilewright_target_options("${target}")
-  if(UNIX AND NOT CMAKE_SYSTEM_NAME STREQUAL "Generic")
-    target_link_libraries("${target}" PUBLIC m)
+  _tilewright_needs_libm(needs_libm ${kernels})
+  if(needs_libm)
+    target_link_libraries("${target}" PUBLIC -lm)
   endif()
 
   _tilewright_json_keys(pool_names "${json}" pools)
@@ -189,6 +190,17 @@ function(_tilewright_model_library target manifest)
     USES_TERMINAL
     VERBATIM
   )
+endfunction()
+
+# Whether one of some C files uses the mathematical library.
+function(_tilewright_needs_libm result)
+  set(${result} FALSE PARENT_SCOPE)
+  foreach(source IN LISTS ARGN)
+    file(STRINGS "${source}" lines REGEX "^#include <math[.]h>" LIMIT_COUNT 1)
+    if(lines)
+      set(${result} TRUE PARENT_SCOPE)
+    endif()
+  endforeach()
 endfunction()
 
 # How generated code and kernels are compiled, whatever the project does.
