@@ -42,22 +42,22 @@ static TILEWRIGHT_NOINLINE void one(const struct tilewright_float_rows *job, con
     tilewright_float_rows(job, weights, 1, 0);
 }
 
-static float *gather_run(float *to, const uint8_t *from, int32_t step, int32_t count)
+static float *gather_run(float *to, int32_t lanes, const uint8_t *from, int32_t step, int32_t count)
 {
     TILEWRIGHT_UNROLL_4
     for (int32_t i = 0; i < count; i++) {
         *to = tilewright_load_f32(from);
-        to += 4;
+        to += lanes;
         from += step;
     }
     return to;
 }
 
-static float *gather_zeros(float *to, int32_t count)
+static float *gather_zeros(float *to, int32_t lanes, int32_t count)
 {
     for (int32_t i = 0; i < count; i++) {
         *to = 0.0f;
-        to += 4;
+        to += lanes;
     }
     return to;
 }
@@ -67,21 +67,23 @@ static float *gather_taps(const struct conv *conv, float *to, const uint8_t *row
 {
     const struct tilewright_shape *x = conv->x;
     const int32_t inputs = conv->attributes->group_inputs;
+    const int32_t lanes = conv->attributes->gather;
     const int32_t begin = x->origin[W];
     const int32_t end = begin + x->extent[W];
 
     for (int32_t tap = 0; tap < conv->attributes->kernel[1]; tap++) {
         if (column < begin || column >= end) {
-            to = gather_zeros(to, inputs);
+            to = gather_zeros(to, lanes, inputs);
         } else {
-            to = gather_run(to, row + tilewright_axis_offset(x, W, column), x->stride[C], inputs);
+            to = gather_run(to, lanes, row + tilewright_axis_offset(x, W, column), x->stride[C],
+                            inputs);
         }
         column += conv->attributes->dilations[1];
     }
     return to;
 }
 
-/* All taps of one output position into every fourth word of the scratch. */
+/* All taps of one output position; with four lanes into every fourth word of the scratch. */
 static void gather(const struct conv *conv, float *to, struct position at)
 {
     const struct tilewright_conv_f32_attributes *attributes = conv->attributes;
@@ -96,10 +98,12 @@ static void gather(const struct conv *conv, float *to, struct position at)
 
     for (int32_t tap = 0; tap < attributes->kernel[0]; tap++) {
         if (row < x->origin[H] || row >= x->origin[H] + x->extent[H]) {
-            to = gather_zeros(to, attributes->kernel[1] * attributes->group_inputs);
+            to = gather_zeros(to, attributes->gather,
+                              attributes->kernel[1] * attributes->group_inputs);
         } else {
             const uint8_t *from = conv->x_base + tilewright_axis_offset(x, H, row);
-            to = inside ? gather_run(to, from + first, conv->run_step, conv->run_count)
+            to = inside ? gather_run(to, attributes->gather, from + first, conv->run_step,
+                                     conv->run_count)
                         : gather_taps(conv, to, from, column);
         }
         row += attributes->dilations[0];
@@ -145,7 +149,8 @@ static void run_group(struct conv *conv)
     int32_t left = conv->y->extent[H] * conv->y->extent[W];
 
     while (left > 0) {
-        const int32_t lanes = left < 4 ? left : 4;
+        const int32_t most = conv->attributes->gather == 1 ? 1 : 4;
+        const int32_t lanes = left < most ? left : most;
         for (int32_t lane = 0; lane < lanes; lane++) {
             set_position(conv, lane, at);
             at.column++;
@@ -187,7 +192,7 @@ void tilewright_conv_f32(const struct tilewright_conv_f32_attributes *attributes
     conv.y = y->shape;
     conv.scratch = attributes->gather != 0 ? (float *)(void *)operands[3].base : NULL;
     set_run(&conv);
-    conv.rows.x_step = attributes->gather != 0 ? 16 : x->shape->stride[C];
+    conv.rows.x_step = attributes->gather != 0 ? 4 * attributes->gather : x->shape->stride[C];
     conv.rows.taps = taps;
     conv.rows.y_step = y->shape->stride[C];
     conv.rows.columns = columns;

@@ -18,7 +18,11 @@ from tilewright.operators.nest import Nest, along, blocks, whole
 BLOCK = 4
 """Output channels that are packed side by side."""
 
+LANES = 4
+"""Output positions that are gathered side by side."""
+
 _MAC_CYCLES = 1.9
+_SINGLE_MAC_CYCLES = 2.8
 _GATHER_CYCLES = 4.0
 _OUTPUT_CYCLES = 8.0
 _DEPTHWISE_MAC_CYCLES = 3.4
@@ -42,7 +46,8 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     groups = node.attributes["group"]
     if groups > 1 and weights.shape[:2] == (groups, 1):
         return (_depthwise(node, nest, clamp, weights, bias),)
-    return (_convolution(node, nest, clamp, weights, bias),)
+    lane_counts = (LANES, 1) if _gathers(node, weights) else (LANES,)
+    return tuple(_convolution(node, nest, clamp, weights, bias, lanes) for lanes in lane_counts)
 
 
 def pack(weights: Array, bias: Array, groups: int) -> Array:
@@ -59,24 +64,26 @@ def pack(weights: Array, bias: Array, groups: int) -> Array:
     return np.ascontiguousarray(padded.reshape(groups, count, BLOCK, -1).transpose(0, 1, 3, 2))
 
 
-def _convolution(node: Node, nest: Nest, clamp: Clamp, weights: Array, bias: Array) -> KernelChoice:
+def _convolution(node: Node, nest: Nest, clamp: Clamp, weights: Array, bias: Array, lanes: int) -> KernelChoice:
+    """With one lane the scratch is a quarter and the kernel slower; sums are the same bit for bit."""
     groups = node.attributes["group"]
     packed = pack(weights, bias, groups)
     taps = int(packed.shape[2]) - 1
-    gather = any(extent != 1 for extent in weights.shape[2:]) or any(node.attributes["pads"])
+    gather = _gathers(node, weights)
 
     def cycles(steps: TileSteps) -> float:
         positions = points(nest, steps, ("n", "group", "oh", "ow"))
         outputs = -(-step_of(nest, steps, "oc") // BLOCK) * BLOCK
         gathered = taps * _GATHER_CYCLES if gather else 0.0
-        per_position = _POSITION_CYCLES + gathered + outputs * (taps * _MAC_CYCLES + _OUTPUT_CYCLES)
+        per_mac = _MAC_CYCLES if lanes == LANES else _SINGLE_MAC_CYCLES
+        per_position = _POSITION_CYCLES + gathered + outputs * (taps * per_mac + _OUTPUT_CYCLES)
         return CALL_CYCLES + positions * per_position
 
     attributes = (
         *geometry(node, weights.shape[2:]),
         ("group_inputs", int(weights.shape[1])),
         ("group_outputs", int(weights.shape[0]) // groups),
-        ("gather", int(gather)),
+        ("gather", lanes if gather else 0),
         *clamp_attributes(clamp),
     )
     constant = ConstantOperand(
@@ -84,7 +91,7 @@ def _convolution(node: Node, nest: Nest, clamp: Clamp, weights: Array, bias: Arr
         packed,
         (along("group") if groups > 1 else whole(1), blocks("oc", BLOCK), whole(taps + 1), whole(BLOCK)),
     )
-    scratch = 4 * BLOCK * taps if gather else 0
+    scratch = 4 * lanes * taps if gather else 0
     return KernelChoice(
         symbol="tilewright_conv_f32",
         sources=("conv_f32.c",),
@@ -97,6 +104,11 @@ def _convolution(node: Node, nest: Nest, clamp: Clamp, weights: Array, bias: Arr
         multiples={"oc": BLOCK},
         uncut=frozenset({"ic", "kh", "kw"}),
     )
+
+
+def _gathers(node: Node, weights: Array) -> bool:
+    """Whether taps are gathered into scratch; a 1x1 kernel without padding reads them in place."""
+    return any(extent != 1 for extent in weights.shape[2:]) or any(node.attributes["pads"])
 
 
 def _depthwise(node: Node, nest: Nest, clamp: Clamp, weights: Array, bias: Array) -> KernelChoice:

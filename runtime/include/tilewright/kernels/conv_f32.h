@@ -18,7 +18,8 @@ struct tilewright_conv_f32_attributes {
     /* Channels in one group. */
     int32_t group_inputs;
     int32_t group_outputs;
-    /* 0: a 1x1 kernel without padding, which reads its input in place and needs no scratch. */
+    /* Output positions gathered side by side, 4 or 1; 0 for a 1x1 kernel without padding, which
+     * reads its input in place and needs no scratch. */
     int32_t gather;
     float minimum;
     float maximum;
@@ -26,7 +27,7 @@ struct tilewright_conv_f32_attributes {
 
 /* y[n, c, h, w] = clamp(bias + sum of weights * x). Operands: x[n, c, h, w]; weights
  * [group][outputs / 4][1 + taps][4], bias first, taps in the order (kernel h, kernel w, input
- * channel), zeros behind the last channel; y; with gather, scratch of 16 bytes for each tap.
+ * channel), zeros behind the last channel; y; scratch of 4 * gather bytes for each tap.
  * A tile has whole groups, or one group or a part of it from a multiple of 4 on. */
 void tilewright_conv_f32(const struct tilewright_conv_f32_attributes *attributes,
                          const struct tilewright_view *operands, uint32_t flags);
