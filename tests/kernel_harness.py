@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -64,7 +64,7 @@ class View(ctypes.Structure):
     _fields_ = (("base", ctypes.c_void_p), ("shape", ctypes.POINTER(Shape)))
 
 
-@lru_cache(maxsize=None)
+@cache
 def library(sources: tuple[str, ...]) -> ctypes.CDLL:
     """The kernel sources as a shared library, compiled with the sanitizers."""
     folder = Path(tempfile.mkdtemp(prefix="tilewright-kernels-"))
@@ -160,14 +160,18 @@ def run_kernel(
         assert not (cut and name in choice.uncut), f"{name} must stay whole"
         assert not cut or step % choice.multiples.get(name, 1) == 0, f"{name} needs a multiple"
     contents = [_content(item, graph, arrays) for item in choice.reads]
-    outputs = [np.zeros(graph.tensor(item.tensor).shape, graph.tensor(item.tensor).dtype.numpy) for item in choice.writes]
+    outputs = [
+        np.zeros(graph.tensor(item.tensor).shape, graph.tensor(item.tensor).dtype.numpy) for item in choice.writes
+    ]
     written = [np.zeros(output.shape, np.int32) for output in outputs]
     symbol = getattr(library(sources or choice.sources), choice.symbol)
     for box in boxes(extents, taken):
         memory = Memory()
         operands = [
             _operand(item, array, graph, box, memory, in_place, _ring_of(rings, number))
-            for number, (item, array) in enumerate(zip((*choice.reads, *choice.writes), contents + outputs, strict=True))
+            for number, (item, array) in enumerate(
+                zip((*choice.reads, *choice.writes), contents + outputs, strict=True)
+            )
         ]
         for operand, array in zip(operands, contents, strict=False):
             operand.store(array)

@@ -81,35 +81,66 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_binary_integer_attri
     walk(&operands[0], &operands[1], &operands[3], binary_row, &binary);
 }
 
+struct rescaled {
+    const struct tilewright_add_rescaled_attributes *attributes;
+    struct tilewright_even even;
+};
+
+TILEWRIGHT_INLINE int32_t byte_of(const uint8_t *at, int32_t flip)
+{
+    return (*at ^ flip) - flip;
+}
+
+/* Bytes of both types by one expression: int8 is (byte ^ 128) - 128. */
 static void rescaled_row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
 {
-    const struct tilewright_add_rescaled_attributes *attributes = context;
-    int32_t a[TILEWRIGHT_LINE];
-    int32_t b[TILEWRIGHT_LINE];
-    uint8_t *out = at[2];
+    const struct rescaled *rescaled = context;
+    const struct tilewright_add_rescaled_attributes *attributes = rescaled->attributes;
+    const struct tilewright_even even = rescaled->even;
+    const int32_t flip_a = attributes->a_type == 0 ? 128 : 0;
+    const int32_t flip_b = attributes->b_type == 0 ? 128 : 0;
+    const int32_t minimum = attributes->minimum;
+    const int32_t maximum = attributes->maximum;
+    const int32_t stride_a = stride[0];
+    const int32_t stride_b = stride[1];
+    const int32_t stride_y = stride[2];
+    /* Zero points become part of one constant. */
+    const int64_t constant = ((int64_t)-attributes->a_zero_point * attributes->a_multiplier -
+                              (int64_t)attributes->b_zero_point * attributes->b_multiplier) *
+                             ((int64_t)1 << attributes->left);
+    const int32_t multiplier_a = attributes->a_multiplier;
+    const int32_t multiplier_b = attributes->b_multiplier;
+    const int32_t left = attributes->left;
+    const uint8_t *a = at[0];
+    const uint8_t *b = at[1];
+    uint8_t *y = at[2];
 
-    for (int32_t done = 0; done < count; done += TILEWRIGHT_LINE) {
-        const int32_t length = piece(count - done);
-        tilewright_line_load(a, at[0] + (ptrdiff_t)done * stride[0], stride[0], length,
-                             attributes->a_type, attributes->a_zero_point);
-        tilewright_line_load(b, at[1] + (ptrdiff_t)done * stride[1], stride[1], length,
-                             attributes->b_type, attributes->b_zero_point);
-        for (int32_t i = 0; i < length; i++) {
-            const int64_t sum = (int64_t)a[i] * attributes->a_multiplier +
-                                (int64_t)b[i] * attributes->b_multiplier;
-            *out = (uint8_t)tilewright_limit(tilewright_round_even(sum, attributes->shift) +
-                                                 attributes->zero_point,
-                                             attributes->minimum, attributes->maximum);
-            out += stride[2];
+    for (; count > 0; count--) {
+        const int64_t sum = (int64_t)(byte_of(a, flip_a) * (1 << left)) * multiplier_a +
+                            (int64_t)(byte_of(b, flip_b) * (1 << left)) * multiplier_b + constant;
+        int32_t value = tilewright_round_high(sum, even);
+        if (value < minimum) {
+            value = minimum;
         }
+        if (value > maximum) {
+            value = maximum;
+        }
+        *y = (uint8_t)value;
+        a += stride_a;
+        b += stride_b;
+        y += stride_y;
     }
 }
 
 void tilewright_add_rescaled(const struct tilewright_add_rescaled_attributes *attributes,
                              const struct tilewright_view *operands, uint32_t flags)
 {
+    const struct rescaled rescaled = {
+        attributes,
+        {(1 << (attributes->shift - 1)) + attributes->zero_point * (1 << attributes->shift),
+         attributes->shift, attributes->zero_point & 1}};
     (void)flags;
-    walk(&operands[0], &operands[1], &operands[2], rescaled_row, attributes);
+    walk(&operands[0], &operands[1], &operands[2], rescaled_row, &rescaled);
 }
 
 #define TILEWRIGHT_DEFINE_BINARY(symbol, operation, rule)                                             \
@@ -129,4 +160,5 @@ TILEWRIGHT_DEFINE_BINARIES(shift)
 TILEWRIGHT_DEFINE_BINARIES(high)
 TILEWRIGHT_DEFINE_BINARIES(long)
 TILEWRIGHT_DEFINE_BINARIES(even)
+TILEWRIGHT_DEFINE_BINARIES(exact)
 TILEWRIGHT_DEFINE_BINARIES(rescale)

@@ -42,14 +42,19 @@ static int within_width(const struct conv *conv, const struct pixels *pixels)
     return 1;
 }
 
+/* Where the current tap of one pixel is in a row of x. */
+struct tap {
+    const uint8_t *at;
+    uint32_t column; /* from the tile's first; beyond its width: padding */
+};
+
 /* Channels that are apart are copied pixel by pixel, as padding has no stride. */
-static uint8_t *interleave_strided(uint8_t *out, const uint8_t *const *runs, const struct conv *conv)
+static uint8_t *interleave_apart(uint8_t *out, const uint8_t *const *runs, const struct conv *conv)
 {
     const int32_t count = conv->attributes->group_inputs;
     for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
         const uint8_t *from = runs[i];
-        const int32_t stride =
-            from == conv->padding_row ? 0 : conv->x->shape->stride[CHANNEL];
+        const int32_t stride = from == conv->padding_row ? 0 : conv->x->shape->stride[CHANNEL];
         for (int32_t c = 0; c < count; c++) {
             out[TILEWRIGHT_BLOCK * c + i] = *from;
             from += stride;
@@ -58,37 +63,66 @@ static uint8_t *interleave_strided(uint8_t *out, const uint8_t *const *runs, con
     return out + TILEWRIGHT_BLOCK * count;
 }
 
+/* The taps of one row of the kernel, one after the other. */
+static uint8_t *gather_taps(const struct conv *conv, struct tap *taps, uint8_t *out)
+{
+    const struct tilewright_shape *shape = conv->x->shape;
+    const int32_t dilation = conv->attributes->dilations[1];
+    const ptrdiff_t step = (ptrdiff_t)dilation * shape->stride[WIDTH];
+    const uint32_t width = (uint32_t)shape->extent[WIDTH];
+    const int32_t inputs = conv->attributes->group_inputs;
+
+    for (int32_t kw = conv->attributes->kernel[1]; kw > 0; kw--) {
+        const uint8_t *runs[TILEWRIGHT_BLOCK];
+        TILEWRIGHT_UNROLL_4
+        for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
+            runs[i] = taps[i].column < width ? taps[i].at : conv->padding_row;
+            taps[i].column += (uint32_t)dilation;
+            taps[i].at += step;
+        }
+        if (inputs == 1) {
+            TILEWRIGHT_UNROLL_4
+            for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
+                out[i] = *runs[i];
+            }
+            out += TILEWRIGHT_BLOCK;
+        } else {
+            out = conv->adjacent ? tilewright_interleave(out, runs, inputs, 1)
+                                 : interleave_apart(out, runs, conv);
+        }
+    }
+    return out;
+}
+
 /* Column-wise copy of what four pixels see; `offset` leads to their image and group. */
 static void gather(const struct conv *conv, const struct pixels *pixels, ptrdiff_t offset)
 {
     const struct tilewright_conv_integer_attributes *a = conv->attributes;
     const struct tilewright_shape *shape = conv->x->shape;
     const int32_t merge = conv->dense && within_width(conv, pixels);
-    const int32_t steps = merge ? 1 : a->kernel[1];
-    const int32_t run = merge ? a->kernel[1] * a->group_inputs : a->group_inputs;
     uint8_t *out = conv->columns;
 
     for (int32_t kh = 0; kh < a->kernel[0]; kh++) {
-        const uint8_t *rows[TILEWRIGHT_BLOCK];
+        struct tap taps[TILEWRIGHT_BLOCK];
         for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
-            const int32_t row =
-                pixels->row[i] * a->strides[0] - a->pads[0] + kh * a->dilations[0];
-            rows[i] = is_inside(shape, HEIGHT, row)
-                          ? tilewright_row(conv->x, HEIGHT, row) + offset
-                          : NULL;
-        }
-        for (int32_t kw = 0; kw < steps; kw++) {
-            const uint8_t *runs[TILEWRIGHT_BLOCK];
-            for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
-                const int32_t column =
-                    pixels->column[i] * a->strides[1] - a->pads[1] + kw * a->dilations[1];
-                runs[i] = rows[i] != NULL && is_inside(shape, WIDTH, column)
-                              ? rows[i] + (ptrdiff_t)(column - shape->origin[WIDTH]) *
-                                              shape->stride[WIDTH]
-                              : conv->padding_row;
+            const int32_t row = pixels->row[i] * a->strides[0] - a->pads[0] + kh * a->dilations[0];
+            const int32_t column =
+                pixels->column[i] * a->strides[1] - a->pads[1] - shape->origin[WIDTH];
+            taps[i].column = (uint32_t)column;
+            taps[i].at = conv->padding_row;
+            if (is_inside(shape, HEIGHT, row)) {
+                taps[i].at = tilewright_row(conv->x, HEIGHT, row) + offset +
+                             (ptrdiff_t)column * shape->stride[WIDTH];
+            } else if (!merge) {
+                taps[i].column = (uint32_t)INT32_MAX; /* stays beyond any width */
             }
-            out = conv->adjacent ? tilewright_interleave(out, runs, run, 1)
-                                 : interleave_strided(out, runs, conv);
+        }
+        if (merge) {
+            const uint8_t *const runs[TILEWRIGHT_BLOCK] = {taps[0].at, taps[1].at, taps[2].at,
+                                                           taps[3].at};
+            out = tilewright_interleave(out, runs, a->kernel[1] * a->group_inputs, 1);
+        } else {
+            out = gather_taps(conv, taps, out);
         }
     }
     if (a->flip != 0) {
@@ -194,4 +228,5 @@ TILEWRIGHT_DEFINE_CONV(shift)
 TILEWRIGHT_DEFINE_CONV(high)
 TILEWRIGHT_DEFINE_CONV(long)
 TILEWRIGHT_DEFINE_CONV(even)
+TILEWRIGHT_DEFINE_CONV(exact)
 TILEWRIGHT_DEFINE_CONV(rescale)

@@ -30,23 +30,33 @@ static int32_t extent_of(const struct tilewright_depthwise_integer_attributes *a
     return extent;
 }
 
-static void copy_strided(uint8_t *restrict to, const uint8_t *restrict from, int32_t stride,
-                         int32_t count)
+/* Rows of the window from rows of x that are `pitch` apart. */
+static void copy(const struct window *window, uint8_t *to, const uint8_t *from, int32_t pitch,
+                 int32_t stride, int32_t rows)
 {
-    for (; count >= 4; count -= 4) {
-        const uint8_t *second = from + stride;
-        const uint8_t *third = second + stride;
-        const uint8_t *fourth = third + stride;
-        to[0] = *from;
-        to[1] = *second;
-        to[2] = *third;
-        to[3] = *fourth;
-        from = fourth + stride;
-        to += 4;
-    }
-    for (; count > 0; count--) {
-        *to++ = *from;
-        from += stride;
+    const int32_t width = window->width;
+    const int32_t gap = window->columns - width;
+    for (; rows > 0; rows--) {
+        const uint8_t *restrict x = from;
+        uint8_t *restrict y = to;
+        int32_t count = width;
+        for (; count >= 4; count -= 4) {
+            y[0] = *x;
+            x += stride;
+            y[1] = *x;
+            x += stride;
+            y[2] = *x;
+            x += stride;
+            y[3] = *x;
+            x += stride;
+            y += 4;
+        }
+        for (; count > 0; count--) {
+            *y++ = *x;
+            x += stride;
+        }
+        to = y + gap;
+        from += pitch;
     }
 }
 
@@ -60,9 +70,17 @@ static void load(const struct window *window, const struct tilewright_depthwise_
     const ptrdiff_t skip = offset + (ptrdiff_t)(left - x->shape->origin[WIDTH]) * stride;
     uint8_t *to = window->bytes + window->row * window->columns + window->column;
 
+    if (window->width <= 0) {
+        return;
+    }
+    if (x->shape->ring_rows == 0) {
+        copy(window, to, tilewright_row(x, HEIGHT, top) + skip, x->shape->stride[HEIGHT], stride,
+             window->height);
+        return;
+    }
     for (int32_t row = 0; row < window->height; row++) {
-        copy_strided(to, tilewright_row(x, HEIGHT, top + row) + skip, stride, window->width);
-        to += window->columns;
+        copy(window, to + row * window->columns, tilewright_row(x, HEIGHT, top + row) + skip, 0, stride,
+             1);
     }
 }
 
@@ -211,7 +229,12 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_depthwise_integer_at
         for (int32_t ow = 0; ow < out->extent[WIDTH]; ow++) {
             column(a, window.bytes + ow * a->strides[1], window.columns, weights, row[0], sums,
                    out->extent[HEIGHT]);
-            store(&limits, &operands[Y], offset, sums, row, finish);
+            if (out->ring_rows == 0) {
+                finish(&limits, sums, row, operands[Y].base + offset, out->stride[HEIGHT],
+                       out->extent[HEIGHT]);
+            } else {
+                store(&limits, &operands[Y], offset, sums, row, finish);
+            }
             offset += out->stride[WIDTH];
         }
     }
@@ -231,4 +254,5 @@ TILEWRIGHT_DEFINE_DEPTHWISE(shift)
 TILEWRIGHT_DEFINE_DEPTHWISE(high)
 TILEWRIGHT_DEFINE_DEPTHWISE(long)
 TILEWRIGHT_DEFINE_DEPTHWISE(even)
+TILEWRIGHT_DEFINE_DEPTHWISE(exact)
 TILEWRIGHT_DEFINE_DEPTHWISE(rescale)

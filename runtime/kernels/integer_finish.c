@@ -3,15 +3,23 @@
  * contains only those that its layers need. */
 #include "tilewright/kernels/integer_core.h"
 
-enum rule { RULE_NONE, RULE_SHIFT, RULE_HIGH, RULE_LONG, RULE_EVEN, RULE_RESCALE };
+/* As minimum and maximum, GCC would compile a clamp to two more moves than as two branches. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-ssa-phiopt")
+#endif
+
+enum rule { RULE_NONE, RULE_SHIFT, RULE_HIGH, RULE_LONG, RULE_EVEN, RULE_EXACT, RULE_RESCALE };
 
 struct constants {
     int32_t multiplier, addend, shift;
+    int32_t left;
+    struct tilewright_even even;
 };
 
 TILEWRIGHT_INLINE struct constants constants_of(const int32_t *row)
 {
-    const struct constants constants = {row[1], row[2], row[3]};
+    const struct constants constants = {
+        row[1], row[2], row[3], row[3] >> 8 & 31, {row[2], row[3] & 31, row[3] >> 16}};
     return constants;
 }
 
@@ -65,6 +73,12 @@ TILEWRIGHT_INLINE void store(uint8_t *out, int32_t sum, struct constants constan
             minimum, maximum);
         break;
     case RULE_EVEN:
+        *out = (uint8_t)clamp(
+            tilewright_round_high((int64_t)(int32_t)((uint32_t)sum << constants.left) * constants.multiplier,
+                                  constants.even),
+            minimum, maximum);
+        break;
+    case RULE_EXACT:
         *out = (uint8_t)tilewright_limit(
             tilewright_round_even(product, constants.shift) + constants.addend, minimum, maximum);
         break;
@@ -141,4 +155,5 @@ TILEWRIGHT_DEFINE_FINISH(shift, RULE_SHIFT)
 TILEWRIGHT_DEFINE_FINISH(high, RULE_HIGH)
 TILEWRIGHT_DEFINE_FINISH(long, RULE_LONG)
 TILEWRIGHT_DEFINE_FINISH(even, RULE_EVEN)
+TILEWRIGHT_DEFINE_FINISH(exact, RULE_EXACT)
 TILEWRIGHT_DEFINE_FINISH(rescale, RULE_RESCALE)

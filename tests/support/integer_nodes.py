@@ -41,7 +41,9 @@ SOURCES = (
 )
 
 
-def integers(rng: np.random.Generator, dtype: str, shape: Sequence[int], low: int | None = None, high: int | None = None) -> Array:
+def integers(
+    rng: np.random.Generator, dtype: str, shape: Sequence[int], low: int | None = None, high: int | None = None
+) -> Array:
     """Random elements of an integer dtype, over its whole range or [low, high]."""
     limits = np.iinfo(dtype)
     return rng.integers(
@@ -118,7 +120,9 @@ def check(
         (got,) = run_kernel(choice, graph, feeds, allowed, in_place=in_place, rings=rings, sources=SOURCES)
         difference = np.abs(got.astype(np.float64) - wanted.astype(np.float64))
         worst = float((difference - tolerance * np.abs(wanted)).max(initial=0.0))
-        assert worst <= 0.0, f"{choice.symbol}: {int((difference > 0).sum())} of {got.size} differ, by up to {difference.max()}"
+        assert worst <= 0.0, (
+            f"{choice.symbol}: {int((difference > 0).sum())} of {got.size} differ, by up to {difference.max()}"
+        )
     return found
 
 

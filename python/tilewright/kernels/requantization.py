@@ -26,6 +26,7 @@ _FLOAT_MAX = float(np.finfo(np.float32).max)
 _LARGEST_SHIFT = 62
 
 Number = TypeVar("Number", int, float)
+Row = tuple[int, int, int]
 
 
 class Rule(Enum):
@@ -36,6 +37,7 @@ class Rule(Enum):
     HIGH = "high"
     LONG = "long"
     EVEN = "even"
+    EXACT = "exact"
     RESCALE = "rescale"
 
 
@@ -112,32 +114,43 @@ def _requantized(epilogue: Requantize, bias: Array, largest: Array) -> Finish | 
     if len(exact) != channels:
         return None
     zero_point = epilogue.zero_point
-    high = [_high_row(pair, zero_point, int(bound)) for pair, bound in zip(exact, largest, strict=True)]
-    rows = [row for row in high if row is not None]
-    if len(rows) == channels:
-        rule = Rule.HIGH
-    else:
-        rule, rows = Rule.EVEN, [(multiplier, zero_point, shift) for multiplier, shift in exact]
-    return Finish(rule, _rows(bias, rows), epilogue.minimum, epilogue.maximum)
+    bounds = [int(bound) for bound in largest]
+    for rule, row_of in ((Rule.HIGH, _high_row), (Rule.EVEN, _even_row)):
+        rows = [row for pair, bound in zip(exact, bounds, strict=True) if (row := row_of(pair, zero_point, bound))]
+        if len(rows) == channels:
+            return Finish(rule, _rows(bias, rows), epilogue.minimum, epilogue.maximum)
+    rows = [(multiplier, zero_point, shift) for multiplier, shift in exact]
+    return Finish(Rule.EXACT, _rows(bias, rows), epilogue.minimum, epilogue.maximum)
 
 
-def _high_row(pair: tuple[int, int], zero_point: int, largest: int) -> tuple[int, int, int] | None:
+def _high_row(pair: tuple[int, int], zero_point: int, largest: int) -> Row | None:
     """The constants of Rule.HIGH, or None if a tie is reachable or 32 bits do not suffice.
 
     A tie is acc * m = odd * 2^(s-1). With v trailing zeros of m, acc must then be a multiple of
     2^(s-1-v) other than 0.
     """
     multiplier, shift = pair
-    left = shift - 32
-    if not 1 <= left <= 31:
-        return None
     zeros = (multiplier & -multiplier).bit_length() - 1
     if multiplier != 0 and largest >= 1 << max(shift - 1 - zeros, 0):
         return None
-    addend = (1 << (left - 1)) + (zero_point << left)
-    if (largest * abs(multiplier) >> 32) + 1 + abs(addend) > _INT32_MAX:
+    row = _even_row(pair, zero_point, largest)
+    return None if row is None or row[2] & 0x1F00 else (row[0], row[1], row[2] & 31)
+
+
+def _even_row(pair: tuple[int, int], zero_point: int, largest: int) -> Row | None:
+    """The constants of Rule.EVEN, or None if 32 bits do not suffice.
+
+    The high word of acc * m is of use from s = 33 on; below that acc is shifted left first.
+    """
+    multiplier, shift = pair
+    left = max(0, 33 - shift)
+    right = shift + left - 32
+    if right > 30 or left > 30 or largest << left > _INT32_MAX:
         return None
-    return multiplier, addend, left
+    addend = (1 << (right - 1)) + (zero_point << right)
+    if ((largest << left) * abs(multiplier) >> 32) + 1 + abs(addend) > _INT32_MAX:
+        return None
+    return multiplier, addend, right | left << 8 | (zero_point & 1) << 16
 
 
 def _shifted(epilogue: RequantizeShift, bias: Array, largest: Array) -> Finish | None:
@@ -176,7 +189,7 @@ def _each(values: tuple[Number, ...], channels: int) -> tuple[Number, ...]:
     return values[:1] * channels if len(set(values)) == 1 else values
 
 
-def _rows(bias: Array, rest: list[tuple[int, int, int]] | None = None) -> Array:
+def _rows(bias: Array, rest: list[Row] | None = None) -> Array:
     rows = np.zeros((len(bias), ROW_WORDS), np.int32)
     rows[:, 0] = bias
     if rest is not None:

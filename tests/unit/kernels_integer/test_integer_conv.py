@@ -9,7 +9,7 @@ from support.integer_nodes import check, choices_of, integers, node_graph, requa
 from tilewright.graph import Graph, Requantize, RequantizeShift, Rescale
 
 
-def conv(  # noqa: PLR0913
+def conv(
     seed: int,
     x=(1, 5, 7, 6),
     channels=6,
@@ -35,7 +35,8 @@ def conv(  # noqa: PLR0913
     weights = integers(rng, w_dtype, (channels, x[1] // group, *kernel))
     biases = integers(rng, "int32", (channels,), -3000, 3000) if bias else None
     spatial = [
-        (x[2 + i] + pads[i] + pads[rank + i] - (kernel[i] - 1) * dilations[i] - 1) // strides[i] + 1 for i in range(rank)
+        (x[2 + i] + pads[i] + pads[rank + i] - (kernel[i] - 1) * dilations[i] - 1) // strides[i] + 1
+        for i in range(rank)
     ]
     attributes = {
         "strides": tuple(strides),
@@ -50,7 +51,9 @@ def conv(  # noqa: PLR0913
     values = {
         "none": None,
         "high": requantize(rng.uniform(0.5, 1.5, channels) * scale, 3, out if out != "int32" else "int8"),
-        "even": requantize([2.0 ** np.floor(np.log2(scale))], -2 if out == "int8" else 120, out if out != "int32" else "int8"),
+        "even": requantize(
+            [2.0 ** np.floor(np.log2(scale))], -2 if out == "int8" else 120, out if out != "int32" else "int8"
+        ),
         "shift": shifted(rng, channels, 14, max(2, int(scale * (1 << 14))), out if out != "int32" else "int8"),
         "long": shifted(rng, channels, 30, int(scale * (1 << 30)), out if out != "int32" else "int8"),
         "rescale": Rescale(tuple(rng.uniform(0.001, 0.002, channels).tolist()), -1.0, 5.0),
@@ -182,7 +185,9 @@ def test_the_short_rule_is_not_taken_where_a_tie_is_reachable() -> None:
         graph, feeds = conv(2, x=(1, 4, 5, 5), channels=4, epilogue="high")
         epilogue = Requantize((2.0**-exponent,), 0, -128, 127)
         node = graph.nodes[0]
-        changed = graph.with_nodes([type(node)(node.name, node.operator, node.inputs, node.outputs, node.attributes, epilogue)])
+        changed = graph.with_nodes(
+            [type(node)(node.name, node.operator, node.inputs, node.outputs, node.attributes, epilogue)]
+        )
         check(changed, feeds)
         bound = 128 * int(np.abs(np.asarray(graph.tensor("i1").data, np.int64)).sum(axis=(1, 2, 3)).max()) + 3000
         high = choices_of(changed)[0].symbol.endswith("high")
@@ -195,7 +200,9 @@ def test_multipliers_of_every_size() -> None:
         graph, feeds = conv(2, x=(1, 4, 5, 5), channels=4, epilogue="high")
         node = graph.nodes[0]
         epilogue = Requantize(tuple((rng.uniform(1, 2, 4) * 2.0**exponent).tolist()), 5, -128, 127)
-        changed = graph.with_nodes([type(node)(node.name, node.operator, node.inputs, node.outputs, node.attributes, epilogue)])
+        changed = graph.with_nodes(
+            [type(node)(node.name, node.operator, node.inputs, node.outputs, node.attributes, epilogue)]
+        )
         check(changed, feeds)
 
 
@@ -204,7 +211,9 @@ def test_shift_of_nothing_and_negative_multipliers() -> None:
         graph, feeds = conv(2, x=(1, 2, 4, 4), channels=2)
         node = graph.nodes[0]
         epilogue = RequantizeShift((-3, 2), (70000, -9), shift, -128, 127)
-        changed = graph.with_nodes([type(node)(node.name, node.operator, node.inputs, node.outputs, node.attributes, epilogue)])
+        changed = graph.with_nodes(
+            [type(node)(node.name, node.operator, node.inputs, node.outputs, node.attributes, epilogue)]
+        )
         check(changed, feeds)
 
 

@@ -14,13 +14,14 @@ struct tilewright_binary_integer_attributes {
     float lowest, highest;
 };
 
-/* y = limit(round half even of ((a - za) * ma + (b - zb) * mb) / 2^shift + zero point); the multipliers
- * may be negative. Operands: a, b, y. */
+/* y = limit(round half even of (((a - za) << left) * ma + ((b - zb) << left) * mb) / 2^(32 + shift)
+ * + zero point), for 8-bit operands; multipliers may be negative. Operands: a, b, y. */
 struct tilewright_add_rescaled_attributes {
     int32_t a_type, b_type;
     int32_t a_zero_point, b_zero_point;
     int32_t a_multiplier, b_multiplier;
-    int32_t shift;
+    int32_t left;
+    int32_t shift;      /* from 1 to 30 */
     int32_t zero_point;
     int32_t minimum, maximum;
 };
@@ -42,6 +43,7 @@ TILEWRIGHT_DECLARE_BINARY_INTEGER(shift);
 TILEWRIGHT_DECLARE_BINARY_INTEGER(high);
 TILEWRIGHT_DECLARE_BINARY_INTEGER(long);
 TILEWRIGHT_DECLARE_BINARY_INTEGER(even);
+TILEWRIGHT_DECLARE_BINARY_INTEGER(exact);
 TILEWRIGHT_DECLARE_BINARY_INTEGER(rescale);
 
 #define tilewright_add_integer_none_attributes tilewright_binary_integer_attributes
@@ -49,18 +51,21 @@ TILEWRIGHT_DECLARE_BINARY_INTEGER(rescale);
 #define tilewright_add_integer_high_attributes tilewright_binary_integer_attributes
 #define tilewright_add_integer_long_attributes tilewright_binary_integer_attributes
 #define tilewright_add_integer_even_attributes tilewright_binary_integer_attributes
+#define tilewright_add_integer_exact_attributes tilewright_binary_integer_attributes
 #define tilewright_add_integer_rescale_attributes tilewright_binary_integer_attributes
 #define tilewright_sub_integer_none_attributes tilewright_binary_integer_attributes
 #define tilewright_sub_integer_shift_attributes tilewright_binary_integer_attributes
 #define tilewright_sub_integer_high_attributes tilewright_binary_integer_attributes
 #define tilewright_sub_integer_long_attributes tilewright_binary_integer_attributes
 #define tilewright_sub_integer_even_attributes tilewright_binary_integer_attributes
+#define tilewright_sub_integer_exact_attributes tilewright_binary_integer_attributes
 #define tilewright_sub_integer_rescale_attributes tilewright_binary_integer_attributes
 #define tilewright_mul_integer_none_attributes tilewright_binary_integer_attributes
 #define tilewright_mul_integer_shift_attributes tilewright_binary_integer_attributes
 #define tilewright_mul_integer_high_attributes tilewright_binary_integer_attributes
 #define tilewright_mul_integer_long_attributes tilewright_binary_integer_attributes
 #define tilewright_mul_integer_even_attributes tilewright_binary_integer_attributes
+#define tilewright_mul_integer_exact_attributes tilewright_binary_integer_attributes
 #define tilewright_mul_integer_rescale_attributes tilewright_binary_integer_attributes
 
 #endif

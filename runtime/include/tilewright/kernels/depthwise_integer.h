@@ -28,6 +28,7 @@ TILEWRIGHT_DECLARE_DEPTHWISE_INTEGER(shift);
 TILEWRIGHT_DECLARE_DEPTHWISE_INTEGER(high);
 TILEWRIGHT_DECLARE_DEPTHWISE_INTEGER(long);
 TILEWRIGHT_DECLARE_DEPTHWISE_INTEGER(even);
+TILEWRIGHT_DECLARE_DEPTHWISE_INTEGER(exact);
 TILEWRIGHT_DECLARE_DEPTHWISE_INTEGER(rescale);
 
 #define tilewright_depthwise_integer_none_attributes tilewright_depthwise_integer_attributes
@@ -35,6 +36,7 @@ TILEWRIGHT_DECLARE_DEPTHWISE_INTEGER(rescale);
 #define tilewright_depthwise_integer_high_attributes tilewright_depthwise_integer_attributes
 #define tilewright_depthwise_integer_long_attributes tilewright_depthwise_integer_attributes
 #define tilewright_depthwise_integer_even_attributes tilewright_depthwise_integer_attributes
+#define tilewright_depthwise_integer_exact_attributes tilewright_depthwise_integer_attributes
 #define tilewright_depthwise_integer_rescale_attributes tilewright_depthwise_integer_attributes
 
 #endif

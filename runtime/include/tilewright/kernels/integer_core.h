@@ -31,7 +31,9 @@
  *   shift    multiplier, addend (rounding included), shift: ((acc * m) + a) >> s in 32 bits
  *   high     multiplier, addend (rounding and zero point included), shift: (high word of acc * m + a) >> s
  *   long     multiplier, addend, shift: (acc * m + a + half) >> s in 64 bits
- *   even     multiplier, zero point, shift: round half even of acc * m / 2^s, + zero point
+ *   even     multiplier, addend as high, shift | left << 8 | (zero point & 1) << 16: as high of
+ *            acc << left, but exact halves go to the even neighbour
+ *   exact    multiplier, zero point, shift: round half even of acc * m / 2^s, + zero point, in 64 bits
  *   rescale  multiplier as float32: (float) acc * m */
 #define TILEWRIGHT_ROW_WORDS 4
 
@@ -58,9 +60,9 @@ typedef void tilewright_line_finish(const struct tilewright_limits *limits, cons
                                     const int32_t *row, uint8_t *out, int32_t stride, int32_t count);
 
 tilewright_block_finish tilewright_block_none, tilewright_block_shift, tilewright_block_high,
-    tilewright_block_long, tilewright_block_even, tilewright_block_rescale;
+    tilewright_block_long, tilewright_block_even, tilewright_block_exact, tilewright_block_rescale;
 tilewright_line_finish tilewright_line_none, tilewright_line_shift, tilewright_line_high,
-    tilewright_line_long, tilewright_line_even, tilewright_line_rescale;
+    tilewright_line_long, tilewright_line_even, tilewright_line_exact, tilewright_line_rescale;
 
 /* Sums of products of columns[tap][4 pixels] with weights[block][tap][4 channels], for all blocks
  * of `channels` channels; the sums of a channel begin with its bias. */
@@ -85,6 +87,26 @@ TILEWRIGHT_INLINE int64_t tilewright_round_even(int64_t product, int32_t shift)
     }
     const int64_t odd = (product >> shift) & 1;
     return (product + (((int64_t)1 << (shift - 1)) - 1) + odd) >> shift;
+}
+
+/* The constants of rule even. */
+struct tilewright_even {
+    int32_t addend;
+    int32_t shift;
+    int32_t odd; /* whether the zero point is */
+};
+
+/* Round half even of product / 2^(32 + shift), + the zero point that is in the addend; shift from 1 to 30.
+ * The low word decides nothing but whether the product lies exactly between two integers. */
+TILEWRIGHT_INLINE int32_t tilewright_round_high(int64_t product, struct tilewright_even even)
+{
+    const int32_t raised = (int32_t)(product >> 32) + even.addend;
+    int32_t value = raised >> even.shift;
+    if ((uint32_t)product == 0 && (raised & (int32_t)((1u << even.shift) - 1u)) == 0 &&
+        ((value ^ even.odd) & 1) != 0) {
+        value--;
+    }
+    return value;
 }
 
 TILEWRIGHT_INLINE int32_t tilewright_limit(int64_t value, int32_t minimum, int32_t maximum)

@@ -26,6 +26,7 @@ TILEWRIGHT_DECLARE_MATMUL_INTEGER(shift);
 TILEWRIGHT_DECLARE_MATMUL_INTEGER(high);
 TILEWRIGHT_DECLARE_MATMUL_INTEGER(long);
 TILEWRIGHT_DECLARE_MATMUL_INTEGER(even);
+TILEWRIGHT_DECLARE_MATMUL_INTEGER(exact);
 TILEWRIGHT_DECLARE_MATMUL_INTEGER(rescale);
 
 #define tilewright_matmul_integer_none_attributes tilewright_matmul_integer_attributes
@@ -33,6 +34,7 @@ TILEWRIGHT_DECLARE_MATMUL_INTEGER(rescale);
 #define tilewright_matmul_integer_high_attributes tilewright_matmul_integer_attributes
 #define tilewright_matmul_integer_long_attributes tilewright_matmul_integer_attributes
 #define tilewright_matmul_integer_even_attributes tilewright_matmul_integer_attributes
+#define tilewright_matmul_integer_exact_attributes tilewright_matmul_integer_attributes
 #define tilewright_matmul_integer_rescale_attributes tilewright_matmul_integer_attributes
 
 #endif

@@ -23,6 +23,7 @@ TILEWRIGHT_DECLARE_REQUANTIZE(shift);
 TILEWRIGHT_DECLARE_REQUANTIZE(high);
 TILEWRIGHT_DECLARE_REQUANTIZE(long);
 TILEWRIGHT_DECLARE_REQUANTIZE(even);
+TILEWRIGHT_DECLARE_REQUANTIZE(exact);
 TILEWRIGHT_DECLARE_REQUANTIZE(rescale);
 
 #define tilewright_requantize_none_attributes tilewright_requantize_attributes
@@ -30,6 +31,7 @@ TILEWRIGHT_DECLARE_REQUANTIZE(rescale);
 #define tilewright_requantize_high_attributes tilewright_requantize_attributes
 #define tilewright_requantize_long_attributes tilewright_requantize_attributes
 #define tilewright_requantize_even_attributes tilewright_requantize_attributes
+#define tilewright_requantize_exact_attributes tilewright_requantize_attributes
 #define tilewright_requantize_rescale_attributes tilewright_requantize_attributes
 
 #endif

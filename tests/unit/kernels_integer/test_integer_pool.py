@@ -1,0 +1,82 @@
+"""Integer pooling against the reference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from kernel_harness import Ring
+from support.integer_nodes import check, integers, limits_of, node_graph
+from tilewright.graph import Graph, Requantize
+
+GEOMETRIES = {
+    "halves": {"kernel": (2, 2), "strides": (2, 2)},
+    "padded": {"kernel": (3, 3), "pads": (1, 1, 1, 1)},
+    "uneven": {"kernel": (3, 2), "strides": (2, 1), "pads": (2, 0, 1, 1)},
+    "dilated": {"kernel": (2, 3), "dilations": (3, 2), "pads": (1, 2, 1, 2)},
+    "global": {"kernel": (9, 7)},
+    "rows": {"x": (2, 3, 12), "kernel": (4,), "strides": (2,), "pads": (1, 2)},
+}
+STEPS = ({}, {"c": 2, "oh": 2, "ow": 1})
+
+
+def pool(operator: str, geometry: str, dtype: str, **attributes) -> tuple[Graph, dict]:
+    values = {**GEOMETRIES[geometry]}
+    x = integers(np.random.default_rng(len(geometry)), dtype, values.pop("x", (1, 5, 9, 7)))
+    rank = x.ndim - 2
+    values = {"strides": (1,) * rank, "dilations": (1,) * rank, "pads": (0,) * (2 * rank), **values}
+    spatial = [
+        (
+            x.shape[2 + i]
+            + values["pads"][i]
+            + values["pads"][rank + i]
+            - (values["kernel"][i] - 1) * values["dilations"][i]
+            - 1
+        )
+        // values["strides"][i]
+        + 1
+        for i in range(rank)
+    ]
+    epilogue = attributes.pop("epilogue", None)
+    return node_graph(operator, [x], (), (*x.shape[:2], *spatial), dtype, {**values, **attributes}, epilogue, True)
+
+
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("steps", STEPS, ids=str)
+def test_max_pool(geometry: str, dtype: str, steps: dict) -> None:
+    graph, feeds = pool("MaxPool", geometry, dtype)
+    check(graph, feeds, steps)
+    check(graph, feeds, steps, in_place=True)
+    check(graph, feeds, {"oh": 1}, rings=(Ring(0, 2, 9),))
+
+
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("include", [0, 1])
+@pytest.mark.parametrize("multiplier", [1.0, 0.5, 0.7310317, 0.0200317, 4.0])
+def test_average_pool(geometry: str, dtype: str, include: int, multiplier: float) -> None:
+    epilogue = Requantize((multiplier,), 7, *limits_of(dtype))
+    zero_point = 130 if dtype == "uint8" else -3
+    attributes = {"count_include_pad": include, "x_zero_point": zero_point, "epilogue": epilogue}
+    graph, feeds = pool("AveragePool", geometry, dtype, **attributes)
+    for steps in STEPS:
+        check(graph, feeds, steps)
+    check(graph, feeds, {"oh": 2}, in_place=True, rings=(Ring(0, 2, 9), Ring(1, 2, 4)))
+
+
+def test_ties_of_averages_go_to_the_even_neighbour() -> None:
+    pairs = np.stack([np.repeat(np.arange(-128, 128), 2), np.tile([0, 1], 256) + np.repeat(np.arange(-128, 128), 2)])
+    x = np.clip(pairs, -128, 127).astype(np.int8).T.reshape(1, 1, -1)
+    for kernel in (2, 4, 6):
+        attributes = {
+            "kernel": (kernel,),
+            "strides": (kernel,),
+            "dilations": (1,),
+            "pads": (0, 0),
+            "count_include_pad": 0,
+        }
+        length = (x.shape[2] - kernel) // kernel + 1
+        graph, feeds = node_graph(
+            "AveragePool", [x], (), (1, 1, length), "int8", attributes, Requantize((1.0,), 0, -128, 127)
+        )
+        check(graph, feeds)
