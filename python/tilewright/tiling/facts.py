@@ -8,7 +8,7 @@ import numpy as np
 
 from tilewright.plan import LayerFacts
 from tilewright.tiling.choice import TileChoice
-from tilewright.tiling.footprint import moved_elements, rounds
+from tilewright.tiling.footprint import moved_elements, needed_elements, rounds
 from tilewright.tiling.problem import TilingProblem
 
 
@@ -24,7 +24,7 @@ def layer_facts(problem: TilingProblem, choice: TileChoice) -> LayerFacts:
         distinct = prod(int(counts[name]) for name in operand.dimensions if name in counts)
         loads = int(rounds(choice.order, counts, operand))
         link = operand.link.name
-        once = moved_elements(operand, extents, extents) * operand.element_bytes
+        once = needed_elements(operand, problem.cuttable, extents) * operand.element_bytes
         total = moved_elements(operand, choice.steps, extents) * operand.element_bytes * loads // distinct
         moved[link] = moved.get(link, 0) + total
         compulsory[link] = compulsory.get(link, 0) + once

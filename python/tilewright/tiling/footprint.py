@@ -6,7 +6,7 @@ of candidate steps; results are arrays over the candidates.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 
 import numpy as np
@@ -101,6 +101,28 @@ def moved_elements(operand: TileOperand, steps: Mapping[str, int], extents: Mapp
     for group in _independent_axes(operand):
         total *= _elements_of(group, steps, extents)
     return total
+
+
+def needed_elements(operand: TileOperand, cuttable: Collection[str], extents: Mapping[str, int]) -> int:
+    """Elements that some tile touches however ``cuttable`` dimensions are cut: strides may skip some."""
+    total = 1
+    for axis, extent in zip(operand.axes, operand.extents, strict=True):
+        uncut = {name: length for name, length in extents.items() if name not in cuttable}
+        total *= _needed(axis_range(axis, extent, uncut), extents)
+    return total
+
+
+def _needed(axis: AxisRange, extents: Mapping[str, int]) -> int:
+    """Elements of the union of an axis's intervals over all points of its dimensions."""
+    points: Counts = np.zeros(1, dtype=np.int64)
+    for name, stride in axis.terms:
+        points = (points[:, None] + stride * np.arange(extents[name], dtype=np.int64)[None, :]).reshape(-1)
+    begin = np.clip((points + axis.first_offset) // axis.divisor, 0, axis.extent)
+    end = np.clip((points + axis.last_offset) // axis.divisor + 1, begin, axis.extent)
+    edges = np.zeros(axis.extent + 1, dtype=np.int64)
+    np.add.at(edges, begin, 1)
+    np.add.at(edges, end, -1)
+    return int(np.count_nonzero(np.cumsum(edges)[:-1] > 0))
 
 
 def _independent_axes(operand: TileOperand) -> list[list[AxisRange]]:

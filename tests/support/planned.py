@@ -1,0 +1,85 @@
+"""Graphs planned for small hand-made platforms, as plans that the checker reads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from tilewright.graph import Graph
+from tilewright.options import CompileOptions
+from tilewright.plan import Access, BufferKind, Core, InterfaceTensor, Link, Plan, Pool
+from tilewright.planning import Planned, plan_graph
+from tilewright.platform_types import Platform, Target
+
+HOME_KINDS = (BufferKind.INPUT, BufferKind.OUTPUT, BufferKind.INTERMEDIATE, BufferKind.STATE)
+NEAR_KINDS = (BufferKind.TILE, BufferKind.SCRATCH)
+
+
+def link(source: str, target: str, *, asynchronous: bool = False, bytes_per_cycle: float = 4.0) -> Link:
+    return Link(f"{source}->{target}", source, target, bytes_per_cycle, 20, 4, 2, 0, 1, 1, 1, asynchronous, "core")
+
+
+def far_platform(
+    l1_bytes: int | None, sram_bytes: int | None = 1 << 22, *, asynchronous: bool = False, reach: tuple[str, ...] = ("l1",)
+) -> Platform:
+    """The core addresses ``reach``; sram and flash are linked with l1."""
+    pools = (
+        Pool("l1", l1_bytes, 16, 1, 0, Access.READ_WRITE, NEAR_KINDS),
+        Pool("sram", sram_bytes, 16, 1, 0, Access.READ_WRITE, HOME_KINDS),
+        Pool("flash", None, 16, 1, 0, Access.READ_ONLY, (BufferKind.CONSTANT,)),
+    )
+    links = (
+        link("sram", "l1", asynchronous=asynchronous),
+        link("l1", "sram", asynchronous=asynchronous),
+        link("flash", "l1", asynchronous=asynchronous),
+    )
+    core = Core(1, tuple((name, 1) for name in reach))
+    return Platform("far", Target((), ("scalar",), None, 4096), core, "sram", pools, links, None, None)
+
+
+def near_platform(sram_bytes: int | None = 1 << 22) -> Platform:
+    """The core addresses everything; nothing moves."""
+    platform = far_platform(None, sram_bytes, reach=("sram", "flash"))
+    sram = replace(platform.pools[1], holds=HOME_KINDS + NEAR_KINDS)
+    return replace(platform, name="near", pools=(sram, platform.pools[2]), links=())
+
+
+def options(**changes: object) -> CompileOptions:
+    return replace(CompileOptions(Path("model.onnx"), "far", "net"), **changes)
+
+
+def planned(graph: Graph, platform: Platform, **changes: object) -> Planned:
+    """The graph with homes, tiles, program and places; raises TilewrightError."""
+    return plan_graph(graph, platform, options(**changes))
+
+
+def plan_of(graph: Graph, platform: Platform, found: Planned) -> Plan:
+    """What was decided, as one value, without a model file."""
+    schedule = found.schedule
+
+    def interface(names: tuple[str, ...]) -> tuple[InterfaceTensor, ...]:
+        tensors = [graph.tensor(name) for name in names]
+        return tuple(InterfaceTensor(t.name, t.name, t.name, t.dtype.value, t.shape) for t in tensors)
+
+    return Plan(
+        name="net",
+        model="model.onnx",
+        model_sha256="0" * 64,
+        platform=platform.name,
+        port=None,
+        tool_version="0",
+        pools=platform.pools,
+        links=platform.links,
+        core=platform.core,
+        io_pool=platform.io_pool,
+        stack_bytes=4096,
+        inputs=interface(graph.inputs),
+        outputs=interface(graph.outputs),
+        buffers=schedule.buffers,
+        relations=schedule.relations,
+        placements=found.placements,
+        program=schedule.program,
+        layers=schedule.layers,
+        pool_use=found.pool_use,
+        kernel_sources=(),
+    )
