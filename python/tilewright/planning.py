@@ -23,6 +23,7 @@ from tilewright.platform import Platform
 from tilewright.schedule import Schedule, ScheduledLayer, build_schedule, layer_nodes
 from tilewright.tiling.choice import TileChoice, TilingOptions, choose_tiles
 from tilewright.tiling.homes import Homes, assign_homes
+from tilewright.tiling.overflow import TileOverflow
 from tilewright.tiling.problem import TilingProblem, tiling_problem
 
 ROUNDS = 32
@@ -90,17 +91,19 @@ def _problems(graph: Graph, node: Node, platform: Platform, homes: Homes) -> lis
 def _choose(
     candidates: Sequence[TilingProblem], capacities: Capacities, options: TilingOptions
 ) -> ScheduledLayer:
-    """The first kernel in order of preference whose tiles fit."""
-    failure: TilewrightError | None = None
+    """The first kernel in order of preference whose tiles fit.
+
+    Raises TileOverflow of the kernel that is closest to fitting: its numbers are the ones that work.
+    """
+    failures: list[TileOverflow] = []
     for problem in candidates:
         try:
             choice: TileChoice = choose_tiles(problem, capacities, options)
-        except TilewrightError as error:
-            failure = failure or error
+        except TileOverflow as error:
+            failures.append(error)
             continue
         return ScheduledLayer(problem, choice)
-    assert failure is not None
-    raise failure
+    raise min(failures, key=lambda failure: failure.missing_bytes)
 
 
 def _placed(

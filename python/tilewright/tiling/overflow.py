@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.errors import TilewrightError, does_not_fit
+from tilewright.errors import ExitStatus, TilewrightError
 from tilewright.tiling.footprint import Counts, Steps
 from tilewright.tiling.problem import TilingProblem
 
 
+@dataclass(eq=False)
+class TileOverflow(TilewrightError):
+    """No tile shape of one kernel fits; ``missing_bytes`` says by how much the closest one does not."""
+
+    missing_bytes: int = 0
+
+
 def overflow(
     problem: TilingProblem, steps: Steps, near_bytes: Mapping[str, Counts], capacities: Mapping[str, int | None]
-) -> TilewrightError:
+) -> TileOverflow:
     """The error for candidates none of which fits, with the smallest size of a pool that works.
 
     ``near_bytes`` gives each candidate's bytes of tiles by pool, scratch not counted. The pool
@@ -45,11 +53,14 @@ def _with_scratch(problem: TilingProblem, steps: Steps, near_bytes: Mapping[str,
     return used
 
 
-def _error(problem: TilingProblem, pool: str, needed: int, have: int, *, alone: bool) -> TilewrightError:
+def _error(problem: TilingProblem, pool: str, needed: int, have: int, *, alone: bool) -> TileOverflow:
     works, least = "is the smallest that works for this operator", "at least; other pools are too small as well"
-    return does_not_fit(
+    missing = needed - have
+    return TileOverflow(
         "tile-overflow",
-        f"pool '{pool}' needs {needed:,} bytes for the smallest tiles, have {have:,} ({needed - have:,} missing)",
-        at=f"{problem.node.name} ({problem.node.operator})",
-        help=f"POOLS {pool}={needed} {works if alone else least}",
+        f"pool '{pool}' needs {needed:,} bytes for the smallest tiles, have {have:,} ({missing:,} missing)",
+        (f"{problem.node.name} ({problem.node.operator})",),
+        (f"POOLS {pool}={needed} {works if alone else least}",),
+        ExitStatus.DOES_NOT_FIT,
+        missing,
     )
