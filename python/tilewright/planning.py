@@ -88,9 +88,7 @@ def _problems(graph: Graph, node: Node, platform: Platform, homes: Homes) -> lis
     return [tiling_problem(graph, node, kernel, platform, homes.homes) for kernel in kernels]
 
 
-def _choose(
-    candidates: Sequence[TilingProblem], capacities: Capacities, options: TilingOptions
-) -> ScheduledLayer:
+def _choose(candidates: Sequence[TilingProblem], capacities: Capacities, options: TilingOptions) -> ScheduledLayer:
     """The first kernel in order of preference whose tiles fit.
 
     Raises TileOverflow of the kernel that is closest to fitting: its numbers are the ones that work.
@@ -132,9 +130,7 @@ def _items(schedule: Schedule, alive: Mapping[str, tuple[int, int]]) -> list[Ite
         for relation in schedule.relations
         if relation.kind is RelationKind.AT_OFFSET
     }
-    external = {
-        buffer.name for buffer in schedule.buffers if buffer.kind in (BufferKind.INPUT, BufferKind.OUTPUT)
-    }
+    external = {buffer.name for buffer in schedule.buffers if buffer.kind in (BufferKind.INPUT, BufferKind.OUTPUT)}
     placed = [buffer for buffer in schedule.buffers if buffer.name not in external]
     names = {buffer.name for buffer in placed}
     conflicts = disjoint_pairs({name: alive[name] for name in alive if name in names})

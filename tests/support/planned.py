@@ -20,7 +20,11 @@ def link(source: str, target: str, *, asynchronous: bool = False, bytes_per_cycl
 
 
 def far_platform(
-    l1_bytes: int | None, sram_bytes: int | None = 1 << 22, *, asynchronous: bool = False, reach: tuple[str, ...] = ("l1",)
+    l1_bytes: int | None,
+    sram_bytes: int | None = 1 << 22,
+    *,
+    asynchronous: bool = False,
+    reach: tuple[str, ...] = ("l1",),
 ) -> Platform:
     """The core addresses ``reach``; sram and flash are linked with l1."""
     pools = (

@@ -38,7 +38,12 @@ def kernel_of(graph: Graph) -> KernelChoice:
 
 
 def conv(
-    shape: tuple[int, ...], weights: tuple[int, ...], outputs: tuple[int, ...], *, quantized: bool = False, **geometry: object
+    shape: tuple[int, ...],
+    weights: tuple[int, ...],
+    outputs: tuple[int, ...],
+    *,
+    quantized: bool = False,
+    **geometry: object,
 ) -> Graph:
     """Conv of x[N, C, s...] with constant weights, channels last, float32 or int8."""
     dtype = DType.INT8 if quantized else DType.FLOAT32

@@ -80,9 +80,7 @@ def _load(operand: TileOperand, steps: Steps, counts: Mapping[str, Counts], exte
     return _Load(operand, tiles, once, load_cycles(operand, steps), operand.link.bytes_per_cycle)
 
 
-def _cost(
-    loads: list[_Load], order: tuple[str, ...], counts: Mapping[str, Counts], size: int
-) -> tuple[Cycles, Counts]:
+def _cost(loads: list[_Load], order: tuple[str, ...], counts: Mapping[str, Counts], size: int) -> tuple[Cycles, Counts]:
     cycles: Cycles = np.zeros(size)
     moved = np.zeros(size, dtype=np.int64)
     for load in loads:

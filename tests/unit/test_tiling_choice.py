@@ -1,0 +1,265 @@
+"""The choice of tiles: cheapest by brute force, objectives, strategies, buffering, bounds on work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from itertools import permutations, product
+from math import ceil, prod
+
+import numpy as np
+import pytest
+from support.planned import far_platform
+from support.small_nodes import conv, graph_of, kernel_of
+from tilewright.copies import copy_commands
+from tilewright.errors import ExitStatus, TilewrightError
+from tilewright.graph import DType, Graph, Node, packed_strides_bytes, variable
+from tilewright.operators.nest import AxisMap, axis_range, clipped, is_exact, tile_extent
+from tilewright.options import Buffering, Objective, Strategy
+from tilewright.plan import BufferKind
+from tilewright.platform_types import Platform
+from tilewright.tiling.candidates import MAXIMUM_CANDIDATES, candidate_steps, even_steps
+from tilewright.tiling.choice import SHORTLIST, TilingOptions, choose_tiles
+from tilewright.tiling.cost import load_cycles
+from tilewright.tiling.facts import layer_facts
+from tilewright.tiling.problem import TileOperand, TilingProblem, tiling_problem
+
+CAPACITY = 4000
+
+
+def problem_of(graph: Graph, platform: Platform | None = None) -> TilingProblem:
+    homes = {name: "flash" if tensor.is_constant else "sram" for name, tensor in graph.tensors.items()}
+    return tiling_problem(graph, graph.nodes[0], kernel_of(graph), platform or far_platform(CAPACITY), homes)
+
+
+def small_conv() -> Graph:
+    return conv((1, 6, 8, 8), (12, 6, 3, 3), (8, 8), pads=(1, 1, 1, 1))
+
+
+def grouped_conv() -> Graph:
+    return conv((2, 4, 5, 5), (8, 2, 3, 3), (3, 3), group=2)
+
+
+def quantized_conv() -> Graph:
+    return conv((1, 16, 9, 9), (40, 16, 3, 3), (4, 4), quantized=True, strides=(2, 2))
+
+
+def added() -> Graph:
+    tensors = [variable("x", DType.FLOAT32, (4, 12, 20)), variable("z", DType.FLOAT32, (4, 1, 20))]
+    tensors.append(variable("y", DType.FLOAT32, (4, 12, 20)))
+    return graph_of(Node("add", "Add", ("x", "z"), ("y",), {}), tensors)
+
+
+def steps_of(extent: int, multiple: int) -> list[int]:
+    """Evenly filled tiles, however many."""
+    even = [ceil(extent / tiles) for tiles in range(1, extent + 1)]
+    return sorted({min(ceil(step / multiple) * multiple, extent) for step in even})
+
+
+def ways(problem: TilingProblem) -> Iterator[tuple[dict[str, int], tuple[str, ...]]]:
+    """Every combination of steps whose writes are exact, with every order of the cut dimensions."""
+    choices = [steps_of(problem.extents[name], problem.kernel.multiples.get(name, 1)) for name in problem.cuttable]
+    for combination in product(*choices):
+        steps = {**problem.extents, **dict(zip(problem.cuttable, combination, strict=True))}
+        if all(is_exact(axis_range(axis, extent, {}), steps) for axis, extent in written_axes(problem)):
+            yield from ((steps, order) for order in permutations(cut(problem, steps)))
+
+
+def written_axes(problem: TilingProblem) -> Iterator[tuple[AxisMap, int]]:
+    for operand in problem.operands:
+        if operand.write:
+            yield from zip(operand.axes, operand.extents, strict=True)
+
+
+def cut(problem: TilingProblem, steps: Mapping[str, int]) -> list[str]:
+    return [name for name in problem.cuttable if steps[name] < problem.extents[name]]
+
+
+def loads(problem: TilingProblem, operand: TileOperand, steps: Mapping[str, int], order: tuple[str, ...]) -> list[int]:
+    """Elements of every load of the operand when tiles are walked in ``order``."""
+    spans = [range(0, problem.extents[name], steps[name]) for name in order]
+    last, moved = None, []
+    for lowers in product(*spans):
+        tile = {name: low for name, low in zip(order, lowers, strict=True) if name in operand.dimensions}
+        if tile == last:
+            continue
+        last = tile
+        starts = {name: tile.get(name, 0) for name in problem.extents}
+        box = {name: (low, min(low + steps[name], problem.extents[name])) for name, low in starts.items()}
+        areas = (
+            clipped(axis_range(axis, extent, {}), box)
+            for axis, extent in zip(operand.axes, operand.extents, strict=True)
+        )
+        moved.append(prod(upper - lower for lower, upper in areas))
+    return moved
+
+
+def shape_of(operand: TileOperand, steps: Mapping[str, int]) -> tuple[int, ...]:
+    axes = zip(operand.axes, operand.extents, strict=True)
+    return tuple(tile_extent(axis_range(axis, extent, {}), steps) for axis, extent in axes)
+
+
+def cost(problem: TilingProblem, steps: Mapping[str, int], order: tuple[str, ...]) -> tuple[float, int, int]:
+    """Cycles without overlap, bytes moved and bytes used, counted load by load."""
+    tiles = prod(-(-problem.extents[name] // steps[name]) for name in order)
+    cycles = problem.kernel.cycles(steps) * tiles
+    moved = 0
+    used = problem.scratch_bytes(steps)
+    for operand in problem.operands:
+        assert operand.link is not None
+        shape = shape_of(operand, steps)
+        used += -(-prod(shape) * operand.element_bytes // operand.align_bytes) * operand.align_bytes
+        home = packed_strides_bytes(operand.extents, operand.order, operand.element_bytes)
+        tile = packed_strides_bytes(shape, operand.order, operand.element_bytes)
+        commands, lines, _ = copy_commands(shape, home, tile, operand.element_bytes)
+        for elements in loads(problem, operand, steps, order):
+            size = elements * operand.element_bytes
+            moved += size
+            cycles += commands * (operand.link.setup_cycles + lines * operand.link.line_cycles)
+            cycles += size / operand.link.bytes_per_cycle
+    return cycles, moved, used
+
+
+NODES = pytest.mark.parametrize("make", [small_conv, grouped_conv, quantized_conv, added])
+
+
+@NODES
+@pytest.mark.parametrize("objective", list(Objective))
+def test_the_choice_is_the_cheapest_of_all(make: Callable[[], Graph], objective: Objective) -> None:
+    problem = problem_of(make())
+    choice = choose_tiles(problem, {"l1": CAPACITY}, TilingOptions(objective=objective))
+    number = list(Objective).index(objective)
+    costs = [found for steps, order in ways(problem) if (found := cost(problem, steps, order))[2] <= CAPACITY]
+    own = cost(problem, choice.steps, choice.order)
+    assert own[2] == choice.near_bytes["l1"] <= CAPACITY
+    assert round(own[0]) == choice.predicted_cycles
+    assert own[number] == pytest.approx(min(found[number] for found in costs), rel=1e-9)
+    assert max(found[number] for found in costs) > own[number]
+    assert dict_total(layer_facts(problem, choice).link_bytes) == own[1]
+
+
+def dict_total(pairs: tuple[tuple[str, int], ...]) -> int:
+    return sum(value for _, value in pairs)
+
+
+def test_a_worse_order_costs_more() -> None:
+    problem = problem_of(small_conv())
+    choice = choose_tiles(problem, {"l1": 2500}, TilingOptions())
+    assert set(choice.order) > {"oc"}
+    assert cost(problem, choice.steps, choice.order[::-1])[0] > choice.predicted_cycles
+
+
+@pytest.mark.parametrize("extent", [1, 2, 7, 12, 97, 360])
+@pytest.mark.parametrize("multiple", [1, 4])
+def test_steps_fill_tiles_evenly(extent: int, multiple: int) -> None:
+    assert sorted(even_steps(extent, multiple)) == steps_of(extent, multiple)
+
+
+@NODES
+def test_lines_and_commands_are_those_of_the_copies(make: Callable[[], Graph]) -> None:
+    problem = problem_of(make())
+    steps = candidate_steps(problem)
+    for operand in problem.operands:
+        cycles = np.broadcast_to(load_cycles(operand, steps), steps["n" if "n" in steps else "d0"].shape)
+        for number in range(len(cycles)):
+            shape = shape_of(operand, {name: int(array[number]) for name, array in steps.items()})
+            home = packed_strides_bytes(operand.extents, operand.order, operand.element_bytes)
+            tile = packed_strides_bytes(shape, operand.order, operand.element_bytes)
+            commands, lines, _ = copy_commands(shape, home, tile, operand.element_bytes)
+            assert cycles[number] == commands * (20 + 4 * lines), (operand.name, shape)
+
+
+def test_buffering() -> None:
+    problem, waiting = problem_of(added()), problem_of(added(), far_platform(CAPACITY, asynchronous=True))
+    single = choose_tiles(problem, {"l1": CAPACITY}, TilingOptions(Buffering.SINGLE))
+    double = choose_tiles(problem, {"l1": CAPACITY}, TilingOptions(Buffering.DOUBLE))
+    assert set(single.copies) == {1}
+    assert 2 in double.copies
+    for operand, copies in zip(problem.operands, double.copies, strict=True):
+        changes = operand.dimensions & set(double.order)
+        assert copies == (2 if changes else 1)
+    assert choose_tiles(problem, {"l1": CAPACITY}, TilingOptions()) == single
+    overlapped = choose_tiles(waiting, {"l1": CAPACITY}, TilingOptions())
+    assert overlapped.predicted_cycles < single.predicted_cycles
+    assert 2 in overlapped.copies
+    used = choose_tiles(waiting, {"l1": CAPACITY}, TilingOptions(objective=Objective.BYTES_USED))
+    assert set(used.copies) == {1}
+
+
+def test_strategies() -> None:
+    problem = problem_of(small_conv())
+    least = choose_tiles(problem, {"l1": CAPACITY}, TilingOptions(strategy=Strategy.MIN))
+    assert all(least.steps[name] == problem.kernel.multiples.get(name, 1) for name in problem.cuttable)
+    most = choose_tiles(problem, {"l1": CAPACITY}, TilingOptions(strategy=Strategy.MAX))
+    fitting = [steps for steps, order in ways(problem) if cost(problem, steps, order)[2] <= CAPACITY]
+    assert most.steps == max(fitting, key=lambda steps: [steps[name] for name in problem.cuttable])
+    anything = TilingOptions(strategy=Strategy.RANDOM_MAX)
+    random = choose_tiles(problem, {"l1": CAPACITY}, anything)
+    assert random == choose_tiles(problem, {"l1": CAPACITY}, anything)
+    assert random.near_bytes["l1"] <= CAPACITY
+    cheapest = choose_tiles(problem, {"l1": CAPACITY}, TilingOptions())
+    assert cheapest.predicted_cycles <= min(found.predicted_cycles for found in (least, most, random))
+
+
+def split_platform(l1: int, l0: int) -> Platform:
+    """Scratch has a pool of its own."""
+    platform = far_platform(l1, reach=("l1", "l0"))
+    near = replace(platform.pools[0], holds=(BufferKind.TILE,))
+    scratch = replace(near, name="l0", size_bytes=l0, holds=(BufferKind.SCRATCH,))
+    return replace(platform, pools=(near, scratch, *platform.pools[1:]))
+
+
+def test_overflow_names_the_pool_that_is_too_small() -> None:
+    problem = problem_of(small_conv(), split_platform(CAPACITY, 4))
+    with pytest.raises(TilewrightError) as caught:
+        choose_tiles(problem, {"l1": CAPACITY, "l0": 4}, TilingOptions())
+    error = caught.value
+    assert (error.code, error.status) == ("tile-overflow", ExitStatus.DOES_NOT_FIT)
+    needed = problem.scratch_bytes(dict.fromkeys(problem.extents, 1))
+    assert f"pool 'l0' needs {needed:,} bytes for the smallest tiles, have 4" in error.what
+    assert error.help == (f"POOLS l0={needed} is the smallest that works for this operator",)
+    assert choose_tiles(problem, {"l1": CAPACITY, "l0": needed}, TilingOptions()).near_bytes["l0"] == needed
+    with pytest.raises(TilewrightError, match="other pools are too small as well"):
+        choose_tiles(problem, {"l1": 4, "l0": 4}, TilingOptions())
+
+
+def test_strided_reads_are_compulsory_only_where_they_are_needed() -> None:
+    tensors = [variable("x", DType.FLOAT32, (1, 1, 9)), variable("y", DType.FLOAT32, (1, 1, 3))]
+    attributes = {"kernel": (1,), "strides": (4,), "dilations": (1,), "pads": (0, 0)}
+    problem = problem_of(graph_of(Node("pool", "MaxPool", ("x",), ("y",), attributes), tensors))
+    facts = layer_facts(problem, choose_tiles(problem, {"l1": None}, TilingOptions()))
+    assert dict(facts.compulsory_link_bytes) == {"sram->l1": 12, "l1->sram": 12}
+    assert dict(facts.link_bytes)["sram->l1"] == 36
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        conv((1, 64, 32, 32), (64, 64, 3, 3), (32, 32), pads=(1, 1, 1, 1)),
+        conv((1, 64, 56, 56), (256, 64, 1, 1), (56, 56), quantized=True),
+    ],
+    ids=["float", "int8"],
+)
+def test_work_is_bounded(graph: Graph) -> None:
+    """Counted in calls of the kernel's cost, since a clock depends on the machine."""
+    problem = problem_of(graph, far_platform(65536, asynchronous=True))
+    calls = 0
+
+    def cycles(steps: Mapping[str, int]) -> float:
+        nonlocal calls
+        calls += 1
+        return float(steps["oh"])
+
+    counted = replace(problem, kernel=replace(problem.kernel, cycles=cycles))
+    choose_tiles(counted, {"l1": 65536}, TilingOptions())
+    assert 0 < calls <= 2 * SHORTLIST
+
+
+def test_candidates_are_thinned_but_keep_the_smallest_and_largest() -> None:
+    shape = (30, 40, 50, 60)
+    tensors = [variable("x", DType.FLOAT32, shape), variable("y", DType.FLOAT32, shape)]
+    problem = problem_of(graph_of(Node("clip", "Clip", ("x",), ("y",), {"minimum": 0.0, "maximum": 6.0}), tensors))
+    steps = candidate_steps(problem)
+    assert len(steps["d0"]) <= MAXIMUM_CANDIDATES < prod(len(even_steps(extent, 1)) for extent in shape)
+    for axis, extent in enumerate(shape):
+        assert (int(steps[f"d{axis}"].min()), int(steps[f"d{axis}"].max())) == (1, extent)
