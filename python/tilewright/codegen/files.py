@@ -10,8 +10,7 @@ from tilewright.codegen.interface import interface_texts, signature
 from tilewright.codegen.layers import LayerWriter
 from tilewright.codegen.pools import pool_text
 from tilewright.codegen.render import render
-from tilewright.codegen.storage import storage_of
-from tilewright.graph import Array
+from tilewright.codegen.storage import Array, storage_of
 from tilewright.plan import Layer, Plan
 from tilewright.plan_json import dumps
 from tilewright.report.text import report_text
@@ -80,7 +79,8 @@ def _source(plan: Plan, common: Mapping[str, Any], pointers: tuple[tuple[str, st
     writer = LayerWriter(storage, {link.name: number for number, link in enumerate(plan.links)}, {})
     layers = [step for step in plan.program if isinstance(step, Layer)]
     texts = [
-        writer.layer(number, layer, facts) for number, (layer, facts) in enumerate(zip(layers, plan.layers, strict=True))
+        writer.layer(number, layer, facts)
+        for number, (layer, facts) in enumerate(zip(layers, plan.layers, strict=True))
     ]
     shapes = [
         {"name": name, "stride": stride or (0,), "extent": extent or (1,), "origin": origin or (0,)}

@@ -77,7 +77,9 @@ class LayerWriter:
             first=first,
             end=end,
             looped=loop is not None,
-            uses_context=any("context->" in text for step in steps for text in (step.address, step.home, *step.operands)),
+            uses_context=any(
+                "context->" in text for step in steps for text in (step.address, step.home, *step.operands)
+            ),
             can_fail=any(step.kind == "wait" for step in steps),
             steps=steps,
         )
@@ -319,6 +321,7 @@ def float_literal(value: float) -> str:
 
 def _printable(name: str) -> str:
     """A name inside a C comment: no comment ends, no line breaks, no trigraphs."""
-    return "".join(char if char.isprintable() and ord(char) < 128 else "?" for char in name).replace("*/", "* /").replace(
-        "/*", "/ *"
-    ).replace("??", "? ?")
+    plain = "".join(char if char.isprintable() and ord(char) < 128 else "?" for char in name)
+    for ending, harmless in (("*/", "* /"), ("/*", "/ *"), ("??", "? ?")):
+        plain = plain.replace(ending, harmless)
+    return plain

@@ -9,8 +9,7 @@ import numpy as np
 
 from tilewright.codegen.interface import C_TYPES
 from tilewright.codegen.layers import float_literal
-from tilewright.codegen.storage import Storage
-from tilewright.graph import Array
+from tilewright.codegen.storage import Array, Storage
 from tilewright.plan import Pool
 
 _PER_LINE = 16
@@ -95,7 +94,7 @@ def _placed(storage: Storage, name: str, lifetimes: Mapping[str, tuple[int, int]
 
 
 def _members(storage: Storage, names: list[str], constants: Mapping[str, Array]) -> list[MemberText]:
-    members = []
+    members: list[MemberText] = []
     end = 0
     for name in names:
         buffer = storage.buffers[name]

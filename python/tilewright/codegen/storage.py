@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
 
 from tilewright.codegen.names import unique_identifiers
 from tilewright.plan import Access, Buffer, BufferKind, Placement, Plan, Pool, RelationKind
+
+Array = npt.NDArray[Any]
+"""Elements of a constant."""
 
 
 @dataclass(frozen=True, slots=True)
