@@ -14,6 +14,7 @@
 
 struct difference {
     uint32_t wrong;
+    uint32_t unequal;
     uint32_t off_by_one;
     double largest;
 };
@@ -83,13 +84,14 @@ static int is_close(const struct golden_test *test, double got, double want)
 static struct difference compare(const struct golden_test *test, const struct golden_tensor *output,
                                  uint32_t run)
 {
-    struct difference found = {0, 0, 0.0};
+    struct difference found = {0, 0, 0, 0.0};
     const uint32_t size = output->size_bytes / output->count;
     const uint8_t *wanted = output->vectors + run * output->size_bytes;
     for (uint32_t i = 0; i < output->count; i++) {
         if (memcmp(output->buffer + i * size, wanted + i * size, size) == 0) {
             continue;
         }
+        found.unequal++;
         const double got = number_at(output->type, output->buffer + i * size, size);
         const double want = number_at(output->type, wanted + i * size, size);
         const double distance = magnitude(got - want);
@@ -118,14 +120,25 @@ static uint32_t compare_all(const struct golden_test *test, uint32_t run)
     for (uint32_t i = 0; i < test->output_count; i++) {
         const struct golden_tensor *output = &test->outputs[i];
         const struct difference found = compare(test, output, run);
-        printf("run %" PRIu32 ": %s: %" PRIu32 " of %" PRIu32
-               " beyond tolerance, largest difference %.9g, off-by-one: %" PRIu32 " of %" PRIu32
-               "\n",
-               run, output->name, found.wrong, output->count, found.largest, found.off_by_one,
-               output->count);
+        printf("run %" PRIu32 ": %s: %" PRIu32 " of %" PRIu32 " beyond tolerance, %" PRIu32
+               " unequal, largest difference %.9g, off-by-one: %" PRIu32 " of %" PRIu32 "\n",
+               run, output->name, found.wrong, output->count, found.unequal, found.largest,
+               found.off_by_one, output->count);
         wrong += found.wrong;
     }
     return wrong;
+}
+
+/* FNV-1a over the bytes of all outputs: equal lines of two programs mean equal outputs. */
+static void print_checksum(const struct golden_test *test, uint32_t run)
+{
+    uint32_t sum = 2166136261u;
+    for (uint32_t i = 0; i < test->output_count; i++) {
+        for (uint32_t k = 0; k < test->outputs[i].size_bytes; k++) {
+            sum = (sum ^ test->outputs[i].buffer[k]) * 16777619u;
+        }
+    }
+    printf("run %" PRIu32 ": checksum %08" PRIx32 "\n", run, sum);
 }
 
 static void prepare(const struct golden_test *test, uint32_t run)
@@ -168,6 +181,7 @@ static int run_measured(const struct golden_test *test, uint32_t run)
     const int status = test->run();
     const uint32_t after = tilewright_cycles();
     printf("run %" PRIu32 ": instructions %" PRIu32 "\n", run, after - before);
+    print_checksum(test, run);
     return is_wrong(test, run, status);
 }
 

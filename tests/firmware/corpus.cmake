@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# The networks of a corpus: what each is compared with, and how exactly. All of them are tiled at
+# 16,000 bytes.
+
+# Integer networks that store integers in float tensors: bit for bit. types.json gives the types.
+foreach(
+  path
+  IN
+  ITEMS
+    MLPerf/KeywordSpotting
+    MLPerf/ImageClassification
+    MLPerf/AnomalyDetection
+    miniMobileNet
+    CNN_Linear1
+)
+  cmake_path(GET path FILENAME name)
+  declare_network(deeploy_${name} FOLDER "${TILEWRIGHT_CORPUS}/deeploy/Models/${path}" L1 16000)
+endforeach()
+set(NETWORK_deeploy_KeywordSpotting_DOUBLE TRUE)
+set(NETWORK_deeploy_ImageClassification_DOUBLE TRUE)
+
+# Standard int8: within one step of the last quantisation, which is 1 where the output is int8 and
+# the scale of the last DequantizeLinear (rounded up in the last digit) where it is float.
+foreach(name IN ITEMS kws_int8 ic_int8 ad_int8)
+  declare_network(${name} FOLDER "${TILEWRIGHT_CORPUS}/onnx/${name}" L1 16000 TOLERANCE 1:0)
+endforeach()
+foreach(name IN ITEMS kws_qdq_pc kws_qdq_pt ic_qdq_pc micro_kws_m_static_qdq)
+  declare_network(${name} FOLDER "${TILEWRIGHT_CORPUS}/onnx/${name}" L1 16000 TOLERANCE 0.00392157:0)
+endforeach()
+declare_network(
+  ad_qdq_pc
+  FOLDER "${TILEWRIGHT_CORPUS}/onnx/ad_qdq_pc"
+  L1 16000
+  TOLERANCE 0.258159:0
+)
+
+foreach(
+  name
+  IN
+  ITEMS kws_f32 ic_f32 ad_f32 espdl_streaming_tcn onnx2c_mnist
+)
+  declare_network(
+    ${name}
+    FOLDER "${TILEWRIGHT_CORPUS}/onnx/${name}"
+    L1 16000
+    TOLERANCE 1e-5:1e-4
+    FLOAT
+  )
+endforeach()
