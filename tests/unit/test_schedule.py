@@ -271,7 +271,7 @@ def test_the_checker_sees_a_wait_that_is_missing_and_an_end_that_is_early() -> N
     program = list(plan.program)
     program[number] = Layer("clip", (unawaited,))
     assert check(replace(plan, program=tuple(program)))
-    early = [step for step in plan.program if step != End("a")]
-    early.insert(number, End("a"))
+    early = [step for step in plan.program if step != End("v")]
+    early.insert(number, End("v"))
     broken = check(replace(plan, program=tuple(early)))
     assert {violation.rule for violation in broken} & {Rule.OUTSIDE_LIFETIME, Rule.OVERLAP, Rule.UNWRITTEN_READ}
