@@ -1,0 +1,153 @@
+"""The loop of planning: shares that shrink, errors in the user's words, whole networks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.planned import far_platform, near_platform, plan_of, planned
+from tilewright.check import check
+from tilewright.errors import TilewrightError
+from tilewright.graph import DType, Graph, Node, Tensor, constant, variable
+from tilewright.options import Buffering
+from tilewright.plan import BufferKind
+from tilewright.platform_types import Platform
+from tilewright.rewrites.pipeline import optimise
+
+EFFORT = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+
+
+class Builder:
+    """Appends nodes to a float32 graph."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.tensors: dict[str, Tensor] = {"x": variable("x", DType.FLOAT32, shape)}
+        self.nodes: list[Node] = []
+
+    def add(self, operator: str, inputs: tuple[str, ...], shape: tuple[int, ...], **attributes: object) -> str:
+        name = f"t{len(self.nodes)}"
+        self.tensors[name] = variable(name, DType.FLOAT32, shape)
+        self.nodes.append(Node(f"n{len(self.nodes)}", operator, inputs, (name,), attributes))
+        return name
+
+    def conv(self, source: str, outputs: int, kernel: int) -> str:
+        batch, channels, *spatial = self.tensors[source].shape
+        number = len(self.nodes)
+        weights = np.full((outputs, channels, *(kernel,) * len(spatial)), number + 1, np.float32)
+        self.tensors[f"w{number}"] = constant(f"w{number}", weights)
+        pads = ((kernel - 1) // 2,) * len(spatial) + (kernel // 2,) * len(spatial)
+        ones = (1,) * len(spatial)
+        attributes = {"strides": ones, "dilations": ones, "pads": pads, "group": 1}
+        inputs = (source, f"w{number}")
+        return self.add("Conv", inputs, (batch, outputs, *spatial), **attributes, x_zero_point=0, w_zero_point=(0,))
+
+    def graph(self, *outputs: str) -> Graph:
+        return optimise(Graph("graph", tuple(self.nodes), self.tensors, ("x",), outputs))
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> Graph:
+    """Layers that read any earlier tensors, with views between them and several outputs."""
+    build = Builder((1, draw(st.integers(1, 4)), draw(st.integers(2, 6)), draw(st.integers(2, 6))))
+    names = ["x"]
+    for _ in range(draw(st.integers(1, 6))):
+        source = draw(st.sampled_from(names))
+        shape = build.tensors[source].shape
+        kind = draw(st.sampled_from(["conv", "clip", "add", "turn", "flat"]))
+        if kind == "conv" and len(shape) == 4:
+            names.append(build.conv(source, draw(st.integers(1, 6)), draw(st.integers(1, 3))))
+        elif kind == "add":
+            other = draw(st.sampled_from([name for name in names if build.tensors[name].shape == shape]))
+            names.append(build.add("Add", (source, other), shape))
+        elif kind == "turn":
+            perm = tuple(draw(st.permutations(range(len(shape)))))
+            names.append(build.add("Transpose", (source,), tuple(shape[axis] for axis in perm), perm=perm))
+        elif kind == "flat":
+            names.append(build.add("Reshape", (source,), (shape[0], int(np.prod(shape[1:])))))
+        else:
+            names.append(build.add("Clip", (source,), shape, minimum=0.0, maximum=6.0))
+    outputs = draw(st.lists(st.sampled_from(names[1:]), min_size=1, max_size=3, unique=True))
+    return build.graph(*outputs)
+
+
+@EFFORT
+@given(networks(), st.sampled_from(Buffering), st.booleans(), st.integers(0, 2000))
+def test_plans_of_random_networks_are_sound(graph: Graph, buffering: Buffering, overlap: bool, room: int) -> None:
+    platform = far_platform(6000 + room, asynchronous=overlap)
+    assert check(plan_of(graph, platform, planned(graph, platform, buffering=buffering))) == []
+    assert check(plan_of(graph, near_platform(), planned(graph, near_platform(), buffering=buffering))) == []
+
+
+def two_convs() -> Graph:
+    """A first layer with large activations, a second with large weights."""
+    build = Builder((1, 4, 16, 16))
+    wide = build.conv("x", 8, 1)
+    pooled = build.add("MaxPool", (wide,), (1, 8, 2, 2), kernel=(8, 8), strides=(8, 8), dilations=(1, 1), pads=(0,) * 4)
+    return build.graph(build.conv(build.conv(pooled, 64, 3), 8, 3))
+
+
+def one_memory(size_bytes: int) -> Platform:
+    """Tiles of weights share sram with activations."""
+    base = far_platform(None)
+    sram = replace(base.pools[1], size_bytes=size_bytes, holds=tuple(BufferKind)[:2] + SHARED)
+    links = tuple(replace(link, name="flash->sram", target="sram") for link in base.links if link.source == "flash")
+    return replace(
+        base, pools=(sram, base.pools[2]), links=links, core=replace(base.core, access_cycles=(("sram", 1),))
+    )
+
+
+SHARED = (BufferKind.INTERMEDIATE, BufferKind.TILE, BufferKind.SCRATCH, BufferKind.STATE)
+
+
+def used_bytes(platform: Platform, graph: Graph) -> int:
+    (use,) = (use for use in planned(graph, platform).pool_use if use.pool == "sram")
+    return use.used_bytes
+
+
+def test_tiles_shrink_where_homes_need_the_pool() -> None:
+    graph = two_convs()
+    free = planned(graph, one_memory(1 << 20))
+    assert all(facts.tiles == 1 for facts in free.schedule.layers)
+    needed = used_bytes(one_memory(1 << 20), graph)
+    platform = one_memory(needed - 4000)
+    tight = planned(graph, platform)
+    assert used_bytes(platform, graph) <= needed - 4000
+    assert check(plan_of(graph, platform, tight)) == []
+    tiles = [facts.tiles for facts in tight.schedule.layers]
+    assert max(tiles) > 1
+    assert tiles[0] == 1, "only the layer at the peak gets smaller tiles"
+
+
+def test_a_pool_without_tiles_that_is_too_small_is_named() -> None:
+    graph = two_convs()
+    needed = used_bytes(far_platform(1 << 16), graph)
+    assert used_bytes(far_platform(1 << 16, needed), graph) == needed
+    with pytest.raises(TilewrightError) as caught:
+        planned(graph, far_platform(1 << 16, needed - 1))
+    error = caught.value
+    assert error.code == "pool-overflow"
+    assert f"pool 'sram' needs {needed:,} bytes, platform 'far' gives {needed - 1:,} (1 too many)" in error.what
+    assert f"POOLS sram={needed} is the smallest that works" in error.help[0]
+    assert "alive: " in error.at[0]
+
+
+def test_where_no_share_is_small_enough_the_platform_is_named() -> None:
+    """The least that tiles need alone leaves no room for the homes beside them."""
+    with pytest.raises(TilewrightError) as alone:
+        planned(two_convs(), one_memory(9000))
+    assert alone.value.code == "tile-overflow"
+    least = int(alone.value.help[0].split("=")[1].split()[0])
+    with pytest.raises(TilewrightError) as caught:
+        planned(two_convs(), one_memory(least))
+    assert caught.value.code == "pool-overflow"
+    assert f"platform 'far' gives {least:,}" in caught.value.what
+
+
+def test_an_operator_that_fits_no_tile_is_named() -> None:
+    with pytest.raises(TilewrightError) as caught:
+        planned(two_convs(), far_platform(64))
+    assert caught.value.code == "tile-overflow"
+    assert "n0 (Conv)" in caught.value.at[0]
