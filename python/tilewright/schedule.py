@@ -264,7 +264,7 @@ def _build_layer(
         waits.append(Wait(token, When(0, period)))
         lead = max(lead, copies - 1)
     scratch = _scratch_buffer(problem, choice, names)
-    kernel = _kernel_step(problem, operands, scratch)
+    kernel = _kernel_step(problem, choice, operands, scratch)
     buffers += scratch
     if indices:
         body: tuple[Step, ...] = (Loop(indices, (*loads, *waits, kernel, *stores), lead, trail),)
@@ -326,12 +326,10 @@ def _tile_buffer(name: str, operand: TileOperand, choice: TileChoice, copies: in
 
 
 def _scratch_buffer(problem: TilingProblem, choice: TileChoice, names: _Names) -> list[Buffer]:
-    size = problem.kernel.scratch_bytes(choice.steps)
-    if not size:
-        return []
+    sizes = {"scratch": problem.kernel.scratch_bytes(choice.steps), "partial": problem.partial_bytes(choice.steps)}
     return [
         Buffer(
-            name=names.take(f"{problem.node.name}.scratch"),
+            name=names.take(f"{problem.node.name}.{role}"),
             kind=BufferKind.SCRATCH,
             tensor=None,
             dtype="uint8",
@@ -342,10 +340,14 @@ def _scratch_buffer(problem: TilingProblem, choice: TileChoice, names: _Names) -
             pools=(problem.scratch_pool,),
             slot_bytes=size,
         )
+        for role, size in sizes.items()
+        if size
     ]
 
 
-def _kernel_step(problem: TilingProblem, operands: list[Operand], scratch: list[Buffer]) -> Kernel:
+def _kernel_step(
+    problem: TilingProblem, choice: TileChoice, operands: list[Operand], scratch: list[Buffer]
+) -> Kernel:
     reads = len(problem.kernel.reads)
     return Kernel(
         name=problem.node.name,
@@ -355,6 +357,7 @@ def _kernel_step(problem: TilingProblem, operands: list[Operand], scratch: list[
         scratch=tuple(buffer.name for buffer in scratch),
         axes=tuple(operand.view for operand in problem.operands),
         attributes=problem.kernel.attributes,
+        reduction=tuple(name for name in choice.order if name in problem.reductions),
     )
 
 

@@ -49,6 +49,7 @@ class StepText:
     attributes: str = ""
     shapes: tuple[tuple[str, str, str], ...] = ()
     operands: tuple[str, ...] = ()
+    flags: str = "TILEWRIGHT_WHOLE"
 
 
 @dataclass(frozen=True, slots=True)

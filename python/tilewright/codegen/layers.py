@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 import numpy as np
 
@@ -200,7 +201,15 @@ class _Scope:
             attributes=f"{self.stem}_attributes",
             shapes=tuple(shapes),
             operands=tuple(operands),
+            flags=self._flags(step),
         )
+
+    def _flags(self, step: Kernel) -> str:
+        """Whether the tile is the first or last part of a cut reduction."""
+        if self.loop is None or not step.reduction:
+            return "TILEWRIGHT_WHOLE"
+        parts = prod(index.count for index in self.loop.indices if index.name in step.reduction)
+        return f"tilewright_part({tile_number(step.when)}, {parts})"
 
     def _is_packed(self, operand: Operand) -> bool:
         """Whether C sees the operand from its first byte on, without a shape: a packed constant or a tile of one."""

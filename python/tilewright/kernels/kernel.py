@@ -63,6 +63,9 @@ class KernelChoice:
         uncut: dimensions that this kernel needs whole, though the operator would allow a cut.
         scratch_bytes: scratch for a tile, 4-byte aligned, 0 for none.
         cycles: predicted cycles of one kernel call on a tile with these steps.
+        partial_bytes: bytes of the partial results of an output tile, for kernels that can be
+            called part by part of a reduction; None: reductions stay whole. Where a reduction is
+            cut, C gets one more view behind scratch, and the flags say FIRST and LAST.
     """
 
     symbol: str
@@ -73,5 +76,6 @@ class KernelChoice:
     attributes: tuple[tuple[str, AttributeValue], ...]
     cycles: Callable[[TileSteps], float]
     scratch_bytes: Callable[[TileSteps], int] = no_scratch
+    partial_bytes: Callable[[TileSteps], int] | None = None
     multiples: Mapping[str, int] = field(default_factory=dict)
     uncut: frozenset[str] = frozenset()

@@ -54,9 +54,7 @@ def cheapest_orders(
     """The order with the fewest transfer cycles (or bytes) for each candidate; the first of equals."""
     size = len(next(iter(steps.values())))
     loads = [_load(operand, steps, counts, problem.extents) for operand in problem.operands if operand.link is not None]
-    names = [name for name in problem.cuttable if (counts[name] > 1).any()]
-    fixed = max(0, len(names) - CUT_DIMENSIONS)
-    orders = tuple((*names[:fixed], *order) for order in permutations(names[fixed:]))
+    orders = _orders(problem, counts)
     best = np.zeros(size, dtype=np.int64)
     cycles: Cycles = np.zeros(size)
     moved = np.zeros(size, dtype=np.int64)
@@ -69,6 +67,17 @@ def cheapest_orders(
         cycles = np.where(better, order_cycles, cycles)
         moved = np.where(better, order_moved, moved)
     return Orders(orders, best, cycles, moved)
+
+
+def _orders(problem: TilingProblem, counts: Mapping[str, Counts]) -> tuple[tuple[str, ...], ...]:
+    """Permutations of the cut dimensions; reductions innermost, so that partial results are of one tile only."""
+    cut = [name for name in problem.cuttable if (counts[name] > 1).any()]
+    names = [name for name in cut if name not in problem.reductions]
+    reductions = [name for name in cut if name in problem.reductions]
+    fixed = max(0, len(names) - CUT_DIMENSIONS)
+    return tuple(
+        (*names[:fixed], *order, *inner) for order in permutations(names[fixed:]) for inner in permutations(reductions)
+    )
 
 
 def _load(operand: TileOperand, steps: Steps, counts: Mapping[str, Counts], extents: Mapping[str, int]) -> _Load:

@@ -13,7 +13,7 @@ from math import prod
 from tilewright.errors import not_supported
 from tilewright.graph import Array, Graph, Node, identity_order
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, TileSteps
-from tilewright.operators.nest import AxisMap, Iteration
+from tilewright.operators.nest import AxisMap, Dimension, Iteration
 from tilewright.plan import BufferKind, Link
 from tilewright.platform import Platform
 
@@ -77,9 +77,21 @@ class TilingProblem:
             dimension.name
             for dimension in self.kernel.nest.dimensions
             if dimension.extent > 1
-            and dimension.iteration is Iteration.PARALLEL
+            and (dimension.iteration is Iteration.PARALLEL or self._is_cuttable_reduction(dimension))
             and dimension.name not in self.kernel.uncut
         )
+
+    @property
+    def reductions(self) -> frozenset[str]:
+        """The reductions among the cuttable dimensions; partial results stay near the core."""
+        return frozenset(
+            dimension.name
+            for dimension in self.kernel.nest.dimensions
+            if dimension.name in self.cuttable and dimension.iteration is Iteration.REDUCTION
+        )
+
+    def _is_cuttable_reduction(self, dimension: Dimension) -> bool:
+        return dimension.iteration is Iteration.REDUCTION and self.kernel.partial_bytes is not None
 
     @property
     def moves(self) -> bool:
@@ -87,8 +99,20 @@ class TilingProblem:
         return any(operand.link is not None for operand in self.operands)
 
     def scratch_bytes(self, steps: TileSteps) -> int:
-        """Scratch of the kernel for a tile, padded to its alignment."""
-        return -(-self.kernel.scratch_bytes(steps) // TILE_ALIGN_BYTES) * TILE_ALIGN_BYTES
+        """Scratch and partial results of the kernel for a tile, each padded to its alignment."""
+        return _padded(self.kernel.scratch_bytes(steps)) + _padded(self.partial_bytes(steps))
+
+    def partial_bytes(self, steps: TileSteps) -> int:
+        """Bytes of partial results for a tile; 0 where no reduction is cut."""
+        if self.kernel.partial_bytes is None:
+            return 0
+        extents = self.extents
+        cut = any(steps[name] < extents[name] for name in self.reductions)
+        return self.kernel.partial_bytes(steps) if cut else 0
+
+
+def _padded(size_bytes: int) -> int:
+    return -(-size_bytes // TILE_ALIGN_BYTES) * TILE_ALIGN_BYTES
 
 
 def tiling_problem(

@@ -21,6 +21,13 @@ static inline int32_t tilewright_floor(int32_t dividend, int32_t divisor)
     return (dividend % divisor < 0) ? quotient - 1 : quotient;
 }
 
+/* Flags of tile `tile` where every `parts` tiles in a row are one cut reduction. */
+static inline uint32_t tilewright_part(int32_t tile, int32_t parts)
+{
+    const int32_t part = tile % parts;
+    return (part == 0 ? TILEWRIGHT_FIRST : 0u) | (part == parts - 1 ? TILEWRIGHT_LAST : 0u);
+}
+
 /* Views are read and written through one pointer type; the plan knows which are constant. */
 static inline uint8_t *tilewright_bytes(const void *object) { return (uint8_t *)(uintptr_t)object; }
 
