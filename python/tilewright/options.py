@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -71,6 +72,7 @@ class CompileOptions:
         algorithm: name of the placement algorithm.
         types: (tensor, element type) pairs.
         dims: (symbolic dimension, extent) pairs.
+        freeze: an npz file with the values of inputs that become constants (those that decide shapes).
         quantized_io: drop Quantize and Dequantize at the border.
         static_pools: pools are arrays of the generated code.
         io_in_pools: inputs and outputs are placed by the plan.
@@ -85,6 +87,7 @@ class CompileOptions:
     algorithm: str = "exact"
     types: tuple[tuple[str, str], ...] = ()
     dims: tuple[tuple[str, int], ...] = ()
+    freeze: Path | None = None
     quantized_io: bool = False
     static_pools: bool = False
     io_in_pools: bool = False
@@ -92,9 +95,10 @@ class CompileOptions:
     objective: Objective = Objective.CYCLES
 
     def to_json(self) -> dict[str, Any]:
-        """The options without the model and the platform, of which only the content counts."""
+        """The options without model and platform, of which only the content counts; ``freeze`` is its file's hash."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         del values["model"], values["platform"]
+        values["freeze"] = sha256(self.freeze.read_bytes()).hexdigest() if self.freeze is not None else ""
         return {key: value.value if isinstance(value, Enum) else value for key, value in values.items()}
 
 
@@ -134,8 +138,9 @@ def read_options_file(path: Path) -> dict[str, Any]:
     for key, value in values.items():
         where = f"{path}:{line_of(table.lines, (key,))}"
         _parser(key, where)(value, where)
-    if "model" in values:
-        values["model"] = str(path.parent / values["model"])
+    for key in ("model", "freeze"):
+        if key in values:
+            values[key] = str(path.parent / values[key])
     if str(values.get("platform", "")).endswith(".toml"):
         values["platform"] = str(path.parent / values["platform"])
     return values
@@ -251,6 +256,7 @@ _PARSERS: Mapping[str, Parser] = {
     "algorithm": _text,
     "types": _types,
     "dims": _dims,
+    "freeze": _path,
     "quantized_io": _flag,
     "static_pools": _flag,
     "io_in_pools": _flag,

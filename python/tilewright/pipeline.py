@@ -13,6 +13,7 @@ from tilewright.codegen.files import generate_files
 from tilewright.codegen.names import interface_identifiers
 from tilewright.errors import bad_input, not_supported
 from tilewright.graph import DType, Graph
+from tilewright.importers.freeze import read_frozen
 from tilewright.importers.load import import_model
 from tilewright.options import CompileOptions
 from tilewright.plan import InterfaceTensor, Plan
@@ -39,7 +40,11 @@ def compile_model(options: CompileOptions) -> Artifacts:
         raise not_supported("io-in-pools", "IO_IN_POOLS is not supported yet", help="pass inputs and outputs to the run function")
     platform = with_pool_overrides(load_platform(options.platform), [parse_pool_override(text) for text in options.pools])
     graph = import_model(
-        options.model, types=_types(options), dims=dict(options.dims), quantized_io=options.quantized_io
+        options.model,
+        types=_types(options),
+        dims=dict(options.dims),
+        freeze=read_frozen(options.freeze) if options.freeze is not None else None,
+        quantized_io=options.quantized_io,
     )
     graph = optimise(graph)
     planned = plan_graph(graph, platform, options)

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tilewright.errors import bad_input
-from tilewright.graph import DType, Graph
+from tilewright.graph import Array, DType, Graph
 from tilewright.importers.convert import convert
 from tilewright.importers.deeploy import is_dialect, read_integers
+from tilewright.importers.freeze import frozen
 from tilewright.importers.onnx import read_model
 from tilewright.importers.qdq import fuse_quantized, quantized_interface
 from tilewright.importers.source import SourceModel
@@ -22,6 +23,7 @@ def import_model(
     *,
     types: Mapping[str, DType] | None = None,
     dims: Mapping[str, int] | None = None,
+    freeze: Mapping[str, Array] | None = None,
     quantized_io: bool = False,
 ) -> Graph:
     """Read an ONNX model: float32, QDQ quantised, or in the Deeploy dialect.
@@ -30,6 +32,7 @@ def import_model(
         types: element types of graph inputs; an integer type for a float input says that the
             model is in the Deeploy dialect, which stores integers in float tensors.
         dims: a value for each symbol of a dynamic dimension; ``<input>.<axis>`` names one without symbol.
+        freeze: values of graph inputs that become constants, so that they may decide shapes.
         quantized_io: leave out Quantize at inputs and Dequantize at outputs, so that the
             interface holds the stored integers.
 
@@ -38,11 +41,12 @@ def import_model(
         quantised operators fused.
 
     Raises:
-        TilewrightError (bad input): no such file, broken file, ``types`` or ``dims`` that fit no tensor.
+        TilewrightError (bad input): no such file, broken file, ``types``, ``dims`` or ``freeze`` that
+            fit no tensor.
         TilewrightError (not supported): lists every node and dimension that cannot be translated.
     """
     types, dims = types or {}, dims or {}
-    model = read_model(path)
+    model = frozen(read_model(path), freeze or {})
     _check_types(model, types)
     if is_dialect(model, types):
         return read_integers(convert(model, dims, integers_in_floats=True), types)

@@ -1,0 +1,1 @@
+"""ONNX's own node cases through the whole pipeline: import, plan, C, execution under sanitizers."""

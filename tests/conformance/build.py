@@ -1,0 +1,147 @@
+"""Compiles generated models with a small driver under AddressSanitizer and UndefinedBehaviorSanitizer."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from tilewright.plan import InterfaceTensor, Plan
+
+RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
+_SANITIZE = ("-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+_FLAGS = ("-std=c11", "-O1", "-ffp-contract=off", *_SANITIZE, f"-I{RUNTIME / 'include'}")
+_WARNINGS = tuple(
+    "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Wcast-qual -Wmissing-prototypes "
+    "-Wstrict-prototypes -Werror".split()
+)
+
+
+class BuildError(Exception):
+    """The compiler refused generated code; the text is its output."""
+
+
+@dataclass(frozen=True)
+class Generated:
+    """A model as C: its prefix, the plan and the files."""
+
+    prefix: str
+    plan: Plan
+    files: dict[str, bytes]
+
+
+def runtime_library(folder: Path) -> Path:
+    """All of the runtime for the host, compiled once for each content of its sources."""
+    sources = [*sorted((RUNTIME / "kernels").glob("*.c")), RUNTIME / "copy.c", RUNTIME / "tile.c"]
+    sources.append(RUNTIME / "ports" / "host" / "port.c")
+    headers = sorted((RUNTIME / "include").rglob("*.h"))
+    content = hashlib.sha256(b"".join(path.read_bytes() for path in (*sources, *headers))).hexdigest()[:16]
+    target = folder / f"runtime_{content}"
+    library = target / "libruntime.a"
+    if library.exists():
+        return library
+    target.mkdir(parents=True, exist_ok=True)
+
+    def compiled(source: Path) -> str:
+        result = target / f"{source.parent.name}_{source.stem}.o"
+        _run(["gcc", *_FLAGS, *_WARNINGS, "-c", str(source), "-o", str(result)])
+        return str(result)
+
+    with ThreadPoolExecutor(2) as pool:
+        objects = list(pool.map(compiled, sources))
+    _run(["ar", "rcs", str(library), *objects])
+    return library
+
+
+def build(folder: Path, models: Sequence[Generated], library: Path) -> Path:
+    """One executable that runs any of the models: ``<exe> <prefix> <inputs file> <outputs file>``.
+
+    Raises BuildError with the compiler's words.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    units = []
+    for model in models:
+        for name, content in model.files.items():
+            (folder / name).write_bytes(content)
+        units += [name for name in sorted(model.files) if name.endswith(".c")]
+    (folder / "driver.c").write_text(_driver(models, units))
+    executable = folder / "driver"
+    flags = (*_FLAGS, *_WARNINGS, f"-I{folder}")
+    _run(["gcc", *flags, str(folder / "driver.c"), str(library), "-lm", "-o", str(executable)])
+    return executable
+
+
+def _run(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise BuildError(done.stderr[-4000:])
+
+
+def _driver(models: Sequence[Generated], units: Sequence[str]) -> str:
+    lines = [
+        "#include <stdio.h>",
+        "#include <stdlib.h>",
+        "#include <string.h>",
+        *(f'#include "{name}"' for name in units),
+        _HELPERS,
+        *(_model_function(model) for model in models),
+        "int main(int count, char **words)\n{",
+        "    if (count != 4) { return 90; }",
+        '    FILE *in = fopen(words[2], "rb");',
+        '    FILE *out = fopen(words[3], "wb");',
+        "    if (in == NULL || out == NULL) { return 91; }",
+        "    int status = 92;",
+        *(
+            f'    if (strcmp(words[1], "{model.prefix}") == 0) {{ status = run_{model.prefix}(in, out); }}'
+            for model in models
+        ),
+        "    fclose(in);",
+        "    return fclose(out) == 0 ? status : 93;",
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+_HELPERS = """
+__attribute__((unused)) static void *read_exactly(FILE *in, size_t bytes)
+{
+    void *memory = malloc(bytes);
+    if (memory == NULL || fread(memory, 1, bytes, in) != bytes) {
+        exit(94);
+    }
+    return memory;
+}
+
+static void *fresh(size_t bytes)
+{
+    void *memory = malloc(bytes);
+    if (memory == NULL) {
+        exit(95);
+    }
+    memset(memory, 0xa5, bytes);
+    return memory;
+}
+"""
+
+
+def _model_function(model: Generated) -> str:
+    prefix, plan = model.prefix, model.plan
+    lines = [f"static int run_{prefix}(FILE *in, FILE *out)", "{", "    (void)in;"]
+    for group, items, source in (("inputs", plan.inputs, "read_exactly(in, "), ("outputs", plan.outputs, "fresh(")):
+        if items:
+            fields = ", ".join(f".{item.identifier} = {source}{_size(prefix, group, item)})" for item in items)
+            lines.append(f"    const struct {prefix}_{group} {group} = {{{fields}}};")
+    arguments = ", ".join(f"&{group}" for group, items in (("inputs", plan.inputs), ("outputs", plan.outputs)) if items)
+    lines.append(f"    const enum {prefix}_status status = {prefix}_run({arguments});")
+    for item in plan.outputs:
+        lines.append(f"    fwrite(outputs.{item.identifier}, 1, {_size(prefix, 'outputs', item)}, out);")
+        lines.append(f"    free(outputs.{item.identifier});")
+    lines += [f"    free((void *)(uintptr_t)inputs.{item.identifier});" for item in plan.inputs]
+    return "\n".join([*lines, "    return (int)status;", "}"])
+
+
+def _size(prefix: str, group: str, item: InterfaceTensor) -> str:
+    return f"{prefix}_{group[:-1]}_{item.identifier}_size".upper()
