@@ -41,7 +41,8 @@ static int32_t piece(int32_t left)
     return left < TILEWRIGHT_LINE ? left : TILEWRIGHT_LINE;
 }
 
-static void binary_row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
+static void binary_row(uint8_t *const *at, const int32_t *stride, int32_t count,
+                       const void *context)
 {
     const struct binary *binary = context;
     const struct tilewright_binary_integer_attributes *attributes = binary->attributes;
@@ -55,8 +56,8 @@ static void binary_row(uint8_t *const *at, const int32_t *stride, int32_t count,
         tilewright_line_load(b, at[1] + (ptrdiff_t)done * stride[1], stride[1], length,
                              attributes->b_type, attributes->b_zero_point);
         binary->combine(a, b, binary->row[0], length);
-        binary->finish(&binary->limits, a, binary->row, at[2] + (ptrdiff_t)done * stride[2], stride[2],
-                       length);
+        binary->finish(&binary->limits, a, binary->row, at[2] + (ptrdiff_t)done * stride[2],
+                       stride[2], length);
     }
 }
 
@@ -92,7 +93,8 @@ TILEWRIGHT_INLINE int32_t byte_of(const uint8_t *at, int32_t flip)
 }
 
 /* Bytes of both types by one expression: int8 is (byte ^ 128) - 128. */
-static void rescaled_row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
+static void rescaled_row(uint8_t *const *at, const int32_t *stride, int32_t count,
+                         const void *context)
 {
     const struct rescaled *rescaled = context;
     const struct tilewright_add_rescaled_attributes *attributes = rescaled->attributes;
@@ -143,16 +145,17 @@ void tilewright_add_rescaled(const struct tilewright_add_rescaled_attributes *at
     walk(&operands[0], &operands[1], &operands[2], rescaled_row, &rescaled);
 }
 
-#define TILEWRIGHT_DEFINE_BINARY(symbol, operation, rule)                                             \
-    void tilewright_##symbol##_##rule(const struct tilewright_binary_integer_attributes *attributes,  \
-                                      const struct tilewright_view *operands, uint32_t flags)         \
-    {                                                                                                 \
-        (void)flags;                                                                                  \
-        run(attributes, operands, operation, tilewright_line_##rule);                                 \
+#define TILEWRIGHT_DEFINE_BINARY(symbol, operation, rule)                                          \
+    void tilewright_##symbol##_##rule(                                                             \
+        const struct tilewright_binary_integer_attributes *attributes,                             \
+        const struct tilewright_view *operands, uint32_t flags)                                    \
+    {                                                                                              \
+        (void)flags;                                                                               \
+        run(attributes, operands, operation, tilewright_line_##rule);                              \
     }
-#define TILEWRIGHT_DEFINE_BINARIES(rule)                                                              \
-    TILEWRIGHT_DEFINE_BINARY(add_integer, add, rule)                                                  \
-    TILEWRIGHT_DEFINE_BINARY(sub_integer, subtract, rule)                                             \
+#define TILEWRIGHT_DEFINE_BINARIES(rule)                                                           \
+    TILEWRIGHT_DEFINE_BINARY(add_integer, add, rule)                                               \
+    TILEWRIGHT_DEFINE_BINARY(sub_integer, subtract, rule)                                          \
     TILEWRIGHT_DEFINE_BINARY(mul_integer, multiply, rule)
 
 TILEWRIGHT_DEFINE_BINARIES(none)

@@ -16,31 +16,12 @@ struct conv {
     int32_t dense;    /* and so do the taps of one row of the kernel */
 };
 
-/* Output positions of the four pixels of a block, and how many there are left after the first. */
+/* First taps of the four pixels of a block: global rows, columns from the tile's first. */
 struct pixels {
     int32_t row[TILEWRIGHT_BLOCK];
     int32_t column[TILEWRIGHT_BLOCK];
+    int32_t within; /* no tap is beyond the width of the tile */
 };
-
-static int is_inside(const struct tilewright_shape *shape, int32_t axis, int32_t position)
-{
-    return (uint32_t)(position - shape->origin[axis]) < (uint32_t)shape->extent[axis];
-}
-
-/* Whether the taps of all four pixels lie within the width of the tile. */
-static int within_width(const struct conv *conv, const struct pixels *pixels)
-{
-    const struct tilewright_conv_integer_attributes *a = conv->attributes;
-    const int32_t reach = (a->kernel[1] - 1) * a->dilations[1];
-    for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
-        const int32_t column = pixels->column[i] * a->strides[1] - a->pads[1];
-        if (!is_inside(conv->x->shape, WIDTH, column) ||
-            !is_inside(conv->x->shape, WIDTH, column + reach)) {
-            return 0;
-        }
-    }
-    return 1;
-}
 
 /* Where the current tap of one pixel is in a row of x. */
 struct tap {
@@ -49,7 +30,8 @@ struct tap {
 };
 
 /* Channels that are apart are copied pixel by pixel, as padding has no stride. */
-static uint8_t *interleave_apart(uint8_t *out, const uint8_t *const *runs, const struct conv *conv)
+static TILEWRIGHT_NOINLINE uint8_t *interleave_apart(uint8_t *out, const uint8_t *const *runs,
+                                                     const struct conv *conv)
 {
     const int32_t count = conv->attributes->group_inputs;
     for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
@@ -64,7 +46,8 @@ static uint8_t *interleave_apart(uint8_t *out, const uint8_t *const *runs, const
 }
 
 /* The taps of one row of the kernel, one after the other. */
-static uint8_t *gather_taps(const struct conv *conv, struct tap *taps, uint8_t *out)
+static TILEWRIGHT_NOINLINE uint8_t *gather_taps(const struct conv *conv, struct tap *taps,
+                                                uint8_t *out)
 {
     const struct tilewright_shape *shape = conv->x->shape;
     const int32_t dilation = conv->attributes->dilations[1];
@@ -94,54 +77,64 @@ static uint8_t *gather_taps(const struct conv *conv, struct tap *taps, uint8_t *
     return out;
 }
 
+TILEWRIGHT_SMALL_CODE
+
 /* Column-wise copy of what four pixels see; `offset` leads to their image and group. */
 static void gather(const struct conv *conv, const struct pixels *pixels, ptrdiff_t offset)
 {
     const struct tilewright_conv_integer_attributes *a = conv->attributes;
     const struct tilewright_shape *shape = conv->x->shape;
-    const int32_t merge = conv->dense && within_width(conv, pixels);
+    const int32_t merge = conv->dense && pixels->within;
     uint8_t *out = conv->columns;
 
     for (int32_t kh = 0; kh < a->kernel[0]; kh++) {
         struct tap taps[TILEWRIGHT_BLOCK];
+        const uint8_t *runs[TILEWRIGHT_BLOCK];
         for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
-            const int32_t row = pixels->row[i] * a->strides[0] - a->pads[0] + kh * a->dilations[0];
-            const int32_t column =
-                pixels->column[i] * a->strides[1] - a->pads[1] - shape->origin[WIDTH];
-            taps[i].column = (uint32_t)column;
-            taps[i].at = conv->padding_row;
-            if (is_inside(shape, HEIGHT, row)) {
-                taps[i].at = tilewright_row(conv->x, HEIGHT, row) + offset +
-                             (ptrdiff_t)column * shape->stride[WIDTH];
-            } else if (!merge) {
+            const int32_t row = pixels->row[i] + kh * a->dilations[0];
+            taps[i].column = (uint32_t)pixels->column[i];
+            runs[i] = conv->padding_row;
+            if ((uint32_t)(row - shape->origin[HEIGHT]) < (uint32_t)shape->extent[HEIGHT]) {
+                runs[i] = tilewright_row(conv->x, HEIGHT, row) + offset +
+                          (ptrdiff_t)pixels->column[i] * shape->stride[WIDTH];
+            } else {
                 taps[i].column = (uint32_t)INT32_MAX; /* stays beyond any width */
             }
+            taps[i].at = runs[i];
         }
-        if (merge) {
-            const uint8_t *const runs[TILEWRIGHT_BLOCK] = {taps[0].at, taps[1].at, taps[2].at,
-                                                           taps[3].at};
-            out = tilewright_interleave(out, runs, a->kernel[1] * a->group_inputs, 1);
-        } else {
-            out = gather_taps(conv, taps, out);
-        }
+        out = merge ? tilewright_interleave(out, runs, a->kernel[1] * a->group_inputs, 1)
+                    : gather_taps(conv, taps, out);
     }
     if (a->flip != 0) {
         tilewright_flip(conv->columns, (int32_t)(out - conv->columns));
     }
 }
 
-/* The next four pixels of the tile; behind the last one they repeat it, which costs no extra code. */
-static void advance(struct pixels *pixels, const struct tilewright_shape *shape, int32_t *row,
-                    int32_t *column)
+/* Where the next four pixels of the tile read and write. Behind the last one they repeat it, which
+ * costs no extra code. */
+static void advance(const struct conv *conv, const struct tilewright_view *y, ptrdiff_t offset,
+                    int32_t *oh, int32_t *ow, struct pixels *pixels, struct tilewright_sink *sink)
 {
+    const struct tilewright_conv_integer_attributes *a = conv->attributes;
+    const struct tilewright_shape *in = conv->x->shape;
+    const struct tilewright_shape *out = y->shape;
+    const int32_t reach = (a->kernel[1] - 1) * a->dilations[1];
+
+    pixels->within = 1;
     for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
-        pixels->row[i] = *row;
-        pixels->column[i] = *column;
-        if (*column + 1 < shape->origin[WIDTH] + shape->extent[WIDTH]) {
-            *column += 1;
-        } else if (*row + 1 < shape->origin[HEIGHT] + shape->extent[HEIGHT]) {
-            *row += 1;
-            *column = shape->origin[WIDTH];
+        const int32_t column = *ow * a->strides[1] - a->pads[1] - in->origin[WIDTH];
+        pixels->row[i] = *oh * a->strides[0] - a->pads[0];
+        pixels->column[i] = column;
+        if (column < 0 || column + reach >= in->extent[WIDTH]) {
+            pixels->within = 0;
+        }
+        sink->pixel[i] = tilewright_row(y, HEIGHT, *oh) + offset +
+                         (ptrdiff_t)(*ow - out->origin[WIDTH]) * out->stride[WIDTH];
+        if (*ow + 1 < out->origin[WIDTH] + out->extent[WIDTH]) {
+            *ow += 1;
+        } else if (*oh + 1 < out->origin[HEIGHT] + out->extent[HEIGHT]) {
+            *oh += 1;
+            *ow = out->origin[WIDTH];
         }
     }
 }
@@ -152,12 +145,16 @@ static struct conv prepare(const struct tilewright_conv_integer_attributes *a,
     const struct tilewright_shape *shape = operands[X].shape;
     const int32_t taps = a->kernel[0] * a->kernel[1] * a->group_inputs;
     const int32_t padding_bytes = a->kernel[1] * a->group_inputs;
-    struct conv conv = {a, &operands[X], operands[SCRATCH].base,
-                        operands[SCRATCH].base + TILEWRIGHT_BLOCK * taps, 0, 0};
+    struct conv conv = {a,
+                        &operands[X],
+                        operands[SCRATCH].base,
+                        operands[SCRATCH].base + TILEWRIGHT_BLOCK * taps,
+                        0,
+                        0};
     conv.adjacent = a->group_inputs == 1 || shape->stride[CHANNEL] == 1;
-    conv.dense = conv.adjacent &&
-                 (a->kernel[1] == 1 ||
-                  (shape->stride[WIDTH] == a->group_inputs && a->dilations[1] == 1));
+    conv.dense =
+        conv.adjacent &&
+        (a->kernel[1] == 1 || (shape->stride[WIDTH] == a->group_inputs && a->dilations[1] == 1));
     for (int32_t i = 0; i < padding_bytes; i++) {
         conv.padding_row[i] = (uint8_t)a->padding;
     }
@@ -189,16 +186,13 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_conv_integer_attribu
             int32_t row = out->origin[HEIGHT];
             int32_t column = out->origin[WIDTH];
             for (int32_t pixel = 0; pixel < count; pixel += TILEWRIGHT_BLOCK) {
-                struct tilewright_sink sink = {{NULL}, out->stride[CHANNEL], TILEWRIGHT_BLOCK,
+                struct tilewright_sink sink = {{NULL},
+                                               out->stride[CHANNEL],
+                                               TILEWRIGHT_BLOCK,
                                                {a->minimum, a->maximum, a->lowest, a->highest}};
                 struct pixels pixels;
-                advance(&pixels, out, &row, &column);
+                advance(&conv, y, offset_out, &row, &column, &pixels, &sink);
                 gather(&conv, &pixels, offset_in);
-                for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
-                    sink.pixel[i] = tilewright_row(y, HEIGHT, pixels.row[i]) + offset_out +
-                                    (ptrdiff_t)(pixels.column[i] - out->origin[WIDTH]) *
-                                        out->stride[WIDTH];
-                }
                 core(&sink, conv.columns, taps, weights, rows, channels, finish);
             }
             weights += (ptrdiff_t)padded * taps * weight_bytes;
@@ -209,18 +203,19 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_conv_integer_attribu
     }
 }
 
-#define TILEWRIGHT_DEFINE_CONV(rule)                                                                  \
-    void tilewright_conv_integer_##rule(const struct tilewright_conv_integer_attributes *attributes,  \
-                                        const struct tilewright_view *operands, uint32_t flags)       \
-    {                                                                                                 \
-        (void)flags;                                                                                  \
-        run(attributes, operands, 1, tilewright_core_narrow, tilewright_block_##rule);                \
-    }                                                                                                 \
-    void tilewright_conv_wide_##rule(const struct tilewright_conv_integer_attributes *attributes,     \
-                                     const struct tilewright_view *operands, uint32_t flags)          \
-    {                                                                                                 \
-        (void)flags;                                                                                  \
-        run(attributes, operands, 2, tilewright_core_wide, tilewright_block_##rule);                  \
+#define TILEWRIGHT_DEFINE_CONV(rule)                                                               \
+    void tilewright_conv_integer_##rule(                                                           \
+        const struct tilewright_conv_integer_attributes *attributes,                               \
+        const struct tilewright_view *operands, uint32_t flags)                                    \
+    {                                                                                              \
+        (void)flags;                                                                               \
+        run(attributes, operands, 1, tilewright_core_narrow, tilewright_block_##rule);             \
+    }                                                                                              \
+    void tilewright_conv_wide_##rule(const struct tilewright_conv_integer_attributes *attributes,  \
+                                     const struct tilewright_view *operands, uint32_t flags)       \
+    {                                                                                              \
+        (void)flags;                                                                               \
+        run(attributes, operands, 2, tilewright_core_wide, tilewright_block_##rule);               \
     }
 
 TILEWRIGHT_DEFINE_CONV(none)

@@ -12,14 +12,14 @@ TILEWRIGHT_INLINE int32_t element(const uint8_t *x, const int32_t is_unsigned)
 }
 
 /* Adds the products of one element of x to four sums. */
-#define TILEWRIGHT_PRODUCTS(x)                                                                        \
-    do {                                                                                              \
-        const int32_t value = element(x, is_unsigned);                                                \
-        s0 += value * w[0];                                                                           \
-        s1 += value * w[1];                                                                           \
-        s2 += value * w[2];                                                                           \
-        s3 += value * w[3];                                                                           \
-        w += TILEWRIGHT_BLOCK;                                                                        \
+#define TILEWRIGHT_PRODUCTS(x)                                                                     \
+    do {                                                                                           \
+        const int32_t value = element(x, is_unsigned);                                             \
+        s0 += value * w[0];                                                                        \
+        s1 += value * w[1];                                                                        \
+        s2 += value * w[2];                                                                        \
+        s3 += value * w[3];                                                                        \
+        w += TILEWRIGHT_BLOCK;                                                                     \
     } while (0)
 
 /* Four channels at a time, so that the weights are packed as for the other cores. */
@@ -77,6 +77,8 @@ static TILEWRIGHT_NOINLINE void core_unsigned(struct tilewright_sink *sink, cons
     core(sink, vector, stride, taps, w, rows, channels, finish, 1);
 }
 
+TILEWRIGHT_SMALL_CODE
+
 static TILEWRIGHT_NOINLINE void run(const struct tilewright_fully_connected_integer_attributes *a,
                                     const struct tilewright_view *operands, vector_core *multiply,
                                     tilewright_block_finish *finish)
@@ -91,24 +93,25 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_fully_connected_inte
                                        {a->minimum, a->maximum, a->lowest, a->highest}};
         multiply(&sink, tilewright_row(x, ROW, x->shape->origin[ROW] + i), x->shape->stride[COLUMN],
                  x->shape->extent[COLUMN], (const int8_t *)operands[WEIGHTS].base,
-                 (const int32_t *)(const void *)operands[ROWS].base, y->shape->extent[COLUMN], finish);
+                 (const int32_t *)(const void *)operands[ROWS].base, y->shape->extent[COLUMN],
+                 finish);
     }
 }
 
-#define TILEWRIGHT_DEFINE_FULLY_CONNECTED(rule)                                                       \
-    void tilewright_fully_connected_integer_##rule(                                                   \
-        const struct tilewright_fully_connected_integer_attributes *attributes,                       \
-        const struct tilewright_view *operands, uint32_t flags)                                       \
-    {                                                                                                 \
-        (void)flags;                                                                                  \
-        run(attributes, operands, core_signed, tilewright_block_##rule);                              \
-    }                                                                                                 \
-    void tilewright_fully_connected_unsigned_##rule(                                                  \
-        const struct tilewright_fully_connected_integer_attributes *attributes,                       \
-        const struct tilewright_view *operands, uint32_t flags)                                       \
-    {                                                                                                 \
-        (void)flags;                                                                                  \
-        run(attributes, operands, core_unsigned, tilewright_block_##rule);                            \
+#define TILEWRIGHT_DEFINE_FULLY_CONNECTED(rule)                                                    \
+    void tilewright_fully_connected_integer_##rule(                                                \
+        const struct tilewright_fully_connected_integer_attributes *attributes,                    \
+        const struct tilewright_view *operands, uint32_t flags)                                    \
+    {                                                                                              \
+        (void)flags;                                                                               \
+        run(attributes, operands, core_signed, tilewright_block_##rule);                           \
+    }                                                                                              \
+    void tilewright_fully_connected_unsigned_##rule(                                               \
+        const struct tilewright_fully_connected_integer_attributes *attributes,                    \
+        const struct tilewright_view *operands, uint32_t flags)                                    \
+    {                                                                                              \
+        (void)flags;                                                                               \
+        run(attributes, operands, core_unsigned, tilewright_block_##rule);                         \
     }
 
 TILEWRIGHT_DEFINE_FULLY_CONNECTED(none)

@@ -9,9 +9,10 @@ TILEWRIGHT_INLINE int32_t weight_at(const uint8_t *weights, int32_t index, const
 
 /* Four pixels by four channels in registers. Sums leave through memory, so that the many finishes
  * share this loop: two instructions per output. */
-TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *restrict columns, int32_t taps,
-                            const uint8_t *restrict weights, const int32_t *restrict rows,
-                            int32_t channels, tilewright_block_finish *finish, const int32_t bytes)
+TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *restrict columns,
+                            int32_t taps, const uint8_t *restrict weights,
+                            const int32_t *restrict rows, int32_t channels,
+                            tilewright_block_finish *finish, const int32_t bytes)
 {
     int32_t sums[TILEWRIGHT_BLOCK * TILEWRIGHT_BLOCK];
     const int8_t *const end = (const int8_t *)columns + TILEWRIGHT_BLOCK * taps;
@@ -51,10 +52,10 @@ TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *restric
     }
 }
 
-TILEWRIGHT_NOINLINE void tilewright_core_narrow(struct tilewright_sink *sink, const uint8_t *columns,
-                                                int32_t taps, const uint8_t *weights,
-                                                const int32_t *rows, int32_t channels,
-                                                tilewright_block_finish *finish)
+TILEWRIGHT_NOINLINE void tilewright_core_narrow(struct tilewright_sink *sink,
+                                                const uint8_t *columns, int32_t taps,
+                                                const uint8_t *weights, const int32_t *rows,
+                                                int32_t channels, tilewright_block_finish *finish)
 {
     core(sink, columns, taps, weights, rows, channels, finish, 1);
 }
@@ -67,8 +68,9 @@ TILEWRIGHT_NOINLINE void tilewright_core_wide(struct tilewright_sink *sink, cons
     core(sink, columns, taps, weights, rows, channels, finish, 2);
 }
 
-TILEWRIGHT_NOINLINE uint8_t *tilewright_interleave(uint8_t *restrict out, const uint8_t *const *runs,
-                                                   int32_t count, int32_t stride)
+TILEWRIGHT_NOINLINE uint8_t *tilewright_interleave(uint8_t *restrict out,
+                                                   const uint8_t *const *runs, int32_t count,
+                                                   int32_t stride)
 {
     const uint8_t *restrict a = runs[0];
     const uint8_t *restrict b = runs[1];

@@ -64,17 +64,19 @@ TILEWRIGHT_INLINE void store(uint8_t *out, int32_t sum, struct constants constan
                               minimum, maximum);
         break;
     case RULE_HIGH:
-        *out = (uint8_t)clamp(((int32_t)(product >> 32) + constants.addend) >> constants.shift, minimum,
-                              maximum);
+        *out = (uint8_t)clamp(((int32_t)(product >> 32) + constants.addend) >> constants.shift,
+                              minimum, maximum);
         break;
     case RULE_LONG:
         *out = (uint8_t)tilewright_limit(
-            (product + constants.addend + (((int64_t)1 << constants.shift) >> 1)) >> constants.shift,
+            (product + constants.addend + (((int64_t)1 << constants.shift) >> 1)) >>
+                constants.shift,
             minimum, maximum);
         break;
     case RULE_EVEN:
         *out = (uint8_t)clamp(
-            tilewright_round_high((int64_t)(int32_t)((uint32_t)sum << constants.left) * constants.multiplier,
+            tilewright_round_high((int64_t)(int32_t)((uint32_t)sum << constants.left) *
+                                      constants.multiplier,
                                   constants.even),
             minimum, maximum);
         break;
@@ -124,8 +126,8 @@ TILEWRIGHT_INLINE void block(struct tilewright_sink *sink, const int32_t *restri
 }
 
 TILEWRIGHT_INLINE void line(const struct tilewright_limits *limits, const int32_t *restrict sums,
-                            const int32_t *row, uint8_t *restrict out, int32_t stride, int32_t count,
-                            const enum rule rule)
+                            const int32_t *row, uint8_t *restrict out, int32_t stride,
+                            int32_t count, const enum rule rule)
 {
     const struct constants constants = constants_of(row);
     const int32_t minimum = limits->minimum;
@@ -138,16 +140,16 @@ TILEWRIGHT_INLINE void line(const struct tilewright_limits *limits, const int32_
     }
 }
 
-#define TILEWRIGHT_DEFINE_FINISH(name, rule)                                                          \
-    void tilewright_block_##name(struct tilewright_sink *sink, const int32_t *sums,                   \
-                                 const int32_t *rows, int32_t channels)                               \
-    {                                                                                                 \
-        block(sink, sums, rows, channels, rule);                                                      \
-    }                                                                                                 \
-    void tilewright_line_##name(const struct tilewright_limits *limits, const int32_t *sums,          \
-                                const int32_t *row, uint8_t *out, int32_t stride, int32_t count)      \
-    {                                                                                                 \
-        line(limits, sums, row, out, stride, count, rule);                                            \
+#define TILEWRIGHT_DEFINE_FINISH(name, rule)                                                       \
+    void tilewright_block_##name(struct tilewright_sink *sink, const int32_t *sums,                \
+                                 const int32_t *rows, int32_t channels)                            \
+    {                                                                                              \
+        block(sink, sums, rows, channels, rule);                                                   \
+    }                                                                                              \
+    void tilewright_line_##name(const struct tilewright_limits *limits, const int32_t *sums,       \
+                                const int32_t *row, uint8_t *out, int32_t stride, int32_t count)   \
+    {                                                                                              \
+        line(limits, sums, row, out, stride, count, rule);                                         \
     }
 
 TILEWRIGHT_DEFINE_FINISH(none, RULE_NONE)

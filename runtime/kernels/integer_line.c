@@ -15,6 +15,16 @@ void tilewright_line_load(int32_t *restrict to, const uint8_t *restrict from, in
             *to++ = *from - zero_point;
             from += stride;
         }
+    } else if (type == 3) {
+        while (to != end) {
+            *to++ = *(const int16_t *)(const void *)from - zero_point;
+            from += stride;
+        }
+    } else if (type == 4) {
+        while (to != end) {
+            *to++ = *(const uint16_t *)(const void *)from - zero_point;
+            from += stride;
+        }
     } else {
         while (to != end) {
             *to++ = *(const int32_t *)(const void *)from - zero_point;

@@ -63,7 +63,9 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_matmul_integer_attri
         for (int32_t n = 0; n < out->extent[MINOR]; n += TILEWRIGHT_BLOCK) {
             pack_columns(a, operands, b0, b1, n, (int16_t *)(void *)weights, rows);
             for (int32_t m = 0; m < out->extent[MAJOR]; m += TILEWRIGHT_BLOCK) {
-                struct tilewright_sink sink = {{NULL}, out->stride[MINOR], TILEWRIGHT_BLOCK,
+                struct tilewright_sink sink = {{NULL},
+                                               out->stride[MINOR],
+                                               TILEWRIGHT_BLOCK,
                                                {a->minimum, a->maximum, a->lowest, a->highest}};
                 const uint8_t *runs[TILEWRIGHT_BLOCK];
                 for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
@@ -82,13 +84,13 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_matmul_integer_attri
     }
 }
 
-#define TILEWRIGHT_DEFINE_MATMUL(rule)                                                                \
-    void tilewright_matmul_integer_##rule(                                                            \
-        const struct tilewright_matmul_integer_attributes *attributes,                                \
-        const struct tilewright_view *operands, uint32_t flags)                                       \
-    {                                                                                                 \
-        (void)flags;                                                                                  \
-        run(attributes, operands, tilewright_block_##rule);                                           \
+#define TILEWRIGHT_DEFINE_MATMUL(rule)                                                             \
+    void tilewright_matmul_integer_##rule(                                                         \
+        const struct tilewright_matmul_integer_attributes *attributes,                             \
+        const struct tilewright_view *operands, uint32_t flags)                                    \
+    {                                                                                              \
+        (void)flags;                                                                               \
+        run(attributes, operands, tilewright_block_##rule);                                        \
     }
 
 TILEWRIGHT_DEFINE_MATMUL(none)

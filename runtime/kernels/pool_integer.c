@@ -6,13 +6,68 @@
 enum { X, Y };
 enum { BATCH, CHANNEL, HEIGHT, WIDTH };
 
-/* The taps of a window that lie in [lower, upper). */
+/* Taps of a window on one axis. */
 struct span {
     int32_t first; /* position of the first tap */
     int32_t taps;
     int32_t dilation;
 };
 
+/* Visits the bytes of a window one row after the other. */
+struct rows {
+    const struct tilewright_view *x;
+    struct span rows, columns;
+    ptrdiff_t step, pitch; /* from tap to tap in a row and from row to row */
+    int32_t flip; /* 128: int8, whose order is that of the bytes with the sign bit changed */
+};
+
+TILEWRIGHT_INLINE const uint8_t *row_at(const struct rows *w, const uint8_t *first,
+                                        ptrdiff_t offset, int32_t i)
+{
+    return w->x->shape->ring_rows == 0
+               ? first + i * w->pitch
+               : tilewright_row(w->x, HEIGHT, w->rows.first + i * w->rows.dilation) + offset;
+}
+
+static TILEWRIGHT_NOINLINE int32_t largest(const struct rows *w, const uint8_t *first,
+                                           ptrdiff_t offset)
+{
+    const ptrdiff_t step = w->step;
+    const int32_t flip = w->flip;
+    int32_t result = 0;
+    for (int32_t i = 0; i < w->rows.taps; i++) {
+        const uint8_t *at = row_at(w, first, offset, i);
+        for (int32_t j = w->columns.taps; j > 0; j--) {
+            const int32_t value = *at ^ flip;
+            if (value > result) {
+                result = value;
+            }
+            at += step;
+        }
+    }
+    return result ^ flip;
+}
+
+/* Of the bytes with the sign bit changed: 128 too much for each int8. */
+static TILEWRIGHT_NOINLINE int32_t total(const struct rows *w, const uint8_t *first,
+                                         ptrdiff_t offset)
+{
+    const ptrdiff_t step = w->step;
+    const int32_t flip = w->flip;
+    int32_t sum = 0;
+    for (int32_t i = 0; i < w->rows.taps; i++) {
+        const uint8_t *at = row_at(w, first, offset, i);
+        for (int32_t j = w->columns.taps; j > 0; j--) {
+            sum += *at ^ flip;
+            at += step;
+        }
+    }
+    return sum;
+}
+
+TILEWRIGHT_SMALL_CODE
+
+/* The taps that lie in [lower, upper). */
 static struct span clip(int32_t start, int32_t taps, int32_t dilation, int32_t lower, int32_t upper)
 {
     struct span span = {start, taps, dilation};
@@ -26,106 +81,87 @@ static struct span clip(int32_t start, int32_t taps, int32_t dilation, int32_t l
     return span;
 }
 
-static struct span held(const struct tilewright_shape *shape, int32_t axis, int32_t start, int32_t taps,
-                        int32_t dilation)
+static struct span held(const struct tilewright_shape *shape, int32_t axis, int32_t start,
+                        int32_t taps, int32_t dilation)
 {
-    return clip(start, taps, dilation, shape->origin[axis], shape->origin[axis] + shape->extent[axis]);
+    return clip(start, taps, dilation, shape->origin[axis],
+                shape->origin[axis] + shape->extent[axis]);
 }
 
-static int32_t largest(const struct tilewright_view *x, struct span rows, struct span columns,
-                       ptrdiff_t offset, int32_t flip)
-{
-    const ptrdiff_t step = (ptrdiff_t)columns.dilation * x->shape->stride[WIDTH];
-    /* Of int8 the order is that of the bytes with the sign bit changed. */
-    int32_t result = 0;
-    for (int32_t i = 0; i < rows.taps; i++) {
-        const uint8_t *at = tilewright_row(x, HEIGHT, rows.first + i * rows.dilation) + offset;
-        for (int32_t j = columns.taps; j > 0; j--) {
-            const int32_t value = *at ^ flip;
-            if (value > result) {
-                result = value;
-            }
-            at += step;
-        }
-    }
-    return result ^ flip;
-}
-
-static int32_t total(const struct tilewright_view *x, struct span rows, struct span columns,
-                     ptrdiff_t offset, int32_t is_unsigned)
-{
-    const ptrdiff_t step = (ptrdiff_t)columns.dilation * x->shape->stride[WIDTH];
-    int32_t sum = 0;
-    for (int32_t i = 0; i < rows.taps; i++) {
-        const uint8_t *at = tilewright_row(x, HEIGHT, rows.first + i * rows.dilation) + offset;
-        if (is_unsigned != 0) {
-            for (int32_t j = columns.taps; j > 0; j--) {
-                sum += *at;
-                at += step;
-            }
-        } else {
-            for (int32_t j = columns.taps; j > 0; j--) {
-                sum += *(const int8_t *)at;
-                at += step;
-            }
-        }
-    }
-    return sum;
-}
-
-/* Round half even of product / (2^shift * count). The quotient of the floor is the floor of the
- * quotient; what is left decides: with r = 2 * remainder - count and the bits that were shifted
- * out, the fraction is above, at or below a half as r * 2^shift + 2 * bits is to 0. */
+/* Round half even of product / (2^(32 + shift) * count), shift from 1 to 30. The floor of the
+ * quotient is the quotient of the floor; what is left of both decides: with r = 2 * remainder -
+ * count and `bits` shifted out, the fraction is above, at or below a half as r * 2^shift + 2 * bits
+ * is to 0. */
 static int32_t divided(int64_t product, int32_t shift, int32_t count)
 {
-    const int32_t whole = (int32_t)(product >> shift);
-    const uint64_t bits = (uint64_t)product & (((uint64_t)1 << shift) - 1);
+    const int32_t high = (int32_t)(product >> 32);
+    const uint32_t low = (uint32_t)product;
+    const uint32_t bits = (uint32_t)high & ((1u << shift) - 1u);
+    const uint32_t half = 1u << (shift - 1);
+    const int32_t whole = high >> shift;
     int32_t quotient = whole / count;
     int32_t remainder = whole % count;
     if (remainder < 0) {
         remainder += count;
         quotient--;
     }
+    /* The fraction is that of bits less a threshold; below 0 or above 2^shift it is decided
+     * already. */
     const int32_t twice = 2 * remainder - count;
-    const uint64_t half = ((uint64_t)1 << shift) >> 1;
-    if (twice > 0 || (twice == 0 && bits > 0) || (twice == -1 && bits > half)) {
-        return quotient + 1;
+    if (twice > 0 || twice < -1) {
+        return quotient + (twice > 0);
     }
-    const int tie = twice == 0 || (twice == -1 && shift > 0 && bits == half);
-    return quotient + (tie ? quotient & 1 : 0);
+    const uint32_t threshold = twice == 0 ? 0 : half;
+    if (bits != threshold || low != 0) {
+        return quotient + (bits >= threshold);
+    }
+    return quotient + (quotient & 1);
 }
 
-void tilewright_max_pool_integer(const struct tilewright_max_pool_integer_attributes *attributes,
-                                 const struct tilewright_view *operands, uint32_t flags)
+/* The window whose first tap, padding included, is at (top, left); *offset leads to its first
+ * column. */
+static struct rows window(const struct tilewright_view *x, int32_t top, int32_t left,
+                          const int32_t *kernel, const int32_t *dilations, int32_t flip,
+                          ptrdiff_t *offset)
 {
-    const struct tilewright_max_pool_integer_attributes *a = attributes;
+    const struct tilewright_shape *shape = x->shape;
+    struct rows rows = {x,
+                        held(shape, HEIGHT, top, kernel[0], dilations[0]),
+                        held(shape, WIDTH, left, kernel[1], dilations[1]),
+                        0,
+                        0,
+                        flip};
+    rows.step = (ptrdiff_t)dilations[1] * shape->stride[WIDTH];
+    rows.pitch = (ptrdiff_t)dilations[0] * shape->stride[HEIGHT];
+    *offset += (ptrdiff_t)(rows.columns.first - shape->origin[WIDTH]) * shape->stride[WIDTH];
+    return rows;
+}
+
+static uint8_t *pixel(const struct tilewright_view *y, int32_t n, int32_t oh, int32_t ow)
+{
+    const struct tilewright_shape *shape = y->shape;
+    return tilewright_row(y, HEIGHT, oh) + (ptrdiff_t)n * shape->stride[BATCH] +
+           (ptrdiff_t)(ow - shape->origin[WIDTH]) * shape->stride[WIDTH];
+}
+
+/* All channels of one pixel of the maximum. */
+static void maximum(const struct tilewright_max_pool_integer_attributes *a,
+                    const struct tilewright_view *operands, int32_t n, int32_t oh, int32_t ow)
+{
     const struct tilewright_shape *in = operands[X].shape;
     const struct tilewright_shape *out = operands[Y].shape;
-    const int32_t flip = a->is_unsigned != 0 ? 0 : 0x80;
+    ptrdiff_t offset = (ptrdiff_t)n * in->stride[BATCH];
+    const struct rows rows =
+        window(&operands[X], oh * a->strides[0] - a->pads[0], ow * a->strides[1] - a->pads[1],
+               a->kernel, a->dilations, a->is_unsigned != 0 ? 0 : 128, &offset);
+    const uint8_t *first = tilewright_row(&operands[X], HEIGHT, rows.rows.first) + offset;
+    uint8_t *to = pixel(&operands[Y], n, oh, ow);
 
-    (void)flags;
-    for (int32_t n = 0; n < out->extent[BATCH]; n++) {
-        for (int32_t i = 0; i < out->extent[HEIGHT]; i++) {
-            const int32_t oh = out->origin[HEIGHT] + i;
-            const struct span rows = held(in, HEIGHT, oh * a->strides[0] - a->pads[0], a->kernel[0],
-                                          a->dilations[0]);
-            uint8_t *pixel =
-                tilewright_row(&operands[Y], HEIGHT, oh) + (ptrdiff_t)n * out->stride[BATCH];
-            for (int32_t j = 0; j < out->extent[WIDTH]; j++) {
-                const struct span columns =
-                    held(in, WIDTH, (out->origin[WIDTH] + j) * a->strides[1] - a->pads[1],
-                         a->kernel[1], a->dilations[1]);
-                ptrdiff_t offset = (ptrdiff_t)n * in->stride[BATCH] +
-                                   (ptrdiff_t)(columns.first - in->origin[WIDTH]) * in->stride[WIDTH];
-                uint8_t *to = pixel;
-                for (int32_t c = out->extent[CHANNEL]; c > 0; c--) {
-                    *to = (uint8_t)largest(&operands[X], rows, columns, offset, flip);
-                    to += out->stride[CHANNEL];
-                    offset += in->stride[CHANNEL];
-                }
-                pixel += out->stride[WIDTH];
-            }
-        }
+    for (int32_t c = out->extent[CHANNEL]; c > 0; c--) {
+        *to = (uint8_t)largest(&rows, first, offset);
+        to += out->stride[CHANNEL];
+        first += in->stride[CHANNEL];
+        offset += in->stride[CHANNEL];
     }
 }
 
@@ -137,38 +173,54 @@ static void average(const struct tilewright_average_pool_integer_attributes *a,
     const struct tilewright_shape *out = operands[Y].shape;
     const int32_t top = oh * a->strides[0] - a->pads[0];
     const int32_t left = ow * a->strides[1] - a->pads[1];
-    const struct span rows = held(in, HEIGHT, top, a->kernel[0], a->dilations[0]);
-    const struct span columns = held(in, WIDTH, left, a->kernel[1], a->dilations[1]);
-    const int32_t count =
+    const int32_t flip = a->is_unsigned != 0 ? 0 : 128;
+    ptrdiff_t offset = (ptrdiff_t)n * in->stride[BATCH];
+    const struct rows rows =
+        window(&operands[X], top, left, a->kernel, a->dilations, flip, &offset);
+    const int32_t taps =
         clip(top, a->kernel[0], a->dilations[0], a->counted[0], a->counted[1]).taps *
         clip(left, a->kernel[1], a->dilations[1], a->counted[2], a->counted[3]).taps;
-    const int32_t zero = a->x_zero_point * rows.taps * columns.taps;
-    ptrdiff_t offset = (ptrdiff_t)n * in->stride[BATCH] +
-                       (ptrdiff_t)(columns.first - in->origin[WIDTH]) * in->stride[WIDTH];
-    uint8_t *to = tilewright_row(&operands[Y], HEIGHT, oh) + (ptrdiff_t)n * out->stride[BATCH] +
-                  (ptrdiff_t)(ow - out->origin[WIDTH]) * out->stride[WIDTH];
+    const int32_t count = taps > 0 ? taps : 1;
+    const int32_t zero = (a->x_zero_point + flip) * rows.rows.taps * rows.columns.taps;
+    const uint8_t *first = tilewright_row(&operands[X], HEIGHT, rows.rows.first) + offset;
+    uint8_t *to = pixel(&operands[Y], n, oh, ow);
 
     for (int32_t c = out->extent[CHANNEL]; c > 0; c--) {
-        const int32_t sum = total(&operands[X], rows, columns, offset, a->is_unsigned) - zero;
+        const int32_t sum = (total(&rows, first, offset) - zero) * (1 << a->left);
         const int32_t value =
-            divided((int64_t)sum * a->multiplier, a->shift, count > 0 ? count : 1);
-        *to = (uint8_t)tilewright_limit((int64_t)value + a->zero_point, a->minimum, a->maximum);
+            divided((int64_t)sum * a->multiplier, a->shift, count) + a->zero_point;
+        *to = (uint8_t)(value < a->minimum ? a->minimum : value > a->maximum ? a->maximum : value);
         to += out->stride[CHANNEL];
+        first += in->stride[CHANNEL];
         offset += in->stride[CHANNEL];
     }
 }
 
-void tilewright_average_pool_integer(const struct tilewright_average_pool_integer_attributes *attributes,
-                                     const struct tilewright_view *operands, uint32_t flags)
-{
-    const struct tilewright_shape *out = operands[Y].shape;
+/* Both have the same loops; a function pointer would cost more than it saves. */
+#define TILEWRIGHT_FOR_EACH_PIXEL(function)                                                        \
+    do {                                                                                           \
+        const struct tilewright_shape *out = operands[Y].shape;                                    \
+        for (int32_t n = 0; n < out->extent[BATCH]; n++) {                                         \
+            for (int32_t i = 0; i < out->extent[HEIGHT]; i++) {                                    \
+                for (int32_t j = 0; j < out->extent[WIDTH]; j++) {                                 \
+                    function(attributes, operands, n, out->origin[HEIGHT] + i,                     \
+                             out->origin[WIDTH] + j);                                              \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+    } while (0)
 
+void tilewright_max_pool_integer(const struct tilewright_max_pool_integer_attributes *attributes,
+                                 const struct tilewright_view *operands, uint32_t flags)
+{
     (void)flags;
-    for (int32_t n = 0; n < out->extent[BATCH]; n++) {
-        for (int32_t i = 0; i < out->extent[HEIGHT]; i++) {
-            for (int32_t j = 0; j < out->extent[WIDTH]; j++) {
-                average(attributes, operands, n, out->origin[HEIGHT] + i, out->origin[WIDTH] + j);
-            }
-        }
-    }
+    TILEWRIGHT_FOR_EACH_PIXEL(maximum);
+}
+
+void tilewright_average_pool_integer(
+    const struct tilewright_average_pool_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags)
+{
+    (void)flags;
+    TILEWRIGHT_FOR_EACH_PIXEL(average);
 }

@@ -64,12 +64,12 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_requantize_attribute
     }
 }
 
-#define TILEWRIGHT_DEFINE_REQUANTIZE(rule)                                                            \
-    void tilewright_requantize_##rule(const struct tilewright_requantize_attributes *attributes,      \
-                                      const struct tilewright_view *operands, uint32_t flags)         \
-    {                                                                                                 \
-        (void)flags;                                                                                  \
-        run(attributes, operands, tilewright_line_##rule);                                            \
+#define TILEWRIGHT_DEFINE_REQUANTIZE(rule)                                                         \
+    void tilewright_requantize_##rule(const struct tilewright_requantize_attributes *attributes,   \
+                                      const struct tilewright_view *operands, uint32_t flags)      \
+    {                                                                                              \
+        (void)flags;                                                                               \
+        run(attributes, operands, tilewright_line_##rule);                                         \
     }
 
 TILEWRIGHT_DEFINE_REQUANTIZE(none)

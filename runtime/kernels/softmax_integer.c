@@ -2,7 +2,8 @@
 #include "tilewright/kernels/softmax_integer.h"
 
 #include "tilewright/kernels/integer_core.h"
-#include "tilewright/kernels/walk.h"
+
+TILEWRIGHT_SMALL_CODE
 
 enum { X, TABLE, Y };
 
@@ -23,6 +24,15 @@ static int32_t rounded(float value)
     } sum;
     sum.number = value + 8388608.0f;
     return sum.word - 0x4b000000;
+}
+
+/* Where index `index` of the tile is on an axis, ring or not. */
+static ptrdiff_t slot(const struct tilewright_shape *shape, int32_t axis, int32_t index)
+{
+    if (shape->ring_rows != 0 && shape->ring_axis == axis) {
+        return (shape->origin[axis] + index) % shape->ring_rows;
+    }
+    return index;
 }
 
 static void softmax(const struct softmax *s, const uint8_t *x, uint8_t *y)
@@ -51,13 +61,6 @@ static void softmax(const struct softmax *s, const uint8_t *x, uint8_t *y)
     }
 }
 
-static void softmax_row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
-{
-    for (int32_t i = 0; i < count; i++) {
-        softmax(context, at[0] + (ptrdiff_t)i * stride[0], at[1] + (ptrdiff_t)i * stride[1]);
-    }
-}
-
 void tilewright_softmax_integer(const struct tilewright_softmax_integer_attributes *attributes,
                                 const struct tilewright_view *operands, uint32_t flags)
 {
@@ -69,13 +72,23 @@ void tilewright_softmax_integer(const struct tilewright_softmax_integer_attribut
                                     in->stride[attributes->axis],
                                     out->stride[attributes->axis],
                                     attributes->is_unsigned != 0 ? 0 : 0x80};
-    const struct tilewright_walk_operand walked[2] = {tilewright_walk_view(&operands[X], NULL, NULL),
-                                                      tilewright_walk_view(&operands[Y], NULL, NULL)};
-    int32_t extent[TILEWRIGHT_MAX_RANK];
+    int32_t index[TILEWRIGHT_MAX_RANK] = {0};
+    int32_t axis;
 
     (void)flags;
-    for (int32_t i = 0; i < TILEWRIGHT_MAX_RANK; i++) {
-        extent[i] = i == attributes->axis ? 1 : out->extent[i];
-    }
-    tilewright_walk(walked, 2, extent, softmax_row, &context);
+    do {
+        const uint8_t *x = operands[X].base;
+        uint8_t *y = operands[Y].base;
+        for (axis = 0; axis < TILEWRIGHT_MAX_RANK; axis++) {
+            x += slot(in, axis, index[axis]) * in->stride[axis];
+            y += slot(out, axis, index[axis]) * out->stride[axis];
+        }
+        softmax(&context, x, y);
+        for (axis = TILEWRIGHT_MAX_RANK - 1; axis >= 0; axis--) {
+            if (axis != attributes->axis && ++index[axis] < out->extent[axis]) {
+                break;
+            }
+            index[axis] = 0;
+        }
+    } while (axis >= 0);
 }

@@ -12,6 +12,9 @@ from tilewright.operators.nest import along, whole
 
 SOURCES = ("depthwise_integer.c", "integer_core.c", "integer_finish.c")
 
+_SMALL_PLANE = 128
+"""Outputs of one channel up to which C keeps all their sums (TILEWRIGHT_DEPTHWISE_PLANE)."""
+
 
 def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
     """The kernel for one input and one output channel in each group, and weights of 8 bits."""
@@ -24,17 +27,24 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
     rows = ConstantOperand("requantization", conv.finish.rows, (along("group"), whole(ROW_WORDS)))
     return (
         KernelChoice(
-            symbol=f"tilewright_depthwise_integer_{conv.finish.rule.value}",
+            symbol=f"tilewright_depthwise_{_variant(conv)}_{conv.finish.rule.value}",
             sources=SOURCES,
             nest=conv.nest,
             reads=(x, weights, rows),
             writes=(y,),
             attributes=(*conv.geometry, *conv.zero, *conv.finish.limits),
             cycles=lambda steps: _cycles(conv, steps),
-            scratch_bytes=lambda steps: words(_window(conv, steps)) + 4 * steps_product(conv.nest, steps, "oh"),
+            scratch_bytes=lambda steps: words(_window(conv, steps)) + 4 * _sums(conv, steps),
             uncut=frozenset({"ic", "oc"}),
         ),
     )
+
+
+def _variant(conv: IntegerConv) -> str:
+    """The symbol's middle: which loop multiplies."""
+    if conv.kernel != (3, 3) or conv.dilations != (1, 1):
+        return "any"
+    return "slide" if conv.strides[0] == 1 else "stride"
 
 
 def _window(conv: IntegerConv, steps: TileSteps) -> int:
@@ -45,10 +55,16 @@ def _window(conv: IntegerConv, steps: TileSteps) -> int:
     return size
 
 
+def _sums(conv: IntegerConv, steps: TileSteps) -> int:
+    """Sums that are kept for a tile of these steps or a smaller one: a small plane, or a column."""
+    rows = steps_product(conv.nest, steps, "oh")
+    return max(rows, min(_SMALL_PLANE, rows * steps_product(conv.nest, steps, "ow")))
+
+
 def _cycles(conv: IntegerConv, steps: TileSteps) -> float:
     """Instructions on a tile, as measured on RV32IMAC."""
-    fast = conv.kernel == (3, 3) and conv.dilations == (1, 1)
-    output = 38.0 if fast else 18.0 + 8.0 * conv.weights.shape[2]
-    columns = steps_product(conv.nest, steps, "ow")
-    channel = 3.0 * _window(conv, steps) + columns * (60.0 + output * steps_product(conv.nest, steps, "oh")) + 60.0
+    output = {"slide": 34.0, "stride": 41.0, "any": 18.0 + 8.0 * conv.weights.shape[2]}[_variant(conv)]
+    rows, columns = steps_product(conv.nest, steps, "oh"), steps_product(conv.nest, steps, "ow")
+    calls = 1 if rows * columns <= _SMALL_PLANE else columns
+    channel = 4.5 * _window(conv, steps) + calls * 130.0 + columns * (20.0 + output * rows) + 100.0
     return 200.0 + steps_product(conv.nest, steps, "n", "group") * channel

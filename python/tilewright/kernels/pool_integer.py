@@ -32,9 +32,8 @@ def average_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     epilogue = node.epilogue
     if x.dtype not in EIGHT_BIT or y.dtype not in EIGHT_BIT or not isinstance(epilogue, Requantize):
         return ()
-    scaled = fixed_point(epilogue.multiplier[0])
-    taps = prod(node.attributes["kernel"])
-    if len(set(epilogue.multiplier)) != 1 or scaled is None or 255 * taps * abs(epilogue.multiplier[0]) >= 1 << 30:
+    scaled = _scaled(epilogue.multiplier[0], 255 * prod(node.attributes["kernel"]))
+    if len(set(epilogue.multiplier)) != 1 or scaled is None:
         return ()
     fields = (
         *_geometry(node),
@@ -42,12 +41,23 @@ def average_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         ("is_unsigned", int(x.dtype is DType.UINT8)),
         ("x_zero_point", int(node.attributes.get("x_zero_point", 0))),
         ("multiplier", scaled[0]),
-        ("shift", scaled[1]),
+        ("left", scaled[1]),
+        ("shift", scaled[2]),
         ("zero_point", epilogue.zero_point),
         ("minimum", epilogue.minimum),
         ("maximum", epilogue.maximum),
     )
     return (_choice("tilewright_average_pool_integer", node, graph, fields, 4.5),)
+
+
+def _scaled(multiplier: float, largest: int) -> tuple[int, int, int] | None:
+    """m, left and right with multiplier = m * 2^left / 2^(32 + right); None if C's 32 bits do not suffice."""
+    pair = fixed_point(multiplier)
+    if pair is None:
+        return None
+    left = max(0, 33 - pair[1])
+    right = pair[1] + left - 32
+    return (pair[0], left, right) if right <= 30 and largest << left < 1 << 31 else None
 
 
 def _choice(symbol: str, node: Node, graph: Graph, fields: Fields, per_tap: float) -> KernelChoice:

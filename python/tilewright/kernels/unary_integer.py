@@ -16,7 +16,7 @@ from tilewright.operators.softmax import nest as softmax_nest
 
 LOOKUP_SOURCES = ("lookup.c", "walk.c")
 REQUANTIZE_SOURCES = ("requantize.c", "integer_line.c", "integer_finish.c", "walk.c")
-SOFTMAX_SOURCES = ("softmax_integer.c", "walk.c")
+SOFTMAX_SOURCES = ("softmax_integer.c",)
 
 _LOOKUPS = {1: "tilewright_lookup_bytes", 4: "tilewright_lookup_words"}
 _INT32_MAX = (1 << 31) - 1

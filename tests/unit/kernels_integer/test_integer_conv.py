@@ -84,6 +84,8 @@ GEOMETRIES = {
     "depthwise": {"x": (1, 5, 9, 7), "channels": 5, "group": 5, "pads": (1, 1, 1, 1), "x_zero_point": -7},
     "depthwise 2": {"x": (2, 4, 9, 8), "channels": 4, "group": 4, "pads": (0, 1, 1, 0), "strides": (2, 2)},
     "depthwise 1x2": {"x": (1, 4, 8, 9), "channels": 4, "group": 4, "pads": (1, 1, 1, 1), "strides": (1, 2)},
+    "depthwise large": {"x": (1, 3, 14, 13), "channels": 3, "group": 3, "pads": (1, 1, 1, 1), "x_zero_point": 4},
+    "depthwise large 2": {"x": (1, 2, 27, 25), "channels": 2, "group": 2, "pads": (1, 1, 1, 1), "strides": (2, 2)},
     "depthwise 5x4": {"x": (1, 3, 9, 8), "channels": 3, "group": 3, "kernel": (5, 4), "pads": (2, 1, 2, 2)},
     "depthwise dilated": {"x": (1, 3, 9, 8), "channels": 3, "group": 3, "dilations": (2, 2), "pads": (2, 2, 2, 2)},
     "depthwise rows": {"x": (1, 6, 12), "kernel": (3,), "channels": 6, "group": 6, "pads": (2, 0), "x_zero_point": 2},
@@ -94,6 +96,7 @@ TILES = (
     {"oh": 2, "ow": 3},
     {"oc": 4, "group": 1, "oh": 1},
     {"n": 1, "group": 2, "ow": 1},
+    {"oh": 11},
 )
 
 
@@ -147,10 +150,11 @@ def test_weight_zero_points_of_channels() -> None:
 
 
 @pytest.mark.parametrize("operand", [0, 3])
-@pytest.mark.parametrize("geometry", ["padded", "depthwise", "strided", "depthwise 2"])
+@pytest.mark.parametrize("geometry", ["padded", "depthwise", "strided", "depthwise 2", "depthwise large"])
 def test_rows_in_a_ring(operand: int, geometry: str) -> None:
     graph, feeds = conv(11, **GEOMETRIES[geometry])
     rows = 7 if operand == 0 else 4
+    check(graph, feeds, {"oh": 11}, rings=(Ring(operand, 2, 14),))
     check(graph, feeds, {"oh": 2}, rings=(Ring(operand, 2, rows),))
     check(graph, feeds, {"oh": 3}, rings=(Ring(operand, 2, rows + 3),))
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Add, Sub and Mul of 8-bit and 32-bit integers with broadcasting.
- * Operands: a, b, constants [1][4], y. All tensors have TILEWRIGHT_MAX_RANK axes, leading ones of extent 1. */
+/* Add, Sub and Mul of 8-, 16- and 32-bit integers with broadcasting.
+ * Operands: a, b, constants [1][4], y. All tensors have TILEWRIGHT_MAX_RANK axes, leading ones of
+ * extent 1. */
 #ifndef TILEWRIGHT_KERNELS_BINARY_INTEGER_H
 #define TILEWRIGHT_KERNELS_BINARY_INTEGER_H
 
 #include "tilewright/runtime.h"
 
-/* Types: 0 int8, 1 uint8, 2 int32. */
+/* Types: 0 int8, 1 uint8, 2 int32, 3 int16, 4 uint16. */
 struct tilewright_binary_integer_attributes {
     int32_t a_type, b_type;
     int32_t a_zero_point, b_zero_point;
@@ -21,7 +22,7 @@ struct tilewright_add_rescaled_attributes {
     int32_t a_zero_point, b_zero_point;
     int32_t a_multiplier, b_multiplier;
     int32_t left;
-    int32_t shift;      /* from 1 to 30 */
+    int32_t shift; /* from 1 to 30 */
     int32_t zero_point;
     int32_t minimum, maximum;
 };
@@ -30,13 +31,16 @@ void tilewright_add_rescaled(const struct tilewright_add_rescaled_attributes *at
                              const struct tilewright_view *operands, uint32_t flags);
 
 /* The symbol's last word is the rule that finishes sums (integer_core.h). */
-#define TILEWRIGHT_DECLARE_BINARY_INTEGER(rule)                                                      \
-    void tilewright_add_integer_##rule(const struct tilewright_binary_integer_attributes *attributes,\
-                                       const struct tilewright_view *operands, uint32_t flags);      \
-    void tilewright_sub_integer_##rule(const struct tilewright_binary_integer_attributes *attributes,\
-                                       const struct tilewright_view *operands, uint32_t flags);      \
-    void tilewright_mul_integer_##rule(const struct tilewright_binary_integer_attributes *attributes,\
-                                       const struct tilewright_view *operands, uint32_t flags)
+#define TILEWRIGHT_DECLARE_BINARY_INTEGER(rule)                                                    \
+    void tilewright_add_integer_##rule(                                                            \
+        const struct tilewright_binary_integer_attributes *attributes,                             \
+        const struct tilewright_view *operands, uint32_t flags);                                   \
+    void tilewright_sub_integer_##rule(                                                            \
+        const struct tilewright_binary_integer_attributes *attributes,                             \
+        const struct tilewright_view *operands, uint32_t flags);                                   \
+    void tilewright_mul_integer_##rule(                                                            \
+        const struct tilewright_binary_integer_attributes *attributes,                             \
+        const struct tilewright_view *operands, uint32_t flags)
 
 TILEWRIGHT_DECLARE_BINARY_INTEGER(none);
 TILEWRIGHT_DECLARE_BINARY_INTEGER(shift);

@@ -22,10 +22,11 @@ struct tilewright_conv_integer_attributes {
 };
 
 /* The symbol's last word is the rule that finishes sums (integer_core.h); wide: int16 weights. */
-#define TILEWRIGHT_DECLARE_CONV(rule)                                                                 \
-    void tilewright_conv_integer_##rule(const struct tilewright_conv_integer_attributes *attributes,  \
-                                        const struct tilewright_view *operands, uint32_t flags);      \
-    void tilewright_conv_wide_##rule(const struct tilewright_conv_integer_attributes *attributes,     \
+#define TILEWRIGHT_DECLARE_CONV(rule)                                                              \
+    void tilewright_conv_integer_##rule(                                                           \
+        const struct tilewright_conv_integer_attributes *attributes,                               \
+        const struct tilewright_view *operands, uint32_t flags);                                   \
+    void tilewright_conv_wide_##rule(const struct tilewright_conv_integer_attributes *attributes,  \
                                      const struct tilewright_view *operands, uint32_t flags)
 
 TILEWRIGHT_DECLARE_CONV(none);

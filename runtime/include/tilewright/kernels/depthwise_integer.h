@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Depthwise convolution of 8-bit tensors: one input and one output channel in each group.
  * Operands: x [n, c, h, w]; weights int8 [c][kernel]; constants [c][4]; y [n, c, h, w]; scratch:
- * the padded window of one channel, rounded up to words, then 4 bytes for each row of y. */
+ * the padded window of one channel, rounded up to words, then 4 bytes for each output of a channel
+ * if those are at most 128, else for each row of y, 128 at least. */
 #ifndef TILEWRIGHT_KERNELS_DEPTHWISE_INTEGER_H
 #define TILEWRIGHT_KERNELS_DEPTHWISE_INTEGER_H
 
@@ -18,10 +19,18 @@ struct tilewright_depthwise_integer_attributes {
     float lowest, highest;
 };
 
-/* The symbol's last word is the rule that finishes sums (integer_core.h). */
-#define TILEWRIGHT_DECLARE_DEPTHWISE_INTEGER(rule)                                                   \
-    void tilewright_depthwise_integer_##rule(const struct tilewright_depthwise_integer_attributes *attributes,\
-                                             const struct tilewright_view *operands, uint32_t flags)
+/* slide: 3x3 taps, rows not strided; stride: 3x3 taps; any: every kernel. The last word is the rule
+ * that finishes sums (integer_core.h). */
+#define TILEWRIGHT_DECLARE_DEPTHWISE_INTEGER(rule)                                                 \
+    void tilewright_depthwise_slide_##rule(                                                        \
+        const struct tilewright_depthwise_integer_attributes *attributes,                          \
+        const struct tilewright_view *operands, uint32_t flags);                                   \
+    void tilewright_depthwise_stride_##rule(                                                       \
+        const struct tilewright_depthwise_integer_attributes *attributes,                          \
+        const struct tilewright_view *operands, uint32_t flags);                                   \
+    void tilewright_depthwise_any_##rule(                                                          \
+        const struct tilewright_depthwise_integer_attributes *attributes,                          \
+        const struct tilewright_view *operands, uint32_t flags)
 
 TILEWRIGHT_DECLARE_DEPTHWISE_INTEGER(none);
 TILEWRIGHT_DECLARE_DEPTHWISE_INTEGER(shift);
@@ -31,12 +40,26 @@ TILEWRIGHT_DECLARE_DEPTHWISE_INTEGER(even);
 TILEWRIGHT_DECLARE_DEPTHWISE_INTEGER(exact);
 TILEWRIGHT_DECLARE_DEPTHWISE_INTEGER(rescale);
 
-#define tilewright_depthwise_integer_none_attributes tilewright_depthwise_integer_attributes
-#define tilewright_depthwise_integer_shift_attributes tilewright_depthwise_integer_attributes
-#define tilewright_depthwise_integer_high_attributes tilewright_depthwise_integer_attributes
-#define tilewright_depthwise_integer_long_attributes tilewright_depthwise_integer_attributes
-#define tilewright_depthwise_integer_even_attributes tilewright_depthwise_integer_attributes
-#define tilewright_depthwise_integer_exact_attributes tilewright_depthwise_integer_attributes
-#define tilewright_depthwise_integer_rescale_attributes tilewright_depthwise_integer_attributes
+#define tilewright_depthwise_slide_none_attributes tilewright_depthwise_integer_attributes
+#define tilewright_depthwise_slide_shift_attributes tilewright_depthwise_integer_attributes
+#define tilewright_depthwise_slide_high_attributes tilewright_depthwise_integer_attributes
+#define tilewright_depthwise_slide_long_attributes tilewright_depthwise_integer_attributes
+#define tilewright_depthwise_slide_even_attributes tilewright_depthwise_integer_attributes
+#define tilewright_depthwise_slide_exact_attributes tilewright_depthwise_integer_attributes
+#define tilewright_depthwise_slide_rescale_attributes tilewright_depthwise_integer_attributes
+#define tilewright_depthwise_stride_none_attributes tilewright_depthwise_integer_attributes
+#define tilewright_depthwise_stride_shift_attributes tilewright_depthwise_integer_attributes
+#define tilewright_depthwise_stride_high_attributes tilewright_depthwise_integer_attributes
+#define tilewright_depthwise_stride_long_attributes tilewright_depthwise_integer_attributes
+#define tilewright_depthwise_stride_even_attributes tilewright_depthwise_integer_attributes
+#define tilewright_depthwise_stride_exact_attributes tilewright_depthwise_integer_attributes
+#define tilewright_depthwise_stride_rescale_attributes tilewright_depthwise_integer_attributes
+#define tilewright_depthwise_any_none_attributes tilewright_depthwise_integer_attributes
+#define tilewright_depthwise_any_shift_attributes tilewright_depthwise_integer_attributes
+#define tilewright_depthwise_any_high_attributes tilewright_depthwise_integer_attributes
+#define tilewright_depthwise_any_long_attributes tilewright_depthwise_integer_attributes
+#define tilewright_depthwise_any_even_attributes tilewright_depthwise_integer_attributes
+#define tilewright_depthwise_any_exact_attributes tilewright_depthwise_integer_attributes
+#define tilewright_depthwise_any_rescale_attributes tilewright_depthwise_integer_attributes
 
 #endif

@@ -12,11 +12,13 @@ struct tilewright_fully_connected_integer_attributes {
 };
 
 /* For int8 and for uint8 x; the last word is the rule that finishes sums (integer_core.h). */
-#define TILEWRIGHT_DECLARE_FULLY_CONNECTED_INTEGER(rule)                                             \
-    void tilewright_fully_connected_integer_##rule(const struct tilewright_fully_connected_integer_attributes *attributes,\
-                                                   const struct tilewright_view *operands, uint32_t flags);\
-    void tilewright_fully_connected_unsigned_##rule(const struct tilewright_fully_connected_integer_attributes *attributes,\
-                                                    const struct tilewright_view *operands, uint32_t flags)
+#define TILEWRIGHT_DECLARE_FULLY_CONNECTED_INTEGER(rule)                                           \
+    void tilewright_fully_connected_integer_##rule(                                                \
+        const struct tilewright_fully_connected_integer_attributes *attributes,                    \
+        const struct tilewright_view *operands, uint32_t flags);                                   \
+    void tilewright_fully_connected_unsigned_##rule(                                               \
+        const struct tilewright_fully_connected_integer_attributes *attributes,                    \
+        const struct tilewright_view *operands, uint32_t flags)
 
 TILEWRIGHT_DECLARE_FULLY_CONNECTED_INTEGER(none);
 TILEWRIGHT_DECLARE_FULLY_CONNECTED_INTEGER(shift);
@@ -26,19 +28,33 @@ TILEWRIGHT_DECLARE_FULLY_CONNECTED_INTEGER(even);
 TILEWRIGHT_DECLARE_FULLY_CONNECTED_INTEGER(exact);
 TILEWRIGHT_DECLARE_FULLY_CONNECTED_INTEGER(rescale);
 
-#define tilewright_fully_connected_integer_none_attributes tilewright_fully_connected_integer_attributes
-#define tilewright_fully_connected_integer_shift_attributes tilewright_fully_connected_integer_attributes
-#define tilewright_fully_connected_integer_high_attributes tilewright_fully_connected_integer_attributes
-#define tilewright_fully_connected_integer_long_attributes tilewright_fully_connected_integer_attributes
-#define tilewright_fully_connected_integer_even_attributes tilewright_fully_connected_integer_attributes
-#define tilewright_fully_connected_integer_exact_attributes tilewright_fully_connected_integer_attributes
-#define tilewright_fully_connected_integer_rescale_attributes tilewright_fully_connected_integer_attributes
-#define tilewright_fully_connected_unsigned_none_attributes tilewright_fully_connected_integer_attributes
-#define tilewright_fully_connected_unsigned_shift_attributes tilewright_fully_connected_integer_attributes
-#define tilewright_fully_connected_unsigned_high_attributes tilewright_fully_connected_integer_attributes
-#define tilewright_fully_connected_unsigned_long_attributes tilewright_fully_connected_integer_attributes
-#define tilewright_fully_connected_unsigned_even_attributes tilewright_fully_connected_integer_attributes
-#define tilewright_fully_connected_unsigned_exact_attributes tilewright_fully_connected_integer_attributes
-#define tilewright_fully_connected_unsigned_rescale_attributes tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_integer_none_attributes                                         \
+    tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_integer_shift_attributes                                        \
+    tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_integer_high_attributes                                         \
+    tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_integer_long_attributes                                         \
+    tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_integer_even_attributes                                         \
+    tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_integer_exact_attributes                                        \
+    tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_integer_rescale_attributes                                      \
+    tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_unsigned_none_attributes                                        \
+    tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_unsigned_shift_attributes                                       \
+    tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_unsigned_high_attributes                                        \
+    tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_unsigned_long_attributes                                        \
+    tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_unsigned_even_attributes                                        \
+    tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_unsigned_exact_attributes                                       \
+    tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_unsigned_rescale_attributes                                     \
+    tilewright_fully_connected_integer_attributes
 
 #endif

@@ -14,13 +14,21 @@
 #define TILEWRIGHT_NOINLINE
 #endif
 
-/* GCC's first scheduling pass and its expression replacement delay the sums of unrolled blocks until
- * the accumulators no longer fit the registers: 2.8 instead of 2.0 instructions per product. */
+/* GCC's first scheduling pass and its expression replacement delay the sums of unrolled blocks
+ * until the accumulators no longer fit the registers: 2.8 instead of 2.0 instructions per product.
+ */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("no-schedule-insns", "no-tree-ter")
 #define TILEWRIGHT_UNROLL_4 _Pragma("GCC unroll 4")
 #else
 #define TILEWRIGHT_UNROLL_4
+#endif
+
+/* For what surrounds the loops that matter. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define TILEWRIGHT_SMALL_CODE _Pragma("GCC optimize(\"Os\")")
+#else
+#define TILEWRIGHT_SMALL_CODE
 #endif
 
 /* Channels and pixels of a block of accumulators. Packed weights are padded to whole blocks. */
@@ -29,12 +37,11 @@
 /* Words of one channel's row of packed constants: bias, then what the finish needs:
  *   none     -
  *   shift    multiplier, addend (rounding included), shift: ((acc * m) + a) >> s in 32 bits
- *   high     multiplier, addend (rounding and zero point included), shift: (high word of acc * m + a) >> s
- *   long     multiplier, addend, shift: (acc * m + a + half) >> s in 64 bits
- *   even     multiplier, addend as high, shift | left << 8 | (zero point & 1) << 16: as high of
- *            acc << left, but exact halves go to the even neighbour
- *   exact    multiplier, zero point, shift: round half even of acc * m / 2^s, + zero point, in 64 bits
- *   rescale  multiplier as float32: (float) acc * m */
+ *   high     multiplier, addend (rounding and zero point included), shift: (high word of acc * m +
+ * a) >> s long     multiplier, addend, shift: (acc * m + a + half) >> s in 64 bits even multiplier,
+ * addend as high, shift | left << 8 | (zero point & 1) << 16: as high of acc << left, but exact
+ * halves go to the even neighbour exact    multiplier, zero point, shift: round half even of acc *
+ * m / 2^s, + zero point, in 64 bits rescale  multiplier as float32: (float) acc * m */
 #define TILEWRIGHT_ROW_WORDS 4
 
 /* The clamp of a finish, in stored units; float outputs use the second pair. */
@@ -51,13 +58,15 @@ struct tilewright_sink {
     struct tilewright_limits limits;
 };
 
-/* Finishes sums[channel][pixel] of up to four channels and moves the sink's pointers behind them. */
+/* Finishes sums[channel][pixel] of up to four channels and moves the sink's pointers behind them.
+ */
 typedef void tilewright_block_finish(struct tilewright_sink *sink, const int32_t *sums,
                                      const int32_t *rows, int32_t channels);
 
 /* Finishes `count` sums of one channel into elements that are `stride` bytes apart. */
 typedef void tilewright_line_finish(const struct tilewright_limits *limits, const int32_t *sums,
-                                    const int32_t *row, uint8_t *out, int32_t stride, int32_t count);
+                                    const int32_t *row, uint8_t *out, int32_t stride,
+                                    int32_t count);
 
 tilewright_block_finish tilewright_block_none, tilewright_block_shift, tilewright_block_high,
     tilewright_block_long, tilewright_block_even, tilewright_block_exact, tilewright_block_rescale;
@@ -66,15 +75,16 @@ tilewright_line_finish tilewright_line_none, tilewright_line_shift, tilewright_l
 
 /* Sums of products of columns[tap][4 pixels] with weights[block][tap][4 channels], for all blocks
  * of `channels` channels; the sums of a channel begin with its bias. */
-typedef void tilewright_matmul_core(struct tilewright_sink *sink, const uint8_t *columns, int32_t taps,
-                                    const uint8_t *weights, const int32_t *rows, int32_t channels,
-                                    tilewright_block_finish *finish);
+typedef void tilewright_matmul_core(struct tilewright_sink *sink, const uint8_t *columns,
+                                    int32_t taps, const uint8_t *weights, const int32_t *rows,
+                                    int32_t channels, tilewright_block_finish *finish);
 
 /* For int8 and for int16 weights. */
 tilewright_matmul_core tilewright_core_narrow, tilewright_core_wide;
 
 /* Interleaves four runs of `count` bytes that are `stride` apart; returns the end of the result. */
-uint8_t *tilewright_interleave(uint8_t *out, const uint8_t *const *runs, int32_t count, int32_t stride);
+uint8_t *tilewright_interleave(uint8_t *out, const uint8_t *const *runs, int32_t count,
+                               int32_t stride);
 
 /* uint8 to int8 (- 128) and back, in place; whole words, so the buffer must be padded. */
 void tilewright_flip(uint8_t *bytes, int32_t count);
@@ -96,8 +106,8 @@ struct tilewright_even {
     int32_t odd; /* whether the zero point is */
 };
 
-/* Round half even of product / 2^(32 + shift), + the zero point that is in the addend; shift from 1 to 30.
- * The low word decides nothing but whether the product lies exactly between two integers. */
+/* Round half even of product / 2^(32 + shift), + the zero point that is in the addend; shift from 1
+ * to 30. The low word decides nothing but whether the product lies exactly between two integers. */
 TILEWRIGHT_INLINE int32_t tilewright_round_high(int64_t product, struct tilewright_even even)
 {
     const int32_t raised = (int32_t)(product >> 32) + even.addend;

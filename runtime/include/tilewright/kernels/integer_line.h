@@ -9,8 +9,8 @@
 #define TILEWRIGHT_LINE 16
 
 /* Widens `count` elements, `stride` bytes apart, and subtracts their zero point.
- * Types: 0 int8, 1 uint8, 2 int32. */
-void tilewright_line_load(int32_t *to, const uint8_t *from, int32_t stride, int32_t count, int32_t type,
-                          int32_t zero_point);
+ * Types: 0 int8, 1 uint8, 2 int32, 3 int16, 4 uint16. */
+void tilewright_line_load(int32_t *to, const uint8_t *from, int32_t stride, int32_t count,
+                          int32_t type, int32_t zero_point);
 
 #endif

@@ -18,5 +18,4 @@ void tilewright_lookup_bytes(const struct tilewright_lookup_attributes *attribut
 void tilewright_lookup_words(const struct tilewright_lookup_attributes *attributes,
                              const struct tilewright_view *operands, uint32_t flags);
 
-
 #endif

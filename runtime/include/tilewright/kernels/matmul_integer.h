@@ -17,9 +17,10 @@ struct tilewright_matmul_integer_attributes {
 };
 
 /* The symbol's last word is the rule that finishes sums (integer_core.h). */
-#define TILEWRIGHT_DECLARE_MATMUL_INTEGER(rule)                                                      \
-    void tilewright_matmul_integer_##rule(const struct tilewright_matmul_integer_attributes *attributes,\
-                                          const struct tilewright_view *operands, uint32_t flags)
+#define TILEWRIGHT_DECLARE_MATMUL_INTEGER(rule)                                                    \
+    void tilewright_matmul_integer_##rule(                                                         \
+        const struct tilewright_matmul_integer_attributes *attributes,                             \
+        const struct tilewright_view *operands, uint32_t flags)
 
 TILEWRIGHT_DECLARE_MATMUL_INTEGER(none);
 TILEWRIGHT_DECLARE_MATMUL_INTEGER(shift);

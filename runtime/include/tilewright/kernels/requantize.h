@@ -7,15 +7,15 @@
 #include "tilewright/runtime.h"
 
 struct tilewright_requantize_attributes {
-    int32_t x_type;       /* as in binary_integer.h: 0 int8, 1 uint8, 2 int32 */
+    int32_t x_type;       /* as in binary_integer.h: 0 int8, 1 uint8, 2 int32, 3 int16, 4 uint16 */
     int32_t channel_axis; /* of the view; -1: one row of constants for all */
     int32_t minimum, maximum;
     float lowest, highest;
 };
 
 /* The symbol's last word is the rule that finishes sums (integer_core.h). */
-#define TILEWRIGHT_DECLARE_REQUANTIZE(rule)                                                          \
-    void tilewright_requantize_##rule(const struct tilewright_requantize_attributes *attributes,     \
+#define TILEWRIGHT_DECLARE_REQUANTIZE(rule)                                                        \
+    void tilewright_requantize_##rule(const struct tilewright_requantize_attributes *attributes,   \
                                       const struct tilewright_view *operands, uint32_t flags)
 
 TILEWRIGHT_DECLARE_REQUANTIZE(none);

@@ -17,5 +17,4 @@ struct tilewright_softmax_integer_attributes {
 void tilewright_softmax_integer(const struct tilewright_softmax_integer_attributes *attributes,
                                 const struct tilewright_view *operands, uint32_t flags);
 
-
 #endif
