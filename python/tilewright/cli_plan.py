@@ -52,6 +52,6 @@ def _check(parsed: argparse.Namespace) -> int:
     from tilewright.check import require_sound
 
     plan = load_plan(parsed.plan)
-    require_sound(plan)
+    require_sound(plan, from_file=True)
     sys.stdout.write(f"{plan.name}: sound\n")
     return 0
