@@ -113,11 +113,21 @@ function(add_tiles_test name l1)
   set_tests_properties(${name}.tiles PROPERTIES LABELS networks)
 endfunction()
 
-# The outputs of all variants have the same checksums.
+# The outputs of all variants have the same checksums; floats where no reduction is cut.
 function(add_same_bits_test name)
   set(programs "")
   foreach(variant IN ITEMS untiled tiled double smallest)
-    if(TARGET ${name}.${variant})
+    if(NOT TARGET ${name}.${variant})
+      continue()
+    endif()
+    get_target_property(plan ${name}_${variant} TILEWRIGHT_PLAN)
+    file(READ "${plan}" json)
+    if(NETWORK_${name}_PLATFORM MATCHES "f$" AND json MATCHES "\"reduction\": *\\[[^]]")
+      message(
+        STATUS
+        "${name}.${variant}: a reduction is cut, so that float sums have another order"
+      )
+    else()
       get_target_property(platform ${name}_${variant} TILEWRIGHT_PLATFORM)
       list(APPEND programs "${platform}=$<TARGET_FILE:${name}.${variant}>")
     endif()

@@ -1,1 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+# The tests of networks catch what they are there to catch.
 
+set(small_network "${CMAKE_CURRENT_LIST_DIR}/models/qdq_residual")
+
+# A test that a command ends with status 1 and prints what matches a pattern.
+function(expect_failure name pattern)
+  add_test(
+    NAME failures.${name}
+    COMMAND
+      "${TILEWRIGHT_TOOL_PYTHON}" "${CMAKE_CURRENT_SOURCE_DIR}/expect_failure.py" "${pattern}"
+      ${ARGN}
+  )
+  set_tests_properties(failures.${name} PROPERTIES LABELS failures)
+endfunction()
+
+# A golden test of its own name, and a test that it fails with a text that matches a pattern.
+function(expect_golden_failure name pattern)
+  tilewright_add_golden_test(NAME failures.${name}.golden ${ARGN})
+  set_tests_properties(failures.${name}.golden PROPERTIES WILL_FAIL TRUE LABELS failures)
+  expect_failure(
+    ${name}
+    "${pattern}"
+    "${TILEWRIGHT_TOOL_PYTHON}"
+    -m
+    tilewright
+    simulate
+    --platform
+    qemu-virt-rv32
+    --elf
+    $<TARGET_FILE:failures.${name}.golden>
+  )
+endfunction()
+
+# The tiled small network with one line of its generated C changed.
+function(add_edited_model target from to)
+  tilewright_add_model(
+    ${target}
+    MODEL "${small_network}/network.onnx"
+    PLATFORM qemu-virt-rv32
+    POOLS l1=3072
+    NAME net
+  )
+  get_target_property(sources ${target} SOURCES)
+  set(source "${sources}")
+  list(FILTER source INCLUDE REGEX "/net[.]c$")
+  file(READ "${source}" text)
+  string(FIND "${text}" "${from}" at)
+  if(at EQUAL -1)
+    message(FATAL_ERROR "${source} has no '${from}'")
+  endif()
+  string(LENGTH "${from}" length)
+  math(EXPR behind "${at} + ${length}")
+  string(SUBSTRING "${text}" 0 ${at} head)
+  string(SUBSTRING "${text}" ${behind} -1 tail)
+  set(edited "${CMAKE_CURRENT_BINARY_DIR}/${target}/net.c")
+  file(CONFIGURE OUTPUT "${edited}" CONTENT "${head}${to}${tail}" @ONLY)
+  list(TRANSFORM sources REPLACE "^.*/net[.]c$" "${edited}")
+  set_target_properties(${target} PROPERTIES SOURCES "${sources}")
+endfunction()
+
+set(vectors INPUTS "${small_network}/inputs.npz" OUTPUTS "${small_network}/outputs.npz")
+set(
+  only_watched
+  "run 2: scores: 0 of 10 beyond tolerance.*watched run:.*[1-9] of 10 beyond tolerance"
+)
+
+# Copies of QEMU's port are made when they are started, so that only the watched run can notice.
+add_edited_model(
+  failures_removed_wait
+  "tilewright_copy_wait(1u, operand_0_token[0])"
+  "((void)operand_0_token[0], TILEWRIGHT_PORT_OK)"
+)
+expect_golden_failure(
+  removed_wait
+  "${only_watched}"
+  MODEL failures_removed_wait
+  ${vectors}
+  TOLERANCE 0.00392157:0
+)
+
+# The bytes are the same where they live, but only links reach them there.
+add_edited_model(
+  failures_far_read
+  "{context->pools->l1 + NET_L1_CONV_0_WEIGHTS_TILE_OFFSET, NULL}"
+  "{(uint8_t *)(uintptr_t)&net_flash.conv_0_weights, NULL}"
+)
+expect_golden_failure(
+  far_read
+  "${only_watched}"
+  MODEL failures_far_read
+  ${vectors}
+  TOLERANCE 0.00392157:0
+)
+
+# One byte of the stored outputs, by one.
+set(changed "${CMAKE_CURRENT_BINARY_DIR}/changed_byte.npz")
+execute_process(
+  COMMAND
+    "${TILEWRIGHT_TOOL_PYTHON}" "${CMAKE_CURRENT_SOURCE_DIR}/change_byte.py"
+    "${CMAKE_CURRENT_LIST_DIR}/models/deeploy_residual/outputs.npz" "${changed}"
+  COMMAND_ERROR_IS_FATAL ANY
+)
+expect_golden_failure(
+  changed_byte
+  "run 1: scores.3.: got .*run 1: scores: 1 of 10 beyond tolerance"
+  MODEL deeploy_residual_tiled
+  INPUTS "${CMAKE_CURRENT_LIST_DIR}/models/deeploy_residual/inputs.npz"
+  OUTPUTS "${changed}"
+)
+
+expect_failure(
+  other_bits
+  "the checksums differ"
+  "${TILEWRIGHT_TOOL_PYTHON}"
+  "${CMAKE_CURRENT_SOURCE_DIR}/same_bits.py"
+  qemu-virt-rv32-single=$<TARGET_FILE:qdq_residual.untiled>
+  qemu-virt-rv32-single=$<TARGET_FILE:deeploy_residual.untiled>
+)
+
+get_target_property(plan qdq_residual_tiled TILEWRIGHT_PLAN)
+expect_failure(
+  too_few_tiles
+  "TOO FEW"
+  "${TILEWRIGHT_TOOL_PYTHON}"
+  "${CMAKE_CURRENT_SOURCE_DIR}/several_tiles.py"
+  "${plan}"
+  --bytes
+  100
+)
