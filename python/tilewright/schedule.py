@@ -258,7 +258,8 @@ def _build_layer(
         if operand.write:
             stores.append(CopyStart(link, token, inside, outside, When(0, period, Phase.LAST)))
             waits.append(Wait(token, When(-copies * period, period, Phase.FIRST)))
-            trail = max(trail, copies * period)
+            # The last period's store is awaited at the first tile of the period that would take its slot.
+            trail = max(trail, (copies - 1) * period + 1)
             continue
         loads.append(CopyStart(link, token, outside, inside, When(copies - 1, period)))
         waits.append(Wait(token, When(0, period)))

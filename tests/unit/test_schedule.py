@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support.planned import far_platform, near_platform, plan_of, planned
 from support.small_nodes import conv
+from support.walk import events
 from tilewright.check import check
 from tilewright.check.rules import Rule
 from tilewright.graph import DType, Graph, Node, Tensor, constant, variable
@@ -29,7 +30,7 @@ from tilewright.plan import (
     When,
 )
 from tilewright.schedule import Schedule, ScheduledLayer, build_schedule, layer_nodes
-from tilewright.tiling.choice import TilingOptions, choose_tiles
+from tilewright.tiling.choice import TileChoice, TilingOptions, choose_tiles
 from tilewright.tiling.homes import assign_homes
 from tilewright.tiling.problem import TilingProblem, tiling_problem
 
@@ -114,6 +115,34 @@ def test_an_operand_that_stays_is_loaded_once_per_period() -> None:
     load = next(s for s in loop.body if isinstance(s, CopyStart) and s.destination.buffer == weights.buffer)
     assert load.when.period == load.destination.period == inside
     assert kernel.reads[0].period == kernel.writes[0].period == 1
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_a_cut_reduction_stores_each_result_once(copies: int) -> None:
+    graph, platform = conv((1, 6, 4, 4), (8, 6, 1, 1), (4, 4)), far_platform(None)
+    homes = assign_homes(graph, platform)
+    kernel = choices(graph.nodes[0], graph)[0]
+    kernel = replace(kernel, uncut=kernel.uncut - {"ic"}, partial_bytes=lambda steps: 64)
+    problem = tiling_problem(graph, graph.nodes[0], kernel, platform, homes.homes)
+    steps = {**problem.extents, "oh": 2, "ic": 2}
+    choice = TileChoice(steps, ("oh", "ic"), (copies, 1, copies), {}, 0)
+    schedule = build_schedule(graph, [ScheduledLayer(problem, choice)], homes, platform)
+    loop = loop_of(schedule, "conv")
+    call = next(step for step in loop.body if isinstance(step, Kernel))
+    assert call.reduction == ("ic",)
+    assert call.writes[0].period == 3
+    assert call.scratch[-1] == "conv.partial"
+    happened = [(type(step).__name__, tile) for step, tile, _ in events(schedule.program) if acts_on(step, "conv.y")]
+    stores = [tile for name, tile in happened if name == "CopyStart"]
+    assert stores == [2, 5]
+    assert [tile for name, tile in happened if name == "Wait"] == [0, 3]
+    free = happened.index(("Wait", 0))
+    assert free > happened.index(("CopyStart", 2))
+    assert free < happened.index(("Kernel", 3)) or copies == 2
+
+
+def acts_on(step: Step, token: str) -> bool:
+    return isinstance(step, Kernel) or (isinstance(step, (CopyStart, Wait)) and step.token == token)
 
 
 def test_one_tile_needs_no_loop() -> None:

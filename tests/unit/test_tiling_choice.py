@@ -44,6 +44,19 @@ def quantized_conv() -> Graph:
     return conv((1, 16, 9, 9), (40, 16, 3, 3), (4, 4), quantized=True, strides=(2, 2))
 
 
+def reduced(problem: TilingProblem) -> TilingProblem:
+    """As if the kernel could be called part by part of its input channels."""
+    extents = problem.extents
+    (written,) = problem.kernel.writes
+
+    def partial_bytes(steps: Mapping[str, int]) -> int:
+        return 4 * prod(tile_extent(axis_range(axis, 1 << 20, {}), steps) for axis in written.axes)
+
+    kernel = replace(problem.kernel, uncut=problem.kernel.uncut - {"ic"}, partial_bytes=partial_bytes)
+    assert extents["ic"] > 1
+    return replace(problem, kernel=kernel)
+
+
 def added() -> Graph:
     tensors = [variable("x", DType.FLOAT32, (4, 12, 20)), variable("z", DType.FLOAT32, (4, 1, 20))]
     tensors.append(variable("y", DType.FLOAT32, (4, 12, 20)))
@@ -62,7 +75,13 @@ def ways(problem: TilingProblem) -> Iterator[tuple[dict[str, int], tuple[str, ..
     for combination in product(*choices):
         steps = {**problem.extents, **dict(zip(problem.cuttable, combination, strict=True))}
         if all(is_exact(axis_range(axis, extent, {}), steps) for axis, extent in written_axes(problem)):
-            yield from ((steps, order) for order in permutations(cut(problem, steps)))
+            yield from ((steps, order) for order in permutations(cut(problem, steps)) if is_legal(problem, order))
+
+
+def is_legal(problem: TilingProblem, order: tuple[str, ...]) -> bool:
+    """Partial results are those of one output tile: reductions stand innermost."""
+    flags = [name in problem.reductions for name in order]
+    return flags == sorted(flags)
 
 
 def written_axes(problem: TilingProblem) -> Iterator[tuple[AxisMap, int]]:
@@ -136,6 +155,20 @@ def test_the_choice_is_the_cheapest_of_all(make: Callable[[], Graph], objective:
     assert own[number] == pytest.approx(min(found[number] for found in costs), rel=1e-9)
     assert max(found[number] for found in costs) > own[number]
     assert dict_total(layer_facts(problem, choice).link_bytes) == own[1]
+
+
+def test_reductions_are_cut_where_that_is_cheapest() -> None:
+    problem = reduced(problem_of(conv((1, 24, 6, 6), (8, 24, 1, 1), (6, 6))))
+    options = TilingOptions(objective=Objective.BYTES_USED)
+    choice = choose_tiles(problem, {"l1": CAPACITY}, options)
+    costs = [cost(problem, steps, order) for steps, order in ways(problem)]
+    assert choice.order[-1] == "ic"
+    assert cost(problem, choice.steps, choice.order)[2] == min(found[2] for found in costs)
+    whole = problem_of(conv((1, 24, 6, 6), (8, 24, 1, 1), (6, 6)))
+    assert choose_tiles(whole, {"l1": CAPACITY}, options).near_bytes["l1"] > choice.near_bytes["l1"]
+    cheapest = choose_tiles(problem, {"l1": choice.near_bytes["l1"] + 40}, TilingOptions())
+    fitting = [found[0] for found in costs if found[2] <= choice.near_bytes["l1"] + 40]
+    assert cheapest.predicted_cycles == round(min(fitting))
 
 
 def dict_total(pairs: tuple[tuple[str, int], ...]) -> int:

@@ -84,10 +84,13 @@ class TilingProblem:
     @property
     def reductions(self) -> frozenset[str]:
         """The reductions among the cuttable dimensions; partial results stay near the core."""
+        if self.kernel.partial_bytes is None:
+            return frozenset()
+        cuttable = self.cuttable
         return frozenset(
             dimension.name
             for dimension in self.kernel.nest.dimensions
-            if dimension.name in self.cuttable and dimension.iteration is Iteration.REDUCTION
+            if dimension.name in cuttable and dimension.iteration is Iteration.REDUCTION
         )
 
     def _is_cuttable_reduction(self, dimension: Dimension) -> bool:
