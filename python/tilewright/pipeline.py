@@ -11,7 +11,7 @@ from tilewright import __version__
 from tilewright.check import require_sound
 from tilewright.codegen.files import generate_files
 from tilewright.codegen.names import interface_identifiers
-from tilewright.errors import bad_input, not_supported
+from tilewright.errors import bad_input
 from tilewright.graph import DType, Graph
 from tilewright.importers.freeze import read_frozen
 from tilewright.importers.load import import_model
@@ -36,9 +36,8 @@ class Artifacts:
 
 def compile_model(options: CompileOptions) -> Artifacts:
     """From model and platform to checked plan and C. Raises TilewrightError; writes nothing."""
-    if options.io_in_pools:
-        raise not_supported("io-in-pools", "IO_IN_POOLS is not supported yet", help="pass inputs and outputs to the run function")
-    platform = with_pool_overrides(load_platform(options.platform), [parse_pool_override(text) for text in options.pools])
+    overrides = [parse_pool_override(text) for text in options.pools]
+    platform = with_pool_overrides(load_platform(options.platform), overrides)
     graph = import_model(
         options.model,
         types=_types(options),
@@ -80,6 +79,7 @@ def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: C
         kernel_sources=_sources(planned),
         kernel_headers=_headers(planned),
         static_pools=options.static_pools,
+        io_in_pools=options.io_in_pools,
     )
 
 
@@ -129,4 +129,5 @@ def _sources(planned: Planned) -> tuple[str, ...]:
 
 def _headers(planned: Planned) -> tuple[str, ...]:
     """The headers that declare the kernels, as they are included."""
-    return tuple(sorted({f"tilewright/kernels/{PurePosixPath(kernel.sources[0]).stem}.h" for kernel in planned.kernels}))
+    stems = {PurePosixPath(kernel.sources[0]).stem for kernel in planned.kernels}
+    return tuple(sorted(f"tilewright/kernels/{stem}.h" for stem in stems))

@@ -100,6 +100,7 @@ class Buffer:
     A buffer is an array of ``shape`` elements with ``strides_bytes``; a tile buffer has
     ``copies`` slots of that shape, ``slot_bytes`` apart. ``tensor`` names the graph tensor
     that it holds, whole or tile by tile. ``sha256`` names the content of a constant.
+    ``accessed_bytes`` is an estimate of what kernels read and write in it over a run.
     """
 
     name: str
@@ -114,6 +115,7 @@ class Buffer:
     copies: int = 1
     slot_bytes: int = 0
     sha256: str | None = None
+    accessed_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

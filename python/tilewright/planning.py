@@ -50,7 +50,7 @@ def plan_graph(graph: Graph, platform: Platform, options: CompileOptions) -> Pla
     Raises TilewrightError: not supported (an operator without kernel, a missing link), or
     does not fit, with pool, need, have, missing bytes and operator.
     """
-    homes = assign_homes(graph, platform)
+    homes = assign_homes(graph, platform, io_in_pools=options.io_in_pools)
     problems = [_problems(graph, node, platform, homes) for node in layer_nodes(graph)]
     capacities = {pool.name: pool.size_bytes for pool in platform.pools}
     tiling = TilingOptions(options.buffering, options.objective, options.strategy)
@@ -108,7 +108,7 @@ def _placed(
     schedule: Schedule, layers: Sequence[ScheduledLayer], platform: Platform, options: CompileOptions
 ) -> Planned:
     alive = lifetimes(schedule.program)
-    items = _items(schedule, alive)
+    items = _items(schedule, alive, io_in_pools=options.io_in_pools)
     limits = [
         PoolLimit(
             pool.name, pool.size_bytes, pool.align_bytes, pool.granule_bytes, platform.access_cycles(pool.name) or 0
@@ -123,15 +123,15 @@ def _placed(
     return Planned(schedule, kernels, alive, placements, _pool_use(platform, result))
 
 
-def _items(schedule: Schedule, alive: Mapping[str, tuple[int, int]]) -> list[Item]:
+def _items(schedule: Schedule, alive: Mapping[str, tuple[int, int]], *, io_in_pools: bool) -> list[Item]:
     """Everything that the plan places; the caller's buffers and views of them are not."""
     parents = {
         relation.first: (relation.second, relation.offset_bytes)
         for relation in schedule.relations
         if relation.kind is RelationKind.AT_OFFSET
     }
-    external = {buffer.name for buffer in schedule.buffers if buffer.kind in (BufferKind.INPUT, BufferKind.OUTPUT)}
-    placed = [buffer for buffer in schedule.buffers if buffer.name not in external]
+    external = () if io_in_pools else (BufferKind.INPUT, BufferKind.OUTPUT)
+    placed = [buffer for buffer in schedule.buffers if buffer.kind not in external]
     names = {buffer.name for buffer in placed}
     conflicts = disjoint_pairs({name: alive[name] for name in alive if name in names})
     return [
@@ -142,6 +142,7 @@ def _items(schedule: Schedule, alive: Mapping[str, tuple[int, int]]) -> list[Ite
             pools=buffer.pools,
             conflicts=frozenset(conflicts[buffer.name]) - _relatives(buffer, parents),
             at_offset=parents.get(buffer.name),
+            accesses=buffer.accessed_bytes,
             lifetime=alive[buffer.name],
         )
         for buffer in placed

@@ -9,6 +9,7 @@ After:   loop oh (7 tiles), lead 1, trail 2:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -17,6 +18,7 @@ from math import prod
 import numpy as np
 
 from tilewright.graph import Array, Graph, Node, packed_strides_bytes
+from tilewright.marks import home_marks
 from tilewright.operators.nest import axis_range
 from tilewright.plan import (
     AxisRange,
@@ -40,11 +42,12 @@ from tilewright.plan import (
 )
 from tilewright.platform import Platform
 from tilewright.rewrites.views import is_view
+from tilewright.tiling.accesses import operand_accesses, scratch_accesses
 from tilewright.tiling.choice import TileChoice
 from tilewright.tiling.facts import layer_facts
 from tilewright.tiling.footprint import tile_shape
 from tilewright.tiling.homes import Homes, candidate_pools
-from tilewright.tiling.problem import TILE_ALIGN_BYTES, TileOperand, TilingProblem
+from tilewright.tiling.problem import TILE_ALIGN_BYTES, TileOperand, TilingProblem, near_pools
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,31 +130,34 @@ class _Constants:
 def build_schedule(graph: Graph, layers: Sequence[ScheduledLayer], homes: Homes, platform: Platform) -> Schedule:
     """Turn chosen tiles into a program with explicit lifetimes.
 
-    Home buffers live from their first writer to their last reader, through all their
-    views; the interface and constants live throughout.
+    Home buffers live as ``marks.home_marks`` says; constants live throughout.
     """
     constant_pools = candidate_pools(platform, BufferKind.CONSTANT)
+    scratch_pools = near_pools(platform, BufferKind.SCRATCH)
     tensors = _home_buffers(graph, homes)
     names = _Names(set(tensors))
     constants = _Constants(names, {}, {}, {})
     relations = _view_relations(graph, homes)
-    begins, ends = _live_marks(graph, layers, homes)
-    always = [name for name, root in homes.roots.items() if _lives_throughout(homes, root) and name in tensors]
-    steps: list[Step] = []
+    marks = home_marks([_touched(layer) for layer in layers], homes)
+    steps: list[Step] = [End(name) for name in marks.ends.get(-1, ())]
     near: list[Buffer] = []
     facts: list[LayerFacts] = []
+    accesses: Counter[str] = Counter()
     for number, layer in enumerate(layers):
-        steps += [Begin(name) for name in begins.get(number, ())]
-        built = _build_layer(layer, constants, constant_pools, names)
+        steps += [Begin(name) for name in marks.begins.get(number, ())]
+        built = _build_layer(layer, constants, constant_pools, scratch_pools, names)
         steps += [Begin(buffer.name) for buffer in built.buffers]
         steps.append(Layer(layer.problem.node.name, built.body))
         steps += [End(buffer.name) for buffer in reversed(built.buffers)]
-        steps += [End(name) for name in ends.get(number, ())]
+        steps += [End(name) for name in marks.ends.get(number, ())]
         near += built.buffers
+        accesses.update(built.accesses)
         facts.append(layer_facts(layer.problem, layer.choice))
-    outer = [*constants.buffers, *always]
-    program = (*(Begin(name) for name in outer), *steps, *(End(name) for name in reversed(outer)))
-    buffers = (*tensors.values(), *constants.buffers.values(), *near)
+    opening = [Begin(name) for name in (*constants.buffers, *marks.start)]
+    closing = [End(name) for name in reversed((*constants.buffers, *marks.finish))]
+    program = (*opening, *steps, *closing)
+    named = (*tensors.values(), *constants.buffers.values(), *near)
+    buffers = tuple(replace(buffer, accessed_bytes=accesses[buffer.name]) for buffer in named)
     return Schedule(program, buffers, relations, constants.data, tuple(facts))
 
 
@@ -159,10 +165,13 @@ def build_schedule(graph: Graph, layers: Sequence[ScheduledLayer], homes: Homes,
 class _BuiltLayer:
     body: tuple[Step, ...]
     buffers: tuple[Buffer, ...]
+    accesses: Mapping[str, int]
 
 
-def _lives_throughout(homes: Homes, root: str) -> bool:
-    return homes.kinds[root] in (BufferKind.INPUT, BufferKind.OUTPUT, BufferKind.STATE)
+def _touched(layer: ScheduledLayer) -> list[str]:
+    """Tensors that a layer reads and writes, constants left out."""
+    operands = layer.problem.operands
+    return [operand.tensor for operand in operands if operand.tensor is not None and operand.data is None]
 
 
 def _home_buffers(graph: Graph, homes: Homes) -> dict[str, Buffer]:
@@ -180,16 +189,16 @@ def _home_buffers(graph: Graph, homes: Homes) -> dict[str, Buffer]:
             shape=tensor.shape,
             strides_bytes=tensor.strides_bytes,
             size_bytes=max(tensor.size_bytes, 1),
-            align_bytes=_home_align_bytes(homes.kinds[root], tensor.dtype.size_bytes),
+            align_bytes=_home_align_bytes(homes, root, tensor.dtype.size_bytes),
             pools=homes.pools[name],
             slot_bytes=tensor.size_bytes,
         )
     return buffers
 
 
-def _home_align_bytes(kind: BufferKind, element_bytes: int) -> int:
+def _home_align_bytes(homes: Homes, root: str, element_bytes: int) -> int:
     """What the caller owns need only be aligned as its elements."""
-    if kind in (BufferKind.INPUT, BufferKind.OUTPUT):
+    if homes.kinds[root] in (BufferKind.INPUT, BufferKind.OUTPUT) and not homes.io_in_pools:
         return element_bytes
     return max(TILE_ALIGN_BYTES, element_bytes)
 
@@ -202,35 +211,12 @@ def _view_relations(graph: Graph, homes: Homes) -> tuple[Relation, ...]:
     )
 
 
-def _live_marks(
-    graph: Graph, layers: Sequence[ScheduledLayer], homes: Homes
-) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
-    """Tensors to begin before and to end after each layer; a root and its views together."""
-    first: dict[str, int] = {}
-    last: dict[str, int] = {}
-    for number, layer in enumerate(layers):
-        for operand in layer.problem.operands:
-            if operand.tensor is None or operand.data is not None:
-                continue
-            root = homes.roots[operand.tensor]
-            first.setdefault(root, number)
-            last[root] = number
-    begins: dict[int, list[str]] = {}
-    ends: dict[int, list[str]] = {}
-    for name, root in homes.roots.items():
-        if root not in first or _lives_throughout(homes, root):
-            continue
-        begins.setdefault(first[root], []).append(name)
-        ends.setdefault(last[root], []).append(name)
-    for names in begins.values():
-        names.sort(key=lambda name: name != homes.roots[name])
-    for names in ends.values():
-        names.sort(key=lambda name: name == homes.roots[name])
-    return begins, ends
-
-
 def _build_layer(
-    layer: ScheduledLayer, constants: _Constants, constant_pools: tuple[str, ...], names: _Names
+    layer: ScheduledLayer,
+    constants: _Constants,
+    constant_pools: tuple[str, ...],
+    scratch_pools: tuple[str, ...],
+    names: _Names,
 ) -> _BuiltLayer:
     problem, choice = layer.problem, layer.choice
     prefix = problem.node.name
@@ -264,14 +250,20 @@ def _build_layer(
         loads.append(CopyStart(link, token, outside, inside, When(copies - 1, period)))
         waits.append(Wait(token, When(0, period)))
         lead = max(lead, copies - 1)
-    scratch = _scratch_buffer(problem, choice, names)
+    accesses: Counter[str] = Counter()
+    for operand, used in zip(problem.operands, operands, strict=True):
+        accesses[used.buffer] += operand_accesses(problem, operand)
+    # Tiles are cut for one pool, so scratch beside them has no choice.
+    pools = (problem.scratch_pool,) if problem.moves else scratch_pools
+    scratch = _scratch_buffer(problem, choice, pools, names)
+    accesses.update({buffer.name: scratch_accesses(problem) for buffer in scratch})
     kernel = _kernel_step(problem, choice, operands, scratch)
     buffers += scratch
     if indices:
         body: tuple[Step, ...] = (Loop(indices, (*loads, *waits, kernel, *stores), lead, trail),)
     else:
         body = _straight_line(loads, waits, kernel, stores)
-    return _BuiltLayer(body, tuple(buffers))
+    return _BuiltLayer(body, tuple(buffers), accesses)
 
 
 def _straight_line(loads: list[Step], waits: list[Step], kernel: Kernel, stores: list[Step]) -> tuple[Step, ...]:
@@ -326,7 +318,9 @@ def _tile_buffer(name: str, operand: TileOperand, choice: TileChoice, copies: in
     )
 
 
-def _scratch_buffer(problem: TilingProblem, choice: TileChoice, names: _Names) -> list[Buffer]:
+def _scratch_buffer(
+    problem: TilingProblem, choice: TileChoice, pools: tuple[str, ...], names: _Names
+) -> list[Buffer]:
     sizes = {"scratch": problem.kernel.scratch_bytes(choice.steps), "partial": problem.partial_bytes(choice.steps)}
     return [
         Buffer(
@@ -338,7 +332,7 @@ def _scratch_buffer(problem: TilingProblem, choice: TileChoice, names: _Names) -
             strides_bytes=(1,),
             size_bytes=size,
             align_bytes=TILE_ALIGN_BYTES,
-            pools=(problem.scratch_pool,),
+            pools=pools,
             slot_bytes=size,
         )
         for role, size in sizes.items()

@@ -45,6 +45,7 @@ PART_OF = {
     "cli_plan": "cli",
     "cli_platform": "cli",
     "golden": "cli",
+    "marks": "schedule",
     "manifest": "cli",
     "outputs": "cli",
     "simulate": "cli",

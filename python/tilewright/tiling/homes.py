@@ -20,11 +20,13 @@ class Homes:
         roots: tensor to the tensor whose bytes it shares; itself if it is no view.
         kinds: kind of each root's buffer.
         pools: tensor to its candidate pools, in order; all are reached alike by the core.
+        io_in_pools: whether the plan places inputs and outputs.
     """
 
     roots: Mapping[str, str]
     kinds: Mapping[str, BufferKind]
     pools: Mapping[str, tuple[str, ...]]
+    io_in_pools: bool = False
 
     @property
     def homes(self) -> dict[str, str]:
@@ -32,15 +34,21 @@ class Homes:
         return {name: pools[0] for name, pools in self.pools.items()}
 
 
-def assign_homes(graph: Graph, platform: Platform) -> Homes:
+def assign_homes(graph: Graph, platform: Platform, *, io_in_pools: bool = False) -> Homes:
     """Group tensors that views join and give each group its candidate pools.
 
-    Interface tensors live in the caller's pool. Raises not_supported where no pool holds a kind.
+    Interface tensors live in the caller's pool, or with ``io_in_pools`` in one that holds their
+    kind. Raises not_supported where no pool holds a kind.
     """
     roots = _roots(graph)
     kinds = {root: _kind(graph, root) for root in dict.fromkeys(roots.values())}
-    pools = {name: candidate_pools(platform, kinds[root]) for name, root in roots.items()}
-    return Homes(roots, kinds, pools)
+    callers = () if io_in_pools else (BufferKind.INPUT, BufferKind.OUTPUT)
+    candidates = {
+        kind: (platform.io_pool,) if kind in callers else candidate_pools(platform, kind)
+        for kind in dict.fromkeys(kinds.values())
+    }
+    pools = {name: candidates[kinds[root]] for name, root in roots.items()}
+    return Homes(roots, kinds, pools, io_in_pools)
 
 
 def _roots(graph: Graph) -> dict[str, str]:
@@ -69,8 +77,6 @@ def candidate_pools(platform: Platform, kind: BufferKind) -> tuple[str, ...]:
 
     Tiles are cut and links are named before homes are placed, so a home that travels has one pool.
     """
-    if kind in (BufferKind.INPUT, BufferKind.OUTPUT):
-        return (platform.io_pool,)
     holders = [pool.name for pool in platform.pools if kind in pool.holds]
     if not holders:
         raise not_supported(

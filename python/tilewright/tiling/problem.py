@@ -142,17 +142,22 @@ def _with_unique_names(operands: list[TileOperand]) -> tuple[TileOperand, ...]:
     return tuple(named)
 
 
-def near_pool(platform: Platform, kind: BufferKind) -> str:
-    """The first pool that holds ``kind`` and that the core addresses."""
+def near_pools(platform: Platform, kind: BufferKind) -> tuple[str, ...]:
+    """The pools that hold ``kind`` and that the core addresses, in order. Raises not_supported if there is none."""
     reach = {name for name, _ in platform.core.access_cycles}
-    for pool in platform.pools:
-        if kind in pool.holds and pool.name in reach:
-            return pool.name
+    pools = tuple(pool.name for pool in platform.pools if kind in pool.holds and pool.name in reach)
+    if pools:
+        return pools
     raise not_supported(
         "no-near-pool",
         f"platform '{platform.name}' has no pool for '{kind.value}' that the core addresses",
         help=f"add '{kind.value}' to 'holds' of a pool listed in [core] access_cycles",
     )
+
+
+def near_pool(platform: Platform, kind: BufferKind) -> str:
+    """The first of ``near_pools``."""
+    return near_pools(platform, kind)[0]
 
 
 def constant_home(platform: Platform) -> str:

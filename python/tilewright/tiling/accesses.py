@@ -1,0 +1,37 @@
+"""How often kernels touch their operands: what makes one buffer worth a faster pool than another.
+
+Before:  y[oc, oh] += w[oc, ic] * x[ic, oh], 8 x 16 outputs, 4 inputs channels, one byte each
+After:   x 4 * 16 = 64 (gathered once for all oc), w 8 * 16 * 4 = 512 (walked again for each oh), y 128
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from tilewright.operators.nest import AxisMap, Iteration
+from tilewright.tiling.problem import TileOperand, TilingProblem
+
+
+def operand_accesses(problem: TilingProblem, operand: TileOperand) -> int:
+    """Bytes of an operand that a kernel reads or writes over a run; an estimate.
+
+    A tensor is touched once for each point of the dimensions that its map depends on: kernels
+    gather an input for all output channels at once. A constant is walked again for each output
+    element, since there are more weights than registers.
+    """
+    names = set(operand.dimensions)
+    if operand.data is not None:
+        names |= {item.name for item in problem.kernel.nest.dimensions if item.iteration is Iteration.PARALLEL}
+    points = prod(problem.extents[name] for name in names)
+    return points * prod(_window(axis) for axis in operand.axes) * operand.element_bytes
+
+
+def scratch_accesses(problem: TilingProblem) -> int:
+    """Bytes of scratch that a kernel touches over a run: what it gathers is written and read again; an estimate."""
+    reads = (item for item in problem.operands if not item.write and item.data is None)
+    return 2 * max((operand_accesses(problem, item) for item in reads), default=0)
+
+
+def _window(axis: AxisMap) -> int:
+    """Elements of an axis that one point touches."""
+    return (axis.last_offset - axis.first_offset) // axis.divisor + 1
