@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
+from math import prod
 
 import numpy as np
 
@@ -14,7 +16,7 @@ from tilewright.tiling.orders import Orders, cheapest_orders
 from tilewright.tiling.overflow import overflow
 from tilewright.tiling.problem import TilingProblem
 
-SHORTLIST = 2_000
+SHORTLIST = 1_000
 """Candidates, best transfers first, whose kernel cycles are worked out."""
 
 TILE_CYCLES = 50
@@ -220,10 +222,25 @@ def _fits(near: Mapping[str, int], capacities: Mapping[str, int | None]) -> bool
 
 def _cycles(problem: TilingProblem, steps: Mapping[str, int], tiles: int, transfer: float, double: bool) -> float:
     """Predicted cycles of the operator; with two slots the shorter of kernel and transfer hides behind the other."""
-    compute = problem.kernel.cycles(steps) * tiles
+    compute = _kernel_cycles(problem, steps)
     if not double or tiles == 1:
         return compute + transfer
     return max(compute, transfer) + min(compute, transfer) / tiles
+
+
+def _kernel_cycles(problem: TilingProblem, steps: Mapping[str, int]) -> float:
+    """Of all calls; the last tile of a dimension may be shorter."""
+    extents = problem.extents
+    parts = []
+    for name in problem.cuttable:
+        whole, rest = divmod(extents[name], steps[name])
+        sizes = ((steps[name], whole), (rest, 1)) if rest else ((steps[name], whole),)
+        parts.append([(name, size, times) for size, times in sizes])
+    total = 0.0
+    for tile in product(*parts):
+        lengths = {**steps, **{name: size for name, size, _ in tile}}
+        total += problem.kernel.cycles(lengths) * prod(times for _, _, times in tile)
+    return total
 
 
 def _score(options: TilingOptions, cycles: float, moved_bytes: int, near: Mapping[str, int]) -> tuple[float, ...]:
