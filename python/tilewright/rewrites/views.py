@@ -100,8 +100,10 @@ def _runs(source: Shape, target: Shape) -> list[tuple[Order, Order]]:
 def eliminate_views(graph: Graph) -> Graph:
     """Without views that change nothing, chains of views of one kind merged."""
     editor = GraphEditor(graph)
-    for node in editor.nodes():
-        if node.operator in VIEW_OPERATORS:
+    for listed in editor.nodes():
+        # Removing one view changes what others read.
+        node = editor.current(listed)
+        if node is not None and node.operator in VIEW_OPERATORS:
             _simplify(editor, _merged(editor, node))
     return editor.graph()
 

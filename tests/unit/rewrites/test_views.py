@@ -123,3 +123,18 @@ def test_views_that_change_nothing_vanish(operator):
 def test_a_view_from_input_to_output_stays():
     graph = chain(make_node("Reshape", ["x"], ["y"]), shapes={"x": (2, 6), "y": (2, 6)})
     assert len(eliminate_views(graph).nodes) == 1
+
+
+def test_a_chain_of_views_that_change_nothing_vanishes_whole() -> None:
+    x = variable("x", DType.FLOAT32, (2, 3))
+    names = ("a", "b", "c", "y")
+    nodes = [
+        make_node("Reshape", ["x"], ["a"]),
+        make_node("Reshape", ["a"], ["b"]),
+        make_node("Transpose", ["b"], ["c"], attributes={"perm": (1, 0)}),
+        make_node("Sigmoid", ["c"], ["y"]),
+    ]
+    shapes = {"a": (2, 3), "b": (2, 3), "c": (3, 2), "y": (3, 2)}
+    tensors = {"x": x, **{name: variable(name, DType.FLOAT32, shapes[name]) for name in names}}
+    graph = eliminate_views(Graph("g", tuple(nodes), tensors, ("x",), ("y",)))
+    assert [(node.operator, node.inputs) for node in graph.nodes] == [("Transpose", ("x",)), ("Sigmoid", ("c",))]
