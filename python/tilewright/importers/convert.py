@@ -15,14 +15,16 @@ from tilewright.errors import TilewrightError, bad_input, not_supported
 from tilewright.graph import DType, Graph, Node, variable
 from tilewright.graph_edit import make_node, sorted_nodes
 from tilewright.importers.arithmetic import ARITHMETIC
+from tilewright.importers.breadth import breadth
 from tilewright.importers.context import Call, Construction, Unsupported, checked, constant_tensor, dtype_named
 from tilewright.importers.movement import MOVEMENT
 from tilewright.importers.quantization import QUANTIZATION
 from tilewright.importers.source import SourceModel, SourceNode, SourceValue
 from tilewright.importers.spatial import SPATIAL
 
+_EARLIER = MappingProxyType({**MOVEMENT, **SPATIAL, **ARITHMETIC, **QUANTIZATION})
 TRANSLATORS: Mapping[str, Callable[[Call], None]] = MappingProxyType(
-    {**MOVEMENT, **SPATIAL, **ARITHMETIC, **QUANTIZATION}
+    {**_EARLIER, **breadth(_EARLIER)}
 )
 _ANY_DOMAIN = frozenset({"RequantShift", "QuantizeLinear", "DequantizeLinear"})
 _NOT_FOLDED = ("DequantizeLinear", "RequantShift", "Random", "Bernoulli", "Multinomial")

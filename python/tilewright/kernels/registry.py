@@ -21,6 +21,7 @@ from tilewright.kernels import (
     unary_float,
     unary_integer,
 )
+from tilewright.kernels.breadth import BREADTH
 from tilewright.kernels.kernel import KernelChoice
 
 SCALAR = "scalar"
@@ -56,6 +57,7 @@ _SCALAR: Mapping[str, tuple[ChoicesOf, ...]] = MappingProxyType(
         "Quantize": (quantize.quantize,),
         "Dequantize": (quantize.dequantize,),
         "Requantize": (unary_integer.requantize,),
+        **BREADTH,
     }
 )
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from tilewright.errors import not_supported
 from tilewright.graph import Node
 from tilewright.operators.binary import BINARY
+from tilewright.operators.breadth import BREADTH
 from tilewright.operators.conv import CONV
 from tilewright.operators.matmul import MATMUL
 from tilewright.operators.movement import MOVEMENT
@@ -19,7 +20,7 @@ from tilewright.operators.unary import UNARY
 
 _ALL = (CONV, MATMUL, *BINARY, *UNARY, *POOLING, SOFTMAX, *MOVEMENT, *QUANTIZATION)
 
-OPERATORS: Mapping[str, Operator] = MappingProxyType({operator.name: operator for operator in _ALL})
+OPERATORS: Mapping[str, Operator] = MappingProxyType({operator.name: operator for operator in (*_ALL, *BREADTH)})
 
 
 def operator_of(node: Node) -> Operator:

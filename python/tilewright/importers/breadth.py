@@ -1,0 +1,15 @@
+"""Translators of the operators beyond those of convolutional networks, and of further element types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tilewright.importers.context import Call
+from tilewright.importers.elementwise import elementwise
+
+Translators = Mapping[str, Callable[[Call], None]]
+
+
+def breadth(earlier: Translators) -> Translators:
+    """Translators by ONNX operator; ``earlier`` has those that some of them fall back on."""
+    return {**elementwise(earlier)}

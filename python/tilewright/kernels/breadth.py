@@ -1,0 +1,18 @@
+"""Kernels of the operators in ``operators/breadth.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from tilewright.graph import Graph, Node
+from tilewright.kernels import map
+from tilewright.kernels.kernel import KernelChoice
+from tilewright.operators.map import FUNCTIONS
+
+BREADTH: Mapping[str, tuple[Callable[[Node, Graph], tuple[KernelChoice, ...]], ...]] = MappingProxyType(
+    {
+        **dict.fromkeys(FUNCTIONS, (map.choices,)),
+        "Expand": (map.expand,),
+    }
+)

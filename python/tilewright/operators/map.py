@@ -1,0 +1,177 @@
+"""Elementwise functions of one to three tensors with NumPy broadcasting; alpha, gamma, ... as in ONNX.
+
+Integer arithmetic wraps in the operands' type, which is also the result's; AddInteger and its
+like are ONNX's Add on integers, as opposed to Add of docs/reference/graph.md, which gives an
+accumulator of 32 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import erf
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from tilewright.graph import Array, Graph, Node
+from tilewright.operators import elementwise
+from tilewright.operators.operator import Arrays, Operator
+
+_Function = Callable[..., Array]
+"""Of the operands (floats as float64, the rest as they are), then the node's attributes by name."""
+
+
+def to_type(values: Array, dtype: np.dtype[Any]) -> Array:
+    """Values in another element type: integers wrap, reals go to the nearest in range, NaN to 0, bool is x != 0."""
+    if dtype.kind == "b":
+        return values != 0
+    if values.dtype.kind != "f" or dtype.kind == "f":
+        return values.astype(dtype)
+    limits = np.iinfo(dtype)
+    whole = np.trunc(np.nan_to_num(values.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf))
+    over, under = whole >= float(limits.max), whole <= float(limits.min)
+    result: Array = np.where(over | under, 0.0, whole).astype(dtype)
+    result[over], result[under] = limits.max, limits.min
+    return result
+
+
+def truncated_quotient(a: Array, b: Array) -> Array:
+    """a / b towards zero in the operands' type; 0 where b is 0."""
+    safe = np.where(b == 0, b.dtype.type(1), b)
+    quotient, rest = a // safe, a % safe
+    corrected = np.where((rest != 0) & ((a < 0) != (safe < 0)), quotient + 1, quotient)
+    return np.where(b == 0, 0, corrected).astype(a.dtype)
+
+
+def _mod(a: Array, b: Array) -> Array:
+    if a.dtype.kind == "f":
+        return np.asarray(np.mod(a, b))
+    return np.where(b == 0, 0, np.mod(a, np.where(b == 0, b.dtype.type(1), b))).astype(a.dtype)
+
+
+def _fmod(a: Array, b: Array) -> Array:
+    if a.dtype.kind == "f":
+        return np.asarray(np.fmod(a, b))
+    return np.where(b == 0, 0, np.fmod(a, np.where(b == 0, b.dtype.type(1), b))).astype(a.dtype)
+
+
+def _pow(a: Array, b: Array) -> Array:
+    if a.dtype.kind == "f" or b.dtype.kind == "f":
+        return np.asarray(np.power(a.astype(np.float64), b))
+    return np.asarray(np.power(a, np.maximum(b, 0)))
+
+
+def _softplus(x: Array) -> Array:
+    return np.asarray(np.logaddexp(x, 0.0))
+
+
+def _shift(direction: str) -> _Function:
+    def shifted(a: Array, b: Array) -> Array:
+        bits = 8 * a.dtype.itemsize
+        safe = np.clip(b, 0, bits - 1).astype(a.dtype)
+        result = np.left_shift(a, safe) if direction == "left" else np.right_shift(a, safe)
+        gone = np.where((a < 0) & (direction == "right"), -1, 0)
+        return np.where((b < 0) | (b >= bits), gone, result).astype(a.dtype)
+
+    return shifted
+
+
+def _shrink(x: Array, lambd: float, bias: float) -> Array:
+    return np.where(x < -lambd, x + bias, np.where(x > lambd, x - bias, 0.0))
+
+
+def _is_inf(x: Array, positive: float, negative: float) -> Array:
+    return np.asarray((np.isposinf(x) & (positive != 0)) | (np.isneginf(x) & (negative != 0)))
+
+
+def _quantize(x: Array, scale: Array, zero_point: Array) -> Array:
+    quotient = (x.astype(np.float32) / scale.astype(np.float32)).astype(np.float64)
+    limits = np.iinfo(zero_point.dtype)
+    return np.asarray(np.clip(np.rint(quotient) + zero_point, limits.min, limits.max).astype(zero_point.dtype))
+
+
+_erf = np.vectorize(erf, otypes=[np.float64])
+
+FUNCTIONS: Mapping[str, _Function] = MappingProxyType(
+    {
+        "Abs": np.abs,
+        "Neg": np.negative,
+        "Sign": np.sign,
+        "Exp": np.exp,
+        "Log": np.log,
+        "Sqrt": np.sqrt,
+        "Reciprocal": lambda x: 1.0 / x,
+        "Floor": np.floor,
+        "Ceil": np.ceil,
+        "Round": np.rint,
+        "Erf": _erf,
+        "Sin": np.sin,
+        "Cos": np.cos,
+        "Tan": np.tan,
+        "Asin": np.arcsin,
+        "Acos": np.arccos,
+        "Atan": np.arctan,
+        "Sinh": np.sinh,
+        "Cosh": np.cosh,
+        "Asinh": np.arcsinh,
+        "Acosh": np.arccosh,
+        "Atanh": np.arctanh,
+        "Softplus": _softplus,
+        "Softsign": lambda x: x / (1.0 + np.abs(x)),
+        "Elu": lambda x, alpha: np.where(x < 0, alpha * np.expm1(x), x),
+        "Selu": lambda x, alpha, gamma: np.where(x > 0, gamma * x, gamma * alpha * np.expm1(x)),
+        "Celu": lambda x, alpha: np.where(x < 0, alpha * np.expm1(x / alpha), x),
+        "ThresholdedRelu": lambda x, alpha: np.where(x > alpha, x, 0.0),
+        "Shrink": _shrink,
+        "Gelu": lambda x: 0.5 * x * (1.0 + _erf(x / np.sqrt(2.0))),
+        "GeluTanh": lambda x: 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * x**3))),
+        "Mish": lambda x: x * np.tanh(_softplus(x)),
+        "Swish": lambda x, alpha: x / (1.0 + np.exp(-alpha * x)),
+        "Not": np.logical_not,
+        "IsNaN": np.isnan,
+        "IsInf": _is_inf,
+        "BitwiseNot": np.invert,
+        "AddInteger": np.add,
+        "SubInteger": np.subtract,
+        "MulInteger": np.multiply,
+        "DivInteger": truncated_quotient,
+        "Min": np.minimum,
+        "Max": np.maximum,
+        "Mod": _mod,
+        "FMod": _fmod,
+        "Pow": _pow,
+        "PRelu": lambda a, b: np.where(a < 0, a * b, a),
+        "BitwiseAnd": np.bitwise_and,
+        "BitwiseOr": np.bitwise_or,
+        "BitwiseXor": np.bitwise_xor,
+        "ShiftLeft": _shift("left"),
+        "ShiftRight": _shift("right"),
+        "Equal": np.equal,
+        "Less": np.less,
+        "LessOrEqual": np.less_equal,
+        "And": np.logical_and,
+        "Or": np.logical_or,
+        "Xor": np.logical_xor,
+        "Where": np.where,
+        "QuantizeByOperand": _quantize,
+        "Cast": lambda x: x,
+        "Expand": lambda x: x,
+    }
+)
+
+
+def _operator(name: str, function: _Function) -> Operator:
+    def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+        """The function in float64 or exact integers, rounded once to the output's type."""
+        output = graph.tensor(node.outputs[0])
+        given = [array for array in arrays if array is not None]
+        operands = [x.astype(np.float64) if x.dtype.kind == "f" else x for x in given]
+        with np.errstate(all="ignore"):
+            result = np.asarray(function(*operands, **node.attributes))
+        return [to_type(np.array(np.broadcast_to(result, output.shape)), output.dtype.numpy)]
+
+    return Operator(name, elementwise.nest, reference)
+
+
+MAP = tuple(_operator(name, function) for name, function in FUNCTIONS.items())

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Real numbers to integers without undefined behaviour. Only for kernels. */
+#ifndef TILEWRIGHT_KERNELS_TO_INTEGER_H
+#define TILEWRIGHT_KERNELS_TO_INTEGER_H
+
+#include <stdint.h>
+
+/* Towards zero; the nearest value where x is out of range, 0 for NaN. */
+static inline int64_t tilewright_to_i64(double x)
+{
+    if (x != x) {
+        return 0;
+    }
+    if (x >= 9223372036854775808.0) {
+        return INT64_MAX;
+    }
+    return x <= -9223372036854775808.0 ? INT64_MIN : (int64_t)x;
+}
+
+static inline int32_t tilewright_to_i32(double x)
+{
+    if (x != x) {
+        return 0;
+    }
+    if (x >= 2147483647.0) {
+        return INT32_MAX;
+    }
+    return x <= -2147483648.0 ? INT32_MIN : (int32_t)x;
+}
+
+#endif

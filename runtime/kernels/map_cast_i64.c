@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tilewright/kernels/map_rows.h"
+#include "tilewright/kernels/to_integer.h"
+
+#define ROW(suffix, T, U) TILEWRIGHT_MAP_1(cast_i64_##suffix, int64_t, T, x)
+TILEWRIGHT_FOR_INTEGERS(ROW)
+TILEWRIGHT_MAP_1(cast_i64_b8, int64_t, uint8_t, x != 0)
+TILEWRIGHT_MAP_1(cast_i64_f32, int64_t, float, tilewright_to_i64((double)x))

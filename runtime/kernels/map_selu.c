@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
+#include "tilewright/kernels/map_rows.h"
+
+TILEWRIGHT_MAP_1(selu_f32, float, float, x > 0.0f ? p[1] * x : p[1] * p[0] * expm1f(x))

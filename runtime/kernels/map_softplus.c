@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
+#include "tilewright/kernels/map_rows.h"
+
+TILEWRIGHT_MAP_1(softplus_f32, float, float, (x > 0.0f ? x : 0.0f) + log1pf(expf(-fabsf(x))))
