@@ -177,6 +177,19 @@ class Index:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """Coarser tiles of an index, for pools between home and core: ``tiles`` tiles of index ``of`` in a row.
+
+    Group c covers [c*tiles*step, min((c + 1)*tiles*step, extent)) of the index's dimension;
+    axis ranges name it like an index. ``tiles`` divides the index's number of tiles.
+    """
+
+    name: str
+    of: str
+    tiles: int
+
+
+@dataclass(frozen=True, slots=True)
 class AxisRange:
     """The part of one tensor axis that a tile touches, from the tile's index bounds.
 
@@ -199,12 +212,14 @@ class Operand:
 
     The rectangle is in coordinates of the whole tensor. A home buffer holds the tensor
     from its origin; slot (u // period) % copies of a tile buffer holds the rectangle of
-    tile u from the slot's first byte.
+    tile u from the slot's first byte, or, where ``within`` is given, the larger rectangle
+    ``within`` of which the operand is a part.
     """
 
     buffer: str
     rectangle: tuple[AxisRange, ...]
     period: int = 1
+    within: tuple[AxisRange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +312,7 @@ class Loop:
     body: tuple[Step, ...]
     lead: int = 0
     trail: int = 0
+    groups: tuple[Group, ...] = ()
 
     @property
     def tiles(self) -> int:

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tilewright.plan import (
+    AxisRange,
     Barrier,
     Begin,
     CopyStart,
     End,
     Fork,
-    Index,
     Kernel,
     Layer,
     Loop,
@@ -122,7 +122,7 @@ class _Numbering:
         if isinstance(step, Layer):
             children = self.walk(step.body, step.name, loop, tiles, names)
         elif isinstance(step, Loop):
-            inside = names | {index.name for index in step.indices}
+            inside = names | {index.name for index in step.indices} | {group.name for group in step.groups}
             children = self.walk(step.body, layer, tick, _tiles(step), inside)
         return Site(step, tick, layer, loop, tiles, names, children)
 
@@ -184,7 +184,7 @@ class Expansion:
         self.entries += 1
         instance = self.entries
         tiles = loop.tiles
-        digits = {tile: {**outer, **tile_digits(loop.indices, tile)} for tile in range(tiles)}
+        digits = {tile: {**outer, **tile_digits(loop, tile)} for tile in range(tiles)}
         for time in range(-loop.lead, tiles + loop.trail):
             yield from self._body(site.children, time, tiles, digits, instance)
 
@@ -196,21 +196,29 @@ def runs(when: When, tile: int, tiles: int) -> bool:
     return tile % when.period == (0 if when.phase is Phase.FIRST else when.period - 1)
 
 
-def tile_digits(indices: tuple[Index, ...], tile: int) -> dict[str, Digit]:
-    """Every index of a loop in one of its tiles, in their order; the last one turns fastest."""
+def tile_digits(loop: Loop, tile: int) -> dict[str, Digit]:
+    """Every index and group of a loop in one of its tiles, in their order; the last index turns fastest."""
     digits: list[tuple[str, Digit]] = []
-    for index in reversed(indices):
+    for index in reversed(loop.indices):
         count = -(-index.extent // index.step)
         tile, coordinate = divmod(tile, count)
         lower = coordinate * index.step
         digits.append((index.name, Digit(lower, min(index.extent, lower + index.step), coordinate, count)))
-    return dict(reversed(digits))
+    found = dict(reversed(digits))
+    steps = {index.name: index for index in loop.indices}
+    for group in loop.groups:
+        fine, index = found[group.of], steps[group.of]
+        coordinate = fine.coordinate // group.tiles
+        step = group.tiles * index.step
+        upper = min(index.extent, (coordinate + 1) * step)
+        found[group.name] = Digit(coordinate * step, upper, coordinate, fine.count // group.tiles)
+    return found
 
 
-def rectangle_of(operand: Operand, digits: Digits) -> Rectangle:
-    """The rectangle of an operand in one tile; an empty axis is (a, a)."""
+def rectangle_of(ranges: tuple[AxisRange, ...], digits: Digits) -> Rectangle:
+    """A rectangle in one tile; an empty axis is (a, a)."""
     bounds = []
-    for axis in operand.rectangle:
+    for axis in ranges:
         low, high = axis.first_offset, axis.last_offset
         for name, stride in axis.terms:
             digit = digits[name]

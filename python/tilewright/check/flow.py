@@ -131,7 +131,7 @@ class _Machine:
             if held is None:
                 self.log.report(Rule.UNWRITTEN_READ, f"slot {seen.slot} of {name} holds nothing", place, tile)
                 return
-            if not _holds(held.rectangle, seen.rectangle):
+            if not _holds(held.rectangle, seen.held):
                 message = f"slot {seen.slot} of {name} holds {text(held.rectangle)}, read is {text(seen.rectangle)}"
                 self.log.report(Rule.SLOT_CONTENT, message, place, tile)
                 return

@@ -86,11 +86,14 @@ class Shadow:
 class Seen:
     """An operand in one tile: its rectangle, slot (-1 for a home), where the slot begins, and its bytes.
 
+    ``held`` is the rectangle that the slot must hold, of which the operand's is a part.
+
     ``bytes`` is None where there is nothing; ``constant`` bytes have no state.
     """
 
     buffer: str
     rectangle: Rectangle
+    held: Rectangle
     slot: int
     base: int
     bytes: Region | None
@@ -104,30 +107,37 @@ class Seen:
 
 def see(facts: Facts, shadow: Shadow, operand: Operand, event: Event, log: Log) -> Seen:
     """The bytes that an operand means in one tile; a rectangle that does not fit counts as empty."""
-    rectangle = rectangle_of(operand, event.digits)
+    rectangle = rectangle_of(operand.rectangle, event.digits)
+    held = rectangle_of(operand.within, event.digits) if operand.within else rectangle
     buffer = facts.buffers[operand.buffer]
     slot, needed = -1, [end for _, end in rectangle]
     if buffer.kind is BufferKind.TILE:
         slot = event.tile // operand.period % buffer.copies
-        needed = [end - begin for begin, end in rectangle]
-    if any(need > extent for need, extent in zip(needed, buffer.shape, strict=True)):
+        needed = [end - begin for begin, end in held]
+    inside = all(low <= begin and end <= high for (low, high), (begin, end) in zip(held, rectangle, strict=True))
+    if not inside or any(need > extent for need, extent in zip(needed, buffer.shape, strict=True)):
         message = f"{text(rectangle)} does not fit {operand.buffer} of shape {buffer.shape}"
         log.report(Rule.RECTANGLE, message, event.site.place, event.tile)
-        rectangle = tuple((0, 0) for _ in rectangle)
-    return locate(facts, shadow, operand.buffer, rectangle, slot)
+        rectangle = held = tuple((0, 0) for _ in rectangle)
+    return locate(facts, shadow, operand.buffer, rectangle, slot, held)
 
 
-def locate(facts: Facts, shadow: Shadow, name: str, rectangle: Rectangle, slot: int) -> Seen:
-    """The bytes of a rectangle of a home (slot -1), or from the first byte of a slot."""
+def locate(
+    facts: Facts, shadow: Shadow, name: str, rectangle: Rectangle, slot: int, held: Rectangle | None = None
+) -> Seen:
+    """The bytes of a rectangle of a home (slot -1), or of a slot that holds ``held`` from its first byte."""
     buffer = facts.buffers[name]
     memory, start = shadow.homes[name]
     base = start + max(slot, 0) * buffer.slot_bytes
-    first = base
-    if slot < 0:
-        first += sum(begin * stride for (begin, _), stride in zip(rectangle, buffer.strides_bytes, strict=True))
+    held = rectangle if held is None else held
+    origins = [begin for begin, _ in held] if slot >= 0 else [0] * len(rectangle)
+    first = base + sum(
+        (begin - origin) * stride
+        for (begin, _), origin, stride in zip(rectangle, origins, buffer.strides_bytes, strict=True)
+    )
     extents = [end - begin for begin, end in rectangle]
     part = region(memory, first, facts.element_bytes(name), extents, buffer.strides_bytes)
-    return Seen(name, rectangle, slot, base, part, facts.root_kind(name) is BufferKind.CONSTANT)
+    return Seen(name, rectangle, held, slot, base, part, facts.root_kind(name) is BufferKind.CONSTANT)
 
 
 def text(rectangle: Rectangle) -> str:

@@ -110,6 +110,11 @@ def _check_loop(loop: Loop, demand: Demand) -> None:
     for index in loop.indices:
         demand(index.step >= 1 and index.extent >= 1, f"index {index.name}: extent {index.extent}, step {index.step}")
     names = [index.name for index in loop.indices]
+    counts = {index.name: index.count for index in loop.indices if index.step >= 1}
+    for group in loop.groups:
+        names.append(group.name)
+        tiles = counts.get(group.of, 0)
+        demand(_divides(group.tiles, tiles), f"group {group.name}: {group.tiles} of {tiles} tiles of {group.of}")
     demand(len(set(names)) == len(names), f"two indices of one name among {', '.join(names)}")
     demand(loop.lead >= 0 and loop.trail >= 0, f"lead {loop.lead}, trail {loop.trail}")
 
@@ -129,7 +134,8 @@ def _check_operand(operand: Operand, site: Site, ranks: dict[str, int], demand: 
         len(operand.rectangle) == rank, f"{len(operand.rectangle)} ranges for {operand.buffer}, which has {rank} axes"
     )
     demand(_divides(operand.period, site.tiles), f"period {operand.period} does not divide {site.tiles} tiles")
-    for axis in operand.rectangle:
+    demand(len(operand.within) in (0, rank), f"{len(operand.within)} ranges of what {operand.buffer} holds, not {rank}")
+    for axis in (*operand.rectangle, *operand.within):
         _check_axis(axis, operand, site, demand, log)
 
 
