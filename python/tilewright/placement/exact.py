@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tilewright.placement import greedy, local_search
 from tilewright.placement.cliques import clique_bound
-from tilewright.placement.homes import choose_homes
+from tilewright.placement.homes import cheapest_homes, choose_homes
 from tilewright.placement.layout import Spot
 from tilewright.placement.model import Model
 from tilewright.placement.native import Verdict, extension, search_pool
@@ -21,6 +21,9 @@ def exact(model: Model, options: Options) -> Outcome:
     """
     if extension() is None:
         return _without_extension(model, options)
+    outcome = arrange(model, cheapest_homes(model), options)
+    if None not in outcome.spots or all(len(unit.pools) == 1 for unit in model.units):
+        return outcome
     homes, proved = choose_homes(model, options)
     if homes is None:
         return Outcome([None] * len(model.units), proved=proved)
@@ -33,7 +36,9 @@ def arrange(model: Model, homes: Mapping[int, Sequence[int]], options: Options) 
     bounds: dict[int, int] = {}
     proved = False
     for pool, units in homes.items():
-        found = search_pool(model, units, model.limit(pool), options.nodes, options.seed, True, options.progress)
+        found = search_pool(
+            model, units, model.limit(pool), options.nodes, options.seed, options.minimise, options.progress
+        )
         assert found is not None
         bounds[pool] = found.bound
         proved = proved or found.verdict is Verdict.DOES_NOT_FIT

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from tilewright.placement import greedy, local_search
 from tilewright.placement.layout import Spot
 from tilewright.placement.model import Model
-from tilewright.placement.native import Search, Verdict, search_pool
+from tilewright.placement.native import Verdict, search_pool
 from tilewright.placement.objective import cost, pool_cost, preferred
 from tilewright.placement.options import Options
 
@@ -24,17 +24,16 @@ MOST_ROUNDS = 200
 MASTER_MAX_UNITS = 2000
 
 
+def cheapest_homes(model: Model) -> Homes:
+    """Pool to units if pools had no limits."""
+    return _group(model, [preferred(model, unit)[0] for unit in model.units])
+
+
 def choose_homes(model: Model, options: Options) -> tuple[Homes | None, bool]:
     """Pool to units, or None; and whether None is proved.
 
     The result is the cheapest that was found; never worse than that of the greedy algorithms.
     """
-    cheapest = _group(model, [preferred(model, unit)[0] for unit in model.units])
-    blocked = _blocked(model, cheapest, options)
-    if not blocked:
-        return cheapest, False
-    if all(len(unit.pools) == 1 for unit in model.units):
-        return None, all(search.verdict is Verdict.DOES_NOT_FIT for search in blocked.values())
     best = _best_heuristic(model, options)
     refined, proved = _refine(model, options, best)
     if refined is not None:
@@ -51,19 +50,6 @@ def _group(model: Model, pools: Sequence[int]) -> Homes:
 
 def _homes_of(model: Model, spots: Sequence[Spot | None]) -> Homes:
     return _group(model, [spot[0] for spot in spots if spot is not None])
-
-
-def _blocked(model: Model, homes: Homes, options: Options) -> dict[int, Search]:
-    """Pools in which the units were not placed."""
-    failed: dict[int, Search] = {}
-    for pool, units in homes.items():
-        limit = model.limit(pool)
-        if limit is not None:
-            found = search_pool(model, units, limit, options.nodes, options.seed, False, options.progress)
-            assert found is not None
-            if found.verdict is not Verdict.FITS:
-                failed[pool] = found
-    return failed
 
 
 def _best_heuristic(model: Model, options: Options) -> list[Spot | None] | None:

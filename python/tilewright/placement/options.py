@@ -17,19 +17,21 @@ EFFORT_NODES = {"fast": 50_000, "normal": 1_000_000, "thorough": 20_000_000}
 class Options:
     """``nodes`` is the budget of search nodes of one search in one pool.
 
+    ``minimise`` asks for the smallest peak, otherwise whatever is within the limits will do.
     ``progress`` is called with peak found, bound proved and nodes spent during long searches.
     """
 
     nodes: int
     seed: int
+    minimise: bool = True
     progress: Callable[[int, int, int], None] | None = None
 
     @staticmethod
-    def of(effort: str, seed: int, progress: Callable[[int, int, int], None] | None = None) -> Options:
+    def of(effort: str, seed: int) -> Options:
         """Budgets by name."""
         if effort not in EFFORT_NODES:
             raise bad_input("unknown-effort", f"unknown effort '{effort}'", help=f"one of {', '.join(EFFORT_NODES)}")
-        return Options(EFFORT_NODES[effort], seed, progress)
+        return Options(EFFORT_NODES[effort], seed)
 
 
 @dataclass(frozen=True, slots=True)

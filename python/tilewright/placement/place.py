@@ -34,9 +34,13 @@ def place(
         DoesNotFit: with a ``Diagnosis``, when the algorithm finds no placement.
         TilewrightError: on a contradicting problem, an unknown algorithm or a wrong answer of one.
     """
+    return place_with(items, pools, algorithm, Options.of(effort, seed))
+
+
+def place_with(items: Sequence[Item], pools: Sequence[PoolLimit], algorithm: str, options: Options) -> Result:
+    """As ``place``, with budgets in numbers."""
     model = build_model(items, pools)
     chosen = find_algorithm(algorithm)
-    options = Options.of(effort, seed)
     outcome = chosen(model, options)
     if any(spot is None for spot in outcome.spots):
         raise no_fit(model, outcome, chosen, options)

@@ -13,21 +13,21 @@ namespace tilewright {
 namespace {
 
 constexpr std::int64_t kRestartNodes = 1000;
-constexpr double kNoise = 1.0;
-constexpr int kQuietRestarts = 2;
+constexpr std::int64_t kRestartNodesPerUnit = 2;
+constexpr int kQuietTurns = 2;
+constexpr int kTurnsPerNoise = 8;
+constexpr std::array<double, 2> kNoises{0.3, 1.0};
 constexpr int kClimbRounds = 400;
 
 // Measured on MiniMalloc's eleven instances and on generated tilings: each instance is easy for
 // some of these and hard for others, so they take turns.
-constexpr std::array<Strategy, 8> kPortfolio{{
+constexpr std::array<Strategy, 6> kPortfolio{{
     {Selector::kFailures, ValueOrder::kLength, 0.0},
-    {Selector::kLowest, ValueOrder::kLength, 0.0},
+    {Selector::kFailures, ValueOrder::kFit, 0.0},
+    {Selector::kLowest, ValueOrder::kFit, 0.0},
     {Selector::kFailures, ValueOrder::kArea, 0.0},
-    {Selector::kLowest, ValueOrder::kSize, 0.0},
-    {Selector::kFewest, ValueOrder::kLength, 0.0},
-    {Selector::kFailures, ValueOrder::kSize, 0.0},
+    {Selector::kFailures, ValueOrder::kFit, 0.0},
     {Selector::kLowest, ValueOrder::kSizeAscending, 0.0},
-    {Selector::kFewest, ValueOrder::kArea, 0.0},
 }};
 
 // 1 1 2 1 1 2 4 1 1 2 ... (Luby, Sinclair, Zuckerman 1993); i counts from 1.
@@ -79,9 +79,9 @@ private:
     const Problem& problem() const { return scaled_.problem; }
     std::int64_t left() const { return request_.nodes - spent_; }
 
-    // From the bound upwards where proofs allow, by halving the gap where they do not.
+    // A third of the nodes for the bound itself, a third for halving the gap, the rest for the bound again.
     void minimise(std::vector<int> order) {
-        prove(bound_, request_.nodes / 8);
+        climb_bound(request_.nodes * 2 / 3);
         if (best_.peak > bound_) {
             Layout climbed = hill_climb(problem(), std::move(order), best_, bound_, kClimbRounds, random_);
             if (climbed.peak < best_.peak) {
@@ -89,19 +89,21 @@ private:
             }
         }
         Bytes hard = bound_;  // nothing was found at this capacity
-        while (best_.peak > bound_ && left() > 0) {
-            hard = std::max(hard, bound_);
-            if (best_.peak - hard <= 1) {
-                prove(bound_, left());
-                if (best_.peak > bound_ && left() <= 0) {
-                    break;
-                }
-                hard = bound_;
-                continue;
-            }
+        while (best_.peak - hard > 1 && left() > request_.nodes / 3) {
             const Bytes middle = hard + (best_.peak - hard) / 2;
-            if (prove(middle, std::max<std::int64_t>(left() / 4, kRestartNodes)) == Verdict::kBudget) {
-                hard = middle;
+            const std::int64_t share = std::max(request_.nodes / 12, kRestartNodes);
+            if (prove(middle, share) != Verdict::kFits) {
+                hard = std::max(middle, bound_);
+            }
+        }
+        climb_bound(0);
+    }
+
+    // Proves capacity after capacity too small, until `reserve` nodes are left.
+    void climb_bound(std::int64_t reserve) {
+        while (best_.peak > bound_ && left() > reserve) {
+            if (prove(bound_, left() - reserve) == Verdict::kBudget) {
+                break;
             }
         }
     }
@@ -119,9 +121,10 @@ private:
     Verdict attempt(Bytes capacity, std::int64_t budget) {
         std::int64_t remaining = std::min(budget, left());
         std::int64_t restarts = remaining - remaining / 4;
+        const std::int64_t base = std::max(kRestartNodes, kRestartNodesPerUnit * problem().count());
         for (std::int64_t turn = 1; remaining > 0; ++turn) {
             const bool last = restarts <= 0;
-            const std::int64_t share = last ? remaining : std::min(kRestartNodes * luby(turn), restarts);
+            const std::int64_t share = last ? remaining : std::min(base * luby(turn), restarts);
             std::int64_t used = 0;
             const Verdict verdict = descend(capacity, share, used);
             used = std::max<std::int64_t>(used, 1);
@@ -139,7 +142,8 @@ private:
     }
 
     Verdict descend(Bytes capacity, std::int64_t budget, std::int64_t& used) {
-        const double noise = turns_ < kQuietRestarts ? 0.0 : kNoise;
+        const auto level = static_cast<std::size_t>(turns_ / kTurnsPerNoise) % kNoises.size();
+        const double noise = turns_ < kQuietTurns ? 0.0 : kNoises[level];
         Verdict verdict;
         const std::vector<Bytes>* offsets;
         if (layered()) {

@@ -33,10 +33,10 @@ ValleySearch::ValleySearch(const Problem& problem, const CliqueCover& cover) : p
     prepare_tree(cover);
     prepare_classes();
     const std::size_t cliques = members_.size();
-    failures_.assign(cliques, 1.0);
     dirty_.assign(cliques, 0);
     stamp_.assign(cliques, 0);
     priority_.assign(n, 0.0);
+    urgency_.assign(n, 0.0);
 }
 
 void ValleySearch::add_clique(const std::vector<int>& units, bool bounding) {

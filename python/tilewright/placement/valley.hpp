@@ -7,8 +7,12 @@
 // that stand on its floor can begin below it: then exactly one of these units begins there, or
 // none does and all of them rise to the next possible support. So every compacted solution is
 // met once. Sound for positive separations only (see `is_layered`).
+//
+// Pruning: the sizes in a clique add up above its floor. Valleys with one option are taken first.
+// Where no unit spans two parts of the clique tree any more, these are solved one by one.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -19,8 +23,11 @@
 
 namespace tilewright {
 
-enum class Selector { kFewest, kFailures, kLowest, kFirst };
-enum class ValueOrder { kSize, kArea, kLength, kSizeAscending };
+enum class Selector { kFewest, kFailures, kLowest };
+enum class ValueOrder { kSize, kArea, kLength, kSizeAscending, kFit };
+
+constexpr std::size_t kSelectors = 3;
+constexpr std::size_t kValueOrders = 5;
 
 struct Strategy {
     Selector selector = Selector::kFewest;
@@ -70,6 +77,7 @@ private:
     Verdict branch(std::size_t begin, std::size_t end);
     [[nodiscard]] int choose(std::size_t begin, std::size_t end) const;
     [[nodiscard]] double score(int clique) const;
+    [[nodiscard]] int fits_beside(int unit) const;
     [[nodiscard]] bool is_valley(int clique) const;
     [[nodiscard]] bool is_first_twin(int unit) const { return twin_[unit] < 0 || placed_[twin_[unit]]; }
     void add_clique(const std::vector<int>& units, bool bounding);
@@ -122,7 +130,7 @@ private:
     std::vector<Bytes> bound_, offset_, floor_, total_;
     std::vector<int> remaining_, spanned_;
     std::vector<char> placed_, dirty_;
-    std::vector<double> failures_, priority_;
+    std::vector<double> failures_, priority_, urgency_;
     std::vector<Change> bound_log_;
     std::vector<FloorChange> floor_log_;
     std::vector<int> placed_log_, dirty_list_;
@@ -134,6 +142,8 @@ private:
     std::vector<int> part_;
     int last_stamp_ = 0;
     std::size_t depth_ = 0;
+    std::array<std::vector<double>, kSelectors * kValueOrders + 1> learned_;  // strategy -> failures_ of its last run
+    std::size_t learned_index_ = kSelectors * kValueOrders;
     bool cut_ = false;  // the last placement ended the span of a link
 };
 

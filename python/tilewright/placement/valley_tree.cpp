@@ -9,6 +9,7 @@ namespace {
 
 // A descent is as deep as there are units and rises; deeper ones are given up, so that the stack holds.
 constexpr std::size_t kDeepest = 20000;
+constexpr double kFitWeight = 4.0;
 
 }  // namespace
 
@@ -19,6 +20,13 @@ Verdict ValleySearch::run(Bytes capacity, const Strategy& strategy, std::int64_t
     depth_ = 0;
     choices_.clear();
     budget_ = budget;
+    // What one strategy learns about its valleys is of no use to another.
+    learned_[learned_index_].swap(failures_);
+    learned_index_ = kValueOrders * static_cast<std::size_t>(strategy.selector) + static_cast<std::size_t>(strategy.order);
+    learned_[learned_index_].swap(failures_);
+    if (failures_.empty()) {
+        failures_.assign(members_.size(), 1.0);
+    }
     for (double& failures : failures_) {
         failures = 1.0 + (failures - 1.0) * 0.5;
     }
@@ -38,6 +46,7 @@ void ValleySearch::set_priorities(Random& random) {
             case ValueOrder::kSize: break;
             case ValueOrder::kArea: value = size * length; break;
             case ValueOrder::kLength: value = length + size * 1e-12; break;
+            case ValueOrder::kFit: break;
             case ValueOrder::kSizeAscending: value = 1.0 / (size + 1.0); break;
         }
         priority_[u] = strategy_.noise > 0.0 ? value * (1.0 + strategy_.noise * random.unit()) : value;
@@ -132,13 +141,15 @@ bool ValleySearch::is_valley(int clique) const {
 double ValleySearch::score(int clique) const {
     const bool slack = !bounding_[clique] || floor_[clique] + total_[clique] + grain_ <= capacity_ + grain_ - 1;
     const double options = options_[clique] + (slack ? 1 : 0);
+    if (options <= 1) {
+        return -1.0;  // forced
+    }
     switch (strategy_.selector) {
         case Selector::kFewest: return options + static_cast<double>(floor_[clique]) / static_cast<double>(capacity_ + 1);
         case Selector::kFailures: return options / failures_[clique];
         case Selector::kLowest: return static_cast<double>(floor_[clique]);
-        case Selector::kFirst: break;
     }
-    return clique;
+    return options;
 }
 
 int ValleySearch::choose(std::size_t begin, std::size_t end) const {
@@ -152,6 +163,18 @@ int ValleySearch::choose(std::size_t begin, std::size_t end) const {
         }
     }
     return best;
+}
+
+// Neighbouring floors that the unit would be level with: it leaves no step there.
+int ValleySearch::fits_beside(int unit) const {
+    const Bytes top = bound_[unit] + problem_.units[unit].size;
+    int level = 0;
+    for (int s : cliques_of_[unit]) {
+        for (const auto& [other, link] : links_of_[s]) {
+            level += remaining_[other] > 0 && floor_[other] == top ? 1 : 0;
+        }
+    }
+    return level;
 }
 
 // All supports are worked out before any bound moves, so that the order of units is without effect.
@@ -181,9 +204,13 @@ Verdict ValleySearch::branch(std::size_t begin, std::size_t end) {
     const std::size_t last = choices_.size();
     const auto start = choices_.begin() + static_cast<std::ptrdiff_t>(first);
     const auto middle = std::partition(start, choices_.end(), [&](int u) { return is_first_twin(u); });
-    std::sort(start, middle, [&](int a, int b) {
-        return priority_[a] != priority_[b] ? priority_[a] > priority_[b] : a < b;
-    });
+    if (strategy_.order == ValueOrder::kFit) {
+        for (auto unit = start; unit != middle; ++unit) {
+            urgency_[*unit] = priority_[*unit] * (1.0 + kFitWeight * fits_beside(*unit));
+        }
+    }
+    const std::vector<double>& key = strategy_.order == ValueOrder::kFit ? urgency_ : priority_;
+    std::sort(start, middle, [&](int a, int b) { return key[a] != key[b] ? key[a] > key[b] : a < b; });
     const std::size_t branches = first + static_cast<std::size_t>(middle - start);
     const Mark before = mark();
     Verdict verdict = Verdict::kDoesNotFit;
