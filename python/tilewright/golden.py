@@ -46,6 +46,7 @@ class _Tensor:
     label: str
     identifier: str
     variable: str
+    buffer: str
     macro: str
     c_type: str
     kind: str
@@ -61,7 +62,6 @@ class _Pool:
     name: str
     macro: str
     section: str
-    base: str | None
 
 
 def golden_files(request: GoldenRequest) -> dict[str, bytes]:
@@ -86,6 +86,8 @@ def golden_files(request: GoldenRequest) -> dict[str, bytes]:
         "outputs": sides[1],
         "tensors": [*sides[0], *sides[1]],
         "pools": [] if plan.static_pools else [_pool(plan, pool) for pool in storage_of(plan).pools],
+        "io_in_pools": plan.io_in_pools,
+        "arguments": _arguments(plan),
         "used_pools": [{"name": use.pool, "used_bytes": use.used_bytes} for use in plan.pool_use],
         "far": _far(plan, [*sides[0], *sides[1]]),
         "links": plan.links,
@@ -176,10 +178,12 @@ def _common_runs(arrays: list[Array], items: tuple[InterfaceTensor, ...], reques
 def _tensor(plan: Plan, item: InterfaceTensor, array: Array, side: str, pool: Pool) -> _Tensor:
     content = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()
     kind = "uint8" if item.dtype == "bool" else item.dtype
+    variable = f"{side}_{item.identifier}"
     return _Tensor(
         label=item.identifier,
         identifier=item.identifier,
-        variable=f"{side}_{item.identifier}",
+        variable=variable,
+        buffer=_placed_address(plan, item) if plan.io_in_pools else f"(uint8_t *){variable}",
         macro=f"{plan.name}_{side}_{item.identifier}".upper(),
         c_type=C_TYPES[item.dtype],
         kind=f"GOLDEN_{kind.upper()}",
@@ -189,20 +193,37 @@ def _tensor(plan: Plan, item: InterfaceTensor, array: Array, side: str, pool: Po
     )
 
 
+def _arguments(plan: Plan) -> list[str]:
+    """What the run function is given."""
+    takes_pools = not plan.static_pools and bool(storage_of(plan).pools)
+    return [*(() if plan.io_in_pools else ("&in", "&out")), *(("&memory",) if takes_pools else ())]
+
+
+def _placed_address(plan: Plan, item: InterfaceTensor) -> str:
+    """Where the plan put an input or output, as a constant expression."""
+    storage = storage_of(plan)
+    return storage.pool_address(item.buffer, f"pool_{storage.placements[item.buffer].pool}")
+
+
 def _pool(plan: Plan, pool: Pool) -> _Pool:
-    base = f"0x{pool.base:x}u" if pool.base is not None else None
-    return _Pool(pool.name, f"{plan.name}_POOL_{pool.name}".upper(), _section(pool), base)
+    return _Pool(pool.name, f"{plan.name}_POOL_{pool.name}".upper(), _section(pool))
 
 
 def _far(plan: Plan, tensors: list[_Tensor]) -> list[tuple[str, str]]:
     """C objects and their sizes that kernels must not touch, since only links reach their pools."""
     near = {name for name, _ in plan.core.access_cycles}
     storage = storage_of(plan)
-    far = [] if plan.io_pool in near else [(tensor.variable, f"sizeof {tensor.variable}") for tensor in tensors]
+    far: list[tuple[str, str]] = []
+    if plan.io_pool not in near and not plan.io_in_pools:
+        far = [(tensor.variable, f"sizeof {tensor.variable}") for tensor in tensors]
     arrays = f"{plan.name}_pool_" if plan.static_pools else "pool_"
     for pool in storage.pools:
-        if pool.name not in near and pool.base is None:
+        if pool.name not in near:
             far.append((arrays + pool.name, f"{plan.name}_POOL_{pool.name}_SIZE".upper()))
+    for pool in storage.pinned_pools:
+        if pool.name not in near:
+            macro = f"{plan.name}_POOL_{pool.name}".upper()
+            far.append((f"{macro}_POINTER", f"{macro}_SIZE"))
     for pool in storage.constant_pools:
         if pool.name not in near:
             far.append((f"&{plan.name}_{pool.name}", f"sizeof {plan.name}_{pool.name}"))

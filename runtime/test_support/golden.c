@@ -143,18 +143,22 @@ static void print_checksum(const struct golden_test *test, uint32_t run)
 
 static void prepare(const struct golden_test *test, uint32_t run)
 {
+    /* In pools an output may share memory with an input, so inputs come last. */
+    for (uint32_t i = 0; i < test->output_count; i++) {
+        memset(test->outputs[i].buffer, UNWRITTEN, test->outputs[i].size_bytes);
+    }
     for (uint32_t i = 0; i < test->input_count; i++) {
         const struct golden_tensor *input = &test->inputs[i];
         memcpy(input->buffer, input->vectors + run * input->size_bytes, input->size_bytes);
-    }
-    for (uint32_t i = 0; i < test->output_count; i++) {
-        memset(test->outputs[i].buffer, UNWRITTEN, test->outputs[i].size_bytes);
     }
 }
 
 static uint32_t changed_inputs(const struct golden_test *test, uint32_t run)
 {
     uint32_t changed = 0;
+    if (!test->keeps_inputs) {
+        return 0;
+    }
     for (uint32_t i = 0; i < test->input_count; i++) {
         const struct golden_tensor *input = &test->inputs[i];
         const uint8_t *vector = input->vectors + run * input->size_bytes;

@@ -58,6 +58,7 @@ struct golden_test {
     uint32_t link_count;
     double absolute;
     double relative;
+    int keeps_inputs; /* not where inputs lie in the model's pools */
     int (*run)(void);
 };
 

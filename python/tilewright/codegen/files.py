@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tilewright.codegen.interface import interface_texts, signature
@@ -18,7 +18,7 @@ from tilewright.report.text import report_text
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """What the banner names."""
+    """What the banner names; headers leave the hash out, so that new weights do not touch whoever includes them."""
 
     tool_version: str
     model: str
@@ -40,6 +40,7 @@ def generate_files(
     outputs = interface_texts(storage, plan.outputs, "OUTPUT")
     called = signature(storage, inputs, outputs)
     pools = [pool_text(storage, pool, lifetimes) for pool in storage.pools]
+    pinned_pools = [pool_text(storage, pool, lifetimes) for pool in storage.pinned_pools]
     constant_pools = [pool_text(storage, pool, lifetimes, constants) for pool in storage.constant_pools]
     common: dict[str, Any] = {
         "prefix": prefix,
@@ -47,23 +48,28 @@ def generate_files(
         "model": _Model(plan.tool_version, plan.model, plan.model_sha256[:16], plan.platform),
         "parameters": called.parameters,
         "arguments": called.arguments,
-        "pools": pools,
+        "accessor_parameters": called.accessor_parameters,
+        "accessors": [*inputs, *outputs] if plan.io_in_pools else [],
+        "pools": [*pools, *pinned_pools],
+        "pinned_pools": pinned_pools,
         "constant_pools": constant_pools,
         "static_pools": pools if plan.static_pools else [],
     }
+    for_headers = {**common, "model": replace(common["model"], sha256="")}
     files = {
         f"{prefix}.h": render(
             "header.h.j2",
             guard=f"{prefix}_H".upper(),
             interface=[*inputs, *outputs],
-            inputs=inputs,
-            outputs=outputs,
+            inputs=[] if plan.io_in_pools else inputs,
+            outputs=[] if plan.io_in_pools else outputs,
             pool_members=[] if plan.static_pools else pools,
+            io_in_pools=plan.io_in_pools,
             io_pool=plan.io_pool,
             stack_bytes=plan.stack_bytes,
-            **common,
+            **for_headers,
         ),
-        f"{prefix}_layout.h": render("layout.h.j2", guard=f"{prefix}_LAYOUT_H".upper(), **common),
+        f"{prefix}_layout.h": render("layout.h.j2", guard=f"{prefix}_LAYOUT_H".upper(), **for_headers),
         f"{prefix}.c": _source(plan, common, called.pointers),
         f"{prefix}_weights.c": render("weights.c.j2", **common),
         f"{prefix}_plan.json": dumps(plan),
@@ -89,7 +95,7 @@ def _source(plan: Plan, common: Mapping[str, Any], pointers: tuple[tuple[str, st
     return render(
         "source.c.j2",
         headers=["tilewright/runtime.h", "tilewright/tile.h", *plan.kernel_headers],
-        context_members=common["arguments"],
+        layer_parameters=f"const struct {plan.name}_context *context" if common["arguments"] else "void",
         shapes=shapes,
         layers=texts,
         pointers=pointers,

@@ -39,13 +39,19 @@ class InterfaceText:
     align_bytes: int
     scale: str | None
     zero_point: int
+    accessor: str = ""
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Parameters of the run function: structs without members are left out."""
+    """Parameters of the run function: structs without members are left out.
+
+    ``accessor_parameters`` are those of the functions that tell where inputs and outputs lie.
+    """
 
     parameters: str
+    accessor_parameters: str
     arguments: tuple[str, ...]
     pointers: tuple[tuple[str, str], ...]
 
@@ -55,6 +61,8 @@ def interface_texts(storage: Storage, items: tuple[InterfaceTensor, ...], direct
     texts = []
     for item in items:
         quantization = item.quantization
+        placed = storage.placements.get(item.buffer)
+        address = storage.pool_address(item.buffer, f"pools->{placed.pool}") if placed is not None else ""
         per_tensor = quantization is not None and len(quantization.scale) == 1
         texts.append(
             InterfaceText(
@@ -69,6 +77,8 @@ def interface_texts(storage: Storage, items: tuple[InterfaceTensor, ...], direct
                 align_bytes=storage.buffers[item.buffer].align_bytes,
                 scale=float_literal(quantization.scale[0]) if quantization is not None and per_tensor else None,
                 zero_point=quantization.zero_point[0] if quantization is not None and per_tensor else 0,
+                accessor=f"{storage.prefix}_{direction.lower()}_{item.identifier}",
+                address=address,
             )
         )
     return texts
@@ -77,16 +87,18 @@ def interface_texts(storage: Storage, items: tuple[InterfaceTensor, ...], direct
 def signature(storage: Storage, inputs: list[InterfaceText], outputs: list[InterfaceText]) -> Signature:
     """What the run function takes, and the pointers that it checks."""
     prefix = storage.prefix
-    members: list[tuple[str, list[tuple[str, str]]]] = [
-        ("inputs", [(item.identifier, f"{item.macro}_ALIGN") for item in inputs]),
-        ("outputs", [(item.identifier, f"{item.macro}_ALIGN") for item in outputs]),
-    ]
+    members: list[tuple[str, list[tuple[str, str]]]] = []
+    if not storage.plan.io_in_pools:
+        members.append(("inputs", [(item.identifier, f"{item.macro}_ALIGN") for item in inputs]))
+        members.append(("outputs", [(item.identifier, f"{item.macro}_ALIGN") for item in outputs]))
     if not storage.plan.static_pools:
         pools = [(pool.name, f"{prefix}_pool_{pool.name}_align".upper()) for pool in storage.pools]
         members.append(("pools", pools))
     present = [(name, fields) for name, fields in members if fields]
+    takes_pools = any(name == "pools" for name, _ in present)
     return Signature(
         parameters=", ".join(f"const struct {prefix}_{name} *{name}" for name, _ in present) or "void",
+        accessor_parameters=f"const struct {prefix}_pools *pools" if takes_pools else "void",
         arguments=tuple(name for name, _ in present),
         pointers=tuple((f"{name}->{field}", align) for name, fields in present for field, align in fields),
     )

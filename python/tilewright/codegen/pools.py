@@ -40,7 +40,7 @@ class MemberText:
 
 @dataclass(frozen=True, slots=True)
 class PoolText:
-    """A pool with its buffers by address."""
+    """A pool with its buffers by address; ``base`` is its address where that is given, else empty."""
 
     name: str
     used_bytes: int
@@ -49,6 +49,7 @@ class PoolText:
     align_bytes: int
     size_macro: str
     section: str
+    base: str
     buffers: tuple[PlacedText, ...]
     members: tuple[MemberText, ...] = ()
 
@@ -72,10 +73,15 @@ def pool_text(
         lower_bound_bytes=use.lower_bound_bytes,
         align_bytes=pool.align_bytes,
         size_macro=size,
-        section=default if read_only else pool.section or default,
+        section=pool.section or default,
+        base=_address_literal(pool.base) if pool.base is not None else "",
         buffers=tuple(_placed(storage, name, lifetimes) for name in names),
         members=tuple(_members(storage, names, constants)) if constants is not None else (),
     )
+
+
+def _address_literal(base: int) -> str:
+    return f"0x{base:x}{'u' if base < 1 << 32 else 'ull'}"
 
 
 def _placed(storage: Storage, name: str, lifetimes: Mapping[str, tuple[int, int]]) -> PlacedText:

@@ -33,7 +33,19 @@ class Storage:
 
     @property
     def pools(self) -> tuple[Pool, ...]:
-        """Pools that the caller provides: writable and in use, in the platform's order."""
+        """Writable pools in use without an address of their own, in the platform's order.
+
+        The caller provides them, or the generated code with static pools.
+        """
+        return tuple(pool for pool in self._writable if pool.base is None)
+
+    @property
+    def pinned_pools(self) -> tuple[Pool, ...]:
+        """Writable pools in use at an address that the platform or the user gave."""
+        return tuple(pool for pool in self._writable if pool.base is not None)
+
+    @property
+    def _writable(self) -> tuple[Pool, ...]:
         used = {item.pool for item in self.placements.values()}
         return tuple(pool for pool in self.plan.pools if pool.access is Access.READ_WRITE and pool.name in used)
 
@@ -49,7 +61,7 @@ class Storage:
         return f"{self.prefix}_{pool}_{self.identifiers[buffer]}".upper()
 
     def address(self, name: str) -> str:
-        """C expression of the buffer's first byte, a uint8_t pointer."""
+        """C expression of the buffer's first byte, a uint8_t pointer, inside a layer."""
         if name in self.parents:
             parent, offset = self.parents[name]
             return self.address(parent) if not offset else f"{self.address(parent)} + {offset}"
@@ -60,7 +72,18 @@ class Storage:
         pool = next(pool for pool in self.plan.pools if pool.name == self.placements[name].pool)
         if pool.access is Access.READ_ONLY:
             return f"tilewright_bytes({self.prefix}_{pool.name}.{self.identifiers[name]})"
-        base = f"{self.prefix}_pool_{pool.name}" if self.plan.static_pools else f"context->pools->{pool.name}"
+        return self.pool_address(name, f"context->pools->{pool.name}")
+
+    def pool_address(self, name: str, passed: str) -> str:
+        """C expression of a placed buffer's first byte; ``passed`` is the base of a pool that the caller provides."""
+        if name in self.parents:
+            parent, offset = self.parents[name]
+            address = self.pool_address(parent, passed)
+            return f"{address} + {offset}" if offset else address
+        pool = next(pool for pool in self.plan.pools if pool.name == self.placements[name].pool)
+        base = f"{self.prefix}_pool_{pool.name}" if self.plan.static_pools else passed
+        if pool.base is not None:
+            base = f"{self.prefix}_POOL_{pool.name}_POINTER".upper()
         return f"{base} + {self.macro(name)}_OFFSET"
 
     def uses_context(self, name: str) -> bool:
