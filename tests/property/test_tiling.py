@@ -24,7 +24,7 @@ from tilewright.tiling.choice import TileChoice, TilingOptions, choose_tiles
 from tilewright.tiling.footprint import exact_writes
 from tilewright.tiling.problem import TilingProblem, tiling_problem
 
-EFFORT = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+EFFORT = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 ANY_OPTIONS = st.builds(
     TilingOptions, st.sampled_from(Buffering), st.sampled_from(Objective), st.sampled_from(Strategy)
 )
@@ -104,7 +104,7 @@ def test_a_wrong_period_is_seen() -> None:
 
 
 @EFFORT
-@given(nodes(), ANY_OPTIONS, st.integers(0, 4096), st.booleans())
+@given(nodes(), ANY_OPTIONS, st.integers(0, 300), st.booleans())
 def test_tiles_fit_and_hold_what_kernels_touch(graph: Graph, chosen: TilingOptions, room: int, overlap: bool) -> None:
     platform = far_platform(1 << 20, asynchronous=overlap)
     capacity = smallest(problem_of(graph, platform), chosen) + room

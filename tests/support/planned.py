@@ -86,4 +86,5 @@ def plan_of(graph: Graph, platform: Platform, found: Planned) -> Plan:
         layers=schedule.layers,
         pool_use=found.pool_use,
         kernel_sources=(),
+        io_in_pools=any(item.buffer in graph.inputs + graph.outputs for item in found.placements),
     )
