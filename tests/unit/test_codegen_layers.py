@@ -1,0 +1,78 @@
+"""Layers in C where kernels read homes directly, cut into tiles."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from support.planned import far_platform, plan_of, planned
+from support.small_nodes import conv
+from support.walk import events, rectangle
+from tilewright.codegen.context import LayerText
+from tilewright.codegen.layers import LayerWriter
+from tilewright.codegen.storage import storage_of
+from tilewright.plan import AxisRange, BufferKind, Kernel, Layer, Loop, Operand, Plan
+
+
+def text_of(plan: Plan) -> LayerText:
+    """The first layer of a plan as C."""
+    layer = next(step for step in plan.program if isinstance(step, Layer))
+    numbers = {link.name: number for number, link in enumerate(plan.links)}
+    return LayerWriter(storage_of(plan), numbers, {}).layer(0, layer, plan.layers[0])
+
+
+def with_kernel(plan: Plan, old: Kernel, new: Kernel) -> Plan:
+    """The plan with another kernel call in its first layer."""
+    (layer,) = (step for step in plan.program if isinstance(step, Layer))
+    (loop,) = (step for step in layer.body if isinstance(step, Loop))
+    changed = replace(loop, body=tuple(new if step is old else step for step in loop.body))
+    program = tuple(replace(layer, body=(changed,)) if step is layer else step for step in plan.program)
+    return replace(plan, program=program)
+
+
+def half_reached() -> tuple[Plan, Kernel]:
+    """A cut convolution whose weights the core addresses in flash."""
+    graph = conv((1, 4, 10, 10), (8, 4, 3, 3), (8, 8))
+    platform = far_platform(1600, reach=("l1", "flash"))
+    plan = plan_of(graph, platform, planned(graph, platform))
+    kernel = next(step for step, _, _ in events(plan.program) if isinstance(step, Kernel))
+    return plan, kernel
+
+
+def test_a_home_read_twice_has_a_tile_function_for_each_use() -> None:
+    plan, kernel = half_reached()
+    x = Operand("x", tuple(AxisRange((), 0, extent - 1, 1, extent) for extent in (1, 4, 10, 10)))
+    index = next(step for step in plan.program if isinstance(step, Layer)).body[0]
+    assert isinstance(index, Loop)
+    name = index.indices[0].name
+    upper, lower = (
+        replace(x, rectangle=(*x.rectangle[:2], AxisRange(((name, 1),), first, first, 1, 10), x.rectangle[3]))
+        for first in (0, 2)
+    )
+    direct = replace(kernel, reads=(upper, lower), axes=((0, 1, 2, 3), (0, 1, 2, 3), kernel.axes[-1]))
+    loads_nothing = replace(index, body=tuple(step for step in index.body if isinstance(step, Kernel)), lead=0, trail=0)
+    (layer,) = (step for step in plan.program if isinstance(step, Layer))
+    program = tuple(replace(layer, body=(loads_nothing,)) if step is layer else step for step in plan.program)
+    text = text_of(with_kernel(replace(plan, program=program), kernel, direct))
+    call = next(step for step in text.steps if step.kind == "kernel")
+    functions = [function for _, function, _ in call.shapes]
+    assert len(set(functions)) == len(functions) == 3
+    assert {function.name for function in text.tile_functions} == set(functions)
+    bounds = {function.name: function.axes for function in text.tile_functions}
+    assert bounds[functions[0]] != bounds[functions[1]]
+    assert all(f"tilewright_at(tilewright_bytes(context->inputs->x), shape_{n}" in call.operands[n] for n in (0, 1))
+
+
+def test_weights_at_home_advance_with_the_tiles() -> None:
+    plan, kernel = half_reached()
+    weights = next(b for b in plan.buffers if b.kind is BufferKind.CONSTANT)
+    assert weights.tensor is None
+    cut = next(axis for axis, extent in enumerate(weights.shape) if extent > 1)
+    terms = AxisRange((("oh", 1),), 0, 0, 4, weights.shape[cut])
+    (operand,) = (read for read in kernel.reads if read.buffer == weights.name)
+    whole = next(step for step in text_of(plan).steps if step.kind == "kernel").operands[1]
+    assert "NULL" in whole
+    moved = replace(operand, rectangle=(*operand.rectangle[:cut], terms, *operand.rectangle[cut + 1 :]))
+    areas = {rectangle(moved, {"oh": (low, low + 1)}) for low in range(8)}
+    assert len(areas) > 1
+    changed = with_kernel(plan, kernel, replace(kernel, reads=(kernel.reads[0], moved)))
+    assert "tilewright_at(" in next(step for step in text_of(changed).steps if step.kind == "kernel").operands[1]
