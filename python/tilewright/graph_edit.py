@@ -41,6 +41,10 @@ class GraphEditor:
         """Whether the node is still part of the graph, unchanged."""
         return self._nodes.get(node.name) is node
 
+    def current(self, node: Node) -> Node | None:
+        """What has become of a node under its name; None if it was removed."""
+        return self._nodes.get(node.name)
+
     def add(self, node: Node) -> Node:
         """Add a node behind the latest producer of its inputs; the name is changed if it is taken."""
         before = [self._rank[self._producer[name]][0] for name in node.inputs if name in self._producer]

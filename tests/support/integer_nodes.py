@@ -37,6 +37,11 @@ SOURCES = (
     "lookup.c",
     "requantize.c",
     "softmax_integer.c",
+    "norm_integer.c",
+    "no_norm_integer.c",
+    "softmax_dialect.c",
+    "reduce_integer.c",
+    "divide_integer.c",
     "walk.c",
 )
 

@@ -17,15 +17,14 @@ from tilewright.graph_edit import make_node, sorted_nodes
 from tilewright.importers.arithmetic import ARITHMETIC
 from tilewright.importers.breadth import breadth
 from tilewright.importers.context import Call, Construction, Unsupported, checked, constant_tensor, dtype_named
+from tilewright.importers.deeploy_nodes import DIALECT, REINTERPRETED, gather_one
 from tilewright.importers.movement import MOVEMENT
 from tilewright.importers.quantization import QUANTIZATION
 from tilewright.importers.source import SourceModel, SourceNode, SourceValue
 from tilewright.importers.spatial import SPATIAL
 
 _EARLIER = MappingProxyType({**MOVEMENT, **SPATIAL, **ARITHMETIC, **QUANTIZATION})
-TRANSLATORS: Mapping[str, Callable[[Call], None]] = MappingProxyType(
-    {**_EARLIER, **breadth(_EARLIER)}
-)
+TRANSLATORS: Mapping[str, Callable[[Call], None]] = MappingProxyType({**_EARLIER, **breadth(_EARLIER)})
 _ANY_DOMAIN = frozenset({"RequantShift", "QuantizeLinear", "DequantizeLinear"})
 _NOT_FOLDED = ("DequantizeLinear", "RequantShift", "Random", "Bernoulli", "Multinomial")
 # What computes shapes: not to be blamed when the shape it starts from is the one that is missing.
@@ -56,6 +55,7 @@ def convert(model: SourceModel, dims: Mapping[str, int], *, integers_in_floats: 
         TilewrightError (bad input): the graph is inconsistent, or ``dims`` names no dimension.
         TilewrightError (not supported): every node and dimension that cannot be translated.
     """
+    model = _without_empty_inputs(model, dims)
     build = Construction(model.opset, integers_in_floats, dict(model.constants))
     build.reserved.update(name for node in model.nodes for name in node.outputs)
     build.reserved.update(value.name for value in model.inputs)
@@ -78,7 +78,25 @@ def convert(model: SourceModel, dims: Mapping[str, int], *, integers_in_floats: 
     return _finished(model, build)
 
 
+def _without_empty_inputs(model: SourceModel, dims: Mapping[str, int]) -> SourceModel:
+    """The model without inputs of extent 0 that are only concatenated: caches at the first step."""
+    concatenated = {name for node in model.nodes if node.operator == "Concat" for name in node.inputs}
+    others = {name for node in model.nodes if node.operator != "Concat" for name in node.inputs}
+    empty = {}
+    for value in model.inputs:
+        given = any(f"{value.name}.{axis}" in dims for axis in range(len(value.shape or ())))
+        extents = [extent for extent in value.shape or () if isinstance(extent, int)]
+        if 0 not in extents or len(extents) != len(value.shape or ()) or given:
+            continue
+        if value.name in concatenated - others and value.name not in model.outputs:
+            empty[value.name] = np.zeros(extents, np.float32)
+    inputs = tuple(value for value in model.inputs if value.name not in empty)
+    return replace(model, inputs=inputs, constants={**model.constants, **empty})
+
+
 def _known_operator(node: SourceNode) -> bool:
+    if node.operator in DIALECT:
+        return True
     return node.operator in TRANSLATORS and (node.domain in ("", "ai.onnx") or node.operator in _ANY_DOMAIN)
 
 
@@ -109,7 +127,7 @@ def _static_shape(value: SourceValue, dims: Mapping[str, int], symbols: set[str]
     if value.shape is None:
         raise Unsupported("no shape", "give the input a shape in the model")
     names = [dim if isinstance(dim, str) else f"{value.name}.{axis}" for axis, dim in enumerate(value.shape)]
-    dynamic = [name for name, dim in zip(names, value.shape, strict=True) if not isinstance(dim, int)]
+    dynamic = [name for name, dim in zip(names, value.shape, strict=True) if not isinstance(dim, int) or dim == 0]
     symbols.update(dynamic)
     missing = [name for name in dynamic if name not in dims]
     if missing:
@@ -120,7 +138,7 @@ def _static_shape(value: SourceValue, dims: Mapping[str, int], symbols: set[str]
     for name in dynamic:
         if dims[name] < 1:
             raise bad_input("dimension", f"dimension '{name}' is {dims[name]}", help=f"DIMS {name}=<positive number>")
-    return tuple(dim if isinstance(dim, int) else dims[name] for name, dim in zip(names, value.shape, strict=True))
+    return tuple(dims[name] if name in dynamic else int(dim or 0) for name, dim in zip(names, value.shape, strict=True))
 
 
 def _in_order(model: SourceModel) -> list[SourceNode]:
@@ -156,13 +174,27 @@ def _translate(node: SourceNode, model: SourceModel, build: Construction) -> Non
     if node.operator in ("Shape", "Size") and node.domain in ("", "ai.onnx"):
         _fold_shape(node, build)
         return
-    if _foldable(node, build):
+    dialect = _of_dialect(node, build)
+    if dialect is None and _foldable(node, build):
         _fold(node, model, build)
+        return
+    if dialect is not None:
+        dialect(Call(node, build))
+        return
+    if node.operator == "Gather" and gather_one(Call(node, build)):
         return
     if not _known_operator(node):
         domain = f" of domain '{node.domain}'" if node.domain not in ("", "ai.onnx") else ""
         raise Unsupported(f"operator {node.operator}{domain} is not supported", _way_out(node.operator))
     TRANSLATORS[node.operator](Call(node, build))
+
+
+def _of_dialect(node: SourceNode, build: Construction) -> Callable[[Call], None] | None:
+    """The translator of an operator that only the dialect has, or that computes on integers in floats."""
+    if node.operator in DIALECT or not build.integers_in_floats:
+        return DIALECT.get(node.operator)
+    constant = all(name in build.constants for name in node.inputs if name)
+    return None if constant else REINTERPRETED.get(node.operator)
 
 
 def _way_out(operator: str) -> str:

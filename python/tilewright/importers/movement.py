@@ -147,8 +147,11 @@ def split(call: Call) -> None:
 
 
 def concat(call: Call) -> None:
-    """Concat of tensors of one type."""
-    parts = [call.input(index) for index in range(len(call.node.inputs))]
+    """Concat of tensors of one type. Empty ones, as caches are at the first step, add nothing."""
+    indices = [index for index in range(len(call.node.inputs)) if not _is_empty(call, index)]
+    if not indices:
+        raise Unsupported("all inputs are empty", "remove empty tensors")
+    parts = [call.input(index) for index in indices]
     rank = len(parts[0].shape)
     axis = call.axis(int(call.attribute("axis", 1)), rank)
     if len({(part.shape[:axis], part.shape[axis + 1 :]) for part in parts}) > 1:
@@ -156,11 +159,16 @@ def concat(call: Call) -> None:
     if len({part.dtype for part in parts}) > 1 and not call.build.integers_in_floats:
         raise Unsupported("the inputs' types differ")
     if len(parts) == 1:
-        _view(call, parts[0].shape)
+        call.emit("Reshape", [parts[0].name], parts[0].shape)
         return
     shape = list(parts[0].shape)
     shape[axis] = sum(part.shape[axis] for part in parts)
     call.emit("Concat", [part.name for part in parts], shape, {"axis": axis})
+
+
+def _is_empty(call: Call, index: int) -> bool:
+    known = call.known(index)
+    return known is not None and known.size == 0
 
 
 def pad(call: Call) -> None:

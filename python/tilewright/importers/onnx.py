@@ -131,7 +131,7 @@ def _value(info: onnx.ValueInfoProto) -> SourceValue:
 
 def _extent(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
     kind = dim.WhichOneof("value")
-    if kind == "dim_value" and dim.dim_value > 0:
+    if kind == "dim_value" and dim.dim_value >= 0:
         return int(dim.dim_value)
     return str(dim.dim_param) if kind == "dim_param" and dim.dim_param else None
 

@@ -72,59 +72,74 @@ def _remember(call: Call, name: str, attributes: Mapping[str, Any]) -> None:
 
 
 def requant_shift(call: Call) -> None:
-    """RequantShift: clip((x * mul + add + half) >> log2(div)); int8 if signed, else uint8."""
+    """RequantShift: clip((x * mul + add + half) >> log2(div)); int8 if signed, else uint8.
+
+    mul and add that do not follow one axis become Mul and Add of int32 tensors, exact as long as
+    x * mul + add fits 32 bits.
+    """
     x = call.input(0)
-    shift = _exponent(_scalar(call, "div"))
-    levels = int(_scalar(call, "n_levels_out" if call.attribute("n_levels_out") is not None else "n_levels"))
-    signed = bool(_scalar(call, "signed"))
+    shift = exponent(scalar(call, "div"), "div")
+    levels = int(scalar(call, "n_levels_out" if call.attribute("n_levels_out") is not None else "n_levels"))
+    signed = bool(scalar(call, "signed"))
     if not 2 <= levels <= 256:
         raise Unsupported(f"{levels} levels", "2 to 256 levels are supported")
-    mul_axis, multiplier = _channels(call, 1, "mul", x.shape)
-    add_axis, addend = _channels(call, 2, "add", x.shape)
-    if None not in (mul_axis, add_axis) and mul_axis != add_axis:
-        raise Unsupported("mul and add follow different axes")
-    axis = mul_axis if mul_axis is not None else add_axis
     minimum = -(levels // 2) if signed else 0
+    mul, add = _along_axes(call, 1, "mul", x.shape), _along_axes(call, 2, "add", x.shape)
+    axes = {axis for values in (mul, add) for axis in range(values.ndim) if values.shape[axis] > 1}
+    axis = axes.pop() if axes else min(1, len(x.shape) - 1)
+    source, multiplier, addend = x.name, _integers(mul), _integers(add)
+    if axes:
+        zero_points = {"a_zero_point": 0, "b_zero_point": 0}
+        factors = call.literal(mul, f"{call.node.outputs[0]}/mul")
+        source = call.emit("Mul", [source, factors], x.shape, zero_points, part="scaled")
+        addends = call.literal(add, f"{call.node.outputs[0]}/add")
+        source = call.emit("Add", [source, addends], x.shape, zero_points, part="shifted")
+        multiplier, addend = (1,), (0,)
     epilogue = RequantizeShift(multiplier, addend, shift, minimum, minimum + levels - 1)
-    axis = min(1, len(x.shape) - 1) if axis is None else axis
     dtype = DType.INT8 if signed else DType.UINT8
     attributes = {"channel_axis": axis, "x_zero_point": 0}
-    call.emit("Requantize", [x.name], x.shape, attributes, dtype=dtype, epilogue=epilogue)
+    call.emit("Requantize", [source], x.shape, attributes, dtype=dtype, epilogue=epilogue)
 
 
-def _scalar(call: Call, name: str) -> float:
+def _integers(values: Array) -> tuple[int, ...]:
+    return tuple(int(value) for value in values.reshape(-1))
+
+
+def scalar(call: Call, name: str) -> float:
+    """An attribute that holds one number, as such or as a tensor."""
     value = call.attribute(name)
     if value is None:
         raise Unsupported(f"attribute '{name}' is missing")
     return float(np.asarray(value).reshape(-1)[0])
 
 
-def _exponent(div: float) -> int:
-    if div < 1 or div != int(div) or int(div) & (int(div) - 1):
-        raise Unsupported(f"div {div:g} is not a power of two")
-    return int(div).bit_length() - 1
+def exponent(power: float, what: str) -> int:
+    """log2 of a power of two."""
+    if power < 1 or power != int(power) or int(power) & (int(power) - 1):
+        raise Unsupported(f"{what} {power:g} is not a power of two")
+    return int(power).bit_length() - 1
 
 
-def _channels(call: Call, index: int, what: str, shape: tuple[int, ...]) -> tuple[int | None, tuple[int, ...]]:
-    """The axis of x that the values follow (None for one value), and the values."""
+def _along_axes(call: Call, index: int, what: str, shape: tuple[int, ...]) -> Array:
+    """Constant integers of x's rank that broadcast to x."""
     array = call.constant(index, what)
-    values = tuple(int(value) for value in array.reshape(-1))
-    if any(int(value) != value for value in array.reshape(-1)):
+    if not np.array_equal(array, array.astype(np.int64)):
         raise Unsupported(f"{what} holds values that are not integers")
-    if len(values) == 1:
-        return None, values
-    long = [axis for axis, extent in enumerate(array.shape) if extent > 1]
     rank = len(shape)
-    if len(long) != 1 or array.ndim > rank:
-        raise Unsupported(f"{what} of shape {list(array.shape)} for {list(shape)}", "one axis may be longer than 1")
-    axis = rank - array.ndim + long[0]
-    vector = array.ndim == 1 and rank > 2
-    if rank > 1 and shape[1] == len(values) and (vector or shape[axis] != len(values)):
-        # The dialect reads a vector on more than two axes as channels, and [C, 1, 1] on [N, C, L] too.
-        axis = 1
-    if shape[axis] != len(values):
+    values = array.astype(np.int64)
+    if values.size == 1:
+        return values.reshape((1,) * rank)
+    long = [axis for axis, extent in enumerate(values.shape) if extent > 1]
+    if values.ndim > rank:
         raise Unsupported(f"{what} of shape {list(array.shape)} for {list(shape)}")
-    return axis, values
+    aligned = (1,) * (rank - values.ndim) + values.shape
+    misplaced = (values.ndim == 1 and rank > 2) or any(n not in (1, m) for n, m in zip(aligned, shape, strict=True))
+    if misplaced and len(long) == 1 and rank > 1 and shape[1] == values.size:
+        # The dialect reads a vector on more than two axes as channels, and [C, 1, 1] on [N, C, L] too.
+        aligned = (1, values.size) + (1,) * (rank - 2)
+    if any(extent not in (1, whole) for extent, whole in zip(aligned, shape, strict=True)):
+        raise Unsupported(f"{what} of shape {list(array.shape)} for {list(shape)}")
+    return values.reshape(aligned)
 
 
 QUANTIZATION: Mapping[str, Callable[[Call], None]] = MappingProxyType(

@@ -29,7 +29,10 @@ class SourceNode:
 
 @dataclass(frozen=True, slots=True)
 class SourceValue:
-    """A graph input: element type by its ONNX name in lower case, extents, symbols or None for unnamed ones."""
+    """A graph input: element type by its ONNX name in lower case, extents, symbols or None for unnamed ones.
+
+    An extent of 0 is what the file says: the tensor is empty, or the exporter did not know the extent.
+    """
 
     name: str
     element_type: str

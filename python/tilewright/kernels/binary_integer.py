@@ -19,24 +19,25 @@ _INT32_MAX = (1 << 31) - 1
 
 
 def add(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
-    """Kernels for Add of 8-bit and 32-bit integers."""
+    """Kernels for Add of 8-, 16- and 32-bit integers."""
     return _rescaled(node, graph, 1) if isinstance(node.epilogue, Requantize) else _exact(node, graph, "add")
 
 
 def subtract(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
-    """Kernels for Sub of 8-bit and 32-bit integers."""
+    """Kernels for Sub of 8-, 16- and 32-bit integers."""
     return _rescaled(node, graph, -1) if isinstance(node.epilogue, Requantize) else _exact(node, graph, "sub")
 
 
 def multiply(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
-    """Kernels for Mul of 8-bit and 32-bit integers."""
+    """Kernels for Mul of 8-, 16- and 32-bit integers."""
     return _exact(node, graph, "mul")
 
 
 def _exact(node: Node, graph: Graph, name: str) -> tuple[KernelChoice, ...]:
     a, b = (graph.tensor(operand) for operand in node.inputs)
     y = graph.tensor(node.outputs[0])
-    if a.dtype not in ELEMENT_TYPES or b.dtype not in ELEMENT_TYPES or len(y.shape) > MAX_RANK:
+    unknown = a.dtype not in ELEMENT_TYPES or b.dtype not in ELEMENT_TYPES
+    if unknown or len(y.shape) > MAX_RANK or _per_channel(node):
         return ()
     values = node.attributes
     scaled = {values.get("a_multiplier", 1.0), values.get("b_multiplier", 1.0)} != {1.0}
@@ -48,7 +49,7 @@ def _exact(node: Node, graph: Graph, name: str) -> tuple[KernelChoice, ...]:
     # Whether int32 operands overflow is known to the model only; results are exact if they do not.
     largest = min(reach_a * reach_b if name == "mul" else reach_a + reach_b, _INT32_MAX)
     finish = finish_of(node.epilogue, y.dtype, np.zeros(1, np.int64), np.asarray([largest], np.int64))
-    if finish is None or _per_channel(node):
+    if finish is None:
         return ()
     nest = nest_of(node, graph)
     constants = ConstantOperand("requantization", finish.rows, (whole(1), whole(ROW_WORDS)))

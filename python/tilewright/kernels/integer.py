@@ -14,7 +14,7 @@ BLOCK = 4
 
 MAX_RANK = 6
 EIGHT_BIT = frozenset({DType.INT8, DType.UINT8})
-ELEMENT_TYPES = {DType.INT8: 0, DType.UINT8: 1, DType.INT32: 2}
+ELEMENT_TYPES = {DType.INT8: 0, DType.UINT8: 1, DType.INT32: 2, DType.INT16: 3, DType.UINT16: 4}
 """Element types as C's line loads number them."""
 
 

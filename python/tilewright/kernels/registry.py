@@ -14,9 +14,12 @@ from tilewright.kernels import (
     matmul_float,
     matmul_integer,
     movement,
+    norm_integer,
     pool_float,
     pool_integer,
     quantize,
+    reduce_integer,
+    softmax_dialect,
     softmax_float,
     unary_float,
     unary_integer,
@@ -58,6 +61,15 @@ _SCALAR: Mapping[str, tuple[ChoicesOf, ...]] = MappingProxyType(
         "Dequantize": (quantize.dequantize,),
         "Requantize": (unary_integer.requantize,),
         **BREADTH,
+        "iLayerNorm": (norm_integer.layer_norm,),
+        "iRMSNorm": (norm_integer.rms_norm,),
+        "iNoNorm": (norm_integer.no_norm,),
+        "iSoftmax": (softmax_dialect.softmax,),
+        "ITAMax": (softmax_dialect.ita_max,),
+        "ITAPartialMax": (softmax_dialect.ita_partial_max,),
+        "IntegerSum": (reduce_integer.total,),
+        "IntegerMean": (reduce_integer.mean,),
+        "IntegerDiv": (reduce_integer.divide,),
     }
 )
 

@@ -27,5 +27,20 @@ def offset_removed(x: Array, zero_point: int | Array) -> Array:
     return x if x.dtype.kind == "f" else x.astype(np.int64) - zero_point
 
 
+def truncated_quotient(dividend: Array, divisor: Array | np.int64) -> Array:
+    """dividend / divisor rounded towards zero, as C divides."""
+    quotient: Array = np.sign(dividend) * np.sign(divisor) * (np.abs(dividend) // np.abs(divisor))
+    return quotient
+
+
+def rounded_quotient(dividend: Array, divisor: Array | np.int64) -> Array:
+    """dividend / divisor to the nearest integer, halves away from zero, for positive divisors.
+
+    For negative ones half the divisor is rounded down first, as Deeploy's IntegerDiv does.
+    """
+    half = divisor >> 1
+    return truncated_quotient(dividend + np.where(dividend < 0, -half, half), divisor)
+
+
 def _largest(x: Array) -> int:
     return 0 if x.size == 0 else max(abs(int(x.min())), abs(int(x.max())))

@@ -10,6 +10,9 @@ from tilewright.graph import Node
 from tilewright.operators.binary import BINARY
 from tilewright.operators.breadth import BREADTH
 from tilewright.operators.conv import CONV
+from tilewright.operators.integer_norm import INTEGER_NORM
+from tilewright.operators.integer_reduction import INTEGER_REDUCTION
+from tilewright.operators.integer_softmax import INTEGER_SOFTMAX
 from tilewright.operators.matmul import MATMUL
 from tilewright.operators.movement import MOVEMENT
 from tilewright.operators.operator import Operator
@@ -18,7 +21,8 @@ from tilewright.operators.quantization import QUANTIZATION
 from tilewright.operators.softmax import SOFTMAX
 from tilewright.operators.unary import UNARY
 
-_ALL = (CONV, MATMUL, *BINARY, *UNARY, *POOLING, SOFTMAX, *MOVEMENT, *QUANTIZATION)
+_INTEGER = (*INTEGER_NORM, *INTEGER_REDUCTION, *INTEGER_SOFTMAX)
+_ALL = (CONV, MATMUL, *BINARY, *UNARY, *POOLING, SOFTMAX, *MOVEMENT, *QUANTIZATION, *_INTEGER)
 
 OPERATORS: Mapping[str, Operator] = MappingProxyType({operator.name: operator for operator in (*_ALL, *BREADTH)})
 

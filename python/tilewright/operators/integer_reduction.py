@@ -1,0 +1,67 @@
+"""Sums and means of integers over axes, and quotients, as the Deeploy dialect rounds them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilewright.graph import Array, Graph, Node
+from tilewright.operators import elementwise
+from tilewright.operators.epilogue import finish
+from tilewright.operators.exact import offset_removed, rounded_quotient
+from tilewright.operators.nest import AxisMap, Dimension, Iteration, Nest, along, whole
+from tilewright.operators.operator import Arrays, Operator, operand
+
+
+def nest(node: Node, graph: Graph) -> Nest:
+    """Dimensions d0, d1, ... over x; reduced ones are whole."""
+    shape = graph.tensor(node.inputs[0]).shape
+    axes = node.attributes["axes"]
+    dimensions = tuple(
+        Dimension(f"d{axis}", extent, Iteration.WHOLE if axis in axes else Iteration.PARALLEL)
+        for axis, extent in enumerate(shape)
+    )
+    write: list[AxisMap] = []
+    for axis in range(len(shape)):
+        if axis not in axes:
+            write.append(along(f"d{axis}"))
+        elif node.attributes["keepdims"]:
+            write.append(whole(1))
+    return Nest(dimensions, (tuple(along(f"d{axis}") for axis in range(len(shape))),), (tuple(write),))
+
+
+def total(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """The int32 sum over ``axes``."""
+    return finish(node, graph, _sum(node, arrays))
+
+
+def mean(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """Half a unit away from zero is rounded away from it, but up if the count is a power of two."""
+    summed = _sum(node, arrays)
+    count = int(np.prod([operand(arrays, 0).shape[axis] for axis in node.attributes["axes"]], dtype=np.int64))
+    if count & (count - 1) == 0:
+        return finish(node, graph, (summed + count // 2) >> (count.bit_length() - 1))
+    return finish(node, graph, rounded_quotient(summed, np.int64(count)))
+
+
+def divide(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """(numerator * a) / (eta * b + epsilon) to the nearest integer, halves away from zero; 0 where the divisor is 0.
+
+    The int32 result has the low word of what does not fit.
+    """
+    a, b = offset_removed(operand(arrays, 0), 0), offset_removed(operand(arrays, 1), 0)
+    divisor = node.attributes["eta"] * b + node.attributes["epsilon"]
+    quotient = rounded_quotient(node.attributes["numerator"] * a, np.where(divisor == 0, 1, divisor))
+    return [np.where(divisor == 0, 0, quotient).astype(np.int32)]
+
+
+def _sum(node: Node, arrays: Arrays) -> Array:
+    x = offset_removed(operand(arrays, 0), 0)
+    summed: Array = x.sum(axis=tuple(node.attributes["axes"]), keepdims=bool(node.attributes["keepdims"]))
+    return summed
+
+
+INTEGER_REDUCTION = (
+    Operator("IntegerSum", nest, total),
+    Operator("IntegerMean", nest, mean),
+    Operator("IntegerDiv", elementwise.nest, divide),
+)

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tilewright/kernels/softmax_dialect.h"
+
+#include "tilewright/kernels/walk.h"
+
+enum { LAST = TILEWRIGHT_MAX_RANK - 1 };
+
+struct softmax {
+    const struct tilewright_softmax_dialect_attributes *attributes;
+    const uint32_t *powers;
+    int32_t count;
+    int32_t x_stride, y_stride;
+};
+
+/* Elements as numbers from 0 to 255, whose differences are those of the stored ones. */
+static int32_t element(const struct softmax *s, const uint8_t *x, int32_t index)
+{
+    return x[(ptrdiff_t)index * s->x_stride] ^ s->attributes->flip;
+}
+
+static int32_t largest_of(const struct softmax *s, const uint8_t *x, int32_t first, int32_t end,
+                          int32_t largest)
+{
+    for (int32_t i = first; i < end; i++) {
+        const int32_t value = element(s, x, i);
+        largest = value > largest ? value : largest;
+    }
+    return largest;
+}
+
+static void table_line(const struct softmax *s, const uint8_t *x, uint8_t *y)
+{
+    const int32_t largest = largest_of(s, x, 0, s->count, 0);
+    uint32_t sum = 0;
+
+    for (int32_t i = 0; i < s->count; i++) {
+        sum += s->powers[largest - element(s, x, i)];
+    }
+    for (int32_t i = 0; i < s->count; i++) {
+        const uint32_t power = s->powers[largest - element(s, x, i)];
+        y[(ptrdiff_t)i * s->y_stride] = (uint8_t)(power * (uint32_t)s->attributes->levels / sum);
+    }
+}
+
+static int32_t shift_of(int32_t difference)
+{
+    return (difference + 16) >> 5;
+}
+
+static int32_t ita_sum(const struct softmax *s, const uint8_t *x, int32_t first, int32_t end,
+                       int32_t largest)
+{
+    int32_t sum = 0;
+    for (int32_t i = first; i < end; i++) {
+        sum += 256 >> shift_of(largest - element(s, x, i));
+    }
+    return sum;
+}
+
+static void ita_finish(const struct softmax *s, const uint8_t *x, uint8_t *y, int32_t largest,
+                       int32_t sum)
+{
+    const int32_t inverse = s->attributes->levels * 256 / sum;
+    for (int32_t i = 0; i < s->count; i++) {
+        y[(ptrdiff_t)i * s->y_stride] = (uint8_t)(inverse >> shift_of(largest - element(s, x, i)));
+    }
+}
+
+static void ita_line(const struct softmax *s, const uint8_t *x, uint8_t *y)
+{
+    const int32_t largest = largest_of(s, x, 0, s->count, 0);
+    ita_finish(s, x, y, largest, ita_sum(s, x, 0, s->count, largest));
+}
+
+static void ita_partial_line(const struct softmax *s, const uint8_t *x, uint8_t *y)
+{
+    int32_t largest = 0;
+    int32_t sum = 0;
+
+    for (int32_t first = 0; first < s->count; first += s->attributes->group) {
+        const int32_t end = first + s->attributes->group;
+        const int32_t raised = largest_of(s, x, first, end, largest);
+        if (raised > largest) {
+            sum >>= shift_of(raised - largest);
+            largest = raised;
+        }
+        sum += ita_sum(s, x, first, end, largest);
+    }
+    ita_finish(s, x, y, largest, sum);
+}
+
+static void table_lines(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
+{
+    for (int32_t i = 0; i < count; i++) {
+        table_line(context, at[0] + (ptrdiff_t)i * stride[0], at[1] + (ptrdiff_t)i * stride[1]);
+    }
+}
+
+static void ita_lines(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
+{
+    for (int32_t i = 0; i < count; i++) {
+        ita_line(context, at[0] + (ptrdiff_t)i * stride[0], at[1] + (ptrdiff_t)i * stride[1]);
+    }
+}
+
+static void ita_partial_lines(uint8_t *const *at, const int32_t *stride, int32_t count,
+                              const void *context)
+{
+    for (int32_t i = 0; i < count; i++) {
+        ita_partial_line(context, at[0] + (ptrdiff_t)i * stride[0], at[1] + (ptrdiff_t)i * stride[1]);
+    }
+}
+
+static void run(const struct tilewright_softmax_dialect_attributes *attributes,
+                const struct tilewright_view *x, const struct tilewright_view *y,
+                const uint8_t *powers, tilewright_row_function lines)
+{
+    const struct softmax context = {attributes, (const uint32_t *)(const void *)powers,
+                                    y->shape->extent[LAST], x->shape->stride[LAST],
+                                    y->shape->stride[LAST]};
+    const struct tilewright_walk_operand walked[2] = {tilewright_walk_view(x, NULL, NULL),
+                                                      tilewright_walk_view(y, NULL, NULL)};
+    int32_t extent[TILEWRIGHT_MAX_RANK];
+
+    for (int32_t i = 0; i < TILEWRIGHT_MAX_RANK; i++) {
+        extent[i] = i == LAST ? 1 : y->shape->extent[i];
+    }
+    tilewright_walk(walked, 2, extent, lines, &context);
+}
+
+void tilewright_softmax_table(const struct tilewright_softmax_dialect_attributes *attributes,
+                              const struct tilewright_view *operands, uint32_t flags)
+{
+    (void)flags;
+    run(attributes, &operands[0], &operands[2], operands[1].base, table_lines);
+}
+
+void tilewright_ita_max(const struct tilewright_softmax_dialect_attributes *attributes,
+                        const struct tilewright_view *operands, uint32_t flags)
+{
+    (void)flags;
+    run(attributes, &operands[0], &operands[1], NULL, ita_lines);
+}
+
+void tilewright_ita_partial_max(const struct tilewright_softmax_dialect_attributes *attributes,
+                                const struct tilewright_view *operands, uint32_t flags)
+{
+    (void)flags;
+    run(attributes, &operands[0], &operands[1], NULL, ita_partial_lines);
+}
