@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 
 from tilewright.importers.context import Call
 from tilewright.importers.elementwise import elementwise
+from tilewright.importers.reduction import REDUCTION
 
 Translators = Mapping[str, Callable[[Call], None]]
 
 
 def breadth(earlier: Translators) -> Translators:
     """Translators by ONNX operator; ``earlier`` has those that some of them fall back on."""
-    return {**elementwise(earlier)}
+    return {**elementwise(earlier), **REDUCTION}

@@ -174,6 +174,29 @@ class Call:
         )
         return name
 
+    def emit_all(
+        self,
+        operator: str,
+        inputs: Sequence[str],
+        outputs: Sequence[tuple[Sequence[int], DType]],
+        attributes: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Add a node that gives all of the model's outputs, each a shape and an element type.
+
+        An output that the model leaves out or does not name still exists, since the kernel writes it.
+        """
+        listed = [*self.node.outputs, *[""] * (len(outputs) - len(self.node.outputs))]
+        names = []
+        for target, (shape, dtype) in zip(listed, outputs, strict=True):
+            name = target or self.build.fresh(f"{listed[0]}/unused")
+            self.build.tensors[name] = checked(variable(name, dtype, shape))
+            names.append(name)
+        label = self.build.fresh_node(self.node.name or listed[0])
+        sources = (self.node.name or listed[0],)
+        self.build.nodes.append(
+            Node(label, operator, tuple(inputs), tuple(names), frozen(attributes or {}), None, sources)
+        )
+
 
 def constant_tensor(name: str, array: Array) -> Tensor:
     """A constant; Unsupported for an element type that the graph does not know."""

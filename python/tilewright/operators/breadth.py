@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tilewright.operators.line import LINE
 from tilewright.operators.map import MAP
+from tilewright.operators.reduction import REDUCTION
 
-BREADTH = (*MAP,)
+BREADTH = (*MAP, *REDUCTION, *LINE)

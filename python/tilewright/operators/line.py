@@ -1,0 +1,97 @@
+"""Operators along one axis: LogSoftmax, Hardmax, LpNormalization, running sums and products, TopK."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from tilewright.graph import Array, Graph, Node
+from tilewright.operators.elementwise import dimensions_of, identity_maps
+from tilewright.operators.nest import Iteration, Nest, whole
+from tilewright.operators.operator import Arrays, Operator, operand
+
+
+def nest(node: Node, graph: Graph) -> Nest:
+    """Dimensions d0, d1, ... over the input's axes; ``axis`` is whole, and may have another extent in the outputs."""
+    shape = graph.tensor(node.inputs[0]).shape
+    axis = node.attributes["axis"]
+    dimensions = tuple(
+        replace(dimension, iteration=Iteration.WHOLE) if position == axis else dimension
+        for position, dimension in enumerate(dimensions_of(shape))
+    )
+    maps = identity_maps(shape)
+
+    def along_line(name: str) -> tuple[object, ...]:
+        return (*maps[:axis], whole(graph.tensor(name).shape[axis]), *maps[axis + 1 :])
+
+    return Nest(
+        dimensions,
+        tuple(along_line(name) for name in node.inputs),  # type: ignore[misc]
+        tuple(along_line(name) for name in node.outputs),  # type: ignore[misc]
+    )
+
+
+def _log_softmax(x: Array, node: Node) -> Array:
+    axis = node.attributes["axis"]
+    real = x.astype(np.float64)
+    shifted = real - real.max(axis=axis, keepdims=True)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True)))
+
+
+def _hardmax(x: Array, node: Node) -> Array:
+    axis = node.attributes["axis"]
+    best = np.expand_dims(np.argmax(x, axis=axis), axis)
+    result = np.zeros(x.shape, x.dtype)
+    np.put_along_axis(result, best, 1, axis=axis)
+    return result
+
+
+def _lp_normalization(x: Array, node: Node) -> Array:
+    norm = np.linalg.norm(x.astype(np.float64), ord=node.attributes["p"], axis=node.attributes["axis"], keepdims=True)
+    return np.where(norm == 0, 0.0, x / np.where(norm == 0, 1.0, norm))
+
+
+def _running(x: Array, node: Node) -> Array:
+    axis = node.attributes["axis"]
+    wide = x.astype(np.float64) if x.dtype.kind == "f" else x
+    if node.attributes["reverse"]:
+        wide = np.flip(wide, axis)
+    accumulate = np.cumsum if node.operator == "CumSum" else np.cumprod
+    result = np.asarray(accumulate(wide, axis=axis, dtype=wide.dtype))
+    if node.attributes["exclusive"]:
+        first = np.full_like(np.take(result, [0], axis), 0 if node.operator == "CumSum" else 1)
+        result = np.concatenate([first, np.delete(result, -1, axis)], axis=axis)
+    return np.flip(result, axis) if node.attributes["reverse"] else result
+
+
+def _operator(name: str, function: Callable[[Array, Node], Array]) -> Operator:
+    def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+        """In float64, rounded once, or in integers that wrap."""
+        output = graph.tensor(node.outputs[0])
+        return [np.array(function(operand(arrays, 0), node)).astype(output.dtype.numpy)]
+
+    return Operator(name, nest, reference)
+
+
+def top_k(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """The k largest or smallest and their indices, in order; equal elements by their indices."""
+    x, axis = operand(arrays, 0), node.attributes["axis"]
+    count = graph.tensor(node.outputs[0]).shape[axis]
+    ranked = x if not node.attributes["largest"] else np.flip(x, axis)
+    order = np.argsort(ranked, axis=axis, kind="stable")
+    if node.attributes["largest"]:
+        order = np.flip(x.shape[axis] - 1 - order, axis)
+    order = np.take(order, np.arange(count), axis=axis)
+    return [np.take_along_axis(x, order, axis), order.astype(np.int64)]
+
+
+LINE = (
+    _operator("LogSoftmax", _log_softmax),
+    _operator("Hardmax", _hardmax),
+    _operator("LpNormalization", _lp_normalization),
+    _operator("CumSum", _running),
+    _operator("CumProd", _running),
+    Operator("TopK", nest, top_k),
+)

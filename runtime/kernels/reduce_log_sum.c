@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
+#include "tilewright/kernels/reducer.h"
+
+TILEWRIGHT_REDUCER(log_sum_f32, float, float, 1, real, 0.0f, s->real + x, logf(s->real))
