@@ -3,6 +3,7 @@
 Public functions; each is described above its definition in the file of its concern.
 
   tilewright_add_model            an ONNX model becomes a static library    TilewrightModel.cmake
+  tilewright_add_workspace        several models share one set of pools     TilewrightWorkspace.cmake
   tilewright_use_port             start-up, copies and linker script        TilewrightPort.cmake
   tilewright_add_simulation_test  a test that runs a program in a simulator TilewrightTests.cmake
   tilewright_add_golden_test      a test that compares stored vectors       TilewrightTests.cmake
@@ -22,5 +23,6 @@ cmake_policy(VERSION 3.22...3.31)
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightTool.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightInterpreter.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightModel.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/TilewrightWorkspace.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightPort.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightTests.cmake")
