@@ -20,7 +20,8 @@ from tilewright.placement.place import place
 from tilewright.placement.problem import DoesNotFit, Item, PoolLimit, Result
 from tilewright.plan import Buffer, BufferKind, Placement, PoolUse, RelationKind
 from tilewright.platform import Platform
-from tilewright.schedule import Schedule, ScheduledLayer, build_schedule, layer_nodes
+from tilewright.schedule import Schedule, build_schedule, layer_nodes
+from tilewright.tile_loops import ScheduledLayer
 from tilewright.tiling.choice import TileChoice, TilingOptions, choose_tiles
 from tilewright.tiling.homes import Homes, assign_homes
 from tilewright.tiling.overflow import TileOverflow

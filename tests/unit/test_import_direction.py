@@ -41,14 +41,18 @@ PART_OF = {
     "platform_types": "platform",
     "__main__": "cli",
     "allocate": "cli",
+    "cli_allocate": "cli",
     "cli_compile": "cli",
     "cli_plan": "cli",
     "cli_platform": "cli",
+    "cli_workspace": "cli",
     "golden": "cli",
     "marks": "schedule",
     "manifest": "cli",
     "outputs": "cli",
     "simulate": "cli",
+    "tile_loops": "schedule",
+    "workspace": "cli",
 }
 """Modules that belong to a part of another name."""
 

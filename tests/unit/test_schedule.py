@@ -29,7 +29,8 @@ from tilewright.plan import (
     Wait,
     When,
 )
-from tilewright.schedule import Schedule, ScheduledLayer, build_schedule, layer_nodes
+from tilewright.schedule import Schedule, build_schedule, layer_nodes
+from tilewright.tile_loops import ScheduledLayer
 from tilewright.tiling.choice import TileChoice, TilingOptions, choose_tiles
 from tilewright.tiling.homes import assign_homes
 from tilewright.tiling.problem import TilingProblem, tiling_problem

@@ -43,6 +43,7 @@ class StepText:
     address: str = ""
     home: str = ""
     home_stride: str = ""
+    staged_function: str = ""
     rank: int = 0
     element_bytes: int = 0
     symbol: str = ""

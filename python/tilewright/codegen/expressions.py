@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from tilewright.plan import AxisRange, Index, Phase, When
+from tilewright.plan import AxisRange, Group, Index, Phase, When
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,24 +50,37 @@ def slot(when: When, period: int, copies: int) -> str:
     return f"{operand} % {copies}" if period == 1 else f"{operand} / {period} % {copies}"
 
 
-def index_lines(indices: tuple[Index, ...], used: set[str]) -> list[str]:
-    """Declarations of the lower and upper bounds of the indices that are used."""
+def index_lines(indices: tuple[Index, ...], used: set[str], groups: tuple[Group, ...] = ()) -> list[str]:
+    """Declarations of the lower and upper bounds of the indices and groups that are used."""
     lines = []
     inner = 1
     for position in reversed(range(len(indices))):
         index = indices[position]
+        outermost = not any(outer.count > 1 for outer in indices[:position])
         if index.name in used and index.count > 1:
-            coordinate = "tile" if inner == 1 else f"tile / {inner}"
-            if position and any(outer.count > 1 for outer in indices[:position]):
-                coordinate = f"{coordinate} % {index.count}"
-            scaled = coordinate if index.step == 1 else f"{coordinate} * {index.step}"
-            upper = f"{index.name}_lower + {index.step}"
-            if index.extent % index.step:
-                upper = f"tilewright_minimum({upper}, {index.extent})"
-            lines.append(f"const int32_t {index.name}_lower = {scaled};")
-            lines.append(f"const int32_t {index.name}_upper = {upper};")
+            lines += _bounds_lines(index, inner, outermost)
+        for group in groups:
+            if group.of == index.name and group.name in used:
+                lines += _bounds_lines(grouped(index, group), inner * group.tiles, outermost)
         inner *= index.count
     return lines
+
+
+def grouped(index: Index, group: Group) -> Index:
+    """The coarser index that a group stands for."""
+    return Index(group.name, index.extent, index.step * group.tiles)
+
+
+def _bounds_lines(index: Index, inner: int, outermost: bool) -> list[str]:
+    """Bounds of an index that moves every ``inner`` tiles."""
+    coordinate = "tile" if inner == 1 else f"tile / {inner}"
+    if not outermost:
+        coordinate = f"{coordinate} % {index.count}"
+    scaled = coordinate if index.step == 1 else f"{coordinate} * {index.step}"
+    upper = f"{index.name}_lower + {index.step}"
+    if index.extent % index.step:
+        upper = f"tilewright_minimum({upper}, {index.extent})"
+    return [f"const int32_t {index.name}_lower = {scaled};", f"const int32_t {index.name}_upper = {upper};"]
 
 
 def axis_bounds(axis: AxisRange, indices: Mapping[str, Index]) -> AxisBounds:

@@ -98,6 +98,7 @@ def _source(plan: Plan, common: Mapping[str, Any], pointers: tuple[tuple[str, st
         layer_parameters=f"const struct {plan.name}_context *context" if common["arguments"] else "void",
         shapes=shapes,
         layers=texts,
+        forked=plan.core.called_on == "controller",
         pointers=pointers,
         **common,
     )

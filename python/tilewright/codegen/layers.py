@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 
 from tilewright.codegen.context import LayerText, ShapeText, StepText, TileFunction
-from tilewright.codegen.expressions import axis_bounds, condition, index_lines, slot, tile_number
+from tilewright.codegen.expressions import axis_bounds, condition, grouped, index_lines, slot, tile_number
 from tilewright.codegen.names import c_identifier
 from tilewright.codegen.storage import Storage
 from tilewright.plan import (
@@ -133,7 +133,11 @@ class _Scope:
         return condition(when, self.loop.tiles, self.loop.lead, self.loop.trail) if self.loop is not None else ""
 
     def _indices(self) -> dict[str, Index]:
-        return {index.name: index for index in self.loop.indices} if self.loop is not None else {}
+        """Indices and groups of the loop by name."""
+        if self.loop is None:
+            return {}
+        indices = {index.name: index for index in self.loop.indices}
+        return {**indices, **{group.name: grouped(indices[group.of], group) for group in self.loop.groups}}
 
     def _copy(self, step: CopyStart) -> StepText:
         inward = self._buffer(step.destination).kind is BufferKind.TILE
@@ -146,6 +150,13 @@ class _Scope:
         tensor = self._buffer(home)
         name = f"{self.stem}_{self._short(tile)}_home"
         self.parts.home_strides[name] = _strides(tensor, view)
+        address = self.writer.storage.address(home.buffer)
+        staged = ""
+        if home.within:
+            whole = Operand(home.buffer, home.within, home.period)
+            staged, _ = self._tile_shape(whole, view, self._short(whole))
+            if staged:
+                address = f"tilewright_behind({address}, {name}, &staged, {len(view)}u)"
         return StepText(
             kind="fetch" if inward else "store",
             guard=self._guard(step.when),
@@ -156,8 +167,9 @@ class _Scope:
             tile_function=function,
             shape=shape,
             address=self._address(tile, step.when),
-            home=self.writer.storage.address(home.buffer),
+            home=address,
             home_stride=name,
+            staged_function=staged,
             rank=len(view),
             element_bytes=_element_bytes(buffer),
         )
@@ -234,13 +246,20 @@ class _Scope:
     def _short(self, operand: Operand) -> str:
         """A name for an operand in a tile, which no other operand of the layer shares."""
         order = [item.buffer for item in (*self.kernel.reads, *self.kernel.writes)]
-        return f"operand_{order.index(operand.buffer)}"
+        if operand.buffer in order:
+            return f"operand_{order.index(operand.buffer)}"
+        return f"{self._short(self._cut_from(operand))}_staged"
 
     def _view(self, operand: Operand) -> tuple[int, ...]:
         for item, axes in zip((*self.kernel.reads, *self.kernel.writes), self.kernel.axes, strict=True):
             if item.buffer == operand.buffer:
                 return axes
-        raise AssertionError(f"copy of {operand.buffer}, which no kernel uses")
+        return self._view(self._cut_from(operand))
+
+    def _cut_from(self, operand: Operand) -> Operand:
+        """The tile near the core that is cut from a larger tile."""
+        copies = (item for item in self._body() if isinstance(item, CopyStart))
+        return next(item.destination for item in copies if item.source.buffer == operand.buffer)
 
     def _slotted(self, token: str, buffer: Buffer, when: When, period: int) -> str:
         return f"{token}[{slot(when, period, buffer.copies) or 0}]"
@@ -267,7 +286,7 @@ class _Scope:
                     continue
                 bounds = axis_bounds(operand.rectangle[axis], indices)
                 axes.append((position, bounds.lower, bounds.upper))
-            lines = tuple(index_lines(self.loop.indices, used))
+            lines = tuple(index_lines(self.loop.indices, used, self.loop.groups))
             self.parts.tile_functions[name] = TileFunction(name, base, lines, tuple(axes))
         return name, base
 
@@ -285,8 +304,7 @@ class _Scope:
 def _first_byte(buffer: Buffer, operand: Operand) -> int:
     """Bytes from the start of a whole array to a rectangle that no index moves."""
     return sum(
-        _constant_bounds(axis)[0] * stride
-        for axis, stride in zip(operand.rectangle, buffer.strides_bytes, strict=True)
+        _constant_bounds(axis)[0] * stride for axis, stride in zip(operand.rectangle, buffer.strides_bytes, strict=True)
     )
 
 

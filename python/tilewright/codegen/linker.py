@@ -10,12 +10,11 @@ from tilewright.plan import Access, Pool
 from tilewright.platform_types import LinkerLayout, Platform, Region
 
 _CODE_FLAGS = 5
-_DATA_FLAGS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class _PoolSection:
-    """Input sections of one pool, the region and the program header that take them."""
+    """Input sections of one pool, the region and the program header that take them; NONE for cleared memory."""
 
     name: str
     patterns: tuple[str, ...]
@@ -60,12 +59,11 @@ def _script(platform: Platform, layout: LinkerLayout) -> _Script:
     constants = tuple(_pool_section(pool, layout) for pool in placed if pool.access is Access.READ_ONLY)
     data = tuple(_pool_section(pool, layout) for pool in placed if pool.access is Access.READ_WRITE)
     extra = {section.segment: _CODE_FLAGS for section in constants}
-    extra.update({section.segment: _DATA_FLAGS for section in data})
     is_64_bit = any(option.startswith("-mabi=lp64") for option in platform.target.compile_options)
     return _Script(
         platform=platform.name,
         regions=layout.regions,
-        segments=tuple(_Segment(name, flags) for name, flags in extra.items() if name not in ("code", "bss")),
+        segments=tuple(_Segment(name, flags) for name, flags in extra.items() if name != "code"),
         code=layout.code,
         data=layout.data,
         constant_pools=constants,
@@ -81,9 +79,10 @@ def _pool_section(pool: Pool, layout: LinkerLayout) -> _PoolSection:
     patterns = [default_section]
     if pool.section is not None and pool.section != default_section:
         patterns.append(pool.section)
-    home, segment = (layout.code, "code") if is_constant else (layout.data, "bss")
+    home, segment = (layout.code, "code") if is_constant else (layout.data, "NONE")
     named = any(region.name == pool.name for region in layout.regions)
     if named and pool.name != home:
-        home, segment = pool.name, f"pool_{pool.name}"
+        home = pool.name
+        segment = f"pool_{pool.name}" if is_constant else segment
     # The script's own statements begin each section at 8 bytes at least.
     return _PoolSection(pool.name, tuple(patterns), max(pool.align_bytes, 8), home, segment)

@@ -15,6 +15,7 @@ from tilewright.tiling.footprint import Counts, Flags, Steps, exact_writes, tile
 from tilewright.tiling.orders import Orders, cheapest_orders
 from tilewright.tiling.overflow import overflow
 from tilewright.tiling.problem import TilingProblem
+from tilewright.tiling.staging import Staging, stage
 
 SHORTLIST = 1_000
 """Candidates, best transfers first, whose kernel cycles are worked out."""
@@ -34,6 +35,8 @@ class TileChoice:
             0 where the kernel works in the home.
         near_bytes: bytes of tiles and scratch together, by pool.
         predicted_cycles: of the whole operator.
+        stagings: larger tiles in a pool between home and core, in the order of the problem's
+            operands; None where tiles come straight from the home.
     """
 
     steps: Mapping[str, int]
@@ -41,6 +44,11 @@ class TileChoice:
     copies: tuple[int, ...]
     near_bytes: Mapping[str, int]
     predicted_cycles: int
+    stagings: tuple[Staging | None, ...] = ()
+
+    def staging(self, position: int) -> Staging | None:
+        """The staging of operand number ``position``."""
+        return self.stagings[position] if self.stagings else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,10 +178,16 @@ def _best(
         near = _near_bytes(problem, field, candidate, steps)
         if not _fits(near, capacities):
             continue
-        cycles = _cycles(problem, steps, int(tiles[candidate]), float(orders.cycles[candidate]), double)
-        score = _score(options, cycles, int(orders.moved_bytes[candidate]), near)
+        order = tuple(name for name in orders.order(candidate) if int(field.counts[name][candidate]) > 1)
+        staged = stage(problem, steps, order, near, capacities)
+        if staged is None:
+            continue
+        transfer = float(orders.cycles[candidate]) + staged.cycles
+        cycles = _cycles(problem, steps, int(tiles[candidate]), transfer, double)
+        score = _score(options, cycles, int(orders.moved_bytes[candidate]) + staged.link_bytes, staged.near_bytes)
         if best is None or score < best.score:
-            best = _Scored(score, _choice(field, candidate, orders.order(candidate), steps, near, cycles))
+            copies = tuple(int(slots[candidate]) for slots in field.slots)
+            best = _Scored(score, TileChoice(steps, order, copies, staged.near_bytes, round(cycles), staged.stagings))
         evaluated += 1
         if options.strategy is not Strategy.COST or evaluated >= SHORTLIST:
             break
@@ -249,11 +263,3 @@ def _score(options: TilingOptions, cycles: float, moved_bytes: int, near: Mappin
     if options.objective is Objective.BYTES_USED:
         return sum(near.values()), cycles
     return (cycles,)
-
-
-def _choice(
-    field: _Field, candidate: int, order: tuple[str, ...], steps: dict[str, int], near: dict[str, int], cycles: float
-) -> TileChoice:
-    cut_order = tuple(name for name in order if int(field.counts[name][candidate]) > 1)
-    copies = tuple(int(slots[candidate]) for slots in field.slots)
-    return TileChoice(steps, cut_order, copies, near, round(cycles))

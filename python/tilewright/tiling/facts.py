@@ -18,9 +18,15 @@ def layer_facts(problem: TilingProblem, choice: TileChoice) -> LayerFacts:
     counts = {name: np.asarray(-(-extents[name] // choice.steps[name])) for name in choice.order}
     moved: dict[str, int] = {}
     compulsory: dict[str, int] = {}
-    for operand in problem.operands:
+    for position, operand in enumerate(problem.operands):
         if operand.link is None:
             continue
+        staging = choice.staging(position)
+        if staging is not None and operand.far_link is not None:
+            far = operand.far_link.name
+            moved[far] = moved.get(far, 0) + staging.link_bytes
+            once = needed_elements(operand, problem.cuttable, extents) * operand.element_bytes
+            compulsory[far] = compulsory.get(far, 0) + once
         distinct = prod(int(counts[name]) for name in operand.dimensions if name in counts)
         loads = int(rounds(choice.order, counts, operand))
         link = operand.link.name

@@ -27,7 +27,8 @@ class TileOperand:
 
     ``axes`` and ``extents`` are per axis of the stored array, ``order`` its memory order.
     ``link`` is None where the core addresses the home pool: the kernel works there directly.
-    ``near`` is the pool of the tiles.
+    ``near`` is the pool of the tiles. Where no link joins the two, tiles come through a pool
+    between them: ``far_link`` brings larger tiles there (the source of ``link``).
     """
 
     name: str
@@ -41,6 +42,7 @@ class TileOperand:
     home: str
     link: Link | None
     near: str
+    far_link: Link | None = None
     dtype: str = ""
     tensor: str | None = None
     data: Array | None = None
@@ -182,7 +184,7 @@ def _operand(
 ) -> TileOperand:
     if isinstance(item, ConstantOperand):
         home = constant_home(platform)
-        link, near = _path(platform, node, item.role, home, write)
+        path = _path(platform, node, item.role, home, write)
         rank = item.data.ndim
         return TileOperand(
             name=item.role,
@@ -194,14 +196,15 @@ def _operand(
             element_bytes=int(item.data.itemsize),
             align_bytes=max(item.align_bytes, TILE_ALIGN_BYTES),
             home=home,
-            link=link,
-            near=near,
+            link=path.link,
+            near=path.near,
+            far_link=path.far_link,
             dtype=item.data.dtype.name,
             data=item.data,
         )
     tensor = graph.tensor(item.tensor)
     home = homes[item.tensor]
-    link, near = _path(platform, node, item.tensor, home, write)
+    path = _path(platform, node, item.tensor, home, write)
     return TileOperand(
         name=item.tensor,
         write=write,
@@ -212,23 +215,37 @@ def _operand(
         element_bytes=tensor.dtype.size_bytes,
         align_bytes=max(TILE_ALIGN_BYTES, tensor.dtype.size_bytes),
         home=home,
-        link=link,
-        near=near,
+        link=path.link,
+        near=path.near,
+        far_link=path.far_link,
         dtype=tensor.dtype.value,
         tensor=item.tensor,
         data=tensor.data,
     )
 
 
-def _path(platform: Platform, node: Node, name: str, home: str, write: bool) -> tuple[Link | None, str]:
+@dataclass(frozen=True, slots=True)
+class _Path:
+    """Links from a home to the pool where kernels work; both None where those are one pool."""
+
+    near: str
+    link: Link | None = None
+    far_link: Link | None = None
+
+
+def _path(platform: Platform, node: Node, name: str, home: str, write: bool) -> _Path:
     reach = {pool for pool, _ in platform.core.access_cycles}
     if home in reach:
-        return None, home
+        return _Path(home)
     near = near_pool(platform, BufferKind.TILE)
     ends = (near, home) if write else (home, near)
-    for link in platform.links:
-        if (link.source, link.target) == ends:
-            return link, near
+    links = {(link.source, link.target): link for link in platform.links}
+    if ends in links:
+        return _Path(near, links[ends])
+    for pool in platform.pools:
+        between = ((home, pool.name), (pool.name, near))
+        if not write and BufferKind.TILE in pool.holds and all(hop in links for hop in between):
+            return _Path(near, links[between[1]], links[between[0]])
     raise not_supported(
         "no-link",
         f"no link from pool '{ends[0]}' to pool '{ends[1]}' for '{name}'",

@@ -42,6 +42,18 @@ static inline uint8_t *tilewright_at(uint8_t *home, const int32_t *home_stride,
     return address;
 }
 
+/* Where a whole array would begin whose part `tile` lies at `slot`: tiles are cut from tiles by
+ * their place in the whole. The address may lie outside any object; it is only computed with. */
+static inline uint8_t *tilewright_behind(uint8_t *slot, const int32_t *stride,
+                                         const struct tilewright_shape *tile, uint32_t rank)
+{
+    uintptr_t address = (uintptr_t)slot;
+    for (uint32_t axis = 0; axis < rank; ++axis) {
+        address -= (uintptr_t)((intptr_t)tile->origin[axis] * stride[axis]);
+    }
+    return (uint8_t *)address;
+}
+
 /* Start to copy the rectangle `shape` (extents, origin; strides of the tile) of the array at
  * `home` into the tile, or back. `home_stride` has one entry, in bytes, for each of `rank` axes. */
 tilewright_token_t tilewright_fetch(uint32_t link, uint8_t *tile,

@@ -1,0 +1,132 @@
+"""Tiles of tiles: what lies in a pool between a constant's home and the core.
+
+Before:  weights at home in l3, tiles of 8 channels in l1, loop order (oc: 16 tiles, oh: 4 tiles)
+After:   l2 holds 32 channels at a time: 4 tiles of oc form a group, loaded every 16 tiles of the loop
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from tilewright.tiling.footprint import moved_elements, tile_bytes
+from tilewright.tiling.problem import TileOperand, TilingProblem
+
+
+@dataclass(frozen=True, slots=True)
+class Staging:
+    """The larger tiles of one operand in the pool between.
+
+    Attributes:
+        index: the loop index whose tiles form groups; None: the operand lies there as a whole.
+        tiles: tiles of that index in a group.
+        steps: steps of the larger tile, for all dimensions.
+        period: tiles of the loop during which it stays.
+        slot_bytes: bytes of one larger tile.
+        link_bytes: bytes over the far link in one run.
+    """
+
+    index: str | None
+    tiles: int
+    steps: Mapping[str, int]
+    period: int
+    slot_bytes: int
+    link_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """The stagings of all operands of one tile shape, and what they add.
+
+    ``near_bytes`` are bytes by pool with the larger tiles counted; ``cycles`` and ``link_bytes``
+    are those of the far links.
+    """
+
+    stagings: tuple[Staging | None, ...]
+    near_bytes: dict[str, int]
+    cycles: float
+    link_bytes: int
+
+
+def stage(
+    problem: TilingProblem,
+    steps: Mapping[str, int],
+    order: tuple[str, ...],
+    near_bytes: Mapping[str, int],
+    capacities: Mapping[str, int | None],
+) -> Staged | None:
+    """Stage every operand that no link joins with the core's pool; None if the pool between is too small."""
+    stagings: list[Staging | None] = []
+    near = dict(near_bytes)
+    cycles, link_bytes = 0.0, 0
+    for operand in problem.operands:
+        if operand.far_link is None:
+            stagings.append(None)
+            continue
+        pool = operand.far_link.target
+        capacity = capacities.get(pool)
+        room = None if capacity is None else capacity - near.get(pool, 0)
+        staging = choose_staging(operand, steps, order, problem.extents, room)
+        if staging is None:
+            return None
+        stagings.append(staging)
+        near[pool] = near.get(pool, 0) + staging.slot_bytes
+        loads = -(-staging.link_bytes // max(staging.slot_bytes, 1))
+        cycles += loads * operand.far_link.setup_cycles + staging.link_bytes / operand.far_link.bytes_per_cycle
+        link_bytes += staging.link_bytes
+    return Staged(tuple(stagings), near, cycles, link_bytes)
+
+
+def choose_staging(
+    operand: TileOperand,
+    steps: Mapping[str, int],
+    order: tuple[str, ...],
+    extents: Mapping[str, int],
+    room_bytes: int | None,
+) -> Staging | None:
+    """The larger tiles that move the fewest bytes and fit ``room_bytes``; of those the largest.
+
+    None if not even the smallest fit.
+    """
+    fitting = [item for item in stagings(operand, steps, order, extents) if _fits(item.slot_bytes, room_bytes)]
+    return min(fitting, key=lambda item: (item.link_bytes, -item.slot_bytes), default=None)
+
+
+def stagings(
+    operand: TileOperand, steps: Mapping[str, int], order: tuple[str, ...], extents: Mapping[str, int]
+) -> list[Staging]:
+    """Every way to group tiles: the whole operand, then groups of each index that it depends on."""
+    counts = [-(-extents[name] // steps[name]) for name in order]
+    found = [_staging(operand, None, prod(counts), dict(extents), prod(counts), 1, extents)]
+    for position, name in enumerate(order):
+        if name not in operand.dimensions:
+            continue
+        inner = {inside: extents[inside] for inside in order[position + 1 :]}
+        repeats = prod(counts[at] for at in range(position) if order[at] not in operand.dimensions)
+        inside = prod(counts[position + 1 :])
+        for tiles in range(counts[position], 0, -1):
+            if counts[position] % tiles == 0:
+                larger = {**steps, **inner, name: min(steps[name] * tiles, extents[name])}
+                found.append(_staging(operand, name, tiles, larger, inside * tiles, repeats, extents))
+    return found
+
+
+def _staging(
+    operand: TileOperand,
+    index: str | None,
+    tiles: int,
+    steps: Mapping[str, int],
+    period: int,
+    repeats: int,
+    extents: Mapping[str, int],
+) -> Staging:
+    shape_steps = {name: np.asarray(step, dtype=np.int64) for name, step in steps.items()}
+    moved = moved_elements(operand, steps, extents) * operand.element_bytes * repeats
+    return Staging(index, tiles, steps, period, int(tile_bytes(operand, shape_steps)), moved)
+
+
+def _fits(size_bytes: int, room_bytes: int | None) -> bool:
+    return room_bytes is None or size_bytes <= room_bytes
