@@ -122,18 +122,18 @@ def allocate(
         result = place_with(items_of(rows), [pool], algorithm, options)
     except DoesNotFit as error:
         found = error.diagnosis
-        print(f"buffers      {len(rows):,}", file=stream)
-        print(f"needed       {found.needed:,} bytes, {found.missing:,} more than there are", file=stream)
+        stream.write(f"buffers      {len(rows):,}\n")
+        stream.write(f"needed       {found.needed:,} bytes, {found.missing:,} more than there are\n")
         proof = "proved: nothing fits" if found.proved else "not proved: the search ended without a placement"
-        print(f"status       does not fit ({proof})", file=stream)
+        stream.write(f"status       does not fit ({proof})\n")
         return int(ExitStatus.DOES_NOT_FIT)
     used, bound = result.used[POOL], result.lower_bound[POOL]
-    print(f"buffers      {len(rows):,}", file=stream)
-    print(f"peak         {used:,} bytes", file=stream)
-    print(f"lower bound  {bound:,} bytes", file=stream)
-    print(f"gap          {100 * (used - bound) / max(bound, 1):.2f} %", file=stream)
+    stream.write(f"buffers      {len(rows):,}\n")
+    stream.write(f"peak         {used:,} bytes\n")
+    stream.write(f"lower bound  {bound:,} bytes\n")
+    stream.write(f"gap          {100 * (used - bound) / max(bound, 1):.2f} %\n")
     fits = "fits" if capacity is not None else "placed"
-    print(f"status       {fits}, {'optimal' if result.optimal[POOL] else 'not proved optimal'}", file=stream)
+    stream.write(f"status       {fits}, {'optimal' if result.optimal[POOL] else 'not proved optimal'}\n")
     if output is not None:
         _write(output, rows, {name: offset for name, (_, offset) in result.placements.items()})
     return int(ExitStatus.DONE)

@@ -13,10 +13,10 @@ import traceback
 from collections.abc import Sequence
 from typing import NoReturn
 
-from tilewright import __version__, cli_compile, cli_plan, cli_platform, resources
+from tilewright import __version__, cli_allocate, cli_compile, cli_plan, cli_platform, cli_workspace, resources
 from tilewright.errors import ExitStatus, TilewrightError, bad_input
 
-_COMMANDS = (cli_compile, cli_plan, cli_platform)
+_COMMANDS = (cli_compile, cli_plan, cli_platform, cli_allocate, cli_workspace)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -14,6 +14,7 @@ from tilewright.placement.problem import Diagnosis, DoesNotFit
 
 def no_fit(model: Model, outcome: Outcome, algorithm: Algorithm, options: Options) -> DoesNotFit:
     """The error for units that found no room, by placing again with one pool unlimited."""
+    options = replace(options, minimise=True)
     blamed = sorted({p for u in model.units if outcome.spots[u.index] is None for p in u.pools})
     trials: list[tuple[int, int, Model, Outcome]] = []
     for pool in blamed:
@@ -22,15 +23,16 @@ def no_fit(model: Model, outcome: Outcome, algorithm: Algorithm, options: Option
         if all(spot is not None for spot in again.spots):
             needed = _peak(relaxed, again.spots, pool)
             trials.append((needed - (model.limit(pool) or 0), pool, relaxed, again))
+    together: tuple[tuple[str, int], ...] = ()
     if not trials:
-        relaxed = _relax(model, set(blamed))
+        relaxed = _relax(model, set(range(len(model.pools))))
         again = algorithm(relaxed, options)
-        for pool in blamed:
-            missing = _peak(relaxed, again.spots, pool) - (model.limit(pool) or 0)
-            if missing > 0:
-                trials.append((missing, pool, relaxed, again))
+        needs = [(_peak(relaxed, again.spots, pool), model.limit(pool), pool) for pool in range(len(model.pools))]
+        grown = [(need, limit, pool) for need, limit, pool in needs if limit is not None and need > limit]
+        together = tuple((model.pools[pool].name, need) for need, _, pool in grown)
+        trials = [(need - limit, pool, relaxed, again) for need, limit, pool in grown]
     _, pool, relaxed, again = min(trials, key=lambda trial: trial[:2])
-    return _error(_describe(model, pool, again, outcome.proved))
+    return _error(replace(_describe(model, pool, again, outcome.proved), together=together))
 
 
 def _relax(model: Model, pools: set[int]) -> Model:
@@ -68,17 +70,22 @@ def _error(found: Diagnosis) -> DoesNotFit:
     alive = ", ".join(f"{name} {size:,}" for name, size in found.items[:8])
     more = f" and {len(found.items) - 8} more" if len(found.items) > 8 else ""
     where = f"step {found.step}; alive: " if found.step is not None else "in the pool: "
-    smallest = "is the smallest that works" if found.smallest_proved else "is the smallest found to work"
     error = DoesNotFit(
         "pool-overflow",
         f"pool '{found.pool}' needs {found.needed:,} bytes, platform gives {found.available:,} "
         f"({found.missing:,} too many)",
         (where + alive + more,),
-        (
-            f"POOLS {found.pool}={found.needed} {smallest} with everything else fixed"
-            + ("" if found.proved else "; or EFFORT thorough"),
-        ),
+        (_remedy(found),),
         ExitStatus.DOES_NOT_FIT,
     )
     error.diagnosis = found
     return error
+
+
+def _remedy(found: Diagnosis) -> str:
+    retry = "" if found.proved else "; or EFFORT thorough"
+    if found.together:
+        sizes = " ".join(f"{pool}={size}" for pool, size in found.together)
+        return f"no pool alone is to blame: POOLS {sizes} works{retry}"
+    smallest = "is the smallest that works" if found.smallest_proved else "is the smallest found to work"
+    return f"POOLS {found.pool}={found.needed} {smallest} with everything else fixed{retry}"

@@ -21,7 +21,7 @@ def cp_sat(model: Model, options: Options) -> Outcome:
         better = _solve(program, objective, options, answer)
         if better is None and answer is None:
             return Outcome([None] * len(model.units), proved=program.infeasible)
-        answer = better or answer
+        answer = answer if better is None else better
     assert answer is not None
     spots: list[Spot | None] = list(answer)
     return Outcome(spots)
@@ -40,7 +40,10 @@ class _Program:
         horizon = max(sum(u.size + u.modulus for u in model.units), *(u.size + (u.fixed or 0) for u in model.units), 1)
         self.lives = {(u.index, p): self.program.new_bool_var("") for u in model.units for p in u.pools}
         self.steps = [self.program.new_int_var(0, horizon // u.modulus + 1, "") for u in model.units]
-        self.peaks = [self.program.new_int_var(0, limit.size_bytes or 2 * horizon, limit.name) for limit in model.pools]
+        self.peaks = [
+            self.program.new_int_var(0, 2 * horizon if limit.size_bytes is None else limit.size_bytes, limit.name)
+            for limit in model.pools
+        ]
         for unit in model.units:
             self.program.add_exactly_one(self.lives[unit.index, pool] for pool in unit.pools)
             for pool in unit.pools:

@@ -86,6 +86,7 @@ class Diagnosis:
         items: (name, size) of what lives in the pool at that step, largest first.
         proved: whether no placement exists; otherwise the search ended without one.
         smallest_proved: whether no size below ``needed`` works.
+        together: pools that must all grow, with the sizes that work; empty if ``pool`` alone will do.
     """
 
     pool: str
@@ -96,6 +97,7 @@ class Diagnosis:
     items: tuple[tuple[str, int], ...]
     proved: bool
     smallest_proved: bool
+    together: tuple[tuple[str, int], ...] = ()
 
 
 class DoesNotFit(TilewrightError):

@@ -1,0 +1,187 @@
+"""Placement on random problems: every algorithm against a byte map, the exact search against CP-SAT."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.placements import is_sound
+from tilewright.errors import TilewrightError
+from tilewright.placement import DoesNotFit, Item, PoolLimit, Result, place
+from tilewright.placement.algorithms import ALGORITHMS
+from tilewright.placement.layout import Spot
+from tilewright.placement.model import build_model
+from tilewright.placement.native import Verdict, extension, search_pool
+from tilewright.placement.options import Options
+from tilewright.placement.oracle import cp_sat
+from tilewright.placement.verify import verify_spots
+
+needs_extension = pytest.mark.skipif(extension() is None, reason="the exact search was not built")
+QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@st.composite
+def problems(draw: st.DrawFn, *, pools: int = 3, relations: bool = True) -> tuple[list[Item], list[PoolLimit]]:
+    """Random conflict graphs over bounded and unbounded pools, with views, trails and fixed offsets."""
+    names = [f"b{i}" for i in range(draw(st.integers(1, 7)))]
+    limits = [
+        PoolLimit(
+            f"p{i}", draw(st.none() | st.integers(0, 40)), 4, draw(st.sampled_from([1, 8])), draw(st.integers(0, 9))
+        )
+        for i in range(pools)
+    ]
+    items: list[Item] = []
+    for i, name in enumerate(names):
+        conflicts = draw(st.frozensets(st.sampled_from(names[:i]), max_size=i)) if i else frozenset()
+        candidates = draw(st.permutations([limit.name for limit in limits]))[: draw(st.integers(1, pools))]
+        item = Item(
+            name,
+            draw(st.integers(0, 16)),
+            draw(st.sampled_from([1, 2, 4])),
+            tuple(candidates),
+            conflicts,
+            accesses=draw(st.integers(0, 20)),
+        )
+        kind = (
+            draw(st.sampled_from(["plain", "plain", "plain", "view", "trail", "fixed"])) if relations and i else "plain"
+        )
+        if kind == "view":
+            item = replace(item, align_bytes=1, pools=items[0].pools, at_offset=("b0", draw(st.integers(0, 5))))
+        elif kind == "trail" and conflicts:
+            item = replace(item, trails=((min(conflicts), draw(st.integers(-4, 6))),))
+        elif kind == "fixed":
+            item = replace(item, align_bytes=1, fixed_offset=draw(st.integers(0, 12)))
+        items.append(item)
+    return items, limits
+
+
+def attempt(items: list[Item], pools: list[PoolLimit], algorithm: str) -> Result | None:
+    """A result, or None for a problem that does not fit or contradicts itself."""
+    try:
+        return place(items, pools, algorithm, "fast")
+    except TilewrightError as error:
+        if error.code in ("pool-overflow", "fixed-offset", "pool-alignment", "placement-problem"):
+            return None
+        raise
+
+
+def cost_of(items: list[Item], pools: list[PoolLimit], result: Result) -> int:
+    per_byte = {pool.name: pool.access_cost for pool in pools}
+    return sum(item.accesses * per_byte[result.placements[item.name][0]] for item in items)
+
+
+@QUICK
+@given(problems())
+def test_every_algorithm_is_sound(problem: tuple[list[Item], list[PoolLimit]]) -> None:
+    items, pools = problem
+    results = {name: attempt(items, pools, name) for name in ALGORITHMS}
+    for result in results.values():
+        if result is not None:
+            assert is_sound(items, pools, result.placements)
+            for pool in pools:
+                assert result.lower_bound[pool.name] <= result.used[pool.name]
+                assert result.optimal[pool.name] == (result.lower_bound[pool.name] == result.used[pool.name])
+    if extension() is None or all(result is None for result in results.values()):
+        return
+    exact = results["exact"]
+    assert exact is not None
+    assert cost_of(items, pools, exact) == min(cost_of(items, pools, r) for r in results.values() if r is not None)
+
+
+@needs_extension
+@QUICK
+@given(problems(pools=1))
+def test_exact_is_never_above_the_others(problem: tuple[list[Item], list[PoolLimit]]) -> None:
+    items, _ = problem
+    pools = [PoolLimit("p0", None, 4)]
+    results = [result for name in ALGORITHMS if (result := attempt(items, pools, name)) is not None]
+    exact = attempt(items, pools, "exact")
+    if exact is not None:
+        assert all(exact.used["p0"] <= result.used["p0"] for result in results)
+        if not any(item.at_offset or item.fixed_offset or item.trails for item in items):
+            assert exact.used["p0"] <= sum(item.size_bytes + 3 for item in items)
+
+
+@needs_extension
+@QUICK
+@given(problems(pools=1), st.integers(-3, 1))
+def test_verdicts_agree_with_cp_sat(problem: tuple[list[Item], list[PoolLimit]], slack: int) -> None:
+    """Limits at the optimum and next to it, so that both verdicts occur."""
+    items = problem[0]
+    try:
+        model = build_model(items, [PoolLimit("p0", None, 4)])
+    except TilewrightError:
+        return
+    spots = cp_sat(model, Options(1_000_000, 0)).spots
+    if None in spots:
+        return
+    best = max(spot[1] + unit.size for spot, unit in zip(spots, model.units, strict=True) if spot is not None)
+    units = range(len(model.units))
+    smallest = search_pool(model, units, None, 100_000, 0, minimise=True)
+    assert smallest is not None
+    assert smallest.peak == best
+    assert smallest.bound <= best
+    limited = search_pool(model, units, max(best + slack, 0), 100_000, 0, minimise=False)
+    assert limited is not None
+    fits = max(best + slack, 0) >= best
+    assert limited.verdict in (Verdict.FITS,) if fits else (Verdict.DOES_NOT_FIT, Verdict.BUDGET)
+
+
+def test_verifier_agrees_with_the_byte_map_on_spoilt_plans() -> None:
+    seen: set[bool] = set()
+
+    @QUICK
+    @given(problems(), st.data())
+    def spoil(problem: tuple[list[Item], list[PoolLimit]], data: st.DataObject) -> None:
+        items, pools = problem
+        result = attempt(items, pools, "greedy_by_size")
+        if result is None:
+            return
+        model = build_model(items, pools)
+        number = {pool.name: i for i, pool in enumerate(pools)}
+        spots: list[Spot | None] = []
+        for unit in model.units:
+            pool, offset = result.placements[unit.members[0][0].name]
+            spots.append((number[pool], offset - unit.members[0][1]))
+        moved = data.draw(st.sampled_from(model.units))
+        home, offset = spots[moved.index] or (0, 0)
+        home = data.draw(st.sampled_from([home, (home + 1) % len(pools)]))
+        spots[moved.index] = (home, offset + data.draw(st.integers(-4, 4)))
+        placements = {
+            item.name: (pools[where[0]].name, where[1] + distance)
+            for unit, where in zip(model.units, spots, strict=True)
+            if where is not None
+            for item, distance in unit.members
+        }
+        sound = is_sound(items, pools, placements)
+        seen.add(sound)
+        assert sound == _verified(model, spots)
+
+    spoil()
+    assert seen == {True, False}
+
+
+def _verified(model: object, spots: list[Spot | None]) -> bool:
+    try:
+        verify_spots(model, spots, "spoilt")  # type: ignore[arg-type]
+    except TilewrightError:
+        return False
+    return True
+
+
+@needs_extension
+@QUICK
+@given(problems())
+def test_the_size_that_an_error_names_works(problem: tuple[list[Item], list[PoolLimit]]) -> None:
+    items, pools = problem
+    try:
+        place(items, pools, "exact", "fast")
+    except DoesNotFit as error:
+        found = error.diagnosis
+        sizes = dict(found.together) or {found.pool: found.needed}
+        enough = [replace(pool, size_bytes=sizes.get(pool.name, pool.size_bytes)) for pool in pools]
+        assert place(items, enough, "exact", "fast").used[found.pool] <= -(-found.needed // 8) * 8
+    except TilewrightError:
+        return
