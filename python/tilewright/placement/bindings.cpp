@@ -4,6 +4,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <utility>
+
 #include "solve.hpp"
 
 namespace nb = nanobind;
@@ -13,11 +15,21 @@ namespace {
 
 using List = std::vector<Bytes>;
 
-// `zones` holds (u, v, low, high) with u < v, one behind the other, low ascending for a pair.
+std::pair<std::size_t, std::size_t> pair_of(const List& list, std::size_t at, std::size_t count) {
+    const Bytes u = list[at], v = list[at + 1];
+    if (u < 0 || v <= u || v >= static_cast<Bytes>(count)) {
+        throw nb::value_error("a pair is out of range");
+    }
+    return {static_cast<std::size_t>(u), static_cast<std::size_t>(v)};
+}
+
+// `pairs` holds (u, v) with u < v whose bytes are disjoint; `zones` holds (u, v, low, high) of
+// other pairs, those of a pair one behind the other, low ascending.
 tilewright::Problem make_problem(const List& sizes, const List& moduli, const List& residues, const List& fixed,
-                                 const List& zones) {
+                                 const List& pairs, const List& zones) {
     const std::size_t n = sizes.size();
-    if (moduli.size() != n || residues.size() != n || fixed.size() != n || zones.size() % 4 != 0) {
+    if (moduli.size() != n || residues.size() != n || fixed.size() != n || pairs.size() % 2 != 0 ||
+        zones.size() % 4 != 0) {
         throw nb::value_error("lists of different lengths");
     }
     tilewright::Problem problem;
@@ -32,26 +44,28 @@ tilewright::Problem make_problem(const List& sizes, const List& moduli, const Li
             throw nb::value_error("a size or an alignment is out of range");
         }
     }
-    for (std::size_t i = 0; i < zones.size(); i += 4) {
-        const Bytes u = zones[i], v = zones[i + 1], low = zones[i + 2], high = zones[i + 3];
-        if (u < 0 || v <= u || v >= static_cast<Bytes>(n) || low >= high) {
-            throw nb::value_error("a zone is out of range");
+    const auto join = [&](std::size_t u, std::size_t v, tilewright::Zones all) {
+        problem.units[v].neighbours.push_back({static_cast<int>(u), all.mirrored()});
+        problem.units[u].neighbours.push_back({static_cast<int>(v), std::move(all)});
+    };
+    for (std::size_t i = 0; i < pairs.size(); i += 2) {
+        const auto [u, v] = pair_of(pairs, i, n);
+        join(u, v, tilewright::Zones({-sizes[u], sizes[v]}));
+    }
+    for (std::size_t i = 0; i < zones.size();) {
+        const auto [u, v] = pair_of(zones, i, n);
+        tilewright::Zones all;
+        for (; i < zones.size() && pair_of(zones, i, n) == std::pair(u, v); i += 4) {
+            all.push_back({zones[i + 2], zones[i + 3]});
         }
-        auto& first = problem.units[static_cast<std::size_t>(u)].neighbours;
-        auto& second = problem.units[static_cast<std::size_t>(v)].neighbours;
-        if (first.empty() || first.back().unit != static_cast<int>(v)) {
-            first.push_back({static_cast<int>(v), {}});
-            second.push_back({static_cast<int>(u), {}});
-        }
-        first.back().zones.push_back({low, high});
-        second.back().zones.insert(second.back().zones.begin(), {-high, -low});
+        join(u, v, std::move(all));
     }
     return problem;
 }
 
 std::tuple<int, List, Bytes, Bytes, std::int64_t> solve(const List& sizes, const List& moduli, const List& residues,
-                                                        const List& fixed, const List& zones, Bytes limit,
-                                                        bool minimise, std::int64_t nodes, std::uint64_t seed,
+                                                        const List& fixed, const List& pairs, const List& zones,
+                                                        Bytes limit, bool minimise, std::int64_t nodes, std::uint64_t seed,
                                                         nb::object progress) {
     tilewright::Request request;
     request.limit = limit < 0 ? tilewright::kUnlimited : limit;
@@ -66,7 +80,7 @@ std::tuple<int, List, Bytes, Bytes, std::int64_t> solve(const List& sizes, const
             progress(peak, bound, spent);
         }
     };
-    const tilewright::Problem problem = make_problem(sizes, moduli, residues, fixed, zones);
+    const tilewright::Problem problem = make_problem(sizes, moduli, residues, fixed, pairs, zones);
     const tilewright::Answer answer = tilewright::solve(problem, request);
     return {static_cast<int>(answer.verdict), answer.offsets, answer.peak, answer.bound, answer.nodes};
 }
@@ -76,7 +90,7 @@ std::tuple<int, List, Bytes, Bytes, std::int64_t> solve(const List& sizes, const
 NB_MODULE(_exact, module) {
     module.doc() = "Exact search for offsets in one pool.";
     module.def("solve", &solve, nb::arg("sizes"), nb::arg("moduli"), nb::arg("residues"), nb::arg("fixed"),
-               nb::arg("zones"), nb::arg("limit"), nb::arg("minimise"), nb::arg("nodes"), nb::arg("seed"),
+               nb::arg("pairs"), nb::arg("zones"), nb::arg("limit"), nb::arg("minimise"), nb::arg("nodes"), nb::arg("seed"),
                nb::arg("progress").none(),
                "Returns (verdict, offsets, peak, bound, nodes); verdict 0 fits, 1 does not fit (proved), 2 budget.");
 }

@@ -119,7 +119,7 @@ bool DisjunctiveSearch::cliques_fit() const {
 }
 
 bool DisjunctiveSearch::decide(const Pair& pair, std::size_t gap) {
-    const std::vector<Zone>& zones = *pair.zones;
+    const Zones& zones = *pair.zones;
     bool fits = true;
     if (gap < zones.size()) {  // offset(v) >= offset(u) - low
         const Bytes distance = -zones[gap].low;
@@ -167,7 +167,7 @@ bool DisjunctiveSearch::broken(const Pair& pair) const {
 
 // Bytes by which a gap moves bounds; kFar if it is closed.
 double DisjunctiveSearch::cost(const Pair& pair, std::size_t gap) const {
-    const std::vector<Zone>& zones = *pair.zones;
+    const Zones& zones = *pair.zones;
     Bytes moved = 0;
     if (gap < zones.size()) {
         const Bytes distance = -zones[gap].low;

@@ -36,7 +36,7 @@ private:
     };
     struct Pair {
         int u, v;
-        const std::vector<Zone>* zones;  // of offset(u) - offset(v)
+        const Zones* zones;  // of offset(u) - offset(v)
         double failures = 1.0;
     };
 

@@ -6,7 +6,7 @@ between two items is an open interval that the difference of their addresses mus
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 
@@ -69,15 +69,18 @@ def build_model(items: Sequence[Item], pools: Sequence[PoolLimit]) -> Model:
     where = {item.name: number for number, cluster in enumerate(clusters) for item, _ in cluster}
     units = tuple(_unit(number, cluster, pools) for number, cluster in enumerate(clusters))
     delta = {item.name: distance for unit in units for item, distance in unit.members}
-    zones: list[dict[int, list[Zone]]] = [{} for _ in units]
-    for (first, second), (low, high) in _pair_zones(items, by_name).items():
+    zones: list[dict[int, tuple[Zone, ...]]] = [{} for _ in units]
+    for first, second, low, high in _pair_zones(items, by_name):
         u, v = where[first], where[second]
         if u == v or low >= high:
             continue
         shift = delta[second] - delta[first]
-        zones[u].setdefault(v, []).append((low + shift, high + shift))
-        zones[v].setdefault(u, []).append((-high - shift, -low - shift))
-    merged = tuple({v: _merge(zones[u][v]) for v in sorted(zones[u])} for u in range(len(units)))
+        known = zones[u].get(v)
+        zone = (low + shift, high + shift)
+        joint = _merge((*known, zone)) if known else (zone,)
+        zones[u][v] = joint
+        zones[v][u] = tuple((-high, -low) for low, high in reversed(joint)) if known else ((-zone[1], -zone[0]),)
+    merged = tuple(dict(sorted(around.items())) for around in zones)
     model = Model(tuple(pools), units, merged)
     _check_fixed(model)
     return model
@@ -196,27 +199,30 @@ def _congruence(name: str, modulus: int, residue: int, other_modulus: int, other
     return joint, (residue + modulus * factor) % joint
 
 
-def _pair_zones(items: Sequence[Item], by_name: Mapping[str, Item]) -> dict[tuple[str, str], Zone]:
-    """For pairs of items (a, b) the interval that address(a) - address(b) must avoid."""
-    zones: dict[tuple[str, str], Zone] = {}
+def _pair_zones(items: Sequence[Item], by_name: Mapping[str, Item]) -> Iterator[tuple[str, str, int, int]]:
+    """Pairs of items (a, b) with the interval that address(a) - address(b) must avoid."""
+    trailing = {(item.name, other) for item in items for other, _ in item.trails}
+    trailing |= {(other, name) for name, other in trailing}
+    done: set[str] = set()
     for item in items:
-        for other in sorted(item.conflicts):
-            if other != item.name and (other, item.name) not in zones:
-                zones[item.name, other] = _disjoint(item.size_bytes, by_name[other].size_bytes)
+        size = item.size_bytes
+        for other in item.conflicts:
+            # Of a pair that both sides list, the first counts.
+            listed = other in done and item.name in by_name[other].conflicts
+            if other != item.name and not listed and (item.name, other) not in trailing:
+                yield (item.name, other, *_disjoint(size, by_name[other].size_bytes))
+        done.add(item.name)
     for item in items:
         for other, distance in item.trails:
-            zones.pop((other, item.name), None)
-            size = by_name[other].size_bytes
-            disjoint_low = _disjoint(item.size_bytes, size)[0]
-            zones[item.name, other] = (max(-distance, disjoint_low), size) if size and item.size_bytes else (0, 0)
-    return zones
+            low, high = _disjoint(item.size_bytes, by_name[other].size_bytes)
+            yield item.name, other, max(-distance, low), high
 
 
 def _disjoint(size: int, other_size: int) -> Zone:
     return (-size, other_size) if size and other_size else (0, 0)
 
 
-def _merge(zones: list[Zone]) -> tuple[Zone, ...]:
+def _merge(zones: Iterable[Zone]) -> tuple[Zone, ...]:
     """Union of open intervals; those that only touch stay apart, as the point between is allowed."""
     merged: list[Zone] = []
     for low, high in sorted(zones):

@@ -58,19 +58,28 @@ def search_pool(
     native = extension()
     if native is None:
         return None
+    units = sorted(units)
     number = {u: i for i, u in enumerate(units)}
     chosen = [model.units[u] for u in units]
+    pairs: list[int] = []
     zones: list[int] = []
     for u in units:
-        for v, pairs in model.zones[u].items():
-            if number.get(v, -1) > number[u]:
-                for low, high in pairs:
-                    zones += (number[u], number[v], low, high)
+        own, size = number[u], -model.units[u].size
+        for v, around in model.zones[u].items():
+            other = number.get(v, -1)
+            if other <= own:
+                continue
+            if len(around) == 1 and around[0] == (size, model.units[v].size):
+                pairs += (own, other)
+            else:
+                for low, high in around:
+                    zones += (own, other, low, high)
     verdict, offsets, peak, bound, _ = native.solve(
         [unit.size for unit in chosen],
         [unit.modulus for unit in chosen],
         [unit.residue for unit in chosen],
         [-1 if unit.fixed is None else unit.fixed for unit in chosen],
+        pairs,
         zones,
         -1 if limit is None else limit,
         minimise,

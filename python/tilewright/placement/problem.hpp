@@ -2,6 +2,7 @@
 // The problem of one pool as the exact search sees it. All quantities are 64-bit bytes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -17,10 +18,49 @@ struct Zone {
     Bytes high;
 };
 
+// One zone is the rule, and there are many neighbours: it needs no memory of its own.
+class Zones {
+public:
+    Zones() = default;
+    explicit Zones(Zone zone) : one_(zone), count_(1) {}
+
+    void push_back(Zone zone) {
+        if (count_ == 0) {
+            one_ = zone;
+        } else {
+            if (count_ == 1) {
+                many_.assign(1, one_);
+            }
+            many_.push_back(zone);
+        }
+        ++count_;
+    }
+    // The same zones of the opposite difference.
+    [[nodiscard]] Zones mirrored() const {
+        Zones mirror;
+        for (std::size_t i = count_; i > 0; --i) {
+            mirror.push_back({-(*this)[i - 1].high, -(*this)[i - 1].low});
+        }
+        return mirror;
+    }
+    [[nodiscard]] std::size_t size() const { return count_; }
+    [[nodiscard]] const Zone* begin() const { return count_ > 1 ? many_.data() : &one_; }
+    [[nodiscard]] const Zone* end() const { return begin() + count_; }
+    [[nodiscard]] Zone* begin() { return count_ > 1 ? many_.data() : &one_; }
+    [[nodiscard]] Zone* end() { return begin() + count_; }
+    [[nodiscard]] const Zone& front() const { return *begin(); }
+    [[nodiscard]] const Zone& operator[](std::size_t i) const { return begin()[i]; }
+
+private:
+    Zone one_{0, 0};
+    std::vector<Zone> many_;
+    std::size_t count_ = 0;
+};
+
 // A neighbour with the zones of the difference offset(this) - offset(unit), sorted.
 struct Neighbour {
     int unit;
-    std::vector<Zone> zones;
+    Zones zones;
 };
 
 struct Unit {

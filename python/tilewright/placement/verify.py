@@ -34,7 +34,12 @@ def _broken(model: Model, spots: Sequence[Spot | None], index: int, spot: Spot) 
     if limit is not None and offset + unit.size > limit:
         return f"ends at {offset + unit.size:,}, beyond the {limit:,} bytes of pool '{model.pools[pool].name}'"
     for other, zones in model.zones[index].items():
+        if other > index:
+            break  # the pair is tried from the other side
         place = spots[other]
-        if place is not None and place[0] == pool and any(low < offset - place[1] < high for low, high in zones):
-            return f"overlaps '{model.units[other].name}'"
+        if place is None or place[0] != pool:
+            continue
+        for low, high in zones:
+            if low < offset - place[1] < high:
+                return f"overlaps '{model.units[other].name}'"
     return None
