@@ -18,15 +18,24 @@ from tilewright.importers.arithmetic import ARITHMETIC
 from tilewright.importers.breadth import breadth
 from tilewright.importers.context import Call, Construction, Unsupported, checked, constant_tensor, dtype_named
 from tilewright.importers.deeploy_nodes import DIALECT, REINTERPRETED, gather_one
+from tilewright.importers.integer_products import integer_products
 from tilewright.importers.movement import MOVEMENT
+from tilewright.importers.qoperator import qoperators
 from tilewright.importers.quantization import QUANTIZATION
 from tilewright.importers.source import SourceModel, SourceNode, SourceValue
 from tilewright.importers.spatial import SPATIAL
 
 _EARLIER = MappingProxyType({**MOVEMENT, **SPATIAL, **ARITHMETIC, **QUANTIZATION})
-TRANSLATORS: Mapping[str, Callable[[Call], None]] = MappingProxyType({**_EARLIER, **breadth(_EARLIER)})
-_ANY_DOMAIN = frozenset({"RequantShift", "QuantizeLinear", "DequantizeLinear"})
+_STANDARD = MappingProxyType({**_EARLIER, **breadth(_EARLIER)})
+_QUANTIZED = MappingProxyType({**qoperators(_STANDARD), **integer_products(_STANDARD)})
+TRANSLATORS: Mapping[str, Callable[[Call], None]] = MappingProxyType({**_STANDARD, **_QUANTIZED})
+_ANY_DOMAIN = frozenset({"RequantShift", "QuantizeLinear", "DequantizeLinear"}) | frozenset(_QUANTIZED)
 _NOT_FOLDED = ("DequantizeLinear", "RequantShift", "Random", "Bernoulli", "Multinomial")
+_ALWAYS_FOLDED = frozenset(
+    "Constant ConstantOfShape Range Shape Size BlackmanWindow HammingWindow HannWindow MelWeightMatrix".split()
+)
+KNOWN_OPERATORS = frozenset(TRANSLATORS) | _ALWAYS_FOLDED
+"""Operators that need no function body."""
 # What computes shapes: not to be blamed when the shape it starts from is the one that is missing.
 _OFTEN_FOLDED = frozenset(
     (
