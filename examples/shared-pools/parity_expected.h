@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Written by train_parity.py. */
+#define PARITY_CORRECT_BY_ONNXRUNTIME 350
