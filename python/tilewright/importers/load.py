@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tilewright.errors import bad_input
 from tilewright.graph import Array, DType, Graph
-from tilewright.importers.convert import convert
+from tilewright.importers.convert import KNOWN_OPERATORS, convert
 from tilewright.importers.deeploy import is_dialect, read_integers
 from tilewright.importers.freeze import frozen
 from tilewright.importers.onnx import read_model
@@ -46,7 +46,7 @@ def import_model(
         TilewrightError (not supported): lists every node and dimension that cannot be translated.
     """
     types, dims = types or {}, dims or {}
-    model = frozen(read_model(path), freeze or {})
+    model = frozen(read_model(path, KNOWN_OPERATORS), freeze or {})
     _check_types(model, types)
     if is_dialect(model, types):
         return read_integers(convert(model, dims, integers_in_floats=True), types)

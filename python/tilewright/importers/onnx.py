@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,19 @@ from onnx import numpy_helper
 
 from tilewright.errors import TilewrightError, bad_input, not_supported
 from tilewright.graph import Array
+from tilewright.importers.functions import with_function_bodies
 from tilewright.importers.source import SourceModel, SourceNode, SourceValue
 
 OLDEST_OPSET = 7
 _HELP_BROKEN = "export the model again, or fetch it again if it came over a network"
 
 
-def read_model(path: Path) -> SourceModel:
+def read_model(path: Path, known: Collection[str] = ()) -> SourceModel:
     """The content of a model file.
+
+    Args:
+        known: operators that are read as they are. Others that ONNX defines as functions of
+            simpler ones become these, once ``known`` is not empty.
 
     Raises:
         TilewrightError (bad input): missing, empty, truncated or not ONNX; external data missing.
@@ -35,6 +40,8 @@ def read_model(path: Path) -> SourceModel:
     if proto.functions:
         proto = onnx.inliner.inline_local_functions(proto)
     opset = _opset(proto, path)
+    if known:
+        proto = with_function_bodies(proto, known)
     graph = proto.graph
     if graph.sparse_initializer:
         raise not_supported("sparse-initializer", "sparse initializers", at=str(path), help="store them densely")
