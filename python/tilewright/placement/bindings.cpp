@@ -11,11 +11,13 @@
 namespace nb = nanobind;
 using tilewright::Bytes;
 
-namespace {
+namespace
+{
 
 using List = std::vector<Bytes>;
 
-std::pair<std::size_t, std::size_t> pair_of(const List& list, std::size_t at, std::size_t count) {
+std::pair<std::size_t, std::size_t> pair_of(const List &list, std::size_t at, std::size_t count)
+{
     const Bytes u = list[at], v = list[at + 1];
     if (u < 0 || v <= u || v >= static_cast<Bytes>(count)) {
         throw nb::value_error("a pair is out of range");
@@ -25,8 +27,9 @@ std::pair<std::size_t, std::size_t> pair_of(const List& list, std::size_t at, st
 
 // `pairs` holds (u, v) with u < v whose bytes are disjoint; `zones` holds (u, v, low, high) of
 // other pairs, those of a pair one behind the other, low ascending.
-tilewright::Problem make_problem(const List& sizes, const List& moduli, const List& residues, const List& fixed,
-                                 const List& pairs, const List& zones) {
+tilewright::Problem make_problem(const List &sizes, const List &moduli, const List &residues,
+                                 const List &fixed, const List &pairs, const List &zones)
+{
     const std::size_t n = sizes.size();
     if (moduli.size() != n || residues.size() != n || fixed.size() != n || pairs.size() % 2 != 0 ||
         zones.size() % 4 != 0) {
@@ -35,7 +38,7 @@ tilewright::Problem make_problem(const List& sizes, const List& moduli, const Li
     tilewright::Problem problem;
     problem.units.resize(n);
     for (std::size_t u = 0; u < n; ++u) {
-        tilewright::Unit& unit = problem.units[u];
+        tilewright::Unit &unit = problem.units[u];
         unit.size = sizes[u];
         unit.modulus = moduli[u];
         unit.residue = residues[u];
@@ -63,10 +66,11 @@ tilewright::Problem make_problem(const List& sizes, const List& moduli, const Li
     return problem;
 }
 
-std::tuple<int, List, Bytes, Bytes, std::int64_t> solve(const List& sizes, const List& moduli, const List& residues,
-                                                        const List& fixed, const List& pairs, const List& zones,
-                                                        Bytes limit, bool minimise, std::int64_t nodes, std::uint64_t seed,
-                                                        nb::object progress) {
+std::tuple<int, List, Bytes, Bytes, std::int64_t>
+solve(const List &sizes, const List &moduli, const List &residues, const List &fixed,
+      const List &pairs, const List &zones, Bytes limit, bool minimise, std::int64_t nodes,
+      std::uint64_t seed, nb::object progress)
+{
     tilewright::Request request;
     request.limit = limit < 0 ? tilewright::kUnlimited : limit;
     request.minimise = minimise;
@@ -82,15 +86,18 @@ std::tuple<int, List, Bytes, Bytes, std::int64_t> solve(const List& sizes, const
     };
     const tilewright::Problem problem = make_problem(sizes, moduli, residues, fixed, pairs, zones);
     const tilewright::Answer answer = tilewright::solve(problem, request);
-    return {static_cast<int>(answer.verdict), answer.offsets, answer.peak, answer.bound, answer.nodes};
+    return {static_cast<int>(answer.verdict), answer.offsets, answer.peak, answer.bound,
+            answer.nodes};
 }
 
-}  // namespace
+} // namespace
 
-NB_MODULE(_exact, module) {
+NB_MODULE(_exact, module)
+{
     module.doc() = "Exact search for offsets in one pool.";
-    module.def("solve", &solve, nb::arg("sizes"), nb::arg("moduli"), nb::arg("residues"), nb::arg("fixed"),
-               nb::arg("pairs"), nb::arg("zones"), nb::arg("limit"), nb::arg("minimise"), nb::arg("nodes"), nb::arg("seed"),
-               nb::arg("progress").none(),
-               "Returns (verdict, offsets, peak, bound, nodes); verdict 0 fits, 1 does not fit (proved), 2 budget.");
+    module.def("solve", &solve, nb::arg("sizes"), nb::arg("moduli"), nb::arg("residues"),
+               nb::arg("fixed"), nb::arg("pairs"), nb::arg("zones"), nb::arg("limit"),
+               nb::arg("minimise"), nb::arg("nodes"), nb::arg("seed"), nb::arg("progress").none(),
+               "Returns (verdict, offsets, peak, bound, nodes); verdict 0 fits, 1 does not fit "
+               "(proved), 2 budget.");
 }

@@ -4,34 +4,43 @@
 #include <algorithm>
 #include <numeric>
 
-namespace tilewright {
-namespace {
+namespace tilewright
+{
+namespace
+{
 
-using Graph = std::vector<std::vector<int>>;  // neighbours ascending
+using Graph = std::vector<std::vector<int>>; // neighbours ascending
 
-class Adjacency {
-public:
-    explicit Adjacency(const Graph& graph)
-        : words_((graph.size() + 63) / 64), bits_(graph.size() * words_, 0) {
+class Adjacency
+{
+  public:
+    explicit Adjacency(const Graph &graph)
+        : words_((graph.size() + 63) / 64), bits_(graph.size() * words_, 0)
+    {
         for (std::size_t u = 0; u < graph.size(); ++u) {
             for (int v : graph[u]) {
-                bits_[u * words_ + static_cast<std::size_t>(v) / 64] |= std::uint64_t{1} << (v % 64);
+                bits_[u * words_ + static_cast<std::size_t>(v) / 64] |= std::uint64_t{1}
+                                                                        << (v % 64);
             }
         }
     }
-    [[nodiscard]] bool has(int u, int v) const {
-        return bits_[static_cast<std::size_t>(u) * words_ + static_cast<std::size_t>(v) / 64] >> (v % 64) & 1;
+    [[nodiscard]] bool has(int u, int v) const
+    {
+        return bits_[static_cast<std::size_t>(u) * words_ + static_cast<std::size_t>(v) / 64] >>
+                   (v % 64) &
+               1;
     }
 
-private:
+  private:
     std::size_t words_;
     std::vector<std::uint64_t> bits_;
 };
 
-Graph disjoint_graph(const Problem& problem) {
+Graph disjoint_graph(const Problem &problem)
+{
     Graph graph(problem.units.size());
     for (int u = 0; u < problem.count(); ++u) {
-        for (const Neighbour& neighbour : problem.units[u].neighbours) {
+        for (const Neighbour &neighbour : problem.units[u].neighbours) {
             if (is_disjoint(problem, u, neighbour)) {
                 graph[u].push_back(neighbour.unit);
             }
@@ -41,7 +50,8 @@ Graph disjoint_graph(const Problem& problem) {
     return graph;
 }
 
-std::vector<int> search_order(const Graph& graph) {
+std::vector<int> search_order(const Graph &graph)
+{
     const int n = static_cast<int>(graph.size());
     std::vector<int> weight(n, 0), order;
     std::vector<char> visited(n, 0);
@@ -62,7 +72,9 @@ std::vector<int> search_order(const Graph& graph) {
 }
 
 // Fills cover and returns true if the visiting order proves the graph chordal.
-bool chordal_cover(const Graph& graph, const Adjacency& adjacent, const std::vector<int>& order, CliqueCover& cover) {
+bool chordal_cover(const Graph &graph, const Adjacency &adjacent, const std::vector<int> &order,
+                   CliqueCover &cover)
+{
     const int n = static_cast<int>(graph.size());
     std::vector<int> position(n), clique_of(n, -1);
     for (int i = 0; i < n; ++i) {
@@ -102,7 +114,9 @@ bool chordal_cover(const Graph& graph, const Adjacency& adjacent, const std::vec
     return true;
 }
 
-void greedy_cover(const Problem& problem, const Graph& graph, const Adjacency& adjacent, CliqueCover& cover) {
+void greedy_cover(const Problem &problem, const Graph &graph, const Adjacency &adjacent,
+                  CliqueCover &cover)
+{
     const int n = problem.count();
     std::vector<std::vector<char>> covered(n);
     for (int u = 0; u < n; ++u) {
@@ -126,7 +140,8 @@ void greedy_cover(const Problem& problem, const Graph& graph, const Adjacency& a
             std::vector<int> clique{u, graph[u][start]};
             for (std::size_t next : by_size) {
                 const int v = graph[u][next];
-                if (std::all_of(clique.begin(), clique.end(), [&](int w) { return w != v && adjacent.has(v, w); })) {
+                if (std::all_of(clique.begin(), clique.end(),
+                                [&](int w) { return w != v && adjacent.has(v, w); })) {
                     clique.push_back(v);
                 }
             }
@@ -145,9 +160,10 @@ void greedy_cover(const Problem& problem, const Graph& graph, const Adjacency& a
     }
 }
 
-}  // namespace
+} // namespace
 
-CliqueCover cover_by_cliques(const Problem& problem) {
+CliqueCover cover_by_cliques(const Problem &problem)
+{
     const Graph graph = disjoint_graph(problem);
     const Adjacency adjacent(graph);
     CliqueCover cover;
@@ -156,22 +172,23 @@ CliqueCover cover_by_cliques(const Problem& problem) {
         cover = CliqueCover{};
         greedy_cover(problem, graph, adjacent, cover);
     }
-    for (auto& clique : cover.cliques) {
+    for (auto &clique : cover.cliques) {
         std::sort(clique.begin(), clique.end());
     }
     return cover;
 }
 
-Bytes lower_bound(const Problem& problem, const CliqueCover& cover) {
+Bytes lower_bound(const Problem &problem, const CliqueCover &cover)
+{
     Bytes best = 0;
-    for (const Unit& unit : problem.units) {
+    for (const Unit &unit : problem.units) {
         best = std::max(best, unit.size + (unit.fixed >= 0 ? unit.fixed : unit.residue));
     }
     const Bytes grain = common_grain(problem);
-    for (const auto& clique : cover.cliques) {
+    for (const auto &clique : cover.cliques) {
         Bytes sum = 0, most_waste = 0;
         for (int u : clique) {
-            const Unit& unit = problem.units[u];
+            const Unit &unit = problem.units[u];
             const Bytes whole = round_up(unit.size, grain);
             sum += whole;
             most_waste = std::max(most_waste, whole - unit.size);
@@ -181,28 +198,34 @@ Bytes lower_bound(const Problem& problem, const CliqueCover& cover) {
     return best;
 }
 
-namespace {
+namespace
+{
 
-bool matters(const Unit& unit, Bytes step) { return step % unit.modulus != 0 || unit.residue % unit.modulus != 0; }
+bool matters(const Unit &unit, Bytes step)
+{
+    return step % unit.modulus != 0 || unit.residue % unit.modulus != 0;
+}
 
 // All offsets of a placement without slack are multiples of this.
-Bytes common_step(const Problem& problem) {
+Bytes common_step(const Problem &problem)
+{
     Bytes step = 0;
-    for (const Unit& unit : problem.units) {
+    for (const Unit &unit : problem.units) {
         step = std::gcd(step, unit.size);
         if (unit.fixed > 0) {
             step = std::gcd(step, unit.fixed);
         }
-        for (const Neighbour& neighbour : unit.neighbours) {
-            for (const Zone& zone : neighbour.zones) {
+        for (const Neighbour &neighbour : unit.neighbours) {
+            for (const Zone &zone : neighbour.zones) {
                 step = std::gcd(std::gcd(step, zone.low), zone.high);
             }
         }
     }
     for (bool changed = true; changed;) {
         changed = false;
-        for (const Unit& unit : problem.units) {
-            const Bytes finer = matters(unit, step) ? std::gcd(step, std::gcd(unit.modulus, unit.residue)) : step;
+        for (const Unit &unit : problem.units) {
+            const Bytes finer =
+                matters(unit, step) ? std::gcd(step, std::gcd(unit.modulus, unit.residue)) : step;
             changed = changed || finer != step;
             step = finer;
         }
@@ -210,11 +233,12 @@ Bytes common_step(const Problem& problem) {
     return std::max<Bytes>(step, 1);
 }
 
-}  // namespace
+} // namespace
 
-Bytes common_grain(const Problem& problem) {
+Bytes common_grain(const Problem &problem)
+{
     Bytes grain = 0;
-    for (const Unit& unit : problem.units) {
+    for (const Unit &unit : problem.units) {
         if (unit.fixed < 0) {
             grain = std::gcd(grain, std::gcd(unit.modulus, unit.residue));
         } else {
@@ -224,16 +248,17 @@ Bytes common_grain(const Problem& problem) {
     return std::max<Bytes>(grain, 1);
 }
 
-Scaled scale_down(const Problem& problem) {
+Scaled scale_down(const Problem &problem)
+{
     Scaled scaled{problem, common_step(problem)};
-    for (Unit& unit : scaled.problem.units) {
+    for (Unit &unit : scaled.problem.units) {
         unit.size /= scaled.unit;
         const bool aligned = matters(unit, scaled.unit);
         unit.modulus = aligned ? unit.modulus / scaled.unit : 1;
         unit.residue = aligned ? unit.residue / scaled.unit : 0;
         unit.fixed = unit.fixed > 0 ? unit.fixed / scaled.unit : unit.fixed;
-        for (Neighbour& neighbour : unit.neighbours) {
-            for (Zone& zone : neighbour.zones) {
+        for (Neighbour &neighbour : unit.neighbours) {
+            for (Zone &zone : neighbour.zones) {
                 zone.low /= scaled.unit;
                 zone.high /= scaled.unit;
             }
@@ -242,4 +267,4 @@ Scaled scale_down(const Problem& problem) {
     return scaled;
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -4,24 +4,28 @@
 #include <algorithm>
 #include <numeric>
 
-namespace tilewright {
-namespace {
+namespace tilewright
+{
+namespace
+{
 
 constexpr int kDeepest = 20000;
 constexpr std::int64_t kStepsPerNode = 64;
 // Beyond this the bounds of a unit have passed every offset that a placement can have.
 constexpr Bytes kFar = kUnlimited / 4;
 
-Bytes align_down(const Unit& unit, Bytes offset) {
+Bytes align_down(const Unit &unit, Bytes offset)
+{
     return unit.modulus == 1 ? offset : align_up(unit, offset - unit.modulus + 1);
 }
 
-}  // namespace
+} // namespace
 
-DisjunctiveSearch::DisjunctiveSearch(const Problem& problem, const CliqueCover& cover)
-    : problem_(problem), cover_(cover) {
+DisjunctiveSearch::DisjunctiveSearch(const Problem &problem, const CliqueCover &cover)
+    : problem_(problem), cover_(cover)
+{
     for (int u = 0; u < problem.count(); ++u) {
-        for (const Neighbour& neighbour : problem.units[u].neighbours) {
+        for (const Neighbour &neighbour : problem.units[u].neighbours) {
             if (u < neighbour.unit) {
                 pairs_.push_back({u, neighbour.unit, &neighbour.zones});
             }
@@ -29,7 +33,8 @@ DisjunctiveSearch::DisjunctiveSearch(const Problem& problem, const CliqueCover& 
     }
 }
 
-Verdict DisjunctiveSearch::run(Bytes capacity, double noise, std::int64_t budget, Random& random) {
+Verdict DisjunctiveSearch::run(Bytes capacity, double noise, std::int64_t budget, Random &random)
+{
     random_ = &random;
     noise_ = noise;
     nodes_ = 0;
@@ -44,20 +49,21 @@ Verdict DisjunctiveSearch::run(Bytes capacity, double noise, std::int64_t budget
     log_.clear();
     queue_.clear();
     for (int u = 0; u < problem_.count(); ++u) {
-        const Unit& unit = problem_.units[u];
+        const Unit &unit = problem_.units[u];
         low_[u] = unit.fixed >= 0 ? unit.fixed : align_up(unit, 0);
         high_[u] = unit.fixed >= 0 ? unit.fixed : align_down(unit, capacity - unit.size);
         if (low_[u] > high_[u] || low_[u] + unit.size > capacity) {
             return Verdict::kDoesNotFit;
         }
     }
-    for (Pair& pair : pairs_) {
+    for (Pair &pair : pairs_) {
         pair.failures = 1.0 + 0.5 * (pair.failures - 1.0);
     }
     return cliques_fit() ? solve(0) : Verdict::kDoesNotFit;
 }
 
-bool DisjunctiveSearch::raise(int unit, Bytes offset) {
+bool DisjunctiveSearch::raise(int unit, Bytes offset)
+{
     offset = align_up(problem_.units[unit], offset);
     if (offset <= low_[unit]) {
         return true;
@@ -71,7 +77,8 @@ bool DisjunctiveSearch::raise(int unit, Bytes offset) {
     return offset <= high_[unit];
 }
 
-bool DisjunctiveSearch::lower(int unit, Bytes offset) {
+bool DisjunctiveSearch::lower(int unit, Bytes offset)
+{
     offset = align_down(problem_.units[unit], offset);
     if (offset >= high_[unit]) {
         return true;
@@ -85,15 +92,16 @@ bool DisjunctiveSearch::lower(int unit, Bytes offset) {
     return low_[unit] <= offset;
 }
 
-bool DisjunctiveSearch::propagate() {
+bool DisjunctiveSearch::propagate()
+{
     bool fits = true;
     for (std::size_t next = 0; next < queue_.size(); ++next) {
         const int unit = queue_[next];
         queued_[unit] = 0;
-        for (const Arc& arc : out_[unit]) {
+        for (const Arc &arc : out_[unit]) {
             fits = fits && raise(arc.to, low_[unit] + arc.distance);
         }
-        for (const Arc& arc : in_[unit]) {
+        for (const Arc &arc : in_[unit]) {
             fits = fits && lower(arc.to, high_[unit] - arc.distance);
         }
     }
@@ -103,8 +111,9 @@ bool DisjunctiveSearch::propagate() {
     return fits && cliques_fit();
 }
 
-bool DisjunctiveSearch::cliques_fit() const {
-    for (const auto& clique : cover_.cliques) {
+bool DisjunctiveSearch::cliques_fit() const
+{
+    for (const auto &clique : cover_.cliques) {
         Bytes first = kUnlimited, last = 0, sum = 0;
         for (int u : clique) {
             first = std::min(first, low_[u]);
@@ -118,17 +127,18 @@ bool DisjunctiveSearch::cliques_fit() const {
     return true;
 }
 
-bool DisjunctiveSearch::decide(const Pair& pair, std::size_t gap) {
-    const Zones& zones = *pair.zones;
+bool DisjunctiveSearch::decide(const Pair &pair, std::size_t gap)
+{
+    const Zones &zones = *pair.zones;
     bool fits = true;
-    if (gap < zones.size()) {  // offset(v) >= offset(u) - low
+    if (gap < zones.size()) { // offset(v) >= offset(u) - low
         const Bytes distance = -zones[gap].low;
         out_[pair.u].push_back({pair.v, distance});
         in_[pair.v].push_back({pair.u, distance});
         arc_log_.emplace_back(pair.u, pair.v);
         fits = raise(pair.v, low_[pair.u] + distance) && lower(pair.u, high_[pair.v] - distance);
     }
-    if (gap > 0 && fits) {  // offset(u) >= offset(v) + high
+    if (gap > 0 && fits) { // offset(u) >= offset(v) + high
         const Bytes distance = zones[gap - 1].high;
         out_[pair.v].push_back({pair.u, distance});
         in_[pair.u].push_back({pair.v, distance});
@@ -145,9 +155,10 @@ bool DisjunctiveSearch::decide(const Pair& pair, std::size_t gap) {
     return propagate();
 }
 
-void DisjunctiveSearch::undo(std::size_t changes, std::size_t arcs) {
+void DisjunctiveSearch::undo(std::size_t changes, std::size_t arcs)
+{
     while (log_.size() > changes) {
-        const Change& change = log_.back();
+        const Change &change = log_.back();
         (change.upper ? high_ : low_)[change.unit] = change.old;
         log_.pop_back();
     }
@@ -159,15 +170,18 @@ void DisjunctiveSearch::undo(std::size_t changes, std::size_t arcs) {
     }
 }
 
-bool DisjunctiveSearch::broken(const Pair& pair) const {
+bool DisjunctiveSearch::broken(const Pair &pair) const
+{
     const Bytes difference = low_[pair.u] - low_[pair.v];
-    return std::any_of(pair.zones->begin(), pair.zones->end(),
-                       [&](const Zone& zone) { return zone.low < difference && difference < zone.high; });
+    return std::any_of(pair.zones->begin(), pair.zones->end(), [&](const Zone &zone) {
+        return zone.low < difference && difference < zone.high;
+    });
 }
 
 // Bytes by which a gap moves bounds; kFar if it is closed.
-double DisjunctiveSearch::cost(const Pair& pair, std::size_t gap) const {
-    const Zones& zones = *pair.zones;
+double DisjunctiveSearch::cost(const Pair &pair, std::size_t gap) const
+{
+    const Zones &zones = *pair.zones;
     Bytes moved = 0;
     if (gap < zones.size()) {
         const Bytes distance = -zones[gap].low;
@@ -187,7 +201,8 @@ double DisjunctiveSearch::cost(const Pair& pair, std::size_t gap) const {
 }
 
 // The broken pair whose cheapest gap moves bounds furthest; closed gaps come before everything.
-int DisjunctiveSearch::choose() const {
+int DisjunctiveSearch::choose() const
+{
     int best = -1;
     double best_score = 0.0;
     for (std::size_t i = 0; i < pairs_.size(); ++i) {
@@ -213,7 +228,8 @@ int DisjunctiveSearch::choose() const {
     return best;
 }
 
-Verdict DisjunctiveSearch::solve(int depth) {
+Verdict DisjunctiveSearch::solve(int depth)
+{
     const int chosen = choose();
     if (chosen < 0) {
         return Verdict::kFits;
@@ -230,7 +246,7 @@ Verdict DisjunctiveSearch::solve(int depth) {
     }
     std::sort(gaps.begin(), gaps.end());
     const std::size_t changes = log_.size(), arcs = arc_log_.size();
-    for (const auto& [moved, gap] : gaps) {
+    for (const auto &[moved, gap] : gaps) {
         if (nodes_ >= budget_) {
             return Verdict::kBudget;
         }
@@ -247,4 +263,4 @@ Verdict DisjunctiveSearch::solve(int depth) {
     return Verdict::kDoesNotFit;
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -12,22 +12,30 @@
 #include "random.hpp"
 #include "verdict.hpp"
 
-namespace tilewright {
+namespace tilewright
+{
 
-class DisjunctiveSearch {
-public:
-    DisjunctiveSearch(const Problem& problem, const CliqueCover& cover);
+class DisjunctiveSearch
+{
+  public:
+    DisjunctiveSearch(const Problem &problem, const CliqueCover &cover);
 
     // One descent with at most `budget` nodes; `noise` in [0, 1] mixes the order of branches.
-    Verdict run(Bytes capacity, double noise, std::int64_t budget, Random& random);
+    Verdict run(Bytes capacity, double noise, std::int64_t budget, Random &random);
 
-    [[nodiscard]] const std::vector<Bytes>& offsets() const { return low_; }
-    [[nodiscard]] std::int64_t nodes() const { return nodes_; }
+    [[nodiscard]] const std::vector<Bytes> &offsets() const
+    {
+        return low_;
+    }
+    [[nodiscard]] std::int64_t nodes() const
+    {
+        return nodes_;
+    }
 
-private:
+  private:
     struct Arc {
         int to;
-        Bytes distance;  // offset(to) >= offset(from) + distance
+        Bytes distance; // offset(to) >= offset(from) + distance
     };
     struct Change {
         int unit;
@@ -36,7 +44,7 @@ private:
     };
     struct Pair {
         int u, v;
-        const Zones* zones;  // of offset(u) - offset(v)
+        const Zones *zones; // of offset(u) - offset(v)
         double failures = 1.0;
     };
 
@@ -44,16 +52,16 @@ private:
     bool lower(int unit, Bytes offset);
     bool propagate();
     bool cliques_fit() const;
-    bool decide(const Pair& pair, std::size_t gap);
+    bool decide(const Pair &pair, std::size_t gap);
     void undo(std::size_t changes, std::size_t arcs);
-    [[nodiscard]] bool broken(const Pair& pair) const;
-    [[nodiscard]] double cost(const Pair& pair, std::size_t gap) const;
+    [[nodiscard]] bool broken(const Pair &pair) const;
+    [[nodiscard]] double cost(const Pair &pair, std::size_t gap) const;
     [[nodiscard]] int choose() const;
     Verdict solve(int depth);
 
-    const Problem& problem_;
-    const CliqueCover& cover_;
-    Random* random_ = nullptr;
+    const Problem &problem_;
+    const CliqueCover &cover_;
+    Random *random_ = nullptr;
     double noise_ = 0.0;
     std::int64_t nodes_ = 0, budget_ = 0;
     std::vector<Pair> pairs_;
@@ -65,4 +73,4 @@ private:
     std::vector<char> queued_;
 };
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -5,7 +5,8 @@
 #include "problem.hpp"
 #include "random.hpp"
 
-namespace tilewright {
+namespace tilewright
+{
 
 struct Layout {
     std::vector<Bytes> offsets;
@@ -13,12 +14,13 @@ struct Layout {
 };
 
 // Each unit of `order` at the lowest offset that is free; fixed units are there from the start.
-Layout first_fit(const Problem& problem, const std::vector<int>& order);
+Layout first_fit(const Problem &problem, const std::vector<int> &order);
 
 // The best of first fit by size, area, neighbours and their product.
-Layout best_first_fit(const Problem& problem, std::vector<int>& order);
+Layout best_first_fit(const Problem &problem, std::vector<int> &order);
 
 // Moves units that touch the peak before one of their neighbours; keeps the best layout.
-Layout hill_climb(const Problem& problem, std::vector<int> order, Layout start, Bytes goal, int rounds, Random& random);
+Layout hill_climb(const Problem &problem, std::vector<int> order, Layout start, Bytes goal,
+                  int rounds, Random &random);
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -7,7 +7,8 @@
 #include <limits>
 #include <vector>
 
-namespace tilewright {
+namespace tilewright
+{
 
 using Bytes = std::int64_t;
 constexpr Bytes kUnlimited = std::numeric_limits<Bytes>::max() / 4;
@@ -19,12 +20,16 @@ struct Zone {
 };
 
 // One zone is the rule, and there are many neighbours: it needs no memory of its own.
-class Zones {
-public:
+class Zones
+{
+  public:
     Zones() = default;
-    explicit Zones(Zone zone) : one_(zone), count_(1) {}
+    explicit Zones(Zone zone) : one_(zone), count_(1)
+    {
+    }
 
-    void push_back(Zone zone) {
+    void push_back(Zone zone)
+    {
         if (count_ == 0) {
             one_ = zone;
         } else {
@@ -36,22 +41,44 @@ public:
         ++count_;
     }
     // The same zones of the opposite difference.
-    [[nodiscard]] Zones mirrored() const {
+    [[nodiscard]] Zones mirrored() const
+    {
         Zones mirror;
         for (std::size_t i = count_; i > 0; --i) {
             mirror.push_back({-(*this)[i - 1].high, -(*this)[i - 1].low});
         }
         return mirror;
     }
-    [[nodiscard]] std::size_t size() const { return count_; }
-    [[nodiscard]] const Zone* begin() const { return count_ > 1 ? many_.data() : &one_; }
-    [[nodiscard]] const Zone* end() const { return begin() + count_; }
-    [[nodiscard]] Zone* begin() { return count_ > 1 ? many_.data() : &one_; }
-    [[nodiscard]] Zone* end() { return begin() + count_; }
-    [[nodiscard]] const Zone& front() const { return *begin(); }
-    [[nodiscard]] const Zone& operator[](std::size_t i) const { return begin()[i]; }
+    [[nodiscard]] std::size_t size() const
+    {
+        return count_;
+    }
+    [[nodiscard]] const Zone *begin() const
+    {
+        return count_ > 1 ? many_.data() : &one_;
+    }
+    [[nodiscard]] const Zone *end() const
+    {
+        return begin() + count_;
+    }
+    [[nodiscard]] Zone *begin()
+    {
+        return count_ > 1 ? many_.data() : &one_;
+    }
+    [[nodiscard]] Zone *end()
+    {
+        return begin() + count_;
+    }
+    [[nodiscard]] const Zone &front() const
+    {
+        return *begin();
+    }
+    [[nodiscard]] const Zone &operator[](std::size_t i) const
+    {
+        return begin()[i];
+    }
 
-private:
+  private:
     Zone one_{0, 0};
     std::vector<Zone> many_;
     std::size_t count_ = 0;
@@ -67,17 +94,21 @@ struct Unit {
     Bytes size = 0;
     Bytes modulus = 1;
     Bytes residue = 0;
-    Bytes fixed = -1;  // offset given from outside, -1 when free
+    Bytes fixed = -1; // offset given from outside, -1 when free
     std::vector<Neighbour> neighbours;
 };
 
 struct Problem {
     std::vector<Unit> units;
 
-    [[nodiscard]] int count() const { return static_cast<int>(units.size()); }
+    [[nodiscard]] int count() const
+    {
+        return static_cast<int>(units.size());
+    }
 };
 
-inline Bytes align_up(const Unit& unit, Bytes offset) {
+inline Bytes align_up(const Unit &unit, Bytes offset)
+{
     if (unit.modulus == 1) {
         return offset;
     }
@@ -87,13 +118,17 @@ inline Bytes align_up(const Unit& unit, Bytes offset) {
 
 // All offsets are multiples of this, so bytes up to the next multiple behind a unit are lost
 // unless it is the topmost. 1 where units are fixed.
-Bytes common_grain(const Problem& problem);
+Bytes common_grain(const Problem &problem);
 
-inline Bytes round_up(Bytes value, Bytes grain) { return (value + grain - 1) / grain * grain; }
+inline Bytes round_up(Bytes value, Bytes grain)
+{
+    return (value + grain - 1) / grain * grain;
+}
 
 // Both units are free of each other's bytes wherever they are.
-inline bool is_disjoint(const Problem& problem, int u, const Neighbour& neighbour) {
-    const Zone& zone = neighbour.zones.front();
+inline bool is_disjoint(const Problem &problem, int u, const Neighbour &neighbour)
+{
+    const Zone &zone = neighbour.zones.front();
     return zone.low <= -problem.units[u].size && zone.high >= problem.units[neighbour.unit].size;
 }
 
@@ -102,6 +137,6 @@ struct Scaled {
     Problem problem;
     Bytes unit = 1;
 };
-Scaled scale_down(const Problem& problem);
+Scaled scale_down(const Problem &problem);
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -9,8 +9,10 @@
 #include "local.hpp"
 #include "valley.hpp"
 
-namespace tilewright {
-namespace {
+namespace tilewright
+{
+namespace
+{
 
 constexpr std::int64_t kRestartNodes = 1000;
 constexpr std::int64_t kRestartNodesPerUnit = 2;
@@ -31,7 +33,8 @@ constexpr std::array<Strategy, 6> kPortfolio{{
 }};
 
 // 1 1 2 1 1 2 4 1 1 2 ... (Luby, Sinclair, Zuckerman 1993); i counts from 1.
-std::int64_t luby(std::int64_t i) {
+std::int64_t luby(std::int64_t i)
+{
     for (;;) {
         std::int64_t power = 1;
         while (power * 2 - 1 < i) {
@@ -44,16 +47,18 @@ std::int64_t luby(std::int64_t i) {
     }
 }
 
-class Solver {
-public:
-    Solver(const Problem& problem, const Request& request)
-        : request_(request),
-          scaled_(scale_down(problem)),
-          cover_(cover_by_cliques(scaled_.problem)),
-          random_(request.seed),
-          limit_(request.limit >= kUnlimited ? kUnlimited : request.limit / scaled_.unit) {}
+class Solver
+{
+  public:
+    Solver(const Problem &problem, const Request &request)
+        : request_(request), scaled_(scale_down(problem)),
+          cover_(cover_by_cliques(scaled_.problem)), random_(request.seed),
+          limit_(request.limit >= kUnlimited ? kUnlimited : request.limit / scaled_.unit)
+    {
+    }
 
-    Answer run() {
+    Answer run()
+    {
         bound_ = lower_bound(scaled_.problem, cover_);
         std::vector<int> order;
         best_ = best_first_fit(scaled_.problem, order);
@@ -75,20 +80,29 @@ public:
         return answer(Verdict::kFits);
     }
 
-private:
-    const Problem& problem() const { return scaled_.problem; }
-    std::int64_t left() const { return request_.nodes - spent_; }
+  private:
+    const Problem &problem() const
+    {
+        return scaled_.problem;
+    }
+    std::int64_t left() const
+    {
+        return request_.nodes - spent_;
+    }
 
-    // A third of the nodes for the bound itself, a third for halving the gap, the rest for the bound again.
-    void minimise(std::vector<int> order) {
+    // A third of the nodes for the bound itself, a third for halving the gap, the rest for the
+    // bound again.
+    void minimise(std::vector<int> order)
+    {
         climb_bound(request_.nodes * 2 / 3);
         if (best_.peak > bound_) {
-            Layout climbed = hill_climb(problem(), std::move(order), best_, bound_, kClimbRounds, random_);
+            Layout climbed =
+                hill_climb(problem(), std::move(order), best_, bound_, kClimbRounds, random_);
             if (climbed.peak < best_.peak) {
                 best_ = std::move(climbed);
             }
         }
-        Bytes hard = bound_;  // nothing was found at this capacity
+        Bytes hard = bound_; // nothing was found at this capacity
         while (best_.peak - hard > 1 && left() > request_.nodes / 3) {
             const Bytes middle = hard + (best_.peak - hard) / 2;
             const std::int64_t share = std::max(request_.nodes / 12, kRestartNodes);
@@ -100,7 +114,8 @@ private:
     }
 
     // Proves capacity after capacity too small, until `reserve` nodes are left.
-    void climb_bound(std::int64_t reserve) {
+    void climb_bound(std::int64_t reserve)
+    {
         while (best_.peak > bound_ && left() > reserve) {
             if (prove(bound_, left() - reserve) == Verdict::kBudget) {
                 break;
@@ -109,7 +124,8 @@ private:
     }
 
     // An attempt whose outcome moves the bound.
-    Verdict prove(Bytes capacity, std::int64_t budget) {
+    Verdict prove(Bytes capacity, std::int64_t budget)
+    {
         const Verdict verdict = best_.peak <= capacity ? Verdict::kFits : attempt(capacity, budget);
         if (verdict == Verdict::kDoesNotFit) {
             bound_ = std::max(bound_, capacity + 1);
@@ -118,7 +134,8 @@ private:
     }
 
     // Restarts up to three quarters of the budget, then one long descent that may end in a proof.
-    Verdict attempt(Bytes capacity, std::int64_t budget) {
+    Verdict attempt(Bytes capacity, std::int64_t budget)
+    {
         std::int64_t remaining = std::min(budget, left());
         std::int64_t restarts = remaining - remaining / 4;
         const std::int64_t base = std::max(kRestartNodes, kRestartNodesPerUnit * problem().count());
@@ -141,11 +158,12 @@ private:
         return Verdict::kBudget;
     }
 
-    Verdict descend(Bytes capacity, std::int64_t budget, std::int64_t& used) {
+    Verdict descend(Bytes capacity, std::int64_t budget, std::int64_t &used)
+    {
         const auto level = static_cast<std::size_t>(turns_ / kTurnsPerNoise) % kNoises.size();
         const double noise = turns_ < kQuietTurns ? 0.0 : kNoises[level];
         Verdict verdict;
-        const std::vector<Bytes>* offsets;
+        const std::vector<Bytes> *offsets;
         if (layered()) {
             Strategy strategy = kPortfolio[static_cast<std::size_t>(turns_) % kPortfolio.size()];
             strategy.noise = noise;
@@ -164,7 +182,8 @@ private:
         return verdict;
     }
 
-    bool layered() {
+    bool layered()
+    {
         if (!valley_ && !disjunctive_) {
             if (is_layered(problem())) {
                 valley_.emplace(problem(), cover_);
@@ -175,7 +194,8 @@ private:
         return valley_.has_value();
     }
 
-    void keep(const std::vector<Bytes>& offsets) {
+    void keep(const std::vector<Bytes> &offsets)
+    {
         Bytes peak = 0;
         for (int u = 0; u < problem().count(); ++u) {
             peak = std::max(peak, offsets[u] + problem().units[u].size);
@@ -185,15 +205,17 @@ private:
         }
     }
 
-    Answer answer(Verdict verdict) {
-        Answer found{verdict, best_.offsets, best_.peak * scaled_.unit, bound_ * scaled_.unit, spent_};
-        for (Bytes& offset : found.offsets) {
+    Answer answer(Verdict verdict)
+    {
+        Answer found{verdict, best_.offsets, best_.peak * scaled_.unit, bound_ * scaled_.unit,
+                     spent_};
+        for (Bytes &offset : found.offsets) {
             offset *= scaled_.unit;
         }
         return found;
     }
 
-    const Request& request_;
+    const Request &request_;
     Scaled scaled_;
     CliqueCover cover_;
     Random random_;
@@ -206,13 +228,14 @@ private:
     std::optional<DisjunctiveSearch> disjunctive_;
 };
 
-}  // namespace
+} // namespace
 
-Answer solve(const Problem& problem, const Request& request) {
+Answer solve(const Problem &problem, const Request &request)
+{
     if (problem.units.empty()) {
         return {Verdict::kFits, {}, 0, 0, 0};
     }
     return Solver(problem, request).run();
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -8,25 +8,27 @@
 #include "problem.hpp"
 #include "verdict.hpp"
 
-namespace tilewright {
+namespace tilewright
+{
 
 struct Request {
-    Bytes limit = kUnlimited;     // bytes that may be used
-    bool minimise = true;         // else any placement within the limit will do
-    std::int64_t nodes = 100000;  // budget
+    Bytes limit = kUnlimited;    // bytes that may be used
+    bool minimise = true;        // else any placement within the limit will do
+    std::int64_t nodes = 100000; // budget
     std::uint64_t seed = 0;
-    // Called between restarts with peak found, bound proved and nodes spent; may throw to end the search.
+    // Called between restarts with peak found, bound proved and nodes spent; may throw to end the
+    // search.
     std::function<void(Bytes, Bytes, std::int64_t)> progress;
 };
 
 struct Answer {
-    Verdict verdict = Verdict::kBudget;  // about the limit
-    std::vector<Bytes> offsets;          // best found; within the limit only if the verdict is kFits
+    Verdict verdict = Verdict::kBudget; // about the limit
+    std::vector<Bytes> offsets;         // best found; within the limit only if the verdict is kFits
     Bytes peak = kUnlimited;
-    Bytes bound = 0;  // no placement needs less
+    Bytes bound = 0; // no placement needs less
     std::int64_t nodes = 0;
 };
 
-Answer solve(const Problem& problem, const Request& request);
+Answer solve(const Problem &problem, const Request &request);
 
-}  // namespace tilewright
+} // namespace tilewright

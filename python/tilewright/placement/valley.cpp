@@ -4,18 +4,21 @@
 #include <algorithm>
 #include <iterator>
 
-namespace tilewright {
-namespace {
+namespace tilewright
+{
+namespace
+{
 
 constexpr Bytes kNone = kUnlimited;
 
-}  // namespace
+} // namespace
 
-bool is_layered(const Problem& problem) {
-    for (const Unit& unit : problem.units) {
-        for (const Neighbour& neighbour : unit.neighbours) {
+bool is_layered(const Problem &problem)
+{
+    for (const Unit &unit : problem.units) {
+        for (const Neighbour &neighbour : unit.neighbours) {
             const bool obstacle = unit.fixed >= 0 || problem.units[neighbour.unit].fixed >= 0;
-            const Zone& zone = neighbour.zones.front();
+            const Zone &zone = neighbour.zones.front();
             if (!obstacle && (neighbour.zones.size() != 1 || zone.low >= 0 || zone.high <= 0)) {
                 return false;
             }
@@ -24,8 +27,10 @@ bool is_layered(const Problem& problem) {
     return true;
 }
 
-ValleySearch::ValleySearch(const Problem& problem, const CliqueCover& cover) : problem_(problem), grain_(common_grain(problem)) {
-    for (const Unit& unit : problem.units) {
+ValleySearch::ValleySearch(const Problem &problem, const CliqueCover &cover)
+    : problem_(problem), grain_(common_grain(problem))
+{
+    for (const Unit &unit : problem.units) {
         whole_.push_back(round_up(unit.size, grain_));
     }
     const std::size_t n = problem.units.size();
@@ -39,13 +44,14 @@ ValleySearch::ValleySearch(const Problem& problem, const CliqueCover& cover) : p
     urgency_.assign(n, 0.0);
 }
 
-void ValleySearch::add_clique(const std::vector<int>& units, bool bounding) {
+void ValleySearch::add_clique(const std::vector<int> &units, bool bounding)
+{
     const int clique = static_cast<int>(members_.size());
     members_.emplace_back();
     fixed_in_.emplace_back();
     bounding_.push_back(bounding);
     for (int u : units) {
-        const Unit& unit = problem_.units[u];
+        const Unit &unit = problem_.units[u];
         if (unit.fixed >= 0) {
             fixed_in_.back().push_back({unit.fixed, unit.fixed + unit.size});
             continue;
@@ -56,7 +62,8 @@ void ValleySearch::add_clique(const std::vector<int>& units, bool bounding) {
     }
 }
 
-void ValleySearch::prepare_units(const CliqueCover& cover) {
+void ValleySearch::prepare_units(const CliqueCover &cover)
+{
     const std::size_t n = problem_.units.size();
     edges_.resize(n);
     seats_of_.resize(n);
@@ -64,18 +71,18 @@ void ValleySearch::prepare_units(const CliqueCover& cover) {
     obstacles_.resize(n);
     unit_links_.resize(n);
     has_tree_ = cover.chordal;
-    for (const auto& clique : cover.cliques) {
+    for (const auto &clique : cover.cliques) {
         add_clique(clique, true);
     }
     for (int u = 0; u < problem_.count(); ++u) {
         if (problem_.units[u].fixed >= 0) {
             continue;
         }
-        for (const Neighbour& neighbour : problem_.units[u].neighbours) {
+        for (const Neighbour &neighbour : problem_.units[u].neighbours) {
             const int v = neighbour.unit;
             const Bytes fixed = problem_.units[v].fixed;
             if (fixed >= 0) {
-                for (const Zone& zone : neighbour.zones) {
+                for (const Zone &zone : neighbour.zones) {
                     obstacles_[u].push_back({fixed + zone.low, fixed + zone.high});
                 }
                 continue;
@@ -87,23 +94,25 @@ void ValleySearch::prepare_units(const CliqueCover& cover) {
             }
         }
         std::sort(obstacles_[u].begin(), obstacles_[u].end(),
-                  [](const Obstacle& a, const Obstacle& b) { return a.low < b.low; });
+                  [](const Obstacle &a, const Obstacle &b) { return a.low < b.low; });
     }
 }
 
-void ValleySearch::prepare_tree(const CliqueCover& cover) {
+void ValleySearch::prepare_tree(const CliqueCover &cover)
+{
     links_of_.resize(members_.size());
     if (!has_tree_) {
         return;
     }
-    for (const auto& [a, b] : cover.tree) {
+    for (const auto &[a, b] : cover.tree) {
         const int link = static_cast<int>(spanned_.size());
         spanned_.push_back(0);
         links_of_[a].emplace_back(b, link);
         links_of_[b].emplace_back(a, link);
         std::vector<int> both;
-        std::set_intersection(cover.cliques[a].begin(), cover.cliques[a].end(), cover.cliques[b].begin(),
-                              cover.cliques[b].end(), std::back_inserter(both));
+        std::set_intersection(cover.cliques[a].begin(), cover.cliques[a].end(),
+                              cover.cliques[b].begin(), cover.cliques[b].end(),
+                              std::back_inserter(both));
         for (int u : both) {
             unit_links_[u].push_back(link);
         }
@@ -111,7 +120,8 @@ void ValleySearch::prepare_tree(const CliqueCover& cover) {
 }
 
 // Units that could change places: only the first of them that is left is ever branched upon.
-void ValleySearch::prepare_classes() {
+void ValleySearch::prepare_classes()
+{
     twin_.assign(problem_.units.size(), -1);
     const auto same = [&](int u, int v) {
         const Unit &a = problem_.units[u], &b = problem_.units[v];
@@ -122,8 +132,9 @@ void ValleySearch::prepare_classes() {
         if (problem_.units[v].fixed >= 0 || cliques_of_[v].empty()) {
             continue;
         }
-        const bool plain = std::all_of(cliques_of_[v].begin(), cliques_of_[v].end(), [&](int s) { return bounding_[s]; });
-        for (const Member& member : members_[cliques_of_[v].front()]) {
+        const bool plain = std::all_of(cliques_of_[v].begin(), cliques_of_[v].end(),
+                                       [&](int s) { return bounding_[s]; });
+        for (const Member &member : members_[cliques_of_[v].front()]) {
             if (plain && member.unit < v && same(member.unit, v)) {
                 twin_[v] = std::max(twin_[v], member.unit);
             }
@@ -131,9 +142,10 @@ void ValleySearch::prepare_classes() {
     }
 }
 
-Bytes ValleySearch::next_offset(int unit, Bytes from) const {
+Bytes ValleySearch::next_offset(int unit, Bytes from) const
+{
     Bytes offset = align_up(problem_.units[unit], from);
-    for (const Obstacle& obstacle : obstacles_[unit]) {
+    for (const Obstacle &obstacle : obstacles_[unit]) {
         if (obstacle.low < offset && offset < obstacle.high) {
             offset = align_up(problem_.units[unit], obstacle.high);
         }
@@ -141,18 +153,20 @@ Bytes ValleySearch::next_offset(int unit, Bytes from) const {
     return offset;
 }
 
-bool ValleySearch::overflows(int clique, Bytes floor) const {
+bool ValleySearch::overflows(int clique, Bytes floor) const
+{
     if (!bounding_[clique] || remaining_[clique] == 0) {
         return false;
     }
     Bytes need = floor + total_[clique];
-    for (const Obstacle& fixed : fixed_in_[clique]) {
+    for (const Obstacle &fixed : fixed_in_[clique]) {
         need += std::max<Bytes>(0, fixed.high - std::max(fixed.low, floor));
     }
     return need > capacity_ + grain_ - 1;
 }
 
-bool ValleySearch::reset() {
+bool ValleySearch::reset()
+{
     const std::size_t n = problem_.units.size();
     bound_.assign(n, 0);
     offset_.assign(n, 0);
@@ -167,7 +181,7 @@ bool ValleySearch::reset() {
     placed_log_.clear();
     active_.clear();
     for (int u = 0; u < problem_.count(); ++u) {
-        const Unit& unit = problem_.units[u];
+        const Unit &unit = problem_.units[u];
         if (unit.fixed >= 0) {
             offset_[u] = unit.fixed;
             if (unit.fixed + unit.size > capacity_) {
@@ -185,7 +199,7 @@ bool ValleySearch::reset() {
     }
     dirty_list_.clear();
     for (int s = 0; s < static_cast<int>(members_.size()); ++s) {
-        for (const Member& member : members_[s]) {
+        for (const Member &member : members_[s]) {
             total_[s] += whole_[member.unit];
             ++remaining_[s];
         }
@@ -198,7 +212,8 @@ bool ValleySearch::reset() {
     return settle();
 }
 
-bool ValleySearch::raise(int unit, Bytes offset) {
+bool ValleySearch::raise(int unit, Bytes offset)
+{
     const Bytes old = bound_[unit];
     bound_log_.push_back({unit, old});
     bound_[unit] = offset;
@@ -216,19 +231,21 @@ bool ValleySearch::raise(int unit, Bytes offset) {
     return false;
 }
 
-bool ValleySearch::place(int unit) {
+bool ValleySearch::place(int unit)
+{
     placed_[unit] = 1;
     placed_log_.push_back(unit);
     offset_[unit] = bound_[unit];
     const Bytes size = whole_[unit];
-    for (const Seat& seat : seats_of_[unit]) {
+    for (const Seat &seat : seats_of_[unit]) {
         const int s = seat.clique;
         total_[s] -= size;
-        Member* const members = members_[s].data();
+        Member *const members = members_[s].data();
         const int last = --remaining_[s];
         const int position = seat.position;
         std::swap(members[position], members[last]);
-        seats_of_[members[position].unit][static_cast<std::size_t>(members[position].slot)].position = position;
+        seats_of_[members[position].unit][static_cast<std::size_t>(members[position].slot)]
+            .position = position;
         seats_of_[unit][static_cast<std::size_t>(members[last].slot)].position = last;
         touch(s);
     }
@@ -237,7 +254,7 @@ bool ValleySearch::place(int unit) {
         cut_ = --spanned_[link] == 0 || cut_;
     }
     bool fits = true;
-    for (const Edge& edge : edges_[unit]) {
+    for (const Edge &edge : edges_[unit]) {
         if (placed_[edge.unit] || bound_[edge.unit] >= offset_[unit] + edge.above) {
             continue;
         }
@@ -250,13 +267,14 @@ bool ValleySearch::place(int unit) {
 }
 
 // Brings the floors of all cliques that were touched up to date.
-bool ValleySearch::settle() {
+bool ValleySearch::settle()
+{
     bool fits = true;
     for (int s : dirty_list_) {
         dirty_[s] = 0;
         Bytes floor = kNone;
         int options = 0;
-        const Member* const members = members_[s].data();
+        const Member *const members = members_[s].data();
         for (int i = 0; i < remaining_[s]; ++i) {
             const int u = members[i].unit;
             if (bound_[u] < floor) {
@@ -277,7 +295,8 @@ bool ValleySearch::settle() {
     return fits;
 }
 
-void ValleySearch::undo(const Mark& mark) {
+void ValleySearch::undo(const Mark &mark)
+{
     while (placed_log_.size() > mark.placed) {
         const int unit = placed_log_.back();
         placed_log_.pop_back();
@@ -301,9 +320,10 @@ void ValleySearch::undo(const Mark& mark) {
     }
 }
 
-Bytes ValleySearch::next_support(int unit) const {
+Bytes ValleySearch::next_support(int unit) const
+{
     Bytes support = kNone;
-    for (const Edge& edge : edges_[unit]) {
+    for (const Edge &edge : edges_[unit]) {
         if (!placed_[edge.unit]) {
             support = std::min(support, bound_[edge.unit] + edge.below);
         }
@@ -311,4 +331,4 @@ Bytes ValleySearch::next_support(int unit) const {
     return support == kNone ? kNone : next_offset(unit, std::max(support, bound_[unit] + 1));
 }
 
-}  // namespace tilewright
+} // namespace tilewright

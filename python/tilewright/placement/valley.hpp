@@ -21,7 +21,8 @@
 #include "random.hpp"
 #include "verdict.hpp"
 
-namespace tilewright {
+namespace tilewright
+{
 
 enum class Selector { kFewest, kFailures, kLowest };
 enum class ValueOrder { kSize, kArea, kLength, kSizeAscending, kFit };
@@ -36,19 +37,26 @@ struct Strategy {
 };
 
 // Whether each pair of neighbours has one zone, with 0 inside: each must begin above the other.
-bool is_layered(const Problem& problem);
+bool is_layered(const Problem &problem);
 
-class ValleySearch {
-public:
-    ValleySearch(const Problem& problem, const CliqueCover& cover);
+class ValleySearch
+{
+  public:
+    ValleySearch(const Problem &problem, const CliqueCover &cover);
 
     // One descent with at most `budget` nodes. kDoesNotFit is a proof.
-    Verdict run(Bytes capacity, const Strategy& strategy, std::int64_t budget, Random& random);
+    Verdict run(Bytes capacity, const Strategy &strategy, std::int64_t budget, Random &random);
 
-    [[nodiscard]] const std::vector<Bytes>& offsets() const { return offset_; }
-    [[nodiscard]] std::int64_t nodes() const { return nodes_; }
+    [[nodiscard]] const std::vector<Bytes> &offsets() const
+    {
+        return offset_;
+    }
+    [[nodiscard]] std::int64_t nodes() const
+    {
+        return nodes_;
+    }
 
-private:
+  private:
     struct Change {
         int index;
         Bytes old;
@@ -63,14 +71,14 @@ private:
     };
     struct Edge {
         int unit;
-        Bytes above;  // the neighbour begins at least this far above this unit if it is above it,
-        Bytes below;  // and this unit at least this far above the neighbour otherwise
+        Bytes above; // the neighbour begins at least this far above this unit if it is above it,
+        Bytes below; // and this unit at least this far above the neighbour otherwise
     };
     struct Obstacle {
-        Bytes low, high;  // open interval of offsets
+        Bytes low, high; // open interval of offsets
     };
 
-    void prepare_units(const CliqueCover& cover);
+    void prepare_units(const CliqueCover &cover);
     void prepare_classes();
     bool reset();
     Verdict solve(std::size_t begin, std::size_t end, bool cut);
@@ -79,11 +87,15 @@ private:
     [[nodiscard]] double score(int clique) const;
     [[nodiscard]] int fits_beside(int unit) const;
     [[nodiscard]] bool is_valley(int clique) const;
-    [[nodiscard]] bool is_first_twin(int unit) const { return twin_[unit] < 0 || placed_[twin_[unit]]; }
-    void add_clique(const std::vector<int>& units, bool bounding);
-    void prepare_tree(const CliqueCover& cover);
-    void set_priorities(Random& random);
-    void touch(int clique) {
+    [[nodiscard]] bool is_first_twin(int unit) const
+    {
+        return twin_[unit] < 0 || placed_[twin_[unit]];
+    }
+    void add_clique(const std::vector<int> &units, bool bounding);
+    void prepare_tree(const CliqueCover &cover);
+    void set_priorities(Random &random);
+    void touch(int clique)
+    {
         if (!dirty_[clique]) {
             dirty_[clique] = 1;
             dirty_list_.push_back(clique);
@@ -96,35 +108,39 @@ private:
     bool place(int unit);
     bool settle();
     [[nodiscard]] bool overflows(int clique, Bytes floor) const;
-    [[nodiscard]] Mark mark() const { return {bound_log_.size(), floor_log_.size(), placed_log_.size()}; }
-    void undo(const Mark& mark);
+    [[nodiscard]] Mark mark() const
+    {
+        return {bound_log_.size(), floor_log_.size(), placed_log_.size()};
+    }
+    void undo(const Mark &mark);
     [[nodiscard]] std::vector<std::size_t> split(std::size_t begin, std::size_t end);
 
-    const Problem& problem_;
-    Bytes grain_;                // of all offsets
-    std::vector<Bytes> whole_;   // unit -> size up to the next multiple of the grain
+    const Problem &problem_;
+    Bytes grain_;              // of all offsets
+    std::vector<Bytes> whole_; // unit -> size up to the next multiple of the grain
     Bytes capacity_ = 0;
     Strategy strategy_;
     std::int64_t nodes_ = 0, budget_ = 0;
 
     struct Member {
         int unit;
-        int slot;  // its entry in seats_of_
+        int slot; // its entry in seats_of_
     };
     struct Seat {
         int clique;
-        int position;  // in the clique's members
+        int position; // in the clique's members
     };
-    std::vector<std::vector<Member>> members_;  // clique -> free units; the first remaining_ are not placed
-    std::vector<std::vector<Seat>> seats_of_;   // unit -> where it is a member
-    std::vector<std::vector<int>> cliques_of_;  // unit -> cliques
-    std::vector<std::vector<Edge>> edges_;      // unit -> free neighbours
+    std::vector<std::vector<Member>>
+        members_; // clique -> free units; the first remaining_ are not placed
+    std::vector<std::vector<Seat>> seats_of_;  // unit -> where it is a member
+    std::vector<std::vector<int>> cliques_of_; // unit -> cliques
+    std::vector<std::vector<Edge>> edges_;     // unit -> free neighbours
     std::vector<std::vector<Obstacle>> obstacles_;
-    std::vector<std::vector<Obstacle>> fixed_in_;  // clique -> bytes of fixed units
-    std::vector<char> bounding_;                   // clique -> sizes add up
-    std::vector<int> twin_;                        // unit -> previous unit of the same kind, or -1
-    std::vector<std::vector<std::pair<int, int>>> links_of_;  // clique -> (clique, link)
-    std::vector<std::vector<int>> unit_links_;                // unit -> links that it spans
+    std::vector<std::vector<Obstacle>> fixed_in_; // clique -> bytes of fixed units
+    std::vector<char> bounding_;                  // clique -> sizes add up
+    std::vector<int> twin_;                       // unit -> previous unit of the same kind, or -1
+    std::vector<std::vector<std::pair<int, int>>> links_of_; // clique -> (clique, link)
+    std::vector<std::vector<int>> unit_links_;               // unit -> links that it spans
     bool has_tree_ = false;
 
     std::vector<Bytes> bound_, offset_, floor_, total_;
@@ -134,17 +150,18 @@ private:
     std::vector<Change> bound_log_;
     std::vector<FloorChange> floor_log_;
     std::vector<int> placed_log_, dirty_list_;
-    std::vector<int> active_;  // stack of clique lists, one range per level
+    std::vector<int> active_; // stack of clique lists, one range per level
     std::vector<Bytes> rises_;
-    std::vector<int> options_;  // clique -> units that could be placed on its floor
-    std::vector<int> choices_;  // stack: units of the branches, one range per level
-    std::vector<int> stamp_;     // clique -> last split that met it, to tell which are active
+    std::vector<int> options_; // clique -> units that could be placed on its floor
+    std::vector<int> choices_; // stack: units of the branches, one range per level
+    std::vector<int> stamp_;   // clique -> last split that met it, to tell which are active
     std::vector<int> part_;
     int last_stamp_ = 0;
     std::size_t depth_ = 0;
-    std::array<std::vector<double>, kSelectors * kValueOrders + 1> learned_;  // strategy -> failures_ of its last run
+    std::array<std::vector<double>, kSelectors * kValueOrders + 1>
+        learned_; // strategy -> failures_ of its last run
     std::size_t learned_index_ = kSelectors * kValueOrders;
-    bool cut_ = false;  // the last placement ended the span of a link
+    bool cut_ = false; // the last placement ended the span of a link
 };
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -4,16 +4,21 @@
 
 #include "valley.hpp"
 
-namespace tilewright {
-namespace {
+namespace tilewright
+{
+namespace
+{
 
-// A descent is as deep as there are units and rises; deeper ones are given up, so that the stack holds.
+// A descent is as deep as there are units and rises; deeper ones are given up, so that the stack
+// holds.
 constexpr std::size_t kDeepest = 20000;
 constexpr double kFitWeight = 4.0;
 
-}  // namespace
+} // namespace
 
-Verdict ValleySearch::run(Bytes capacity, const Strategy& strategy, std::int64_t budget, Random& random) {
+Verdict ValleySearch::run(Bytes capacity, const Strategy &strategy, std::int64_t budget,
+                          Random &random)
+{
     capacity_ = capacity;
     strategy_ = strategy;
     nodes_ = 0;
@@ -22,12 +27,13 @@ Verdict ValleySearch::run(Bytes capacity, const Strategy& strategy, std::int64_t
     budget_ = budget;
     // What one strategy learns about its valleys is of no use to another.
     learned_[learned_index_].swap(failures_);
-    learned_index_ = kValueOrders * static_cast<std::size_t>(strategy.selector) + static_cast<std::size_t>(strategy.order);
+    learned_index_ = kValueOrders * static_cast<std::size_t>(strategy.selector) +
+                     static_cast<std::size_t>(strategy.order);
     learned_[learned_index_].swap(failures_);
     if (failures_.empty()) {
         failures_.assign(members_.size(), 1.0);
     }
-    for (double& failures : failures_) {
+    for (double &failures : failures_) {
         failures = 1.0 + (failures - 1.0) * 0.5;
     }
     set_priorities(random);
@@ -37,24 +43,35 @@ Verdict ValleySearch::run(Bytes capacity, const Strategy& strategy, std::int64_t
     return solve(0, active_.size(), true);
 }
 
-void ValleySearch::set_priorities(Random& random) {
+void ValleySearch::set_priorities(Random &random)
+{
     for (int u = 0; u < problem_.count(); ++u) {
         const double size = static_cast<double>(problem_.units[u].size);
         const double length = static_cast<double>(cliques_of_[u].size());
         double value = size;
         switch (strategy_.order) {
-            case ValueOrder::kSize: break;
-            case ValueOrder::kArea: value = size * length; break;
-            case ValueOrder::kLength: value = length + size * 1e-12; break;
-            case ValueOrder::kFit: break;
-            case ValueOrder::kSizeAscending: value = 1.0 / (size + 1.0); break;
+        case ValueOrder::kSize:
+            break;
+        case ValueOrder::kArea:
+            value = size * length;
+            break;
+        case ValueOrder::kLength:
+            value = length + size * 1e-12;
+            break;
+        case ValueOrder::kFit:
+            break;
+        case ValueOrder::kSizeAscending:
+            value = 1.0 / (size + 1.0);
+            break;
         }
-        priority_[u] = strategy_.noise > 0.0 ? value * (1.0 + strategy_.noise * random.unit()) : value;
+        priority_[u] =
+            strategy_.noise > 0.0 ? value * (1.0 + strategy_.noise * random.unit()) : value;
     }
 }
 
 // Cliques of [begin, end) that still have units; the parts of the rest do not touch each other.
-Verdict ValleySearch::solve(std::size_t begin, std::size_t end, bool cut) {
+Verdict ValleySearch::solve(std::size_t begin, std::size_t end, bool cut)
+{
     const std::size_t top = active_.size();
     for (std::size_t i = begin; i < end; ++i) {
         if (remaining_[active_[i]] > 0) {
@@ -70,7 +87,8 @@ Verdict ValleySearch::solve(std::size_t begin, std::size_t end, bool cut) {
     }
     ++depth_;
     Verdict verdict = Verdict::kFits;
-    const std::vector<std::size_t> parts = has_tree_ && cut ? split(top, active_.size()) : std::vector<std::size_t>{};
+    const std::vector<std::size_t> parts =
+        has_tree_ && cut ? split(top, active_.size()) : std::vector<std::size_t>{};
     if (parts.size() < 2) {
         verdict = branch(top, active_.size());
     } else {
@@ -91,12 +109,14 @@ Verdict ValleySearch::solve(std::size_t begin, std::size_t end, bool cut) {
 }
 
 // Reorders the range so that parts lie one behind the other; returns the ends of the parts.
-std::vector<std::size_t> ValleySearch::split(std::size_t begin, std::size_t end) {
+std::vector<std::size_t> ValleySearch::split(std::size_t begin, std::size_t end)
+{
     const int stamp = ++last_stamp_;
     for (std::size_t i = begin; i < end; ++i) {
         stamp_[active_[i]] = stamp;
     }
-    part_.assign(active_.begin() + static_cast<std::ptrdiff_t>(begin), active_.begin() + static_cast<std::ptrdiff_t>(end));
+    part_.assign(active_.begin() + static_cast<std::ptrdiff_t>(begin),
+                 active_.begin() + static_cast<std::ptrdiff_t>(end));
     std::vector<std::size_t> ends;
     std::size_t filled = begin;
     for (int root : part_) {
@@ -108,7 +128,7 @@ std::vector<std::size_t> ValleySearch::split(std::size_t begin, std::size_t end)
         active_[filled++] = root;
         while (next < filled) {
             const int s = active_[next++];
-            for (const auto& [other, link] : links_of_[s]) {
+            for (const auto &[other, link] : links_of_[s]) {
                 if (spanned_[link] > 0 && stamp_[other] == stamp) {
                     stamp_[other] = 0;
                     active_[filled++] = other;
@@ -121,9 +141,10 @@ std::vector<std::size_t> ValleySearch::split(std::size_t begin, std::size_t end)
 }
 
 // No neighbour of the units on the floor may begin below it.
-bool ValleySearch::is_valley(int clique) const {
+bool ValleySearch::is_valley(int clique) const
+{
     const Bytes floor = floor_[clique];
-    const Member* const members = members_[clique].data();
+    const Member *const members = members_[clique].data();
     for (int i = 0; i < remaining_[clique]; ++i) {
         const int u = members[i].unit;
         if (bound_[u] != floor) {
@@ -138,21 +159,27 @@ bool ValleySearch::is_valley(int clique) const {
     return true;
 }
 
-double ValleySearch::score(int clique) const {
-    const bool slack = !bounding_[clique] || floor_[clique] + total_[clique] + grain_ <= capacity_ + grain_ - 1;
+double ValleySearch::score(int clique) const
+{
+    const bool slack =
+        !bounding_[clique] || floor_[clique] + total_[clique] + grain_ <= capacity_ + grain_ - 1;
     const double options = options_[clique] + (slack ? 1 : 0);
     if (options <= 1) {
-        return -1.0;  // forced
+        return -1.0; // forced
     }
     switch (strategy_.selector) {
-        case Selector::kFewest: return options + static_cast<double>(floor_[clique]) / static_cast<double>(capacity_ + 1);
-        case Selector::kFailures: return options / failures_[clique];
-        case Selector::kLowest: return static_cast<double>(floor_[clique]);
+    case Selector::kFewest:
+        return options + static_cast<double>(floor_[clique]) / static_cast<double>(capacity_ + 1);
+    case Selector::kFailures:
+        return options / failures_[clique];
+    case Selector::kLowest:
+        return static_cast<double>(floor_[clique]);
     }
     return options;
 }
 
-int ValleySearch::choose(std::size_t begin, std::size_t end) const {
+int ValleySearch::choose(std::size_t begin, std::size_t end) const
+{
     int best = -1;
     double best_score = 0.0;
     for (std::size_t i = begin; i < end; ++i) {
@@ -166,11 +193,12 @@ int ValleySearch::choose(std::size_t begin, std::size_t end) const {
 }
 
 // Neighbouring floors that the unit would be level with: it leaves no step there.
-int ValleySearch::fits_beside(int unit) const {
+int ValleySearch::fits_beside(int unit) const
+{
     const Bytes top = bound_[unit] + problem_.units[unit].size;
     int level = 0;
     for (int s : cliques_of_[unit]) {
-        for (const auto& [other, link] : links_of_[s]) {
+        for (const auto &[other, link] : links_of_[s]) {
             level += remaining_[other] > 0 && floor_[other] == top ? 1 : 0;
         }
     }
@@ -178,7 +206,8 @@ int ValleySearch::fits_beside(int unit) const {
 }
 
 // All supports are worked out before any bound moves, so that the order of units is without effect.
-bool ValleySearch::raise_all(std::size_t first, std::size_t last) {
+bool ValleySearch::raise_all(std::size_t first, std::size_t last)
+{
     bool fits = true;
     rises_.clear();
     for (std::size_t i = first; i < last; ++i) {
@@ -191,7 +220,8 @@ bool ValleySearch::raise_all(std::size_t first, std::size_t last) {
     return settle() && fits;
 }
 
-Verdict ValleySearch::branch(std::size_t begin, std::size_t end) {
+Verdict ValleySearch::branch(std::size_t begin, std::size_t end)
+{
     const int clique = choose(begin, end);
     const std::size_t first = choices_.size();
     for (int i = 0; i < remaining_[clique]; ++i) {
@@ -203,14 +233,16 @@ Verdict ValleySearch::branch(std::size_t begin, std::size_t end) {
     // Only the first of several twins is branched upon; the others rise with the rest.
     const std::size_t last = choices_.size();
     const auto start = choices_.begin() + static_cast<std::ptrdiff_t>(first);
-    const auto middle = std::partition(start, choices_.end(), [&](int u) { return is_first_twin(u); });
+    const auto middle =
+        std::partition(start, choices_.end(), [&](int u) { return is_first_twin(u); });
     if (strategy_.order == ValueOrder::kFit) {
         for (auto unit = start; unit != middle; ++unit) {
             urgency_[*unit] = priority_[*unit] * (1.0 + kFitWeight * fits_beside(*unit));
         }
     }
-    const std::vector<double>& key = strategy_.order == ValueOrder::kFit ? urgency_ : priority_;
-    std::sort(start, middle, [&](int a, int b) { return key[a] != key[b] ? key[a] > key[b] : a < b; });
+    const std::vector<double> &key = strategy_.order == ValueOrder::kFit ? urgency_ : priority_;
+    std::sort(start, middle,
+              [&](int a, int b) { return key[a] != key[b] ? key[a] > key[b] : a < b; });
     const std::size_t branches = first + static_cast<std::size_t>(middle - start);
     const Mark before = mark();
     Verdict verdict = Verdict::kDoesNotFit;
@@ -231,4 +263,4 @@ Verdict ValleySearch::branch(std::size_t begin, std::size_t end) {
     return verdict;
 }
 
-}  // namespace tilewright
+} // namespace tilewright
