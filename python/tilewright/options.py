@@ -59,6 +59,13 @@ class Objective(Enum):
     BYTES_USED = "bytes_used"
 
 
+class Order(Enum):
+    """In which order operators run."""
+
+    BEST = "best"
+    MODEL = "model"
+
+
 @dataclass(frozen=True, slots=True)
 class CompileOptions:
     """Everything that a user can say about one compilation.
@@ -68,7 +75,7 @@ class CompileOptions:
         platform: name of a shipped platform, or path of a TOML file.
         name: prefix of every C name and file, a C identifier.
         pools: overrides as written, ``<pool>=<bytes>[@<section>|@0x<address>]``, one per pool.
-        buffering, effort, strategy, objective: see the enums.
+        buffering, effort, strategy, objective, order: see the enums.
         algorithm: name of the placement algorithm.
         types: (tensor, element type) pairs.
         dims: (symbolic dimension, extent) pairs.
@@ -93,6 +100,7 @@ class CompileOptions:
     io_in_pools: bool = False
     strategy: Strategy = Strategy.COST
     objective: Objective = Objective.CYCLES
+    order: Order = Order.BEST
 
     def to_json(self) -> dict[str, Any]:
         """The options without model and platform, of which only the content counts; ``freeze`` is its file's hash."""
@@ -262,5 +270,6 @@ _PARSERS: Mapping[str, Parser] = {
     "io_in_pools": _flag,
     "strategy": _one_of(Strategy),
     "objective": _one_of(Objective),
+    "order": _one_of(Order),
 }
 assert set(_PARSERS) == {field.name for field in fields(CompileOptions)}

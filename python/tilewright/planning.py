@@ -15,7 +15,8 @@ from tilewright.graph import Graph, Node
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.kernels.registry import choices
 from tilewright.lifetime import disjoint_pairs, layer_at, lifetimes
-from tilewright.options import CompileOptions
+from tilewright.options import CompileOptions, Order
+from tilewright.ordering import order_graph
 from tilewright.placement.place import place
 from tilewright.placement.problem import DoesNotFit, Item, PoolLimit, Result
 from tilewright.plan import Buffer, BufferKind, Placement, PoolUse, RelationKind
@@ -52,6 +53,8 @@ def plan_graph(graph: Graph, platform: Platform, options: CompileOptions) -> Pla
     does not fit, with pool, need, have, missing bytes and operator.
     """
     homes = assign_homes(graph, platform, io_in_pools=options.io_in_pools)
+    if options.order is Order.BEST:
+        graph = order_graph(graph, homes)
     problems = [_problems(graph, node, platform, homes) for node in layer_nodes(graph)]
     capacities = {pool.name: pool.size_bytes for pool in platform.pools}
     tiling = TilingOptions(options.buffering, options.objective, options.strategy)

@@ -48,6 +48,7 @@ PART_OF = {
     "cli_workspace": "cli",
     "golden": "cli",
     "marks": "schedule",
+    "ordering": "schedule",
     "manifest": "cli",
     "outputs": "cli",
     "simulate": "cli",
