@@ -43,7 +43,10 @@ function(tilewright_add_simulation_test)
   )
   math(EXPR limit "${arg_TIMEOUT} + 30")
   set_tests_properties("${arg_NAME}" PROPERTIES TIMEOUT "${limit}")
-  _tilewright_simulator_problem(problem "${platform}" ${facts_SIMULATOR})
+  _tilewright_simulator_problem(problem environment "${platform}" ${facts_SIMULATOR})
+  if(environment)
+    set_tests_properties("${arg_NAME}" PROPERTIES ENVIRONMENT "${environment}")
+  endif()
   if(problem)
     message(STATUS "Test ${arg_NAME} is disabled: ${problem}")
     set_tests_properties("${arg_NAME}" PROPERTIES DISABLED TRUE)
@@ -156,26 +159,38 @@ function(_tilewright_platform_of result target)
   endforeach()
 endfunction()
 
-# Why a simulator's command cannot be run, or nothing.
-function(_tilewright_simulator_problem result platform)
+# Why a simulator's programs cannot be run, or nothing; and the environment that they need.
+function(_tilewright_simulator_problem result environment platform)
   set(${result} "" PARENT_SCOPE)
+  set(${environment} "" PARENT_SCOPE)
   if(NOT ARGN)
     set(${result} "platform '${platform}' has no simulator" PARENT_SCOPE)
     return()
   endif()
-  list(GET ARGN 0 program)
-  if(program MATCHES "{")
+  if("gvsoc" IN_LIST ARGN)
+    _tilewright_layout(tool)
+    list(PREPEND CMAKE_MODULE_PATH "${tool_root}/cmake")
+    find_package(GVSoC MODULE QUIET)
+    set(${result} "${GVSOC_PROBLEM}" PARENT_SCOPE)
+    set(${environment} "GVSOC_INSTALL_DIR=${GVSOC_DIR}" PARENT_SCOPE)
     return()
   endif()
-  find_program(
-    found
-    "${program}"
-    NO_CACHE
-    NO_CMAKE_FIND_ROOT_PATH
-    NO_CMAKE_PATH
-    NO_CMAKE_SYSTEM_PATH
-  )
-  if(NOT found)
-    set(${result} "simulator '${program}' is not installed" PARENT_SCOPE)
-  endif()
+  foreach(program IN LISTS ARGN)
+    if(program MATCHES "{")
+      continue()
+    endif()
+    find_program(
+      found
+      "${program}"
+      NO_CACHE
+      NO_CMAKE_FIND_ROOT_PATH
+      NO_CMAKE_PATH
+      NO_CMAKE_SYSTEM_PATH
+    )
+    if(NOT found)
+      set(${result} "simulator '${program}' is not installed" PARENT_SCOPE)
+      return()
+    endif()
+    unset(found)
+  endforeach()
 endfunction()

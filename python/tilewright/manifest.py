@@ -23,7 +23,7 @@ class PlatformFacts:
         name: the platform's name.
         compile_options: options of compiler and linker that fix the ABI.
         port: folder below runtime/ports, or None.
-        simulator: command with ``{elf}``, empty if there is none.
+        simulator: programs that must be installed, empty if there is no simulator.
         sha256: of the platform file.
     """
 

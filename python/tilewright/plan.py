@@ -87,10 +87,15 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """What runs kernels: ``access_cycles`` lists the pools that it addresses directly."""
+    """What runs kernels: ``access_cycles`` lists the pools that it addresses directly.
+
+    ``called_on`` is who calls the model: the core that runs kernels (``core``), or another one
+    (``controller``) that forks to the first core once for each inference.
+    """
 
     count: int
     access_cycles: tuple[tuple[str, int], ...]
+    called_on: str = "core"
 
 
 @dataclass(frozen=True, slots=True)

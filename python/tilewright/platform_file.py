@@ -12,6 +12,7 @@ from tilewright.toml_file import Table, read_toml, suggestion
 _KIND = "platform"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _IDENTIFIER = re.compile(r"[a-z](_?[a-z0-9])*")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 SECTION = re.compile(r"\.?[A-Za-z_][A-Za-z0-9_.$-]*")
 _ADDRESS_LIMIT = 2**64
 _LARGEST_CACHE_LINE = 4096
@@ -56,7 +57,7 @@ def _target(table: Table) -> Target:
 
 
 def _core(table: Table, pools: tuple[Pool, ...]) -> Core:
-    table.only("count", "access_cycles")
+    table.only("count", "access_cycles", "called_on")
     access = table.table("access_cycles")
     for name in access.values:
         _known_pool(access, name, name, pools)
@@ -65,7 +66,8 @@ def _core(table: Table, pools: tuple[Pool, ...]) -> Core:
     if not any(pool.name in access.values and pool.access is Access.READ_WRITE for pool in pools):
         raise table.error("value", "the core addresses no pool that it can write", "access_cycles")
     cycles = tuple((name, access.integer(name, minimum=1, maximum=2**20)) for name in access.values)
-    return Core(table.integer("count", 1, minimum=1, maximum=1024), cycles)
+    count = table.integer("count", 1, minimum=1, maximum=1024)
+    return Core(count, cycles, table.choice("called_on", ("core", "controller"), "core"))
 
 
 def _io_pool(table: Table, pools: tuple[Pool, ...]) -> str:
@@ -211,11 +213,15 @@ def _check_reachable(root: Table, pools: tuple[Pool, ...], core: Core, links: tu
 
 
 def _simulator(table: Table) -> Simulator:
-    table.only("command", "counter")
-    command = table.strings("command")
-    if not any("{elf}" in word for word in command):
+    table.only("command", "counter", "prepare", "install_dir")
+    command, prepare = table.strings("command"), table.strings("prepare", (), empty=True)
+    if not any("{elf}" in word for word in (*prepare, *command)):
         raise table.error("value", "'command' does not mention {elf}, the program to run", "command")
-    return Simulator(command, Counter(table.choice("counter", [member.value for member in Counter], "cycles")))
+    install_dir = (
+        _matching(table, "install_dir", _VARIABLE, "letters, digits and '_'") if table.has("install_dir") else None
+    )
+    counter = Counter(table.choice("counter", [member.value for member in Counter], "cycles"))
+    return Simulator(command, counter, prepare, install_dir)
 
 
 def _linker(table: Table) -> LinkerLayout:

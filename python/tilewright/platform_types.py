@@ -35,10 +35,26 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Simulator:
-    """How to run a program; ``{elf}`` and ``{work_dir}`` in the command are replaced."""
+    """How to run a program; ``{elf}`` and ``{work_dir}`` in the commands are replaced.
+
+    Attributes:
+        command: its exit status is the firmware's.
+        counter: what ``tilewright_cycles`` counts.
+        prepare: run before it, empty if nothing has to be.
+        install_dir: environment variable with the folder of an installation, whose bin/ has the
+            programs and whose lib/ the libraries; None if they are on PATH.
+    """
 
     command: tuple[str, ...]
     counter: Counter
+    prepare: tuple[str, ...] = ()
+    install_dir: str | None = None
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """What must be installed; a command that begins with a placeholder brings its program along."""
+        first = dict.fromkeys(words[0] for words in (self.prepare, self.command) if words)
+        return tuple(word for word in first if "{" not in word)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -27,44 +28,73 @@ _GRACE_S = 2.0
 def simulate(platform: Platform, elf: str | Path, timeout_s: float, args: Sequence[str] = ()) -> int:
     """Run ``elf`` with the platform's simulator; its output goes to ours as it appears.
 
-    ``args`` are appended to the simulator's command. Returns the firmware's exit status,
-    128 + n if signal n ended the simulator, or TIMEOUT_STATUS after ``timeout_s`` seconds;
-    no process of the simulator is left in any case. Raises bad_input if the platform names
-    no simulator, or the simulator or the program is missing.
+    ``args`` are appended to the simulator's command, which runs in an empty folder of its own.
+    Returns the firmware's exit status, 128 + n if signal n ended the simulator, or
+    TIMEOUT_STATUS after ``timeout_s`` seconds; no process of the simulator is left in any case.
+    Raises bad_input if the platform names no simulator, or the simulator or the program is missing.
     """
     program = Path(elf).resolve()
     if not program.is_file():
         raise bad_input("program-missing", "there is no program to run", at=str(elf))
-    with tempfile.TemporaryDirectory(prefix="tilewright-") as work_dir:
-        command = simulator_command(platform, program, Path(work_dir), args)
+    with tempfile.TemporaryDirectory(prefix="tilewright-") as folder:
+        work_dir = Path(folder)
+        environment = simulator_environment(platform, os.environ)
+        commands = simulator_commands(platform, program, work_dir, args)
         sys.stdout.flush()
         sys.stderr.flush()
+        end = time.monotonic() + timeout_s
+        status = 0
         with _terminating_signals_raise():
-            return _run(command, timeout_s)
+            for command in commands:
+                status = _run(command, work_dir, environment, end, timeout_s)
+                if status:
+                    break
+        return status
 
 
-def simulator_command(platform: Platform, elf: Path, work_dir: Path, args: Sequence[str] = ()) -> list[str]:
-    """The simulator's command line. Raises bad_input if there is no simulator, naming the program."""
-    if platform.simulator is None:
+def simulator_environment(platform: Platform, environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment of the simulator: an installation's programs and libraries come first."""
+    changed = dict(environment)
+    variable = platform.simulator.install_dir if platform.simulator is not None else None
+    if variable is None or not changed.get(variable):
+        return changed
+    for name, folder in (("PATH", "bin"), ("LD_LIBRARY_PATH", "lib")):
+        before = changed.get(name)
+        changed[name] = os.pathsep.join([str(Path(changed[variable]) / folder), *([before] if before else [])])
+    return changed
+
+
+def simulator_commands(platform: Platform, elf: Path, work_dir: Path, args: Sequence[str] = ()) -> list[list[str]]:
+    """The command lines, in order. Raises bad_input if there is no simulator, naming the program."""
+    simulator = platform.simulator
+    if simulator is None:
         what = f"platform '{platform.name}' has no [simulator]"
         raise bad_input("simulator-none", what, help="add [simulator] command to the platform file")
-    words = [
-        word.replace("{elf}", str(elf)).replace("{work_dir}", str(work_dir)) for word in platform.simulator.command
-    ]
-    if shutil.which(words[0]) is None:
-        what = f"simulator '{words[0]}' of platform '{platform.name}' is not installed"
-        raise bad_input("simulator-missing", what, help=f"install {words[0]}, or put its folder on PATH")
-    return [*words, *args]
+    path = simulator_environment(platform, os.environ).get("PATH")
+    for program in simulator.programs:
+        if shutil.which(program, path=path) is None:
+            what = f"simulator '{program}' of platform '{platform.name}' is not installed"
+            named = f", or set {simulator.install_dir} to its installation" if simulator.install_dir else ""
+            raise bad_input("simulator-missing", what, help=f"install {program}, or put its folder on PATH{named}")
+    lines = [words for words in (simulator.prepare, (*simulator.command, *args)) if words]
+    return [[word.replace("{elf}", str(elf)).replace("{work_dir}", str(work_dir)) for word in words] for words in lines]
 
 
-def _run(command: list[str], timeout_s: float) -> int:
+def _run(command: list[str], work_dir: Path, environment: Mapping[str, str], end: float, timeout_s: float) -> int:
+    program = str(Path(shutil.which(command[0], path=environment.get("PATH")) or command[0]).absolute())
     try:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+        process = subprocess.Popen(
+            [program, *command[1:]],
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+            cwd=work_dir,
+            env=environment,
+        )
     except OSError as error:
         what = f"cannot start '{command[0]}': {error.strerror or error}"
         raise bad_input("simulator-missing", what) from error
     try:
-        status = process.wait(timeout=timeout_s)
+        status = process.wait(timeout=max(0.0, end - time.monotonic()))
     except subprocess.TimeoutExpired:
         sys.stderr.write(f"tilewright: killed after {timeout_s:g} s: {Path(command[0]).name}\n")
         return TIMEOUT_STATUS

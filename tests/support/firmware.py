@@ -30,7 +30,7 @@ def port_files(port: str) -> tuple[list[Path], list[str]]:
     """Sources and link options of a port, from its port.cmake."""
     folder = runtime_dir() / "ports" / port
     text = (folder / "port.cmake").read_text(encoding="utf-8")
-    values = {name: words.split() for name, words in re.findall(r"set\(TILEWRIGHT_PORT_(\w+)([^)]*)\)", text)}
+    values = {name: words.split() for name, words in re.findall(r"set\(\s*TILEWRIGHT_PORT_(\w+)([^)]*)\)", text)}
     return [folder / name for name in values["SOURCES"]], values["LINK_OPTIONS"]
 
 

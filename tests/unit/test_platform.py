@@ -224,7 +224,9 @@ def test_missing_file_and_unknown_name(tmp_path: Path) -> None:
 def test_shipped_platforms() -> None:
     assert platform_names() == (
         "host",
+        "pulp-open",
         "qemu-virt-rv32",
+        "qemu-virt-rv32-l3",
         "qemu-virt-rv32-single",
         "qemu-virt-rv32f",
         "qemu-virt-rv32f-single",
@@ -233,6 +235,13 @@ def test_shipped_platforms() -> None:
         platform = load_platform(name)
         assert platform.name == name
         core_pools = [pool for pool, _ in platform.core.access_cycles]
+        if name == "qemu-virt-rv32-l3":
+            assert core_pools == ["l1"]
+            continue
+        if name == "pulp-open":
+            assert (core_pools, platform.core.count, platform.core.called_on) == (["l1"], 8, "controller")
+            assert [link.name for link in platform.links] == ["l2->l1", "l1->l2", "l2_constants->l1"]
+            continue
         tiled = name in ("qemu-virt-rv32", "qemu-virt-rv32f")
         assert core_pools == (["l1"] if tiled else ["sram", "flash"])
         assert [link.name for link in platform.links] == (["flash->l1", "sram->l1", "l1->sram"] if tiled else [])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.firmware import build_host, build_riscv, needs_host_compiler, needs_riscv
+from support.processes import left_over
 from tilewright.errors import TilewrightError
 from tilewright.platform import Counter, Platform, Simulator, load_platform
 from tilewright.simulate import TIMEOUT_STATUS, simulate
@@ -61,20 +61,6 @@ def build(platform: Platform, text: str, folder: Path) -> Path:
     source = folder / "main.c"
     source.write_text(text, encoding="utf-8")
     return build_riscv(platform, [source], folder / "main.elf")
-
-
-def left_over(program: Path) -> list[str]:
-    """Processes that have the program on their command line."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdecimal():
-            try:
-                command = (entry / "cmdline").read_bytes()
-            except OSError:
-                continue
-            if str(program).encode() in command and int(entry.name) != os.getpid():
-                found.append(entry.name)
-    return found
 
 
 @needs_riscv

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "qemu_virt.h"
 
-#include <stddef.h>
-#if defined(__has_include)
-#if __has_include(<stdio.h>)
-#include <stdio.h>
-#endif
-#endif
-
 #define UART_DATA 0x10000000u
 #define UART_LINE_STATUS 0x10000005u
 #define UART_TRANSMIT_EMPTY 0x20u
@@ -45,24 +38,3 @@ _Noreturn void tilewright_exit(int status)
     for (;;) {
     }
 }
-
-#ifdef __PICOLIBC__
-static int put(char character, FILE *stream)
-{
-    (void)stream;
-    tilewright_console_put(character);
-    return (unsigned char)character;
-}
-
-static FILE console = FDEV_SETUP_STREAM(put, NULL, NULL, _FDEV_SETUP_WRITE);
-FILE *const stdin = &console;
-FILE *const stdout = &console;
-FILE *const stderr = &console;
-
-/* exit, abort and assert of the C library end here. */
-_Noreturn void _exit(int status);
-_Noreturn void _exit(int status)
-{
-    tilewright_exit(status);
-}
-#endif

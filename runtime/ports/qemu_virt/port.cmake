@@ -1,4 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-set(TILEWRIGHT_PORT_SOURCES port.c console.c crt0.S startup.c)
+set(
+  TILEWRIGHT_PORT_SOURCES
+  port.c
+  console.c
+  crt0.S
+  ../common/startup.c
+  ../common/stdio.c
+)
 set(TILEWRIGHT_PORT_COMPILE_OPTIONS)
 set(TILEWRIGHT_PORT_LINK_OPTIONS -nostartfiles)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory as C expects it, then main; what a trap prints. */
-#include "qemu_virt.h"
+#include "board.h"
 
 #include <stddef.h>
 
@@ -18,9 +18,6 @@ extern const initialiser __init_array_start[];
 extern const initialiser __init_array_end[];
 
 int main(int argc, char **argv);
-
-_Noreturn void tilewright_start(void);
-_Noreturn void tilewright_trap(uintptr_t cause, uintptr_t address, uintptr_t value);
 
 static void run_all(const initialiser *from, const initialiser *end)
 {

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every bare-metal port has beside tilewright/port.h: console and exit. */
+#ifndef TILEWRIGHT_BOARD_H
+#define TILEWRIGHT_BOARD_H
+
+#include <stdint.h>
+
+/* Exit status after a trap. */
+#define TILEWRIGHT_TRAP_STATUS 99
+
+/* Characters go out without a C library. */
+void tilewright_console_put(char character);
+void tilewright_console_write(const char *text);
+
+/* End the simulator with this exit status. */
+_Noreturn void tilewright_exit(int status);
+
+/* Called by start-up code: from the first C instruction to main; and after a trap. */
+_Noreturn void tilewright_start(void);
+_Noreturn void tilewright_trap(uintptr_t cause, uintptr_t address, uintptr_t value);
+
+#endif

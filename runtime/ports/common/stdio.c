@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* printf and the ways to end of picolibc, on the board's console. */
+#include "board.h"
+
+#include <stddef.h>
+#if defined(__has_include)
+#if __has_include(<stdio.h>)
+#include <stdio.h>
+#endif
+#endif
+
+#ifdef __PICOLIBC__
+static int put(char character, FILE *stream)
+{
+    (void)stream;
+    tilewright_console_put(character);
+    return (unsigned char)character;
+}
+
+static FILE console = FDEV_SETUP_STREAM(put, NULL, NULL, _FDEV_SETUP_WRITE);
+FILE *const stdin = &console;
+FILE *const stdout = &console;
+FILE *const stderr = &console;
+
+/* exit, abort and assert of the C library end here. */
+_Noreturn void _exit(int status);
+_Noreturn void _exit(int status)
+{
+    tilewright_exit(status);
+}
+#endif

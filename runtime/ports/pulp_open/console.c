@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines go out by semihosting: at once, in no simulated time, from any core. */
+#include "registers.h"
+
+#define SEMIHOSTING_WRITE 5
+#define STANDARD_OUTPUT 1u
+#define LINE_BYTES 128u
+
+static void write_out(const char *text, uint32_t size)
+{
+    const uint32_t block[3] = {STANDARD_OUTPUT, (uint32_t)(uintptr_t)text, size};
+    register uint32_t operation __asm__("a0") = SEMIHOSTING_WRITE;
+    register const uint32_t *argument __asm__("a1") = block;
+    __asm__ volatile(".option push\n"
+                     ".option norvc\n"
+                     "slli zero, zero, 0x1f\n"
+                     "ebreak\n"
+                     "srai zero, zero, 7\n"
+                     ".option pop"
+                     : "+r"(operation)
+                     : "r"(argument)
+                     : "memory");
+}
+
+static char line[LINE_BYTES];
+static uint32_t used;
+
+static void flush(void)
+{
+    if (used != 0u) {
+        write_out(line, used);
+        used = 0;
+    }
+}
+
+void tilewright_console_put(char character)
+{
+    line[used++] = character;
+    if (character == '\n' || used == LINE_BYTES) {
+        flush();
+    }
+}
+
+void tilewright_console_write(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        tilewright_console_put(*text);
+    }
+}
+
+_Noreturn void tilewright_exit(int status)
+{
+    flush();
+    uint32_t code = (uint32_t)status & 0xffu;
+    if (status != 0 && code == 0u) {
+        code = 1u;
+    }
+    pulp_write(PULP_EXIT, PULP_EXIT_VALID | code);
+    for (;;) {
+    }
+}

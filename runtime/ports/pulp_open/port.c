@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tilewright/port.h, but for fork, join and copies: cluster.c, dma.c, hyper.c. */
+#include "registers.h"
+
+tilewright_token_t tilewright_copy_start(uint32_t link, tilewright_address_t destination,
+                                         tilewright_address_t source, uint32_t lines,
+                                         uint32_t line_bytes, int32_t destination_stride,
+                                         int32_t source_stride)
+{
+    if (!pulp_is_hyper(source) && !pulp_is_hyper(destination)) {
+        return pulp_dma_start(link, destination, source, lines, line_bytes, destination_stride,
+                              source_stride);
+    }
+    if (pulp_is_controller()) {
+        pulp_hyper_copy(destination, source, lines, line_bytes, destination_stride, source_stride);
+        return TILEWRIGHT_NO_COPY + 1u;
+    }
+    return pulp_post(destination, source, lines, line_bytes, destination_stride, source_stride) |
+           PULP_POSTED;
+}
+
+enum tilewright_port_status tilewright_copy_wait(uint32_t link, tilewright_token_t token)
+{
+    if (token == TILEWRIGHT_NO_COPY) {
+        return TILEWRIGHT_PORT_OK;
+    }
+    if ((token & PULP_POSTED) != 0u) {
+        pulp_post_wait(token & ~PULP_POSTED);
+    } else {
+        pulp_dma_wait(link, token);
+    }
+    return TILEWRIGHT_PORT_OK;
+}
+
+uint32_t tilewright_core_id(void)
+{
+    return pulp_is_controller() ? 0u : pulp_hart() & 31u;
+}
+
+/* mcycle (CSR 0xb00) counts on while a core sleeps; all domains have one clock after reset. */
+uint32_t tilewright_cycles(void)
+{
+    uint32_t count;
+    __asm__ volatile(".insn i 0x73, 2, %0, x0, -1280" : "=r"(count));
+    return count;
+}
+
+void tilewright_cache_clean(tilewright_address_t address, uint32_t size_bytes)
+{
+    (void)address;
+    (void)size_bytes;
+}
+
+void tilewright_cache_invalidate(tilewright_address_t address, uint32_t size_bytes)
+{
+    (void)address;
+    (void)size_bytes;
+}
+
+__attribute__((weak)) void tilewright_idle(void)
+{
+}

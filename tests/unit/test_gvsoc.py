@@ -1,0 +1,252 @@
+"""pulp-open in GVSoC: exit status, traps, copies, fork and join, HyperRAM; nothing outlives its timeout."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from support.firmware import RISCV_GCC, build_riscv
+from support.processes import left_over
+from tilewright.platform import Platform, load_platform
+from tilewright.simulate import TIMEOUT_STATUS, simulate, simulator_environment
+
+PLATFORM = load_platform("pulp-open")
+SEARCHED = simulator_environment(PLATFORM, os.environ).get("PATH")
+
+pytestmark = pytest.mark.skipif(
+    shutil.which(RISCV_GCC) is None or shutil.which("gvsoc", path=SEARCHED) is None,
+    reason=f"needs {RISCV_GCC} and GVSoC (GVSOC_INSTALL_DIR)",
+)
+
+ON_CLUSTER = r"""
+#include <stdint.h>
+#include <stdio.h>
+#include <tilewright/port.h>
+#include "pulp_open.h"
+
+static volatile uint8_t pool[2048] __attribute__((section(".bss.tilewright.l1")));
+
+static void work(void *argument)
+{
+    (void)argument;
+    BODY
+}
+
+int main(void)
+{
+    puts("begun");
+    pool[0] = 1;
+    tilewright_fork(1, work, 0);
+    return 0;
+}
+"""
+
+COPIES = r"""
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <tilewright/port.h>
+#include "pulp_open.h"
+
+enum { SIZE = 4096, LINKS = 2 };
+static uint8_t far[SIZE] __attribute__((section(".bss.tilewright.l2")));
+static uint8_t back[SIZE] __attribute__((section(".bss.tilewright.l2")));
+static uint8_t near[SIZE] __attribute__((section(".bss.tilewright.l1")));
+static uint32_t errors;
+
+static void fill(uint32_t seed)
+{
+    for (uint32_t i = 0; i < SIZE; i++) {
+        far[i] = (uint8_t)(i * 7u + (i >> 8) + seed);
+        back[i] = 0x5a;
+    }
+}
+
+/* lines x bytes out of far into near and on to back, with strides on both sides. */
+static void rectangle(uint32_t lines, uint32_t bytes, int32_t far_stride, int32_t near_stride)
+{
+    const tilewright_address_t first = (tilewright_address_t)far + (far_stride < 0 ? 2048u : 3u);
+    const tilewright_address_t last = (tilewright_address_t)back + (far_stride < 0 ? 2048u : 3u);
+    uint32_t wrong = 0;
+    (void)tilewright_copy_wait(
+        0, tilewright_copy_start(0, (tilewright_address_t)near + 5u, first, lines, bytes, near_stride, far_stride));
+    for (uint32_t i = 0; i < lines * bytes; i++) {
+        const int32_t line = (int32_t)(i / bytes);
+        wrong += near[5 + line * near_stride + (int32_t)(i % bytes)] !=
+                 *((const uint8_t *)first + line * far_stride + (int32_t)(i % bytes));
+    }
+    (void)tilewright_copy_wait(
+        1, tilewright_copy_start(1, last, (tilewright_address_t)near + 5u, lines, bytes, far_stride, near_stride));
+    for (uint32_t i = 0; i < lines * bytes; i++) {
+        const int32_t at = (int32_t)(i / bytes) * far_stride + (int32_t)(i % bytes);
+        wrong += *((const uint8_t *)last + at) != *((const uint8_t *)first + at);
+    }
+    errors += wrong;
+}
+
+static void copies(void *argument)
+{
+    (void)argument;
+    fill(1);
+    rectangle(1, 1, 0, 0);
+    rectangle(1, 1000, 0, 0);
+    rectangle(13, 11, 50, 11);
+    rectangle(13, 11, 50, 17);
+    rectangle(13, 11, -50, 11);
+    fill(2);
+    tilewright_token_t tokens[12];
+    for (uint32_t i = 0; i < 12; i++) {
+        tokens[i] = tilewright_copy_start(0, (tilewright_address_t)near + 100u * i,
+                                          (tilewright_address_t)far + 200u * i, 1, 100, 0, 0);
+    }
+    (void)tilewright_copy_wait(0, tokens[11]);
+    (void)tilewright_copy_wait(0, tokens[3]);
+    for (uint32_t i = 0; i < 1200; i++) {
+        errors += near[i] != far[200u * (i / 100u) + i % 100u];
+    }
+}
+
+static void hyper(void *argument)
+{
+    (void)argument;
+    const tilewright_address_t ram = TILEWRIGHT_HYPER_BASE + 0x1000u;
+    fill(3);
+    tilewright_token_t token = tilewright_copy_start(0, ram, (tilewright_address_t)far, 1, SIZE, 0, 0);
+    (void)tilewright_copy_wait(0, token);
+    token = tilewright_copy_start(0, (tilewright_address_t)back, ram, 1, SIZE, 0, 0);
+    (void)tilewright_copy_wait(0, token);
+    errors += memcmp(far, back, SIZE) != 0;
+    memset(back, 0, SIZE);
+    token = tilewright_copy_start(0, (tilewright_address_t)back, ram + 5u, 7, 12, 12, 100);
+    (void)tilewright_copy_wait(0, token);
+    for (uint32_t i = 0; i < 7 * 12; i++) {
+        errors += back[i] != far[5u + 100u * (i / 12u) + i % 12u];
+    }
+}
+
+int main(void)
+{
+    copies(0);
+    printf("controller %u\n", (unsigned)errors);
+    tilewright_fork(1, copies, 0);
+    printf("cluster %u\n", (unsigned)errors);
+    hyper(0);
+    printf("hyper from controller %u\n", (unsigned)errors);
+    tilewright_fork(1, hyper, 0);
+    printf("hyper from cluster %u\n", (unsigned)errors);
+    return errors == 0 ? 0 : 1;
+}
+"""
+
+FORKS = r"""
+#include <stdint.h>
+#include <stdio.h>
+#include <tilewright/port.h>
+#include "pulp_open.h"
+
+static uint32_t seen[8];
+static uint32_t turns[8];
+static volatile uint32_t errors;
+
+static void each(void *argument)
+{
+    const uint32_t cores = *(const uint32_t *)argument;
+    const uint32_t core = tilewright_core_id();
+    for (uint32_t turn = 1; turn <= 3; turn++) {
+        for (volatile uint32_t delay = 0; delay < 20u * (core + 1u); delay++) {
+        }
+        turns[core] = turn;
+        tilewright_barrier();
+        for (uint32_t other = 0; other < cores; other++) {
+            errors += turns[other] != turn;
+        }
+        tilewright_barrier();
+    }
+    seen[core]++;
+}
+
+static void walk(void *argument)
+{
+    static const uint32_t sizes[] = {8, 1, 3, 8, 2};
+    (void)argument;
+    for (uint32_t i = 0; i < 5; i++) {
+        uint32_t cores = sizes[i];
+        tilewright_fork(cores, each, &cores);
+    }
+}
+
+int main(void)
+{
+    tilewright_fork(1, walk, 0);
+    tilewright_fork(1, walk, 0);
+    uint32_t cores = 8;
+    tilewright_fork(8, each, &cores);
+    for (uint32_t core = 0; core < 8; core++) {
+        printf("%u ", (unsigned)seen[core]);
+        errors += tilewright_stack_unused(core) < 64u || tilewright_stack_unused(core) == tilewright_stack_bytes(core);
+    }
+    printf("errors %u\n", (unsigned)errors);
+    return errors == 0 ? 0 : 1;
+}
+"""
+
+
+def build(platform: Platform, text: str, folder: Path) -> Path:
+    source = folder / "main.c"
+    source.write_text(text, encoding="utf-8")
+    return build_riscv(platform, [source], folder / "main.elf")
+
+
+@pytest.mark.parametrize(("returned", "status"), [(0, 0), (7, 7), (255, 255), (256, 1), (-1, 255)])
+def test_exit_status(returned: int, status: int, tmp_path: Path) -> None:
+    program = build(PLATFORM, f"int main(void) {{ return {returned}; }}\n", tmp_path)
+    assert simulate(PLATFORM, program, timeout_s=60) == status
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "text"),
+    [
+        ('__asm__ volatile(".word 0");', 99, "trap: mcause="),
+        ("for (volatile uint32_t *stack = (volatile uint32_t *)&argument;; stack--) { *stack = 0; }", None, ""),
+        ("for (;;) { }", TIMEOUT_STATUS, ""),
+        ("*(volatile uint32_t *)0x10010000u = 1;", TIMEOUT_STATUS, ""),
+    ],
+    ids=["illegal instruction", "write below the stack", "endless loop", "write outside L1"],
+)
+def test_faults_end_the_test(
+    body: str, status: int | None, text: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program = build(PLATFORM, ON_CLUSTER.replace("BODY", body), tmp_path)
+    start = time.monotonic()
+    found = simulate(PLATFORM, program, timeout_s=8)
+    assert time.monotonic() - start < 30
+    assert found == status if status is not None else found != 0
+    assert left_over(program) == []
+    output = capfd.readouterr().out
+    assert "begun" in output
+    assert text in output
+
+
+def test_deep_stack_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    body = "volatile uint8_t deep[1560]; for (uint32_t i = 0; i < 1560; i++) { deep[i] = 1; }"
+    program = build(PLATFORM, ON_CLUSTER.replace("BODY", body), tmp_path)
+    assert simulate(PLATFORM, program, timeout_s=60) == 98
+    assert "stack of a cluster core overflowed" in capfd.readouterr().out
+
+
+def test_copies(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    program = build(PLATFORM, COPIES, tmp_path)
+    status = simulate(PLATFORM, program, timeout_s=60)
+    assert (status, capfd.readouterr().out.splitlines()) == (
+        0,
+        ["controller 0", "cluster 0", "hyper from controller 0", "hyper from cluster 0"],
+    )
+
+
+def test_forks(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    program = build(PLATFORM, FORKS, tmp_path)
+    status = simulate(PLATFORM, program, timeout_s=60)
+    assert (status, capfd.readouterr().out) == (0, "11 9 7 5 5 5 5 5 errors 0\n")
