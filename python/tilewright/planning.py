@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Union
 
-from tilewright.errors import TilewrightError, does_not_fit, not_supported
+from tilewright.errors import not_supported
 from tilewright.graph import Graph, Node
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.kernels.registry import choices
@@ -22,6 +22,7 @@ from tilewright.placement.problem import DoesNotFit, Item, PoolLimit, Result
 from tilewright.plan import Buffer, BufferKind, Placement, PoolUse, RelationKind
 from tilewright.platform import Platform
 from tilewright.schedule import Schedule, build_schedule, layer_nodes
+from tilewright.shortage import Fitting, explained
 from tilewright.tile_loops import ScheduledLayer
 from tilewright.tiling.choice import TileChoice, TilingOptions, choose_tiles
 from tilewright.tiling.homes import Homes, assign_homes
@@ -50,15 +51,37 @@ def plan_graph(graph: Graph, platform: Platform, options: CompileOptions) -> Pla
     """Choose kernels and tiles, build the program and place every buffer.
 
     Raises TilewrightError: not supported (an operator without kernel, a missing link), or
-    does not fit, with pool, need, have, missing bytes and operator.
+    does not fit, with pool, need, have, missing bytes, operator and the smallest size that works.
     """
     homes = assign_homes(graph, platform, io_in_pools=options.io_in_pools)
     if options.order is Order.BEST:
         graph = order_graph(graph, homes)
     problems = [_problems(graph, node, platform, homes) for node in layer_nodes(graph)]
+
+    def attempt(sized: Platform) -> Planned:
+        return _plan(graph, sized, options, homes, problems)
+
+    def fitting(sized: Platform) -> Fitting:
+        found = attempt(sized)
+        return Fitting(found.schedule, found.lifetimes, found.placements, found.pool_use)
+
+    try:
+        return attempt(platform)
+    except (TileOverflow, DoesNotFit) as overflow:
+        raise explained(overflow, fitting, platform) from overflow
+
+
+def _plan(
+    graph: Graph,
+    platform: Platform,
+    options: CompileOptions,
+    homes: Homes,
+    problems: Sequence[Sequence[TilingProblem]],
+) -> Planned:
+    """Tiles, program and places for pools of given sizes. Raises TileOverflow or DoesNotFit."""
     capacities = {pool.name: pool.size_bytes for pool in platform.pools}
     tiling = TilingOptions(options.buffering, options.objective, options.strategy)
-    limits = [capacities] * len(problems)
+    limits: list[Capacities] = [capacities] * len(problems)
     layers = [_choose(candidates, capacities, tiling) for candidates in problems]
     for _ in range(ROUNDS):
         schedule = build_schedule(graph, layers, homes, platform)
@@ -74,10 +97,10 @@ def plan_graph(graph: Graph, platform: Platform, options: CompileOptions) -> Pla
         limits[number] = {**limits[number], pool: share}
         try:
             layers[number] = _choose(problems[number], limits[number], tiling)
-        except TilewrightError:
+        except TileOverflow:
             # Said in terms of what the platform has, not of a share of it.
             break
-    raise _explained(overflow, schedule, platform) from overflow
+    raise overflow
 
 
 def _problems(graph: Graph, node: Node, platform: Platform, homes: Homes) -> list[TilingProblem]:
@@ -182,21 +205,3 @@ def _at_peak(schedule: Schedule, overflow: DoesNotFit, layers: Sequence[Schedule
     if number is None or diagnosis.missing <= 0 or shares[number] <= diagnosis.missing:
         return None
     return number
-
-
-def _explained(overflow: DoesNotFit, schedule: Schedule, platform: Platform) -> TilewrightError:
-    """The overflow in the user's words: pool, need, have, missing, operator, what is alive."""
-    diagnosis = overflow.diagnosis
-    where = layer_at(schedule.program, diagnosis.step) if diagnosis.step is not None else None
-    operators = {facts.name: facts.operator for facts in schedule.layers}
-    place_text = f"{where} ({operators[where]}), step {diagnosis.step}; " if where in operators else ""
-    alive = ", ".join(f"{name} {size:,}" for name, size in diagnosis.items[:6])
-    more = f" and {len(diagnosis.items) - 6} more" if len(diagnosis.items) > 6 else ""
-    smallest = "is the smallest that works" if diagnosis.smallest_proved else "works"
-    return does_not_fit(
-        "pool-overflow",
-        f"pool '{diagnosis.pool}' needs {diagnosis.needed:,} bytes, platform '{platform.name}' gives "
-        f"{diagnosis.available:,} ({diagnosis.missing:,} too many)",
-        at=f"{place_text}alive: {alive}{more}",
-        help=f"POOLS {diagnosis.pool}={diagnosis.needed} {smallest} with everything else fixed; or EFFORT thorough",
-    )

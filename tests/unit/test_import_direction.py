@@ -51,6 +51,7 @@ PART_OF = {
     "ordering": "schedule",
     "manifest": "cli",
     "outputs": "cli",
+    "shortage": "planning",
     "simulate": "cli",
     "tile_loops": "schedule",
     "workspace": "cli",

@@ -152,20 +152,45 @@ def test_a_pool_without_tiles_that_is_too_small_is_named() -> None:
     assert "alive: " in error.at[0]
 
 
-def test_where_no_share_is_small_enough_the_platform_is_named() -> None:
-    """The least that tiles need alone leaves no room for the homes beside them."""
-    with pytest.raises(TilewrightError) as alone:
-        planned(two_convs(), one_memory(9000))
-    assert alone.value.code == "tile-overflow"
-    least = int(alone.value.help[0].split("=")[1].split()[0])
+def sizes_in(error: TilewrightError) -> dict[str, int]:
+    """Pool to bytes, as the help names them."""
+    words = error.help[0].split("POOLS ")[1].split()
+    return {pool: int(size) for pool, _, size in (word.partition("=") for word in words) if size}
+
+
+@pytest.mark.parametrize(("have", "code"), [(64, "tile-overflow"), (9000, "tile-overflow"), (12000, "pool-overflow")])
+def test_the_size_that_is_named_works_and_one_byte_less_does_not(have: int, code: str) -> None:
+    """For the whole model: tiles of every layer, and the homes beside them."""
     with pytest.raises(TilewrightError) as caught:
-        planned(two_convs(), one_memory(least))
-    assert caught.value.code == "pool-overflow"
-    assert f"platform 'far' gives {least:,}" in caught.value.what
+        planned(two_convs(), one_memory(have))
+    error = caught.value
+    assert error.code == code
+    assert f"platform 'far' gives {have:,}" in error.what
+    (size,) = sizes_in(error).values()
+    assert f"pool 'sram' needs {size:,} bytes" in error.what
+    assert f"({size - have:,} too many)" in error.what
+    assert "is the smallest that works" in error.help[0]
+    assert "(Conv), step " in error.at[0]
+    assert "; alive: " in error.at[0]
+    planned(two_convs(), one_memory(size))
+    with pytest.raises(TilewrightError) as less:
+        planned(two_convs(), one_memory(size - 1))
+    assert sizes_in(less.value) == {"sram": size}
 
 
-def test_an_operator_that_fits_no_tile_is_named() -> None:
+def test_pools_that_are_too_small_together_are_named() -> None:
+    with pytest.raises(TilewrightError) as caught:
+        planned(two_convs(), far_platform(64, 64))
+    assert "no pool alone is to blame" in caught.value.what
+    sizes = sizes_in(caught.value)
+    assert set(sizes) == {"l1", "sram"}
+    planned(two_convs(), far_platform(sizes["l1"], sizes["sram"]))
+
+
+def test_the_operator_that_decides_is_named() -> None:
+    """Not the first that fails, but the one that needs most."""
     with pytest.raises(TilewrightError) as caught:
         planned(two_convs(), far_platform(64))
     assert caught.value.code == "tile-overflow"
-    assert "n0 (Conv)" in caught.value.at[0]
+    assert "n3 (Conv)" in caught.value.at[0]
+    assert "alive: n3.weights.tile " in caught.value.at[0]

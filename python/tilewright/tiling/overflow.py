@@ -14,9 +14,12 @@ from tilewright.tiling.problem import TilingProblem
 
 @dataclass(eq=False)
 class TileOverflow(TilewrightError):
-    """No tile shape of one kernel fits; ``missing_bytes`` says by how much the closest one does not."""
+    """No tile shape of ``layer`` fits ``pool``: the closest one needs ``needed_bytes``, ``missing_bytes`` too many."""
 
     missing_bytes: int = 0
+    needed_bytes: int = 0
+    pool: str = ""
+    layer: str = ""
 
 
 def overflow(
@@ -63,4 +66,7 @@ def _error(problem: TilingProblem, pool: str, needed: int, have: int, *, alone: 
         (f"POOLS {pool}={needed} {works if alone else least}",),
         ExitStatus.DOES_NOT_FIT,
         missing,
+        needed,
+        pool,
+        problem.node.name,
     )
