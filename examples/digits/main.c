@@ -10,8 +10,8 @@
 #define CLASSES 10
 #define REQUIRED_PERCENT 95
 
-_Alignas(DIGITS_POOL_L1_ALIGN) __attribute__((section(".bss.tilewright.l1"))) static uint8_t
-    l1[DIGITS_POOL_L1_SIZE];
+_Alignas(DIGITS_POOL_L1_ALIGN)
+    __attribute__((section(".bss.tilewright.l1"))) static uint8_t l1[DIGITS_POOL_L1_SIZE];
 _Alignas(DIGITS_POOL_SRAM_ALIGN) static uint8_t sram[DIGITS_POOL_SRAM_SIZE];
 
 static int8_t quantized(uint8_t pixel)

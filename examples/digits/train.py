@@ -103,7 +103,13 @@ def to_onnx(network: Network) -> onnx.ModelProto:
         names = [source, f"{layer}_weight", f"{layer}_bias"]
         nodes.append(
             helper.make_node(
-                "Conv", names, [f"conv_{layer}"], f"conv_{layer}", strides=[stride] * 2, pads=[1] * 4, kernel_shape=[3, 3]
+                "Conv",
+                names,
+                [f"conv_{layer}"],
+                f"conv_{layer}",
+                strides=[stride] * 2,
+                pads=[1] * 4,
+                kernel_shape=[3, 3],
             )
         )
         nodes.append(helper.make_node("Relu", [f"conv_{layer}"], [f"relu_{layer}"], f"relu_{layer}"))

@@ -44,17 +44,23 @@ class TilewrightError(Exception):
         return "\n".join(lines)
 
 
-def bad_input(code: str, what: str, *, at: str | tuple[str, ...] = (), help: str | tuple[str, ...] = ()) -> TilewrightError:
+def bad_input(
+    code: str, what: str, *, at: str | tuple[str, ...] = (), help: str | tuple[str, ...] = ()
+) -> TilewrightError:
     """An error in a file, an option or a call (exit status 2)."""
     return _error(code, what, at, help, ExitStatus.BAD_INPUT)
 
 
-def does_not_fit(code: str, what: str, *, at: str | tuple[str, ...] = (), help: str | tuple[str, ...] = ()) -> TilewrightError:
+def does_not_fit(
+    code: str, what: str, *, at: str | tuple[str, ...] = (), help: str | tuple[str, ...] = ()
+) -> TilewrightError:
     """A model that does not fit its pools (exit status 3)."""
     return _error(code, what, at, help, ExitStatus.DOES_NOT_FIT)
 
 
-def not_supported(code: str, what: str, *, at: str | tuple[str, ...] = (), help: str | tuple[str, ...] = ()) -> TilewrightError:
+def not_supported(
+    code: str, what: str, *, at: str | tuple[str, ...] = (), help: str | tuple[str, ...] = ()
+) -> TilewrightError:
     """Something valid that Tilewright cannot do (exit status 4)."""
     return _error(code, what, at, help, ExitStatus.NOT_SUPPORTED)
 

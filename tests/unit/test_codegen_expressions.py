@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-
 from tilewright.codegen.expressions import axis_bounds, condition, index_lines, slot
 from tilewright.operators.nest import clipped, index_bounds
 from tilewright.plan import AxisRange, Index, Phase, When
@@ -33,7 +32,9 @@ def _ranges(draw: st.DrawFn) -> tuple[tuple[Index, ...], AxisRange]:
     )
     terms = tuple((index.name, draw(st.sampled_from([-2, -1, 1, 2, 3]))) for index in indices if draw(st.booleans()))
     first = draw(st.integers(-6, 6))
-    axis = AxisRange(terms, first, first + draw(st.integers(0, 5)), draw(st.sampled_from([1, 1, 2, 4])), draw(st.integers(1, 20)))
+    axis = AxisRange(
+        terms, first, first + draw(st.integers(0, 5)), draw(st.sampled_from([1, 1, 2, 4])), draw(st.integers(1, 20))
+    )
     return indices, axis
 
 
@@ -67,7 +68,7 @@ def test_guards_hold_exactly_when_a_step_has_a_tile() -> None:
                 for t in range(-lead, tiles + trail):
                     u = t + ahead
                     expected = 0 <= u < tiles and u % period == (0 if phase is Phase.FIRST else period - 1)
-                    if 0 <= u:
+                    if u >= 0:
                         assert bool(eval(text.replace("&&", "and") or "True", {"t": t})) == expected, (when, t, text)
                     else:
                         assert not eval(text.replace("&&", "and"), {"t": t})

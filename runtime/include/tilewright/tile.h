@@ -10,9 +10,15 @@
 extern "C" {
 #endif
 
-static inline int32_t tilewright_minimum(int32_t a, int32_t b) { return a < b ? a : b; }
+static inline int32_t tilewright_minimum(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
 
-static inline int32_t tilewright_maximum(int32_t a, int32_t b) { return a > b ? a : b; }
+static inline int32_t tilewright_maximum(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
 
 /* Quotient rounded towards minus infinity; divisor > 0. */
 static inline int32_t tilewright_floor(int32_t dividend, int32_t divisor)
@@ -29,7 +35,10 @@ static inline uint32_t tilewright_part(int32_t tile, int32_t parts)
 }
 
 /* Views are read and written through one pointer type; the plan knows which are constant. */
-static inline uint8_t *tilewright_bytes(const void *object) { return (uint8_t *)(uintptr_t)object; }
+static inline uint8_t *tilewright_bytes(const void *object)
+{
+    return (uint8_t *)(uintptr_t)object;
+}
 
 /* Address of a tile's first element in the whole array at `home`. */
 static inline uint8_t *tilewright_at(uint8_t *home, const int32_t *home_stride,
