@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 
 from tilewright.importers.context import Call
 from tilewright.importers.elementwise import elementwise
+from tilewright.importers.indexing import INDEXING
+from tilewright.importers.rearrange import rearrange
 from tilewright.importers.reduction import REDUCTION
 
 Translators = Mapping[str, Callable[[Call], None]]
@@ -13,4 +15,4 @@ Translators = Mapping[str, Callable[[Call], None]]
 
 def breadth(earlier: Translators) -> Translators:
     """Translators by ONNX operator; ``earlier`` has those that some of them fall back on."""
-    return {**elementwise(earlier), **REDUCTION}
+    return {**elementwise(earlier), **REDUCTION, **INDEXING, **rearrange(earlier)}

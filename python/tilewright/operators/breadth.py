@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tilewright.operators.indexing import INDEXING
 from tilewright.operators.line import LINE
 from tilewright.operators.map import MAP
 from tilewright.operators.reduction import REDUCTION
 
-BREADTH = (*MAP, *REDUCTION, *LINE)
+BREADTH = (*MAP, *REDUCTION, *LINE, *INDEXING)

@@ -1,0 +1,113 @@
+"""Operators whose accesses depend on data: Gather, GatherElements, ScatterElements.
+
+The axis that indices select is read and written whole. Negative indices count from the end;
+indices out of range give the nearest element, so that no access ever leaves a tensor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from tilewright.graph import Array, Graph, Node
+from tilewright.operators.elementwise import dimensions_of, identity_maps
+from tilewright.operators.nest import AxisMap, Iteration, Nest, along, whole
+from tilewright.operators.operator import Arrays, Operator, operand
+
+_COMBINE = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
+
+
+def in_range(indices: Array, extent: int) -> Array:
+    """Indices in [0, extent)."""
+    return np.clip(np.where(indices < 0, indices + extent, indices), 0, extent - 1)
+
+
+def gather_nest(node: Node, graph: Graph) -> Nest:
+    """Dimensions over the output: x's axes before ``axis``, the indices' behind ``batch_dims``, x's rest."""
+    x, indices = (graph.tensor(name).shape for name in node.inputs)
+    axis, batch = node.attributes["axis"], node.attributes["batch_dims"]
+    added = len(indices) - batch
+    read = [along(f"d{position}") for position in range(axis)]
+    read.append(whole(x[axis]))
+    read += [along(f"d{position + added - 1}") for position in range(axis + 1, len(x))]
+    index = [along(f"d{position}") for position in range(batch)]
+    index += [along(f"d{axis + position}") for position in range(added)]
+    shape = graph.tensor(node.outputs[0]).shape
+    return Nest(dimensions_of(shape), (tuple(read), tuple(index)), (identity_maps(shape),))
+
+
+def gather(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """y[b..., a..., i..., c...] = x[b..., a..., indices[b..., i...], c...]."""
+    x, indices = operand(arrays, 0), operand(arrays, 1)
+    axis, batch = node.attributes["axis"], node.attributes["batch_dims"]
+    safe = in_range(indices, x.shape[axis])
+    shape = graph.tensor(node.outputs[0]).shape
+    if batch == 0:
+        return [np.take(x, safe, axis=axis).reshape(shape)]
+    flat_x = x.reshape(-1, *x.shape[batch:])
+    flat_i = safe.reshape(-1, *safe.shape[batch:])
+    parts = [np.take(part, index, axis=axis - batch) for part, index in zip(flat_x, flat_i, strict=True)]
+    return [np.stack(parts).reshape(shape)]
+
+
+def gather_elements_nest(node: Node, graph: Graph) -> Nest:
+    """Dimensions over the output; x is read whole on ``axis``."""
+    x = graph.tensor(node.inputs[0]).shape
+    shape = graph.tensor(node.outputs[0]).shape
+    axis = node.attributes["axis"]
+    maps = identity_maps(shape)
+    read = (*maps[:axis], whole(x[axis]), *maps[axis + 1 :])
+    return Nest(dimensions_of(shape), (read, maps), (maps,))
+
+
+def gather_elements(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """y at a position is x there, but at ``indices`` on ``axis``."""
+    x, indices = operand(arrays, 0), operand(arrays, 1)
+    axis = node.attributes["axis"]
+    cut = tuple(slice(None) if position == axis else slice(n) for position, n in enumerate(indices.shape))
+    return [np.take_along_axis(x[cut], in_range(indices, x.shape[axis]), axis)]
+
+
+def scatter_nest(node: Node, graph: Graph) -> Nest:
+    """Dimensions over the output; ``axis`` and axes on which updates are shorter are whole."""
+    shape = graph.tensor(node.outputs[0]).shape
+    indices, updates = (graph.tensor(name).shape for name in node.inputs[1:])
+    axis = node.attributes["axis"]
+    cuttable = [position != axis and updates[position] == extent for position, extent in enumerate(shape)]
+    dimensions = tuple(
+        dimension if cuttable[position] else replace(dimension, iteration=Iteration.WHOLE)
+        for position, dimension in enumerate(dimensions_of(shape))
+    )
+
+    def maps(extents: tuple[int, ...]) -> tuple[AxisMap, ...]:
+        return tuple(
+            along(f"d{position}") if cuttable[position] and extent == shape[position] else whole(extent)
+            for position, extent in enumerate(extents)
+        )
+
+    full = identity_maps(shape)
+    return Nest(dimensions, (full, maps(indices), maps(updates)), (full,))
+
+
+def scatter_elements(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """x with updates at ``indices`` on ``axis``, in row-major order of the updates; indices broadcast."""
+    result = operand(arrays, 0).copy()
+    updates = operand(arrays, 2)
+    axis, reduction = node.attributes["axis"], node.attributes["reduction"]
+    indices = np.broadcast_to(in_range(operand(arrays, 1), result.shape[axis]), updates.shape)
+    grid = list(np.indices(updates.shape))
+    grid[axis] = indices
+    if reduction == "none":
+        result[tuple(grid)] = updates
+    else:
+        with np.errstate(all="ignore"):
+            _COMBINE[reduction].at(result, tuple(grid), updates)
+    return [result]
+
+
+INDEXING = (
+    Operator("Gather", gather_nest, gather),
+    Operator("GatherElements", gather_elements_nest, gather_elements),
+    Operator("ScatterElements", scatter_nest, scatter_elements),
+)
