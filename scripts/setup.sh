@@ -19,6 +19,9 @@ need() { # <package> <program or file>...
 need gcc-riscv64-unknown-elf riscv64-unknown-elf-gcc
 need picolibc-riscv64-unknown-elf /usr/lib/picolibc/riscv64-unknown-elf/picolibc.specs
 need qemu-system-misc qemu-system-riscv32
+need gcc-arm-none-eabi arm-none-eabi-gcc
+need libnewlib-arm-none-eabi /usr/lib/arm-none-eabi/newlib/nano.specs
+need qemu-system-arm qemu-system-arm
 need clang clang
 need clang-format clang-format
 need g++ g++

@@ -14,6 +14,7 @@ from tilewright.platform import Platform
 from tilewright.resources import runtime_dir
 
 RISCV_GCC = "riscv64-unknown-elf-gcc"
+ARM_GCC = "arm-none-eabi-gcc"
 WARNINGS = (
     "-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Wcast-qual -Wmissing-prototypes "
     "-Wstrict-prototypes -Werror"
@@ -22,6 +23,10 @@ WARNINGS = (
 needs_riscv = pytest.mark.skipif(
     shutil.which(RISCV_GCC) is None or shutil.which("qemu-system-riscv32") is None,
     reason=f"needs {RISCV_GCC} and qemu-system-riscv32",
+)
+needs_arm = pytest.mark.skipif(
+    shutil.which(ARM_GCC) is None or shutil.which("qemu-system-arm") is None,
+    reason=f"needs {ARM_GCC} and qemu-system-arm",
 )
 needs_host_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a host C compiler")
 
@@ -36,16 +41,27 @@ def port_files(port: str) -> tuple[list[Path], list[str]]:
 
 def build_riscv(platform: Platform, sources: Sequence[Path], out: Path, *, layers: Sequence[str] = ()) -> Path:
     """Compile and link a program for a QEMU platform with its port, and layers over it."""
-    script = out.with_suffix(".ld")
-    script.write_text(linker_script(platform), encoding="utf-8")
-    options = [*platform.target.compile_options, "--specs=picolibc.specs", "-T", str(script)]
-    assert platform.target.port is not None
-    return _build([RISCV_GCC, *options], sources, out, [platform.target.port, *layers])
+    return _build_bare([RISCV_GCC, "--specs=picolibc.specs"], platform, sources, out, layers)
+
+
+def build_arm(platform: Platform, sources: Sequence[Path], out: Path, *, layers: Sequence[str] = ()) -> Path:
+    """Compile and link a program for an Arm platform in QEMU with its port, and layers over it."""
+    return _build_bare([ARM_GCC, "--specs=nano.specs"], platform, sources, out, layers)
 
 
 def build_host(sources: Sequence[Path], out: Path, *, layers: Sequence[str] = ()) -> Path:
     """Compile and link a program for this machine with the host's port, and layers over it."""
     return _build(["cc"], sources, out, ["host", *layers])
+
+
+def _build_bare(
+    compiler: list[str], platform: Platform, sources: Sequence[Path], out: Path, layers: Sequence[str]
+) -> Path:
+    script = out.with_suffix(".ld")
+    script.write_text(linker_script(platform), encoding="utf-8")
+    assert platform.target.port is not None
+    options = [*platform.target.compile_options, "-T", str(script)]
+    return _build([*compiler, *options], sources, out, [platform.target.port, *layers])
 
 
 def _build(compiler: list[str], sources: Sequence[Path], out: Path, ports: Sequence[str]) -> Path:

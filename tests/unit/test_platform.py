@@ -224,6 +224,8 @@ def test_missing_file_and_unknown_name(tmp_path: Path) -> None:
 def test_shipped_platforms() -> None:
     assert platform_names() == (
         "host",
+        "mps2-an385",
+        "mps2-an385-single",
         "pulp-open",
         "qemu-virt-rv32",
         "qemu-virt-rv32-l3",
@@ -242,7 +244,7 @@ def test_shipped_platforms() -> None:
             assert (core_pools, platform.core.count, platform.core.called_on) == (["l1"], 8, "controller")
             assert [link.name for link in platform.links] == ["l2->l1", "l1->l2", "l2_constants->l1"]
             continue
-        tiled = name in ("qemu-virt-rv32", "qemu-virt-rv32f")
+        tiled = name in ("mps2-an385", "qemu-virt-rv32", "qemu-virt-rv32f")
         assert core_pools == (["l1"] if tiled else ["sram", "flash"])
         assert [link.name for link in platform.links] == (["flash->l1", "sram->l1", "l1->sram"] if tiled else [])
 

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text through UART 0; the end by semihosting, which hands QEMU an exit status. */
+#include "mps2_an385.h"
+
+#define UART_DATA 0x40004000u
+#define UART_STATE 0x40004004u
+#define UART_CONTROL 0x40004008u
+#define UART_DIVISOR 0x40004010u
+#define UART_TRANSMIT_FULL 1u
+#define UART_TRANSMIT_ENABLE 1u
+#define UART_SMALLEST_DIVISOR 16u
+
+#define SEMIHOSTING_EXIT_EXTENDED 0x20u
+#define SEMIHOSTING_APPLICATION_EXIT 0x20026u
+
+static volatile uint32_t *word_register(uintptr_t address)
+{
+    return (volatile uint32_t *)address;
+}
+
+void tilewright_console_open(void)
+{
+    *word_register(UART_DIVISOR) = UART_SMALLEST_DIVISOR;
+    *word_register(UART_CONTROL) = UART_TRANSMIT_ENABLE;
+}
+
+void tilewright_console_put(char character)
+{
+    while ((*word_register(UART_STATE) & UART_TRANSMIT_FULL) != 0u) {
+    }
+    *word_register(UART_DATA) = (uint8_t)character;
+}
+
+void tilewright_console_write(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        tilewright_console_put(*text);
+    }
+}
+
+_Noreturn void tilewright_exit(int status)
+{
+    uint32_t code = (uint32_t)status & 0xffu;
+    if (status != 0 && code == 0u) {
+        code = 1u;
+    }
+    const uint32_t block[2] = {SEMIHOSTING_APPLICATION_EXIT, code};
+    register uint32_t operation __asm__("r0") = SEMIHOSTING_EXIT_EXTENDED;
+    register const uint32_t *argument __asm__("r1") = block;
+    __asm__ volatile("bkpt 0xab" : "+r"(operation) : "r"(argument) : "memory");
+    for (;;) {
+    }
+}

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+set(
+  TILEWRIGHT_PORT_SOURCES
+  port.c
+  console.c
+  start.c
+  newlib.c
+  ../common/startup.c
+)
+set(TILEWRIGHT_PORT_COMPILE_OPTIONS)
+# newlib-nano prints floating-point numbers only if asked to.
+set(TILEWRIGHT_PORT_LINK_OPTIONS -nostartfiles -Wl,-u,_printf_float)

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The vector table, from reset to tilewright_start, and from a fault to the end. */
+#include "mps2_an385.h"
+
+#include <stddef.h>
+
+#define EXCEPTIONS 16
+#define CONFIGURABLE_FAULT_STATUS 0xe000ed28u
+
+/* Words of an exception's frame. */
+#define FRAME_PROGRAM_COUNTER 6
+
+extern uint8_t __stack[];
+
+union vector {
+    void *stack;
+    void (*handler)(void);
+};
+
+_Noreturn void _start(void);
+_Noreturn void _start(void)
+{
+    tilewright_console_open();
+    tilewright_cycles_open();
+    tilewright_start();
+}
+
+static void print_word(const char *name, uint32_t value)
+{
+    static const char digits[] = "0123456789abcdef";
+    tilewright_console_write(name);
+    for (int32_t shift = 28; shift >= 0; shift -= 4) {
+        tilewright_console_put(digits[(value >> shift) & 15u]);
+    }
+}
+
+_Noreturn __attribute__((used)) static void report_fault(const uint32_t *frame)
+{
+    const volatile uint32_t *status = (const volatile uint32_t *)CONFIGURABLE_FAULT_STATUS;
+    print_word("\nfault: cfsr=0x", *status);
+    print_word(" pc=0x", frame[FRAME_PROGRAM_COUNTER]);
+    tilewright_console_write("\n");
+    tilewright_exit(TILEWRIGHT_TRAP_STATUS);
+}
+
+__attribute__((naked)) static void fault(void)
+{
+    __asm__ volatile("mov r0, sp\n\t"
+                     "b report_fault");
+}
+
+/* The processor reads its first stack pointer and instruction from here. */
+__attribute__((used,
+               section(".text.tilewright.start"))) static const union vector vectors[EXCEPTIONS] = {
+    {.stack = __stack}, {.handler = _start}, {.handler = fault}, {.handler = fault},
+    {.handler = fault}, {.handler = fault},  {.handler = fault},
+};
