@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from math import ceil, floor
 from types import MappingProxyType
 
 import numpy as np
 
 from tilewright.graph import Array, DType, Node, Tensor
-from tilewright.graph_edit import GraphEditor, frozen, with_attributes
+from tilewright.graph_edit import GraphEditor, frozen, make_node, with_attributes
 from tilewright.importers.deeploy_nodes import table_of
 
 EIGHT_BIT = frozenset({DType.INT8, DType.UINT8})
@@ -67,16 +68,25 @@ def _moving(editor: GraphEditor, node: Node) -> None:
         _check_pad(editor, node)
 
 
+def _selecting(editor: GraphEditor, node: Node) -> None:
+    """The output has elements of the first input; indices stay as they are."""
+    editor.retype(node.outputs[0], _typed_input(editor, node, _WEIGHT_TYPES).dtype)
+
+
 def _clip(editor: GraphEditor, node: Node) -> None:
     """Relu and Clip keep the type; the bounds may lie outside it."""
     x = _typed_input(editor, node, _WEIGHT_TYPES)
-    editor.retype(node.outputs[0], x.dtype)
-    if x.dtype not in EIGHT_BIT:
-        return
     low, high = _range(x.dtype)
-    lower, upper = max(node.attributes["minimum"], low), min(node.attributes["maximum"], high)
-    values = np.arange(low, high + 1)
-    _to_table(editor, node, np.clip(values, np.ceil(lower), np.floor(upper)).astype(x.dtype.numpy))
+    lower = ceil(max(node.attributes["minimum"], low))
+    upper = floor(min(node.attributes["maximum"], high))
+    editor.retype(node.outputs[0], x.dtype)
+    if x.dtype in EIGHT_BIT:
+        _to_table(editor, node, np.clip(np.arange(low, high + 1), lower, upper).astype(x.dtype.numpy))
+        return
+    bounds = [editor.constant(f"{node.outputs[0]}/bound", np.asarray(b, x.dtype.numpy)).name for b in (lower, upper)]
+    raised = editor.variable(editor.tensors[node.outputs[0]], f"{node.outputs[0]}/raised").name
+    editor.add(make_node("Max", [node.inputs[0], bounds[0]], [raised], sources=node.sources))
+    editor.replace(node, replace(node, operator="Min", inputs=(raised, bounds[1]), attributes=frozen({})))
 
 
 def _function(editor: GraphEditor, node: Node) -> None:
@@ -222,6 +232,8 @@ _RULES: Mapping[str, _Rule] = MappingProxyType(
         **dict.fromkeys(("iLayerNorm", "iRMSNorm", "iNoNorm"), _norm),
         **dict.fromkeys(("iSoftmax", "ITAMax", "ITAPartialMax"), _probabilities),
         **dict.fromkeys(("IntegerSum", "IntegerDiv"), _word),
+        **dict.fromkeys(("Max", "Min"), _moving),
+        **dict.fromkeys("Gather GatherElements Expand Abs Neg Sign ReduceMax ReduceMin".split(), _selecting),
         "Clip": _clip,
         "IntegerMean": _mean,
     }

@@ -294,6 +294,28 @@ def test_one_of_several(tmp_path):
     np.testing.assert_array_equal(outputs_of(graph, {"x": x})[0], expected(x[:, 2].astype(int), 100, 0, 7, True))
 
 
+@pytest.mark.parametrize("wide", [False, True])
+def test_relu_of_integers(tmp_path, wide):
+    x = RANDOM.integers(-128, 128, (1, 3, 4), np.int8)
+    build = ModelBuilder(opset=13)
+    build.input("x", x.shape)
+    y = build.node("Add", "x", "x") if wide else "x"
+    build.node("Clip", y, build.constant(np.float32(-3.5)), build.constant(np.float32(99)), output="y")
+    graph = optimise(imported(tmp_path, build.model("y"), types={"x": DType.INT8}))
+    assert operators(graph) == ({"Add": 1, "Max": 1, "Min": 1} if wide else {"Lookup": 1})
+    values = x.astype(int) * (2 if wide else 1)
+    np.testing.assert_array_equal(outputs_of(graph, {"x": x})[0], np.clip(values, -3, 99))
+
+
+def test_several_of_many(tmp_path):
+    x = RANDOM.integers(-128, 128, (2, 9, 4), np.int8)
+    build = ModelBuilder(opset=13)
+    build.input("x", x.shape)
+    build.node("Gather", "x", build.constant(np.asarray([[7, -1], [0, 3]])), axis=1, output="y")
+    graph = optimise(imported(tmp_path, build.model("y"), types={"x": DType.INT8}))
+    np.testing.assert_array_equal(outputs_of(graph, {"x": x})[0], x[:, [[7, -1], [0, 3]]])
+
+
 def test_a_fractional_factor_gives_real_numbers(tmp_path):
     x = RANDOM.integers(-128, 128, (1, 3, 4), np.int8)
     build = ModelBuilder(opset=13)
