@@ -8,6 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Union
+
+
+Lines = Union[str, tuple[str, ...]]
+"""One entry, or several."""
 
 
 class ExitStatus(IntEnum):
@@ -68,8 +73,8 @@ def not_supported(
 def _error(
     code: str,
     what: str,
-    at: str | tuple[str, ...],
-    help: str | tuple[str, ...],
+    at: Lines,
+    help: Lines,
     status: ExitStatus,
 ) -> TilewrightError:
     places = (at,) if isinstance(at, str) else at

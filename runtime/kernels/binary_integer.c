@@ -78,7 +78,7 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_binary_integer_attri
                                   (const int32_t *)(const void *)operands[2].base,
                                   operation,
                                   finish,
-                                  {a->minimum, a->maximum, a->lowest, a->highest}};
+                                  {a->minimum, a->maximum, a->lowest, a->highest, 0, 0}};
     walk(&operands[0], &operands[1], &operands[3], binary_row, &binary);
 }
 

@@ -3,7 +3,7 @@
 
 #include "tilewright/kernels/integer_core.h"
 
-enum { X, WEIGHTS, ROWS, Y, SCRATCH };
+enum { X, WEIGHTS, ROWS, Y, SCRATCH, PARTIAL };
 enum { BATCH, CHANNEL, HEIGHT, WIDTH };
 
 /* One call: what does not change from block to block. */
@@ -12,6 +12,7 @@ struct conv {
     const struct tilewright_view *x;
     uint8_t *columns;
     uint8_t *padding_row;
+    int32_t inputs;   /* channels of x in one group, or those of a cut reduction */
     int32_t adjacent; /* the channels of x lie side by side */
     int32_t dense;    /* and so do the taps of one row of the kernel */
 };
@@ -33,7 +34,7 @@ struct tap {
 static TILEWRIGHT_NOINLINE uint8_t *interleave_apart(uint8_t *out, const uint8_t *const *runs,
                                                      const struct conv *conv)
 {
-    const int32_t count = conv->attributes->group_inputs;
+    const int32_t count = conv->inputs;
     for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
         const uint8_t *from = runs[i];
         const int32_t stride = from == conv->padding_row ? 0 : conv->x->shape->stride[CHANNEL];
@@ -53,7 +54,7 @@ static TILEWRIGHT_NOINLINE uint8_t *gather_taps(const struct conv *conv, struct 
     const int32_t dilation = conv->attributes->dilations[1];
     const ptrdiff_t step = (ptrdiff_t)dilation * shape->stride[WIDTH];
     const uint32_t width = (uint32_t)shape->extent[WIDTH];
-    const int32_t inputs = conv->attributes->group_inputs;
+    const int32_t inputs = conv->inputs;
 
     for (int32_t kw = conv->attributes->kernel[1]; kw > 0; kw--) {
         const uint8_t *runs[TILEWRIGHT_BLOCK];
@@ -102,7 +103,7 @@ static void gather(const struct conv *conv, const struct pixels *pixels, ptrdiff
             }
             taps[i].at = runs[i];
         }
-        out = merge ? tilewright_interleave(out, runs, a->kernel[1] * a->group_inputs, 1)
+        out = merge ? tilewright_interleave(out, runs, a->kernel[1] * conv->inputs, 1)
                     : gather_taps(conv, taps, out);
     }
     if (a->flip != 0) {
@@ -143,39 +144,41 @@ static struct conv prepare(const struct tilewright_conv_integer_attributes *a,
                            const struct tilewright_view *operands)
 {
     const struct tilewright_shape *shape = operands[X].shape;
-    const int32_t taps = a->kernel[0] * a->kernel[1] * a->group_inputs;
-    const int32_t padding_bytes = a->kernel[1] * a->group_inputs;
-    struct conv conv = {a,
-                        &operands[X],
-                        operands[SCRATCH].base,
-                        operands[SCRATCH].base + TILEWRIGHT_BLOCK * taps,
-                        0,
+    /* A tile of x has whole groups, or some channels of the only one. */
+    const int32_t inputs =
+        shape->extent[CHANNEL] < a->group_inputs ? shape->extent[CHANNEL] : a->group_inputs;
+    struct conv conv = {a, &operands[X], operands[SCRATCH].base, operands[SCRATCH].base, inputs, 0,
                         0};
-    conv.adjacent = a->group_inputs == 1 || shape->stride[CHANNEL] == 1;
-    conv.dense =
-        conv.adjacent &&
-        (a->kernel[1] == 1 || (shape->stride[WIDTH] == a->group_inputs && a->dilations[1] == 1));
-    for (int32_t i = 0; i < padding_bytes; i++) {
+    conv.padding_row += TILEWRIGHT_BLOCK * a->kernel[0] * a->kernel[1] * inputs;
+    conv.adjacent = inputs == 1 || shape->stride[CHANNEL] == 1;
+    conv.dense = conv.adjacent &&
+                 (a->kernel[1] == 1 || (shape->stride[WIDTH] == inputs && a->dilations[1] == 1));
+    for (int32_t i = 0; i < a->kernel[1] * inputs; i++) {
         conv.padding_row[i] = (uint8_t)a->padding;
     }
     return conv;
 }
 
 static TILEWRIGHT_NOINLINE void run(const struct tilewright_conv_integer_attributes *a,
-                                    const struct tilewright_view *operands, int32_t weight_bytes,
-                                    tilewright_matmul_core *core, tilewright_block_finish *finish)
+                                    const struct tilewright_view *operands, uint32_t flags,
+                                    int32_t weight_bytes, tilewright_matmul_core *core,
+                                    const struct tilewright_rule *rule)
 {
     const struct conv conv = prepare(a, operands);
     const struct tilewright_shape *in = operands[X].shape;
     const struct tilewright_view *y = &operands[Y];
     const struct tilewright_shape *out = y->shape;
-    const int32_t taps = a->kernel[0] * a->kernel[1] * a->group_inputs;
+    const int32_t taps = a->kernel[0] * a->kernel[1] * conv.inputs;
     /* A tile has some groups with all their channels, or some channels of one group. */
     const int32_t channels =
         out->extent[CHANNEL] < a->group_outputs ? out->extent[CHANNEL] : a->group_outputs;
     const int32_t padded = (channels + TILEWRIGHT_BLOCK - 1) / TILEWRIGHT_BLOCK * TILEWRIGHT_BLOCK;
     const int32_t count = out->extent[HEIGHT] * out->extent[WIDTH];
+    tilewright_block_finish *const finish = (flags & TILEWRIGHT_LAST) != 0 ? rule->finish : NULL;
+    struct tilewright_sink sink;
 
+    tilewright_open(&sink, rule, out->stride[CHANNEL], TILEWRIGHT_BLOCK, &operands[PARTIAL], flags);
+    sink.limits = TILEWRIGHT_LIMITS(a);
     for (int32_t n = 0; n < out->extent[BATCH]; n++) {
         const uint8_t *weights = operands[WEIGHTS].base;
         const int32_t *rows = (const int32_t *)(const void *)operands[ROWS].base;
@@ -186,42 +189,38 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_conv_integer_attribu
             int32_t row = out->origin[HEIGHT];
             int32_t column = out->origin[WIDTH];
             for (int32_t pixel = 0; pixel < count; pixel += TILEWRIGHT_BLOCK) {
-                struct tilewright_sink sink = {{NULL},
-                                               out->stride[CHANNEL],
-                                               TILEWRIGHT_BLOCK,
-                                               {a->minimum, a->maximum, a->lowest, a->highest}};
                 struct pixels pixels;
                 advance(&conv, y, offset_out, &row, &column, &pixels, &sink);
                 gather(&conv, &pixels, offset_in);
                 core(&sink, conv.columns, taps, weights, rows, channels, finish);
             }
             weights += (ptrdiff_t)padded * taps * weight_bytes;
-            rows += (ptrdiff_t)padded * TILEWRIGHT_ROW_WORDS;
+            rows += (ptrdiff_t)padded * rule->row_words;
             offset_in += (ptrdiff_t)a->group_inputs * in->stride[CHANNEL];
             offset_out += (ptrdiff_t)channels * out->stride[CHANNEL];
         }
     }
 }
 
-#define TILEWRIGHT_DEFINE_CONV(rule)                                                               \
-    void tilewright_conv_integer_##rule(                                                           \
+#define TILEWRIGHT_DEFINE_CONV(name)                                                               \
+    void tilewright_conv_integer_##name(                                                           \
         const struct tilewright_conv_integer_attributes *attributes,                               \
         const struct tilewright_view *operands, uint32_t flags)                                    \
     {                                                                                              \
-        (void)flags;                                                                               \
-        run(attributes, operands, 1, tilewright_core_narrow, tilewright_block_##rule);             \
+        run(attributes, operands, flags, 1, tilewright_core_narrow, &tilewright_rule_##name);      \
     }                                                                                              \
-    void tilewright_conv_wide_##rule(const struct tilewright_conv_integer_attributes *attributes,  \
+    void tilewright_conv_wide_##name(const struct tilewright_conv_integer_attributes *attributes,  \
                                      const struct tilewright_view *operands, uint32_t flags)       \
     {                                                                                              \
-        (void)flags;                                                                               \
-        run(attributes, operands, 2, tilewright_core_wide, tilewright_block_##rule);               \
+        run(attributes, operands, flags, 2, tilewright_core_wide, &tilewright_rule_##name);        \
     }
 
 TILEWRIGHT_DEFINE_CONV(none)
-TILEWRIGHT_DEFINE_CONV(shift)
+TILEWRIGHT_DEFINE_CONV(folded)
 TILEWRIGHT_DEFINE_CONV(high)
+TILEWRIGHT_DEFINE_CONV(layer)
 TILEWRIGHT_DEFINE_CONV(long)
 TILEWRIGHT_DEFINE_CONV(even)
+TILEWRIGHT_DEFINE_CONV(layer_even)
 TILEWRIGHT_DEFINE_CONV(exact)
 TILEWRIGHT_DEFINE_CONV(rescale)

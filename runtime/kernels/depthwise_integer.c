@@ -250,11 +250,11 @@ static void channel(const struct tilewright_depthwise_integer_attributes *a, str
 
 static TILEWRIGHT_NOINLINE void run(const struct tilewright_depthwise_integer_attributes *a,
                                     const struct tilewright_view *operands, plane_sums *multiply,
-                                    tilewright_line_finish *finish)
+                                    const struct tilewright_line_rule *rule)
 {
     const struct tilewright_shape *in = operands[X].shape;
     const struct tilewright_shape *out = operands[Y].shape;
-    const struct tilewright_limits limits = {a->minimum, a->maximum, a->lowest, a->highest};
+    const struct tilewright_limits limits = TILEWRIGHT_LIMITS(a);
     const int32_t taps = a->kernel[0] * a->kernel[1];
     struct window window;
     struct plane plane;
@@ -285,12 +285,12 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_depthwise_integer_at
                 tilewright_flip(window.bytes, size);
             }
             plane.bytes = (const int8_t *)window.bytes;
-            plane.bias = row[0];
+            plane.bias = rule->biased != 0 ? row[0] : 0;
             channel(a, &plane, &operands[Y],
                     (ptrdiff_t)n * out->stride[BATCH] + (ptrdiff_t)c * out->stride[CHANNEL], row,
-                    &limits, multiply, finish);
+                    &limits, multiply, rule->finish);
             plane.weights += taps;
-            row += TILEWRIGHT_ROW_WORDS;
+            row += rule->row_words;
         }
     }
 }
@@ -301,7 +301,7 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_depthwise_integer_at
         const struct tilewright_view *operands, uint32_t flags)                                    \
     {                                                                                              \
         (void)flags;                                                                               \
-        run(attributes, operands, multiply, tilewright_line_##rule);                               \
+        run(attributes, operands, multiply, &tilewright_line_rule_##rule);                         \
     }
 #define TILEWRIGHT_DEFINE_DEPTHWISES(rule)                                                         \
     TILEWRIGHT_DEFINE_DEPTHWISE(slide, rule)                                                       \
@@ -309,9 +309,11 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_depthwise_integer_at
     TILEWRIGHT_DEFINE_DEPTHWISE(any, rule)
 
 TILEWRIGHT_DEFINE_DEPTHWISES(none)
-TILEWRIGHT_DEFINE_DEPTHWISES(shift)
+TILEWRIGHT_DEFINE_DEPTHWISES(folded)
 TILEWRIGHT_DEFINE_DEPTHWISES(high)
+TILEWRIGHT_DEFINE_DEPTHWISES(layer)
 TILEWRIGHT_DEFINE_DEPTHWISES(long)
 TILEWRIGHT_DEFINE_DEPTHWISES(even)
+TILEWRIGHT_DEFINE_DEPTHWISES(layer_even)
 TILEWRIGHT_DEFINE_DEPTHWISES(exact)
 TILEWRIGHT_DEFINE_DEPTHWISES(rescale)

@@ -3,7 +3,7 @@
 
 #include "tilewright/kernels/integer_core.h"
 
-enum { X, WEIGHTS, ROWS, Y };
+enum { X, WEIGHTS, ROWS, Y, PARTIAL };
 enum { ROW, COLUMN };
 
 TILEWRIGHT_INLINE int32_t element(const uint8_t *x, const int32_t is_unsigned)
@@ -29,10 +29,14 @@ TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *restric
                             tilewright_block_finish *finish, const int32_t is_unsigned)
 {
     for (; channels > 0; channels -= TILEWRIGHT_BLOCK) {
-        int32_t sums[TILEWRIGHT_BLOCK];
+        const int32_t *start = sink->start;
         const uint8_t *restrict x = vector;
-        int32_t s0 = rows[0], s1 = rows[TILEWRIGHT_ROW_WORDS];
-        int32_t s2 = rows[2 * TILEWRIGHT_ROW_WORDS], s3 = rows[3 * TILEWRIGHT_ROW_WORDS];
+        int32_t step = 1;
+        if (start == NULL) {
+            start = rows;
+            step = sink->row_words;
+        }
+        int32_t s0 = start[0], s1 = start[step], s2 = start[2 * step], s3 = start[3 * step];
         int32_t left = taps;
         if (stride == 1) {
             for (; left >= 4; left -= 4) {
@@ -47,12 +51,16 @@ TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *restric
             TILEWRIGHT_PRODUCTS(x);
             x += stride;
         }
+        int32_t *const sums = sink->sums;
         sums[0] = s0;
         sums[1] = s1;
         sums[2] = s2;
         sums[3] = s3;
-        finish(sink, sums, rows, channels < TILEWRIGHT_BLOCK ? channels : TILEWRIGHT_BLOCK);
-        rows += TILEWRIGHT_BLOCK * TILEWRIGHT_ROW_WORDS;
+        tilewright_next_block(sink);
+        if (finish != NULL) {
+            finish(sink, sums, rows, channels < TILEWRIGHT_BLOCK ? channels : TILEWRIGHT_BLOCK);
+        }
+        rows += TILEWRIGHT_BLOCK * sink->row_words;
     }
 }
 #undef TILEWRIGHT_PRODUCTS
@@ -80,44 +88,44 @@ static TILEWRIGHT_NOINLINE void core_unsigned(struct tilewright_sink *sink, cons
 TILEWRIGHT_SMALL_CODE
 
 static TILEWRIGHT_NOINLINE void run(const struct tilewright_fully_connected_integer_attributes *a,
-                                    const struct tilewright_view *operands, vector_core *multiply,
-                                    tilewright_block_finish *finish)
+                                    const struct tilewright_view *operands, uint32_t flags,
+                                    vector_core *multiply, const struct tilewright_rule *rule)
 {
     const struct tilewright_view *x = &operands[X];
     const struct tilewright_view *y = &operands[Y];
+    struct tilewright_sink sink;
 
+    tilewright_open(&sink, rule, y->shape->stride[COLUMN], 1, &operands[PARTIAL], flags);
+    sink.limits = TILEWRIGHT_LIMITS(a);
     for (int32_t i = 0; i < y->shape->extent[ROW]; i++) {
-        struct tilewright_sink sink = {{tilewright_row(y, ROW, y->shape->origin[ROW] + i)},
-                                       y->shape->stride[COLUMN],
-                                       1,
-                                       {a->minimum, a->maximum, a->lowest, a->highest}};
+        sink.pixel[0] = tilewright_row(y, ROW, y->shape->origin[ROW] + i);
         multiply(&sink, tilewright_row(x, ROW, x->shape->origin[ROW] + i), x->shape->stride[COLUMN],
                  x->shape->extent[COLUMN], (const int8_t *)operands[WEIGHTS].base,
                  (const int32_t *)(const void *)operands[ROWS].base, y->shape->extent[COLUMN],
-                 finish);
+                 (flags & TILEWRIGHT_LAST) != 0 ? rule->finish : NULL);
     }
 }
 
-#define TILEWRIGHT_DEFINE_FULLY_CONNECTED(rule)                                                    \
-    void tilewright_fully_connected_integer_##rule(                                                \
+#define TILEWRIGHT_DEFINE_FULLY_CONNECTED(name)                                                    \
+    void tilewright_fully_connected_integer_##name(                                                \
         const struct tilewright_fully_connected_integer_attributes *attributes,                    \
         const struct tilewright_view *operands, uint32_t flags)                                    \
     {                                                                                              \
-        (void)flags;                                                                               \
-        run(attributes, operands, core_signed, tilewright_block_##rule);                           \
+        run(attributes, operands, flags, core_signed, &tilewright_rule_##name);                    \
     }                                                                                              \
-    void tilewright_fully_connected_unsigned_##rule(                                               \
+    void tilewright_fully_connected_unsigned_##name(                                               \
         const struct tilewright_fully_connected_integer_attributes *attributes,                    \
         const struct tilewright_view *operands, uint32_t flags)                                    \
     {                                                                                              \
-        (void)flags;                                                                               \
-        run(attributes, operands, core_unsigned, tilewright_block_##rule);                         \
+        run(attributes, operands, flags, core_unsigned, &tilewright_rule_##name);                  \
     }
 
 TILEWRIGHT_DEFINE_FULLY_CONNECTED(none)
-TILEWRIGHT_DEFINE_FULLY_CONNECTED(shift)
+TILEWRIGHT_DEFINE_FULLY_CONNECTED(folded)
 TILEWRIGHT_DEFINE_FULLY_CONNECTED(high)
+TILEWRIGHT_DEFINE_FULLY_CONNECTED(layer)
 TILEWRIGHT_DEFINE_FULLY_CONNECTED(long)
 TILEWRIGHT_DEFINE_FULLY_CONNECTED(even)
+TILEWRIGHT_DEFINE_FULLY_CONNECTED(layer_even)
 TILEWRIGHT_DEFINE_FULLY_CONNECTED(exact)
 TILEWRIGHT_DEFINE_FULLY_CONNECTED(rescale)

@@ -14,16 +14,28 @@ TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *restric
                             const int32_t *restrict rows, int32_t channels,
                             tilewright_block_finish *finish, const int32_t bytes)
 {
-    int32_t sums[TILEWRIGHT_BLOCK * TILEWRIGHT_BLOCK];
     const int8_t *const end = (const int8_t *)columns + TILEWRIGHT_BLOCK * taps;
+    const int32_t row_words = sink->row_words;
 
     for (; channels > 0; channels -= TILEWRIGHT_BLOCK) {
         int32_t sum[TILEWRIGHT_BLOCK][TILEWRIGHT_BLOCK];
-        TILEWRIGHT_UNROLL_4
-        for (int32_t c = 0; c < TILEWRIGHT_BLOCK; c++) {
+        const int32_t *const start = sink->start;
+        if (start == NULL) {
             TILEWRIGHT_UNROLL_4
-            for (int32_t p = 0; p < TILEWRIGHT_BLOCK; p++) {
-                sum[c][p] = rows[c * TILEWRIGHT_ROW_WORDS];
+            for (int32_t c = 0; c < TILEWRIGHT_BLOCK; c++) {
+                const int32_t bias = rows[c * row_words];
+                TILEWRIGHT_UNROLL_4
+                for (int32_t p = 0; p < TILEWRIGHT_BLOCK; p++) {
+                    sum[c][p] = bias;
+                }
+            }
+        } else {
+            TILEWRIGHT_UNROLL_4
+            for (int32_t c = 0; c < TILEWRIGHT_BLOCK; c++) {
+                TILEWRIGHT_UNROLL_4
+                for (int32_t p = 0; p < TILEWRIGHT_BLOCK; p++) {
+                    sum[c][p] = start[c * TILEWRIGHT_BLOCK + p];
+                }
             }
         }
         const int8_t *x = (const int8_t *)columns;
@@ -40,6 +52,7 @@ TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *restric
             x += TILEWRIGHT_BLOCK;
             weights += TILEWRIGHT_BLOCK * bytes;
         } while (x != end);
+        int32_t *const sums = sink->sums;
         TILEWRIGHT_UNROLL_4
         for (int32_t c = 0; c < TILEWRIGHT_BLOCK; c++) {
             TILEWRIGHT_UNROLL_4
@@ -47,8 +60,11 @@ TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *restric
                 sums[c * TILEWRIGHT_BLOCK + p] = sum[c][p];
             }
         }
-        finish(sink, sums, rows, channels < TILEWRIGHT_BLOCK ? channels : TILEWRIGHT_BLOCK);
-        rows += TILEWRIGHT_BLOCK * TILEWRIGHT_ROW_WORDS;
+        tilewright_next_block(sink);
+        if (finish != NULL) {
+            finish(sink, sums, rows, channels < TILEWRIGHT_BLOCK ? channels : TILEWRIGHT_BLOCK);
+        }
+        rows += TILEWRIGHT_BLOCK * row_words;
     }
 }
 

@@ -8,7 +8,18 @@
 #pragma GCC optimize("no-ssa-phiopt")
 #endif
 
-enum rule { RULE_NONE, RULE_SHIFT, RULE_HIGH, RULE_LONG, RULE_EVEN, RULE_EXACT, RULE_RESCALE };
+enum rule {
+    RULE_NONE,
+    RULE_SHIFT,
+    RULE_FOLDED,
+    RULE_HIGH,
+    RULE_LAYER,
+    RULE_LONG,
+    RULE_EVEN,
+    RULE_LAYER_EVEN,
+    RULE_EXACT,
+    RULE_RESCALE
+};
 
 struct constants {
     int32_t multiplier, addend, shift;
@@ -16,10 +27,28 @@ struct constants {
     struct tilewright_even even;
 };
 
-TILEWRIGHT_INLINE struct constants constants_of(const int32_t *row)
+TILEWRIGHT_INLINE struct constants
+constants_of(const int32_t *row, const struct tilewright_limits *limits, const enum rule rule)
 {
-    const struct constants constants = {
-        row[1], row[2], row[3], row[3] >> 8 & 31, {row[2], row[3] & 31, row[3] >> 16}};
+    const int32_t of_layer = rule == RULE_LAYER || rule == RULE_LAYER_EVEN;
+    struct constants constants = {0, 0, 0, 0, {0, 0, 0}};
+    if (rule == RULE_FOLDED) {
+        constants.multiplier = row[0];
+        constants.addend = row[1];
+        constants.shift = limits->shift;
+    } else if (rule != RULE_NONE) {
+        constants.multiplier = row[1];
+    }
+    if (rule != RULE_NONE && rule != RULE_FOLDED && rule != RULE_RESCALE) {
+        const int32_t shift = of_layer ? limits->shift : row[3];
+        const int32_t addend = of_layer ? limits->addend : row[2];
+        constants.addend = addend;
+        constants.shift = shift;
+        constants.left = shift >> 8 & 31;
+        constants.even.addend = addend;
+        constants.even.shift = shift & 31;
+        constants.even.odd = shift >> 16;
+    }
     return constants;
 }
 
@@ -50,10 +79,11 @@ TILEWRIGHT_INLINE float rescaled(int32_t sum, int32_t bits, const struct tilewri
     return value;
 }
 
-TILEWRIGHT_INLINE void store(uint8_t *out, int32_t sum, struct constants constants, int32_t minimum,
-                             int32_t maximum, const struct tilewright_limits *limits,
-                             const enum rule rule)
+TILEWRIGHT_INLINE void store(uint8_t *out, int32_t sum, struct constants constants,
+                             const struct tilewright_limits *limits, const enum rule rule)
 {
+    const int32_t minimum = limits->minimum;
+    const int32_t maximum = limits->maximum;
     const int64_t product = (int64_t)sum * constants.multiplier;
     switch (rule) {
     case RULE_NONE:
@@ -63,7 +93,14 @@ TILEWRIGHT_INLINE void store(uint8_t *out, int32_t sum, struct constants constan
         *out = (uint8_t)clamp((sum * constants.multiplier + constants.addend) >> constants.shift,
                               minimum, maximum);
         break;
+    case RULE_FOLDED:
+        *out = (uint8_t)clamp((int32_t)((uint32_t)sum * (uint32_t)constants.multiplier +
+                                        (uint32_t)constants.addend) >>
+                                  constants.shift,
+                              minimum, maximum);
+        break;
     case RULE_HIGH:
+    case RULE_LAYER:
         *out = (uint8_t)clamp(((int32_t)(product >> 32) + constants.addend) >> constants.shift,
                               minimum, maximum);
         break;
@@ -74,6 +111,7 @@ TILEWRIGHT_INLINE void store(uint8_t *out, int32_t sum, struct constants constan
             minimum, maximum);
         break;
     case RULE_EVEN:
+    case RULE_LAYER_EVEN:
         *out = (uint8_t)clamp(
             tilewright_round_high((int64_t)(int32_t)((uint32_t)sum << constants.left) *
                                       constants.multiplier,
@@ -99,25 +137,25 @@ TILEWRIGHT_INLINE void block(struct tilewright_sink *sink, const int32_t *restri
     uint8_t *c = sink->pixel[2];
     uint8_t *d = sink->pixel[3];
     const int32_t stride = sink->channel_stride;
-    const int32_t minimum = sink->limits.minimum;
-    const int32_t maximum = sink->limits.maximum;
-    const struct tilewright_limits *limits = &sink->limits;
+    /* A copy, which stores of bytes cannot change. */
+    const struct tilewright_limits limits = sink->limits;
     const int32_t pixels = sink->pixels;
+    const int32_t words = sink->row_words;
 
     do {
-        const struct constants constants = constants_of(rows);
-        store(a, sums[0], constants, minimum, maximum, limits, rule);
+        const struct constants constants = constants_of(rows, &limits, rule);
+        store(a, sums[0], constants, &limits, rule);
         a += stride;
         if (pixels != 1) {
-            store(b, sums[1], constants, minimum, maximum, limits, rule);
-            store(c, sums[2], constants, minimum, maximum, limits, rule);
-            store(d, sums[3], constants, minimum, maximum, limits, rule);
+            store(b, sums[1], constants, &limits, rule);
+            store(c, sums[2], constants, &limits, rule);
+            store(d, sums[3], constants, &limits, rule);
             b += stride;
             c += stride;
             d += stride;
         }
         sums += pixels;
-        rows += TILEWRIGHT_ROW_WORDS;
+        rows += words;
     } while (--channels != 0);
     sink->pixel[0] = a;
     sink->pixel[1] = b;
@@ -129,13 +167,12 @@ TILEWRIGHT_INLINE void line(const struct tilewright_limits *limits, const int32_
                             const int32_t *row, uint8_t *restrict out, int32_t stride,
                             int32_t count, const enum rule rule)
 {
-    const struct constants constants = constants_of(row);
-    const int32_t minimum = limits->minimum;
-    const int32_t maximum = limits->maximum;
+    const struct tilewright_limits copy = *limits;
+    const struct constants constants = constants_of(row, &copy, rule);
     const int32_t *const end = sums + count;
 
     while (sums != end) {
-        store(out, *sums++, constants, minimum, maximum, limits, rule);
+        store(out, *sums++, constants, &copy, rule);
         out += stride;
     }
 }
@@ -152,10 +189,46 @@ TILEWRIGHT_INLINE void line(const struct tilewright_limits *limits, const int32_
         line(limits, sums, row, out, stride, count, rule);                                         \
     }
 
-TILEWRIGHT_DEFINE_FINISH(none, RULE_NONE)
+#define TILEWRIGHT_DEFINE_RULE(name, rule, row_words, biased)                                      \
+    TILEWRIGHT_DEFINE_FINISH(name, rule)                                                           \
+    const struct tilewright_rule tilewright_rule_##name = {tilewright_block_##name, row_words,     \
+                                                           biased};                                \
+    const struct tilewright_line_rule tilewright_line_rule_##name = {tilewright_line_##name,       \
+                                                                     row_words, biased};
+
 TILEWRIGHT_DEFINE_FINISH(shift, RULE_SHIFT)
-TILEWRIGHT_DEFINE_FINISH(high, RULE_HIGH)
-TILEWRIGHT_DEFINE_FINISH(long, RULE_LONG)
-TILEWRIGHT_DEFINE_FINISH(even, RULE_EVEN)
-TILEWRIGHT_DEFINE_FINISH(exact, RULE_EXACT)
-TILEWRIGHT_DEFINE_FINISH(rescale, RULE_RESCALE)
+TILEWRIGHT_DEFINE_RULE(none, RULE_NONE, 1, 1)
+TILEWRIGHT_DEFINE_RULE(folded, RULE_FOLDED, 2, 0)
+TILEWRIGHT_DEFINE_RULE(high, RULE_HIGH, 4, 1)
+TILEWRIGHT_DEFINE_RULE(layer, RULE_LAYER, 2, 1)
+TILEWRIGHT_DEFINE_RULE(long, RULE_LONG, 4, 1)
+TILEWRIGHT_DEFINE_RULE(even, RULE_EVEN, 4, 1)
+TILEWRIGHT_DEFINE_RULE(layer_even, RULE_LAYER_EVEN, 2, 1)
+TILEWRIGHT_DEFINE_RULE(exact, RULE_EXACT, 4, 1)
+TILEWRIGHT_DEFINE_RULE(rescale, RULE_RESCALE, 2, 1)
+
+TILEWRIGHT_SMALL_CODE
+
+void tilewright_open(struct tilewright_sink *sink, const struct tilewright_rule *rule,
+                     int32_t channel_stride, int32_t pixels, const struct tilewright_view *partial,
+                     uint32_t flags)
+{
+    static const int32_t zeros[TILEWRIGHT_BLOCK_SUMS];
+
+    sink->channel_stride = channel_stride;
+    sink->pixels = pixels;
+    sink->row_words = rule->row_words;
+    sink->start = rule->biased != 0 ? NULL : zeros;
+    sink->sums = sink->block;
+    sink->step = 0;
+    sink->resumed = 0;
+    if (flags == TILEWRIGHT_WHOLE) {
+        return;
+    }
+    sink->sums = (int32_t *)(void *)partial->base;
+    sink->step = TILEWRIGHT_BLOCK * pixels;
+    if ((flags & TILEWRIGHT_FIRST) == 0) {
+        sink->start = sink->sums;
+        sink->resumed = 1;
+    }
+}

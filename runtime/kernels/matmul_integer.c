@@ -3,7 +3,7 @@
 
 #include "tilewright/kernels/integer_core.h"
 
-enum { A, B, ROWS, Y, SCRATCH };
+enum { A, B, ROWS, Y, SCRATCH, PARTIAL };
 enum { BATCH_0, BATCH_1, MAJOR, MINOR };
 
 static int32_t smaller(int32_t a, int32_t b)
@@ -22,10 +22,11 @@ static uint8_t *at(const struct tilewright_view *view, int32_t b0, int32_t b1, i
 }
 
 /* Four columns of b as weights[tap][4] without their zero point, and constants whose bias makes up
- * for the zero point of a. Columns behind the last repeat it; nobody stores their results. */
+ * for the zero point of a; the bias itself is there at the beginning of a sum. Columns behind the
+ * last repeat it; nobody stores their results. */
 static void pack_columns(const struct tilewright_matmul_integer_attributes *a,
                          const struct tilewright_view *operands, int32_t b0, int32_t b1, int32_t n,
-                         int16_t *weights, int32_t *rows)
+                         int16_t *weights, int32_t *rows, int32_t begins)
 {
     const struct tilewright_shape *shape = operands[B].shape;
     const int32_t *constants =
@@ -43,42 +44,63 @@ static void pack_columns(const struct tilewright_matmul_integer_attributes *a,
         for (int32_t i = 0; i < TILEWRIGHT_ROW_WORDS; i++) {
             rows[c * TILEWRIGHT_ROW_WORDS + i] = constants[c * TILEWRIGHT_ROW_WORDS + i];
         }
-        rows[c * TILEWRIGHT_ROW_WORDS] -= a->a_zero_point * sum;
+        rows[c * TILEWRIGHT_ROW_WORDS] =
+            begins * rows[c * TILEWRIGHT_ROW_WORDS] - a->a_zero_point * sum;
     }
 }
 
+/* Four rows of a against the packed columns. */
+static void multiply(const struct tilewright_matmul_integer_attributes *a,
+                     const struct tilewright_view *operands, int32_t b0, int32_t b1, int32_t m,
+                     int32_t n, struct tilewright_sink *sink, const int32_t *rows,
+                     tilewright_block_finish *finish)
+{
+    const struct tilewright_shape *in = operands[A].shape;
+    const struct tilewright_shape *out = operands[Y].shape;
+    const int32_t taps = in->extent[MINOR];
+    uint8_t *columns = operands[SCRATCH].base;
+    const uint8_t *runs[TILEWRIGHT_BLOCK];
+
+    for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
+        const int32_t row = smaller(m + i, out->extent[MAJOR] - 1);
+        runs[i] = at(&operands[A], b0, b1, row, 0);
+        sink->pixel[i] = at(&operands[Y], b0, b1, row, n);
+    }
+    tilewright_interleave(columns, runs, taps, in->stride[MINOR]);
+    if (a->a_flip != 0) {
+        tilewright_flip(columns, TILEWRIGHT_BLOCK * taps);
+    }
+    if (sink->start != NULL) {
+        for (int32_t i = 0; i < TILEWRIGHT_BLOCK_SUMS; i++) {
+            sink->sums[i] += rows[i / TILEWRIGHT_BLOCK * TILEWRIGHT_ROW_WORDS];
+        }
+    }
+    tilewright_core_wide(sink, columns, taps, columns + TILEWRIGHT_BLOCK * taps, rows,
+                         smaller(TILEWRIGHT_BLOCK, out->extent[MINOR] - n), finish);
+}
+
 static TILEWRIGHT_NOINLINE void run(const struct tilewright_matmul_integer_attributes *a,
-                                    const struct tilewright_view *operands,
+                                    const struct tilewright_view *operands, uint32_t flags,
                                     tilewright_block_finish *finish)
 {
     const struct tilewright_shape *out = operands[Y].shape;
     const int32_t taps = operands[A].shape->extent[MINOR];
-    uint8_t *columns = operands[SCRATCH].base;
-    uint8_t *weights = columns + TILEWRIGHT_BLOCK * taps;
+    const struct tilewright_rule rule = {finish, TILEWRIGHT_ROW_WORDS, 1};
+    const int32_t begins = (flags & TILEWRIGHT_FIRST) != 0;
+    uint8_t *weights = operands[SCRATCH].base + TILEWRIGHT_BLOCK * taps;
     int32_t *rows = (int32_t *)(void *)(weights + 2 * TILEWRIGHT_BLOCK * taps);
+    struct tilewright_sink sink;
 
+    tilewright_open(&sink, &rule, out->stride[MINOR], TILEWRIGHT_BLOCK, &operands[PARTIAL], flags);
+    sink.limits = (struct tilewright_limits){a->minimum, a->maximum, a->lowest, a->highest, 0, 0};
     for (int32_t batch = 0; batch < out->extent[BATCH_0] * out->extent[BATCH_1]; batch++) {
         const int32_t b0 = batch / out->extent[BATCH_1];
         const int32_t b1 = batch % out->extent[BATCH_1];
         for (int32_t n = 0; n < out->extent[MINOR]; n += TILEWRIGHT_BLOCK) {
-            pack_columns(a, operands, b0, b1, n, (int16_t *)(void *)weights, rows);
+            pack_columns(a, operands, b0, b1, n, (int16_t *)(void *)weights, rows, begins);
             for (int32_t m = 0; m < out->extent[MAJOR]; m += TILEWRIGHT_BLOCK) {
-                struct tilewright_sink sink = {{NULL},
-                                               out->stride[MINOR],
-                                               TILEWRIGHT_BLOCK,
-                                               {a->minimum, a->maximum, a->lowest, a->highest}};
-                const uint8_t *runs[TILEWRIGHT_BLOCK];
-                for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
-                    const int32_t row = smaller(m + i, out->extent[MAJOR] - 1);
-                    runs[i] = at(&operands[A], b0, b1, row, 0);
-                    sink.pixel[i] = at(&operands[Y], b0, b1, row, n);
-                }
-                tilewright_interleave(columns, runs, taps, operands[A].shape->stride[MINOR]);
-                if (a->a_flip != 0) {
-                    tilewright_flip(columns, TILEWRIGHT_BLOCK * taps);
-                }
-                tilewright_core_wide(&sink, columns, taps, weights, rows,
-                                     smaller(TILEWRIGHT_BLOCK, out->extent[MINOR] - n), finish);
+                multiply(a, operands, b0, b1, m, n, &sink, rows,
+                         (flags & TILEWRIGHT_LAST) != 0 ? finish : NULL);
             }
         }
     }
@@ -89,8 +111,7 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_matmul_integer_attri
         const struct tilewright_matmul_integer_attributes *attributes,                             \
         const struct tilewright_view *operands, uint32_t flags)                                    \
     {                                                                                              \
-        (void)flags;                                                                               \
-        run(attributes, operands, tilewright_block_##rule);                                        \
+        run(attributes, operands, flags, tilewright_block_##rule);                                 \
     }
 
 TILEWRIGHT_DEFINE_MATMUL(none)

@@ -43,7 +43,7 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_requantize_attribute
     struct requantize requantize = {a,
                                     (const int32_t *)(const void *)operands[ROWS].base,
                                     finish,
-                                    {a->minimum, a->maximum, a->lowest, a->highest}};
+                                    {a->minimum, a->maximum, a->lowest, a->highest, 0, 0}};
 
     for (int32_t i = 0; i < TILEWRIGHT_MAX_RANK; i++) {
         extent[i] = i == axis ? 1 : shape->extent[i];

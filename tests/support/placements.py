@@ -23,7 +23,7 @@ def _alone(item: Item, limits: Mapping[str, int | None], placements: Mapping[str
     limit = limits[pool]
     if pool not in item.pools or offset < 0 or offset % item.align_bytes:
         return False
-    if limit is not None and any(byte >= limit for byte in range(offset, offset + item.size_bytes)):
+    if limit is not None and any(end > limit for end in range(offset, offset + item.size_bytes + 1)):
         return False
     if item.at_offset is not None:
         other_pool, other_offset = placements[item.at_offset[0]]

@@ -19,6 +19,7 @@ struct tilewright_conv_integer_attributes {
     int32_t flip;          /* 1: x is uint8 */
     int32_t minimum, maximum;
     float lowest, highest;
+    int32_t addend, shift; /* of rules with one for the layer */
 };
 
 /* The symbol's last word is the rule that finishes sums (integer_core.h); wide: int16 weights. */
@@ -30,25 +31,31 @@ struct tilewright_conv_integer_attributes {
                                      const struct tilewright_view *operands, uint32_t flags)
 
 TILEWRIGHT_DECLARE_CONV(none);
-TILEWRIGHT_DECLARE_CONV(shift);
+TILEWRIGHT_DECLARE_CONV(folded);
 TILEWRIGHT_DECLARE_CONV(high);
+TILEWRIGHT_DECLARE_CONV(layer);
 TILEWRIGHT_DECLARE_CONV(long);
 TILEWRIGHT_DECLARE_CONV(even);
+TILEWRIGHT_DECLARE_CONV(layer_even);
 TILEWRIGHT_DECLARE_CONV(exact);
 TILEWRIGHT_DECLARE_CONV(rescale);
 
 #define tilewright_conv_integer_none_attributes tilewright_conv_integer_attributes
-#define tilewright_conv_integer_shift_attributes tilewright_conv_integer_attributes
+#define tilewright_conv_integer_folded_attributes tilewright_conv_integer_attributes
 #define tilewright_conv_integer_high_attributes tilewright_conv_integer_attributes
+#define tilewright_conv_integer_layer_attributes tilewright_conv_integer_attributes
 #define tilewright_conv_integer_long_attributes tilewright_conv_integer_attributes
 #define tilewright_conv_integer_even_attributes tilewright_conv_integer_attributes
+#define tilewright_conv_integer_layer_even_attributes tilewright_conv_integer_attributes
 #define tilewright_conv_integer_exact_attributes tilewright_conv_integer_attributes
 #define tilewright_conv_integer_rescale_attributes tilewright_conv_integer_attributes
 #define tilewright_conv_wide_none_attributes tilewright_conv_integer_attributes
-#define tilewright_conv_wide_shift_attributes tilewright_conv_integer_attributes
+#define tilewright_conv_wide_folded_attributes tilewright_conv_integer_attributes
 #define tilewright_conv_wide_high_attributes tilewright_conv_integer_attributes
+#define tilewright_conv_wide_layer_attributes tilewright_conv_integer_attributes
 #define tilewright_conv_wide_long_attributes tilewright_conv_integer_attributes
 #define tilewright_conv_wide_even_attributes tilewright_conv_integer_attributes
+#define tilewright_conv_wide_layer_even_attributes tilewright_conv_integer_attributes
 #define tilewright_conv_wide_exact_attributes tilewright_conv_integer_attributes
 #define tilewright_conv_wide_rescale_attributes tilewright_conv_integer_attributes
 

@@ -9,6 +9,7 @@
 struct tilewright_fully_connected_integer_attributes {
     int32_t minimum, maximum;
     float lowest, highest;
+    int32_t addend, shift; /* of rules with one for the layer */
 };
 
 /* For int8 and for uint8 x; the last word is the rule that finishes sums (integer_core.h). */
@@ -21,22 +22,28 @@ struct tilewright_fully_connected_integer_attributes {
         const struct tilewright_view *operands, uint32_t flags)
 
 TILEWRIGHT_DECLARE_FULLY_CONNECTED_INTEGER(none);
-TILEWRIGHT_DECLARE_FULLY_CONNECTED_INTEGER(shift);
+TILEWRIGHT_DECLARE_FULLY_CONNECTED_INTEGER(folded);
 TILEWRIGHT_DECLARE_FULLY_CONNECTED_INTEGER(high);
+TILEWRIGHT_DECLARE_FULLY_CONNECTED_INTEGER(layer);
 TILEWRIGHT_DECLARE_FULLY_CONNECTED_INTEGER(long);
 TILEWRIGHT_DECLARE_FULLY_CONNECTED_INTEGER(even);
+TILEWRIGHT_DECLARE_FULLY_CONNECTED_INTEGER(layer_even);
 TILEWRIGHT_DECLARE_FULLY_CONNECTED_INTEGER(exact);
 TILEWRIGHT_DECLARE_FULLY_CONNECTED_INTEGER(rescale);
 
 #define tilewright_fully_connected_integer_none_attributes                                         \
     tilewright_fully_connected_integer_attributes
-#define tilewright_fully_connected_integer_shift_attributes                                        \
+#define tilewright_fully_connected_integer_folded_attributes                                       \
     tilewright_fully_connected_integer_attributes
 #define tilewright_fully_connected_integer_high_attributes                                         \
+    tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_integer_layer_attributes                                        \
     tilewright_fully_connected_integer_attributes
 #define tilewright_fully_connected_integer_long_attributes                                         \
     tilewright_fully_connected_integer_attributes
 #define tilewright_fully_connected_integer_even_attributes                                         \
+    tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_integer_layer_even_attributes                                   \
     tilewright_fully_connected_integer_attributes
 #define tilewright_fully_connected_integer_exact_attributes                                        \
     tilewright_fully_connected_integer_attributes
@@ -44,13 +51,17 @@ TILEWRIGHT_DECLARE_FULLY_CONNECTED_INTEGER(rescale);
     tilewright_fully_connected_integer_attributes
 #define tilewright_fully_connected_unsigned_none_attributes                                        \
     tilewright_fully_connected_integer_attributes
-#define tilewright_fully_connected_unsigned_shift_attributes                                       \
+#define tilewright_fully_connected_unsigned_folded_attributes                                      \
     tilewright_fully_connected_integer_attributes
 #define tilewright_fully_connected_unsigned_high_attributes                                        \
+    tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_unsigned_layer_attributes                                       \
     tilewright_fully_connected_integer_attributes
 #define tilewright_fully_connected_unsigned_long_attributes                                        \
     tilewright_fully_connected_integer_attributes
 #define tilewright_fully_connected_unsigned_even_attributes                                        \
+    tilewright_fully_connected_integer_attributes
+#define tilewright_fully_connected_unsigned_layer_even_attributes                                  \
     tilewright_fully_connected_integer_attributes
 #define tilewright_fully_connected_unsigned_exact_attributes                                       \
     tilewright_fully_connected_integer_attributes

@@ -34,28 +34,47 @@
 /* Channels and pixels of a block of accumulators. Packed weights are padded to whole blocks. */
 #define TILEWRIGHT_BLOCK 4
 
-/* Words of one channel's row of packed constants: bias, then what the finish needs:
- *   none     -
- *   shift    multiplier, addend (rounding included), shift: ((acc * m) + a) >> s in 32 bits
- *   high     multiplier, addend (rounding and zero point included), shift: (high word of acc * m +
- * a) >> s long     multiplier, addend, shift: (acc * m + a + half) >> s in 64 bits even multiplier,
- * addend as high, shift | left << 8 | (zero point & 1) << 16: as high of acc << left, but exact
- * halves go to the even neighbour exact    multiplier, zero point, shift: round half even of acc *
- * m / 2^s, + zero point, in 64 bits rescale  multiplier as float32: (float) acc * m */
-#define TILEWRIGHT_ROW_WORDS 4
+/* One channel's row of packed constants: bias, then what the finish needs:
+ *   none        -
+ *   shift       multiplier, addend (rounding included), shift: ((acc * m) + a) >> s in 32 bits
+ *   folded      no bias; multiplier, addend (bias * m and rounding included): as shift, modulo
+ * 2^32, with the layer's shift high        multiplier, addend (rounding and zero point included),
+ * shift: (high word of acc * m + a) >> s layer       multiplier: as high with the layer's addend
+ * and shift long        multiplier, addend, shift: (acc * m + a + half) >> s in 64 bits even
+ * multiplier, addend as high, shift | left << 8 | (zero point & 1) << 16: as high of acc << left,
+ * but exact halves go to the even neighbour layer_even  multiplier: as even with the layer's addend
+ * and shift exact       multiplier, zero point, shift: round half even of acc * m / 2^s, + zero
+ * point, in 64 bits rescale     multiplier as float32: (float) acc * m */
+#define TILEWRIGHT_ROW_WORDS 4 /* where kernels of all rules share a loop over rows */
 
-/* The clamp of a finish, in stored units; float outputs use the second pair. */
+/* The clamp of a finish, in stored units; float outputs use the second pair. Then the constants
+ * that all channels of a layer share. */
 struct tilewright_limits {
     int32_t minimum, maximum;
     float lowest, highest;
+    int32_t addend, shift;
 };
 
-/* Where blocks of results go. `pixels` is 4, or 1 for blocks of one pixel. */
+/* From the last fields of the attributes of kernels with a constant for each channel. */
+#define TILEWRIGHT_LIMITS(attributes)                                                              \
+    ((struct tilewright_limits){(attributes)->minimum, (attributes)->maximum,                      \
+                                (attributes)->lowest, (attributes)->highest, (attributes)->addend, \
+                                (attributes)->shift})
+
+enum { TILEWRIGHT_BLOCK_SUMS = TILEWRIGHT_BLOCK * TILEWRIGHT_BLOCK };
+
+/* Where blocks of sums begin and results go. `pixels` is 4, or 1 for blocks of one pixel. */
 struct tilewright_sink {
     uint8_t *pixel[TILEWRIGHT_BLOCK];
     int32_t channel_stride;
     int32_t pixels;
+    int32_t row_words;
+    const int32_t *start; /* first values of the next block's sums; NULL: biases */
+    int32_t *sums;        /* where the next block's sums go, [channel][pixel] */
+    int32_t step;         /* from block to block of partial results; 0 without */
+    int32_t resumed;      /* sums begin with the partial results that are there */
     struct tilewright_limits limits;
+    int32_t block[TILEWRIGHT_BLOCK_SUMS];
 };
 
 /* Finishes sums[channel][pixel] of up to four channels and moves the sink's pointers behind them.
@@ -68,13 +87,53 @@ typedef void tilewright_line_finish(const struct tilewright_limits *limits, cons
                                     const int32_t *row, uint8_t *out, int32_t stride,
                                     int32_t count);
 
-tilewright_block_finish tilewright_block_none, tilewright_block_shift, tilewright_block_high,
-    tilewright_block_long, tilewright_block_even, tilewright_block_exact, tilewright_block_rescale;
-tilewright_line_finish tilewright_line_none, tilewright_line_shift, tilewright_line_high,
-    tilewright_line_long, tilewright_line_even, tilewright_line_exact, tilewright_line_rescale;
+tilewright_block_finish tilewright_block_none, tilewright_block_shift, tilewright_block_folded,
+    tilewright_block_high, tilewright_block_layer, tilewright_block_long, tilewright_block_even,
+    tilewright_block_layer_even, tilewright_block_exact, tilewright_block_rescale;
+tilewright_line_finish tilewright_line_none, tilewright_line_shift, tilewright_line_folded,
+    tilewright_line_high, tilewright_line_layer, tilewright_line_long, tilewright_line_even,
+    tilewright_line_layer_even, tilewright_line_exact, tilewright_line_rescale;
+
+/* A finish, and rows that hold no more than it needs. */
+struct tilewright_rule {
+    tilewright_block_finish *finish;
+    int32_t row_words;
+    int32_t biased; /* a row begins with the bias */
+};
+extern const struct tilewright_rule tilewright_rule_none, tilewright_rule_folded,
+    tilewright_rule_high, tilewright_rule_layer, tilewright_rule_long, tilewright_rule_even,
+    tilewright_rule_layer_even, tilewright_rule_exact, tilewright_rule_rescale;
+
+/* The same for planes of one channel. */
+struct tilewright_line_rule {
+    tilewright_line_finish *finish;
+    int32_t row_words;
+    int32_t biased;
+};
+extern const struct tilewright_line_rule tilewright_line_rule_none, tilewright_line_rule_folded,
+    tilewright_line_rule_high, tilewright_line_rule_layer, tilewright_line_rule_long,
+    tilewright_line_rule_even, tilewright_line_rule_layer_even, tilewright_line_rule_exact,
+    tilewright_line_rule_rescale;
+
+/* The sink of one call; `partial` is there only if the reduction is cut. Its blocks follow each
+ * other in the order in which the call computes them. */
+void tilewright_open(struct tilewright_sink *sink, const struct tilewright_rule *rule,
+                     int32_t channel_stride, int32_t pixels, const struct tilewright_view *partial,
+                     uint32_t flags);
+
+/* Takes the sink to the next block of partial results. */
+TILEWRIGHT_INLINE void tilewright_next_block(struct tilewright_sink *sink)
+{
+    if (sink->step != 0) {
+        sink->sums += sink->step;
+        if (sink->resumed != 0) {
+            sink->start = sink->sums;
+        }
+    }
+}
 
 /* Sums of products of columns[tap][4 pixels] with weights[block][tap][4 channels], for all blocks
- * of `channels` channels; the sums of a channel begin with its bias. */
+ * of `channels` channels. Without a finish they are left as partial results. */
 typedef void tilewright_matmul_core(struct tilewright_sink *sink, const uint8_t *columns,
                                     int32_t taps, const uint8_t *weights, const int32_t *rows,
                                     int32_t channels, tilewright_block_finish *finish);
