@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Union
 
-
 Lines = Union[str, tuple[str, ...]]
 """One entry, or several."""
 
