@@ -1,0 +1,91 @@
+"""Live and dead marks of whole tensors, with the caller's buffers and with inputs and outputs in pools."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from support.planned import far_platform, near_platform, plan_of, planned
+from tilewright.check import Rule, check
+from tilewright.graph import DType, Graph, Node, variable
+from tilewright.marks import home_marks
+from tilewright.plan import Begin, BufferKind, End, Plan
+from tilewright.tiling.homes import Homes
+
+KINDS = {
+    "x": BufferKind.INPUT,
+    "late": BufferKind.INPUT,
+    "unread": BufferKind.INPUT,
+    "a": BufferKind.INTERMEDIATE,
+    "w": BufferKind.CONSTANT,
+    "y": BufferKind.OUTPUT,
+    "s": BufferKind.STATE,
+}
+ROOTS = {**{name: name for name in KINDS}, "view": "a"}
+TOUCHED = [("x", "a"), ("view", "late", "y"), ("y", "s")]
+
+
+def marks_of(io_in_pools: bool) -> tuple[tuple[str, ...], tuple[str, ...], dict[int, list[str]], dict[int, list[str]]]:
+    homes = Homes(ROOTS, KINDS, dict.fromkeys(ROOTS, ("sram",)), io_in_pools)
+    marks = home_marks(TOUCHED, homes)
+    return marks.start, marks.finish, dict(marks.begins), dict(marks.ends)
+
+
+def test_what_the_caller_owns_lives_throughout() -> None:
+    interface = ("x", "late", "unread", "y", "s")
+    assert marks_of(False) == (interface, interface, {0: ["a", "view"]}, {1: ["view", "a"]})
+
+
+def test_in_pools_an_input_dies_behind_its_last_reader_and_an_output_begins_with_its_writer() -> None:
+    start, finish, begins, ends = marks_of(True)
+    assert start == ("x", "late", "unread", "s")
+    assert finish == ("y", "s")
+    assert begins == {0: ["a", "view"], 1: ["y"]}
+    assert ends == {-1: ["unread"], 0: ["x"], 1: ["view", "late", "a"]}
+
+
+def chain(layers: int) -> Graph:
+    """x -> Clip -> Clip ... -> y, all of 1,024 bytes."""
+    names = ["x", *(f"t{number}" for number in range(layers - 1)), "y"]
+    nodes = [
+        Node(f"n{number}", "Clip", (names[number],), (names[number + 1],), {"minimum": 0.0, "maximum": 6.0})
+        for number in range(layers)
+    ]
+    tensors = {name: variable(name, DType.FLOAT32, (1, 4, 8, 8)) for name in names}
+    return Graph("chain", tuple(nodes), tensors, ("x",), ("y",))
+
+
+def in_pools(graph: Graph, tiled: bool) -> Plan:
+    platform = far_platform(1 << 12) if tiled else near_platform()
+    plan = plan_of(graph, platform, planned(graph, platform, io_in_pools=True))
+    return replace(plan, io_in_pools=True)
+
+
+def used(plan: Plan) -> int:
+    return next(use.used_bytes for use in plan.pool_use if use.pool == "sram")
+
+
+@pytest.mark.parametrize("tiled", [False, True])
+@pytest.mark.parametrize("layers", [1, 2, 3, 4])
+def test_inputs_and_outputs_share_bytes_with_what_lies_between(layers: int, tiled: bool) -> None:
+    """Two tensors are alive at a time, however long the chain is."""
+    plan = in_pools(chain(layers), tiled)
+    assert check(plan) == []
+    assert used(plan) == 2048
+    assert {"x", "y"} <= {placement.buffer for placement in plan.placements}
+
+
+def test_the_checker_wants_inputs_from_the_start_and_outputs_to_the_end() -> None:
+    """An input that begins late would be placed over something that is written before."""
+    plan = in_pools(chain(3), False)
+    offsets = {item.buffer: item.offset_bytes for item in plan.placements}
+    on_input = tuple(
+        replace(item, offset_bytes=offsets["x"]) if item.buffer == "t0" else item for item in plan.placements
+    )
+    assert {violation.rule for violation in check(replace(plan, placements=on_input))} == {Rule.OVERLAP}
+    late = tuple(step for step in plan.program if step not in (Begin("x"), End("x")))
+    assert check(replace(plan, program=late, placements=on_input))
+    on_output = tuple(
+        replace(item, offset_bytes=offsets["t1"]) if item.buffer == "y" else item for item in plan.placements
+    )
+    assert {violation.rule for violation in check(replace(plan, placements=on_output))} == {Rule.OVERLAP}
