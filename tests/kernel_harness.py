@@ -2,8 +2,11 @@
 
 This is the executable form of docs/reference/operators-and-kernels.md. Every tile of every operand
 gets memory of its own, exactly as large as the tile, with poison around it; or, ``in_place``, tiles
-lie in the whole tensor. With TILEWRIGHT_TEST_ADDRESS_SANITIZER=1 (and libasan preloaded) the poison
-gives way to the sanitizer's red zones.
+lie in the whole tensor. Where a reduction is cut, partial results pass from call to call, and the
+output's tile must stay as it is until the last.
+
+With TILEWRIGHT_TEST_ADDRESS_SANITIZER=1 (and libasan preloaded) the poison gives way to the
+sanitizer's red zones.
 """
 
 from __future__ import annotations
@@ -22,12 +25,12 @@ from pathlib import Path
 import numpy as np
 from tilewright.graph import Array, Graph, packed_strides_bytes
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand
-from tilewright.operators.nest import Interval, axis_range, clipped
+from tilewright.operators.nest import Interval, Iteration, axis_range, clipped
 
 RUNTIME = Path(__file__).parents[1] / "runtime"
 MAX_RANK = 6
 POISON = 0xA5
-WHOLE = 3
+FIRST, LAST = 1, 2
 ADDRESS_SANITIZER = os.environ.get("TILEWRIGHT_TEST_ADDRESS_SANITIZER") == "1"
 _GUARD_BYTES = 0 if ADDRESS_SANITIZER else 64
 
@@ -153,18 +156,16 @@ def run_kernel(
         in_place: tiles are parts of the whole tensors instead of buffers of their own.
         sources: more C files for the library, so that many kernels share one.
     """
+    taken = taken_steps(choice, steps or {})
     extents = {dimension.name: dimension.extent for dimension in choice.nest.dimensions}
-    taken = {name: min((steps or {}).get(name, extent), extent) for name, extent in extents.items()}
-    for name, step in taken.items():
-        cut = step < extents[name]
-        assert not (cut and name in choice.uncut), f"{name} must stay whole"
-        assert not cut or step % choice.multiples.get(name, 1) == 0, f"{name} needs a multiple"
     contents = [_content(item, graph, arrays) for item in choice.reads]
     outputs = [
         np.zeros(graph.tensor(item.tensor).shape, graph.tensor(item.tensor).dtype.numpy) for item in choice.writes
     ]
     written = [np.zeros(output.shape, np.int32) for output in outputs]
     symbol = getattr(library(sources or choice.sources), choice.symbol)
+    cut = cut_reductions(choice, taken)
+    partial = b""
     for box in boxes(extents, taken):
         memory = Memory()
         operands = [
@@ -178,16 +179,59 @@ def run_kernel(
         views = [operand.view for operand in operands]
         if choice.scratch_bytes(taken):
             views.append(View(memory.allocate(choice.scratch_bytes(taken)), None))
+        flags = flags_of(box, extents, cut)
+        if cut:
+            views.append(View(_partial_results(choice, taken, memory, partial, flags), None))
         before = [ctypes.string_at(operand.address, operand.size_bytes) for operand in operands]
-        symbol(packed_attributes(choice), (View * len(views))(*views), ctypes.c_uint32(WHOLE))
-        for operand, content in list(zip(operands, before, strict=True))[: len(contents)]:
+        symbol(packed_attributes(choice), (View * len(views))(*views), ctypes.c_uint32(flags))
+        kept = len(contents) if flags & LAST else len(operands)
+        for operand, content in list(zip(operands, before, strict=True))[:kept]:
             assert ctypes.string_at(operand.address, operand.size_bytes) == content, "a kernel wrote to what it reads"
-        for operand, output, count in zip(operands[len(contents) :], outputs, written, strict=True):
+        for operand, output, count in zip(operands[kept:], outputs, written, strict=False):
             operand.load(output)
             count[operand.where] += 1
+        if cut:
+            partial = ctypes.string_at(views[-1].base, choice.partial_bytes(taken)) if choice.partial_bytes else b""
         memory.release()
     assert all((count == 1).all() for count in written), "an element was written by several tiles, or by none"
     return outputs
+
+
+def taken_steps(choice: KernelChoice, steps: Mapping[str, int]) -> dict[str, int]:
+    """The step of every dimension; AssertionError if the choice does not allow it."""
+    extents = {dimension.name: dimension.extent for dimension in choice.nest.dimensions}
+    taken = {name: min(steps.get(name, extent), extent) for name, extent in extents.items()}
+    for name, step in taken.items():
+        cut = step < extents[name]
+        assert not (cut and name in choice.uncut), f"{name} must stay whole"
+        assert not cut or step % choice.multiples.get(name, 1) == 0, f"{name} needs a multiple"
+    assert choice.partial_bytes or not cut_reductions(choice, taken), "the reduction must stay whole"
+    return taken
+
+
+def cut_reductions(choice: KernelChoice, steps: Mapping[str, int]) -> tuple[str, ...]:
+    """The reductions that these steps cut."""
+    return tuple(
+        dimension.name
+        for dimension in choice.nest.dimensions
+        if dimension.iteration is Iteration.REDUCTION and steps[dimension.name] < dimension.extent
+    )
+
+
+def flags_of(box: Mapping[str, Interval], extents: Mapping[str, int], cut: Sequence[str]) -> int:
+    """FIRST and LAST of a tile; reductions are innermost in the nest, so its parts follow each other."""
+    first = all(box[name][0] == 0 for name in cut)
+    last = all(box[name][1] == extents[name] for name in cut)
+    return FIRST * first | LAST * last
+
+
+def _partial_results(choice: KernelChoice, steps: Mapping[str, int], memory: Memory, content: bytes, flags: int) -> int:
+    """Address of the partial results that the last call left; poison where a new tile begins."""
+    assert choice.partial_bytes is not None
+    address = memory.allocate(choice.partial_bytes(steps))
+    if not flags & FIRST:
+        ctypes.memmove(address, content, len(content))
+    return address
 
 
 def boxes(extents: Mapping[str, int], steps: Mapping[str, int]) -> list[dict[str, Interval]]:

@@ -23,6 +23,7 @@ from tilewright.graph import (
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.kernels.registry import choices
 from tilewright.operators.evaluate import evaluate
+from tilewright.operators.nest import Iteration
 
 SOURCES = (
     "integer_core.c",
@@ -134,8 +135,10 @@ def check(
 def fitting(choice: KernelChoice, steps: Mapping[str, int]) -> dict[str, int]:
     """The steps as far as the kernel allows them: multiples rounded up, uncut dimensions whole."""
     allowed = {}
+    known = {dimension.name for dimension in choice.nest.dimensions}
+    reductions = {item.name for item in choice.nest.dimensions if item.iteration is Iteration.REDUCTION}
     for name, step in steps.items():
         multiple = choice.multiples.get(name, 1)
-        if name not in choice.uncut:
+        if name in known and name not in choice.uncut and (choice.partial_bytes or name not in reductions):
             allowed[name] = -(-step // multiple) * multiple
     return allowed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilewright.graph import Graph, Node
 from tilewright.kernels import depthwise_integer, fully_connected_integer
-from tilewright.kernels.integer import BLOCK, is_wide, packed_operands, words
+from tilewright.kernels.integer import BLOCK, block_sums_bytes, is_wide, packed_operands, steps_product, words
 from tilewright.kernels.kernel import KernelChoice, TileSteps
 from tilewright.kernels.spatial_integer import IntegerConv, block_cycles, integer_conv
 from tilewright.operators.nest import along
@@ -23,29 +23,35 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 def _general(conv: IntegerConv) -> KernelChoice:
     groups, group_outputs, window, group_inputs = map(int, conv.weights.shape)
-    flat = conv.weights.reshape(groups, group_outputs, -1)
-    variant = "wide" if is_wide(flat) else "integer"
+    variant = "wide" if is_wide(conv.weights) else "integer"
     x, y = conv.operands
     nest = conv.nest
 
     def scratch_bytes(steps: TileSteps) -> int:
-        return BLOCK * window * group_inputs + words(conv.kernel[1] * group_inputs)
+        inputs = steps_product(nest, steps, "ic")
+        return BLOCK * window * inputs + words(conv.kernel[1] * inputs)
+
+    def partial_bytes(steps: TileSteps) -> int:
+        pixels = steps_product(nest, steps, "oh", "ow")
+        return steps_product(nest, steps, "n") * block_sums_bytes(pixels, steps_product(nest, steps, "oc"), BLOCK)
 
     return KernelChoice(
         symbol=f"tilewright_conv_{variant}_{conv.finish.rule.value}",
         sources=SOURCES,
         nest=nest,
-        reads=(x, *packed_operands(flat, conv.finish.rows, along("group"), "oc")),
+        reads=(x, *packed_operands(conv.weights, conv.finish.rows, along("group"), "oc", "ic")),
         writes=(y,),
         attributes=(
             *conv.geometry,
             ("group_inputs", group_inputs),
             ("group_outputs", group_outputs),
             *conv.zero,
-            *conv.finish.limits,
+            *conv.finish.fields,
         ),
-        cycles=lambda steps: block_cycles(nest, steps, window * group_inputs, "oc", ("n", "group"), ("oh", "ow")),
+        cycles=lambda steps: block_cycles(nest, steps, window, ("oc", "ic"), ("n", "group"), ("oh", "ow")),
         scratch_bytes=scratch_bytes,
-        multiples={"oc": BLOCK} if group_outputs > BLOCK else {},
-        uncut=frozenset({"ic", *(() if group_outputs > BLOCK else ("oc",))}),
+        # C could not tell channels of one group from channels of several.
+        partial_bytes=partial_bytes if groups == 1 else None,
+        multiples={"oc": BLOCK, "ic": BLOCK},
+        uncut=frozenset() if group_outputs > BLOCK else frozenset({"oc"}),
     )

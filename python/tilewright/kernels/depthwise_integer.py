@@ -6,7 +6,6 @@ import numpy as np
 
 from tilewright.kernels.integer import is_wide, steps_product, words
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TileSteps
-from tilewright.kernels.requantization import ROW_WORDS
 from tilewright.kernels.spatial_integer import IntegerConv
 from tilewright.operators.nest import along, whole
 
@@ -24,7 +23,7 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
     x, y = conv.operands
     packed = np.ascontiguousarray(conv.weights.reshape(groups, window).astype(np.int8))
     weights = ConstantOperand("weights", packed, (along("group"), whole(window)))
-    rows = ConstantOperand("requantization", conv.finish.rows, (along("group"), whole(ROW_WORDS)))
+    rows = ConstantOperand("requantization", conv.finish.rows, (along("group"), whole(conv.finish.row_words)))
     return (
         KernelChoice(
             symbol=f"tilewright_depthwise_{_variant(conv)}_{conv.finish.rule.value}",
@@ -32,7 +31,7 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
             nest=conv.nest,
             reads=(x, weights, rows),
             writes=(y,),
-            attributes=(*conv.geometry, *conv.zero, *conv.finish.limits),
+            attributes=(*conv.geometry, *conv.zero, *conv.finish.fields),
             cycles=lambda steps: _cycles(conv, steps),
             scratch_bytes=lambda steps: words(_window(conv, steps)) + 4 * _sums(conv, steps),
             uncut=frozenset({"ic", "oc"}),
@@ -67,4 +66,5 @@ def _cycles(conv: IntegerConv, steps: TileSteps) -> float:
     rows, columns = steps_product(conv.nest, steps, "oh"), steps_product(conv.nest, steps, "ow")
     calls = 1 if rows * columns <= _SMALL_PLANE else columns
     channel = 4.5 * _window(conv, steps) + calls * 130.0 + columns * (20.0 + output * rows) + 100.0
-    return 200.0 + steps_product(conv.nest, steps, "n", "group") * channel
+    total: float = 200.0 + steps_product(conv.nest, steps, "n", "group") * channel
+    return total

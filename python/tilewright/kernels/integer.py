@@ -6,8 +6,7 @@ import numpy as np
 
 from tilewright.graph import Array, DType, Graph, Node
 from tilewright.kernels.kernel import ConstantOperand, TensorOperand, TileSteps
-from tilewright.kernels.requantization import ROW_WORDS
-from tilewright.operators.nest import AxisMap, Nest, blocks, whole
+from tilewright.operators.nest import AxisMap, Nest, along, blocks, whole
 
 BLOCK = 4
 """Channels, and pixels, that a core computes together."""
@@ -58,32 +57,47 @@ def is_wide(weights: Array) -> bool:
 
 
 def packed_weights(weights: Array) -> Array:
-    """int8 or int16[groups, blocks, taps, 4] from int64[groups, channels, taps], zeros behind the last channel."""
-    groups, channels, taps = weights.shape
-    padded = np.zeros((groups, -(-channels // BLOCK) * BLOCK, taps), np.int16 if is_wide(weights) else np.int8)
+    """int8 or int16[groups, blocks, window, inputs, 4] from int64[groups, channels, window, inputs].
+
+    Zeros behind the last channel.
+    """
+    groups, channels, window, inputs = weights.shape
+    shape = (groups, -(-channels // BLOCK) * BLOCK, window, inputs)
+    padded = np.zeros(shape, np.int16 if is_wide(weights) else np.int8)
     padded[:, :channels] = weights
-    return np.ascontiguousarray(padded.reshape(groups, -1, BLOCK, taps).swapaxes(2, 3))
+    return np.ascontiguousarray(np.moveaxis(padded.reshape(groups, -1, BLOCK, window, inputs), 2, -1))
 
 
 def packed_rows(rows: Array, groups: int) -> Array:
-    """int32[groups, blocks, 4, 4] from int32[groups * channels, 4]."""
-    rows = rows.reshape(groups, -1, ROW_WORDS)
-    padded = np.zeros((groups, -(-rows.shape[1] // BLOCK) * BLOCK, ROW_WORDS), np.int32)
+    """int32[groups, blocks, 4, words] from int32[groups * channels, words]."""
+    words_each = rows.shape[1]
+    rows = rows.reshape(groups, -1, words_each)
+    padded = np.zeros((groups, -(-rows.shape[1] // BLOCK) * BLOCK, words_each), np.int32)
     padded[:, : rows.shape[1]] = rows
-    return padded.reshape(groups, -1, BLOCK, ROW_WORDS)
+    return padded.reshape(groups, -1, BLOCK, words_each)
 
 
 def packed_operands(
-    weights: Array, rows: Array, group: AxisMap, channel: str
+    weights: Array, rows: Array, group: AxisMap, channel: str, reduction: str
 ) -> tuple[ConstantOperand, ConstantOperand]:
-    """Weights and per-channel constants of the 4x4 core, blocks following dimension ``channel``."""
+    """Weights and per-channel constants of the 4x4 core.
+
+    Args:
+        weights: int64[groups, channels, window, inputs].
+        channel, reduction: dimensions that blocks of channels, and inputs, follow.
+    """
     packed = packed_weights(weights)
-    axes = (group, blocks(channel, BLOCK), whole(packed.shape[2]), whole(BLOCK))
     constants = packed_rows(rows, weights.shape[0])
+    block = blocks(channel, BLOCK)
     return (
-        ConstantOperand("weights", packed, axes),
-        ConstantOperand("requantization", constants, (*axes[:2], whole(BLOCK), whole(ROW_WORDS))),
+        ConstantOperand("weights", packed, (group, block, whole(packed.shape[2]), along(reduction), whole(BLOCK))),
+        ConstantOperand("requantization", constants, (group, block, whole(BLOCK), whole(constants.shape[3]))),
     )
+
+
+def block_sums_bytes(pixels: int, channels: int, lanes: int) -> int:
+    """Partial results of that many pixels in blocks of ``lanes``, and channels in blocks of four."""
+    return 4 * -(-pixels // lanes) * lanes * -(-channels // BLOCK) * BLOCK
 
 
 def flat_view(rank: int) -> tuple[int, ...]:

@@ -13,12 +13,14 @@ from math import prod
 import numpy as np
 
 from tilewright.graph import Array, DType, Graph, Node, Tensor
+from tilewright.kernels.compact import compact
 from tilewright.kernels.conv_integer import SOURCES as CONV_SOURCES
 from tilewright.kernels.fully_connected_integer import MOST_ROWS, vector_choice
 from tilewright.kernels.integer import (
     BLOCK,
     EIGHT_BIT,
     as_signed,
+    block_sums_bytes,
     constant_bias,
     is_wide,
     largest_sums,
@@ -94,8 +96,9 @@ def _vectors(product: _Product, weights: Array) -> tuple[KernelChoice, ...]:
     x_view = (rank - 1, rank - 2) if product.transposed_a else (rank - 2, rank - 1)
     x = TensorOperand(product.a.name, product.nest.reads[0], x_view)
     y = TensorOperand(product.y.name, product.nest.writes[0], (rank - 2, rank - 1))
-    matrix = weights[None]
-    return (vector_choice(product.nest, x, y, product.a.dtype, matrix, finish, "m", "n", whole(1)),)
+    matrix, names = weights[None, :, None], ("m", "n", "k")
+    finish = compact(finish, largest)
+    return (vector_choice(product.nest, x, y, product.a.dtype, matrix, finish, names, whole(1)),)
 
 
 def _pixels(product: _Product, weights: Array) -> tuple[KernelChoice, ...]:
@@ -104,6 +107,7 @@ def _pixels(product: _Product, weights: Array) -> tuple[KernelChoice, ...]:
     finish = finish_of(product.node.epilogue, product.y.dtype, folded, largest)
     if finish is None:
         return ()
+    finish = compact(finish, largest)
     channels, taps = weights.shape
     rank = len(product.a.shape)
     m_axis, k_axis = (rank - 1, rank - 2) if product.transposed_a else (rank - 2, rank - 1)
@@ -112,12 +116,17 @@ def _pixels(product: _Product, weights: Array) -> tuple[KernelChoice, ...]:
     x = TensorOperand(product.a.name, product.nest.reads[0], (first, k_axis, second, m_axis))
     y = TensorOperand(product.y.name, product.nest.writes[0], (first, rank - 1, second, rank - 2))
     nest = product.nest
+
+    def partial_bytes(steps: TileSteps) -> int:
+        pixels = steps_product(nest, steps, "b1", "m")
+        return steps_product(nest, steps, "b0") * block_sums_bytes(pixels, steps_product(nest, steps, "n"), BLOCK)
+
     return (
         KernelChoice(
             symbol=f"tilewright_conv_{'wide' if is_wide(weights) else 'integer'}_{finish.rule.value}",
             sources=CONV_SOURCES,
             nest=nest,
-            reads=(x, *packed_operands(weights[None], finish.rows, whole(1), "n")),
+            reads=(x, *packed_operands(weights[None, :, None], finish.rows, whole(1), "n", "k")),
             writes=(y,),
             attributes=(
                 ("kernel", (1, 1)),
@@ -128,12 +137,13 @@ def _pixels(product: _Product, weights: Array) -> tuple[KernelChoice, ...]:
                 ("group_outputs", channels),
                 ("padding", product.a_zero_point & 0xFF),
                 ("flip", int(product.a.dtype is DType.UINT8)),
-                *finish.limits,
+                *finish.fields,
             ),
-            cycles=lambda steps: block_cycles(nest, steps, taps, "n", ("b0",), ("b1", "m")),
-            scratch_bytes=lambda steps: BLOCK * taps + words(taps),
-            multiples={"n": BLOCK} if channels > BLOCK else {},
-            uncut=frozenset({"k"} if channels > BLOCK else {"k", "n"}),
+            cycles=lambda steps: block_cycles(nest, steps, 1, ("n", "k"), ("b0",), ("b1", "m")),
+            scratch_bytes=lambda steps: (BLOCK + 1) * words(steps_product(nest, steps, "k")),
+            partial_bytes=partial_bytes,
+            multiples={"n": BLOCK, "k": BLOCK},
+            uncut=frozenset() if channels > BLOCK else frozenset({"n"}),
         ),
     )
 
@@ -154,6 +164,11 @@ def _with_variables(product: _Product) -> tuple[KernelChoice, ...]:
     constants = ConstantOperand("requantization", rows, (blocks("n", BLOCK), whole(BLOCK), whole(ROW_WORDS)))
     channels = product.y.shape[-1]
     transposed_b = bool(product.node.attributes["transpose_b"])
+
+    def partial_bytes(steps: TileSteps) -> int:
+        batch = steps_product(nest, steps, "b0", "b1")
+        return batch * block_sums_bytes(steps_product(nest, steps, "m"), steps_product(nest, steps, "n"), BLOCK)
+
     return (
         KernelChoice(
             symbol=f"tilewright_matmul_integer_{finish.rule.value}",
@@ -172,10 +187,11 @@ def _with_variables(product: _Product) -> tuple[KernelChoice, ...]:
                 ("b_unsigned", int(product.b.dtype is DType.UINT8)),
                 *finish.limits,
             ),
-            cycles=lambda steps: _variable_cycles(nest, steps, depth),
-            scratch_bytes=lambda steps: 3 * BLOCK * depth + 4 * BLOCK * ROW_WORDS,
-            multiples={"n": BLOCK} if channels > BLOCK else {},
-            uncut=frozenset({"k"} if channels > BLOCK else {"k", "n"}),
+            cycles=lambda steps: _variable_cycles(nest, steps),
+            scratch_bytes=lambda steps: 3 * BLOCK * steps_product(nest, steps, "k") + 4 * BLOCK * ROW_WORDS,
+            partial_bytes=partial_bytes,
+            multiples={"n": BLOCK, "k": BLOCK},
+            uncut=frozenset() if channels > BLOCK else frozenset({"n"}),
         ),
     )
 
@@ -187,8 +203,9 @@ def _batched_view(tensor: Tensor, transposed: bool) -> tuple[int, ...]:
     return (*batch, rank - 1, rank - 2) if transposed else (*batch, rank - 2, rank - 1)
 
 
-def _variable_cycles(nest: Nest, steps: TileSteps, depth: int) -> float:
+def _variable_cycles(nest: Nest, steps: TileSteps) -> float:
     """Instructions on a tile: packing of columns, gathering of rows, the core."""
+    depth = steps_product(nest, steps, "k")
     batch = steps_product(nest, steps, "b0", "b1")
     channel_blocks = -(-steps_product(nest, steps, "n") // BLOCK)
     row_blocks = -(-steps_product(nest, steps, "m") // BLOCK)

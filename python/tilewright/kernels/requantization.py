@@ -34,9 +34,12 @@ class Rule(Enum):
 
     NONE = "none"
     SHIFT = "shift"
+    FOLDED = "folded"
     HIGH = "high"
+    LAYER = "layer"
     LONG = "long"
     EVEN = "even"
+    LAYER_EVEN = "layer_even"
     EXACT = "exact"
     RESCALE = "rescale"
 
@@ -46,7 +49,8 @@ class Finish:
     """A rule, its constants and its clamp.
 
     Attributes:
-        rows: int32[channels, 4]: bias, multiplier, addend, shift.
+        rows: int32[channels, 4]: bias, multiplier, addend, shift; fewer words of rules that need fewer.
+        addend, shift: of rules with one for the layer.
     """
 
     rule: Rule
@@ -55,6 +59,13 @@ class Finish:
     maximum: int = 0
     lowest: float = 0.0
     highest: float = 0.0
+    addend: int = 0
+    shift: int = 0
+
+    @property
+    def row_words(self) -> int:
+        """Words of a channel's row."""
+        return int(self.rows.shape[1])
 
     @property
     def limits(self) -> tuple[tuple[str, AttributeValue], ...]:
@@ -65,6 +76,11 @@ class Finish:
             ("lowest", self.lowest),
             ("highest", self.highest),
         )
+
+    @property
+    def fields(self) -> tuple[tuple[str, AttributeValue], ...]:
+        """The last fields of kernels with a row for each channel."""
+        return (*self.limits, ("addend", self.addend), ("shift", self.shift))
 
 
 def finish_of(epilogue: Epilogue | None, output: DType, bias: Array, largest: Array) -> Finish | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.graph import Array, DType, Graph, Node
+from tilewright.kernels.compact import compact
 from tilewright.kernels.integer import BLOCK, EIGHT_BIT, as_signed, constant_bias, largest_sums, steps_product
 from tilewright.kernels.kernel import TensorOperand, TileSteps
 from tilewright.kernels.requantization import Finish, finish_of
@@ -90,7 +91,7 @@ def integer_conv(node: Node, graph: Graph) -> IntegerConv | None:
         x.dtype,
         zero_point,
         np.moveaxis(weights, 1, -1).reshape(groups, channels // groups, -1, w.shape[1]),
-        finish,
+        compact(finish, largest),
         _pair(w.shape[2:], 1),
         _pair(attributes["strides"], 1),
         _pair(attributes["dilations"], 1),
@@ -99,14 +100,26 @@ def integer_conv(node: Node, graph: Graph) -> IntegerConv | None:
 
 
 def block_cycles(
-    nest: Nest, steps: TileSteps, taps: int, channel: str, outer: tuple[str, ...], pixel: tuple[str, ...]
+    nest: Nest,
+    steps: TileSteps,
+    window: int,
+    names: tuple[str, str],
+    outer: tuple[str, ...],
+    pixel: tuple[str, ...],
 ) -> float:
-    """Instructions of the 4x4 core and its gather on a tile, as measured on RV32IMAC."""
+    """Instructions of the 4x4 core and its gather on a tile, as measured on RV32IMAC.
+
+    Args:
+        names: the dimensions of output channels and of the reduction.
+    """
+    channel, reduction = names
+    inputs = steps_product(nest, steps, reduction)
+    taps = window * inputs
     pixel_blocks = steps_product(nest, steps, *outer) * -(-steps_product(nest, steps, *pixel) // BLOCK)
     channel_blocks = -(-steps_product(nest, steps, channel) // BLOCK)
     gather = 11.0 * taps + 120.0
-    block = 43.0 * taps + 230.0
-    return 150.0 + pixel_blocks * (gather + channel_blocks * block)
+    finish = 230.0 if inputs == nest.dimension(reduction).extent else 110.0
+    return 150.0 + pixel_blocks * (gather + channel_blocks * (43.0 * taps + finish))
 
 
 def _pair(values: tuple[int, ...], absent: int) -> tuple[int, int]:

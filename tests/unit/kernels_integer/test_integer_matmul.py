@@ -79,6 +79,7 @@ def test_constant_matrix(name: str, transposed: tuple[bool, bool], a_dtype: str)
     )
     check(graph, feeds)
     check(graph, feeds, {"n": 4, "m": 2, "b0": 1}, in_place=True)
+    check(graph, feeds, {"n": 4, "m": 3, "k": 12})
 
 
 @pytest.mark.parametrize("name", VARIABLE)
@@ -100,6 +101,11 @@ def test_two_variables(name: str, transposed: tuple[bool, bool], dtypes: tuple[s
     )
     check(graph, feeds)
     check(graph, feeds, {"n": 4, "m": 2, "b0": 1, "b1": 2}, in_place=True)
+    check(graph, feeds, {"n": 4, "m": 3, "b1": 1, "k": 4})
+    check(graph, feeds, {"k": 8}, in_place=True)
+
+
+RULES = {"none": ("none",), "high": ("high", "layer"), "even": ("even", "layer_even"), "shift": ("folded",)}
 
 
 @pytest.mark.parametrize("epilogue", ["none", "high", "even", "shift"])
@@ -107,7 +113,8 @@ def test_two_variables(name: str, transposed: tuple[bool, bool], dtypes: tuple[s
 def test_finishes(epilogue: str, constant_b: bool) -> None:
     for shapes in ("vector", "matrix"):
         graph, feeds = matmul(3, *SHAPES[shapes], constant_b=constant_b, epilogue=epilogue, bias=constant_b)
-        assert check(graph, feeds, {"m": 3})[0].symbol.endswith(epilogue)
+        rules = RULES[epilogue] if constant_b else (epilogue,)
+        assert check(graph, feeds, {"m": 3, "k": 8})[0].symbol.endswith(rules)
 
 
 @pytest.mark.parametrize("zero_points", [(200,), (3, 100, 255, 0, 9, 70)])

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Convolution of 8-bit tensors, any strides, dilations, pads and groups.
- * Operands: x [n, c, h, w]; weights [group][block][tap][4], taps in the order kh, kw, c;
- * constants [group][channel][4]; y [n, c, h, w]; scratch: 4 bytes for each tap, then a row of
- * kernel[1] * group_inputs bytes of padding, each rounded up to words. */
+ * Operands: x [n, c, h, w]; weights [group][block][kh][kw][c][4]; constants [group][channel][words
+ * of the rule]; y [n, c, h, w]; scratch: 4 bytes for each tap, then a row of kernel[1] * c bytes of
+ * padding, each rounded up to words. Partial results, where channels of the only group are cut: 64
+ * bytes for 4 pixels of 4 channels. */
 #ifndef TILEWRIGHT_KERNELS_CONV_INTEGER_H
 #define TILEWRIGHT_KERNELS_CONV_INTEGER_H
 

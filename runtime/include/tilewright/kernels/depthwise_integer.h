@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Depthwise convolution of 8-bit tensors: one input and one output channel in each group.
- * Operands: x [n, c, h, w]; weights int8 [c][kernel]; constants [c][4]; y [n, c, h, w]; scratch:
- * the padded window of one channel, rounded up to words, then 4 bytes for each output of a channel
- * if those are at most 128, else for each row of y, 128 at least. */
+ * Operands: x [n, c, h, w]; weights int8 [c][kernel]; constants [c][words of the rule]; y [n, c, h,
+ * w]; scratch: the padded window of one channel, rounded up to words, then 4 bytes for each output
+ * of a channel if those are at most 128, else for each row of y, 128 at least. */
 #ifndef TILEWRIGHT_KERNELS_DEPTHWISE_INTEGER_H
 #define TILEWRIGHT_KERNELS_DEPTHWISE_INTEGER_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of 8-bit vectors with a constant matrix: y[row, n] = bias[n] + sum x[row, k] * w[n, k].
- * Operands: x [row, k]; weights int8 [block][k][4]; constants [n][4]; y [row, n]. No scratch. */
+ * Operands: x [row, k]; weights int8 [block][k][4]; constants [n][words of the rule]; y [row, n].
+ * No scratch. Partial results, where k is cut: 16 bytes for 4 channels of a row. */
 #ifndef TILEWRIGHT_KERNELS_FULLY_CONNECTED_INTEGER_H
 #define TILEWRIGHT_KERNELS_FULLY_CONNECTED_INTEGER_H
 

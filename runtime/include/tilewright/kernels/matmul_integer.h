@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of two 8-bit matrices that are computed at run time, with up to two batch axes.
  * Operands: a [b0, b1, m, k]; b [b0, b1, k, n]; constants [n][4]; y [b0, b1, m, n]; scratch:
- * 4 * k bytes for four rows of a, 8 * k for four columns of b, 64 for their constants. */
+ * 4 * k bytes for four rows of a, 8 * k for four columns of b, 64 for their constants.
+ * Partial results, where k is cut: 64 bytes for 4 rows by 4 columns. */
 #ifndef TILEWRIGHT_KERNELS_MATMUL_INTEGER_H
 #define TILEWRIGHT_KERNELS_MATMUL_INTEGER_H
 

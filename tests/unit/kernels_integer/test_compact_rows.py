@@ -1,0 +1,97 @@
+"""Short rows give the results of long ones for every reachable accumulator."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tilewright.graph import DType, Requantize, RequantizeShift
+from tilewright.kernels.compact import compact
+from tilewright.kernels.requantization import Finish, Rule, finish_of
+
+Array = np.ndarray
+
+
+def finished(finish: Finish, channel: int, sums: Array) -> Array:
+    """What C computes from sums without bias, in its own arithmetic."""
+    row = [int(word) for word in finish.rows[channel]]
+    if finish.rule is Rule.FOLDED:
+        value = (sums * row[0] + row[1]).astype(np.int64) & 0xFFFFFFFF
+        shifted = value.astype(np.uint32).view(np.int32).astype(np.int64) >> finish.shift
+        return np.clip(shifted, finish.minimum, finish.maximum)
+    acc = sums + row[0]
+    addend, word = (finish.addend, finish.shift) if len(row) == 2 else (row[2], row[3])
+    if finish.rule is Rule.SHIFT:
+        return np.clip((acc * row[1] + addend) >> word, finish.minimum, finish.maximum)
+    product = (acc << (word >> 8 & 31)) * row[1]
+    raised = (product >> 32) + addend
+    value = raised >> (word & 31)
+    if finish.rule in (Rule.EVEN, Rule.LAYER_EVEN):
+        tie = (product & 0xFFFFFFFF == 0) & (raised & ((1 << (word & 31)) - 1) == 0)
+        value = value - (tie & ((value ^ (word >> 16)) & 1 == 1))
+    return np.clip(value, finish.minimum, finish.maximum)
+
+
+def pair(epilogue: Requantize | RequantizeShift, bias: Array, largest: Array) -> tuple[Finish, Finish]:
+    long = finish_of(epilogue, DType.INT8, bias, largest)
+    assert long is not None
+    return long, compact(long, largest)
+
+
+def assert_same(long: Finish, short: Finish, bias: Array, largest: Array) -> None:
+    for channel, (start, reach) in enumerate(zip(bias.tolist(), largest.tolist(), strict=True)):
+        sums = np.arange(-reach, reach + 1, dtype=np.int64) - start
+        np.testing.assert_array_equal(finished(short, channel, sums), finished(long, channel, sums))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_multipliers_of_many_sizes(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    channels = 24
+    spread = (0.1, 1.0, 4.0, 9.0)[seed % 4]
+    multipliers = 2.0 ** (rng.uniform(-spread, 0.0, channels) - rng.integers(2, 14))
+    if seed % 3 == 0:
+        multipliers = multipliers.astype(np.float32).astype(np.float64)
+    if seed % 5 == 0:
+        multipliers[3] = 0.0
+    bias = rng.integers(-5000, 5000, channels)
+    largest = np.abs(bias) + rng.integers(1, 60_000, channels)
+    epilogue = Requantize(tuple(multipliers.tolist()), int(rng.integers(-128, 128)), -128, 127)
+    long, short = pair(epilogue, bias, largest)
+    assert_same(long, short, bias, largest)
+    if spread <= 1.0 and long.rule is Rule.HIGH:
+        assert short.rule is Rule.LAYER
+
+
+def test_shifts_are_folded_modulo_words() -> None:
+    rng = np.random.default_rng(0)
+    bias = rng.integers(-60_000, 60_000, 16)
+    largest = np.abs(bias) + rng.integers(1, 3000, 16)
+    multipliers, addends = rng.integers(1, 30_000, 16), rng.integers(-5000, 5000, 16)
+    epilogue = RequantizeShift(tuple(multipliers.tolist()), tuple(addends.tolist()), 16, -128, 127)
+    long, short = pair(epilogue, bias, largest)
+    assert (long.rule, short.rule, short.row_words) == (Rule.SHIFT, Rule.FOLDED, 2)
+    assert_same(long, short, bias, largest)
+
+
+def test_halves_of_powers_of_two_stay_even() -> None:
+    multipliers = (2.0**-9, 2.0**-11, 3 * 2.0**-10, 2.0**-12)
+    bias, largest = np.array([0, 7, -100, 3]), np.full(4, 200_000)
+    long, short = pair(Requantize(multipliers, 5, -128, 127), bias, largest)
+    assert (long.rule, short.rule) == (Rule.EVEN, Rule.LAYER_EVEN)
+    assert_same(long, short, bias, largest)
+
+
+def test_long_rows_stay_where_one_shift_would_change_a_result() -> None:
+    bias, largest = np.zeros(2, np.int64), np.full(2, 1 << 24)
+    long, short = pair(Requantize((2.0**-3.3, 2.0**-17.7), 0, -128, 127), bias, largest)
+    assert short is long
+
+
+def test_a_multiplier_that_is_off_by_little_is_noticed() -> None:
+    bias, largest = np.zeros(1, np.int64), np.full(1, 100_000)
+    long, short = pair(Requantize((0.00123,), 0, -128, 127), bias, largest)
+    wrong = Finish(
+        short.rule, short.rows + np.array([0, 1 << 14], np.int32), -128, 127, addend=short.addend, shift=short.shift
+    )
+    with pytest.raises(AssertionError):
+        assert_same(long, wrong, bias, largest)
