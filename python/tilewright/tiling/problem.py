@@ -96,7 +96,13 @@ class TilingProblem:
         )
 
     def _is_cuttable_reduction(self, dimension: Dimension) -> bool:
-        return dimension.iteration is Iteration.REDUCTION and self.kernel.partial_bytes is not None
+        if dimension.iteration is not Iteration.REDUCTION or self.kernel.partial_bytes is None:
+            return False
+        # A packed constant has no strides: of one that is read at home no part can be skipped.
+        return not any(
+            operand.link is None and operand.tensor is None and dimension.name in operand.dimensions
+            for operand in self.operands
+        )
 
     @property
     def moves(self) -> bool:
