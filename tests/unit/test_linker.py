@@ -86,6 +86,38 @@ def test_pool_with_an_address_is_left_out() -> None:
     assert "tilewright_pool_sram_start" in script
 
 
+def pinned(pool: str, base: int) -> Platform:
+    platform = load_platform("qemu-virt-rv32")
+    return replace(
+        platform,
+        pools=tuple(replace(p, section=None, base=base) if p.name == pool else p for p in platform.pools),
+    )
+
+
+@needs_riscv
+@pytest.mark.parametrize("base", [0x80100000, 0x86080000])
+def test_constants_of_a_pool_with_an_address_lie_there(tmp_path: Path, base: int) -> None:
+    """In the region of code, and in another."""
+    platform = pinned("flash", base)
+    program = build(platform, tmp_path)
+    assert simulate(platform, program, timeout_s=60) == 0
+    assert symbols(program)["tilewright_pool_flash_start"] == base
+    assert symbols(program)["weights"] == base
+
+
+@pytest.mark.parametrize(
+    ("pool", "base", "reason"),
+    [
+        ("flash", 0x1000, "0x1000, which is in no region"),
+        ("l1", 0x84000100, "in region 'sram', which the linker fills"),
+        ("l1", 0x80000000, "in region 'flash', which the linker fills"),
+    ],
+)
+def test_addresses_that_the_linker_cannot_keep(pool: str, base: int, reason: str) -> None:
+    with pytest.raises(TilewrightError, match=reason):
+        linker_script(pinned(pool, base))
+
+
 def test_platform_without_regions() -> None:
     with pytest.raises(TilewrightError, match="has no \\[linker\\] regions"):
         linker_script(load_platform("host"))

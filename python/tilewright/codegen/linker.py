@@ -14,13 +14,17 @@ _CODE_FLAGS = 5
 
 @dataclass(frozen=True, slots=True)
 class _PoolSection:
-    """Input sections of one pool, the region and the program header that take them; NONE for cleared memory."""
+    """Input sections of one pool, the region and the program header that take them; NONE for cleared memory.
+
+    ``address`` is where they begin, if that is given, else empty.
+    """
 
     name: str
     patterns: tuple[str, ...]
     align_bytes: int
     region: str
     segment: str
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +49,10 @@ class _Script:
 def linker_script(platform: Platform) -> str:
     """A complete GNU ld script: code, constants, data, pools, and the rest of memory as stack.
 
-    Sections of a pool lie in the region of the pool's name, else with code or data. Pools
-    with an address of their own are not in it. Raises bad_input if the platform names no regions.
+    Sections of a pool lie in the region of the pool's name, else with code or data; constants
+    of a pool with an address of its own lie there. Writable pools with an address have no
+    sections. Raises bad_input if the platform names no regions, or if an address lies in no
+    region (constants), or in that of code or data (writable pools).
     """
     if platform.linker is None:
         what = f"platform '{platform.name}' has no [linker] regions, so there is no script for it"
@@ -55,9 +61,11 @@ def linker_script(platform: Platform) -> str:
 
 
 def _script(platform: Platform, layout: LinkerLayout) -> _Script:
-    placed = [pool for pool in platform.pools if pool.base is None]
-    constants = tuple(_pool_section(pool, layout) for pool in placed if pool.access is Access.READ_ONLY)
-    data = tuple(_pool_section(pool, layout) for pool in placed if pool.access is Access.READ_WRITE)
+    constants = tuple(_pool_section(pool, layout) for pool in platform.pools if pool.access is Access.READ_ONLY)
+    writable = [pool for pool in platform.pools if pool.access is Access.READ_WRITE]
+    data = tuple(_pool_section(pool, layout) for pool in writable if pool.base is None)
+    for pool in writable:
+        _check_pinned(pool, layout)
     extra = {section.segment: _CODE_FLAGS for section in constants}
     is_64_bit = any(option.startswith("-mabi=lp64") for option in platform.target.compile_options)
     return _Script(
@@ -84,5 +92,30 @@ def _pool_section(pool: Pool, layout: LinkerLayout) -> _PoolSection:
     if named and pool.name != home:
         home = pool.name
         segment = f"pool_{pool.name}" if is_constant else segment
+    address = ""
+    if pool.base is not None:
+        home = _region_at(pool, pool.base, layout).name
+        segment = "code" if home == layout.code else f"pool_{pool.name}"
+        address = f"0x{pool.base:x}"
     # The script's own statements begin each section at 8 bytes at least.
-    return _PoolSection(pool.name, tuple(patterns), max(pool.align_bytes, 8), home, segment)
+    return _PoolSection(pool.name, tuple(patterns), max(pool.align_bytes, 8), home, segment, address)
+
+
+def _region_at(pool: Pool, base: int, layout: LinkerLayout) -> Region:
+    for region in layout.regions:
+        if region.base <= base < region.base + region.size_bytes:
+            return region
+    what = f"the constants of pool '{pool.name}' are at 0x{base:x}, which is in no region"
+    raise bad_input("linker-regions", what, help="add a region there to [linker] regions")
+
+
+def _check_pinned(pool: Pool, layout: LinkerLayout) -> None:
+    """A writable pool at an address must not lie where code, data or stack are."""
+    if pool.base is None:
+        return
+    end = pool.base + (pool.size_bytes or 1)
+    for region in layout.regions:
+        meets = pool.base < region.base + region.size_bytes and region.base < end
+        if meets and region.name in (layout.code, layout.data):
+            what = f"pool '{pool.name}' at 0x{pool.base:x} lies in region '{region.name}', which the linker fills"
+            raise bad_input("linker-regions", what, help="make the region smaller, or place the pool elsewhere")
