@@ -26,11 +26,11 @@ class _Parser(argparse.ArgumentParser):
         raise bad_input("usage", message, help=f"{self.prog} --help")
 
 
-class _ShowCMakeFolder(argparse.Action):
-    """Prints where find_package finds Tilewright."""
+class _ShowFolder(argparse.Action):
+    """Prints where another build system finds Tilewright: the option's constant."""
 
     def __call__(self, *_: object) -> NoReturn:
-        sys.stdout.write(f"{resources.cmake()}\n")
+        sys.stdout.write(f"{self.const}\n")
         raise SystemExit(ExitStatus.DONE)
 
 
@@ -65,7 +65,11 @@ def _report(text: str, status: int, debug: bool) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="tilewright", description="From an ONNX model and a platform file to statically planned C.")
     parser.add_argument("--version", action="version", version=f"tilewright {__version__}")
-    parser.add_argument("--cmake-dir", action=_ShowCMakeFolder, nargs=0, help="print the folder for Tilewright_DIR")
+    for option, folder, what in (
+        ("--cmake-dir", resources.cmake(), "folder for Tilewright_DIR"),
+        ("--scons-dir", resources.scons(), "toolpath of SCons"),
+    ):
+        parser.add_argument(option, action=_ShowFolder, nargs=0, const=folder, help=f"print the {what}")
     _add_common(parser, "warning", False)
     commands = parser.add_subparsers(title="commands", metavar="<command>", required=True)
     common = _Parser(add_help=False)

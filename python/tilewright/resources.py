@@ -23,6 +23,11 @@ def cmake() -> Path:
     return root() / "cmake"
 
 
+def scons() -> Path:
+    """Folder of the SCons tool, a ``toolpath``."""
+    return _PACKAGE / "scons"
+
+
 def runtime() -> Path:
     """Folder of include/, kernels/, ports/ and test_support/."""
     return root() / "runtime"

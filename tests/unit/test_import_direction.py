@@ -52,6 +52,7 @@ PART_OF = {
     "manifest": "cli",
     "outputs": "cli",
     "shortage": "planning",
+    "scons": "cli",
     "simulate": "cli",
     "tile_loops": "schedule",
     "workspace": "cli",

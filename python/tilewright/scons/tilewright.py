@@ -1,0 +1,241 @@
+"""SCons tool: the CMake functions' counterparts, over the same command line and manifests.
+
+``env.TilewrightModel``, ``env.TilewrightPort`` and ``env.TilewrightSimulate``. ``TILEWRIGHT_PYTHON``
+in the construction environment is the interpreter that has Tilewright; the one of SCons if absent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import SCons.Errors
+import SCons.Util
+
+PACKAGE = Path(__file__).resolve().parent.parent
+ROOT = PACKAGE / "_data" if (PACKAGE / "_data").is_dir() else PACKAGE.parent.parent
+VALUES = ("EFFORT", "BUFFERING", "ALGORITHM")
+LISTS = {"POOLS": "--pool", "TYPES": "--type", "DIMS": "--dim"}
+FLAGS = ("STATIC_POOLS", "IO_IN_POOLS", "QUANTIZED_IO")
+FILES = ("OPTIONS",)
+OWN = ("MODEL", "PLATFORM", "NAME", "OUTPUT_DIRECTORY")
+CODE_OPTIONS = ("-std=c11", "-ffp-contract=off", "-ffunction-sections", "-fdata-sections")
+
+
+def generate(env: Any) -> None:
+    """Add the methods to a construction environment; SCons calls it."""
+    env.SetDefault(TILEWRIGHT_PYTHON=sys.executable, TILEWRIGHT_OPTIMIZE="-O2")
+    env.AddMethod(_model, "TilewrightModel")
+    env.AddMethod(_port, "TilewrightPort")
+    env.AddMethod(_simulate, "TilewrightSimulate")
+
+
+def exists(env: Any) -> bool:
+    """Whether the tool can be used; SCons calls it."""
+    del env
+    return True
+
+
+def _model(env: Any, target: str, **given: Any) -> Any:
+    """A static library from a model, with the keywords of ``tilewright_add_model``.
+
+    The environment gets the folders of its headers and the platform's options, for programs that
+    use it. Files are generated when SCons reads the call, and only if something has changed.
+    Raises UserError with the tool's message.
+    """
+    caller = f"TilewrightModel({target})"
+    _check_keywords(caller, given)
+    name = given.get("NAME") or _c_prefix(target)
+    folder = _folder(env, given.get("OUTPUT_DIRECTORY") or f"tilewright/{target}")
+    model = env.File(given["MODEL"]).srcnode().get_abspath()
+    platform, platform_file = _platform(env, given["PLATFORM"])
+    inputs = [Path(model), platform_file]
+    command = ["generate", "--model", model, "--platform", platform, "--name", name]
+    for keyword in FILES:
+        if given.get(keyword):
+            file = env.File(given[keyword]).srcnode().get_abspath()
+            inputs.append(Path(file))
+            command += [_option(keyword), file]
+    manifest_file = folder / f"{name}_manifest.json"
+    manifest = _generated(env, caller, manifest_file, inputs, command + _arguments(given))
+    sys.stdout.write(f"{manifest['summary']}\n")
+    return _library(env, target, folder, manifest)
+
+
+def _check_keywords(caller: str, given: dict[str, Any]) -> None:
+    known = {*VALUES, *LISTS, *FLAGS, *FILES, *OWN}
+    for keyword in given:
+        if keyword not in known:
+            raise SCons.Errors.UserError(f"{caller}: unknown keyword '{keyword}'")
+    for keyword in ("MODEL", "PLATFORM"):
+        if not given.get(keyword):
+            raise SCons.Errors.UserError(f"{caller}: {keyword} is missing")
+
+
+def _arguments(given: dict[str, Any]) -> list[str]:
+    """The part of the command line that passes values on, in an order of its own."""
+    words: list[str] = []
+    for keyword in VALUES:
+        if given.get(keyword):
+            words += [_option(keyword), str(given[keyword])]
+    for keyword, option in LISTS.items():
+        words += [f"{option}={value}" for value in SCons.Util.flatten([given.get(keyword, [])])]
+    words += [_option(keyword) for keyword in FLAGS if given.get(keyword)]
+    return words
+
+
+def _option(keyword: str) -> str:
+    return "--" + keyword.lower().replace("_", "-")
+
+
+def _c_prefix(target: str) -> str:
+    name = re.sub(r"[^A-Za-z0-9]+", "_", target).strip("_")
+    return f"_{name}" if name[:1].isdigit() else name
+
+
+def _folder(env: Any, path: str) -> Path:
+    return Path(env.Dir(path).get_abspath())
+
+
+def _platform(env: Any, platform: str) -> tuple[str, Path]:
+    """What the tool is given (a shipped name, or a file), and the file."""
+    if platform.endswith(".toml") or "/" in platform:
+        file = env.File(platform).srcnode().get_abspath()
+        return file, Path(file)
+    return platform, ROOT / "platforms" / f"{platform}.toml"
+
+
+def _generated(env: Any, caller: str, manifest: Path, inputs: Sequence[Path], command: Sequence[str]) -> Any:
+    """The manifest, after the tool has run if fingerprint or generated files are not as they were."""
+    names = {str(path): f"{path.name} {_sha256(path)}" for path in inputs}
+    facts = [_tool_hash(), *[names.get(word, word) for word in command], *names.values()]
+    fingerprint = hashlib.sha256("\n".join(facts).encode()).hexdigest()
+    stamp = manifest.with_name(manifest.name + ".stamp")
+    if not _is_fresh(manifest, stamp, fingerprint):
+        _run(env, caller, [*command, "--output-dir", str(manifest.parent)])
+        stamp.write_text(f"{fingerprint}\n{_sha256(manifest)}\n", encoding="utf-8")
+    return json.loads(manifest.read_bytes())
+
+
+def _is_fresh(manifest: Path, stamp: Path, fingerprint: str) -> bool:
+    if not stamp.is_file() or stamp.read_text(encoding="utf-8") != f"{fingerprint}\n{_sha256(manifest)}\n":
+        return False
+    files = json.loads(manifest.read_bytes())["files"]
+    return all(_sha256(manifest.parent / name) == content for name, content in files.items())
+
+
+def _tool_hash() -> str:
+    """SHA-256 over the files that decide what is generated."""
+    files = [path for suffix in ("py", "cpp", "hpp") for path in PACKAGE.rglob(f"*.{suffix}")]
+    files += (ROOT / "templates").glob("*.j2")
+    lines = sorted(f"{path.name} {_sha256(path)}" for path in files)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "absent"
+
+
+def _run(env: Any, caller: str, words: Sequence[str]) -> None:
+    command = [str(env["TILEWRIGHT_PYTHON"]), "-m", "tilewright", *words]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+    except OSError as error:
+        raise SCons.Errors.UserError(f"{caller}: TILEWRIGHT_PYTHON cannot be started: {error}") from error
+    if done.returncode:
+        errors = done.stderr.strip().replace("\n", "\n  ")
+        raise SCons.Errors.UserError(f"{caller}:\n  {errors}\n  to repeat: {shlex.join(command)}")
+    sys.stderr.write(done.stderr)
+
+
+def _library(env: Any, target: str, folder: Path, manifest: Any) -> Any:
+    options = manifest["platform"]["compile_options"]
+    include = [str(folder), str(ROOT / "runtime" / "include")]
+    env.AppendUnique(CPPPATH=include, CCFLAGS=options, LINKFLAGS=options)
+    kernels = [ROOT / "runtime" / name for name in manifest["kernel_sources"]]
+    if any("#include <math.h>" in path.read_text(encoding="utf-8") for path in kernels):
+        env.AppendUnique(LIBS=["m"])
+    sources = [folder / name for name in manifest["sources"]]
+    own = env.Clone()
+    own.Append(CCFLAGS=[*CODE_OPTIONS, *_optimize(env)])
+    library = own.StaticLibrary(str(folder / target), _objects(own, folder, [*sources, *kernels]))
+    env.Clean(library, str(folder))
+    return library
+
+
+def _optimize(env: Any) -> list[str]:
+    flags = env.subst("$CFLAGS $CCFLAGS")
+    option = str(env["TILEWRIGHT_OPTIMIZE"])
+    return [option] if option and not re.search(r"-O([1-9sz]|fast)", flags) else []
+
+
+def _objects(env: Any, folder: Path, sources: Iterable[Path]) -> list[Any]:
+    """Objects in a folder of the build, whose names tell sources of one name apart."""
+    nodes: list[Any] = []
+    for source in sources:
+        nodes += env.StaticObject(str(folder / "objects" / f"{source.parent.name}-{source.stem}"), str(source))
+    return nodes
+
+
+def _port(env: Any, PLATFORM: str, PORT: str | None = None) -> list[Any]:
+    """Objects of the platform's port, for a program; the environment gets its linker script.
+
+    Raises UserError if there is no such port.
+    """
+    caller = f"TilewrightPort({PLATFORM})"
+    platform, file = _platform(env, PLATFORM)
+    folder = _folder(env, f"tilewright/platforms/{file.stem}")
+    command = ["platform", "--platform", platform, "--name", file.stem]
+    facts = _generated(env, caller, folder / f"{file.stem}_platform.json", [file], command)
+    options = facts["platform"]["compile_options"]
+    env.AppendUnique(CPPPATH=[str(ROOT / "runtime" / "include")], CCFLAGS=options, LINKFLAGS=options)
+    port = PORT or facts["platform"]["port"]
+    objects = _port_objects(env, caller, folder, port) if port else []
+    if facts["linker_script"]:
+        _use_script(env, str(folder / facts["linker_script"]))
+    return objects
+
+
+def _use_script(env: Any, script: str) -> None:
+    """Link programs of the environment with the script, and again when it changes."""
+
+    def depend(target: Any, source: Any, env: Any) -> tuple[Any, Any]:
+        env.Depends(target, script)
+        return target, source
+
+    env.Append(LINKFLAGS=[f"-T{script}", "-Wl,--gc-sections"], PROGEMITTER=[depend])
+
+
+def _port_objects(env: Any, caller: str, folder: Path, port: str) -> list[Any]:
+    ports = ROOT / "runtime" / "ports"
+    listing = ports / port / "port.cmake"
+    if not listing.is_file():
+        known = ", ".join(sorted(path.parent.name for path in ports.glob("*/port.cmake")))
+        raise SCons.Errors.UserError(f"{caller}: there is no port '{port}'; known: {known}")
+    text = re.sub(r"#.*", "", listing.read_text(encoding="utf-8"))
+    settings = {name: words.split() for name, words in re.findall(r"set\(\s*TILEWRIGHT_PORT_(\w+)([^)]*)\)", text)}
+    sources = [(listing.parent / name).resolve() for name in settings["SOURCES"]]
+    own = env.Clone()
+    own.Append(CPPPATH=[str(listing.parent)], CCFLAGS=settings["COMPILE_OPTIONS"])
+    own.Replace(ASPPFLAGS="$CCFLAGS")
+    env.AppendUnique(LINKFLAGS=settings["LINK_OPTIONS"])
+    return _objects(own, folder, sources)
+
+
+def _simulate(env: Any, name: str, program: Any, PLATFORM: str, TIMEOUT: float = 300) -> Any:
+    """An alias that runs a program in the platform's simulator and fails if the program does."""
+    platform, _ = _platform(env, PLATFORM)
+    words = [str(env["TILEWRIGHT_PYTHON"]), "-m", "tilewright", "simulate", "--platform", platform]
+
+    def run(target: Any, source: Any, env: Any) -> int:
+        del target, env
+        return subprocess.call([*words, "--timeout", str(TIMEOUT), "--elf", source[0].get_abspath()])
+
+    return env.AlwaysBuild(env.Alias(name, program, env.Action(run, f"Running {name}")))
