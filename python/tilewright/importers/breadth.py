@@ -9,10 +9,12 @@ from tilewright.importers.elementwise import elementwise
 from tilewright.importers.indexing import INDEXING
 from tilewright.importers.rearrange import rearrange
 from tilewright.importers.reduction import REDUCTION
+from tilewright.importers.resize import RESIZE
+from tilewright.importers.windows import windows
 
 Translators = Mapping[str, Callable[[Call], None]]
 
 
 def breadth(earlier: Translators) -> Translators:
     """Translators by ONNX operator; ``earlier`` has those that some of them fall back on."""
-    return {**elementwise(earlier), **REDUCTION, **INDEXING, **rearrange(earlier)}
+    return {**elementwise(earlier), **REDUCTION, **INDEXING, **RESIZE, **rearrange(earlier), **windows(earlier)}

@@ -10,7 +10,7 @@ from typing import Any
 from tilewright.graph import Tensor
 from tilewright.importers.context import Call, Unsupported
 
-_SPATIAL_RANKS = (1, 2)
+_SPATIAL_RANKS = (1, 2, 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class _Windows:
         return {"strides": self.strides, "dilations": self.dilations, "pads": self.pads}
 
 
-def _windows(call: Call, extents: tuple[int, ...], kernel: tuple[int, ...]) -> _Windows:
+def windows_of_call(call: Call, extents: tuple[int, ...], kernel: tuple[int, ...]) -> _Windows:
     """Geometry of a node over ``extents``, with output extents as ONNX defines them."""
     rank = len(extents)
     strides = call.integers("strides", (1,) * rank)
@@ -71,22 +71,23 @@ def _output(call: Call, span: int, stride: int, padded_begin: int) -> int:
     return windows - 1 if (windows - 1) * stride >= padded_begin else windows
 
 
-def _spatial(call: Call) -> Tensor:
+def spatial_input(call: Call) -> Tensor:
+    """The first input, which has one to three spatial axes."""
     x = call.input(0)
     if len(x.shape) - 2 not in _SPATIAL_RANKS:
-        raise Unsupported(f"input with {len(x.shape)} axes", "1 or 2 spatial axes are supported")
+        raise Unsupported(f"input with {len(x.shape)} axes", "1 to 3 spatial axes are supported")
     return x
 
 
 def conv(call: Call) -> None:
     """Conv with constant (or dequantised constant) weights."""
     x, w = call.real(0), call.real(1)
-    _spatial(call)
+    spatial_input(call)
     kernel = call.integers("kernel_shape", w.shape[2:])
     group = int(call.attribute("group", 1))
     if kernel != w.shape[2:] or w.shape[1] * group != x.shape[1] or w.shape[0] % group:
         raise Unsupported(f"weights {list(w.shape)} with {group} groups do not fit input {list(x.shape)}")
-    windows = _windows(call, x.shape[2:], kernel)
+    windows = windows_of_call(call, x.shape[2:], kernel)
     inputs = [x.name, w.name]
     if call.has(2):
         bias = call.real(2)
@@ -98,11 +99,11 @@ def conv(call: Call) -> None:
 
 
 def _pool(call: Call, operator: str, extra: dict[str, Any]) -> None:
-    x = _spatial(call)
+    x = spatial_input(call)
     if len(call.node.outputs) > 1 and call.node.outputs[1]:
         raise Unsupported("the indices of the largest elements", "do not use the second output")
     kernel = call.integers("kernel_shape", ())
-    windows = _windows(call, x.shape[2:], kernel)
+    windows = windows_of_call(call, x.shape[2:], kernel)
     attributes = {"kernel": kernel, **windows.attributes, **extra}
     call.emit(operator, [x.name], (*x.shape[:2], *windows.outputs), attributes)
 
@@ -119,7 +120,7 @@ def average_pool(call: Call) -> None:
 
 
 def _global_pool(call: Call, operator: str, extra: dict[str, Any]) -> None:
-    x = _spatial(call)
+    x = spatial_input(call)
     rank = len(x.shape) - 2
     attributes = {
         "kernel": x.shape[2:],

@@ -6,20 +6,35 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from tilewright.graph import Graph, Node
-from tilewright.kernels import indexing, line, map, reduction
+from tilewright.kernels import indexing, line, map, reduction, windows
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.operators.line import LINE
 from tilewright.operators.map import FUNCTIONS
 from tilewright.operators.reduction import REDUCTION
 
-BREADTH: Mapping[str, tuple[Callable[[Node, Graph], tuple[KernelChoice, ...]], ...]] = MappingProxyType(
+ChoicesOf = Callable[[Node, Graph], "tuple[KernelChoice, ...]"]
+
+BREADTH: Mapping[str, tuple[ChoicesOf, ...]] = MappingProxyType(
     {
         **dict.fromkeys(FUNCTIONS, (map.choices,)),
         "Expand": (map.expand,),
         **{operator.name: (reduction.choices,) for operator in REDUCTION},
         **{operator.name: (line.choices,) for operator in LINE},
+        "LpPool": (windows.pool,),
+        "MaxPoolIndices": (windows.max_pool_indices,),
+        "ConvTranspose": (windows.conv_transpose,),
+        "Interpolate": (windows.interpolate,),
         "Gather": (indexing.gather,),
         "GatherElements": (indexing.gather_elements,),
         "ScatterElements": (indexing.scatter_elements,),
     }
 )
+
+FALLBACK: Mapping[str, ChoicesOf] = MappingProxyType(
+    {
+        "Conv": windows.convolution,
+        "MaxPool": windows.pool,
+        "AveragePool": windows.pool,
+    }
+)
+"""Slow kernels for nodes that no other kernel takes: three spatial axes, weights known at run time."""

@@ -24,7 +24,7 @@ from tilewright.kernels import (
     unary_float,
     unary_integer,
 )
-from tilewright.kernels.breadth import BREADTH
+from tilewright.kernels.breadth import BREADTH, FALLBACK
 from tilewright.kernels.kernel import KernelChoice
 
 SCALAR = "scalar"
@@ -81,9 +81,13 @@ def choices(node: Node, graph: Graph, families: tuple[str, ...] = (SCALAR,)) -> 
 
     An unknown family has no kernels. Nothing is returned for views and for what no kernel supports.
     """
-    return tuple(
+    fallback = FALLBACK.get(node.operator) if SCALAR in families else None
+    if fallback is not None and len(node.attributes["strides"]) > 2:
+        return fallback(node, graph)
+    found = tuple(
         choice
         for family in families
         for choices_of in _FAMILIES.get(family, {}).get(node.operator, ())
         for choice in choices_of(node, graph)
     )
+    return fallback(node, graph) if fallback is not None and not found else found

@@ -6,5 +6,6 @@ from tilewright.operators.indexing import INDEXING
 from tilewright.operators.line import LINE
 from tilewright.operators.map import MAP
 from tilewright.operators.reduction import REDUCTION
+from tilewright.operators.windows import WINDOWS
 
-BREADTH = (*MAP, *REDUCTION, *LINE, *INDEXING)
+BREADTH = (*MAP, *REDUCTION, *LINE, *INDEXING, *WINDOWS)

@@ -1,4 +1,4 @@
-"""What convolution and pooling share: windows over one or two spatial axes.
+"""What convolution and pooling share: windows over one to three spatial axes.
 
 Output position o and tap k read input position o * stride + k * dilation - pad_begin.
 """
@@ -15,8 +15,8 @@ from tilewright.graph import Array, Graph, Node
 from tilewright.operators.nest import AxisMap, Dimension, Iteration
 from tilewright.operators.operator import refuse
 
-_OUTPUT_NAMES = {1: ("ow",), 2: ("oh", "ow")}
-_TAP_NAMES = {1: ("kw",), 2: ("kh", "kw")}
+OUTPUT_NAMES = {1: ("ow",), 2: ("oh", "ow"), 3: ("od", "oh", "ow")}
+TAP_NAMES = {1: ("kw",), 2: ("kh", "kw"), 3: ("kd", "kh", "kw")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +33,14 @@ class Windows:
 
     @property
     def output_dimensions(self) -> tuple[Dimension, ...]:
-        """oh and ow, or ow alone."""
-        names = _OUTPUT_NAMES[len(self.outputs)]
+        """od, oh and ow, as many as there are."""
+        names = OUTPUT_NAMES[len(self.outputs)]
         return tuple(Dimension(name, extent) for name, extent in zip(names, self.outputs, strict=True))
 
     @property
     def tap_dimensions(self) -> tuple[Dimension, ...]:
-        """kh and kw, or kw alone. A window is never cut."""
-        names = _TAP_NAMES[len(self.kernel)]
+        """kd, kh and kw, as many as there are. A window is never cut."""
+        names = TAP_NAMES[len(self.kernel)]
         return tuple(Dimension(name, extent, Iteration.WHOLE) for name, extent in zip(names, self.kernel, strict=True))
 
     @property
@@ -94,7 +94,7 @@ def windows_of(node: Node, graph: Graph, kernel: tuple[int, ...]) -> Windows:
     """
     extents = graph.tensor(node.inputs[0]).shape[2:]
     rank = len(extents)
-    if rank not in _OUTPUT_NAMES:
+    if rank not in OUTPUT_NAMES:
         raise refuse(node, "spatial-rank", f"has {rank} spatial axes; 1 or 2 are supported")
     pads = tuple(node.attributes["pads"])
     return Windows(

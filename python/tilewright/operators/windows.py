@@ -1,0 +1,140 @@
+"""LpPool, MaxPool with indices, transposed convolution and interpolation along an axis."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from tilewright.graph import Array, Graph, Node
+from tilewright.operators import pooling
+from tilewright.operators.elementwise import dimensions_of, identity_maps
+from tilewright.operators.nest import AxisMap, Dimension, Iteration, Nest, along, whole
+from tilewright.operators.operator import Arrays, Operator, operand, optional_operand
+from tilewright.operators.spatial import OUTPUT_NAMES, TAP_NAMES, windows_of
+
+
+def lp_pool(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """(sum |x|^p)^(1/p) under each window, in float64."""
+    x, p = operand(arrays, 0).astype(np.float64), float(node.attributes["p"])
+    windows = windows_of(node, graph, tuple(node.attributes["kernel"]))
+    total = np.zeros((*x.shape[:2], *windows.outputs))
+    for _, view in windows.taps(np.abs(x) ** p, 0):
+        total = total + view
+    return [(total ** (1.0 / p)).astype(np.float32)]
+
+
+def max_pool_indices_nest(node: Node, graph: Graph) -> Nest:
+    """As MaxPool; both outputs are written alike."""
+    nest = pooling.nest(node, graph)
+    return replace(nest, writes=(nest.writes[0], nest.writes[0]))
+
+
+def max_pool_indices(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """The largest element under each window and its index in the whole input; the first of equals."""
+    x = operand(arrays, 0)
+    windows = windows_of(node, graph, tuple(node.attributes["kernel"]))
+    spatial = x.shape[2:]
+    steps = np.array(node.attributes["steps"], np.int64).reshape(-1, *(1,) * len(spatial))
+    image = np.arange(x.shape[0] * x.shape[1], dtype=np.int64).reshape(*x.shape[:2], *(1,) * len(spatial))
+    index = image * int(np.prod(spatial)) + (np.indices(spatial) * steps).sum(axis=0)
+    best = np.zeros((*x.shape[:2], *windows.outputs), x.dtype)
+    where = np.full(best.shape, -1, np.int64)
+    # Indices that stand for padding are -1, so that padding never wins.
+    for (_, view), (_, at) in zip(windows.taps(x, 0), windows.taps(index, -1), strict=True):
+        better = (at >= 0) & ((where < 0) | (view > best))
+        best, where = np.where(better, view, best), np.where(better, at, where)
+    return [best, where]
+
+
+def conv_transpose_nest(node: Node, graph: Graph) -> Nest:
+    """Dimensions n, group, oc, output positions, ic, taps; output o reads x from (o + pad - k * dilation) / stride."""
+    x, w = (graph.tensor(name).shape for name in node.inputs[:2])
+    shape = graph.tensor(node.outputs[0]).shape
+    groups, spatial = node.attributes["group"], len(x) - 2
+    inputs, outputs = x[1] // groups, w[1]
+    out_names, tap_names = OUTPUT_NAMES[spatial], TAP_NAMES[spatial]
+    strides, dilations, pads = (node.attributes[name] for name in ("strides", "dilations", "pads"))
+    read = [
+        AxisMap(((out, 1), (tap, -dilation)), pad, pad, stride)
+        for out, tap, stride, dilation, pad in zip(out_names, tap_names, strides, dilations, pads[:spatial], strict=True)
+    ]
+    channel_in = AxisMap((("group", inputs), ("ic", 1)))
+    channel_out = AxisMap((("group", outputs), ("oc", 1)))
+    reads = [
+        (along("n"), channel_in, *read),
+        (channel_in, along("oc"), *(along(tap) for tap in tap_names)),
+        *((channel_out,) if name else () for name in node.inputs[2:]),
+    ]
+    dimensions = (
+        Dimension("n", shape[0]),
+        Dimension("group", groups),
+        Dimension("oc", outputs),
+        *(Dimension(name, extent) for name, extent in zip(out_names, shape[2:], strict=True)),
+        Dimension("ic", inputs, Iteration.WHOLE),
+        *(Dimension(name, extent, Iteration.WHOLE) for name, extent in zip(tap_names, w[2:], strict=True)),
+    )
+    written = (along("n"), channel_out, *(along(name) for name in out_names))
+    return Nest(dimensions, tuple(reads), (written,), macs_per_point=1)
+
+
+def conv_transpose(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """Each input element adds its weights to a window of the output; in float64."""
+    x, w = operand(arrays, 0).astype(np.float64), operand(arrays, 1).astype(np.float64)
+    shape = graph.tensor(node.outputs[0]).shape
+    groups, spatial = node.attributes["group"], x.ndim - 2
+    strides, dilations, pads = (node.attributes[name] for name in ("strides", "dilations", "pads"))
+    parts = x.reshape(x.shape[0], groups, -1, *x.shape[2:])
+    weights = w.reshape(groups, -1, *w.shape[1:])
+    reach = [
+        max((x.shape[2 + a] - 1) * strides[a] + (w.shape[2 + a] - 1) * dilations[a] + 1, shape[2 + a] + pads[a])
+        for a in range(spatial)
+    ]
+    full = np.zeros((*shape[:2], *reach))
+    for tap in np.ndindex(*w.shape[2:]):
+        product = np.einsum("ngi...,gio->ngo...", parts, weights[(slice(None),) * 3 + tap])
+        at = tuple(
+            slice(tap[a] * dilations[a], tap[a] * dilations[a] + (x.shape[2 + a] - 1) * strides[a] + 1, strides[a])
+            for a in range(spatial)
+        )
+        full[(slice(None), slice(None), *at)] += product.reshape(*shape[:2], *x.shape[2:])
+    crop = tuple(slice(pads[a], pads[a] + shape[2 + a]) for a in range(spatial))
+    result = full[(slice(None), slice(None), *crop)]
+    bias = optional_operand(arrays, 2)
+    if bias is not None:
+        result = result + bias.reshape(-1, *(1,) * spatial)
+    return [result.astype(np.float32)]
+
+
+def interpolate_nest(node: Node, graph: Graph) -> Nest:
+    """Dimensions over the output; the axis is whole."""
+    shape = graph.tensor(node.outputs[0]).shape
+    axis = node.attributes["axis"]
+    dimensions = tuple(
+        replace(dimension, iteration=Iteration.WHOLE) if position == axis else dimension
+        for position, dimension in enumerate(dimensions_of(shape))
+    )
+    maps = identity_maps(shape)
+    read = (*maps[:axis], whole(graph.tensor(node.inputs[0]).shape[axis]), *maps[axis + 1 :])
+    taps = len(node.attributes["weights"]) // shape[axis]
+    return Nest(dimensions, (read,), (maps,), macs_per_point=taps)
+
+
+def interpolate(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """y[o] = sum of weights[o, t] * x[indices[o, t]]; ``outside`` where the first index is -1."""
+    x, axis = operand(arrays, 0), node.attributes["axis"]
+    outputs = graph.tensor(node.outputs[0]).shape[axis]
+    indices = np.array(node.attributes["indices"]).reshape(outputs, -1)
+    weights = np.array(node.attributes["weights"], np.float64).reshape(outputs, -1)
+    lines = np.moveaxis(x.astype(np.float64), axis, -1)
+    result = (lines[..., np.maximum(indices, 0)] * weights).sum(axis=-1)
+    result = np.where(indices[:, 0] < 0, node.attributes["outside"], result)
+    return [np.moveaxis(result, -1, axis).astype(np.float32)]
+
+
+WINDOWS = (
+    Operator("LpPool", pooling.nest, lp_pool),
+    Operator("MaxPoolIndices", max_pool_indices_nest, max_pool_indices),
+    Operator("ConvTranspose", conv_transpose_nest, conv_transpose),
+    Operator("Interpolate", interpolate_nest, interpolate),
+)

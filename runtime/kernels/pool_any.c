@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tilewright/kernels/pool_any.h"
+
+#include "tilewright/kernels/nd_windows.h"
+
+enum { N = TILEWRIGHT_ND_N, C = TILEWRIGHT_ND_C, D = TILEWRIGHT_ND_SPATIAL };
+
+/* Taps of one axis that count: those in the input, or also those in its padding. */
+static int32_t counted(const struct tilewright_pool_any_attributes *attributes,
+                       const struct tilewright_window *window, int32_t i)
+{
+    int32_t count = 0;
+    if (attributes->include_pads == 0) {
+        return window->end - window->first;
+    }
+    for (int32_t k = 0; k < attributes->kernel[i]; k++) {
+        count += window->start + k * attributes->dilations[i] < attributes->limits[i];
+    }
+    return count;
+}
+
+static void run_window(const struct tilewright_pool_any_attributes *attributes,
+                       const struct tilewright_shape *x_shape,
+                       const struct tilewright_window *windows, const uint8_t *x, uint8_t *y)
+{
+    struct tilewright_reduction state = {0};
+    const int32_t length = windows[2].end - windows[2].first;
+    state.real = 0.0f;
+    state.largest = attributes->power;
+    state.count = (int64_t)counted(attributes, &windows[0], 0) *
+                  counted(attributes, &windows[1], 1) * counted(attributes, &windows[2], 2);
+    state.count = state.count == 0 ? 1 : state.count;
+    attributes->reducer->begin(&state);
+    for (int32_t kd = windows[0].first; kd < windows[0].end; kd++) {
+        for (int32_t kh = windows[1].first; kh < windows[1].end; kh++) {
+            const int32_t at[3] = {windows[0].start + kd * attributes->dilations[0],
+                                   windows[1].start + kh * attributes->dilations[1],
+                                   windows[2].start + windows[2].first * attributes->dilations[2]};
+            if (length > 0) {
+                attributes->reducer->line(&state, x + tilewright_nd_offset(x_shape, at),
+                                          attributes->dilations[2] * x_shape->stride[D + 2],
+                                          length);
+            }
+        }
+    }
+    attributes->reducer->end(&state, y);
+    if (attributes->clamped != 0) {
+        tilewright_store_f32(y, tilewright_clamp(tilewright_load_f32(y), attributes->minimum,
+                                                 attributes->maximum));
+    }
+}
+
+void tilewright_pool_any(const struct tilewright_pool_any_attributes *attributes,
+                         const struct tilewright_view *operands, uint32_t flags)
+{
+    const struct tilewright_shape *x = operands[0].shape;
+    const struct tilewright_shape *y = operands[1].shape;
+    const struct tilewright_nd_geometry geometry = {attributes->kernel, attributes->strides,
+                                                    attributes->dilations, attributes->pads};
+    struct tilewright_window windows[3];
+    int32_t at[3];
+
+    (void)flags;
+    for (int32_t n = y->origin[N]; n < y->origin[N] + y->extent[N]; n++) {
+        for (int32_t channel = y->origin[C]; channel < y->origin[C] + y->extent[C]; channel++) {
+            const uint8_t *from = operands[0].base + tilewright_axis_offset(x, N, n) +
+                                  tilewright_axis_offset(x, C, channel);
+            uint8_t *to = operands[1].base + tilewright_axis_offset(y, N, n) +
+                          tilewright_axis_offset(y, C, channel);
+            tilewright_nd_first(y, at);
+            do {
+                tilewright_nd_windows(&geometry, x, at, windows);
+                run_window(attributes, x, windows, from, to + tilewright_nd_offset(y, at));
+            } while (tilewright_nd_next(y, at));
+        }
+    }
+}

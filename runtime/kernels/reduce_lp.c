@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
+#include "tilewright/kernels/pool_any.h"
+#include "tilewright/kernels/reducer.h"
+
+/* The power is where the walker of windows puts it. */
+TILEWRIGHT_REDUCER(lp_f32, float, float, 1, real, 0.0f, s->real + powf(fabsf(x), s->largest),
+                   powf(s->real, 1.0f / s->largest))
