@@ -130,6 +130,32 @@ expect_error(
   "tilewright_use_port(no PLATFORM host)"
 )
 
+message("=== workspaces")
+set(shared "tilewright_add_workspace\\(w\\):[\n ]*error\\[")
+set(second "tilewright_add_model(n MODEL good.onnx PLATFORM host)")
+expect_error("${shared}usage\\]: MODELS is missing" "tilewright_add_workspace(w)")
+expect_error(
+  "${shared}usage\\]: 'p' is no target of tilewright_add_model"
+  "tilewright_add_workspace(w MODELS p)"
+)
+expect_error(
+  "${shared}usage\\]: EXCLUSIVE or CONCURRENT, not both"
+  "${good}"
+  "tilewright_add_workspace(w MODELS m EXCLUSIVE CONCURRENT)"
+)
+expect_error(
+  "${shared}workspace\\]: model 'm' has pools of its own"
+  "tilewright_add_model(m MODEL good.onnx PLATFORM host STATIC_POOLS)"
+  "${second}"
+  "tilewright_add_workspace(w MODELS m n)"
+)
+expect_error(
+  "${shared}workspace\\]: two models have the C prefix 'm'"
+  "${good}"
+  "tilewright_add_model(n MODEL good.onnx PLATFORM host NAME m)"
+  "tilewright_add_workspace(w MODELS m n)"
+)
+
 message("=== the interpreter")
 set(python "${folder}/no python")
 expect_error("${caller}no-python\\]: TILEWRIGHT_PYTHON is '[^']*no python'" "${good}")
