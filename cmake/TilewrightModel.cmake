@@ -39,6 +39,7 @@ tilewright_add_model(<target>
   [NAME <c_prefix>]            the target's name if absent
   [POOLS <pool>=<bytes>[@<section>|@0x<address>]...]
   [EFFORT fast|normal|thorough] [BUFFERING auto|single|double] [ALGORITHM <placement algorithm>]
+  [PLAN_LOCK <file.json>]      take tiles and addresses from this file, search nothing
   [OPTIONS <file.toml>]        what is rarely needed; the call wins
   [TYPES <tensor>=<dtype>...]  [DIMS <symbol>=<n>...]
   [STATIC_POOLS] [IO_IN_POOLS] [QUANTIZED_IO]
@@ -55,7 +56,7 @@ function(tilewright_add_model target)
     PARSE_ARGV 1
     arg
     "STATIC_POOLS;IO_IN_POOLS;QUANTIZED_IO"
-    "MODEL;PLATFORM;NAME;EFFORT;BUFFERING;ALGORITHM;OPTIONS;PORT;OUTPUT_DIRECTORY"
+    "MODEL;PLATFORM;NAME;EFFORT;BUFFERING;ALGORITHM;PLAN_LOCK;OPTIONS;PORT;OUTPUT_DIRECTORY"
     "POOLS;TYPES;DIMS"
   )
   _tilewright_check_arguments("${caller}" MODEL PLATFORM)
@@ -90,6 +91,11 @@ function(tilewright_add_model target)
     cmake_path(ABSOLUTE_PATH arg_OPTIONS BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
     list(APPEND inputs "${arg_OPTIONS}")
     list(APPEND command --options "${arg_OPTIONS}")
+  endif()
+  if(arg_PLAN_LOCK)
+    cmake_path(ABSOLUTE_PATH arg_PLAN_LOCK BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
+    list(APPEND inputs "${arg_PLAN_LOCK}")
+    list(APPEND command --plan-lock "${arg_PLAN_LOCK}")
   endif()
   _tilewright_model_arguments(options)
   _tilewright_generate(

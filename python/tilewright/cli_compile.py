@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from tilewright.outputs import write_all, write_file
 if TYPE_CHECKING:
     from tilewright.pipeline import Artifacts
 
-_GIVEN = ("model", "platform", "name", "buffering", "effort", "algorithm", "strategy", "objective")
+_GIVEN = ("model", "platform", "name", "buffering", "effort", "algorithm", "strategy", "objective", "plan_lock")
 _FLAGS = ("quantized_io", "static_pools", "io_in_pools")
 _LISTS = {"pools": "pool", "types": "type", "dims": "dim"}
 
@@ -39,6 +40,7 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     plan = commands.add_parser("plan", parents=[common], help="everything up to the plan, no C")
     _add_options(plan)
     plan.add_argument("--output", type=Path, help="file for the plan; standard output if absent")
+    plan.add_argument("--update", action="store_true", help="make the plan lock anew instead of taking it")
     plan.set_defaults(run=_plan)
 
 
@@ -68,6 +70,8 @@ def _generate(parsed: argparse.Namespace) -> int:
 
 def _plan(parsed: argparse.Namespace) -> int:
     options = compile_options(parsed)
+    if parsed.update:
+        return _update(options, parsed.output)
     from tilewright.plan_json import dumps
 
     text = dumps(_compile(options).plan)
@@ -75,6 +79,19 @@ def _plan(parsed: argparse.Namespace) -> int:
         sys.stdout.write(text)
     else:
         write_file(parsed.output, text.encode())
+    return 0
+
+
+def _update(options: CompileOptions, output: Path | None) -> int:
+    """Plan without the lock, and write the lock (and the plan, where a file is given for it)."""
+    path = options.plan_lock or Path(f"{options.name}.lock.json")
+    artifacts = _compile(replace(options, plan_lock=None))
+    if output is not None:
+        from tilewright.plan_json import dumps
+
+        write_file(output, dumps(artifacts.plan).encode())
+    changed = write_file(path, artifacts.lock.encode())
+    sys.stdout.write(f"{artifacts.summary}\n{path}: {'written' if changed else 'unchanged'}\n")
     return 0
 
 
@@ -101,6 +118,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add("--quantized-io", action="store_true", help="drop Quantize and Dequantize at the border")
     add("--static-pools", action="store_true", help="pools are arrays of the generated code")
     add("--io-in-pools", action="store_true", help="the plan places inputs and outputs")
+    add("--plan-lock", type=Path, metavar="FILE.lock.json", help="take tiles and addresses from this file")
     add("--options", type=Path, metavar="FILE.toml", help="options file; the command line wins")
     add("--set", action="append", default=[], metavar="KEY=VALUE", help="one key as in the options file")
 

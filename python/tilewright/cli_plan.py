@@ -1,8 +1,9 @@
-"""``tilewright report`` and ``tilewright check``: what reads a plan."""
+"""``tilewright report``, ``tilewright check`` and ``tilewright diff``: what reads plans."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from tilewright.plan import Plan
 
 
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Add both commands."""
+    """Add the commands."""
     report = commands.add_parser("report", parents=[common], help="where the memory goes")
     report.add_argument("plan", type=Path, help="a plan, <name>_plan.json")
     report.add_argument("--format", choices=["text", "json"], default="text", help="for people or for programs")
@@ -20,6 +21,11 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     check = commands.add_parser("check", parents=[common], help="prove a plan sound, or name the rule that it breaks")
     check.add_argument("plan", type=Path, help="a plan, <name>_plan.json")
     check.set_defaults(run=_check)
+    diff = commands.add_parser("diff", parents=[common], help="what changed between two plans")
+    diff.add_argument("old", type=Path, help="a plan, <name>_plan.json")
+    diff.add_argument("new", type=Path, help="a later plan")
+    diff.add_argument("--format", choices=["text", "json"], default="text", help="for people or for programs")
+    diff.set_defaults(run=_diff)
 
 
 def load_plan(path: Path) -> Plan:
@@ -54,4 +60,15 @@ def _check(parsed: argparse.Namespace) -> int:
     plan = load_plan(parsed.plan)
     require_sound(plan, from_file=True)
     sys.stdout.write(f"{plan.name}: sound\n")
+    return 0
+
+
+def _diff(parsed: argparse.Namespace) -> int:
+    from tilewright.report.diff import diff_data, diff_text
+
+    old, new = load_plan(parsed.old), load_plan(parsed.new)
+    if parsed.format == "json":
+        sys.stdout.write(json.dumps(diff_data(old, new), indent=1) + "\n")
+    else:
+        sys.stdout.write(diff_text(old, new))
     return 0

@@ -7,7 +7,7 @@ is validated here, whatever its source, so that the stages behind get enums and 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
 from hashlib import sha256
@@ -66,6 +66,10 @@ class Order(Enum):
     MODEL = "model"
 
 
+TileSteps = tuple[tuple[str, int], ...]
+"""(dimension, step) pairs of one layer; ``<pool>.<dimension>`` for the larger tiles in a pool between home and core."""
+
+
 @dataclass(frozen=True, slots=True)
 class CompileOptions:
     """Everything that a user can say about one compilation.
@@ -83,6 +87,9 @@ class CompileOptions:
         quantized_io: drop Quantize and Dequantize at the border.
         static_pools: pools are arrays of the generated code.
         io_in_pools: inputs and outputs are placed by the plan.
+        tiles: (layer, its tile steps) pairs, for layers whose tiles are given, wholly or in part.
+        budget: (pool, most bytes that the plan may use of it) pairs.
+        plan_lock: a lock file whose tiles and addresses are taken as they are.
     """
 
     model: Path
@@ -101,12 +108,16 @@ class CompileOptions:
     strategy: Strategy = Strategy.COST
     objective: Objective = Objective.CYCLES
     order: Order = Order.BEST
+    tiles: tuple[tuple[str, TileSteps], ...] = ()
+    budget: tuple[tuple[str, int], ...] = ()
+    plan_lock: Path | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The options without model and platform, of which only the content counts; ``freeze`` is its file's hash."""
+        """The options without model and platform, of which only the content counts; files are their hashes."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         del values["model"], values["platform"]
-        values["freeze"] = sha256(self.freeze.read_bytes()).hexdigest() if self.freeze is not None else ""
+        for key, path in (("freeze", self.freeze), ("plan_lock", self.plan_lock)):
+            values[key] = sha256(path.read_bytes()).hexdigest() if path is not None else ""
         return {key: value.value if isinstance(value, Enum) else value for key, value in values.items()}
 
 
@@ -117,7 +128,7 @@ Parser = Callable[[Any, str], Any]
 def build_options(*sources: tuple[str, Mapping[str, Any]]) -> CompileOptions:
     """Merge sources, each (where it was written, key to value), the later ones winning.
 
-    ``pools``, ``types`` and ``dims`` are merged pool by pool and name by name. Raises
+    ``pools``, ``types``, ``dims``, ``tiles`` and ``budget`` are merged name by name. Raises
     bad_input for an unknown key, a value of the wrong kind, or a missing model or platform.
     """
     merged: dict[str, Any] = {}
@@ -146,7 +157,7 @@ def read_options_file(path: Path) -> dict[str, Any]:
     for key, value in values.items():
         where = f"{path}:{line_of(table.lines, (key,))}"
         _parser(key, where)(value, where)
-    for key in ("model", "freeze"):
+    for key in ("model", "freeze", "plan_lock"):
         if key in values:
             values[key] = str(path.parent / values[key])
     if str(values.get("platform", "")).endswith(".toml"):
@@ -225,13 +236,31 @@ def _types(value: Any, where: str) -> dict[str, tuple[str, str]]:
 
 
 def _dims(value: Any, where: str) -> dict[str, tuple[str, int]]:
-    pairs = {}
-    for name, extent in _table(value, where).items():
-        digits = str(extent)
-        if isinstance(extent, bool) or not digits.isdecimal() or int(digits) == 0:
-            raise _wrong(extent, f"a positive whole number for '{name}'", where)
-        pairs[name] = (name, int(digits))
-    return pairs
+    return {name: (name, _positive(extent, name, where)) for name, extent in _table(value, where).items()}
+
+
+def _positive(value: Any, name: str, where: str) -> int:
+    digits = str(value)
+    if isinstance(value, bool) or not digits.isdecimal() or int(digits) == 0:
+        raise _wrong(value, f"a positive whole number for '{name}'", where)
+    return int(digits)
+
+
+def _tiles(value: Any, where: str) -> dict[str, tuple[str, TileSteps]]:
+    """Layer to steps by dimension; a table instead of a step is for the tiles in the pool of that name."""
+    if not isinstance(value, Mapping):
+        raise _wrong(value, "a table of layers", where)
+    return {layer: (layer, tuple(_steps(table, f"{where}.{layer}"))) for layer, table in value.items()}
+
+
+def _steps(value: Any, where: str) -> Iterator[tuple[str, int]]:
+    if not isinstance(value, Mapping) or not value:
+        raise _wrong(value, "a table of steps by dimension", where)
+    for name, step in value.items():
+        if isinstance(step, Mapping):
+            yield from ((f"{name}.{inner}", number) for inner, number in _steps(step, f"{where}.{name}"))
+        else:
+            yield name, _positive(step, name, where)
 
 
 def _table(value: Any, where: str) -> Mapping[str, Any]:
@@ -253,7 +282,7 @@ def _wrong(value: Any, expected: str, where: str) -> TilewrightError:
     return bad_input("bad-option", f"{value!r} is not {expected}", at=where)
 
 
-_MERGED = ("pools", "types", "dims")
+_MERGED = ("pools", "types", "dims", "tiles", "budget")
 _PARSERS: Mapping[str, Parser] = {
     "model": _path,
     "platform": _text,
@@ -271,5 +300,8 @@ _PARSERS: Mapping[str, Parser] = {
     "strategy": _one_of(Strategy),
     "objective": _one_of(Objective),
     "order": _one_of(Order),
+    "tiles": _tiles,
+    "budget": _dims,
+    "plan_lock": _path,
 }
 assert set(_PARSERS) == {field.name for field in fields(CompileOptions)}

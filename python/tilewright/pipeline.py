@@ -11,15 +11,17 @@ from tilewright import __version__
 from tilewright.check import require_sound
 from tilewright.codegen.files import generate_files
 from tilewright.codegen.names import interface_identifiers
-from tilewright.errors import bad_input
+from tilewright.errors import TilewrightError, bad_input, does_not_fit
 from tilewright.graph import DType, Graph
 from tilewright.importers.freeze import read_frozen
 from tilewright.importers.load import import_model
 from tilewright.options import CompileOptions
 from tilewright.plan import InterfaceTensor, Plan
+from tilewright.plan_lock import lock_text, locked_plan, read_lock, stale_plan
 from tilewright.planning import Planned, plan_graph
 from tilewright.platform import Platform, load_platform, parse_pool_override, with_pool_overrides
 from tilewright.rewrites.pipeline import optimise
+from tilewright.toml_file import suggestion
 
 RUNTIME_SOURCES = ("copy.c", "tile.c")
 """Runtime files that tile loops need, relative to the runtime folder."""
@@ -27,11 +29,12 @@ RUNTIME_SOURCES = ("copy.c", "tile.c")
 
 @dataclass(frozen=True, slots=True)
 class Artifacts:
-    """What a compilation gives: file name to content, the plan, and one line for the user."""
+    """What a compilation gives: file name to content, the plan, one line for the user, and the plan's lock."""
 
     files: Mapping[str, bytes]
     plan: Plan
     summary: str
+    lock: str = ""
 
 
 def compile_model(options: CompileOptions) -> Artifacts:
@@ -46,11 +49,44 @@ def compile_model(options: CompileOptions) -> Artifacts:
         quantized_io=options.quantized_io,
     )
     graph = optimise(graph)
-    planned = plan_graph(graph, platform, options)
+    planned = _planned(graph, platform, options)
     plan = assemble_plan(graph, planned, platform, options)
-    require_sound(plan)
+    _require_sound(plan, options)
+    _require_budget(plan, options)
     files = generate_files(plan, planned.schedule.constants, planned.lifetimes)
-    return Artifacts(files, plan, summary(plan))
+    return Artifacts(files, plan, summary(plan), lock_text(planned, platform, options))
+
+
+def _planned(graph: Graph, platform: Platform, options: CompileOptions) -> Planned:
+    """From the lock if there is one, else by search."""
+    if options.plan_lock is None:
+        return plan_graph(graph, platform, options)
+    return locked_plan(graph, platform, options, read_lock(options.plan_lock, options))
+
+
+def _require_sound(plan: Plan, options: CompileOptions) -> None:
+    """A defect in our own plan is ours; in a lock it is the file's."""
+    try:
+        require_sound(plan)
+    except TilewrightError as error:
+        if options.plan_lock is None:
+            raise
+        raise stale_plan(options, error) from error
+
+
+def _require_budget(plan: Plan, options: CompileOptions) -> None:
+    """Raise does_not_fit for the first pool that takes more than the user's budget."""
+    used = {use.pool: use.used_bytes for use in plan.pool_use}
+    for pool, budget in options.budget:
+        if pool not in used:
+            raise bad_input("unknown-pool", f"budget for '{pool}', which is no pool", help=suggestion(pool, used))
+        if used[pool] > budget:
+            raise does_not_fit(
+                "over-budget",
+                f"pool '{pool}' uses {used[pool]:,} bytes, its budget is {budget:,} ({used[pool] - budget:,} too many)",
+                at=f"budget.{pool}",
+                help=f"raise the budget to {used[pool]}, or see where it goes: tilewright diff <old plan> <new plan>",
+            )
 
 
 def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: CompileOptions) -> Plan:

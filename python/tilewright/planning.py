@@ -7,7 +7,7 @@ missing for the layer that runs at the peak, whose tiles are chosen again, at mo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Union
 
 from tilewright.errors import not_supported
@@ -15,7 +15,7 @@ from tilewright.graph import Graph, Node
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.kernels.registry import choices
 from tilewright.lifetime import disjoint_pairs, layer_at, lifetimes
-from tilewright.options import CompileOptions, Order
+from tilewright.options import CompileOptions, Order, TileSteps
 from tilewright.ordering import order_graph
 from tilewright.placement.place import place
 from tilewright.placement.problem import DoesNotFit, Item, PoolLimit, Result
@@ -25,6 +25,7 @@ from tilewright.schedule import Schedule, build_schedule, layer_nodes
 from tilewright.shortage import Fitting, explained
 from tilewright.tile_loops import ScheduledLayer
 from tilewright.tiling.choice import TileChoice, TilingOptions, choose_tiles
+from tilewright.tiling.given import given_by_layer, with_given_steps
 from tilewright.tiling.homes import Homes, assign_homes
 from tilewright.tiling.overflow import TileOverflow
 from tilewright.tiling.problem import TilingProblem, tiling_problem
@@ -38,13 +39,18 @@ Capacities = Mapping[str, Union[int, None]]
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A placed schedule."""
+    """A placed schedule; ``layers`` are in the order in which they run."""
 
     schedule: Schedule
-    kernels: tuple[KernelChoice, ...]
+    layers: tuple[ScheduledLayer, ...]
     lifetimes: Mapping[str, tuple[int, int]]
     placements: tuple[Placement, ...]
     pool_use: tuple[PoolUse, ...]
+
+    @property
+    def kernels(self) -> tuple[KernelChoice, ...]:
+        """The kernel of each layer."""
+        return tuple(layer.problem.kernel for layer in self.layers)
 
 
 def plan_graph(graph: Graph, platform: Platform, options: CompileOptions) -> Planned:
@@ -56,7 +62,9 @@ def plan_graph(graph: Graph, platform: Platform, options: CompileOptions) -> Pla
     homes = assign_homes(graph, platform, io_in_pools=options.io_in_pools)
     if options.order is Order.BEST:
         graph = order_graph(graph, homes)
-    problems = [_problems(graph, node, platform, homes) for node in layer_nodes(graph)]
+    nodes = layer_nodes(graph)
+    given = given_by_layer(nodes, options.tiles)
+    problems = [kernel_problems(graph, node, platform, homes, given.get(node.name, ())) for node in nodes]
 
     def attempt(sized: Platform) -> Planned:
         return _plan(graph, sized, options, homes, problems)
@@ -103,7 +111,13 @@ def _plan(
     raise overflow
 
 
-def _problems(graph: Graph, node: Node, platform: Platform, homes: Homes) -> list[TilingProblem]:
+def kernel_problems(
+    graph: Graph, node: Node, platform: Platform, homes: Homes, given: TileSteps = ()
+) -> list[TilingProblem]:
+    """What the tiler decides about a node, for each kernel that can run it, in order of preference.
+
+    Raises not_supported without a kernel, bad_input if no kernel allows the ``given`` steps.
+    """
     kernels = choices(node, graph, platform.target.kernels)
     if not kernels:
         raise not_supported(
@@ -112,7 +126,11 @@ def _problems(graph: Graph, node: Node, platform: Platform, homes: Homes) -> lis
             at=f"{node.name} ({node.operator})",
             help="docs/reference/operators.md lists what is supported",
         )
-    return [tiling_problem(graph, node, kernel, platform, homes.homes) for kernel in kernels]
+    problems: list[TilingProblem] = []
+    for kernel in kernels:
+        variant = sum(kernel.symbol == other.kernel.symbol for other in problems)
+        problems.append(replace(tiling_problem(graph, node, kernel, platform, homes.homes), variant=variant))
+    return with_given_steps(problems, given) if given else problems
 
 
 def _choose(candidates: Sequence[TilingProblem], capacities: Capacities, options: TilingOptions) -> ScheduledLayer:
@@ -135,7 +153,7 @@ def _placed(
     schedule: Schedule, layers: Sequence[ScheduledLayer], platform: Platform, options: CompileOptions
 ) -> Planned:
     alive = lifetimes(schedule.program)
-    items = _items(schedule, alive, io_in_pools=options.io_in_pools)
+    items = placement_items(schedule, alive, io_in_pools=options.io_in_pools)
     limits = [
         PoolLimit(
             pool.name, pool.size_bytes, pool.align_bytes, pool.granule_bytes, platform.access_cycles(pool.name) or 0
@@ -146,11 +164,10 @@ def _placed(
     placements = tuple(
         Placement(item.name, pool, offset) for item in items for pool, offset in (result.placements[item.name],)
     )
-    kernels = tuple(layer.problem.kernel for layer in layers)
-    return Planned(schedule, kernels, alive, placements, _pool_use(platform, result))
+    return Planned(schedule, tuple(layers), alive, placements, _pool_use(platform, result))
 
 
-def _items(schedule: Schedule, alive: Mapping[str, tuple[int, int]], *, io_in_pools: bool) -> list[Item]:
+def placement_items(schedule: Schedule, alive: Mapping[str, tuple[int, int]], *, io_in_pools: bool) -> list[Item]:
     """Everything that the plan places; the caller's buffers and views of them are not."""
     parents = {
         relation.first: (relation.second, relation.offset_bytes)

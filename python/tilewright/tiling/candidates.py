@@ -14,12 +14,16 @@ MAXIMUM_CANDIDATES = 20_000
 
 
 def candidate_steps(problem: TilingProblem) -> dict[str, Counts]:
-    """All combinations of steps, one array entry each; uncut dimensions keep their extent.
+    """All combinations of steps, one array entry each; uncut dimensions keep their extent, given ones their step.
 
     The largest steps stand first, the outermost dimension changes last.
     """
     extents = problem.extents
-    choices = {name: even_steps(extents[name], problem.kernel.multiples.get(name, 1)) for name in problem.cuttable}
+    given = problem.given
+    choices = {
+        name: [given[name]] if name in given else even_steps(extents[name], problem.kernel.multiples.get(name, 1))
+        for name in problem.cuttable
+    }
     while _combinations(choices) > MAXIMUM_CANDIDATES:
         longest = max(choices, key=lambda name: len(choices[name]))
         choices[longest] = _thinned(choices[longest])

@@ -12,6 +12,7 @@ import numpy as np
 from tilewright.options import Buffering, Objective, Strategy
 from tilewright.tiling.candidates import candidate_steps
 from tilewright.tiling.footprint import Counts, Flags, Steps, exact_writes, tile_bytes
+from tilewright.tiling.given import not_possible
 from tilewright.tiling.orders import Orders, cheapest_orders
 from tilewright.tiling.overflow import overflow
 from tilewright.tiling.problem import TilingProblem
@@ -96,15 +97,20 @@ def choose_tiles(problem: TilingProblem, capacities: Mapping[str, int | None], o
 
     Raises:
         TilewrightError: code ``tile-overflow`` if not even the smallest tiles fit; names
-            operator, pool, bytes and the smallest size that works.
+            operator, pool, bytes and the smallest size that works. Code ``tile-override`` if the
+            given steps leave no tiles.
     """
     if not problem.moves:
         return _untiled(problem)
     double = options.buffering is Buffering.DOUBLE
     field = _field(problem, double)
+    if not field.size:
+        raise not_possible(problem)
     best = _best(problem, field, capacities, options, double=double)
     if best is None:
-        raise overflow(problem, field.steps, field.near_bytes, capacities)
+        if problem.given_far and _usable(problem, field, capacities).size:
+            raise not_possible(problem)
+        raise overflow(problem, field.steps, _with_least_staged(problem, field), capacities)
     if options.buffering is Buffering.AUTO and _overlaps(problem):
         overlapped = _best(problem, _field(problem, True), capacities, options, double=True)
         if overlapped is not None and overlapped.score < best.score:
@@ -150,6 +156,26 @@ def _field(problem: TilingProblem, double: bool) -> _Field:
     return _Field(steps, counts, tuple(slots), near).only(exact)
 
 
+def _with_least_staged(problem: TilingProblem, field: _Field) -> dict[str, Counts]:
+    """Bytes of tiles by pool; larger tiles between home and core are at least as large as one tile near it."""
+    near = dict(field.near_bytes)
+    for operand in problem.operands:
+        if operand.far_link is not None:
+            pool = operand.far_link.target
+            near[pool] = near.get(pool, np.zeros(field.size, dtype=np.int64)) + tile_bytes(operand, field.steps)
+    return near
+
+
+def _usable(problem: TilingProblem, field: _Field, capacities: Mapping[str, int | None]) -> _Field:
+    """The candidates whose tiles fit, scratch not counted."""
+    fits: Flags = np.ones(field.size, dtype=bool)
+    for pool, used in _with_least_staged(problem, field).items():
+        capacity = capacities.get(pool)
+        if capacity is not None:
+            fits = fits & (used <= capacity)
+    return field.only(fits)
+
+
 def _best(
     problem: TilingProblem,
     field: _Field,
@@ -159,16 +185,10 @@ def _best(
     double: bool,
 ) -> _Scored | None:
     """The best candidate that fits, None if none does."""
-    fits: Flags = np.ones(field.size, dtype=bool)
-    for pool, used in field.near_bytes.items():
-        capacity = capacities.get(pool)
-        if capacity is not None:
-            fits = fits & (used <= capacity)
-    if not fits.any():
+    field = _usable(problem, field, capacities)
+    if not field.size:
         return None
-    field = field.only(fits)
-    by_bytes = options.objective is Objective.BYTES_MOVED
-    orders = cheapest_orders(problem, field.steps, field.counts, by_bytes=by_bytes)
+    orders = cheapest_orders(problem, field.steps, field.counts, by_bytes=options.objective is Objective.BYTES_MOVED)
     tiles = _tiles(field)
     best: _Scored | None = None
     evaluated = 0
@@ -178,20 +198,29 @@ def _best(
         near = _near_bytes(problem, field, candidate, steps)
         if not _fits(near, capacities):
             continue
-        order = tuple(name for name in orders.order(candidate) if int(field.counts[name][candidate]) > 1)
-        staged = stage(problem, steps, order, near, capacities)
-        if staged is None:
-            continue
-        transfer = float(orders.cycles[candidate]) + staged.cycles
-        cycles = _cycles(problem, steps, int(tiles[candidate]), transfer, double)
-        score = _score(options, cycles, int(orders.moved_bytes[candidate]) + staged.link_bytes, staged.near_bytes)
-        if best is None or score < best.score:
-            copies = tuple(int(slots[candidate]) for slots in field.slots)
-            best = _Scored(score, TileChoice(steps, order, copies, staged.near_bytes, round(cycles), staged.stagings))
+        compute, count = _kernel_cycles(problem, steps), int(tiles[candidate])
+        transfer = float(orders.cycles[candidate])
+        if not _is_beaten(best, options, _cycles(compute, transfer, count, double)):
+            order = tuple(name for name in orders.order(candidate) if int(field.counts[name][candidate]) > 1)
+            staged = stage(problem, steps, order, near, capacities)
+            if staged is None:
+                continue
+            cycles = _cycles(compute, transfer + staged.cycles, count, double)
+            moved = int(orders.moved_bytes[candidate]) + staged.link_bytes
+            score = _score(options, cycles, moved, staged.near_bytes)
+            if best is None or score < best.score:
+                copies = tuple(int(slots[candidate]) for slots in field.slots)
+                choice = TileChoice(steps, order, copies, staged.near_bytes, round(cycles), staged.stagings)
+                best = _Scored(score, choice)
         evaluated += 1
         if options.strategy is not Strategy.COST or evaluated >= SHORTLIST:
             break
     return best
+
+
+def _is_beaten(best: _Scored | None, options: TilingOptions, least_cycles: float) -> bool:
+    """Whether a candidate of at least that many cycles cannot become the best."""
+    return best is not None and options.objective is Objective.CYCLES and least_cycles >= best.score[0]
 
 
 def _tiles(field: _Field) -> Counts:
@@ -234,9 +263,8 @@ def _fits(near: Mapping[str, int], capacities: Mapping[str, int | None]) -> bool
     return True
 
 
-def _cycles(problem: TilingProblem, steps: Mapping[str, int], tiles: int, transfer: float, double: bool) -> float:
+def _cycles(compute: float, transfer: float, tiles: int, double: bool) -> float:
     """Predicted cycles of the operator; with two slots the shorter of kernel and transfer hides behind the other."""
-    compute = _kernel_cycles(problem, steps)
     if not double or tiles == 1:
         return compute + transfer
     return max(compute, transfer) + min(compute, transfer) / tiles

@@ -7,7 +7,7 @@ After:   operands x (sram over link sram->l1), weights (flash->l1), y (l1->sram)
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from tilewright.errors import not_supported
@@ -60,12 +60,20 @@ class TileOperand:
 
 @dataclass(frozen=True, slots=True)
 class TilingProblem:
-    """One node, one kernel, its operands in the order of the C call, and where scratch lives."""
+    """One node, one kernel, its operands in the order of the C call, and where scratch lives.
+
+    ``given`` are steps that the user asks for, ``given_far`` those of the larger tiles in a pool
+    between home and core; dimensions that are absent are free. ``variant`` numbers the kernels of
+    one symbol that can run the node.
+    """
 
     node: Node
     kernel: KernelChoice
     operands: tuple[TileOperand, ...]
     scratch_pool: str
+    given: TileSteps = field(default_factory=dict)
+    given_far: Mapping[str, TileSteps] = field(default_factory=dict)
+    variant: int = 0
 
     @property
     def extents(self) -> dict[str, int]:

@@ -58,18 +58,23 @@ def stage(
     near_bytes: Mapping[str, int],
     capacities: Mapping[str, int | None],
 ) -> Staged | None:
-    """Stage every operand that no link joins with the core's pool; None if the pool between is too small."""
+    """Stage every operand that no link joins with the core's pool; None if the pool between is too small.
+
+    Operands take their room one after the other; each leaves a tile's bytes to those behind it.
+    """
     stagings: list[Staging | None] = []
     near = dict(near_bytes)
     cycles, link_bytes = 0.0, 0
+    reserved = _least_bytes(problem, steps)
     for operand in problem.operands:
         if operand.far_link is None:
             stagings.append(None)
             continue
         pool = operand.far_link.target
         capacity = capacities.get(pool)
-        room = None if capacity is None else capacity - near.get(pool, 0)
-        staging = choose_staging(operand, steps, order, problem.extents, room)
+        reserved[pool] -= _tile_bytes(operand, steps)
+        room = None if capacity is None else capacity - near.get(pool, 0) - reserved[pool]
+        staging = choose_staging(operand, steps, order, problem.extents, room, problem.given_far.get(pool, {}))
         if staging is None:
             return None
         stagings.append(staging)
@@ -80,18 +85,38 @@ def stage(
     return Staged(tuple(stagings), near, cycles, link_bytes)
 
 
+def _least_bytes(problem: TilingProblem, steps: Mapping[str, int]) -> dict[str, int]:
+    """Bytes by pool that staged operands take at least: one tile each."""
+    least: dict[str, int] = {}
+    for operand in problem.operands:
+        if operand.far_link is not None:
+            pool = operand.far_link.target
+            least[pool] = least.get(pool, 0) + _tile_bytes(operand, steps)
+    return least
+
+
+def _tile_bytes(operand: TileOperand, steps: Mapping[str, int]) -> int:
+    return int(tile_bytes(operand, {name: np.asarray(step, dtype=np.int64) for name, step in steps.items()}))
+
+
 def choose_staging(
     operand: TileOperand,
     steps: Mapping[str, int],
     order: tuple[str, ...],
     extents: Mapping[str, int],
     room_bytes: int | None,
+    given: Mapping[str, int],
 ) -> Staging | None:
     """The larger tiles that move the fewest bytes and fit ``room_bytes``; of those the largest.
 
-    None if not even the smallest fit.
+    Only those with the ``given`` steps in dimensions that the operand depends on. None if there are none.
     """
-    fitting = [item for item in stagings(operand, steps, order, extents) if _fits(item.slot_bytes, room_bytes)]
+    wanted = {name: step for name, step in given.items() if name in operand.dimensions}
+    fitting = [
+        item
+        for item in stagings(operand, steps, order, extents)
+        if _fits(item.slot_bytes, room_bytes) and all(item.steps[name] == step for name, step in wanted.items())
+    ]
     return min(fitting, key=lambda item: (item.link_bytes, -item.slot_bytes), default=None)
 
 
@@ -123,9 +148,8 @@ def _staging(
     repeats: int,
     extents: Mapping[str, int],
 ) -> Staging:
-    shape_steps = {name: np.asarray(step, dtype=np.int64) for name, step in steps.items()}
     moved = moved_elements(operand, steps, extents) * operand.element_bytes * repeats
-    return Staging(index, tiles, steps, period, int(tile_bytes(operand, shape_steps)), moved)
+    return Staging(index, tiles, steps, period, _tile_bytes(operand, steps), moved)
 
 
 def _fits(size_bytes: int, room_bytes: int | None) -> bool:

@@ -1,0 +1,86 @@
+"""The lock file's format: JSON with a line for each layer and each buffer, so that a diff of two can be read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+LOCK_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """What a lock file says.
+
+    ``layers`` stand in the order in which they run, with ``name``, ``kernel``, ``variant``
+    (among those of that symbol), ``cycles``, ``tile`` (steps of the cut dimensions, the outermost loop first), ``slots`` by operand and, where there are
+    any, larger tiles by operand in ``staged``. ``pools`` have bytes used, lower bound, and whether
+    that is optimal; ``addresses`` pool, offset and size of each buffer.
+    """
+
+    platform: str
+    platform_sha256: str
+    options: Mapping[str, Any]
+    layers: tuple[Mapping[str, Any], ...]
+    problem_sha256: str
+    pools: Mapping[str, Sequence[Any]]
+    addresses: Mapping[str, Sequence[Any]]
+
+
+def format_lock(lock: Lock) -> str:
+    """JSON text with a trailing newline."""
+    parts = {"format": LOCK_FORMAT, **{field.name: getattr(lock, field.name) for field in fields(lock)}}
+    return "{\n" + ",\n".join(_lines(parts)) + "\n}\n"
+
+
+def parse_lock(text: str) -> Lock:
+    """A lock from its text. Raises ValueError that says which part is damaged."""
+    document = json.loads(text)
+    if not isinstance(document, dict) or document.get("format") != LOCK_FORMAT:
+        raise ValueError(f"no format {LOCK_FORMAT}")
+    kinds: dict[str, type] = {"options": dict, "layers": list, "pools": dict, "addresses": dict}
+    values: dict[str, Any] = {field.name: document.get(field.name) for field in fields(Lock)}
+    for name, value in values.items():
+        if not isinstance(value, kinds.get(name, str)):
+            raise ValueError(f"'{name}' is missing or has the wrong type")
+    _check_entries(values)
+    return Lock(**{**values, "layers": tuple(values["layers"] or ())})
+
+
+def _check_entries(values: Mapping[str, Any]) -> None:
+    """Every entry has the right shape."""
+    for entry in values["layers"]:
+        if not _is_layer(entry):
+            raise ValueError(f"the layer {json.dumps(entry)[:80]}")
+    for key, kinds in (("pools", (int, int, bool)), ("addresses", (str, int, int))):
+        for name, entry in values[key].items():
+            if not isinstance(entry, list) or [type(item) for item in entry] != list(kinds):
+                raise ValueError(f"'{name}' in '{key}'")
+
+
+def _is_layer(entry: Any) -> bool:
+    if not isinstance(entry, dict):
+        return False
+    texts = all(isinstance(entry.get(key), str) for key in ("name", "kernel"))
+    staged = entry.get("staged", {})
+    tables = [entry.get("tile"), entry.get("slots"), *(staged.values() if isinstance(staged, dict) else (None,))]
+    numbers = all(
+        isinstance(table, dict) and all(type(value) is int and value > 0 for value in table.values())
+        for table in tables
+    )
+    return texts and numbers and all(type(entry.get(key)) is int for key in ("variant", "cycles"))
+
+
+def _lines(parts: Mapping[str, Any]) -> Iterator[str]:
+    """Keys one a line; the entries of lists and of large tables too."""
+    for key, value in parts.items():
+        head = f" {json.dumps(key)}: "
+        if key == "layers" and value:
+            yield head + "[\n" + ",\n".join(f"  {json.dumps(entry)}" for entry in value) + "\n ]"
+        elif key == "addresses" and value:
+            entries = (f"  {json.dumps(name)}: {json.dumps(entry)}" for name, entry in value.items())
+            yield head + "{\n" + ",\n".join(entries) + "\n }"
+        else:
+            yield head + json.dumps(value)

@@ -1,0 +1,114 @@
+"""Tile steps that the user gives for a layer, checked against what operator and kernel allow.
+
+Before:  tiles.conv = {oh = 4, l2.oc = 32}
+After:   every candidate has oh in steps of 4; larger tiles in l2 have 32 channels; the rest is chosen
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from tilewright.errors import TilewrightError, bad_input
+from tilewright.graph import Node
+from tilewright.options import TileSteps
+from tilewright.tiling.problem import TilingProblem
+from tilewright.toml_file import suggestion
+
+
+def given_by_layer(nodes: Iterable[Node], tiles: Iterable[tuple[str, TileSteps]]) -> dict[str, TileSteps]:
+    """Given steps by layer; a layer is named as in reports, or as one of the model's nodes that it stands for.
+
+    Raises bad_input ``tile-override`` for a name that no layer has.
+    """
+    layers = {source: node.name for node in nodes for source in (*node.sources, node.name)}
+    layers.update({node.name: node.name for node in nodes})
+    found: dict[str, TileSteps] = {}
+    for name, steps in tiles:
+        if name not in layers:
+            what = f"tiles are given for '{name}', which is no layer"
+            raise bad_input("tile-override", what, at=f"tiles.{name}", help=suggestion(name, layers.values()))
+        found[layers[name]] = (*found.get(layers[name], ()), *steps)
+    return found
+
+
+def with_given_steps(problems: Sequence[TilingProblem], steps: TileSteps) -> list[TilingProblem]:
+    """The problems of those kernels that allow the steps. Raises the first one's error if none does."""
+    allowed: list[TilingProblem] = []
+    errors: list[TilewrightError] = []
+    for problem in problems:
+        try:
+            allowed.append(with_given(problem, steps))
+        except TilewrightError as error:
+            errors.append(error)
+    if not allowed:
+        raise errors[0]
+    return allowed
+
+
+def with_given(problem: TilingProblem, steps: TileSteps) -> TilingProblem:
+    """The problem with given steps; ``<pool>.<dimension>`` is for the larger tiles in that pool.
+
+    Raises bad_input ``tile-override`` for a dimension that the operator lacks or that cannot be cut,
+    a step beyond its extent or against the kernel's multiple, and a pool without larger tiles.
+    """
+    if steps and not problem.moves:
+        raise _refused(problem, "it has no tiles, since kernels work on whole tensors here", ())
+    near: dict[str, int] = {}
+    far: dict[str, dict[str, int]] = {}
+    between = {operand.far_link.target for operand in problem.operands if operand.far_link is not None}
+    for name, step in steps:
+        pool, separator, dimension = name.rpartition(".")
+        if separator and pool not in between:
+            raise _refused(problem, f"no tiles of this layer stay in a pool '{pool}' between home and core", between)
+        _check(problem, dimension, step, near=not separator)
+        if separator:
+            far.setdefault(pool, {})[dimension] = step
+        else:
+            near[dimension] = step
+    _check_far(problem, near, far)
+    return replace(problem, given=near, given_far=far)
+
+
+def not_possible(problem: TilingProblem) -> TilewrightError:
+    """The error where given steps leave no way to write every element once."""
+    near = [f"{name} = {step}" for name, step in problem.given.items()]
+    far = [f"{pool}.{name} = {step}" for pool, steps in problem.given_far.items() for name, step in steps.items()]
+    return _refused(problem, f"no tiles have {', '.join(near + far)} and write every element once", ())
+
+
+def _check(problem: TilingProblem, dimension: str, step: int, *, near: bool) -> None:
+    extents = problem.extents
+    if dimension not in extents:
+        raise _refused(problem, f"there is no dimension '{dimension}'", extents)
+    extent = extents[dimension]
+    if step > extent:
+        raise _refused(problem, f"{dimension} = {step} exceeds its extent, {extent}", ())
+    if step == extent:
+        return
+    if dimension not in problem.cuttable:
+        raise _refused(problem, f"'{dimension}' cannot be cut", problem.cuttable)
+    multiple = problem.kernel.multiples.get(dimension, 1)
+    if near and step % multiple:
+        raise _refused(problem, f"{dimension} = {step} is no multiple of {multiple}, which the kernel needs", ())
+
+
+def _check_far(problem: TilingProblem, near: Mapping[str, int], far: Mapping[str, Mapping[str, int]]) -> None:
+    """Larger tiles are made of whole smaller ones."""
+    for pool, steps in far.items():
+        for name, step in steps.items():
+            part = near.get(name, 1)
+            if step % part and step != problem.extents[name]:
+                raise _refused(problem, f"{pool}.{name} = {step} is no multiple of {name} = {part}", ())
+
+
+def _refused(problem: TilingProblem, what: str, known: Iterable[str]) -> TilewrightError:
+    extents = problem.extents
+    names = ", ".join(f"{name} ({extents[name]})" if name in extents else name for name in known)
+    node = problem.node
+    return bad_input(
+        "tile-override",
+        f"tiles given for '{node.name}': {what}",
+        at=f"{node.name} ({node.operator}), kernel {problem.kernel.symbol}",
+        help=f"it has {names}" if names else "leave the dimension out, and it is chosen",
+    )
