@@ -7,14 +7,20 @@ Standard output carries results only, standard error messages. The exit status i
 from __future__ import annotations
 
 import argparse
-import logging
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
+from types import FrameType
 from typing import NoReturn
 
 from tilewright import __version__, cli_allocate, cli_compile, cli_plan, cli_platform, cli_workspace, resources
+from tilewright.diagnostics import FORMATS, Diagnostics
 from tilewright.errors import ExitStatus, TilewrightError, bad_input
+
+_INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
 
 _COMMANDS = (cli_compile, cli_plan, cli_platform, cli_allocate, cli_workspace)
 
@@ -37,28 +43,44 @@ class _ShowFolder(argparse.Action):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status; only ``--debug`` lets a traceback out."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    debug = "--debug" in words
+    messages = Diagnostics.of(words)
+    _unwind_when_terminated()
     try:
         parsed = _parser().parse_args(words)
-        logging.basicConfig(level=parsed.log_level.upper(), format="%(message)s", stream=sys.stderr)
+        messages.log(parsed.log_level)
         return int(parsed.run(parsed))
     except TilewrightError as error:
-        return _report(str(error), error.status, debug)
+        return _report(messages, error)
     except KeyboardInterrupt:
-        return _report("error[interrupted]: stopped; earlier outputs are untouched", 130, debug)
+        return _report(messages, _failure("interrupted", "stopped; earlier outputs are untouched", _INTERRUPTED))
     except BrokenPipeError:
-        return _report("error[closed-output]: the reader of standard output went away", ExitStatus.BAD_INPUT, debug)
+        return _report(messages, bad_input("closed-output", "the reader of standard output went away"))
     except Exception as error:  # the last line of defence: everything above is a mistake of the user, this is ours
-        what = f"error[internal]: {type(error).__name__}: {error}"
-        return _report(
-            f"{what}\n  help: this is a defect of Tilewright; --debug shows where", ExitStatus.INTERNAL, debug
-        )
+        what = f"{type(error).__name__}: {error}"
+        remedy = "this is a defect of Tilewright; --debug shows where"
+        return _report(messages, _failure("internal", what, ExitStatus.INTERNAL, remedy))
 
 
-def _report(text: str, status: int, debug: bool) -> int:
-    if debug:
+def _unwind_when_terminated() -> None:
+    """SIGTERM ends a command like Ctrl-C, so that no temporary file is left."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, interrupt)
+
+
+def _failure(code: str, what: str, status: int, *remedies: str) -> tuple[TilewrightError, int]:
+    """What is no mistake in the input but is told like one, and its exit status."""
+    return TilewrightError(code, what, help=remedies), status
+
+
+def _report(messages: Diagnostics, error: TilewrightError | tuple[TilewrightError, int]) -> int:
+    shown, status = error if isinstance(error, tuple) else (error, error.status)
+    if messages.debug:
         traceback.print_exc()
-    sys.stderr.write(f"{text}\n")
+    messages.error(shown, int(status))
     return int(status)
 
 
@@ -70,17 +92,18 @@ def _parser() -> argparse.ArgumentParser:
         ("--scons-dir", resources.scons(), "toolpath of SCons"),
     ):
         parser.add_argument(option, action=_ShowFolder, nargs=0, const=folder, help=f"print the {what}")
-    _add_common(parser, "warning", False)
+    _add_common(parser, "warning", "text", False)
     commands = parser.add_subparsers(title="commands", metavar="<command>", required=True)
     common = _Parser(add_help=False)
-    _add_common(common, argparse.SUPPRESS, argparse.SUPPRESS)
+    _add_common(common, argparse.SUPPRESS, argparse.SUPPRESS, argparse.SUPPRESS)
     for module in _COMMANDS:
         module.add_commands(commands, common)
     return parser
 
 
-def _add_common(parser: argparse.ArgumentParser, level: str, debug: str | bool) -> None:
+def _add_common(parser: argparse.ArgumentParser, level: str, form: str, debug: str | bool) -> None:
     """Options that may stand before or behind the command; the defaults come from the former place."""
     levels = ["debug", "info", "warning", "error"]
     parser.add_argument("--log-level", choices=levels, default=level, help="what goes to standard error")
+    parser.add_argument("--diagnostics", choices=FORMATS, default=form, help="how messages are written there")
     parser.add_argument("--debug", action="store_true", default=debug, help="show the traceback of an error")

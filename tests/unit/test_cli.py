@@ -72,6 +72,18 @@ def test_exit_status_and_debug(
     assert "Traceback" in run(capsys, *words, "--debug")[2]
 
 
+@pytest.mark.parametrize("option", [("--diagnostics", "json"), ("--diagnostics=json",)])
+def test_messages_as_json(capsys: pytest.CaptureFixture[str], option: tuple[str, ...]) -> None:
+    words = ("linker-script", "--platform", "hots")
+    for line in ((*option, *words), (*words, *option)):
+        status, out, err = run(capsys, *line)
+        message = json.loads(err)
+        assert (status, out) == (2, "")
+        assert (message["severity"], message["code"], message["exit_status"]) == ("error", "platform-unknown", 2)
+        assert "did you mean 'host'" in " ".join(message["help"])
+    assert json.loads(run(capsys, *option, "generat")[2])["code"] == "usage"
+
+
 def test_version_and_cmake_folder(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["--version"])

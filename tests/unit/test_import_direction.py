@@ -46,6 +46,7 @@ PART_OF = {
     "cli_plan": "cli",
     "cli_platform": "cli",
     "cli_workspace": "cli",
+    "diagnostics": "cli",
     "golden": "cli",
     "marks": "schedule",
     "ordering": "schedule",

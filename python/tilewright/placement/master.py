@@ -62,6 +62,7 @@ class Master:
         """A pool for each unit, or None."""
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = 1
+        solver.parameters.catch_sigint_signal = False
         solver.parameters.random_seed = self._seed % 2**31
         solver.parameters.max_deterministic_time = DETERMINISTIC_SECONDS
         status = solver.solve(self._program)

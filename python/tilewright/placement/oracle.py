@@ -101,6 +101,7 @@ def _solve(
         program.program.add_hint(program.steps[unit.index], (spot[1] - unit.residue) // unit.modulus)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
+    solver.parameters.catch_sigint_signal = False
     solver.parameters.random_seed = options.seed % 2**31
     solver.parameters.max_deterministic_time = options.nodes * DETERMINISTIC_SECONDS_PER_NODE
     status = solver.solve(program.program)
