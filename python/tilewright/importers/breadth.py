@@ -8,6 +8,7 @@ from tilewright.importers.context import Call
 from tilewright.importers.elementwise import elementwise
 from tilewright.importers.indexing import INDEXING
 from tilewright.importers.rearrange import rearrange
+from tilewright.importers.recurrent import RECURRENT
 from tilewright.importers.reduction import REDUCTION
 from tilewright.importers.resize import RESIZE
 from tilewright.importers.windows import windows
@@ -17,4 +18,4 @@ Translators = Mapping[str, Callable[[Call], None]]
 
 def breadth(earlier: Translators) -> Translators:
     """Translators by ONNX operator; ``earlier`` has those that some of them fall back on."""
-    return {**elementwise(earlier), **REDUCTION, **INDEXING, **RESIZE, **rearrange(earlier), **windows(earlier)}
+    return {**elementwise(earlier), **REDUCTION, **INDEXING, **RECURRENT, **RESIZE, **rearrange(earlier), **windows(earlier)}

@@ -197,6 +197,27 @@ class Call:
             Node(label, operator, tuple(inputs), tuple(names), frozen(attributes or {}), None, sources)
         )
 
+    def emit_parts(
+        self,
+        operator: str,
+        inputs: Sequence[str],
+        outputs: Sequence[tuple[Sequence[int], DType]],
+        attributes: Mapping[str, Any] | None = None,
+    ) -> tuple[str, ...]:
+        """Add a node all of whose outputs are intermediates, and give their names."""
+        base = next(name for name in self.node.outputs if name)
+        names = []
+        for number, (shape, dtype) in enumerate(outputs):
+            name = self.build.fresh(f"{base}/part{number}")
+            self.build.tensors[name] = checked(variable(name, dtype, shape))
+            names.append(name)
+        label = self.build.fresh_node(f"{self.node.name or base}/inner")
+        sources = (self.node.name or base,)
+        self.build.nodes.append(
+            Node(label, operator, tuple(inputs), tuple(names), frozen(attributes or {}), None, sources)
+        )
+        return tuple(names)
+
 
 def constant_tensor(name: str, array: Array) -> Tensor:
     """A constant; Unsupported for an element type that the graph does not know."""

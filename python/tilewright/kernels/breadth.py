@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from tilewright.graph import Graph, Node
-from tilewright.kernels import indexing, line, map, reduction, windows
+from tilewright.kernels import indexing, line, map, recurrent, reduction, windows
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.operators.line import LINE
 from tilewright.operators.map import FUNCTIONS
+from tilewright.operators.recurrent import RECURRENT
 from tilewright.operators.reduction import REDUCTION
 
 ChoicesOf = Callable[[Node, Graph], "tuple[KernelChoice, ...]"]
@@ -20,6 +21,7 @@ BREADTH: Mapping[str, tuple[ChoicesOf, ...]] = MappingProxyType(
         "Expand": (map.expand,),
         **{operator.name: (reduction.choices,) for operator in REDUCTION},
         **{operator.name: (line.choices,) for operator in LINE},
+        **{operator.name: (recurrent.choices,) for operator in RECURRENT},
         "LpPool": (windows.pool,),
         "MaxPoolIndices": (windows.max_pool_indices,),
         "ConvTranspose": (windows.conv_transpose,),

@@ -1,0 +1,126 @@
+"""RNN, GRU and LSTM over whole sequences, both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from tilewright.graph import Array, Graph, Node
+from tilewright.operators.nest import Dimension, Iteration, Nest, along, whole
+from tilewright.operators.operator import Arrays, Operator, operand, optional_operand
+
+_Activation = Callable[[Array, float, float], Array]
+
+ACTIVATIONS: Mapping[str, _Activation] = MappingProxyType(
+    {
+        "Sigmoid": lambda x, a, b: 1.0 / (1.0 + np.exp(-x)),
+        "Tanh": lambda x, a, b: np.tanh(x),
+        "Relu": lambda x, a, b: np.maximum(x, 0.0),
+        "Affine": lambda x, a, b: a * x + b,
+        "LeakyRelu": lambda x, a, b: np.where(x >= 0, x, a * x),
+        "ThresholdedRelu": lambda x, a, b: np.where(x >= a, x, 0.0),
+        "ScaledTanh": lambda x, a, b: a * np.tanh(b * x),
+        "HardSigmoid": lambda x, a, b: np.clip(a * x + b, 0.0, 1.0),
+        "Elu": lambda x, a, b: np.where(x >= 0, x, a * np.expm1(x)),
+        "Softsign": lambda x, a, b: x / (1.0 + np.abs(x)),
+        "Softplus": lambda x, a, b: np.logaddexp(x, 0.0),
+    }
+)
+"""In the order of the numbers that the C kernel gives them."""
+
+GATES: Mapping[str, int] = MappingProxyType({"RNN": 1, "GRU": 3, "LSTM": 4})
+
+
+def nest(node: Node, graph: Graph) -> Nest:
+    """Dimensions s (steps), dir, b (entries), h (units), i (inputs); only dir and b can be cut.
+
+    Operands: X [s, b, i], W [dir, g, i], R [dir, g, h], B [dir, 2 g], lengths [b], initial_h and
+    initial_c [dir, b, h], P [dir, 3 h]; Y [s, dir, b, h], Y_h and Y_c [dir, b, h].
+    """
+    steps, entries, inputs = graph.tensor(node.inputs[0]).shape
+    directions, rows, units = graph.tensor(node.inputs[2]).shape
+    state = (along("dir"), along("b"), whole(units))
+    maps = (
+        (whole(steps), along("b"), whole(inputs)),
+        (along("dir"), whole(rows), whole(inputs)),
+        (along("dir"), whole(rows), whole(units)),
+        (along("dir"), whole(2 * rows)),
+        (along("b"),),
+        state,
+        state,
+        (along("dir"), whole(3 * units)),
+    )
+    reads = tuple(axes if name else () for name, axes in zip(node.inputs, maps, strict=False))
+    written = ((whole(steps), along("dir"), along("b"), whole(units)), state, state)
+    dimensions = (
+        Dimension("s", steps, Iteration.WHOLE),
+        Dimension("dir", directions),
+        Dimension("b", entries),
+        Dimension("h", rows, Iteration.WHOLE),
+        Dimension("i", inputs + units, Iteration.WHOLE),
+    )
+    return Nest(dimensions, reads, written[: len(node.outputs)], macs_per_point=1)
+
+
+def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """ONNX's equations in float64; entries that have ended give zeros and keep their states."""
+    x = operand(arrays, 0).astype(np.float64)
+    directions, _, units = operand(arrays, 2).shape
+    steps, entries = x.shape[:2]
+    lengths = optional_operand(arrays, 4)
+    ends = np.full(entries, steps) if lengths is None else np.clip(lengths, 0, steps)
+    y = np.zeros((steps, directions, entries, units))
+    states = [_initial(arrays, position, (directions, entries, units)) for position in (5, 6)]
+    for direction in range(directions):
+        for entry in range(entries):
+            h, c = states[0][direction, entry], states[1][direction, entry]
+            order = range(ends[entry])
+            for at in reversed(order) if node.attributes["reverse"][direction] else order:
+                h, c = _step(node, arrays, direction, x[at, entry], (h, c))
+                y[at, direction, entry] = h
+            states[0][direction, entry], states[1][direction, entry] = h, c
+    return [result.astype(np.float32) for result in (y, *states)][: len(node.outputs)]
+
+
+def _initial(arrays: Arrays, position: int, shape: tuple[int, ...]) -> Array:
+    given = optional_operand(arrays, position)
+    return np.zeros(shape) if given is None else given.astype(np.float64)
+
+
+def _step(node: Node, arrays: Arrays, direction: int, x: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
+    w = operand(arrays, 1)[direction].astype(np.float64)
+    r = operand(arrays, 2)[direction].astype(np.float64)
+    bias = optional_operand(arrays, 3)
+    both = np.zeros(2 * len(w)) if bias is None else bias[direction].astype(np.float64)
+    units, (h, c) = r.shape[1], state
+    from_x, from_h = w @ x + both[: len(w)], r @ h + both[len(w) :]
+    total = (from_x + from_h).reshape(-1, units)
+
+    def activate(number: int, values: Array) -> Array:
+        at, clip = 3 * direction + number, node.attributes["clip"]
+        function = ACTIVATIONS[node.attributes["activations"][at]]
+        limited = np.clip(values, -clip, clip)
+        with np.errstate(over="ignore"):
+            return function(limited, node.attributes["alpha"][at], node.attributes["beta"][at])
+
+    if node.operator == "RNN":
+        return activate(0, total[0]), c
+    if node.operator == "GRU":
+        z, reset = activate(0, total[0]), activate(0, total[1])
+        last = slice(2 * units, None)
+        if node.attributes["linear_before_reset"]:
+            hidden = reset * from_h[last]
+        else:
+            hidden = r[last] @ (reset * h) + both[len(w) :][last]
+        return (1.0 - z) * activate(1, from_x[last] + hidden) + z * h, c
+    holes = optional_operand(arrays, 7)
+    p = np.zeros((3, units)) if holes is None else holes[direction].astype(np.float64).reshape(3, units)
+    i = activate(0, total[0] + p[0] * c)
+    forget = 1.0 - i if node.attributes["input_forget"] else activate(0, total[2] + p[2] * c)
+    cell = forget * c + i * activate(1, total[3])
+    return activate(0, total[1] + p[1] * cell) * activate(2, cell), cell
+
+
+RECURRENT = tuple(Operator(name, nest, reference) for name in GATES)
