@@ -177,7 +177,7 @@ def test_boxes_hold_what_their_points_touch(family):
     check()
 
 
-@pytest.mark.parametrize("family", [name for name in CASES if name != "Softmax"])
+@pytest.mark.parametrize("family", [name for name in CASES if name not in ("Softmax", "iLayerNorm")])
 def test_points_give_what_the_reference_gives(family):
     @EFFORT
     @given(CASES[family])

@@ -273,6 +273,39 @@ def lookups(draw: st.DrawFn) -> Case:
     return Case(single_node("Lookup", arrays, {}, x.shape, "int8"), arrays, touches, lambda v: v[1], tight=False)
 
 
+@st.composite
+def integer_sums(draw: st.DrawFn) -> Case:
+    shape = tuple(draw(st.lists(extents, min_size=1, max_size=4)))
+    axes = tuple(sorted(draw(st.sets(st.integers(0, len(shape) - 1), min_size=1))))
+    keep = draw(st.booleans())
+    arrays = (random_array(0, shape, "int8"),)
+    kept = [axis for axis in range(len(shape)) if keep or axis not in axes]
+    output = tuple(1 if axis in axes else shape[axis] for axis in kept)
+    graph = single_node("IntegerSum", arrays, {"axes": axes, "keepdims": keep}, output, "int32")
+
+    def touches(point: Point) -> tuple[list[tuple[int, Position]], Position]:
+        position = _output_position(point)
+        return [(0, position)], tuple(0 if axis in axes else position[axis] for axis in kept)
+
+    return Case(graph, arrays, touches)
+
+
+@st.composite
+def integer_norms(draw: st.DrawFn) -> Case:
+    shape = tuple(draw(st.lists(extents, min_size=1, max_size=3)))
+    parameters = (random_array(1, shape[-1:], "int16"), random_array(2, shape[-1:], "int16"))
+    arrays = (random_array(0, shape, "int8"), *(array.astype("int32") for array in parameters))
+    graph = single_node("iLayerNorm", arrays, {"shift": 8}, shape, "int8")
+
+    def touches(point: Point) -> tuple[list[tuple[int, Position]], Position]:
+        position = _output_position(point)
+        row: list[tuple[int, Position]] = [(0, (*position[:-1], other)) for other in range(shape[-1])]
+        along = position[-1:] if shape[-1] > 1 else (0,)
+        return [*row, (1, along), (2, along)], position
+
+    return Case(graph, arrays, touches, value=None)
+
+
 CASES = {
     "Conv": convolutions(),
     "MatMul": matrix_products(),
@@ -283,4 +316,6 @@ CASES = {
     "Reshape": reshapes(),
     "Softmax": softmaxes(),
     "Lookup": lookups(),
+    "IntegerSum": integer_sums(),
+    "iLayerNorm": integer_norms(),
 }
