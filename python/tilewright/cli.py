@@ -15,14 +15,23 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import NoReturn
 
-from tilewright import __version__, cli_allocate, cli_compile, cli_plan, cli_platform, cli_workspace, resources
+from tilewright import (
+    __version__,
+    cli_allocate,
+    cli_compile,
+    cli_plan,
+    cli_platform,
+    cli_sweep,
+    cli_workspace,
+    resources,
+)
 from tilewright.diagnostics import FORMATS, Diagnostics
 from tilewright.errors import ExitStatus, TilewrightError, bad_input
 
 _INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
 
-_COMMANDS = (cli_compile, cli_plan, cli_platform, cli_allocate, cli_workspace)
+_COMMANDS = (cli_compile, cli_plan, cli_sweep, cli_platform, cli_allocate, cli_workspace)
 
 
 class _Parser(argparse.ArgumentParser):

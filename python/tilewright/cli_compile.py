@@ -34,11 +34,11 @@ _LISTS = {"pools": "pool", "types": "type", "dims": "dim"}
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     """Add both commands."""
     generate = commands.add_parser("generate", parents=[common], help="write C, headers, plan and manifest")
-    _add_options(generate)
+    add_options(generate)
     generate.add_argument("--output-dir", type=Path, required=True, help="folder of the generated files")
     generate.set_defaults(run=_generate)
     plan = commands.add_parser("plan", parents=[common], help="everything up to the plan, no C")
-    _add_options(plan)
+    add_options(plan)
     plan.add_argument("--output", type=Path, help="file for the plan; standard output if absent")
     plan.add_argument("--update", action="store_true", help="make the plan lock anew instead of taking it")
     plan.set_defaults(run=_plan)
@@ -102,7 +102,8 @@ def _compile(options: CompileOptions) -> Artifacts:
     return compile_model(options)
 
 
-def _add_options(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of everything that compiles a model; ``compile_options`` reads them."""
     add = parser.add_argument
     add("--model", type=Path, help="the ONNX file")
     add("--platform", help="name of a shipped platform, or a TOML file")

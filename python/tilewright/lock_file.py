@@ -14,10 +14,10 @@ LOCK_FORMAT = 1
 class Lock:
     """What a lock file says.
 
-    ``layers`` stand in the order in which they run, with ``name``, ``kernel``, ``variant``
-    (among those of that symbol), ``cycles``, ``tile`` (steps of the cut dimensions, the outermost loop first), ``slots`` by operand and, where there are
-    any, larger tiles by operand in ``staged``. ``pools`` have bytes used, lower bound, and whether
-    that is optimal; ``addresses`` pool, offset and size of each buffer.
+    ``layers`` stand in the order in which they run, with ``name``, ``kernel``, ``variant`` (among
+    those of that symbol), ``cycles``, ``tile`` (steps of the cut dimensions, the outermost loop first),
+    ``slots`` by operand and, where there are any, larger tiles by operand in ``staged``. ``pools`` have
+    bytes used, lower bound, and whether that is optimal; ``addresses`` pool, offset and size of each buffer.
     """
 
     platform: str

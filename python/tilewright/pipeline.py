@@ -39,6 +39,17 @@ class Artifacts:
 
 def compile_model(options: CompileOptions) -> Artifacts:
     """From model and platform to checked plan and C. Raises TilewrightError; writes nothing."""
+    plan, planned, platform = _checked_plan(options)
+    files = generate_files(plan, planned.schedule.constants, planned.lifetimes)
+    return Artifacts(files, plan, summary(plan), lock_text(planned, platform, options))
+
+
+def plan_model(options: CompileOptions) -> Plan:
+    """From model and platform to checked plan, no C. Raises TilewrightError; writes nothing."""
+    return _checked_plan(options)[0]
+
+
+def _checked_plan(options: CompileOptions) -> tuple[Plan, Planned, Platform]:
     overrides = [parse_pool_override(text) for text in options.pools]
     platform = with_pool_overrides(load_platform(options.platform), overrides)
     graph = import_model(
@@ -53,8 +64,7 @@ def compile_model(options: CompileOptions) -> Artifacts:
     plan = assemble_plan(graph, planned, platform, options)
     _require_sound(plan, options)
     _require_budget(plan, options)
-    files = generate_files(plan, planned.schedule.constants, planned.lifetimes)
-    return Artifacts(files, plan, summary(plan), lock_text(planned, platform, options))
+    return plan, planned, platform
 
 
 def _planned(graph: Graph, platform: Platform, options: CompileOptions) -> Planned:

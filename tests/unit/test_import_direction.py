@@ -45,6 +45,7 @@ PART_OF = {
     "cli_compile": "cli",
     "cli_plan": "cli",
     "cli_platform": "cli",
+    "cli_sweep": "cli",
     "cli_workspace": "cli",
     "diagnostics": "cli",
     "golden": "cli",
@@ -57,6 +58,8 @@ PART_OF = {
     "shortage": "planning",
     "scons": "cli",
     "simulate": "cli",
+    "sweep": "cli",
+    "sweep_picture": "cli",
     "tile_loops": "schedule",
     "workspace": "cli",
 }

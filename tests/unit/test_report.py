@@ -46,6 +46,13 @@ def test_layers_have_the_fields_of_the_reference() -> None:
     assert layer["tile"] == [{"dimension": "oh", "step": 3, "extent": 8}]
     assert layer["buffers"] == {"x": 2}
     assert layer["link_bytes"] == {"in": 192, "out": 128}
+    assert [(entry["pool"], entry["buffer"], entry["loads"], entry["stores"]) for entry in layer["levels"]] == [
+        ("l1", "conv.x", 6, 0),
+        ("l1", "conv.w", 2, 0),
+        ("l1", "conv.y", 0, 6),
+        ("l1", "conv.scratch", 0, 0),
+    ]
+    assert (layer["levels"][0]["shape"], layer["levels"][0]["slots"]) == ([5, 4], 2)
     assert (layer["macs"], layer["operations"], layer["tiles"], layer["measured_cycles"]) == (384, 768, 6, None)
 
 
@@ -81,7 +88,9 @@ def test_text_is_what_people_read() -> None:
     assert lines[0] == "net: net.onnx on test, 2 layers, 768 MACs, 2,000 cycles predicted"
     assert "  l1     rw       256        256    200  56 (28.0 %)       256     relu" in lines
     assert "  flash  ro        12  unlimited     12      optimal        12        -" in lines
-    assert "  conv   Conv      tw_conv  oh 3/8      6   384    320         320   1,000" in lines
+    assert "  conv   Conv      tw_conv  oh 3/8      6   384         768    320         320   1,000" in lines
+    assert "  conv   l1    x             5x4          2    40      6       0" in lines
+    assert "  conv   192 / 192  128 / 128     -" in lines
     assert "  v (view of m)  intermediate      0  128   128      1     1  29" in lines
     assert all(line == line.rstrip() for line in lines)
     assert text.endswith("\n")
@@ -92,7 +101,7 @@ def test_long_names_are_shortened_in_the_middle() -> None:
     layers = (replace(BASE.layers[0], name=name), *BASE.layers[1:])
     text = report_text(replace(BASE, layers=layers))
     assert name not in text
-    (line,) = (line for line in text.splitlines() if line.startswith("  model/"))
+    line = next(line for line in text.splitlines() if line.startswith("  model/"))
     assert line.split()[0].endswith("/conv_17")
     assert len(line.split()[0]) == NAME_WIDTH
     assert shorten("short") == "short"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from tilewright.lifetime import layer_at, lifetimes, tick_count
@@ -11,16 +11,14 @@ from tilewright.plan import (
     Buffer,
     BufferKind,
     CopyStart,
-    Layer,
     LayerFacts,
     Link,
-    Loop,
     Placement,
     Plan,
     Pool,
     RelationKind,
-    Step,
 )
+from tilewright.report.tiles import copies_and_kernels, layer_tiles
 
 REPORT_FORMAT = 1
 
@@ -33,6 +31,7 @@ def report_json(plan: Plan) -> str:
 def report_data(plan: Plan) -> dict[str, Any]:
     """The report as dictionaries and lists that JSON can hold; sizes are bytes, lifetimes half-open ticks."""
     alive = _all_lifetimes(plan)
+    tiles = layer_tiles(plan)
     return {
         "format": REPORT_FORMAT,
         "name": plan.name,
@@ -41,12 +40,13 @@ def report_data(plan: Plan) -> dict[str, Any]:
         "platform": plan.platform,
         "tool_version": plan.tool_version,
         "macs": sum(layer.macs for layer in plan.layers),
+        "operations": sum(layer.operations for layer in plan.layers),
         "predicted_cycles": sum(layer.predicted_cycles for layer in plan.layers),
         "inputs": [_interface(plan, tensor.name, tensor.buffer) for tensor in plan.inputs],
         "outputs": [_interface(plan, tensor.name, tensor.buffer) for tensor in plan.outputs],
         "pools": [_pool(plan, pool, alive) for pool in plan.pools],
         "links": [_link(plan, link) for link in plan.links],
-        "layers": [_layer(layer) for layer in plan.layers],
+        "layers": [_layer(layer, tiles.get(layer.name, [])) for layer in plan.layers],
     }
 
 
@@ -155,22 +155,15 @@ def _link(plan: Plan, link: Link) -> dict[str, Any]:
         "to": link.target,
         "bytes": sum(dict(layer.link_bytes).get(link.name, 0) for layer in plan.layers),
         "compulsory_bytes": sum(dict(layer.compulsory_link_bytes).get(link.name, 0) for layer in plan.layers),
-        "copies": sum(times for step, times in _copies(plan.program, 1, 1) if step.link == link.name),
+        "copies": sum(
+            times
+            for step, times in copies_and_kernels(plan.program, 1, 1)
+            if isinstance(step, CopyStart) and step.link == link.name
+        ),
     }
 
 
-def _copies(body: tuple[Step, ...], tiles: int, entries: int) -> Iterator[tuple[CopyStart, int]]:
-    """Each copy step with the number of times that it runs."""
-    for step in body:
-        if isinstance(step, CopyStart):
-            yield step, entries * (tiles // step.when.period)
-        elif isinstance(step, Layer):
-            yield from _copies(step.body, tiles, entries)
-        elif isinstance(step, Loop):
-            yield from _copies(step.body, step.tiles, entries * tiles)
-
-
-def _layer(layer: LayerFacts) -> dict[str, Any]:
+def _layer(layer: LayerFacts, levels: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "name": layer.name,
         "operator": layer.operator,
@@ -180,6 +173,7 @@ def _layer(layer: LayerFacts) -> dict[str, Any]:
         "tiles": layer.tiles,
         "tile": [{"dimension": name, "step": step, "extent": extent} for name, step, extent in layer.tile],
         "buffers": dict(layer.copies),
+        "levels": levels,
         "link_bytes": dict(layer.link_bytes),
         "compulsory_link_bytes": dict(layer.compulsory_link_bytes),
         "predicted_cycles": layer.predicted_cycles,

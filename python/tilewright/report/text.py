@@ -20,6 +20,10 @@ def report_text(plan: Plan) -> str:
         parts.append("Links (bytes in one inference)\n" + _links(data))
     if data["layers"]:
         parts.append("Layers\n" + _layers(data))
+    if data["links"] and data["layers"]:
+        parts.append("Bytes over links by layer: moved, and of these compulsory\n" + _layer_links(data))
+    if any(layer["levels"] for layer in data["layers"]):
+        parts.append("Tiles and scratch by layer (bytes)\n" + _tiles(data))
     parts += [_memory_map(pool) for pool in data["pools"] if pool["buffers"]]
     return "\n\n".join(parts) + "\n"
 
@@ -91,7 +95,7 @@ def _links(data: dict[str, Any]) -> str:
 
 
 def _layers(data: dict[str, Any]) -> str:
-    headings = ("layer", "operator", "kernel", "tile", "tiles", "MACs", "moved", "compulsory", "cycles")
+    headings = ("layer", "operator", "kernel", "tile", "tiles", "MACs", "operations", "moved", "compulsory", "cycles")
     return table(headings, [_layer_row(layer) for layer in data["layers"]], 4)
 
 
@@ -108,10 +112,40 @@ def _layer_row(layer: dict[str, Any]) -> Row:
         ", ".join(cut) or "whole",
         f"{layer['tiles']:,}",
         f"{layer['macs']:,}",
+        f"{layer['operations']:,}",
         f"{sum(layer['link_bytes'].values()):,}",
         f"{sum(layer['compulsory_link_bytes'].values()):,}",
         f"{layer['predicted_cycles']:,}",
     )
+
+
+def _layer_links(data: dict[str, Any]) -> str:
+    names = [link["name"] for link in data["links"]]
+    rows = []
+    for layer in data["layers"]:
+        pairs = [(layer["link_bytes"].get(name), layer["compulsory_link_bytes"].get(name, 0)) for name in names]
+        rows.append(
+            (shorten(layer["name"]), *("-" if moved is None else f"{moved:,} / {least:,}" for moved, least in pairs))
+        )
+    return table(("layer", *names), rows)
+
+
+def _tiles(data: dict[str, Any]) -> str:
+    rows = [
+        (
+            shorten(layer["name"]),
+            entry["pool"] or "-",
+            shorten(entry["tensor"] or entry["buffer"]),
+            "x".join(str(extent) for extent in entry["shape"]) if entry["kind"] == "tile" else entry["kind"],
+            str(entry["slots"]),
+            f"{entry['size_bytes']:,}",
+            f"{entry['loads']:,}",
+            f"{entry['stores']:,}",
+        )
+        for layer in data["layers"]
+        for entry in layer["levels"]
+    ]
+    return table(("layer", "pool", "holds", "tile", "slots", "size", "loads", "stores"), rows, 4)
 
 
 def _memory_map(pool: dict[str, Any]) -> str:
