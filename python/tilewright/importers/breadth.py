@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from tilewright.importers.context import Call
 from tilewright.importers.elementwise import elementwise
 from tilewright.importers.indexing import INDEXING
+from tilewright.importers.quantize_any import quantize_any
 from tilewright.importers.rearrange import rearrange
 from tilewright.importers.recurrent import RECURRENT
 from tilewright.importers.reduction import REDUCTION
@@ -18,4 +19,13 @@ Translators = Mapping[str, Callable[[Call], None]]
 
 def breadth(earlier: Translators) -> Translators:
     """Translators by ONNX operator; ``earlier`` has those that some of them fall back on."""
-    return {**elementwise(earlier), **REDUCTION, **INDEXING, **RECURRENT, **RESIZE, **rearrange(earlier), **windows(earlier)}
+    return {
+        **elementwise(earlier),
+        **REDUCTION,
+        **INDEXING,
+        **RECURRENT,
+        **RESIZE,
+        **quantize_any(earlier),
+        **rearrange(earlier),
+        **windows(earlier),
+    }
