@@ -3,6 +3,7 @@
 
 #include "tilewright/kernels/float_block.h"
 
+enum { X, WEIGHTS, BIAS, Y, SCRATCH };
 enum { N, C, H, W };
 
 struct conv {
@@ -13,6 +14,7 @@ struct conv {
     uint8_t *y_base;
     const float *weights;
     float *scratch;
+    int32_t inputs; /* channels of x in one group, or those of a cut reduction */
     /* A whole kernel row inside the input is so many elements at one distance; 0 if it is not. */
     int32_t run_count;
     int32_t run_step;
@@ -25,19 +27,19 @@ struct position {
     int32_t column;
 };
 
-static TILEWRIGHT_NOINLINE void four_gathered(const struct tilewright_float_rows *job,
+static TILEWRIGHT_NOINLINE void four_gathered(struct tilewright_float_rows *job,
                                               const float *weights)
 {
     tilewright_float_rows(job, weights, 4, 1);
 }
 
-static TILEWRIGHT_NOINLINE void four_in_place(const struct tilewright_float_rows *job,
+static TILEWRIGHT_NOINLINE void four_in_place(struct tilewright_float_rows *job,
                                               const float *weights)
 {
     tilewright_float_rows(job, weights, 4, 0);
 }
 
-static TILEWRIGHT_NOINLINE void one(const struct tilewright_float_rows *job, const float *weights)
+static TILEWRIGHT_NOINLINE void one(struct tilewright_float_rows *job, const float *weights)
 {
     tilewright_float_rows(job, weights, 1, 0);
 }
@@ -66,7 +68,7 @@ static float *gather_zeros(float *to, int32_t lanes, int32_t count)
 static float *gather_taps(const struct conv *conv, float *to, const uint8_t *row, int32_t column)
 {
     const struct tilewright_shape *x = conv->x;
-    const int32_t inputs = conv->attributes->group_inputs;
+    const int32_t inputs = conv->inputs;
     const int32_t lanes = conv->attributes->gather;
     const int32_t begin = x->origin[W];
     const int32_t end = begin + x->extent[W];
@@ -98,8 +100,7 @@ static void gather(const struct conv *conv, float *to, struct position at)
 
     for (int32_t tap = 0; tap < attributes->kernel[0]; tap++) {
         if (row < x->origin[H] || row >= x->origin[H] + x->extent[H]) {
-            to = gather_zeros(to, attributes->gather,
-                              attributes->kernel[1] * attributes->group_inputs);
+            to = gather_zeros(to, attributes->gather, attributes->kernel[1] * conv->inputs);
         } else {
             const uint8_t *from = conv->x_base + tilewright_axis_offset(x, H, row);
             to = inside ? gather_run(to, attributes->gather, from + first, conv->run_step,
@@ -114,7 +115,7 @@ static void gather(const struct conv *conv, float *to, struct position at)
 static void set_run(struct conv *conv)
 {
     const struct tilewright_shape *x = conv->x;
-    const int32_t inputs = conv->attributes->group_inputs;
+    const int32_t inputs = conv->inputs;
     const int32_t tap_step = conv->attributes->dilations[1] * x->stride[W];
 
     conv->run_count = conv->attributes->kernel[1] * inputs;
@@ -175,37 +176,54 @@ static void run_group(struct conv *conv)
     }
 }
 
+/* What all positions have in common. */
+static struct conv prepare(const struct tilewright_conv_f32_attributes *attributes,
+                           const struct tilewright_view *operands, uint32_t flags)
+{
+    const struct tilewright_shape *x = operands[X].shape;
+    const struct tilewright_shape *y = operands[Y].shape;
+    const int gathers = attributes->gather != 0;
+    const struct tilewright_view *partial = &operands[gathers ? SCRATCH + 1 : SCRATCH];
+    struct conv conv;
+
+    conv.attributes = attributes;
+    conv.x = x;
+    conv.y = y;
+    /* A tile of x has whole groups, or some channels of the only one. */
+    conv.inputs = x->extent[C] < attributes->group_inputs ? x->extent[C] : attributes->group_inputs;
+    conv.scratch = gathers ? (float *)(void *)operands[SCRATCH].base : NULL;
+    set_run(&conv);
+    conv.rows.x_step = gathers ? 4 * attributes->gather : x->stride[C];
+    conv.rows.taps = attributes->kernel[0] * attributes->kernel[1] * conv.inputs;
+    conv.rows.y_step = y->stride[C];
+    conv.rows.minimum = attributes->minimum;
+    conv.rows.maximum = attributes->maximum;
+    conv.rows.partial = flags == TILEWRIGHT_WHOLE ? NULL : (float *)(void *)partial->base;
+    conv.rows.flags = flags;
+    return conv;
+}
+
 void tilewright_conv_f32(const struct tilewright_conv_f32_attributes *attributes,
                          const struct tilewright_view *operands, uint32_t flags)
 {
-    const struct tilewright_view *x = &operands[0];
-    const struct tilewright_view *y = &operands[2];
+    const struct tilewright_view *x = &operands[X];
+    const struct tilewright_view *y = &operands[Y];
     const int32_t outputs = attributes->group_outputs;
     const int32_t groups = y->shape->extent[C] > outputs ? y->shape->extent[C] / outputs : 1;
     const int32_t columns = groups > 1 ? outputs : y->shape->extent[C];
-    const int32_t taps = attributes->kernel[0] * attributes->kernel[1] * attributes->group_inputs;
-    struct conv conv;
+    struct conv conv = prepare(attributes, operands, flags);
 
-    (void)flags;
-    conv.attributes = attributes;
-    conv.x = x->shape;
-    conv.y = y->shape;
-    conv.scratch = attributes->gather != 0 ? (float *)(void *)operands[3].base : NULL;
-    set_run(&conv);
-    conv.rows.x_step = attributes->gather != 0 ? 4 * attributes->gather : x->shape->stride[C];
-    conv.rows.taps = taps;
-    conv.rows.y_step = y->shape->stride[C];
     conv.rows.columns = columns;
-    conv.rows.minimum = attributes->minimum;
-    conv.rows.maximum = attributes->maximum;
     for (int32_t n = 0; n < y->shape->extent[N]; n++) {
         const int32_t image = y->shape->origin[N] + n;
-        conv.weights = (const float *)(const void *)operands[1].base;
+        conv.weights = (const float *)(const void *)operands[WEIGHTS].base;
+        conv.rows.bias = (const float *)(const void *)operands[BIAS].base;
         conv.x_base = x->base + tilewright_axis_offset(x->shape, N, image);
         conv.y_base = y->base + tilewright_axis_offset(y->shape, N, image);
         for (int32_t group = 0; group < groups; group++) {
             run_group(&conv);
-            conv.weights += (ptrdiff_t)((columns + 3) / 4) * (4 + 4 * (ptrdiff_t)taps);
+            conv.weights += (ptrdiff_t)((columns + 3) / 4) * 4 * conv.rows.taps;
+            conv.rows.bias += (columns + 3) / 4 * 4;
             conv.x_base += (ptrdiff_t)attributes->group_inputs * x->shape->stride[C];
             conv.y_base += (ptrdiff_t)columns * y->shape->stride[C];
         }

@@ -4,19 +4,20 @@
 #include "tilewright/kernels/float_block.h"
 #include "tilewright/kernels/walk.h"
 
+enum { A, WEIGHTS, BIAS, Y, PARTIAL };
 enum { LAST = TILEWRIGHT_MAX_RANK - 1 };
 
 struct matmul {
-    struct tilewright_float_rows rows;
+    struct tilewright_float_rows *rows;
     const float *weights;
 };
 
-static TILEWRIGHT_NOINLINE void four(const struct tilewright_float_rows *job, const float *weights)
+static TILEWRIGHT_NOINLINE void four(struct tilewright_float_rows *job, const float *weights)
 {
     tilewright_float_rows(job, weights, 4, 0);
 }
 
-static TILEWRIGHT_NOINLINE void one(const struct tilewright_float_rows *job, const float *weights)
+static TILEWRIGHT_NOINLINE void one(struct tilewright_float_rows *job, const float *weights)
 {
     tilewright_float_rows(job, weights, 1, 0);
 }
@@ -25,7 +26,7 @@ static TILEWRIGHT_NOINLINE void one(const struct tilewright_float_rows *job, con
 static void run_rows(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
 {
     const struct matmul *matmul = context;
-    struct tilewright_float_rows rows = matmul->rows;
+    struct tilewright_float_rows *rows = matmul->rows;
     const uint8_t *a = at[0];
     uint8_t *y = at[1];
 
@@ -33,15 +34,15 @@ static void run_rows(uint8_t *const *at, const int32_t *stride, int32_t count, c
         const int32_t lanes = count < 4 ? count : 4;
         if (lanes == 4) {
             for (int32_t i = 0; i < 4; i++) {
-                rows.x[i] = a + i * stride[0];
-                rows.y[i] = y + i * stride[1];
+                rows->x[i] = a + i * stride[0];
+                rows->y[i] = y + i * stride[1];
             }
-            four(&rows, matmul->weights);
+            four(rows, matmul->weights);
         } else {
             for (int32_t i = 0; i < lanes; i++) {
-                rows.x[0] = a + i * stride[0];
-                rows.y[0] = y + i * stride[1];
-                one(&rows, matmul->weights);
+                rows->x[0] = a + i * stride[0];
+                rows->y[0] = y + i * stride[1];
+                one(rows, matmul->weights);
             }
         }
         a += 4 * stride[0];
@@ -52,25 +53,27 @@ static void run_rows(uint8_t *const *at, const int32_t *stride, int32_t count, c
 void tilewright_matmul_f32(const struct tilewright_matmul_f32_attributes *attributes,
                            const struct tilewright_view *operands, uint32_t flags)
 {
-    const struct tilewright_shape *a = operands[0].shape;
-    const struct tilewright_shape *y = operands[2].shape;
+    const struct tilewright_shape *a = operands[A].shape;
+    const struct tilewright_shape *y = operands[Y].shape;
     const struct tilewright_walk_operand walked[2] = {
-        tilewright_walk_view(&operands[0], NULL, NULL),
-        tilewright_walk_view(&operands[2], NULL, NULL)};
+        tilewright_walk_view(&operands[A], NULL, NULL),
+        tilewright_walk_view(&operands[Y], NULL, NULL)};
     int32_t extent[TILEWRIGHT_MAX_RANK];
-    struct matmul matmul;
+    struct tilewright_float_rows rows;
+    const struct matmul matmul = {&rows, (const float *)(const void *)operands[WEIGHTS].base};
 
-    (void)flags;
     for (int32_t axis = 0; axis < LAST; axis++) {
         extent[axis] = y->extent[axis];
     }
     extent[LAST] = 1;
-    matmul.weights = (const float *)(const void *)operands[1].base;
-    matmul.rows.x_step = a->stride[LAST];
-    matmul.rows.taps = a->extent[LAST];
-    matmul.rows.y_step = y->stride[LAST];
-    matmul.rows.columns = y->extent[LAST];
-    matmul.rows.minimum = attributes->minimum;
-    matmul.rows.maximum = attributes->maximum;
+    rows.x_step = a->stride[LAST];
+    rows.taps = a->extent[LAST];
+    rows.y_step = y->stride[LAST];
+    rows.columns = y->extent[LAST];
+    rows.minimum = attributes->minimum;
+    rows.maximum = attributes->maximum;
+    rows.bias = (const float *)(const void *)operands[BIAS].base;
+    rows.partial = flags == TILEWRIGHT_WHOLE ? NULL : (float *)(void *)operands[PARTIAL].base;
+    rows.flags = flags;
     tilewright_walk(walked, 2, extent, run_rows, &matmul);
 }

@@ -1,7 +1,8 @@
 """Runs the C kernels of a KernelChoice on the host, tile by tile, under sanitizers.
 
 Every tile of every operand gets a buffer of exactly its own size (or, ``in_place``, lies in the
-whole tensor), filled with poison where the kernel has nothing to read.
+whole tensor), filled with poison where the kernel has nothing to read. Where a reduction is cut,
+partial results pass from call to call, and the output's tile stays as it is until the last.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ RUNTIME = ROOT / "runtime"
 DRIVER = ROOT / "tests" / "unit" / "kernels_float" / "driver.c"
 MAX_RANK = 6
 POISON = 0xA5
+FIRST, LAST = 1, 2
 
 WARNINGS = (
     "-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Wcast-qual"
@@ -67,12 +69,13 @@ def build(folder: Path, sources: Sequence[str], flags: Sequence[str] = SANITIZER
         symbols += re.findall(r"^void (\w+)\(\s*const struct \1_attributes", text, re.MULTILINE)
     lines = [f'#include "tilewright/kernels/{header}"' for header in headers]
     lines.append(
-        "static void run(int32_t symbol, const void *attributes, size_t bytes, const struct tilewright_view *v)"
+        "static void run(int32_t symbol, const void *attributes, size_t bytes, const struct tilewright_view *v,"
+        " uint32_t flags)"
     )
     lines += ["{", "switch (symbol) {"]
     for number, name in enumerate(symbols):
         lines.append(f"case {number}: if (bytes != sizeof(struct {name}_attributes)) exit(5);")
-        lines.append(f"{name}(attributes, v, TILEWRIGHT_WHOLE); break;")
+        lines.append(f"{name}(attributes, v, flags); break;")
     lines += ["default: exit(6);", "}", "}"]
     (folder / "kernels_float_symbols.h").write_text("\n".join(lines) + "\n", encoding="utf-8")
     files = [str(RUNTIME / "kernels" / name) for name in sources]
@@ -95,28 +98,68 @@ def run_choice(
     """The outputs, computed with tiles of ``steps`` (dimensions that are not named are whole)."""
     extents = {dimension.name: dimension.extent for dimension in choice.nest.dimensions}
     taken = {name: min((steps or {}).get(name, extent), extent) for name, extent in extents.items()}
-    boxes = _boxes(extents, taken)
     operands = [*choice.reads, *choice.writes]
     arrays = [_content(item, graph, feeds) for item in operands]
-    calls, layouts = [], []
-    for box in boxes:
-        call, layout = _call(kernels, choice, graph, operands, arrays, box, taken, in_place, rings)
-        calls.append(call)
-        layouts.append(layout)
-    answer = memoryview(kernels.call(calls))
     written = [np.zeros(array.shape, np.int32) for array in arrays]
-    position = 0
-    for layout in layouts:
-        for number, tile in enumerate(layout):
-            raw = bytes(answer[position : position + tile.size_bytes])
-            position += tile.size_bytes
-            if number >= len(choice.reads) and number < len(operands):
-                tile.check_poison(raw)
-                arrays[number][tile.where] = tile.extract(raw)
-                written[number][tile.where] += 1
+    partial: dict[int, bytes] = {}
+    for boxes, flags in _rounds(choice, extents, taken):
+        calls, layouts = [], []
+        for number, box in enumerate(boxes):
+            extra = _extra(choice, taken, partial.get(number), flags)
+            call, layout = _call(kernels, choice, graph, operands, arrays, box, extra, flags, in_place, rings)
+            calls.append(call)
+            layouts.append(layout)
+        answer = memoryview(kernels.call(calls))
+        position = 0
+        for number, layout in enumerate(layouts):
+            contents = []
+            for tile in layout:
+                contents.append(bytes(answer[position : position + tile.size_bytes]))
+                position += tile.size_bytes
+            _take(layout, contents, arrays, written, len(choice.reads), len(operands), flags)
+            partial[number] = contents[-1]
     for number in range(len(choice.reads), len(operands)):
         assert (written[number] == 1).all(), "an output element was written by several tiles, or by none"
     return {item.tensor: arrays[len(choice.reads) + i] for i, item in enumerate(choice.writes)}
+
+
+def _take(layout, contents, arrays, written, reads, operands, flags):  # type: ignore[no-untyped-def]
+    """Outputs of one call; before the last part of a reduction their tiles must still be poison."""
+    for number in range(reads, operands):
+        tile, raw = layout[number], contents[number]
+        tile.check_poison(raw)
+        if not flags & LAST:
+            assert set(raw) <= {POISON}, "the kernel stored results of a part"
+            continue
+        arrays[number][tile.where] = tile.extract(raw)
+        written[number][tile.where] += 1
+
+
+def _rounds(choice: KernelChoice, extents: Mapping[str, int], taken: Mapping[str, int]) -> list[tuple[list[Box], int]]:
+    """The boxes of all tiles for each part of the reductions that are cut, with the part's flags."""
+    cut = [
+        dimension.name
+        for dimension in choice.nest.dimensions
+        if dimension.iteration is Iteration.REDUCTION and taken[dimension.name] < dimension.extent
+    ]
+    assert choice.partial_bytes is not None or not cut, "the reduction must stay whole"
+    rounds: dict[tuple[tuple[int, int], ...], list[Box]] = {}
+    for box in _boxes(extents, taken):
+        rounds.setdefault(tuple(box[name] for name in cut), []).append(box)
+    numbers = range(len(rounds))
+    flags = [FIRST * (number == 0) | LAST * (number == numbers[-1]) for number in numbers]
+    return list(zip(rounds.values(), flags, strict=True))
+
+
+def _extra(choice: KernelChoice, taken: Mapping[str, int], partial: bytes | None, flags: int) -> list[bytes]:
+    """Contents of the operands behind the declared ones: scratch, then partial results."""
+    extra = []
+    if choice.scratch_bytes(taken):
+        extra.append(bytes([POISON]) * choice.scratch_bytes(taken))
+    if flags != FIRST | LAST and choice.partial_bytes is not None:
+        fresh = partial is None or flags & FIRST
+        extra.append(bytes([POISON]) * choice.partial_bytes(taken) if fresh else partial or b"")
+    return extra
 
 
 @dataclass(frozen=True)
@@ -163,11 +206,10 @@ def _content(item: TensorOperand | ConstantOperand, graph: Graph, feeds: Mapping
     )
 
 
-def _call(kernels, choice, graph, operands, arrays, box, steps, in_place, rings):  # type: ignore[no-untyped-def]
+def _call(kernels, choice, graph, operands, arrays, box, extra, flags, in_place, rings):  # type: ignore[no-untyped-def]
     attributes = b"".join(_packed(value) for _, value in choice.attributes)
-    scratch = choice.scratch_bytes(steps)
-    parts = [struct.pack("=ii", kernels.symbols.index(choice.symbol), len(attributes)), attributes]
-    parts.append(struct.pack("=i", len(operands) + (scratch > 0)))
+    parts = [struct.pack("=iii", kernels.symbols.index(choice.symbol), flags, len(attributes)), attributes]
+    parts.append(struct.pack("=i", len(operands) + len(extra)))
     layout = []
     for number, (item, array) in enumerate(zip(operands, arrays, strict=True)):
         ring = next((ring for ring in rings if ring.operand == number), None)
@@ -175,9 +217,9 @@ def _call(kernels, choice, graph, operands, arrays, box, steps, in_place, rings)
         tile, text = _operand(item, array, graph, box, in_place, ring, write)
         layout.append(tile)
         parts.append(text)
-    if scratch:
-        parts.append(struct.pack("=iii20i", scratch, 0, 0, *(0,) * 20) + bytes([POISON]) * scratch)
-        layout.append(_Tile(scratch, (), np.dtype(np.uint8), np.zeros(0, np.int64)))
+    for content in extra:
+        parts.append(struct.pack("=iii20i", len(content), 0, 0, *(0,) * 20) + content)
+        layout.append(_Tile(len(content), (), np.dtype(np.uint8), np.zeros(0, np.int64)))
     return b"".join(parts), layout
 
 
@@ -240,7 +282,8 @@ def random_steps(choice: KernelChoice, generator: np.random.Generator) -> dict[s
     """Steps that operator and kernel allow, and with which tiles write exact parts."""
     steps = {}
     for dimension in choice.nest.dimensions:
-        free = dimension.iteration is Iteration.PARALLEL and dimension.name not in choice.uncut
+        reduction = dimension.iteration is Iteration.REDUCTION and choice.partial_bytes is not None
+        free = (dimension.iteration is Iteration.PARALLEL or reduction) and dimension.name not in choice.uncut
         step = int(generator.integers(1, dimension.extent + 1)) if free else dimension.extent
         multiple = choice.multiples.get(dimension.name, 1)
         steps[dimension.name] = min(-(-step // multiple) * multiple, dimension.extent)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from tilewright.graph import Array, Epilogue, Graph, channels_last_order, constant
 from tilewright.kernels.kernel import KernelChoice
+from tilewright.operators.nest import Iteration
 
 from support.float_kernels import Kernels, Ring, random_steps, run_choice
 from support.single_node import run, single_node
@@ -74,11 +75,24 @@ def same_bits(left: Array, right: Array) -> bool:
 
 
 def assert_tiling_changes_nothing(kernels: Kernels, case: Case, choice: KernelChoice, splits: int = 3) -> Array:
-    """The untiled result, after random splits gave the same bits, in tiles and in the whole tensors."""
+    """The untiled result, after random splits gave the same bits, in tiles and in the whole tensors.
+
+    Where a cut reduction changes the order of additions, nearly the same.
+    """
     untiled = case.result(kernels, choice)
     generator = np.random.default_rng(len(case.shape) + sum(case.shape))
     for split in range(splits):
         steps = random_steps(choice, generator)
         tiled = case.result(kernels, choice, steps, in_place=split % 2 == 1)
-        assert same_bits(tiled, untiled), f"tiles of {steps} give other results"
+        if _reorders(choice, steps):
+            np.testing.assert_allclose(tiled, untiled, rtol=1e-4, atol=1e-5)
+        else:
+            assert same_bits(tiled, untiled), f"tiles of {steps} give other results"
     return untiled
+
+
+def _reorders(choice: KernelChoice, steps: Mapping[str, int]) -> bool:
+    """Whether the steps cut a reduction while others stay whole inside of it."""
+    reductions = [item for item in choice.nest.dimensions if item.iteration is not Iteration.PARALLEL]
+    cut = any(steps[item.name] < item.extent for item in reductions)
+    return cut and sum(item.extent > 1 for item in reductions) > 1

@@ -166,7 +166,7 @@ def test_reductions_are_cut_where_that_is_cheapest() -> None:
     costs = [cost(problem, steps, order) for steps, order in ways(problem)]
     assert choice.order[-1] == "ic"
     assert cost(problem, choice.steps, choice.order)[2] == min(found[2] for found in costs)
-    whole = problem_of(conv((1, 24, 6, 6), (8, 24, 1, 1), (6, 6)))
+    whole = replace(problem, kernel=replace(problem.kernel, partial_bytes=None))
     assert choose_tiles(whole, {"l1": CAPACITY}, options).near_bytes["l1"] > choice.near_bytes["l1"]
     cheapest = choose_tiles(problem, {"l1": choice.near_bytes["l1"] + 40}, TilingOptions())
     fitting = [found[0] for found in costs if found[2] <= choice.near_bytes["l1"] + 40]
@@ -250,7 +250,7 @@ def test_overflow_names_the_pool_that_is_too_small() -> None:
         choose_tiles(problem, {"l1": CAPACITY, "l0": 4}, TilingOptions())
     error = caught.value
     assert (error.code, error.status) == ("tile-overflow", ExitStatus.DOES_NOT_FIT)
-    needed = problem.scratch_bytes(dict.fromkeys(problem.extents, 1))
+    needed = problem.scratch_bytes({**problem.extents, **dict.fromkeys(problem.cuttable, 1)})
     assert f"pool 'l0' needs {needed:,} bytes for the smallest tiles, have 4" in error.what
     assert error.help == (f"POOLS l0={needed} is the smallest that works for this operator",)
     assert choose_tiles(problem, {"l1": CAPACITY, "l0": needed}, TilingOptions()).near_bytes["l0"] == needed

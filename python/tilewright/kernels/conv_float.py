@@ -1,7 +1,8 @@
 """Float32 convolution: blocks of four output positions by four channels; depthwise on its own.
 
 Before:  w[M, C/group, kh, kw], b[M]
-After:   packed[group, M/group/4, 1 + kh*kw*C/group, 4], the four biases first; depthwise [M/4, 1 + kh*kw, 4]
+After:   packed[group, M/group/4, kh*kw, C/group, 4] and biases[group, M/group/4, 4];
+         depthwise [M/4, 1 + kh*kw, 4], the four biases first
 """
 
 from __future__ import annotations
@@ -46,38 +47,58 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     groups = node.attributes["group"]
     if groups > 1 and weights.shape[:2] == (groups, 1):
         return (_depthwise(node, nest, clamp, weights, bias),)
-    lane_counts = (LANES, 1) if _gathers(node, weights) else (LANES,)
-    return tuple(_convolution(node, nest, clamp, weights, bias, lanes) for lanes in lane_counts)
+    if not _gathers(node, weights):
+        # Parts of a sum over channels alone add them in the same order.
+        return (_convolution(node, nest, clamp, weights, bias, LANES, parts=groups == 1),)
+    whole_sums = [_convolution(node, nest, clamp, weights, bias, lanes) for lanes in (LANES, 1)]
+    if groups > 1:
+        return tuple(whole_sums)
+    return (*whole_sums, _convolution(node, nest, clamp, weights, bias, LANES, parts=True))
 
 
-def pack(weights: Array, bias: Array, groups: int) -> Array:
-    """Weights [M, C/group, k...] and bias [M] as float32 [group, ceil(M/group/4), 1 + taps, 4].
+def pack(weights: Array, bias: Array) -> tuple[Array, Array]:
+    """Weights [groups, M/group, window, C/group] and bias [M] in blocks of four output channels.
 
-    Taps in the order k..., input channel; zeros behind the last channel of a group.
+    float32 [groups, blocks, window, C/group, 4] and [groups, blocks, 4], zeros behind the last
+    channel of a group.
     """
-    outputs = weights.shape[0] // groups
+    groups, outputs, window, inputs = weights.shape
     count = -(-outputs // BLOCK)
-    rows = np.moveaxis(weights, 1, -1).reshape(groups, outputs, -1)
-    rows = np.concatenate([bias.reshape(groups, outputs, 1), rows], axis=2)
-    padded = np.zeros((groups, count * BLOCK, rows.shape[2]), np.float32)
-    padded[:, :outputs] = rows
-    return np.ascontiguousarray(padded.reshape(groups, count, BLOCK, -1).transpose(0, 1, 3, 2))
+    padded = np.zeros((groups, count * BLOCK, window, inputs), np.float32)
+    padded[:, :outputs] = weights
+    biases = np.zeros((groups, count * BLOCK), np.float32)
+    biases[:, :outputs] = bias.reshape(groups, outputs)
+    blocked = padded.reshape(groups, count, BLOCK, window, inputs)
+    return np.ascontiguousarray(np.moveaxis(blocked, 2, -1)), biases.reshape(groups, count, BLOCK)
 
 
-def _convolution(node: Node, nest: Nest, clamp: Clamp, weights: Array, bias: Array, lanes: int) -> KernelChoice:
-    """With one lane the scratch is a quarter and the kernel slower; sums are the same bit for bit."""
+def _convolution(
+    node: Node, nest: Nest, clamp: Clamp, weights: Array, bias: Array, lanes: int, *, parts: bool = False
+) -> KernelChoice:
+    """With one lane the scratch is a quarter and the kernel slower; sums are the same bit for bit.
+
+    With ``parts`` input channels may be cut, which adds the taps of a window in another order.
+    """
     groups = node.attributes["group"]
-    packed = pack(weights, bias, groups)
-    taps = int(packed.shape[2]) - 1
+    window = int(np.prod(weights.shape[2:]))
+    rows = np.moveaxis(weights, 1, -1).reshape(groups, -1, window, weights.shape[1])
+    packed, biases = pack(rows, bias)
     gather = _gathers(node, weights)
+
+    def taps(steps: TileSteps) -> int:
+        return window * step_of(nest, steps, "ic")
 
     def cycles(steps: TileSteps) -> float:
         positions = points(nest, steps, ("n", "group", "oh", "ow"))
         outputs = -(-step_of(nest, steps, "oc") // BLOCK) * BLOCK
-        gathered = taps * _GATHER_CYCLES if gather else 0.0
+        gathered = taps(steps) * _GATHER_CYCLES if gather else 0.0
         per_mac = _MAC_CYCLES if lanes == LANES else _SINGLE_MAC_CYCLES
-        per_position = _POSITION_CYCLES + gathered + outputs * (taps * per_mac + _OUTPUT_CYCLES)
+        per_position = _POSITION_CYCLES + gathered + outputs * (taps(steps) * per_mac + _OUTPUT_CYCLES)
         return CALL_CYCLES + positions * per_position
+
+    def partial_bytes(steps: TileSteps) -> int:
+        outputs = -(-step_of(nest, steps, "oc") // BLOCK) * BLOCK
+        return 4 * points(nest, steps, ("n", "oh", "ow")) * outputs
 
     attributes = (
         *geometry(node, weights.shape[2:]),
@@ -86,23 +107,23 @@ def _convolution(node: Node, nest: Nest, clamp: Clamp, weights: Array, bias: Arr
         ("gather", lanes if gather else 0),
         *clamp_attributes(clamp),
     )
-    constant = ConstantOperand(
-        "weights",
-        packed,
-        (along("group") if groups > 1 else whole(1), blocks("oc", BLOCK), whole(taps + 1), whole(BLOCK)),
-    )
-    scratch = 4 * lanes * taps if gather else 0
+    block = (along("group") if groups > 1 else whole(1), blocks("oc", BLOCK))
     return KernelChoice(
         symbol="tilewright_conv_f32",
         sources=("conv_f32.c",),
         nest=nest,
-        reads=(TensorOperand(node.inputs[0], nest.reads[0], spatial_view(node)), constant),
+        reads=(
+            TensorOperand(node.inputs[0], nest.reads[0], spatial_view(node)),
+            ConstantOperand("weights", packed, (*block, whole(window), along("ic"), whole(BLOCK))),
+            ConstantOperand("bias", biases, (*block, whole(BLOCK))),
+        ),
         writes=(TensorOperand(node.outputs[0], nest.writes[0], spatial_view(node)),),
         attributes=attributes,
         cycles=cycles,
-        scratch_bytes=lambda steps: scratch,
-        multiples={"oc": BLOCK},
-        uncut=frozenset({"ic", "kh", "kw"}),
+        scratch_bytes=lambda steps: 4 * lanes * taps(steps) if gather else 0,
+        partial_bytes=partial_bytes if parts else None,
+        multiples={"oc": BLOCK, "ic": BLOCK},
+        uncut=frozenset({"kh", "kw", *(() if parts else ("ic",))}),
     )
 
 
@@ -112,7 +133,8 @@ def _gathers(node: Node, weights: Array) -> bool:
 
 
 def _depthwise(node: Node, nest: Nest, clamp: Clamp, weights: Array, bias: Array) -> KernelChoice:
-    packed = pack(weights, bias, 1)[0]
+    window, biases = pack(weights.reshape(1, weights.shape[0], -1, 1), bias)
+    packed = np.concatenate([biases[0][:, None], window[0, :, :, 0]], axis=1)
     taps = int(packed.shape[1]) - 1
 
     def cycles(steps: TileSteps) -> float:

@@ -1,7 +1,7 @@
 """Float32 matrix product: packed panels of four columns for a constant factor, strides otherwise.
 
 Before:  b[K, N], bias[N]
-After:   packed[N/4, 1 + K, 4], the four biases first
+After:   packed[N/4, K, 4], biases[N/4, 4]
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tilewright.kernels.float_common import (
 )
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, TileSteps
 from tilewright.operators.matmul import MATMUL
-from tilewright.operators.nest import Nest, blocks, whole
+from tilewright.operators.nest import Nest, along, blocks, whole
 
 BLOCK = 4
 """Columns that are packed side by side."""
@@ -48,34 +48,45 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     matrix: Array = np.asarray(factor.data).reshape(factor.shape[-2], factor.shape[-1])
     matrix = matrix.T if node.attributes["transpose_b"] else matrix
     start = np.zeros(matrix.shape[1], np.float32) if bias is None or bias.data is None else bias.data
-    return (_packed(node, graph, nest, clamp, pack(matrix, start)),)
+    return (_packed(node, graph, nest, clamp, *pack(matrix, start)),)
 
 
-def pack(matrix: Array, bias: Array) -> Array:
-    """Matrix [K, N] and bias [N] as float32 [ceil(N/4), 1 + K, 4], zeros behind the last column."""
+def pack(matrix: Array, bias: Array) -> tuple[Array, Array]:
+    """Matrix [K, N] and bias [N] as float32 [ceil(N/4), K, 4] and [ceil(N/4), 4], zeros behind the last column."""
     depth, columns = matrix.shape
     count = -(-columns // BLOCK)
-    padded = np.zeros((depth + 1, count * BLOCK), np.float32)
-    padded[0, :columns] = bias.reshape(-1)
-    padded[1:, :columns] = matrix
-    return np.ascontiguousarray(padded.reshape(depth + 1, count, BLOCK).transpose(1, 0, 2))
+    padded = np.zeros((depth, count * BLOCK), np.float32)
+    padded[:, :columns] = matrix
+    biases = np.zeros(count * BLOCK, np.float32)
+    biases[:columns] = bias.reshape(-1)
+    blocked = padded.reshape(depth, count, BLOCK).transpose(1, 0, 2)
+    return np.ascontiguousarray(blocked), biases.reshape(count, BLOCK)
 
 
-def _packed(node: Node, graph: Graph, nest: Nest, clamp: Clamp, packed: Array) -> KernelChoice:
+def _packed(node: Node, graph: Graph, nest: Nest, clamp: Clamp, packed: Array, biases: Array) -> KernelChoice:
     def cycles(steps: TileSteps) -> float:
         return _cycles(nest, steps, _FOUR_ROWS_MAC_CYCLES, _ONE_ROW_MAC_CYCLES)
 
-    constant = ConstantOperand("weights", packed, (blocks("n", BLOCK), whole(packed.shape[1]), whole(BLOCK)))
+    def partial_bytes(steps: TileSteps) -> int:
+        columns = step_of(nest, steps, "n")
+        rows = points(nest, steps) // (step_of(nest, steps, "k") * columns)
+        return 4 * rows * -(-columns // BLOCK) * BLOCK
+
+    block = blocks("n", BLOCK)
     return KernelChoice(
         symbol="tilewright_matmul_f32",
         sources=("matmul_f32.c", "walk.c"),
         nest=nest,
-        reads=(_operand(node, graph, nest, 0), constant),
+        reads=(
+            _operand(node, graph, nest, 0),
+            ConstantOperand("weights", packed, (block, along("k"), whole(BLOCK))),
+            ConstantOperand("bias", biases, (block, whole(BLOCK))),
+        ),
         writes=(_output(node, graph, nest),),
         attributes=clamp_attributes(clamp),
         cycles=cycles,
-        multiples={"n": BLOCK},
-        uncut=frozenset({"k"}),
+        partial_bytes=partial_bytes,
+        multiples={"n": BLOCK, "k": BLOCK},
     )
 
 

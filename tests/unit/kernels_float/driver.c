@@ -2,7 +2,7 @@
 /* Runs kernel calls from standard input and answers with the operands' bytes.
  * Every operand has a heap block of its own, so that the address sanitizer sees each access
  * outside a tile. All numbers are int32_t of the host.
- * Call: symbol; attribute bytes, attributes; operands; for each: bytes, offset of the base, whether
+ * Call: symbol; flags; attribute bytes, attributes; operands; for each: bytes, offset of the base, whether
  * it has a shape, shape (as struct tilewright_shape), content. A negative symbol ends. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +32,7 @@ int main(void)
         struct tilewright_shape shapes[OPERANDS];
         uint8_t *blocks[OPERANDS];
         size_t sizes[OPERANDS];
+        const uint32_t flags = (uint32_t)number();
         const size_t attribute_bytes = (size_t)number();
         void *attributes = malloc(attribute_bytes);
         take(attributes, attribute_bytes);
@@ -46,7 +47,7 @@ int main(void)
             views[i].base = blocks[i] + offset;
             views[i].shape = has_shape != 0 ? &shapes[i] : NULL;
         }
-        run(symbol, attributes, attribute_bytes, views);
+        run(symbol, attributes, attribute_bytes, views, flags);
         for (int32_t i = 0; i < count; i++) {
             if (fwrite(blocks[i], 1, sizes[i], stdout) != sizes[i]) {
                 return 4;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.float_kernels import Kernels, Ring
@@ -79,6 +81,33 @@ def test_equals_the_reference_however_it_is_cut(kernels: Kernels, name: str) -> 
         assert same_bits(other, untiled[0])
 
 
+@pytest.mark.parametrize("name", ["3x3", "channels first", "pointwise", "dilated"])
+@pytest.mark.parametrize("step", [1, 4])
+def test_input_channels_may_be_cut(kernels: Kernels, name: str, step: int) -> None:
+    case = CASES[name]
+    choice = next(choice for choice in alternatives(case) if choice.partial_bytes is not None)
+    steps = {"ic": step, "oh": 4, "oc": 4}
+    np.testing.assert_allclose(case.result(kernels, choice, steps), case.expected(), rtol=1e-4, atol=1e-5)
+    in_place = case.result(kernels, choice, steps, in_place=True)
+    assert same_bits(in_place, case.result(kernels, choice, steps))
+
+
+def test_sums_stay_whole_where_they_fit() -> None:
+    assert [choice.partial_bytes is not None for choice in alternatives(CASES["3x3"])] == [False, False, True]
+    assert [choice.partial_bytes is not None for choice in alternatives(CASES["pointwise"])] == [True]
+    assert not any(choice.partial_bytes for choice in alternatives(CASES["grouped"]))
+
+
+def test_partial_results_that_are_lost_are_noticed(kernels: Kernels) -> None:
+    case = CASES["pointwise"]
+    choice = preferred(case)
+    assert choice.partial_bytes is not None
+    bytes_needed = choice.partial_bytes
+    short = replace(choice, partial_bytes=lambda steps: bytes_needed(steps) - 4)
+    with pytest.raises(AssertionError, match="AddressSanitizer"):
+        case.result(kernels, short, {"ic": 4})
+
+
 @pytest.mark.parametrize("name", ["3x3", "pointwise", "depthwise", "dilated", "depthwise odd channels"])
 @pytest.mark.parametrize("axis", [2, 3])
 def test_rows_may_live_in_rings(kernels: Kernels, name: str, axis: int) -> None:
@@ -86,7 +115,7 @@ def test_rows_may_live_in_rings(kernels: Kernels, name: str, axis: int) -> None:
     choice = preferred(case)
     x, y = case.graph().tensor("i0").shape[axis], case.shape[axis]
     steps = {"oh" if axis == 2 else "ow": 2}
-    rings = (Ring(0, axis, x - 1 if name != "dilated" else x), Ring(2, axis, min(3, y)))
+    rings = (Ring(0, axis, x - 1 if name != "dilated" else x), Ring(len(choice.reads), axis, min(3, y)))
     assert same_bits(case.result(kernels, choice, steps, rings=rings), case.result(kernels, choice))
 
 

@@ -60,6 +60,16 @@ def test_equals_the_reference_however_it_is_cut(kernels: Kernels, name: str) -> 
     np.testing.assert_allclose(untiled, case.expected(), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["one row", "rows", "transposed factors", "batched, one constant matrix"])
+def test_parts_of_a_sum_add_in_the_same_order(kernels: Kernels, name: str) -> None:
+    case = CASES[name]
+    choice = only(case)
+    for in_place in (False, True):
+        assert same_bits(
+            case.result(kernels, choice, {"k": 4, "n": 4, "m": 3}, in_place=in_place), case.result(kernels, choice)
+        )
+
+
 @pytest.mark.parametrize("name", ["rows", "variable"])
 def test_rows_may_live_in_rings(kernels: Kernels, name: str) -> None:
     case = CASES[name]

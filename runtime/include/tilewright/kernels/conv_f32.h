@@ -26,8 +26,9 @@ struct tilewright_conv_f32_attributes {
 };
 
 /* y[n, c, h, w] = clamp(bias + sum of weights * x). Operands: x[n, c, h, w]; weights
- * [group][outputs / 4][1 + taps][4], bias first, taps in the order (kernel h, kernel w, input
- * channel), zeros behind the last channel; y; scratch of 4 * gather bytes for each tap.
+ * [group][outputs / 4][kernel h][kernel w][inputs][4] and biases [group][outputs / 4][4], zeros
+ * behind the last channel; y; scratch of 4 * gather bytes for each tap. Partial results, where
+ * inputs of the only group are cut: 16 bytes for 4 channels of an output position.
  * A tile has whole groups, or one group or a part of it from a multiple of 4 on. */
 void tilewright_conv_f32(const struct tilewright_conv_f32_attributes *attributes,
                          const struct tilewright_view *operands, uint32_t flags);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The matrix core of float kernels: blocks of 1 or 4 rows by 4 columns. Only for kernels.
  *
- * Weights are packed in blocks of four columns: four biases, then four weights for each tap.
- * Every sum starts at its bias and adds the taps in order, whatever the block, so results do
- * not depend on how an operator is cut. */
+ * Weights are packed in blocks of four columns, four weights for each tap; biases apart, four for
+ * each block. Every sum starts at its bias and adds the taps in order, whatever the block, so
+ * results do not depend on how an operator is cut, unless that changes the order of the taps. */
 #ifndef TILEWRIGHT_KERNELS_FLOAT_BLOCK_H
 #define TILEWRIGHT_KERNELS_FLOAT_BLOCK_H
 
@@ -20,14 +20,24 @@ struct tilewright_float_rows {
     int32_t columns;
     float minimum;
     float maximum;
+    const float *bias;
+    /* Partial results of the next row, so many columns, where the taps are a part of all; else
+     * NULL. */
+    float *partial;
+    uint32_t flags;
 };
 
 /* `rows` is 1 or 4; `interleaved` says that the rows' taps lie side by side at x[0]. Both are
  * constants where this is called. */
-TILEWRIGHT_INLINE void tilewright_float_rows(const struct tilewright_float_rows *job,
-                                             const float *weights, int32_t rows, int interleaved)
+TILEWRIGHT_INLINE void tilewright_float_rows(struct tilewright_float_rows *job,
+                                             const float *weights, const int32_t rows,
+                                             const int interleaved)
 {
     const int32_t step = job->x_step;
+    const float *bias = job->bias;
+    float *partial = job->partial;
+    const int32_t padded = (job->columns + 3) / 4 * 4;
+    const int resumed = partial != NULL && (job->flags & TILEWRIGHT_FIRST) == 0;
     uint8_t *y[4];
     TILEWRIGHT_UNROLL_4
     for (int32_t i = 0; i < rows; i++) {
@@ -36,16 +46,16 @@ TILEWRIGHT_INLINE void tilewright_float_rows(const struct tilewright_float_rows 
     for (int32_t column = 0; column < job->columns; column += 4) {
         float sum[4][4];
         const uint8_t *x[4];
-        const float *end = weights + 4 + 4 * (ptrdiff_t)job->taps;
+        const float *end = weights + 4 * (ptrdiff_t)job->taps;
         TILEWRIGHT_UNROLL_4
         for (int32_t i = 0; i < rows; i++) {
             x[i] = job->x[i];
             TILEWRIGHT_UNROLL_4
             for (int32_t j = 0; j < 4; j++) {
-                sum[i][j] = weights[j];
+                sum[i][j] = resumed ? partial[i * padded + j] : bias[j];
             }
         }
-        weights += 4;
+        bias += 4;
         while (weights != end) {
             TILEWRIGHT_UNROLL_4
             for (int32_t i = 0; i < rows; i++) {
@@ -61,6 +71,19 @@ TILEWRIGHT_INLINE void tilewright_float_rows(const struct tilewright_float_rows 
             }
             weights += 4;
         }
+        if (partial != NULL) {
+            TILEWRIGHT_UNROLL_4
+            for (int32_t i = 0; i < rows; i++) {
+                TILEWRIGHT_UNROLL_4
+                for (int32_t j = 0; j < 4; j++) {
+                    partial[i * padded + j] = sum[i][j];
+                }
+            }
+            partial += 4;
+            if ((job->flags & TILEWRIGHT_LAST) == 0) {
+                continue;
+            }
+        }
         TILEWRIGHT_UNROLL_4
         for (int32_t j = 0; j < 4; j++) {
             if (column + j < job->columns) {
@@ -72,6 +95,9 @@ TILEWRIGHT_INLINE void tilewright_float_rows(const struct tilewright_float_rows 
                 }
             }
         }
+    }
+    if (partial != NULL) {
+        job->partial = partial + (rows - 1) * padded;
     }
 }
 
