@@ -140,6 +140,8 @@ function(_tilewright_install caller environment python)
   set(what "tilewright==${version}")
   if(tool_is_source)
     set(what "${tool_root}")
+    # An installed copy may be read-only, and other configures may build from the same sources.
+    list(APPEND pip "--config-settings=build-dir=${environment}/build")
   endif()
   if(TILEWRIGHT_WHEELS)
     list(APPEND pip --no-index --find-links "${TILEWRIGHT_WHEELS}")
@@ -165,6 +167,7 @@ function(_tilewright_install caller environment python)
     endif()
   endif()
   _tilewright_bootstrap_step("${caller}" ${pip} "${what}")
+  file(REMOVE_RECURSE "${environment}/build")
 endfunction()
 
 # Without the variables that speak of the cross compiler.

@@ -157,5 +157,19 @@ expect_error(
 )
 
 message("=== the interpreter")
+execute_process(COMMAND "${python}" -m venv "${folder}/empty" COMMAND_ERROR_IS_FATAL ANY)
+set(python "${folder}/empty/bin/python")
+file(REMOVE_RECURSE "${folder}/build")
+set(options -DTILEWRIGHT_BOOTSTRAP=OFF)
+expect_error("${caller}no-tool\\]: [^\n]*python does not have tilewright" "${good}")
+file(MAKE_DIRECTORY "${folder}/no wheels")
+set(
+  options
+  -DTILEWRIGHT_BOOTSTRAP=ON
+  "-DTILEWRIGHT_CACHE_DIR=${folder}/cache"
+  "-DTILEWRIGHT_WHEELS=${folder}/no wheels"
+)
+expect_error("${caller}bootstrap\\].*to repeat: [^\n]*--find-links '[^']*/no wheels'" "${good}")
+set(options "")
 set(python "${folder}/no python")
 expect_error("${caller}no-python\\]: TILEWRIGHT_PYTHON is '[^']*no python'" "${good}")

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+# An interpreter without Tilewright: an environment is made from it, once for two configures at the
+# same time, whatever the cross compiler's variables say; and from a folder of wheels without a
+# network. An environment that is cut short is made again.
+include("${CMAKE_CURRENT_LIST_DIR}/Project.cmake")
+
+write_readme_project("${folder}")
+execute_process(COMMAND "${python}" -m venv "${folder}/empty" COMMAND_ERROR_IS_FATAL ANY)
+set(with_tool "${python}")
+set(python "${folder}/empty/bin/python")
+set(ENV{CC} no-such-compiler)
+set(ENV{CXX} no-such-compiler)
+set(ENV{CFLAGS} -march=nonsense)
+set(ENV{CXXFLAGS} -march=nonsense)
+set(ENV{LDFLAGS} -Wl,--no-such-option)
+set(ENV{CMAKE_GENERATOR} "No Such Generator")
+set(
+  options
+  -DPLATFORM=qemu-virt-rv32
+  "-DCMAKE_C_FLAGS=--specs=picolibc.specs"
+  -DCMAKE_EXE_LINKER_FLAGS=
+)
+
+function(count_environments expected)
+  file(GLOB environments "${cache}/*/complete")
+  list(LENGTH environments count)
+  if(NOT count EQUAL expected)
+    message(FATAL_ERROR "${count} environments were made, not ${expected}")
+  endif()
+endfunction()
+
+message("=== two configures at the same time, from sources")
+set(cache "${folder}/cache")
+set(
+  configure
+  "${CMAKE_COMMAND}"
+  -S
+  "${folder}"
+  -G
+  "${generator}"
+  "-DCMAKE_TOOLCHAIN_FILE=${toolchain}"
+  "-DTILEWRIGHT_PYTHON=${python}"
+  "-DTILEWRIGHT_CACHE_DIR=${cache}"
+  ${options}
+)
+file(MAKE_DIRECTORY "${folder}/build")
+execute_process(
+  COMMAND ${configure} -B "${folder}/build/one"
+  COMMAND ${configure} -B "${folder}/build/two"
+  RESULTS_VARIABLE statuses
+  OUTPUT_VARIABLE output
+  ERROR_VARIABLE output
+)
+message("${output}")
+if(NOT statuses STREQUAL "0;0")
+  message(FATAL_ERROR "exit statuses ${statuses}")
+endif()
+count_environments(1)
+foreach(build IN ITEMS one two)
+  build_project("${folder}/build/${build}")
+endforeach()
+test_project("${folder}/build/two")
+expect_match("${output}" "status 0, first score 0")
+
+message("=== an environment that is not complete is made again, from wheels, without a network")
+set(cache "${folder}/cache from wheels")
+foreach(
+  name
+  IN
+  ITEMS CC CXX CFLAGS CXXFLAGS LDFLAGS CMAKE_GENERATOR
+)
+  set(kept_${name} "$ENV{${name}}")
+  unset(ENV{${name}})
+endforeach()
+execute_process(
+  COMMAND
+    "${with_tool}" -m pip wheel --quiet --disable-pip-version-check --wheel-dir "${folder}/wheels"
+    "--config-settings=build-dir=${folder}/wheel-build" "${root}"
+  COMMAND_ERROR_IS_FATAL ANY
+)
+foreach(
+  name
+  IN
+  ITEMS CC CXX CFLAGS CXXFLAGS LDFLAGS CMAKE_GENERATOR
+)
+  set(ENV{${name}} "${kept_${name}}")
+endforeach()
+set(ENV{PIP_INDEX_URL} "http://localhost:9/nothing")
+list(APPEND options "-DTILEWRIGHT_CACHE_DIR=${cache}" "-DTILEWRIGHT_WHEELS=${folder}/wheels")
+configure_project("${folder}" "${folder}/build/three")
+expect_match("${output}" "Making an environment")
+file(GLOB complete "${cache}/*/complete")
+file(REMOVE "${complete}" "${folder}/build/three/CMakeCache.txt")
+configure_project("${folder}" "${folder}/build/three")
+expect_match("${output}" "Making an environment")
+count_environments(1)
+configure_project("${folder}" "${folder}/build/four")
+expect_no_match("${output}" "Making an environment")
