@@ -74,5 +74,5 @@ def test_weights_at_home_advance_with_the_tiles() -> None:
     moved = replace(operand, rectangle=(*operand.rectangle[:cut], terms, *operand.rectangle[cut + 1 :]))
     areas = {rectangle(moved, {"oh": (low, low + 1)}) for low in range(8)}
     assert len(areas) > 1
-    changed = with_kernel(plan, kernel, replace(kernel, reads=(kernel.reads[0], moved)))
+    changed = with_kernel(plan, kernel, replace(kernel, reads=(kernel.reads[0], moved, *kernel.reads[2:])))
     assert "tilewright_at(" in next(step for step in text_of(changed).steps if step.kind == "kernel").operands[1]
