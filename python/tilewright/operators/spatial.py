@@ -95,7 +95,7 @@ def windows_of(node: Node, graph: Graph, kernel: tuple[int, ...]) -> Windows:
     extents = graph.tensor(node.inputs[0]).shape[2:]
     rank = len(extents)
     if rank not in OUTPUT_NAMES:
-        raise refuse(node, "spatial-rank", f"has {rank} spatial axes; 1 or 2 are supported")
+        raise refuse(node, "spatial-rank", f"has {rank} spatial axes; 1 to 3 are supported")
     pads = tuple(node.attributes["pads"])
     return Windows(
         extents,

@@ -84,15 +84,15 @@ def test_opsets_out_of_range(tmp_path, opset):
 def test_all_unsupported_nodes_are_listed(tmp_path):
     build = ModelBuilder()
     x = build.input("x", [1, 2, 4, 4])
-    a = build.node("Erf", x)
-    b = build.node("LSTM", a)
+    a = build.node("Det", x)
+    b = build.node("NonZero", a)
     build.node("Frobnicate", b, domain="custom.domain", output="y")
-    build.node("Pad", x, build.constant(np.array([0] * 8)), mode="reflect", output="z")
+    build.node("Pad", x, build.constant(np.array([0] * 8)), mode="mirror", output="z")
     with pytest.raises(TilewrightError) as caught:
         imported(tmp_path, build.model("y", "z"))
     text = str(caught.value)
     assert caught.value.status is ExitStatus.NOT_SUPPORTED
-    for part in ("Erf", "LSTM", "Frobnicate", "custom.domain", "reflect", "4 places"):
+    for part in ("Det", "NonZero", "Frobnicate", "custom.domain", "mirror", "4 places"):
         assert part in text
 
 
@@ -100,7 +100,7 @@ def test_a_long_list_is_cut(tmp_path):
     build = ModelBuilder()
     x = build.input("x", [4])
     for _ in range(30):
-        x = build.node("Erf", x)
+        x = build.node("Det", x)
     with pytest.raises(TilewrightError, match="and 10 more"):
         imported(tmp_path, build.model(x))
 
@@ -147,12 +147,12 @@ def test_inconsistent_graphs(tmp_path, edit, what):
 
 @pytest.mark.parametrize(
     ("dtype", "operator", "reason"),
-    [(np.float64, "Relu", "float64"), (np.int8, "Add", "int8"), (np.float32, "Conv", "axes")],
+    [(np.float64, "Relu", "float64"), (np.int8, "Sigmoid", "int8"), (np.float32, "Conv", "axes")],
 )
 def test_types_and_ranks_that_are_not_supported(tmp_path, dtype, operator, reason):
     build = ModelBuilder()
-    x = build.input("x", [1, 2, 3, 3, 3], dtype)
-    others = {"Conv": np.zeros((2, 2, 3, 3, 3), np.float32), "Add": np.zeros((3,), dtype)}
+    x = build.input("x", [1, 2, 3, 3, 3, 3], dtype)
+    others = {"Conv": np.zeros((2, 2, 3, 3, 3, 3), np.float32)}
     constants = [build.constant(others[operator])] if operator in others else []
     build.node(operator, x, *constants, output="y")
     with pytest.raises(TilewrightError, match=reason) as caught:
@@ -160,15 +160,12 @@ def test_types_and_ranks_that_are_not_supported(tmp_path, dtype, operator, reaso
     assert caught.value.status is ExitStatus.NOT_SUPPORTED
 
 
-def test_a_mask_or_indices_cannot_be_used(tmp_path):
+def test_outputs_that_are_only_known_in_training_cannot_be_used(tmp_path):
     build = ModelBuilder(opset=12)
     x = build.input("x", [1, 1, 4])
-    y, mask = build.node("Dropout", x, outputs=2, output="y")
-    pooled, indices = build.node("MaxPool", y, outputs=2, output="z", kernel_shape=[2])
-    model = build.model(pooled)
-    model.graph.output.add(name=mask).type.tensor_type.elem_type = TensorProto.BOOL
-    with pytest.raises(TilewrightError) as caught:
+    vectors = [build.constant(np.ones(1, np.float32)) for _ in range(4)]
+    y, mean = build.node("BatchNormalization", x, *vectors, outputs=2, output="y")
+    model = build.model(y)
+    model.graph.output.add(name=mean).type.tensor_type.elem_type = TensorProto.FLOAT
+    with pytest.raises(TilewrightError, match="training"):
         imported(tmp_path, model)
-    assert indices == "z_1"
-    assert "indices" in str(caught.value)
-    assert "y_1" in str(caught.value)

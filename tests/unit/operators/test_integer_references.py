@@ -214,9 +214,9 @@ def test_what_has_no_meaning_is_refused_by_name():
     assert refused("Div", [x, x], {}, x.shape, "int32") == "integer-division"
     big = np.full((1, 4), 2**30, np.int32)
     assert refused("MatMul", [big, big.T.copy()], MATMUL, (1, 1), "int32") == "overflow"
-    cube = np.zeros((1, 1, 3, 3, 3), np.float32)
-    conv = {**CONV, "strides": (1,) * 3, "dilations": (1,) * 3, "pads": (0,) * 6}
-    assert refused("Conv", [cube, cube], conv, (1, 1, 1, 1, 1), "float32") == "spatial-rank"
+    cube = np.zeros((1, 1, 3, 3, 3, 3), np.float32)
+    conv = {**CONV, "strides": (1,) * 4, "dilations": (1,) * 4, "pads": (0,) * 8}
+    assert refused("Conv", [cube, cube], conv, (1, 1, 1, 1, 1, 1), "float32") == "spatial-rank"
 
 
 def test_networks_of_keyword_size_take_no_time():

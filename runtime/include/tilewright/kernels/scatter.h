@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_KERNELS_SCATTER_H
 #define TILEWRIGHT_KERNELS_SCATTER_H
 
-#include "tilewright/kernels/walk.h"
+#include "tilewright/kernels/map.h"
 
 #ifdef __cplusplus
 extern "C" {
