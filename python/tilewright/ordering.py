@@ -11,14 +11,14 @@ After:   a b c d e: b is dead before d is born
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
 
 from tilewright.graph import Graph, Node
 from tilewright.plan import BufferKind
-from tilewright.rewrites.views import is_view
+from tilewright.storage import Stored
 from tilewright.tiling.homes import Homes
 
 MAXIMUM_STATES = 60_000
@@ -40,6 +40,7 @@ class OrderProblem:
         users: for each value a mask of those that read or write it.
         kept: values that stay alive to the end.
         given: values that are alive from the start.
+        over: for each operator the values over which it may write its own, if they die with it.
     """
 
     before: tuple[int, ...]
@@ -50,6 +51,7 @@ class OrderProblem:
     users: tuple[int, ...]
     kept: frozenset[int] = frozenset()
     given: frozenset[int] = frozenset()
+    over: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,31 +64,78 @@ class OrderResult:
     given_peak_bytes: int
 
 
-def order_graph(graph: Graph, homes: Homes) -> Graph:
+def order_graph(stored: Stored) -> Graph:
     """The graph with its operators in the best order; unchanged where the model's order is as good."""
-    operators = [node for node in graph.nodes if not is_view(graph, node)]
-    result = best_order(
-        order_problem(operators, homes, {name: graph.tensor(name).size_bytes for name in graph.tensors})
-    )
+    graph = stored.graph
+    operators = [node for node in graph.nodes if node.name not in stored.homes.views]
+    tensor_bytes = {name: graph.tensor(name).size_bytes for name in graph.tensors}
+    result = best_order(order_problem(operators, stored.homes, tensor_bytes, stored.over))
     if result.order == tuple(range(len(operators))):
         return graph
-    return graph.with_nodes(_with_views(graph, [operators[number] for number in result.order]))
+    return graph.with_nodes(_with_views(stored, [operators[number] for number in result.order]))
 
 
-def order_problem(operators: Sequence[Node], homes: Homes, tensor_bytes: Mapping[str, int]) -> OrderProblem:
-    """Operators and storage as numbers; only what the plan places has a size."""
-    roots = list(dict.fromkeys(homes.roots.values()))
-    numbers = {root: number for number, root in enumerate(roots)}
-    value = {name: numbers[root] for name, root in homes.roots.items()}
-    reads = tuple(tuple(sorted({value[name] for name in node.inputs if name})) for node in operators)
-    writes = tuple(tuple(sorted({value[name] for name in node.outputs})) for node in operators)
+def order_problem(
+    operators: Sequence[Node],
+    homes: Homes,
+    tensor_bytes: Mapping[str, int],
+    over: Mapping[str, tuple[str, ...]],
+) -> OrderProblem:
+    """Operators and storage as numbers; only what the plan places has a size.
+
+    A value is a group of tensors with the same bytes that an operator writes, or that is given;
+    who reads a whole reads the values that it is made of, and who reads a part of a value, the value.
+    """
+    content = _content(homes)
+    values = list(dict.fromkeys(name for groups in content.values() for name in groups))
+    numbers = {name: number for number, name in enumerate(values)}
+
+    def of(names: Iterable[str]) -> tuple[int, ...]:
+        return tuple(sorted({numbers[value] for name in names if name for value in content[homes.groups[name]]}))
+
     placed = {BufferKind.INTERMEDIATE}
     if homes.io_in_pools:
         placed |= {BufferKind.INPUT, BufferKind.OUTPUT}
-    sizes = tuple(tensor_bytes[root] if homes.kinds[root] in placed else 0 for root in roots)
-    kept = frozenset(numbers[root] for root in roots if homes.kinds[root] is BufferKind.OUTPUT)
-    given = frozenset(numbers[root] for root in roots if homes.kinds[root] is BufferKind.INPUT)
-    return make_problem(reads, writes, sizes, kept, given)
+    kinds = [homes.kinds[homes.roots[name]] for name in values]
+    return make_problem(
+        reads=tuple(of(node.inputs) for node in operators),
+        writes=tuple(of(node.outputs) for node in operators),
+        sizes=tuple(tensor_bytes[name] if kind in placed else 0 for name, kind in zip(values, kinds, strict=True)),
+        kept=frozenset(number for number, kind in enumerate(kinds) if kind is BufferKind.OUTPUT),
+        given=frozenset(number for number, kind in enumerate(kinds) if kind is BufferKind.INPUT),
+        over=tuple(of(_alone(over.get(node.name, ()), homes)) for node in operators),
+    )
+
+
+def _content(homes: Homes) -> dict[str, tuple[str, ...]]:
+    """For each group the groups that operators write, or that are given, in which its bytes are."""
+    made_of: dict[str, list[str]] = {}
+    for group, part in homes.parts.items():
+        if part.made_of:
+            made_of.setdefault(homes.groups[part.whole], []).append(group)
+    content: dict[str, tuple[str, ...]] = {}
+
+    def find(group: str) -> tuple[str, ...]:
+        if group not in content:
+            part = homes.parts.get(group)
+            if group in made_of:
+                found = [value for inner in made_of[group] for value in find(inner)]
+            elif part is not None and not part.made_of:
+                found = list(find(homes.groups[part.whole]))
+            else:
+                found = [group]
+            content[group] = tuple(dict.fromkeys(found))
+        return content[group]
+
+    for group in dict.fromkeys(homes.groups.values()):
+        find(group)
+    return content
+
+
+def _alone(names: Iterable[str], homes: Homes) -> list[str]:
+    """Tensors of families without parts: what lies over them must not wait for others."""
+    shared = {homes.roots[group] for group in homes.parts}
+    return [name for name in names if homes.roots[name] not in shared and not homes.is_callers(name)]
 
 
 def make_problem(
@@ -95,6 +144,7 @@ def make_problem(
     sizes: tuple[int, ...],
     kept: frozenset[int] = frozenset(),
     given: frozenset[int] = frozenset(),
+    over: tuple[tuple[int, ...], ...] = (),
 ) -> OrderProblem:
     """Work out who waits for whom: a reader of a value runs after all of its writers."""
     writers = [0] * len(sizes)
@@ -110,7 +160,8 @@ def make_problem(
         for value in values:
             mask |= writers[value]
         before.append(mask & ~(1 << operator))
-    return OrderProblem(tuple(before), reads, writes, sizes, tuple(writers), tuple(users), kept, given)
+    over = over or ((),) * len(reads)
+    return OrderProblem(tuple(before), reads, writes, sizes, tuple(writers), tuple(users), kept, given, over)
 
 
 def best_order(problem: OrderProblem) -> OrderResult:
@@ -151,11 +202,12 @@ def _start(problem: OrderProblem) -> _State:
 
 def _after(problem: OrderProblem, state: _State, operator: int) -> _State:
     born = sum(problem.sizes[value] for value in problem.writes[operator] if not _exists(problem, state.done, value))
-    during = state.alive + born
     done = state.done | 1 << operator
+    replaced = any(problem.sizes[value] == born and _is_dead(problem, done, value) for value in problem.over[operator])
+    during = state.alive + (0 if replaced else born)
     touched = {*problem.reads[operator], *problem.writes[operator]}
     died = sum(problem.sizes[value] for value in touched if _is_dead(problem, done, value))
-    return _State(done, max(state.peak, during), during - died, (*state.order, operator))
+    return _State(done, max(state.peak, during), state.alive + born - died, (*state.order, operator))
 
 
 def _exists(problem: OrderProblem, done: int, value: int) -> bool:
@@ -211,16 +263,17 @@ def _beam(problem: OrderProblem) -> tuple[int, ...]:
     return states[0].order
 
 
-def _with_views(graph: Graph, operators: Sequence[Node]) -> list[Node]:
+def _with_views(stored: Stored, operators: Sequence[Node]) -> list[Node]:
     """Operators in their new order, each view right before its first reader."""
-    views = {node.outputs[0]: node for node in graph.nodes if is_view(graph, node)}
+    views = {node.outputs[0]: node for node in stored.graph.nodes if node.name in stored.homes.views}
     placed: list[Node] = []
     pending = dict(views)
 
     def place(name: str) -> None:
         view = pending.pop(name, None)
         if view is not None:
-            place(view.inputs[0])
+            for source in view.inputs:
+                place(source)
             placed.append(view)
 
     for operator in operators:

@@ -25,11 +25,11 @@ from tilewright.placement.problem import Item
 from tilewright.plan import Placement, PoolUse
 from tilewright.planning import Planned, kernel_problems, placement_items
 from tilewright.platform import Platform
-from tilewright.schedule import build_schedule, layer_nodes
+from tilewright.schedule import build_schedule
+from tilewright.storage import layer_nodes, plan_storage
 from tilewright.tile_loops import ScheduledLayer
 from tilewright.tiling.choice import TileChoice
 from tilewright.tiling.given import with_given
-from tilewright.tiling.homes import assign_homes
 from tilewright.tiling.problem import TilingProblem
 from tilewright.tiling.staging import Staging, stagings
 
@@ -73,8 +73,9 @@ def locked_plan(graph: Graph, platform: Platform, options: CompileOptions, lock:
     Raises bad_input ``plan-lock`` where the lock does not fit model, platform or options.
     """
     _check_origin(platform, options, lock)
-    homes = assign_homes(graph, platform, io_in_pools=options.io_in_pools)
-    nodes = {node.name: node for node in layer_nodes(graph)}
+    stored = plan_storage(graph, platform, io_in_pools=options.io_in_pools)
+    graph, homes = stored.graph, stored.homes
+    nodes = {node.name: node for node in layer_nodes(graph, homes)}
     names = [entry["name"] for entry in lock.layers]
     for name in (*nodes, *names):
         if names.count(name) != (name in nodes):

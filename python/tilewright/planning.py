@@ -19,14 +19,15 @@ from tilewright.options import CompileOptions, Order, TileSteps
 from tilewright.ordering import order_graph
 from tilewright.placement.place import place
 from tilewright.placement.problem import DoesNotFit, Item, PoolLimit, Result
-from tilewright.plan import Buffer, BufferKind, Placement, PoolUse, RelationKind
+from tilewright.plan import BufferKind, Placement, PoolUse, RelationKind
 from tilewright.platform import Platform
-from tilewright.schedule import Schedule, build_schedule, layer_nodes
+from tilewright.schedule import Schedule, build_schedule
 from tilewright.shortage import Fitting, explained
+from tilewright.storage import layer_nodes, plan_storage
 from tilewright.tile_loops import ScheduledLayer
 from tilewright.tiling.choice import TileChoice, TilingOptions, choose_tiles
 from tilewright.tiling.given import given_by_layer, with_given_steps
-from tilewright.tiling.homes import Homes, assign_homes
+from tilewright.tiling.homes import Homes
 from tilewright.tiling.overflow import TileOverflow
 from tilewright.tiling.problem import TilingProblem, tiling_problem
 
@@ -59,10 +60,10 @@ def plan_graph(graph: Graph, platform: Platform, options: CompileOptions) -> Pla
     Raises TilewrightError: not supported (an operator without kernel, a missing link), or
     does not fit, with pool, need, have, missing bytes, operator and the smallest size that works.
     """
-    homes = assign_homes(graph, platform, io_in_pools=options.io_in_pools)
-    if options.order is Order.BEST:
-        graph = order_graph(graph, homes)
-    nodes = layer_nodes(graph)
+    stored = plan_storage(graph, platform, io_in_pools=options.io_in_pools)
+    homes = stored.homes
+    graph = order_graph(stored) if options.order is Order.BEST else stored.graph
+    nodes = layer_nodes(graph, homes)
     given = given_by_layer(nodes, options.tiles)
     problems = [kernel_problems(graph, node, platform, homes, given.get(node.name, ())) for node in nodes]
 
@@ -129,7 +130,8 @@ def kernel_problems(
     problems: list[TilingProblem] = []
     for kernel in kernels:
         variant = sum(kernel.symbol == other.kernel.symbol for other in problems)
-        problems.append(replace(tiling_problem(graph, node, kernel, platform, homes.homes), variant=variant))
+        problem = tiling_problem(graph, node, kernel, platform, homes.homes, homes.strides)
+        problems.append(replace(problem, variant=variant))
     return with_given_steps(problems, given) if given else problems
 
 
@@ -169,11 +171,13 @@ def _placed(
 
 def placement_items(schedule: Schedule, alive: Mapping[str, tuple[int, int]], *, io_in_pools: bool) -> list[Item]:
     """Everything that the plan places; the caller's buffers and views of them are not."""
-    parents = {
+    views = {
         relation.first: (relation.second, relation.offset_bytes)
         for relation in schedule.relations
         if relation.kind is RelationKind.AT_OFFSET
     }
+    parents = {**views, **schedule.fixed}
+    relatives = _relatives(schedule, parents)
     external = () if io_in_pools else (BufferKind.INPUT, BufferKind.OUTPUT)
     placed = [buffer for buffer in schedule.buffers if buffer.kind not in external]
     names = {buffer.name for buffer in placed}
@@ -184,7 +188,7 @@ def placement_items(schedule: Schedule, alive: Mapping[str, tuple[int, int]], *,
             size_bytes=buffer.size_bytes,
             align_bytes=buffer.align_bytes,
             pools=buffer.pools,
-            conflicts=frozenset(conflicts[buffer.name]) - _relatives(buffer, parents),
+            conflicts=frozenset(conflicts[buffer.name]) - relatives[buffer.name],
             at_offset=parents.get(buffer.name),
             accesses=buffer.accessed_bytes,
             lifetime=alive[buffer.name],
@@ -193,10 +197,19 @@ def placement_items(schedule: Schedule, alive: Mapping[str, tuple[int, int]], *,
     ]
 
 
-def _relatives(buffer: Buffer, parents: Mapping[str, tuple[str, int]]) -> frozenset[str]:
-    """Views of the same storage, and the storage itself."""
-    root = parents[buffer.name][0] if buffer.name in parents else buffer.name
-    return frozenset({root, *(view for view, (parent, _) in parents.items() if parent == root)})
+def _relatives(schedule: Schedule, parents: Mapping[str, tuple[str, int]]) -> dict[str, frozenset[str]]:
+    """For each buffer all whose distance from it is given, itself among them."""
+    ends = {}
+    for buffer in schedule.buffers:
+        at = buffer.name
+        while at in parents:
+            at = parents[at][0]
+        ends[buffer.name] = at
+    joined: dict[str, set[str]] = {}
+    for name, end in ends.items():
+        joined.setdefault(end, set()).add(name)
+    sets = {end: frozenset(names) for end, names in joined.items()}
+    return {name: sets[end] for name, end in ends.items()}
 
 
 def _pool_use(platform: Platform, result: Result) -> tuple[PoolUse, ...]:

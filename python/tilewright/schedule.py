@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from tilewright.graph import Array, Graph, Node
+from tilewright.graph import Array, Graph
 from tilewright.marks import home_marks
+from tilewright.overlays import Overlay, find_overlays, layer_use
 from tilewright.plan import (
     Begin,
     Buffer,
@@ -20,7 +21,6 @@ from tilewright.plan import (
     Step,
 )
 from tilewright.platform import Platform
-from tilewright.rewrites.views import is_view
 from tilewright.tile_loops import Constants, Names, ScheduledLayer, build_layer
 from tilewright.tiling.facts import layer_facts
 from tilewright.tiling.homes import Homes, candidate_pools
@@ -29,13 +29,18 @@ from tilewright.tiling.problem import TILE_ALIGN_BYTES, near_pools
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The program before placement: steps, buffers, relations, constants by hash, facts."""
+    """The program before placement: steps, buffers, relations, constants by hash, facts.
+
+    ``fixed`` gives buffers that must lie (other, bytes) from the start of another, since an
+    output lies over an input.
+    """
 
     program: tuple[Step, ...]
     buffers: tuple[Buffer, ...]
     relations: tuple[Relation, ...]
     constants: Mapping[str, Array]
     layers: tuple[LayerFacts, ...]
+    fixed: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
 
 def build_schedule(graph: Graph, layers: Sequence[ScheduledLayer], homes: Homes, platform: Platform) -> Schedule:
@@ -48,8 +53,10 @@ def build_schedule(graph: Graph, layers: Sequence[ScheduledLayer], homes: Homes,
     tensors = _home_buffers(graph, homes)
     names = Names(set(tensors))
     constants = Constants(names, {}, {}, {})
-    relations = _view_relations(graph, homes)
-    marks = home_marks([_touched(layer) for layer in layers], homes)
+    uses = [layer_use(layer.problem.kernel, graph) for layer in layers]
+    overlays = find_overlays(uses, homes, graph)
+    relations = (*_view_relations(homes), *map(_trails, overlays.pairs))
+    marks = home_marks([use.touched for use in uses], homes)
     steps: list[Step] = [End(name) for name in marks.ends.get(-1, ())]
     near: list[Buffer] = []
     facts: list[LayerFacts] = []
@@ -69,13 +76,7 @@ def build_schedule(graph: Graph, layers: Sequence[ScheduledLayer], homes: Homes,
     program = (*opening, *steps, *closing)
     named = (*tensors.values(), *constants.buffers.values(), *near)
     buffers = tuple(replace(buffer, accessed_bytes=accesses[buffer.name]) for buffer in named)
-    return Schedule(program, buffers, relations, constants.data, tuple(facts))
-
-
-def _touched(layer: ScheduledLayer) -> list[str]:
-    """Tensors that a layer reads and writes, constants left out."""
-    operands = layer.problem.operands
-    return [operand.tensor for operand in operands if operand.tensor is not None and operand.data is None]
+    return Schedule(program, buffers, relations, constants.data, tuple(facts), overlays.fixed)
 
 
 def _home_buffers(graph: Graph, homes: Homes) -> dict[str, Buffer]:
@@ -91,34 +92,29 @@ def _home_buffers(graph: Graph, homes: Homes) -> dict[str, Buffer]:
             tensor=name,
             dtype=tensor.dtype.value,
             shape=tensor.shape,
-            strides_bytes=tensor.strides_bytes,
-            size_bytes=max(tensor.size_bytes, 1),
-            align_bytes=_home_align_bytes(homes, root, tensor.dtype.size_bytes),
+            strides_bytes=homes.places[name].strides_bytes,
+            size_bytes=max(homes.sizes[name], 1),
+            align_bytes=_home_align_bytes(homes, name, tensor.dtype.size_bytes),
             pools=homes.pools[name],
-            slot_bytes=tensor.size_bytes,
+            slot_bytes=homes.sizes[name],
         )
     return buffers
 
 
-def _home_align_bytes(homes: Homes, root: str, element_bytes: int) -> int:
-    """What the caller owns need only be aligned as its elements."""
-    if homes.kinds[root] in (BufferKind.INPUT, BufferKind.OUTPUT) and not homes.io_in_pools:
+def _home_align_bytes(homes: Homes, name: str, element_bytes: int) -> int:
+    """What the caller owns, and parts, need only be aligned as their elements."""
+    if homes.is_callers(name) or homes.groups[name] in homes.parts:
         return element_bytes
     return max(TILE_ALIGN_BYTES, element_bytes)
 
 
-def _view_relations(graph: Graph, homes: Homes) -> tuple[Relation, ...]:
+def _view_relations(homes: Homes) -> tuple[Relation, ...]:
     return tuple(
-        Relation(RelationKind.AT_OFFSET, name, root, 0)
+        Relation(RelationKind.AT_OFFSET, name, root, homes.places[name].offset_bytes)
         for name, root in homes.roots.items()
         if name != root and homes.kinds[root] is not BufferKind.CONSTANT
     )
 
 
-def layer_nodes(graph: Graph) -> list[Node]:
-    """The nodes that need code: all but views and those whose result is constant."""
-    return [
-        node
-        for node in graph.nodes
-        if not is_view(graph, node) and not all(graph.tensor(output).is_constant for output in node.outputs)
-    ]
+def _trails(overlay: Overlay) -> Relation:
+    return Relation(RelationKind.TRAILS, overlay.first, overlay.second, 0)

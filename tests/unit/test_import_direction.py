@@ -49,8 +49,10 @@ PART_OF = {
     "cli_workspace": "cli",
     "diagnostics": "cli",
     "golden": "cli",
+    "lives": "schedule",
     "marks": "schedule",
     "ordering": "schedule",
+    "overlays": "schedule",
     "lock_file": "planning",
     "manifest": "cli",
     "outputs": "cli",
@@ -60,6 +62,7 @@ PART_OF = {
     "simulate": "cli",
     "sweep": "cli",
     "sweep_picture": "cli",
+    "storage": "schedule",
     "tile_loops": "schedule",
     "workspace": "cli",
 }

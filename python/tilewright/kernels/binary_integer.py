@@ -62,6 +62,7 @@ def _exact(node: Node, graph: Graph, name: str) -> tuple[KernelChoice, ...]:
             writes=(flat_operand(y.name, nest.writes[0], graph),),
             attributes=(*_types(node.attributes, a.dtype, b.dtype), *finish.limits),
             cycles=lambda steps: elementwise_cycles(nest, steps, 32.0),
+            in_place=(0, 1),
         ),
     )
 
@@ -98,6 +99,7 @@ def _rescaled(node: Node, graph: Graph, sign: int) -> tuple[KernelChoice, ...]:
                 ("maximum", epilogue.maximum),
             ),
             cycles=lambda steps: elementwise_cycles(nest, steps, 32.0),
+            in_place=(0, 1),
         ),
     )
 

@@ -20,6 +20,8 @@ def elementwise(
 ) -> KernelChoice:
     """The kernel ``tilewright_<stem>`` on the node's own nest; operands are its inputs, then its output."""
     nest = OPERATORS[node.operator].nest(node, graph)
+    operands = zip(node.inputs, nest.reads, strict=True)
+    reads = tuple(trailing_operand(graph, name, axes) for name, axes in operands if name)
 
     def cycles(steps: TileSteps) -> float:
         return CALL_CYCLES + points(nest, steps) * element_cycles
@@ -28,10 +30,9 @@ def elementwise(
         symbol=f"tilewright_{stem}",
         sources=(f"{stem}.c", "walk.c"),
         nest=nest,
-        reads=tuple(
-            trailing_operand(graph, name, axes) for name, axes in zip(node.inputs, nest.reads, strict=True) if name
-        ),
+        reads=reads,
         writes=(trailing_operand(graph, node.outputs[0], nest.writes[0]),),
         attributes=tuple(attributes),
         cycles=cycles,
+        in_place=tuple(range(len(reads))),
     )

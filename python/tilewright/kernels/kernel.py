@@ -66,6 +66,8 @@ class KernelChoice:
         partial_bytes: bytes of the partial results of an output tile, for kernels that can be
             called part by part of a reduction; None: reductions stay whole. Where a reduction is
             cut, C gets one more view behind scratch, and the flags say FIRST and LAST.
+        in_place: reads over whose elements the write may lie: the kernel loads each of their elements
+            before it stores the output's element of the same position, and never again.
     """
 
     symbol: str
@@ -79,3 +81,4 @@ class KernelChoice:
     partial_bytes: Callable[[TileSteps], int] | None = None
     multiples: Mapping[str, int] = field(default_factory=dict)
     uncut: frozenset[str] = frozenset()
+    in_place: tuple[int, ...] = ()

@@ -87,7 +87,7 @@ def _copy(node: Node, graph: Graph, starts: Sequence[int], steps: Sequence[int])
 def _mover(node: Node, graph: Graph, stem: str, fields: _Fields, cycles: float) -> KernelChoice:
     choice = elementwise(node, graph, stem, fields, cycles)
     walk = () if stem == "reshape" else ("walk.c",)
-    return replace(choice, sources=(f"{stem}.c", "move_row.c", *walk))
+    return replace(choice, sources=(f"{stem}.c", "move_row.c", *walk), in_place=())
 
 
 def _moves(node: Node, graph: Graph) -> bool:

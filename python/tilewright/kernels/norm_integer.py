@@ -85,6 +85,7 @@ def no_norm(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 ("shift", int(node.attributes["shift"])),
             ),
             cycles=lambda steps: elementwise_cycles(nest, steps, 40.0),
+            in_place=(0,),
         ),
     )
 

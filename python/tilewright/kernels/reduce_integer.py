@@ -97,6 +97,7 @@ def divide(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 ("epsilon", epsilon),
             ),
             cycles=lambda steps: elementwise_cycles(nest, steps, 300.0),
+            in_place=(0, 1),
         ),
     )
 

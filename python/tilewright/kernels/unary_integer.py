@@ -44,6 +44,7 @@ def lookup(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             writes=(flat_operand(y.name, nest.writes[0], graph),),
             attributes=(("flip", 128 if x.dtype is DType.INT8 else 0),),
             cycles=lambda steps: elementwise_cycles(nest, steps, 8.0),
+            in_place=(0,),
         ),
     )
 
@@ -78,6 +79,7 @@ def requantize(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 *finish.limits,
             ),
             cycles=lambda steps: elementwise_cycles(nest, steps, 20.0),
+            in_place=(0,),
         ),
     )
 

@@ -59,7 +59,7 @@ def reshaped_order(source: Shape, order: Order, target: Shape) -> Order | None:
     """The order of ``target`` in which its row-major elements lie where those of ``source`` lie."""
     result: list[int] = []
     rest = list(long_axes(order, source))
-    runs = {ins[0]: (ins, outs) for ins, outs in _runs(source, target)}
+    runs = {ins[0]: (ins, outs) for ins, outs in runs_of_axes(source, target)}
     while rest:
         run = runs.get(rest[0])
         if run is None or tuple(rest[: len(run[0])]) != run[0]:
@@ -78,8 +78,8 @@ def canonical(order: Order, shape: Shape) -> Order:
     return (*(axis for axis in range(len(shape)) if shape[axis] == 1), *long)
 
 
-def _runs(source: Shape, target: Shape) -> list[tuple[Order, Order]]:
-    """Shortest runs of long axes of both shapes with equal numbers of elements."""
+def runs_of_axes(source: Shape, target: Shape) -> list[tuple[Order, Order]]:
+    """Shortest runs of axes longer than 1 of both shapes with equal numbers of elements, in row-major order."""
     ins = list(long_axes(identity_order(len(source)), source))
     outs = list(long_axes(identity_order(len(target)), target))
     runs = []

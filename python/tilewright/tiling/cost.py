@@ -1,7 +1,8 @@
 """Predicted cycles of transfers for many tile shapes at once.
 
 A transfer of a rectangle costs set-up cycles for each command, cycles for each line and
-its bytes over the link's width. A line is the longest run that is contiguous in the home.
+its bytes over the link's width. A line is the longest run that is contiguous in the home,
+which has gaps where it is a part of another tensor.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.graph import packed_strides_bytes
 from tilewright.operators.nest import AxisMap, axis_range, clipped
 from tilewright.plan import AxisRange
 from tilewright.tiling.footprint import Counts, Steps, tile_shape
@@ -96,9 +98,9 @@ def _lines(operand: TileOperand, steps: Steps) -> tuple[Counts, Counts]:
     run: Counts = np.asarray(1, dtype=np.int64)
     whole = np.asarray(True)
     in_line = np.asarray(True)
-    for axis in reversed(operand.order):
+    for axis, gap in _gaps(operand):
         # Axes follow each other in both arrays where all inside is whole; the first run is the line.
-        starts = ~whole & (shape[axis] > 1)
+        starts = (~whole | gap) & (shape[axis] > 1)
         longest = np.where(starts & ~in_line, np.maximum(longest, run), longest)
         run = np.where(starts, shape[axis], run * shape[axis])
         in_line = in_line & ~starts
@@ -106,3 +108,16 @@ def _lines(operand: TileOperand, steps: Steps) -> tuple[Counts, Counts]:
         whole = np.where(shape[axis] > 1, shape[axis] == operand.extents[axis], whole & (operand.extents[axis] == 1))
     longest = np.where(in_line, 1, np.maximum(longest, run))
     return lines, lines // longest
+
+
+def _gaps(operand: TileOperand) -> list[tuple[int, bool]]:
+    """The axes from the innermost to the outermost, each with whether the home has a gap before its next element."""
+    packed = packed_strides_bytes(operand.extents, operand.order, operand.element_bytes)
+    strides = packed if operand.home_strides is None else operand.home_strides
+    gaps = []
+    reach = operand.element_bytes
+    for axis in reversed(operand.order):
+        long = operand.extents[axis] > 1
+        gaps.append((axis, long and strides[axis] != reach))
+        reach = strides[axis] * operand.extents[axis] if long else reach
+    return gaps

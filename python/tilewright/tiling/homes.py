@@ -1,15 +1,18 @@
-"""Where whole tensors live: which tensors share storage, and the pool that is their home."""
+"""Where whole tensors live: which tensors share storage, at which place in it, and the pool that is their home."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tilewright.errors import not_supported
 from tilewright.graph import Graph
 from tilewright.plan import BufferKind
 from tilewright.platform import Platform
 from tilewright.rewrites.views import is_view
+from tilewright.tiling.families import Families
+from tilewright.tiling.joins import Joined
+from tilewright.tiling.places import Part, Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,26 +24,47 @@ class Homes:
         kinds: kind of each root's buffer.
         pools: tensor to its candidate pools, in order; all are reached alike by the core.
         io_in_pools: whether the plan places inputs and outputs.
+        groups: tensor to the tensor that names all those that hold exactly the same bytes.
+        parts: group to its place in the group that it is a part of.
+        places: tensor to its place in the root.
+        sizes: tensor to the bytes from its first to behind its last.
+        views: names of the nodes that need no code.
     """
 
     roots: Mapping[str, str]
     kinds: Mapping[str, BufferKind]
     pools: Mapping[str, tuple[str, ...]]
     io_in_pools: bool = False
+    groups: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, Part] = field(default_factory=dict)
+    places: Mapping[str, Place] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    views: frozenset[str] = frozenset()
 
     @property
     def homes(self) -> dict[str, str]:
         """Tensor to the first candidate pool."""
         return {name: pools[0] for name, pools in self.pools.items()}
 
+    @property
+    def strides(self) -> dict[str, tuple[int, ...]]:
+        """Strides in bytes of every tensor."""
+        return {name: place.strides_bytes for name, place in self.places.items()}
 
-def assign_homes(graph: Graph, platform: Platform, *, io_in_pools: bool = False) -> Homes:
-    """Group tensors that views join and give each group its candidate pools.
+    def is_callers(self, tensor: str) -> bool:
+        """Whether the caller owns the bytes, so that the plan does not place them."""
+        return not self.io_in_pools and self.kinds[self.roots[tensor]] in (BufferKind.INPUT, BufferKind.OUTPUT)
 
-    Interface tensors live in the caller's pool, or with ``io_in_pools`` in one that holds their
-    kind. Raises not_supported where no pool holds a kind.
+
+def assign_homes(graph: Graph, platform: Platform, *, io_in_pools: bool = False, joined: Joined | None = None) -> Homes:
+    """Group tensors that share bytes and give each group its candidate pools.
+
+    ``joined`` says which parts lie inside others (none without it). Interface tensors live in the
+    caller's pool, or with ``io_in_pools`` in one that holds their kind. Raises not_supported where
+    no pool holds a kind.
     """
-    roots = _roots(graph)
+    families = Families(graph) if joined is None else joined.families
+    roots = {name: families.root(name) for name in graph.tensors}
     kinds = {root: _kind(graph, root) for root in dict.fromkeys(roots.values())}
     callers = () if io_in_pools else (BufferKind.INPUT, BufferKind.OUTPUT)
     candidates = {
@@ -48,20 +72,18 @@ def assign_homes(graph: Graph, platform: Platform, *, io_in_pools: bool = False)
         for kind in dict.fromkeys(kinds.values())
     }
     pools = {name: candidates[kinds[root]] for name, root in roots.items()}
-    return Homes(roots, kinds, pools, io_in_pools)
-
-
-def _roots(graph: Graph) -> dict[str, str]:
-    """The tensor of each view group that owns the bytes: an interface tensor, else the first."""
-    roots = {name: name for name in graph.tensors}
-    interface = set(graph.inputs) | set(graph.outputs)
-    for node in graph.nodes:
-        if not is_view(graph, node):
-            continue
-        source, target = roots[node.inputs[0]], node.outputs[0]
-        owner, joined = (target, source) if target in interface and source not in interface else (source, target)
-        roots = {name: owner if root == joined else root for name, root in roots.items()}
-    return roots
+    views = {node.name for node in graph.nodes if is_view(graph, node)}
+    return Homes(
+        roots=roots,
+        kinds=kinds,
+        pools=pools,
+        io_in_pools=io_in_pools,
+        groups={name: families.group(name) for name in graph.tensors},
+        parts=dict(families.parts),
+        places=dict(families.places),
+        sizes=dict(families.sizes()),
+        views=frozenset(views if joined is None else views | joined.nodes),
+    )
 
 
 def _kind(graph: Graph, root: str) -> BufferKind:

@@ -1,0 +1,105 @@
+"""Plans run on bytes: copies move them, kernels are the operators' references on what the bytes say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from tilewright.graph import Array, Graph, Node
+from tilewright.operators.evaluate import evaluate_node
+from tilewright.plan import Buffer, BufferKind, CopyStart, Kernel, Operand, Plan, RelationKind
+
+from support.walk import Bounds, events, rectangle
+
+
+@dataclass(slots=True)
+class Machine:
+    """Memories by name (pools, and the caller's buffers), full of rubbish but for inputs and constants."""
+
+    plan: Plan
+    graph: Graph
+    memories: dict[str, np.ndarray] = field(default_factory=dict)
+    starts: dict[str, tuple[str, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        rubbish = np.random.default_rng(0)
+        places = {item.buffer: (item.pool, item.offset_bytes) for item in self.plan.placements}
+        parents = {
+            item.first: (item.second, item.offset_bytes)
+            for item in self.plan.relations
+            if item.kind is RelationKind.AT_OFFSET
+        }
+        for buffer in self.plan.buffers:
+            name, distance = buffer.name, 0
+            while name not in places and name in parents:
+                name, distance = parents[name][0], distance + parents[name][1]
+            memory, start = places.get(name, (f"caller's {name}", 0))
+            self.starts[buffer.name] = (memory, start + distance)
+        for buffer in self.plan.buffers:
+            memory, start = self.starts[buffer.name]
+            need = max(start + buffer.size_bytes, len(self.memories.get(memory, ())))
+            self.memories[memory] = rubbish.integers(0, 256, need, dtype=np.uint8)
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """The outputs for these inputs."""
+        buffers = {buffer.name: buffer for buffer in self.plan.buffers}
+        for item in self.plan.inputs:
+            self.home(buffers[item.buffer])[...] = inputs[item.name]
+        nodes = {node.name: node for node in self.graph.nodes}
+        for step, tile, bounds in events(self.plan.program):
+            if isinstance(step, CopyStart):
+                target = self.view(buffers[step.destination.buffer], step.destination, tile, bounds)
+                source = buffers[step.source.buffer]
+                if source.kind is BufferKind.CONSTANT:
+                    continue
+                target[...] = self.view(source, step.source, tile, bounds)
+            elif isinstance(step, Kernel):
+                self.kernel(nodes[step.name], step, buffers, tile, bounds)
+        return {item.name: self.home(buffers[item.buffer]).copy() for item in self.plan.outputs}
+
+    def kernel(self, node: Node, step: Kernel, buffers: Mapping[str, Buffer], tile: int, bounds: Bounds) -> None:
+        """Whole tensors with rubbish around what the operands hold go in; what the writes want comes out."""
+        arrays: dict[str, Array] = {}
+        for operand in step.reads:
+            buffer = buffers[operand.buffer]
+            if buffer.tensor is None or self.graph.tensor(buffer.tensor).is_constant:
+                continue
+            array = arrays.setdefault(buffer.tensor, self._rubbish(buffer.tensor))
+            array[_slices(operand, bounds)] = self.view(buffer, operand, tile, bounds)
+        constants = {name: self.graph.tensor(name).data for name in node.inputs if name and name not in arrays}
+        with np.errstate(all="ignore"):
+            results = evaluate_node(node, self.graph, {**constants, **arrays})
+        for operand, name in zip(step.writes, node.outputs, strict=True):
+            written = results[name][_slices(operand, bounds)]
+            self.view(buffers[operand.buffer], operand, tile, bounds)[...] = written
+
+    def _rubbish(self, tensor: str) -> Array:
+        found = self.graph.tensor(tensor)
+        return np.full(found.shape, np.nan if found.dtype.numpy.kind == "f" else 77, found.dtype.numpy)
+
+    def home(self, buffer: Buffer) -> Array:
+        """A whole buffer as an array on its bytes."""
+        return self._array(buffer, 0, buffer.shape)
+
+    def view(self, buffer: Buffer, operand: Operand, tile: int, bounds: Bounds) -> Array:
+        """The operand's rectangle as an array on its bytes."""
+        area = rectangle(operand, bounds)
+        shape = tuple(end - begin for begin, end in area)
+        first, origin = 0, [0] * len(area)
+        if buffer.kind is BufferKind.TILE:
+            first = tile // operand.period % buffer.copies * buffer.slot_bytes
+            origin = [begin for begin, _ in area]
+        first += sum(
+            (begin - at) * stride for (begin, _), at, stride in zip(area, origin, buffer.strides_bytes, strict=True)
+        )
+        return self._array(buffer, first, shape)
+
+    def _array(self, buffer: Buffer, first: int, shape: tuple[int, ...]) -> Array:
+        memory, start = self.starts[buffer.name]
+        held = self.memories[memory]
+        return np.ndarray(shape, np.dtype(buffer.dtype), held, start + first, buffer.strides_bytes)
+
+
+def _slices(operand: Operand, bounds: Bounds) -> tuple[slice, ...]:
+    return tuple(slice(begin, end) for begin, end in rectangle(operand, bounds))
