@@ -16,7 +16,7 @@ from tilewright.graph import DType, Graph
 from tilewright.importers.freeze import read_frozen
 from tilewright.importers.load import import_model
 from tilewright.options import CompileOptions
-from tilewright.plan import InterfaceTensor, Plan
+from tilewright.plan import InterfaceTensor, Plan, kernel_steps
 from tilewright.plan_lock import lock_text, locked_plan, read_lock, stale_plan
 from tilewright.planning import Planned, plan_graph
 from tilewright.platform import Platform, load_platform, parse_pool_override, with_pool_overrides
@@ -170,7 +170,8 @@ def _sources(planned: Planned) -> tuple[str, ...]:
     """C files of the runtime that the model needs, in a fixed order."""
     kernels = {f"kernels/{source}" for kernel in planned.kernels for source in kernel.sources}
     moves = any(facts.copies for facts in planned.schedule.layers)
-    return (*(RUNTIME_SOURCES if moves else ()), *sorted(kernels))
+    shared = any(layer.split is not None for layer in kernel_steps(planned.schedule.program))
+    return (*(RUNTIME_SOURCES if moves else ()), *(("split.c",) if shared else ()), *sorted(kernels))
 
 
 def _headers(planned: Planned) -> tuple[str, ...]:

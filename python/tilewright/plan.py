@@ -260,12 +260,43 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
+class SplitAxis:
+    """An axis of a kernel's operand (reads, then writes) that follows a split dimension alone."""
+
+    operand: int
+    axis: int
+    range: AxisRange
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """How cores share a kernel call along one dimension, of which the tile covers [lower, upper).
+
+    These are the bounds of the loop's index of that name, else [0, ``extent``). Core c works on
+    [lower + c * chunk, min(lower + (c + 1) * chunk, upper)), with ``axes`` cut down to it, and on
+    bytes [c * size, (c + 1) * size) of each of the kernel's scratch buffers, whose sizes for one
+    core are ``scratch_bytes``. Its views of the operands are in bytes [c * views_bytes,
+    (c + 1) * views_bytes) of scratch buffer ``views``.
+    """
+
+    dimension: str
+    extent: int
+    chunk: int
+    cores: int
+    axes: tuple[SplitAxis, ...]
+    scratch_bytes: tuple[int, ...]
+    views: str
+    views_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """Run a kernel on a tile.
 
     ``operands`` stand in the order that the C symbol expects; reads, then writes, then
     scratch. ``attributes`` are the fields of ``struct <symbol>_attributes``.
-    ``reduction`` names the indices over which partial results are accumulated.
+    ``reduction`` names the indices over which partial results are accumulated. With ``split``
+    several cores run it, and go on when all have ended.
     """
 
     name: str
@@ -277,6 +308,7 @@ class Kernel:
     attributes: tuple[tuple[str, AttributeValue], ...]
     reduction: tuple[str, ...] = ()
     when: When = When()
+    split: Split | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,6 +366,17 @@ class Layer:
 
     name: str
     body: tuple[Step, ...]
+
+
+def kernel_steps(body: tuple[Step, ...]) -> tuple[Kernel, ...]:
+    """All kernel steps of a program, in order."""
+    found: list[Kernel] = []
+    for step in body:
+        if isinstance(step, Kernel):
+            found.append(step)
+        elif isinstance(step, (Layer, Loop)):
+            found += kernel_steps(step.body)
+    return tuple(found)
 
 
 AttributeValue = Union[int, float, str, tuple[int, ...], tuple[float, ...]]

@@ -30,6 +30,8 @@ from tilewright.plan import (
     Loop,
     Operand,
     Phase,
+    Split,
+    SplitAxis,
     Step,
     Wait,
     When,
@@ -37,7 +39,7 @@ from tilewright.plan import (
 from tilewright.tiling.accesses import operand_accesses, scratch_accesses
 from tilewright.tiling.choice import TileChoice
 from tilewright.tiling.footprint import tile_shape
-from tilewright.tiling.problem import TILE_ALIGN_BYTES, TileOperand, TilingProblem
+from tilewright.tiling.problem import TILE_ALIGN_BYTES, VIEWS_ALIGN_BYTES, TileOperand, TilingProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +290,6 @@ def _tile_buffer(name: str, operand: TileOperand, choice: TileChoice, copies: in
 
 
 def _scratch_buffer(problem: TilingProblem, choice: TileChoice, pools: tuple[str, ...], names: Names) -> list[Buffer]:
-    sizes = {"scratch": problem.kernel.scratch_bytes(choice.steps), "partial": problem.partial_bytes(choice.steps)}
     return [
         Buffer(
             name=names.take(f"{problem.node.name}.{role}"),
@@ -298,24 +299,50 @@ def _scratch_buffer(problem: TilingProblem, choice: TileChoice, pools: tuple[str
             shape=(size,),
             strides_bytes=(1,),
             size_bytes=size,
-            align_bytes=TILE_ALIGN_BYTES,
+            align_bytes=VIEWS_ALIGN_BYTES if role == "views" else TILE_ALIGN_BYTES,
             pools=pools,
             slot_bytes=size,
         )
-        for role, size in sizes.items()
-        if size
+        for role, size in problem.scratch_sizes(choice.steps).items()
     ]
 
 
 def _kernel_step(problem: TilingProblem, choice: TileChoice, operands: list[Operand], scratch: list[Buffer]) -> Kernel:
     reads = len(problem.kernel.reads)
+    split = _split(problem, choice, scratch)
     return Kernel(
         name=problem.node.name,
         symbol=problem.kernel.symbol,
         reads=tuple(operands[:reads]),
         writes=tuple(operands[reads:]),
-        scratch=tuple(buffer.name for buffer in scratch),
+        scratch=tuple(buffer.name for buffer in scratch if split is None or buffer.name != split.views),
         axes=tuple(operand.view for operand in problem.operands),
         attributes=problem.kernel.attributes,
         reduction=tuple(name for name in choice.order if name in problem.reductions),
+        split=split,
+    )
+
+
+def _split(problem: TilingProblem, choice: TileChoice, scratch: list[Buffer]) -> Split | None:
+    """How the cores share a call, in the terms of the plan."""
+    sharing = problem.sharing(choice.steps)
+    if sharing is None:
+        return None
+    *kept, views = scratch
+    uncut = {name: extent for name, extent in problem.extents.items() if name != sharing.dimension}
+    axes = tuple(
+        SplitAxis(position, number, axis_range(axis, extent, uncut))
+        for position, operand in enumerate(problem.operands)
+        for number, (axis, extent) in enumerate(zip(operand.axes, operand.extents, strict=True))
+        if sharing.dimension in dict(axis.terms)
+    )
+    return Split(
+        dimension=sharing.dimension,
+        extent=problem.extents[sharing.dimension],
+        chunk=sharing.chunk,
+        cores=sharing.cores,
+        axes=axes,
+        scratch_bytes=tuple(buffer.size_bytes // sharing.cores for buffer in kept),
+        views=views.name,
+        views_bytes=views.size_bytes // sharing.cores,
     )

@@ -9,15 +9,17 @@ from support.edits import copy, on_step, same, wait, with_links, without
 from support.sound import BASE, REDUCTION, one_tile_loop, placed_io, rounded_up, trails
 from support.spoilt_flow import FLOW, TOKENS
 from support.spoilt_memory import MEMORY
+from support.spoilt_split import SPLITS, shared
 from tilewright.check import Rule, check, require_sound
 from tilewright.errors import ExitStatus, TilewrightError
 from tilewright.plan import Begin, End, Index, Layer, Loop, Plan, Wait, When
 from tilewright.plan_json import dumps, loads
 
-SPOILT = {**MEMORY, **FLOW}
+SPOILT = {**MEMORY, **FLOW, **SPLITS}
 SOUND = {
     "two layers": BASE,
     "reduction": REDUCTION,
+    "shared by cores": shared(),
     "one tile": one_tile_loop(),
     "in place": trails(0, 0),
     "trails": trails(4, 8),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tilewright.check.expand import Event, Expansion, Site, flatten, operands_of
+from tilewright.check.expand import Event, Expansion, Site, flatten, operands_of, scratch_of
 from tilewright.check.facts import Facts
 from tilewright.check.placed import trail_excuses
 from tilewright.check.rules import Log, Rule
@@ -113,4 +113,4 @@ def _used(step: Step) -> Iterator[str]:
     for operand in (*reads, *writes):
         yield operand.buffer
     if isinstance(step, Kernel):
-        yield from step.scratch
+        yield from scratch_of(step)

@@ -96,6 +96,11 @@ def operands_of(step: Step) -> tuple[tuple[Operand, ...], tuple[Operand, ...]]:
     return (), ()
 
 
+def scratch_of(step: Kernel) -> tuple[str, ...]:
+    """Scratch buffers that the kernel and the cores that share it use."""
+    return step.scratch if step.split is None else (*step.scratch, step.split.views)
+
+
 def when_of(step: Step) -> When | None:
     """The step's ``When``, if its kind has one."""
     return step.when if isinstance(step, (CopyStart, Wait, Kernel)) else None

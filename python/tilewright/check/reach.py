@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tilewright.check.expand import Site, operands_of
+from tilewright.check.expand import Site, operands_of, scratch_of
 from tilewright.check.facts import Facts
 from tilewright.check.rules import Log, Rule
 from tilewright.plan import Access, Barrier, BufferKind, CopyStart, Fork, Kernel, Wait
@@ -17,7 +17,7 @@ def check_reach(facts: Facts, every: Iterable[Site], log: Log) -> None:
         step = site.step
         if isinstance(step, Kernel):
             names = [operand.buffer for operand in (*step.reads, *step.writes)]
-            for name in (*names, *step.scratch):
+            for name in (*names, *scratch_of(step)):
                 if facts.pool_of(name) not in addressed:
                     message = f"{name} lives in {facts.pool_of(name)}, which the core does not address"
                     log.report(Rule.CORE_REACH, message, site.place)

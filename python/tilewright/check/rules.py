@@ -37,6 +37,7 @@ class Rule(Enum):
     LINK_ROUND_UP = "link-round-up"
     FORBIDDEN_WRITE = "forbidden-write"
     FORK = "fork"
+    SPLIT = "split"
 
     RECTANGLE = "rectangle"
     COPY_SHAPE = "copy-shape"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from tilewright.check.expand import Site, event_count, operands_of, when_of
+from tilewright.check.expand import Site, event_count, operands_of, scratch_of, when_of
 from tilewright.check.facts import ELEMENT_BYTES
 from tilewright.check.rules import Log, Rule
 from tilewright.plan import (
@@ -80,7 +80,7 @@ def check_steps(plan: Plan, every: Iterable[Site], log: Log) -> None:
         if isinstance(step, Fork):
             demand(step.cores >= 1, f"{step.cores} cores")
         if isinstance(step, Kernel):
-            _known("buffer", step.scratch, ranks, site.place, log)
+            _known("buffer", scratch_of(step), ranks, site.place, log)
             _check_kernel(step, site, ranks, demand, log)
         when = when_of(step)
         if when is not None:

@@ -10,6 +10,7 @@ from tilewright.check.placed import check_placements, check_pool_use, check_rela
 from tilewright.check.reach import check_forks, check_reach, check_token_scopes
 from tilewright.check.rules import Log, Violation
 from tilewright.check.shape import check_declarations, check_extent, check_steps
+from tilewright.check.split import check_splits
 from tilewright.errors import ExitStatus, TilewrightError
 from tilewright.plan import Plan
 
@@ -34,6 +35,7 @@ def check(plan: Plan) -> list[Violation]:
     every = tuple(flatten(roots))
     check_reach(facts, every, log)
     check_forks(facts, every, log)
+    check_splits(facts, every, log)
     check_token_scopes(every, log)
     check_lifetimes(facts, roots, log)
     if not log.violations:

@@ -26,6 +26,26 @@ class TileFunction:
 
 
 @dataclass(frozen=True, slots=True)
+class SplitText:
+    """A static const struct tilewright_split, and what a call of it gets.
+
+    ``axes`` are rows of numbers; ``lines`` declare what ``lower`` and ``upper`` name.
+    """
+
+    name: str
+    axes: tuple[tuple[int, ...], ...]
+    scratch_bytes: tuple[int, ...]
+    operands: int
+    chunk: int
+    cores: int
+    views: str
+    views_bytes: int
+    lines: tuple[str, ...]
+    lower: str
+    upper: str
+
+
+@dataclass(frozen=True, slots=True)
 class StepText:
     """A step of a layer.
 
@@ -51,6 +71,7 @@ class StepText:
     shapes: tuple[tuple[str, str, str], ...] = ()
     operands: tuple[str, ...] = ()
     flags: str = "TILEWRIGHT_WHOLE"
+    split: SplitText | None = None
 
 
 @dataclass(frozen=True, slots=True)

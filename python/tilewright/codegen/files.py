@@ -11,7 +11,7 @@ from tilewright.codegen.layers import LayerWriter
 from tilewright.codegen.pools import pool_text
 from tilewright.codegen.render import render
 from tilewright.codegen.storage import Array, storage_of
-from tilewright.plan import Layer, Plan
+from tilewright.plan import Layer, Plan, kernel_steps
 from tilewright.plan_json import dumps
 from tilewright.report.text import report_text
 
@@ -92,9 +92,10 @@ def _source(plan: Plan, common: Mapping[str, Any], pointers: tuple[tuple[str, st
         {"name": name, "stride": stride or (0,), "extent": extent or (1,), "origin": origin or (0,)}
         for (stride, extent, origin), name in writer.shared_shapes.items()
     ]
+    split_header = ["tilewright/split.h"] if any(step.split for step in kernel_steps(plan.program)) else []
     return render(
         "source.c.j2",
-        headers=["tilewright/runtime.h", "tilewright/tile.h", *plan.kernel_headers],
+        headers=["tilewright/runtime.h", "tilewright/tile.h", *split_header, *plan.kernel_headers],
         layer_parameters=f"const struct {plan.name}_context *context" if common["arguments"] else "void",
         shapes=shapes,
         layers=texts,

@@ -12,7 +12,7 @@ from math import prod
 
 import numpy as np
 
-from tilewright.codegen.context import LayerText, ShapeText, StepText, TileFunction
+from tilewright.codegen.context import LayerText, ShapeText, SplitText, StepText, TileFunction
 from tilewright.codegen.expressions import axis_bounds, condition, grouped, index_lines, slot, tile_number
 from tilewright.codegen.names import c_identifier
 from tilewright.codegen.storage import Storage
@@ -79,7 +79,9 @@ class LayerWriter:
             end=end,
             looped=loop is not None,
             uses_context=any(
-                "context->" in text for step in steps for text in (step.address, step.home, *step.operands)
+                "context->" in text
+                for step in steps
+                for text in (step.address, step.home, *step.operands, step.split.views if step.split else "")
             ),
             can_fail=any(step.kind == "wait" for step in steps),
             steps=steps,
@@ -214,6 +216,37 @@ class _Scope:
             shapes=tuple(shapes),
             operands=tuple(operands),
             flags=self._flags(step),
+            split=self._split(step) if step.split is not None else None,
+        )
+
+    def _split(self, step: Kernel) -> SplitText:
+        """Table and arguments of a call that several cores share."""
+        split = step.split
+        assert split is not None
+        rows = []
+        for axis in split.axes:
+            operand, view = (*step.reads, *step.writes)[axis.operand], step.axes[axis.operand]
+            stride = self._buffer(operand).strides_bytes[axis.axis]
+            ((_, term),) = axis.range.terms
+            offsets = (axis.range.first_offset, axis.range.last_offset, axis.range.divisor, axis.range.extent)
+            rows.append((axis.operand, view.index(axis.axis), stride, term, *offsets))
+        index = self._indices().get(split.dimension)
+        lines: tuple[str, ...] = ()
+        if index is not None and self.loop is not None:
+            declared = index_lines(self.loop.indices, {split.dimension}, self.loop.groups)
+            lines = (f"const int32_t tile = {tile_number(step.when)};", *declared)
+        return SplitText(
+            name=f"{self.stem}_split",
+            axes=tuple(rows),
+            scratch_bytes=split.scratch_bytes,
+            operands=len(step.reads) + len(step.writes),
+            chunk=split.chunk,
+            cores=split.cores,
+            views=self.writer.storage.address(split.views),
+            views_bytes=split.views_bytes,
+            lines=lines,
+            lower=f"{split.dimension}_lower" if index is not None else "0",
+            upper=f"{split.dimension}_upper" if index is not None else str(split.extent),
         )
 
     def _flags(self, step: Kernel) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from tilewright.options import Buffering, Objective, Strategy
 from tilewright.tiling.candidates import candidate_steps
-from tilewright.tiling.footprint import Counts, Flags, Steps, exact_writes, tile_bytes
+from tilewright.tiling.footprint import Counts, Flags, Steps, dense_tiles, exact_writes, tile_bytes
 from tilewright.tiling.given import not_possible
 from tilewright.tiling.orders import Orders, cheapest_orders
 from tilewright.tiling.overflow import overflow
@@ -122,7 +122,9 @@ def _untiled(problem: TilingProblem) -> TileChoice:
     steps = problem.extents
     scratch = problem.scratch_bytes(steps)
     near = {problem.scratch_pool: scratch} if scratch else {}
-    return TileChoice(steps, (), (0,) * len(problem.operands), near, round(problem.kernel.cycles(steps)))
+    return TileChoice(
+        steps, (), (0,) * len(problem.operands), near, round(problem.kernel_cycles(steps, problem.sharing(steps)))
+    )
 
 
 def _overlaps(problem: TilingProblem) -> bool:
@@ -142,6 +144,7 @@ def _field(problem: TilingProblem, double: bool) -> _Field:
     for operand in problem.operands:
         if operand.write:
             exact = exact & exact_writes(operand, steps)
+        exact = exact & dense_tiles(operand, steps, extents)
         if operand.link is None:
             slots.append(np.zeros(size, dtype=np.int64))
             continue
@@ -278,10 +281,11 @@ def _kernel_cycles(problem: TilingProblem, steps: Mapping[str, int]) -> float:
         whole, rest = divmod(extents[name], steps[name])
         sizes = ((steps[name], whole), (rest, 1)) if rest else ((steps[name], whole),)
         parts.append([(name, size, times) for size, times in sizes])
+    sharing = problem.sharing(steps)
     total = 0.0
     for tile in product(*parts):
         lengths = {**steps, **{name: size for name, size, _ in tile}}
-        total += problem.kernel.cycles(lengths) * prod(times for _, _, times in tile)
+        total += problem.kernel_cycles(lengths, sharing) * prod(times for _, _, times in tile)
     return total
 
 

@@ -79,6 +79,23 @@ def _is_exact_division(axis: AxisMap, steps: Steps) -> Flags:
     return meets & gapless
 
 
+def dense_tiles(operand: TileOperand, steps: Steps, extents: Mapping[str, int]) -> Flags:
+    """For each candidate, whether shorter tiles at the edges fill their slot from its start without gaps.
+
+    C walks a packed constant without strides, so only the outermost axis of which a tile has
+    more than one element may be cut unevenly.
+    """
+    dense: Flags = np.asarray(True)
+    if operand.data is None or operand.tensor is not None:
+        return dense
+    outside: Counts = np.asarray(1, dtype=np.int64)
+    for axis, extent in zip(operand.axes, tile_shape(operand, steps), strict=True):
+        for name, _ in axis.terms:
+            dense = dense & ((extents[name] % steps[name] == 0) | (outside == 1))
+        outside = outside * extent
+    return dense
+
+
 def rounds(order: Sequence[str], counts: Mapping[str, Counts], operand: TileOperand) -> Counts:
     """How many times the operand's tile changes when tiles are walked in ``order``.
 

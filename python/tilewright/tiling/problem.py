@@ -16,9 +16,13 @@ from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOpera
 from tilewright.operators.nest import AxisMap, Dimension, Iteration
 from tilewright.plan import BufferKind, Link
 from tilewright.platform import Platform
+from tilewright.tiling.sharing import FORK_CYCLES, Sharing, best_sharing, views_bytes
 
 TILE_ALIGN_BYTES = 4
 """Tiles, scratch and constants hold up to 32-bit elements that kernels read as words."""
+
+VIEWS_ALIGN_BYTES = 8
+"""The cores' views of operands hold pointers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,6 @@ class TileOperand:
     ``link`` is None where the core addresses the home pool: the kernel works there directly.
     ``near`` is the pool of the tiles. Where no link joins the two, tiles come through a pool
     between them: ``far_link`` brings larger tiles there (the source of ``link``).
-    ``home_strides`` are those of the home in bytes; None if it is packed in ``order``, as tiles are.
     """
 
     name: str
@@ -47,7 +50,6 @@ class TileOperand:
     dtype: str = ""
     tensor: str | None = None
     data: Array | None = None
-    home_strides: tuple[int, ...] | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -76,6 +78,7 @@ class TilingProblem:
     given: TileSteps = field(default_factory=dict)
     given_far: Mapping[str, TileSteps] = field(default_factory=dict)
     variant: int = 0
+    cores: int = 1
 
     @property
     def extents(self) -> dict[str, int]:
@@ -120,8 +123,28 @@ class TilingProblem:
         return any(operand.link is not None for operand in self.operands)
 
     def scratch_bytes(self, steps: TileSteps) -> int:
-        """Scratch and partial results of the kernel for a tile, each padded to its alignment."""
-        return _padded(self.kernel.scratch_bytes(steps)) + _padded(self.partial_bytes(steps))
+        """Scratch and partial results of the kernel for a tile, each padded to its alignment; of all cores."""
+        return sum(_padded(size) for size in self.scratch_sizes(steps).values())
+
+    def scratch_sizes(self, steps: TileSteps) -> dict[str, int]:
+        """Bytes of each scratch buffer that is needed: of the kernel, for each core, and of the cores' views."""
+        sharing = self.sharing(steps)
+        part, cores = (steps, 1) if sharing is None else (sharing.part(steps), sharing.cores)
+        sizes = {"scratch": cores * self.kernel.scratch_bytes(part), "partial": cores * self.partial_bytes(part)}
+        sizes = {role: size for role, size in sizes.items() if size}
+        if sharing is not None:
+            sizes["views"] = cores * views_bytes(self.operands, len(sizes), sharing.dimension)
+        return sizes
+
+    def sharing(self, steps: TileSteps) -> Sharing | None:
+        """How the cores share a tile with these steps; None if one core does it alone."""
+        return best_sharing(self.kernel, self.operands, steps, self.cores)
+
+    def kernel_cycles(self, lengths: TileSteps, sharing: Sharing | None) -> float:
+        """Cycles of one call on a tile of these lengths, of the core that is done last."""
+        if sharing is None:
+            return self.kernel.cycles(lengths)
+        return FORK_CYCLES + self.kernel.cycles(sharing.part(lengths))
 
     def partial_bytes(self, steps: TileSteps) -> int:
         """Bytes of partial results for a tile; 0 where no reduction is cut."""
@@ -137,29 +160,17 @@ def _padded(size_bytes: int) -> int:
 
 
 def tiling_problem(
-    graph: Graph,
-    node: Node,
-    kernel: KernelChoice,
-    platform: Platform,
-    homes: Mapping[str, str],
-    strides: Mapping[str, tuple[int, ...]] | None = None,
+    graph: Graph, node: Node, kernel: KernelChoice, platform: Platform, homes: Mapping[str, str]
 ) -> TilingProblem:
     """Attach homes and links to a kernel's operands.
 
-    ``homes`` gives the pool of each tensor, ``strides`` its strides in bytes (packed without
-    them); packed constants live in the first pool that holds constants. Raises not_supported
-    if no link joins a home with the core's pool.
+    ``homes`` gives the pool of each tensor; packed constants live in the first pool that
+    holds constants. Raises not_supported if no link joins a home with the core's pool.
     """
     operands = [_operand(graph, node, item, False, platform, homes) for item in kernel.reads]
     operands += [_operand(graph, node, item, True, platform, homes) for item in kernel.writes]
-    operands = [_with_strides(operand, strides or {}) for operand in operands]
-    return TilingProblem(node, kernel, _with_unique_names(operands), near_pool(platform, BufferKind.SCRATCH))
-
-
-def _with_strides(operand: TileOperand, strides: Mapping[str, tuple[int, ...]]) -> TileOperand:
-    if operand.tensor is None or operand.data is not None or operand.tensor not in strides:
-        return operand
-    return replace(operand, home_strides=strides[operand.tensor])
+    scratch_pool = near_pool(platform, BufferKind.SCRATCH)
+    return TilingProblem(node, kernel, _with_unique_names(operands), scratch_pool, cores=platform.core.count)
 
 
 def _with_unique_names(operands: list[TileOperand]) -> tuple[TileOperand, ...]:

@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-#define STACK_BYTES 608u
-#define FIRST_STACK_BYTES 1120u
+#define STACK_BYTES 736u
+#define FIRST_STACK_BYTES 1344u
 #define PAINT 0x57acc0deu
 #define POSTS 8u
 

@@ -1,0 +1,96 @@
+"""How several cores share one kernel call: a dimension, and how much of it each core gets.
+
+Before:  a tile of 25 rows, 5 columns and 64 channels on 8 cores
+After:   8 channels for each core, since rows would give 4 to six cores and 1 to the seventh
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tilewright.kernels.kernel import KernelChoice, TileSteps
+from tilewright.operators.nest import AxisMap, Iteration, axis_range, is_exact
+
+if TYPE_CHECKING:
+    from tilewright.tiling.problem import TileOperand
+
+FORK_CYCLES = 300
+"""Fork, the cores' views of the operands, and join; as measured on pulp-open."""
+
+SHAPE_BYTES = 80
+VIEW_BYTES = 16
+"""Of runtime/include/tilewright/runtime.h; a view is a pair of pointers, of 64 bits at most."""
+
+MOST_CORES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """Core c works on elements [c * chunk, (c + 1) * chunk) of the tile's part of ``dimension``."""
+
+    dimension: str
+    chunk: int
+    cores: int
+
+    def part(self, steps: TileSteps) -> dict[str, int]:
+        """The steps of the largest part of a tile with these steps."""
+        return {**steps, self.dimension: min(self.chunk, steps[self.dimension])}
+
+
+def best_sharing(kernel: KernelChoice, operands: Sequence[TileOperand], steps: TileSteps, cores: int) -> Sharing | None:
+    """The dimension along which the slowest core is done first; None if one core alone is as fast."""
+    if cores == 1:
+        return None
+    best: Sharing | None = None
+    least = kernel.cycles(steps) - FORK_CYCLES
+    for dimension in kernel.nest.dimensions:
+        step = steps[dimension.name]
+        if dimension.iteration is not Iteration.PARALLEL or dimension.name in kernel.uncut or step == 1:
+            continue
+        multiple = kernel.multiples.get(dimension.name, 1)
+        chunk = -(-step // (multiple * min(cores, MOST_CORES))) * multiple
+        sharing = Sharing(dimension.name, chunk, -(-step // chunk))
+        if sharing.cores == 1 or not _can_share(kernel, operands, steps, sharing):
+            continue
+        cycles = kernel.cycles(sharing.part(steps))
+        if cycles < least:
+            best, least = sharing, cycles
+    return best
+
+
+def views_bytes(operands: Sequence[TileOperand], scratches: int, dimension: str) -> int:
+    """Bytes of one core's views of a kernel's operands, with the shapes that the core has for itself."""
+    shapes = sum(
+        operand.tensor is not None or operand.data is not None for operand in operands if follows(operand, dimension)
+    )
+    return VIEW_BYTES * (len(operands) + scratches) + SHAPE_BYTES * shapes
+
+
+def follows(operand: TileOperand, dimension: str) -> bool:
+    """Whether the operand's rectangle moves with the dimension."""
+    return dimension in operand.dimensions
+
+
+def _can_share(kernel: KernelChoice, operands: Sequence[TileOperand], steps: TileSteps, sharing: Sharing) -> bool:
+    """Whether cores write disjoint parts of all results, and each axis moves with one dimension only."""
+    extents = {dimension.name: dimension.extent for dimension in kernel.nest.dimensions}
+    for operand in operands:
+        following = [axis for axis in operand.axes if sharing.dimension in dict(axis.terms)]
+        if operand.write and len(following) != 1:
+            return False
+        for axis, extent in zip(operand.axes, operand.extents, strict=True):
+            names = [name for name, _ in axis.terms]
+            if sharing.dimension not in names:
+                continue
+            if any(steps[name] < extents[name] for name in names if name != sharing.dimension):
+                return False
+            if operand.write and not _is_exact(axis, extent, extents, sharing):
+                return False
+    return True
+
+
+def _is_exact(axis: AxisMap, extent: int, extents: Mapping[str, int], sharing: Sharing) -> bool:
+    steps = {**extents, sharing.dimension: sharing.chunk}
+    return is_exact(axis_range(axis, extent, {}), steps)

@@ -1,0 +1,124 @@
+"""Kernel calls shared by cores: every part computes its own, whatever the order, in memory of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.firmware import WARNINGS, needs_host_compiler
+from tilewright.cli import main
+from tilewright.golden import GoldenRequest, golden_files
+from tilewright.kernels.kernel import KernelChoice
+from tilewright.operators.nest import Dimension, Nest, along, whole
+from tilewright.plan import Plan, kernel_steps
+from tilewright.plan_json import loads
+from tilewright.resources import platforms_dir, runtime_dir
+from tilewright.tiling.footprint import dense_tiles
+from tilewright.tiling.problem import TileOperand
+from tilewright.tiling.sharing import FORK_CYCLES, Sharing, best_sharing
+
+MODELS = Path(__file__).parents[1] / "firmware" / "models"
+SUPPORT = Path(__file__).parents[1] / "support"
+
+
+def platform_with(cores: int, folder: Path) -> Path:
+    text = (platforms_dir() / "pulp-open.toml").read_text(encoding="utf-8")
+    path = folder / "cores.toml"
+    path.write_text(re.sub(r"(?m)^count = \d+", f"count = {cores}", text), encoding="utf-8")
+    return path
+
+
+def generate(model: str, cores: int, l1: int, folder: Path) -> Plan:
+    types = MODELS / model / "types.json"
+    options = (
+        [f"--type={name}={dtype}" for name, dtype in json.loads(types.read_text()).items()] if types.exists() else []
+    )
+    platform = platform_with(cores, folder)
+    words = ["--model", str(MODELS / model / "network.onnx"), "--platform", str(platform), "--pool", f"l1={l1}"]
+    assert (
+        main(["generate", *words, "--name", "net", "--buffering", "double", "--output-dir", str(folder), *options]) == 0
+    )
+    return loads((folder / "net_plan.json").read_text(encoding="utf-8"))
+
+
+def build_golden(model: str, plan: Plan, tolerance: str, folder: Path) -> Path:
+    vectors = (MODELS / model / "inputs.npz", MODELS / model / "outputs.npz")
+    for name, content in golden_files(GoldenRequest(plan, *vectors, tolerance)).items():
+        (folder / name).write_bytes(content)
+    runtime = runtime_dir()
+    sources = [folder / name for name in ("net.c", "net_weights.c", "golden_main.c", "golden_vectors.c")]
+    sources += [runtime / name for name in plan.kernel_sources]
+    sources += [runtime / "test_support" / "golden.c", SUPPORT / "many_cores.c"]
+    includes = [f"-I{path}" for path in (folder, runtime / "include", runtime / "test_support")]
+    command = ["cc", *WARNINGS, "-D_DEFAULT_SOURCE", *includes, *map(str, sources), "-lm", "-o", str(folder / "golden")]
+    subprocess.run(command, check=True)
+    return folder / "golden"
+
+
+def checksums(program: Path, **environment: str) -> str:
+    done = subprocess.run([program], capture_output=True, text=True, check=False, env={**os.environ, **environment})
+    assert done.returncode == 0, done.stdout
+    return "".join(line for line in done.stdout.splitlines() if "checksum" in line)
+
+
+@needs_host_compiler
+@pytest.mark.parametrize(("model", "tolerance"), [("deeploy_residual", "0:0"), ("qdq_residual", "0.00392157:0")])
+@pytest.mark.parametrize(("cores", "l1"), [(3, 6144), (8, 8192)])
+def test_cores_share_a_network(model: str, tolerance: str, cores: int, l1: int, tmp_path: Path) -> None:
+    plan = generate(model, cores, l1, tmp_path)
+    splits = [step.split for step in kernel_steps(plan.program) if step.split is not None]
+    assert all(2 <= split.cores <= cores for split in splits)
+    assert splits
+    program = build_golden(model, plan, tolerance, tmp_path)
+    assert checksums(program) == checksums(program, BACKWARD="1")
+
+
+def test_one_core_shares_nothing(tmp_path: Path) -> None:
+    plan = generate("deeploy_residual", 1, 4096, tmp_path)
+    assert all(step.split is None for step in kernel_steps(plan.program))
+    assert "split" not in (tmp_path / "net.c").read_text(encoding="utf-8")
+
+
+def problem(cycles_of: str) -> tuple[KernelChoice, tuple[TileOperand, ...]]:
+    """y[o, r] from x[r], 10 x 6 points; one dimension costs cycles."""
+    nest = Nest(
+        (Dimension("o", 10), Dimension("r", 6)), ((along("r"),),), ((along("o"), along("r")),), macs_per_point=1
+    )
+    kernel = KernelChoice("f", (), nest, (), (), (), cycles=lambda steps: 1000.0 * steps[cycles_of], multiples={"o": 4})
+    x = TileOperand("x", False, (along("r"),), (6,), (0,), (0,), 1, 4, "l2", None, "l1", "int8", "x")
+    y = TileOperand("y", True, (along("o"), along("r")), (10, 6), (0, 1), (0, 1), 1, 4, "l2", None, "l1", "int8", "y")
+    return kernel, (x, y)
+
+
+def test_the_dimension_that_ends_first_is_shared() -> None:
+    steps = {"o": 10, "r": 6}
+    kernel, operands = problem("r")
+    assert best_sharing(kernel, operands, steps, 4) == Sharing("r", 2, 3)
+    assert best_sharing(kernel, operands, steps, 8) == Sharing("r", 1, 6)
+    kernel, operands = problem("o")
+    assert best_sharing(kernel, operands, steps, 8) == Sharing("o", 4, 3)
+    assert best_sharing(kernel, operands, {"o": 4, "r": 6}, 8) is None
+    assert best_sharing(kernel, operands, steps, 1) is None
+    assert best_sharing(kernel, operands[:1], {"o": 10, "r": 1}, 8) == Sharing("o", 4, 3)
+
+
+def test_no_sharing_where_it_does_not_pay() -> None:
+    kernel, operands = problem("r")
+    cheap = KernelChoice(
+        "f", (), kernel.nest, (), (), (), cycles=lambda steps: float(min(steps.values()) * FORK_CYCLES / 6)
+    )
+    assert best_sharing(cheap, operands, {"o": 10, "r": 6}, 8) is None
+
+
+def test_packed_constants_are_not_cut_unevenly_inside() -> None:
+    """C walks a tile of a packed constant without strides."""
+    axes = (along("o"), whole(3), along("r"))
+    data = np.zeros((10, 3, 6), np.int8)
+    packed = TileOperand("w", False, axes, (10, 3, 6), (0, 1, 2), (0, 1, 2), 1, 4, "l2", None, "l1", "int8", data=data)
+    steps = {"o": np.asarray([10, 4, 4, 10]), "r": np.asarray([6, 6, 4, 3])}
+    assert dense_tiles(packed, steps, {"o": 10, "r": 6}).tolist() == [True, True, False, True]
