@@ -33,6 +33,7 @@ class TileOperand:
     ``link`` is None where the core addresses the home pool: the kernel works there directly.
     ``near`` is the pool of the tiles. Where no link joins the two, tiles come through a pool
     between them: ``far_link`` brings larger tiles there (the source of ``link``).
+    ``home_strides`` are those of the home in bytes; None if it is packed in ``order``, as tiles are.
     """
 
     name: str
@@ -50,6 +51,7 @@ class TileOperand:
     dtype: str = ""
     tensor: str | None = None
     data: Array | None = None
+    home_strides: tuple[int, ...] | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -160,17 +162,30 @@ def _padded(size_bytes: int) -> int:
 
 
 def tiling_problem(
-    graph: Graph, node: Node, kernel: KernelChoice, platform: Platform, homes: Mapping[str, str]
+    graph: Graph,
+    node: Node,
+    kernel: KernelChoice,
+    platform: Platform,
+    homes: Mapping[str, str],
+    strides: Mapping[str, tuple[int, ...]] | None = None,
 ) -> TilingProblem:
     """Attach homes and links to a kernel's operands.
 
-    ``homes`` gives the pool of each tensor; packed constants live in the first pool that
-    holds constants. Raises not_supported if no link joins a home with the core's pool.
+    ``homes`` gives the pool of each tensor, ``strides`` its strides in bytes (packed without
+    them); packed constants live in the first pool that holds constants. Raises not_supported
+    if no link joins a home with the core's pool.
     """
     operands = [_operand(graph, node, item, False, platform, homes) for item in kernel.reads]
     operands += [_operand(graph, node, item, True, platform, homes) for item in kernel.writes]
+    operands = [_with_strides(operand, strides or {}) for operand in operands]
     scratch_pool = near_pool(platform, BufferKind.SCRATCH)
     return TilingProblem(node, kernel, _with_unique_names(operands), scratch_pool, cores=platform.core.count)
+
+
+def _with_strides(operand: TileOperand, strides: Mapping[str, tuple[int, ...]]) -> TileOperand:
+    if operand.tensor is None or operand.data is not None or operand.tensor not in strides:
+        return operand
+    return replace(operand, home_strides=strides[operand.tensor])
 
 
 def _with_unique_names(operands: list[TileOperand]) -> tuple[TileOperand, ...]:
