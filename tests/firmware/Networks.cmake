@@ -5,14 +5,15 @@ include_guard(GLOBAL)
 include(CheckCSourceCompiles)
 
 #[[
-declare_network(<name> FOLDER <folder> L1 <bytes> [TOLERANCE <abs>:<rel>] [FLOAT] [DOUBLE])
+declare_network(<name> FOLDER <folder> L1 <bytes> [TOLERANCE <abs>:<rel>] [FLOAT] [DOUBLE] [LEVELS])
 
 The folder has network.onnx, inputs.npz, outputs.npz, and types.json where TYPES are needed. L1
-is the size of the tiled variant, DOUBLE adds a double-buffered one, FLOAT takes a core with FPU.
+is the size of the tiled variant, DOUBLE adds a double-buffered one, LEVELS one with constants in
+a third level of memory, whose links carry little more than they must. FLOAT takes a core with FPU.
 A network whose folder is absent is reported and left out.
 #]]
 function(declare_network name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "FLOAT;DOUBLE" "FOLDER;L1;TOLERANCE" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "FLOAT;DOUBLE;LEVELS" "FOLDER;L1;TOLERANCE" "")
   if(NOT EXISTS "${arg_FOLDER}/network.onnx")
     message(WARNING "network ${name} is left out: no ${arg_FOLDER}/network.onnx")
     return()
@@ -39,6 +40,7 @@ function(declare_network name)
   set(NETWORK_${name}_TYPES "${types}" PARENT_SCOPE)
   set(NETWORK_${name}_PLATFORM "qemu-virt-rv32${suffix}" PARENT_SCOPE)
   set(NETWORK_${name}_DOUBLE "${arg_DOUBLE}" PARENT_SCOPE)
+  set(NETWORK_${name}_LEVELS "${arg_LEVELS}" PARENT_SCOPE)
 endfunction()
 
 # Every declared network on this machine, untiled, with sanitizers where the compiler has them.
@@ -67,6 +69,16 @@ function(add_networks_in_qemu)
       add_variant(${name} double PLATFORM ${platform} POOLS l1=${l1} BUFFERING double)
     endif()
     add_tiles_test(${name} ${l1})
+    add_link_bytes_test(${name} tiled)
+    if(NETWORK_${name}_LEVELS)
+      add_variant(
+        ${name}
+        levels
+        PLATFORM qemu-virt-rv32-l3
+        OPTIONS "${CMAKE_CURRENT_SOURCE_DIR}/bytes_moved.toml"
+      )
+      add_link_bytes_test(${name} levels --within 1.15)
+    endif()
   endforeach()
   find_smallest_sizes()
   foreach(name IN LISTS NETWORKS)
@@ -113,10 +125,23 @@ function(add_tiles_test name l1)
   set_tests_properties(${name}.tiles PROPERTIES LABELS networks)
 endfunction()
 
+# What the port counts on each link is what the plan says.
+function(add_link_bytes_test name variant)
+  get_target_property(plan ${name}_${variant} TILEWRIGHT_PLAN)
+  get_target_property(platform ${name}_${variant} TILEWRIGHT_PLATFORM)
+  add_test(
+    NAME ${name}.${variant}_link_bytes
+    COMMAND
+      "${TILEWRIGHT_TOOL_PYTHON}" "${CMAKE_CURRENT_SOURCE_DIR}/link_bytes.py" "${plan}" --platform
+      "${platform}" --elf "$<TARGET_FILE:${name}.${variant}>" ${ARGN}
+  )
+  set_tests_properties(${name}.${variant}_link_bytes PROPERTIES LABELS networks)
+endfunction()
+
 # The outputs of all variants have the same checksums; floats where no reduction is cut.
 function(add_same_bits_test name)
   set(programs "")
-  foreach(variant IN ITEMS untiled tiled double smallest)
+  foreach(variant IN ITEMS untiled tiled double levels smallest)
     if(NOT TARGET ${name}.${variant})
       continue()
     endif()

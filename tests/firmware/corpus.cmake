@@ -18,6 +18,8 @@ foreach(
 endforeach()
 set(NETWORK_deeploy_KeywordSpotting_DOUBLE TRUE)
 set(NETWORK_deeploy_ImageClassification_DOUBLE TRUE)
+set(NETWORK_deeploy_KeywordSpotting_LEVELS TRUE)
+set(NETWORK_deeploy_CNN_Linear1_LEVELS TRUE)
 
 # Standard int8: within one step of the last quantisation, which is 1 where the output is int8 and
 # the scale of the last DequantizeLinear (rounded up in the last digit) where it is float.

@@ -128,3 +128,16 @@ expect_failure(
   --bytes
   100
 )
+
+# The plan of one network with the firmware of another.
+expect_failure(
+  other_link_bytes
+  "DIFFERS"
+  "${TILEWRIGHT_TOOL_PYTHON}"
+  "${CMAKE_CURRENT_SOURCE_DIR}/link_bytes.py"
+  "${plan}"
+  --platform
+  qemu-virt-rv32
+  --elf
+  $<TARGET_FILE:deeploy_residual.tiled>
+)

@@ -1,0 +1,52 @@
+"""Runs a golden firmware and compares the bytes that its port counted with those of its plan.
+
+    python link_bytes.py PLAN.json --platform PLATFORM --elf ELF [--within RATIO]
+
+Prints bytes and copies of each link: counted, of the plan, compulsory. Exit status 1 if a count
+differs from the plan's, if a link moves more than RATIO times its compulsory bytes, or if nothing
+was counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tilewright.plan_json import loads
+from tilewright.report.data import report_data
+
+COUNTED = re.compile(r"^link (\S+): (\d+) bytes, (\d+) copies", re.MULTILINE)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("plan", type=Path)
+    parser.add_argument("--platform", required=True)
+    parser.add_argument("--elf", type=Path, required=True)
+    parser.add_argument("--within", type=float)
+    arguments = parser.parse_args()
+    plan = loads(arguments.plan.read_text(encoding="utf-8"))
+    command = [sys.executable, "-m", "tilewright", "simulate", "--platform", arguments.platform]
+    command += ["--elf", str(arguments.elf), "--timeout", "300"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    counted = {name: int(count) for name, count, _ in COUNTED.findall(done.stdout)}
+    if done.returncode or not any(counted.values()):
+        sys.stdout.write(f"exit status {done.returncode}, nothing counted\n{done.stdout}{done.stderr}")
+        return 1
+    wrong = 0
+    for link in report_data(plan)["links"]:
+        name, planned, least = link["name"], link["bytes"], link["compulsory_bytes"]
+        is_wrong = counted.get(name) != planned
+        is_much = arguments.within is not None and planned > arguments.within * least
+        wrong += is_wrong or is_much
+        ratio = f"{planned / least:.3f} of compulsory" if least else "nothing compulsory"
+        verdict = " DIFFERS" * is_wrong + " TOO MUCH" * is_much
+        sys.stdout.write(f"{name}: counted {counted.get(name)}, planned {planned}, {ratio}{verdict}\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
