@@ -1,0 +1,87 @@
+"""Operators with forced tile shapes at every level, run under sanitizers with links that deliver late."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from support.firmware import needs_host_compiler
+from support.forced import Forced, differences, forced
+from support.small_nodes import conv, nodes
+from tilewright.graph import Graph
+
+BATCH = 20
+"""Models of one program; compiling costs more than running."""
+
+SAMPLE, THOUSANDS = 60, 4000
+
+
+def drawn(count: int) -> list[tuple[Graph, int]]:
+    """That many operators with seeds; always the same ones."""
+    found: list[tuple[Graph, int]] = []
+
+    @settings(
+        max_examples=count,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(nodes(), st.integers(0, 2**32 - 1))
+    def draw(graph: Graph, seed: int) -> None:
+        found.append((graph, seed))
+
+    draw()
+    return found
+
+
+def wrong_ones(count: int, folder: Path) -> list[str]:
+    """Operators whose tiled bits are others than the untiled ones."""
+    wrong = []
+    operators = drawn(count)
+    for start in range(0, len(operators), BATCH):
+        batch = operators[start : start + BATCH]
+        cases = [forced(graph, number, seed) for number, (graph, seed) in enumerate(batch)]
+        wrong += differences(cases, folder / f"batch_{start}", folder / "objects", start)
+    return wrong
+
+
+@needs_host_compiler
+def test_a_sample_gives_the_bits_of_the_untiled(tmp_path: Path) -> None:
+    assert wrong_ones(SAMPLE, tmp_path) == []
+
+
+@pytest.mark.long
+@needs_host_compiler
+def test_thousands_give_the_bits_of_the_untiled(tmp_path: Path) -> None:
+    assert wrong_ones(THOUSANDS, tmp_path) == []
+
+
+def test_tiles_are_really_forced() -> None:
+    graph = conv((1, 4, 9, 9), (16, 4, 3, 3), (9, 9), quantized=True, pads=(1, 1, 1, 1))
+    cases = [forced(graph, number, number) for number in range(20)]
+    assert sum(case.tile_count > 1 for case in cases) >= 15
+    assert sum(bool(case.tiles) for case in cases) >= 15
+    assert any(name.startswith("l2.") for case in cases for name, _ in case.tiles)
+    assert {slots for case in cases for _, slots in case.tiled.plan.layers[0].copies} == {1, 2}
+
+
+@needs_host_compiler
+def test_a_wait_that_is_left_out_is_seen(tmp_path: Path) -> None:
+    graph = conv((1, 4, 9, 9), (16, 4, 3, 3), (9, 9), quantized=True, pads=(1, 1, 1, 1))
+    case = next(case for case in (forced(graph, 0, seed) for seed in range(20)) if case.tile_count > 1)
+    assert differences([case], tmp_path / "sound", tmp_path, 0) == []
+    assert differences([without_wait(case)], tmp_path / "broken", tmp_path, 0) != []
+
+
+def without_wait(case: Forced) -> Forced:
+    """The first wait of the generated C is gone."""
+    source = case.tiled.files["t0.c"].decode()
+    edited, count = re.subn(r"tilewright_copy_wait\((\w+), ([^;{]*?\])\)", r"((void)\2, TILEWRIGHT_PORT_OK)", source, 1)
+    assert count == 1
+    return replace(case, tiled=replace(case.tiled, files={**case.tiled.files, "t0.c": edited.encode()}))

@@ -1,0 +1,167 @@
+"""Operators with tiles of any shape at every level, run on this machine beside the untiled operator."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from conformance.build import Generated, build
+from tilewright.codegen.files import generate_files
+from tilewright.errors import TilewrightError
+from tilewright.graph import Array, Graph
+from tilewright.kernels.registry import choices
+from tilewright.options import Buffering, TileSteps
+from tilewright.plan import Access, BufferKind, Core, Pool
+from tilewright.planning import Planned
+from tilewright.platform_types import Platform, Target
+
+from support.planned import HOME_KINDS, NEAR_KINDS, link, near_platform, plan_of, planned
+
+RUNTIME = Path(__file__).parents[2] / "runtime"
+FLAGS = "-std=c11 -g1 -O1 -ffp-contract=off -fsanitize=address,undefined -fno-sanitize-recover=all".split()
+LATE_PORT = Path(__file__).with_name("late_port.c")
+
+
+@dataclass(frozen=True)
+class Forced:
+    """A graph with the tiles that were forced upon it, tiled and untiled."""
+
+    graph: Graph
+    tiles: TileSteps
+    tiled: Generated
+    untiled: Generated
+    exact: bool
+    """Whether no float sum is cut, so that the bits must be the same."""
+
+    @property
+    def tile_count(self) -> int:
+        return self.tiled.plan.layers[0].tiles
+
+
+def levels_platform(*, asynchronous: bool) -> Platform:
+    """The core addresses l1; activations live in l2, constants in l3 behind it."""
+    pools = (
+        Pool("l1", None, 16, 1, 0, Access.READ_WRITE, NEAR_KINDS),
+        Pool("l2", None, 16, 1, 0, Access.READ_WRITE, (*HOME_KINDS, BufferKind.TILE)),
+        Pool("l3", None, 16, 1, 0, Access.READ_ONLY, (BufferKind.CONSTANT,)),
+    )
+    ends = (("l3", "l2"), ("l2", "l1"), ("l1", "l2"))
+    links = tuple(link(source, target, asynchronous=asynchronous) for source, target in ends)
+    target = Target((), ("scalar",), None, 4096)
+    return Platform("levels", target, Core(1, (("l1", 1),)), "l2", pools, links, None, None)
+
+
+def forced(graph: Graph, number: int, seed: int) -> Forced:
+    """The graph with random tiles near the core and in l2, wherever operator and kernel allow them."""
+    chance = random.Random(seed)
+    platform = levels_platform(asynchronous=chance.random() < 0.5)
+    buffering = chance.choice(list(Buffering))
+    name = graph.nodes[0].name
+    for tiles in _attempts(graph, chance):
+        try:
+            found = planned(graph, platform, buffering=buffering, tiles=((name, tiles),) if tiles else ())
+        except TilewrightError as error:
+            assert error.code == "tile-override", error
+            continue
+        reduces = any(set(layer.choice.order) & layer.problem.reductions for layer in found.layers)
+        inexact = reduces and graph.tensor(graph.nodes[0].inputs[0]).dtype.value == "float32"
+        tiled = _generated(graph, platform, found, f"t{number}")
+        near = near_platform()
+        return Forced(graph, tiles, tiled, _generated(graph, near, planned(graph, near), f"u{number}"), not inexact)
+    raise AssertionError("not even free tiles are possible")
+
+
+def _generated(graph: Graph, platform: Platform, found: Planned, name: str) -> Generated:
+    sources = tuple(sorted({source for kernel in found.kernels for source in kernel.sources}))
+    heads = sorted({f"tilewright/kernels/{Path(kernel.sources[0]).stem}.h" for kernel in found.kernels})
+    plan = replace(
+        plan_of(graph, platform, found),
+        name=name,
+        static_pools=True,
+        kernel_sources=tuple(f"kernels/{source}" for source in sources),
+        kernel_headers=tuple(heads),
+    )
+    return Generated(name, plan, dict(generate_files(plan, found.schedule.constants, found.lifetimes)))
+
+
+def _attempts(graph: Graph, chance: random.Random) -> list[TileSteps]:
+    """Random steps for one of the kernels, then fewer and fewer of them, at last none."""
+    kernel = chance.choice(choices(graph.nodes[0], graph))
+    near: list[tuple[str, int]] = []
+    far: list[tuple[str, int]] = []
+    for dimension in kernel.nest.dimensions:
+        if dimension.extent == 1 or chance.random() < 0.2:
+            continue
+        multiple = kernel.multiples.get(dimension.name, 1)
+        step = min(chance.randint(1, dimension.extent), chance.randint(1, dimension.extent))
+        step = min(-(-step // multiple) * multiple, dimension.extent)
+        near.append((dimension.name, step))
+        if chance.random() < 0.3:
+            far.append((f"l2.{dimension.name}", min(step * chance.randint(1, 4), dimension.extent)))
+    chance.shuffle(near)
+    steps = [*far, *near]
+    alone = [tuple(near[: len(near) - gone]) for gone in range(len(near) + 1)]
+    return [tuple(steps[gone:]) for gone in range(len(far))] + alone + [(item,) for item in near] + [()]
+
+
+def late_library(folder: Path, models: Sequence[Generated]) -> Path:
+    """What the models need of the runtime for this machine, with the late port; objects are kept in the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names = sorted({name for model in models for name in model.plan.kernel_sources} | {"copy.c", "tile.c"})
+    objects = []
+    for source in (LATE_PORT, *(RUNTIME / name for name in names)):
+        target = folder / f"{source.stem}.o"
+        objects.append(str(target))
+        if not target.exists():
+            command = ["gcc", *FLAGS, f"-I{RUNTIME / 'include'}", "-c", str(source), "-o", str(target)]
+            subprocess.run(command, check=True)
+    library = folder / "liblate.a"
+    library.unlink(missing_ok=True)
+    subprocess.run(["ar", "rcs", str(library), *objects], check=True)
+    return library
+
+
+def run(executable: Path, model: Generated, inputs: Sequence[Array], folder: Path) -> bytes:
+    """What the model writes for some inputs; a sanitizer's complaint is an error."""
+    given, got = folder / "inputs", folder / "outputs"
+    given.write_bytes(b"".join(np.ascontiguousarray(array).tobytes() for array in inputs))
+    done = subprocess.run([executable, model.prefix, given, got], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, (model.prefix, done.stderr[-2000:])
+    return got.read_bytes()
+
+
+def random_inputs(graph: Graph, seed: int) -> list[Array]:
+    """Values for the inputs of a graph, in memory order."""
+    generator = np.random.default_rng(seed)
+    arrays = []
+    for name in graph.inputs:
+        tensor = graph.tensor(name)
+        dtype = np.dtype(tensor.dtype.value)
+        if dtype.kind == "f":
+            arrays.append(generator.standard_normal(tensor.shape).astype(dtype))
+        else:
+            limits = np.iinfo(dtype)
+            arrays.append(generator.integers(limits.min, limits.max, tensor.shape, dtype=dtype, endpoint=True))
+    return arrays
+
+
+def differences(cases: Sequence[Forced], folder: Path, objects: Path, seed: int) -> list[str]:
+    """Cases whose tiled output is another than the untiled one, in words; ``objects`` keeps compiled kernels."""
+    models = [model for case in cases for model in (case.tiled, case.untiled)]
+    executable = build(folder, models, late_library(objects, models))
+    wrong = []
+    for case in cases:
+        inputs = random_inputs(case.graph, seed)
+        tiled, untiled = (run(executable, model, inputs, folder) for model in (case.tiled, case.untiled))
+        if tiled == untiled:
+            continue
+        if not case.exact:
+            got, want = (np.frombuffer(content, np.float32) for content in (tiled, untiled))
+            if np.allclose(got, want, rtol=1e-4, atol=1e-5, equal_nan=True):
+                continue
+        wrong.append(f"{case.tiled.prefix}: {case.graph.nodes[0]} with {case.tiles}")
+    return wrong
