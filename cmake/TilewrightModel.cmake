@@ -153,8 +153,8 @@ function(_tilewright_model_arguments result)
   set(${result} "${options}" PARENT_SCOPE)
 endfunction()
 
-# The library of what a manifest lists. Kernels are compiled into it: two models in one program
-# share them all the same, since a linker takes a member for a symbol from the first archive.
+# The library of what a manifest lists. Kernels are part of it: two models in one program share
+# them all the same, since a linker takes a member for a symbol from the first archive.
 function(_tilewright_model_library target manifest)
   _tilewright_layout(tool)
   file(READ "${manifest}" json)
@@ -168,7 +168,11 @@ function(_tilewright_model_library target manifest)
   list(TRANSFORM headers PREPEND "${folder}/")
   list(TRANSFORM kernels PREPEND "${tool_root}/runtime/")
 
-  add_library("${target}" STATIC ${sources} ${headers} ${kernels})
+  set(compiled "${kernels}")
+  if(TILEWRIGHT_SHARE_KERNELS)
+    _tilewright_shared_objects(compiled "${compile_options}" ${kernels})
+  endif()
+  add_library("${target}" STATIC ${sources} ${headers} ${compiled})
   target_include_directories("${target}" PUBLIC "${folder}" "${tool_root}/runtime/include")
   target_compile_options("${target}" PUBLIC ${compile_options})
   target_link_options("${target}" PUBLIC ${compile_options})
@@ -202,6 +206,43 @@ function(_tilewright_model_library target manifest)
     USES_TERMINAL
     VERBATIM
   )
+endfunction()
+
+# The objects of kernels, each compiled once for all models whose platform and folder have the
+# same options. What is set on a model's target later does not reach them.
+function(_tilewright_shared_objects result compile_options)
+  _tilewright_layout(tool)
+  set(settings "${compile_options}")
+  foreach(property COMPILE_OPTIONS COMPILE_DEFINITIONS INCLUDE_DIRECTORIES)
+    get_property(value DIRECTORY PROPERTY ${property})
+    string(APPEND settings "\n${value}")
+  endforeach()
+  foreach(
+    variable
+    CMAKE_C_FLAGS
+    CMAKE_BUILD_TYPE
+    CMAKE_POSITION_INDEPENDENT_CODE
+    CMAKE_INTERPROCEDURAL_OPTIMIZATION
+    CMAKE_C_VISIBILITY_PRESET
+    TILEWRIGHT_OPTIMIZE
+  )
+    string(APPEND settings "\n${${variable}}")
+  endforeach()
+  string(SHA256 key "${settings}")
+  string(SUBSTRING "${key}" 0 8 key)
+  set(objects "")
+  foreach(source IN LISTS ARGN)
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${tool_root}/runtime" OUTPUT_VARIABLE name)
+    string(MAKE_C_IDENTIFIER "tilewright_${name}_${key}" object)
+    if(NOT TARGET ${object})
+      add_library(${object} OBJECT EXCLUDE_FROM_ALL "${source}")
+      target_include_directories(${object} PRIVATE "${tool_root}/runtime/include")
+      target_compile_options(${object} PRIVATE ${compile_options})
+      _tilewright_target_options(${object})
+    endif()
+    list(APPEND objects $<TARGET_OBJECTS:${object}>)
+  endforeach()
+  set(${result} "${objects}" PARENT_SCOPE)
 endfunction()
 
 # Whether one of some C files uses the mathematical library.

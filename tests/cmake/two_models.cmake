@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Two models that need the same kernels, linked into one firmware.
+# Two models that need the same kernels, linked into one firmware; each with kernels of its own,
+# and with kernels that are compiled once.
 include("${CMAKE_CURRENT_LIST_DIR}/Project.cmake")
 
 file(REMOVE_RECURSE "${folder}")
@@ -56,3 +57,28 @@ configure_project("${folder}" "${folder}/build")
 expect_match("${output}" "pools [a-z0-9]+=[0-9]+;.*, prefix one")
 build_project("${folder}/build")
 test_project("${folder}/build")
+expect_match("${output}" "both [.]+ +Passed")
+
+message("=== kernels compiled once")
+set(options -DTILEWRIGHT_SHARE_KERNELS=ON)
+configure_project("${folder}" "${folder}/build-shared")
+build_project("${folder}/build-shared")
+string(REGEX MATCHALL "Building C object [^\n]*matmul_f32[.]c" compiled "${output}")
+list(LENGTH compiled count)
+if(NOT count EQUAL 1)
+  message(FATAL_ERROR "a kernel was compiled ${count} times")
+endif()
+test_project("${folder}/build-shared")
+
+message("=== other options for one model's folder: kernels of its own")
+file(READ "${folder}/CMakeLists.txt" lists)
+string(
+  REPLACE "tilewright_add_model(two"
+  "add_compile_options(-g3)\ntilewright_add_model(two"
+  lists
+  "${lists}"
+)
+file(WRITE "${folder}/CMakeLists.txt" "${lists}")
+build_project("${folder}/build-shared")
+expect_match("${output}" "Building C object [^\n]*matmul_f32[.]c")
+test_project("${folder}/build-shared")

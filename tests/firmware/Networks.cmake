@@ -48,12 +48,12 @@ function(add_networks_on_host)
   set(sanitize -fsanitize=address,undefined -fno-sanitize-recover=all)
   set(CMAKE_REQUIRED_FLAGS "-fsanitize=address,undefined -fno-sanitize-recover=all")
   check_c_source_compiles("int main(void) { return 0; }" TILEWRIGHT_HOST_SANITIZERS)
+  if(TILEWRIGHT_HOST_SANITIZERS)
+    add_compile_options(${sanitize})
+    add_link_options(${sanitize})
+  endif()
   foreach(name IN LISTS NETWORKS)
     add_variant(${name} host PLATFORM host)
-    if(TILEWRIGHT_HOST_SANITIZERS)
-      target_compile_options(${name}_host PUBLIC ${sanitize})
-      target_link_options(${name}_host PUBLIC ${sanitize})
-    endif()
   endforeach()
 endfunction()
 
@@ -141,7 +141,11 @@ endfunction()
 # The outputs of all variants have the same checksums; floats where no reduction is cut.
 function(add_same_bits_test name)
   set(programs "")
-  foreach(variant IN ITEMS untiled tiled double levels smallest)
+  foreach(
+    variant
+    IN
+    ITEMS untiled tiled double levels smallest
+  )
     if(NOT TARGET ${name}.${variant})
       continue()
     endif()
