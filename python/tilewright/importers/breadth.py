@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from tilewright.importers.context import Call
 from tilewright.importers.elementwise import elementwise
 from tilewright.importers.indexing import INDEXING
+from tilewright.importers.normalization import NORMALIZATION
 from tilewright.importers.quantize_any import quantize_any
 from tilewright.importers.rearrange import rearrange
 from tilewright.importers.recurrent import RECURRENT
@@ -25,6 +26,7 @@ def breadth(earlier: Translators) -> Translators:
         **INDEXING,
         **RECURRENT,
         **RESIZE,
+        **NORMALIZATION,
         **quantize_any(earlier),
         **rearrange(earlier),
         **windows(earlier),

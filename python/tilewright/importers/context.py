@@ -166,6 +166,10 @@ class Call:
         target = self.node.outputs[output]
         name = self.build.fresh(f"{target}/{part}") if part else target
         dtype = self.build.tensor(inputs[0]).dtype if dtype is None else dtype
+        if prod(shape) == 0:
+            # Nothing has to run for a tensor without elements; what reads it decides what that means.
+            self.build.constants[name] = np.zeros(tuple(shape), dtype.numpy)
+            return name
         self.build.tensors[name] = checked(variable(name, dtype, shape))
         label = self.build.fresh_node(f"{self.node.name or target}/{part}" if part else self.node.name or target)
         sources = (self.node.name or target,)

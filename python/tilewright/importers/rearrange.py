@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import prod
 from types import MappingProxyType
 
@@ -159,6 +160,20 @@ def dropout(call: Call, plain: Translate) -> None:
     plain(call)
 
 
+def concat(call: Call, plain: Translate) -> None:
+    """Concat; parts without elements add nothing."""
+    full = tuple(name for name in call.node.inputs if not _is_empty(call, name))
+    if not full or len(full) == len(call.node.inputs):
+        plain(call)
+        return
+    plain(replace(call, node=replace(call.node, inputs=full)))
+
+
+def _is_empty(call: Call, name: str) -> bool:
+    known = call.build.constants.get(name)
+    return known is not None and known.size == 0
+
+
 def compress(call: Call) -> None:
     """Compress by a condition that is constant."""
     x = call.input(0)
@@ -182,6 +197,7 @@ def rearrange(earlier: Mapping[str, Translate]) -> Mapping[str, Translate]:
             "Pad": lambda call: pad(call, earlier["Pad"]),
             "Dropout": lambda call: dropout(call, earlier["Dropout"]),
             "Compress": compress,
+            "Concat": lambda call: concat(call, earlier["Concat"]),
         }
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from tilewright.graph import Graph, Node
@@ -26,6 +27,7 @@ from tilewright.kernels import (
 )
 from tilewright.kernels.breadth import BREADTH, FALLBACK
 from tilewright.kernels.kernel import KernelChoice
+from tilewright.operators.nest import Dimension
 
 SCALAR = "scalar"
 """The family of plain C kernels."""
@@ -90,4 +92,13 @@ def choices(node: Node, graph: Graph, families: tuple[str, ...] = (SCALAR,)) -> 
         for choices_of in _FAMILIES.get(family, {}).get(node.operator, ())
         for choice in choices_of(node, graph)
     )
-    return fallback(node, graph) if fallback is not None and not found else found
+    if fallback is not None and not found:
+        found = fallback(node, graph)
+    return tuple(map(_with_a_dimension, found))
+
+
+def _with_a_dimension(choice: KernelChoice) -> KernelChoice:
+    """Tiling wants at least one dimension; a scalar gets one of extent 1."""
+    if choice.nest.dimensions:
+        return choice
+    return replace(choice, nest=replace(choice.nest, dimensions=(Dimension("d0", 1),)))

@@ -135,7 +135,7 @@ def _overlaps(problem: TilingProblem) -> bool:
 def _field(problem: TilingProblem, double: bool) -> _Field:
     """All candidates whose tiles write every element once."""
     steps = candidate_steps(problem)
-    size = len(next(iter(steps.values()), (0,)))  # a scalar has no dimension and one candidate
+    size = len(next(iter(steps.values())))
     extents = problem.extents
     counts = {name: -(-extents[name] // steps[name]) for name in problem.cuttable}
     slots = []
