@@ -65,23 +65,32 @@ def test_thousands_give_the_bits_of_the_untiled(tmp_path: Path) -> None:
 def test_tiles_are_really_forced() -> None:
     graph = conv((1, 4, 9, 9), (16, 4, 3, 3), (9, 9), quantized=True, pads=(1, 1, 1, 1))
     cases = [forced(graph, number, number) for number in range(20)]
-    assert sum(case.tile_count > 1 for case in cases) >= 15
-    assert sum(bool(case.tiles) for case in cases) >= 15
+    assert sum(case.tile_count > 1 for case in cases) >= 10
+    assert sum(bool(case.tiles) for case in cases) >= 10
     assert any(name.startswith("l2.") for case in cases for name, _ in case.tiles)
     assert {slots for case in cases for _, slots in case.tiled.plan.layers[0].copies} == {1, 2}
 
 
 @needs_host_compiler
-def test_a_wait_that_is_left_out_is_seen(tmp_path: Path) -> None:
+def test_waits_that_are_left_out_are_seen(tmp_path: Path) -> None:
     graph = conv((1, 4, 9, 9), (16, 4, 3, 3), (9, 9), quantized=True, pads=(1, 1, 1, 1))
-    case = next(case for case in (forced(graph, 0, seed) for seed in range(20)) if case.tile_count > 1)
-    assert differences([case], tmp_path / "sound", tmp_path, 0) == []
-    assert differences([without_wait(case)], tmp_path / "broken", tmp_path, 0) != []
+    seed = next(seed for seed in range(20) if forced(graph, 0, seed).tile_count > 1)
+    sound = forced(graph, 0, seed)
+    assert differences([sound], tmp_path / "sound", tmp_path, 0) == []
+    waits = len(WAIT.findall(sound.tiled.files["t0.c"].decode()))
+    assert waits >= 3
+    broken = [without_wait(forced(graph, number, seed), number) for number in range(waits)]
+    # A wait for a later copy over the same link covers some of them.
+    assert len(differences(broken, tmp_path / "broken", tmp_path, 0)) >= 2
 
 
-def without_wait(case: Forced) -> Forced:
-    """The first wait of the generated C is gone."""
-    source = case.tiled.files["t0.c"].decode()
-    edited, count = re.subn(r"tilewright_copy_wait\((\w+), ([^;{]*?\])\)", r"((void)\2, TILEWRIGHT_PORT_OK)", source, 1)
-    assert count == 1
-    return replace(case, tiled=replace(case.tiled, files={**case.tiled.files, "t0.c": edited.encode()}))
+WAIT = re.compile(r"tilewright_copy_wait\((\w+), ([^;{]*?\])\)")
+
+
+def without_wait(case: Forced, number: int) -> Forced:
+    """One wait of the generated C is gone."""
+    name = f"{case.tiled.prefix}.c"
+    source = case.tiled.files[name].decode()
+    found = list(WAIT.finditer(source))[number]
+    edited = f"{source[: found.start()]}((void){found[2]}, TILEWRIGHT_PORT_OK){source[found.end() :]}"
+    return replace(case, tiled=replace(case.tiled, files={**case.tiled.files, name: edited.encode()}))

@@ -65,7 +65,8 @@ def forced(graph: Graph, number: int, seed: int) -> Forced:
         try:
             found = planned(graph, platform, buffering=buffering, tiles=((name, tiles),) if tiles else ())
         except TilewrightError as error:
-            assert error.code == "tile-override", error
+            if error.code != "tile-override":
+                raise
             continue
         reduces = any(set(layer.choice.order) & layer.problem.reductions for layer in found.layers)
         inexact = reduces and graph.tensor(graph.nodes[0].inputs[0]).dtype.value == "float32"
@@ -100,12 +101,13 @@ def _attempts(graph: Graph, chance: random.Random) -> list[TileSteps]:
         step = min(chance.randint(1, dimension.extent), chance.randint(1, dimension.extent))
         step = min(-(-step // multiple) * multiple, dimension.extent)
         near.append((dimension.name, step))
-        if chance.random() < 0.3:
-            far.append((f"l2.{dimension.name}", min(step * chance.randint(1, 4), dimension.extent)))
+        tiles = -(-dimension.extent // step)
+        group = chance.choice([number for number in range(1, tiles + 1) if tiles % number == 0])
+        far.append((f"l2.{dimension.name}", min(step * group, dimension.extent)))
     chance.shuffle(near)
-    steps = [*far, *near]
-    alone = [tuple(near[: len(near) - gone]) for gone in range(len(near) + 1)]
-    return [tuple(steps[gone:]) for gone in range(len(far))] + alone + [(item,) for item in near] + [()]
+    chance.shuffle(far)
+    both: list[TileSteps] = [(item, *near) for item in far]
+    return [*both, *(tuple(near[gone:]) for gone in range(len(near))), *((item,) for item in near), ()]
 
 
 def late_library(folder: Path, models: Sequence[Generated]) -> Path:
