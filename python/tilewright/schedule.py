@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from tilewright.graph import Array, Graph
 from tilewright.marks import home_marks
-from tilewright.overlays import Overlay, find_overlays, layer_use
+from tilewright.overlays import LayerUse, Overlay, find_overlays, layer_use
 from tilewright.plan import (
     Begin,
     Buffer,
@@ -53,7 +53,7 @@ def build_schedule(graph: Graph, layers: Sequence[ScheduledLayer], homes: Homes,
     tensors = _home_buffers(graph, homes)
     names = Names(set(tensors))
     constants = Constants(names, {}, {}, {})
-    uses = [layer_use(layer.problem.kernel, graph) for layer in layers]
+    uses = [_use(layer, graph) for layer in layers]
     overlays = find_overlays(uses, homes, graph)
     relations = (*_view_relations(homes), *map(_trails, overlays.pairs))
     marks = home_marks([use.touched for use in uses], homes)
@@ -114,6 +114,14 @@ def _view_relations(homes: Homes) -> tuple[Relation, ...]:
         for name, root in homes.roots.items()
         if name != root and homes.kinds[root] is not BufferKind.CONSTANT
     )
+
+
+def _use(layer: ScheduledLayer, graph: Graph) -> LayerUse:
+    """What a layer touches; cores that share a call keep no order, so nothing is overwritten under them."""
+    use = layer_use(layer.problem.kernel, graph)
+    direct = any(operand.write and operand.link is None for operand in layer.problem.operands)
+    shared = direct and layer.problem.sharing(layer.choice.steps) is not None
+    return replace(use, over=()) if shared else use
 
 
 def _trails(overlay: Overlay) -> Relation:

@@ -110,8 +110,16 @@ FORM: Spoilt = {
         lambda: on_step(BASE, loops, lambda step: replace(step, indices=(Index("oc", 4, 2), Index("oh", 10**12, 3)))),
     ),
     "beyond all memory": (Rule.MALFORMED, lambda: moved(BASE, "m", 10**12)),
-    "view of itself": (
+    "view of two buffers": (
         Rule.MALFORMED,
+        lambda: viewed(*BASE.relations, Relation(RelationKind.AT_OFFSET, "v", "relu.x", 0)),
+    ),
+    "view of itself": (
+        Rule.CIRCULAR_VIEW,
+        lambda: viewed(Relation(RelationKind.AT_OFFSET, "v", "v", 0)),
+    ),
+    "views in a circle": (
+        Rule.CIRCULAR_VIEW,
         lambda: viewed(*BASE.relations, Relation(RelationKind.AT_OFFSET, "m", "v", 0)),
     ),
 }
@@ -151,6 +159,10 @@ PLACEMENT: Spoilt = {
     "view leaves its parent": (Rule.AT_OFFSET, lambda: viewed(Relation(RelationKind.AT_OFFSET, "v", "m", 4))),
     "no relation": (Rule.OVERLAP, lambda: viewed()),
     "trails too closely": (Rule.TRAILS, lambda: trails(8, 4)),
+    "in place with other strides": (
+        Rule.TRAILS,
+        lambda: with_buffer(trails(0, 0), "relu.y", strides_bytes=(1, 4)),
+    ),
     "trails above": (Rule.TRAILS, lambda: trails(0, -4)),
     "output over live input": (Rule.OVERLAP, lambda: placed_io(144)),
 }

@@ -18,6 +18,10 @@ from tilewright.check.transfer import check_transfer
 from tilewright.plan import Begin, BufferKind, CopyStart, End, Kernel, Operand, Wait
 
 
+Axes = tuple[int, ...]
+"""For each axis of a kernel's view the buffer's axis, or -1."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Slot:
     """What a slot of a tile buffer holds, and by which tile of which loop entry it was filled."""
@@ -62,14 +66,42 @@ class _Machine:
         elif isinstance(step, Wait):
             self._wait(step, event)
         elif isinstance(step, Kernel):
-            for operand in step.reads:
-                self._read(self._see(operand, event), event)
-            for operand in step.writes:
-                self._kernel_write(step, self._see(operand, event), operand, event)
+            self._kernel(step, event)
         elif isinstance(step, Begin):
             self._begin(step.buffer)
         elif isinstance(step, End):
             self._end(step.buffer, event)
+
+    def _kernel(self, step: Kernel, event: Event) -> None:
+        reads = [self._see(operand, event) for operand in step.reads]
+        writes = [self._see(operand, event) for operand in step.writes]
+        for seen in reads:
+            self._read(seen, event)
+        for seen, operand in zip(writes, step.writes, strict=True):
+            self._kernel_write(step, seen, operand, event)
+        for read, read_axes in zip(reads, step.axes, strict=False):
+            for write, write_axes in zip(writes, step.axes[len(reads) :], strict=True):
+                self._check_overwrite(read, write, (read_axes, write_axes), event)
+
+    def _check_overwrite(self, read: Seen, write: Seen, axes: tuple[Axes, Axes], event: Event) -> None:
+        """A kernel may write over what it reads element on element, or from a lower address on."""
+        source, target = read.tracked, write.tracked
+        number = self._number(write.buffer)
+        if source is None or target is None or number == self._number(read.buffer):
+            return
+        owner = self.shadow.window(self.shadow.memory(source).owner, source)
+        if source.memory != target.memory or not (abs(owner) == number).any() or target.base < source.base:
+            return
+        if source.base != target.base or self._layout(read, axes[0]) != self._layout(write, axes[1]):
+            message = f"{write.buffer} {text(write.rectangle)} is written over elements of {read.buffer} not yet read"
+            self.log.report(Rule.TRAILS, message, event.site.place, event.tile)
+
+    def _layout(self, seen: Seen, axes: Axes) -> tuple[int, list[tuple[int, int, int]]]:
+        """Bytes of an element, and extent and stride of each long axis by its place in the kernel's view."""
+        strides = self.facts.buffers[seen.buffer].strides_bytes
+        extents = [end - begin for begin, end in seen.rectangle]
+        long = [(place, extents[axis], strides[axis]) for place, axis in enumerate(axes) if axis >= 0]
+        return self.facts.element_bytes(seen.buffer), [item for item in long if item[1] > 1]
 
     def finish(self) -> None:
         """Rules on the state after the last step."""

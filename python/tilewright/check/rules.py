@@ -12,6 +12,7 @@ class Rule(Enum):
     UNKNOWN_NAME = "unknown-name"
     DUPLICATE_NAME = "duplicate-name"
     MALFORMED = "malformed"
+    CIRCULAR_VIEW = "circular-view"
     BUFFER_SIZE = "buffer-size"
 
     UNPLACED = "unplaced"

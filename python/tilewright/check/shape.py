@@ -207,7 +207,7 @@ def _check_views(plan: Plan, log: Log) -> None:
         while at in parents:
             at = parents[at]
             if at in seen:
-                log.report(Rule.MALFORMED, f"a view of itself, through {at}", f"relation of {name}")
+                log.report(Rule.CIRCULAR_VIEW, f"a view of itself, through {at}", f"relation of {name}")
                 break
             seen.add(at)
 
