@@ -36,6 +36,7 @@ LEAVES = ("", "resources", "copies", "toml_lines", "toml_file", "codegen.names")
 
 PART_OF = {
     "plan_json": "plan",
+    "plan_memory": "plan",
     "graph_edit": "graph",
     "platform_file": "platform",
     "platform_types": "platform",

@@ -1,0 +1,155 @@
+"""What a plan says of memory: pools, links and cores, buffers and where they lie, the interface.
+
+Sizes, strides and offsets are bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Access(Enum):
+    """What the program may do to a pool."""
+
+    READ_WRITE = "rw"
+    READ_ONLY = "ro"
+
+
+class BufferKind(Enum):
+    """Why a buffer exists."""
+
+    INPUT = "input"
+    OUTPUT = "output"
+    INTERMEDIATE = "intermediate"
+    CONSTANT = "constant"
+    SCRATCH = "scratch"
+    TILE = "tile"
+    STATE = "state"
+
+
+class RelationKind(Enum):
+    """How two buffers that are alive together may share addresses."""
+
+    AT_OFFSET = "at_offset"
+    TRAILS = "trails"
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A named allowance of memory that the plan may use.
+
+    ``size_bytes`` is the allowance, None when unlimited. ``linked`` pools hold constants
+    that the linker places; ``section`` or ``base`` say where.
+    """
+
+    name: str
+    size_bytes: int | None
+    align_bytes: int
+    granule_bytes: int
+    cache_line_bytes: int
+    access: Access
+    holds: tuple[BufferKind, ...]
+    section: str | None = None
+    base: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A one-way path for bytes between two pools; both ways are two links."""
+
+    name: str
+    source: str
+    target: str
+    bytes_per_cycle: float
+    setup_cycles: int
+    line_cycles: int
+    dimensions: int
+    max_bytes: int
+    outstanding: int
+    align_bytes: int
+    round_up_bytes: int
+    asynchronous: bool
+    issuer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """What runs kernels: ``access_cycles`` lists the pools that it addresses directly.
+
+    ``called_on`` is who calls the model: the core that runs kernels (``core``), or another one
+    (``controller``) that forks to the first core once for each inference.
+    """
+
+    count: int
+    access_cycles: tuple[tuple[str, int], ...]
+    called_on: str = "core"
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """Bytes with a size, an alignment and pool candidates in order of preference.
+
+    A buffer is an array of ``shape`` elements with ``strides_bytes``; a tile buffer has
+    ``copies`` slots of that shape, ``slot_bytes`` apart. ``tensor`` names the graph tensor
+    that it holds, whole or tile by tile. ``sha256`` names the content of a constant.
+    ``accessed_bytes`` is an estimate of what kernels read and write in it over a run.
+    """
+
+    name: str
+    kind: BufferKind
+    tensor: str | None
+    dtype: str
+    shape: tuple[int, ...]
+    strides_bytes: tuple[int, ...]
+    size_bytes: int
+    align_bytes: int
+    pools: tuple[str, ...]
+    copies: int = 1
+    slot_bytes: int = 0
+    sha256: str | None = None
+    accessed_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """``AT_OFFSET``: ``first`` begins ``offset_bytes`` behind the start of ``second`` (a view).
+
+    ``TRAILS``: ``first`` may overlap ``second`` as long as it begins at least
+    ``offset_bytes`` below it. Buffers alive together without a relation are disjoint.
+    """
+
+    kind: RelationKind
+    first: str
+    second: str
+    offset_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a buffer lives."""
+
+    buffer: str
+    pool: str
+    offset_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quantization:
+    """Meaning of stored integers: real = scale * (stored - zero_point), per axis or per tensor."""
+
+    scale: tuple[float, ...]
+    zero_point: tuple[int, ...]
+    axis: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InterfaceTensor:
+    """A tensor of the model's interface; ``buffer`` belongs to the caller unless it is placed."""
+
+    name: str
+    identifier: str
+    buffer: str
+    dtype: str
+    shape: tuple[int, ...]
+    quantization: Quantization | None = None
