@@ -48,7 +48,7 @@ def platform_facts(platform: str) -> PlatformFacts:
         name=loaded.name,
         compile_options=loaded.target.compile_options,
         port=loaded.target.port,
-        simulator=loaded.simulator.programs if loaded.simulator else (),
+        simulator=(loaded.simulator.programs or loaded.simulator.command[:1]) if loaded.simulator else (),
         sha256=file_sha256(_platform_file(platform)),
     )
 

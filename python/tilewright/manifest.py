@@ -23,7 +23,8 @@ class PlatformFacts:
         name: the platform's name.
         compile_options: options of compiler and linker that fix the ABI.
         port: folder below runtime/ports, or None.
-        simulator: programs that must be installed, empty if there is no simulator.
+        simulator: programs that must be installed, or a placeholder if the firmware runs by itself;
+            empty if there is no simulator.
         sha256: of the platform file.
     """
 

@@ -44,14 +44,17 @@ set(
   ${options}
 )
 file(MAKE_DIRECTORY "${folder}/build")
+# Commands of one call run at the same time, but each writes into the next.
+set(into_a_file sh -c "log=\"$1\" && shift && exec \"$@\" >\"$log\" 2>&1" sh)
 execute_process(
-  COMMAND ${configure} -B "${folder}/build/one"
-  COMMAND ${configure} -B "${folder}/build/two"
+  COMMAND ${into_a_file} "${folder}/one.log" ${configure} -B "${folder}/build/one"
+  COMMAND ${into_a_file} "${folder}/two.log" ${configure} -B "${folder}/build/two"
   RESULTS_VARIABLE statuses
-  OUTPUT_VARIABLE output
-  ERROR_VARIABLE output
 )
-message("${output}")
+foreach(build IN ITEMS one two)
+  file(READ "${folder}/${build}.log" output)
+  message("${output}")
+endforeach()
 if(NOT statuses STREQUAL "0;0")
   message(FATAL_ERROR "exit statuses ${statuses}")
 endif()

@@ -100,3 +100,10 @@ def test_platform_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> N
     assert facts["platform"]["port"] == "qemu_virt"
     assert (tmp_path / facts["linker_script"]).is_file()
     assert list(facts["files"]) == [facts["linker_script"]]
+
+
+@pytest.mark.parametrize(("platform", "programs"), [("host", ["{elf}"]), ("qemu-virt-rv32", ["qemu-system-riscv32"])])
+def test_what_a_simulator_needs(capsys: pytest.CaptureFixture[str], platform: str, programs: list[str]) -> None:
+    """An empty list would disable every simulation test."""
+    _, out, _ = run(capsys, "platform", "--platform", platform)
+    assert json.loads(out)["platform"]["simulator"] == programs
