@@ -17,6 +17,7 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     report = commands.add_parser("report", parents=[common], help="where the memory goes")
     report.add_argument("plan", type=Path, help="a plan, <name>_plan.json")
     report.add_argument("--format", choices=["text", "json"], default="text", help="for people or for programs")
+    report.add_argument("--steps", action="store_true", help="what begins, ends and is alive at each layer, by pool")
     report.set_defaults(run=_report)
     check = commands.add_parser("check", parents=[common], help="prove a plan sound, or name the rule that it breaks")
     check.add_argument("plan", type=Path, help="a plan, <name>_plan.json")
@@ -46,11 +47,11 @@ def _report(parsed: argparse.Namespace) -> int:
     if parsed.format == "json":
         from tilewright.report.data import report_json
 
-        sys.stdout.write(report_json(plan))
+        sys.stdout.write(report_json(plan, with_steps=parsed.steps))
     else:
         from tilewright.report.text import report_text
 
-        sys.stdout.write(report_text(plan))
+        sys.stdout.write(report_text(plan, with_steps=parsed.steps))
     return 0
 
 

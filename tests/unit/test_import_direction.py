@@ -72,7 +72,7 @@ PART_OF = {
 EXCEPTIONS = {
     ("codegen.files", "report.text"): "the memory map beside the C is the text report of the plan",
     ("codegen.linker", "platform_types"): "regions for linker scripts stand in no plan",
-    ("report.data", "lifetime"): "lifetime reads programs, like the sides; reports name the layer at a tick",
+    ("report.alive", "lifetime"): "lifetime reads programs, like the sides; reports name the layer at a tick",
 }
 
 THIRD_PARTY = {

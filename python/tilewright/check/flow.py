@@ -17,7 +17,6 @@ from tilewright.check.shadow import Region, Seen, Shadow, locate, make_shadow, s
 from tilewright.check.transfer import check_transfer
 from tilewright.plan import Begin, BufferKind, CopyStart, End, Kernel, Operand, Wait
 
-
 Axes = tuple[int, ...]
 """For each axis of a kernel's view the buffer's axis, or -1."""
 

@@ -12,9 +12,12 @@ Row = Sequence[str]
 NAME_WIDTH = 44
 
 
-def report_text(plan: Plan) -> str:
-    """The report for people, with a trailing newline; columns of numbers are bytes unless they say otherwise."""
-    data = report_data(plan)
+def report_text(plan: Plan, *, with_steps: bool = False) -> str:
+    """The report for people, with a trailing newline; columns of numbers are bytes unless they say otherwise.
+
+    ``with_steps`` adds what begins, ends and is alive at each layer, for every pool that is written.
+    """
+    data = report_data(plan, with_steps=with_steps)
     parts = [_title(data), "Pools (bytes)\n" + _pools(data)]
     if data["links"]:
         parts.append("Links (bytes in one inference)\n" + _links(data))
@@ -25,6 +28,7 @@ def report_text(plan: Plan) -> str:
     if any(layer["levels"] for layer in data["layers"]):
         parts.append("Tiles and scratch by layer (bytes)\n" + _tiles(data))
     parts += [_memory_map(pool) for pool in data["pools"] if pool["buffers"]]
+    parts += [_steps(pool) for pool in data["pools"] if pool.get("steps") and pool["access"] == "rw"]
     return "\n\n".join(parts) + "\n"
 
 
@@ -146,6 +150,30 @@ def _tiles(data: dict[str, Any]) -> str:
         for entry in layer["levels"]
     ]
     return table(("layer", "pool", "holds", "tile", "slots", "size", "loads", "stores"), rows, 4)
+
+
+def _steps(pool: dict[str, Any]) -> str:
+    most = max(entry["alive_bytes"] for entry in pool["steps"])
+    with_io = max(entry["with_io_bytes"] for entry in pool["steps"])
+    title = f"Live and dead marks of {pool['name']} (bytes): at most {most:,} alive, {with_io:,} with I/O"
+    headings = ("layer", "begins", "ends", "largest", "alive", "with I/O")
+    rows = [
+        (
+            shorten(entry["layer"]),
+            ", ".join(_begun(item) for item in entry["begins"]) or "-",
+            ", ".join(shorten(name) for name in entry["ends"]) or "-",
+            f"{shorten(entry['largest']['name'])} {entry['largest']['size_bytes']:,}" if entry["largest"] else "-",
+            f"{entry['alive_bytes']:,}",
+            f"{entry['with_io_bytes']:,}",
+        )
+        for entry in pool["steps"]
+    ]
+    return f"{title}\n" + table(headings, rows, 4)
+
+
+def _begun(item: dict[str, Any]) -> str:
+    places = [f" {word} {shorten(item[key])}" for word, key in (("in", "inside"), ("over", "over")) if item[key]]
+    return f"{shorten(item['name'])} {item['size_bytes']:,}{''.join(places)}"
 
 
 def _memory_map(pool: dict[str, Any]) -> str:
