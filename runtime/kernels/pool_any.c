@@ -45,8 +45,8 @@ static void run_window(const struct tilewright_pool_any_attributes *attributes,
     }
     attributes->reducer->end(&state, y);
     if (attributes->clamped != 0) {
-        tilewright_store_f32(y, tilewright_clamp(tilewright_load_f32(y), attributes->minimum,
-                                                 attributes->maximum));
+        tilewright_store_f32(
+            y, tilewright_clamp(tilewright_load_f32(y), attributes->minimum, attributes->maximum));
     }
 }
 

@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
     outcomes = _run_all(chosen, library, options)
     print_outcomes(outcomes, options.list)
     passed = sum(outcome.verdict is Verdict.PASSED for outcome in outcomes)
-    print(f"{time.monotonic() - began:.0f} s")
+    _say(f"{time.monotonic() - began:.0f} s")
     wrong = any(outcome.verdict is Verdict.WRONG for outcome in outcomes)
     return 1 if wrong or passed < options.least else 0
 
@@ -53,17 +53,21 @@ def _batch(chosen: Sequence[NodeCase], library: Path, platform: str, build: Path
     return run_batch([chosen[number] for number in batch], library, platform, build / f"batch_{batch.start}")
 
 
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+
+
 def print_outcomes(outcomes: Sequence[Outcome], every_refusal: bool = False) -> None:
     """The wrong ones by name, refusals by reason, and the counts."""
     for outcome in outcomes:
         if outcome.verdict is Verdict.WRONG or (every_refusal and outcome.verdict is Verdict.REFUSED):
-            print(f"{outcome.verdict.value} {outcome.name}: {outcome.reason}")
+            _say(f"{outcome.verdict.value} {outcome.name}: {outcome.reason}")
     reasons = Counter(outcome.reason for outcome in outcomes if outcome.verdict is Verdict.REFUSED)
     for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
-        print(f"  {count:4d}  {reason}")
+        _say(f"  {count:4d}  {reason}")
     counts = Counter(outcome.verdict for outcome in outcomes)
     frozen = sum(outcome.frozen and outcome.verdict is Verdict.PASSED for outcome in outcomes)
-    print(
+    _say(
         f"passed {counts[Verdict.PASSED]}, refused {counts[Verdict.REFUSED]}, wrong {counts[Verdict.WRONG]} "
         f"(of the passed, {frozen} with operands that decide shapes frozen)"
     )

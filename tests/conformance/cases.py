@@ -70,9 +70,7 @@ def node_cases() -> tuple[NodeCase, ...]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         loaded = {case.name: case for case in load_model_tests(kind="node")}
-    return tuple(
-        _case(case, loaded) for case in loaded.values() if case.model is not None and _types_known(case.model)
-    )
+    return tuple(_case(case, loaded) for case in loaded.values() if case.model is not None and _types_known(case.model))
 
 
 def _types_known(model: onnx.ModelProto) -> bool:

@@ -75,7 +75,9 @@ def _refused(case: NodeCase, error: TilewrightError) -> Outcome:
         return Outcome(case.name, Verdict.WRONG, str(error))
     places = error.at if error.code == "unsupported-model" else (error.what,)
     reasons = [place.rpartition("): ")[2] if "): " in place else place for place in places]
-    return Outcome(case.name, Verdict.REFUSED, f"[{error.code}] " + "; ".join(dict.fromkeys(reasons)), bool(case.frozen))
+    return Outcome(
+        case.name, Verdict.REFUSED, f"[{error.code}] " + "; ".join(dict.fromkeys(reasons)), bool(case.frozen)
+    )
 
 
 def _execute(generated: Sequence[tuple[NodeCase, Generated]], library: Path, folder: Path) -> list[Outcome]:
@@ -94,10 +96,16 @@ def _outcome(case: NodeCase, model: Generated, executable: Path) -> Outcome:
     problem = ""
     with tempfile.TemporaryDirectory() as name:
         given, got = Path(name) / "inputs", Path(name) / "outputs"
-        given.write_bytes(b"".join(np.ascontiguousarray(case.inputs[item.name]).tobytes() for item in model.plan.inputs))
+        given.write_bytes(
+            b"".join(np.ascontiguousarray(case.inputs[item.name]).tobytes() for item in model.plan.inputs)
+        )
         try:
             done = subprocess.run(
-                [executable, model.prefix, given, got], capture_output=True, text=True, check=False, timeout=_RUN_SECONDS
+                [executable, model.prefix, given, got],
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=_RUN_SECONDS,
             )
             problem = f"status {done.returncode}: {done.stderr[:1500]}" if done.returncode else ""
         except subprocess.TimeoutExpired:

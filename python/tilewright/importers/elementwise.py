@@ -206,7 +206,7 @@ def clip(call: Call, floats: Translate) -> None:
     """Clip: constant bounds of float32 as one operator, others by Max and Min."""
     x = call.input(0)
     known = all(call.known(index) is not None for index in (1, 2) if call.has(index))
-    if x.dtype is DType.FLOAT32 and known or call.build.opset < 11:
+    if (x.dtype is DType.FLOAT32 and known) or call.build.opset < 11:
         floats(call)
         return
     typed(call, 0, _NUMBERS)

@@ -56,6 +56,7 @@ def _check(model: SourceModel, value: SourceValue, array: Array) -> None:
     shape = "" if value.shape is None else str(list(value.shape))
     raise bad_input(
         "freeze-type",
-        f"'{value.name}' is {value.element_type}{shape} in the model, {array.dtype.name}{list(array.shape)} in 'freeze'",
+        f"'{value.name}' is {value.element_type}{shape} in the model, "
+        f"{array.dtype.name}{list(array.shape)} in 'freeze'",
         at=model.file,
     )

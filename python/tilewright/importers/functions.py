@@ -41,7 +41,7 @@ def _next(
         if node.op_type in known or (node.domain, node.op_type) in done:
             continue
         schema = _schema(node, versions)
-        if schema is not None and (schema.has_function or schema.has_context_dependent_function):
+        if schema is not None and _has_body(schema):
             return node.domain, node.op_type
     return None
 
@@ -53,6 +53,11 @@ def _schema(node: onnx.NodeProto, versions: Mapping[str, int]) -> onnx.defs.OpSc
         return onnx.defs.get_schema(node.op_type, versions[node.domain], node.domain)
     except onnx.defs.SchemaError:
         return None
+
+
+def _has_body(schema: onnx.defs.OpSchema) -> bool:
+    # The package's stubs lack both properties.
+    return bool(getattr(schema, "has_function", False) or getattr(schema, "has_context_dependent_function", False))
 
 
 def _fill_defaults(node: onnx.NodeProto, versions: Mapping[str, int]) -> None:

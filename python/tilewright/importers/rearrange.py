@@ -200,4 +200,3 @@ def rearrange(earlier: Mapping[str, Translate]) -> Mapping[str, Translate]:
             "Concat": lambda call: concat(call, earlier["Concat"]),
         }
     )
-

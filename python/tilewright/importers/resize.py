@@ -47,8 +47,11 @@ def _apply(call: Call, axes: Mapping[int, _Axis], mode: str, coordinates: str = 
     x = call.input(0)
     name, shape = x.name, x.shape
     coordinates = coordinates or str(call.attribute("coordinate_transformation_mode", "half_pixel"))
-    changed = [axis for axis, way in axes.items() if way.output != way.extent or coordinates == "tf_crop_and_resize"
-               or way.scale != 1.0]
+    changed = [
+        axis
+        for axis, way in axes.items()
+        if way.output != way.extent or coordinates == "tf_crop_and_resize" or way.scale != 1.0
+    ]
     if mode != "nearest" and x.dtype is not DType.FLOAT32:
         raise Unsupported(f"mode '{mode}' of {x.dtype.value}", "insert a Cast")
     for axis in changed:
@@ -61,7 +64,9 @@ def _apply(call: Call, axes: Mapping[int, _Axis], mode: str, coordinates: str = 
         outside = (at < 0) | (at > way.extent - 1) if coordinates == "tf_crop_and_resize" else np.zeros(at.shape, bool)
         if mode == "nearest" and not outside.any():
             chosen = _nearest(at, way, rounding or str(call.attribute("nearest_mode", "round_prefer_floor")))
-            name = emit_gather(call, name, call.literal(chosen, f"{call.node.outputs[0]}/nearest{axis}"), axis, part=part)
+            name = emit_gather(
+                call, name, call.literal(chosen, f"{call.node.outputs[0]}/nearest{axis}"), axis, part=part
+            )
             continue
         indices, weights = _table(call, at, way, mode)
         attributes = {

@@ -67,10 +67,7 @@ def max_unpool(call: Call) -> None:
     pads = call.integers("pads", (0,) * 2 * spatial)
     inferred = (
         *x.shape[:2],
-        *(
-            (x.shape[2 + a] - 1) * strides[a] + kernel[a] - pads[a] - pads[a + spatial]
-            for a in range(spatial)
-        ),
+        *((x.shape[2 + a] - 1) * strides[a] + kernel[a] - pads[a] - pads[a + spatial] for a in range(spatial)),
     )
     shape = inferred
     if call.has(2):

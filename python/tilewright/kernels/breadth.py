@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from tilewright.graph import Graph, Node
-from tilewright.kernels import indexing, line, map, recurrent, reduction, windows
+from tilewright.kernels import indexing, line, recurrent, reduction, windows
+from tilewright.kernels import map as rows
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.operators.line import LINE
 from tilewright.operators.map import FUNCTIONS
@@ -17,8 +18,8 @@ ChoicesOf = Callable[[Node, Graph], "tuple[KernelChoice, ...]"]
 
 BREADTH: Mapping[str, tuple[ChoicesOf, ...]] = MappingProxyType(
     {
-        **dict.fromkeys(FUNCTIONS, (map.choices,)),
-        "Expand": (map.expand,),
+        **dict.fromkeys(FUNCTIONS, (rows.choices,)),
+        "Expand": (rows.expand,),
         **{operator.name: (reduction.choices,) for operator in REDUCTION},
         **{operator.name: (line.choices,) for operator in LINE},
         **{operator.name: (recurrent.choices,) for operator in RECURRENT},

@@ -64,7 +64,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     attributes = (
         ("row", f"tilewright_map_{function}"),
         ("operands", len(names)),
-        ("parameters", tuple([*parameters, *[0.0] * (4 - len(parameters))])),
+        ("parameters", (*parameters, *(0.0,) * (4 - len(parameters)))),
     )
     cycles = _SIMPLE_CYCLES if node.operator in _CHEAP else _COSTLY_CYCLES
     choice = elementwise(node, graph, "map", attributes, cycles)

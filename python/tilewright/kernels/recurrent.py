@@ -7,6 +7,7 @@ from tilewright.kernels.float_common import CALL_CYCLES, points, trailing_operan
 from tilewright.kernels.kernel import KernelChoice, TileSteps
 from tilewright.operators.recurrent import ACTIVATIONS, GATES
 from tilewright.operators.registry import OPERATORS
+from tilewright.plan import AttributeValue
 
 _MAC_CYCLES = 8.0
 _LENGTHS = 4
@@ -24,7 +25,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     where = {position: number for number, position in enumerate(present)}
     attributes = node.attributes
     numbers = list(ACTIVATIONS)
-    fields = (
+    fields: tuple[tuple[str, AttributeValue], ...] = (
         ("cell", list(GATES).index(node.operator)),
         ("reverse", tuple(int(flag) for flag in attributes["reverse"])),
         ("activations", tuple(numbers.index(name) for name in attributes["activations"])),

@@ -204,5 +204,3 @@ def _pooling(node: Node, graph: Graph, stem: str, rows: tuple[str, ...], fields:
 
 def _spatial_operand(graph: Graph, name: str, nest: Nest, number: int) -> TensorOperand:
     return TensorOperand(name, nest.writes[number], _view(len(graph.tensor(name).shape)))
-
-

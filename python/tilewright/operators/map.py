@@ -25,7 +25,7 @@ _Function = Callable[..., Array]
 def to_type(values: Array, dtype: np.dtype[Any]) -> Array:
     """Values in another element type: integers wrap, reals go to the nearest in range, NaN to 0, bool is x != 0."""
     if dtype.kind == "b":
-        return values != 0
+        return np.not_equal(values, 0)
     if values.dtype.kind != "f" or dtype.kind == "f":
         return values.astype(dtype)
     limits = np.iinfo(dtype)

@@ -13,6 +13,9 @@ from tilewright.operators.nest import AxisMap, Dimension, Iteration, Nest, along
 from tilewright.operators.operator import Arrays, Operator, operand, optional_operand
 from tilewright.operators.spatial import OUTPUT_NAMES, TAP_NAMES, windows_of
 
+_BOTH = (slice(None), slice(None))
+"""All entries of the batch and all channels."""
+
 
 def lp_pool(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """(sum |x|^p)^(1/p) under each window, in float64."""
@@ -57,7 +60,9 @@ def conv_transpose_nest(node: Node, graph: Graph) -> Nest:
     strides, dilations, pads = (node.attributes[name] for name in ("strides", "dilations", "pads"))
     read = [
         AxisMap(((out, 1), (tap, -dilation)), pad, pad, stride)
-        for out, tap, stride, dilation, pad in zip(out_names, tap_names, strides, dilations, pads[:spatial], strict=True)
+        for out, tap, stride, dilation, pad in zip(
+            out_names, tap_names, strides, dilations, pads[:spatial], strict=True
+        )
     ]
     channel_in = AxisMap((("group", inputs), ("ic", 1)))
     channel_out = AxisMap((("group", outputs), ("oc", 1)))
@@ -97,9 +102,10 @@ def conv_transpose(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
             slice(tap[a] * dilations[a], tap[a] * dilations[a] + (x.shape[2 + a] - 1) * strides[a] + 1, strides[a])
             for a in range(spatial)
         )
-        full[(slice(None), slice(None), *at)] += product.reshape(*shape[:2], *x.shape[2:])
+        place = _BOTH + at
+        full[place] += product.reshape(*shape[:2], *x.shape[2:])
     crop = tuple(slice(pads[a], pads[a] + shape[2 + a]) for a in range(spatial))
-    result = full[(slice(None), slice(None), *crop)]
+    result = full[_BOTH + crop]
     bias = optional_operand(arrays, 2)
     if bias is not None:
         result = result + bias.reshape(-1, *(1,) * spatial)
