@@ -5,5 +5,5 @@ source "$(dirname "$0")/common.sh"
 
 ruff format .
 ruff check --fix .
-git ls-files -z -- '*.c' '*.h' | xargs -0 clang-format -i
+git ls-files -z -- '*.c' '*.h' ':!tests/golden' | xargs -0 clang-format -i
 git ls-files -z -- '*.cmake' '*CMakeLists.txt' | xargs -0 gersemi -i

@@ -26,11 +26,13 @@ static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const 
         const int32_t length = left < TILEWRIGHT_LINE ? left : TILEWRIGHT_LINE;
         int32_t over[TILEWRIGHT_LINE];
         int32_t under[TILEWRIGHT_LINE];
-        tilewright_line_load(over, at[A] + (ptrdiff_t)done * stride[A], stride[A], length, a->a_type, 0);
-        tilewright_line_load(under, at[B] + (ptrdiff_t)done * stride[B], stride[B], length, a->b_type, 0);
+        tilewright_line_load(over, at[A] + (ptrdiff_t)done * stride[A], stride[A], length,
+                             a->a_type, 0);
+        tilewright_line_load(under, at[B] + (ptrdiff_t)done * stride[B], stride[B], length,
+                             a->b_type, 0);
         for (int32_t i = 0; i < length; i++) {
-            *(uint32_t *)(void *)y = (uint32_t)quotient(
-                numerator * over[i], (int64_t)a->eta * under[i] + a->epsilon);
+            *(uint32_t *)(void *)y =
+                (uint32_t)quotient(numerator * over[i], (int64_t)a->eta * under[i] + a->epsilon);
             y += stride[Y];
         }
     }

@@ -17,8 +17,10 @@ static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const 
         const int32_t length = left < TILEWRIGHT_LINE ? left : TILEWRIGHT_LINE;
         int32_t x[TILEWRIGHT_LINE];
         int32_t w[TILEWRIGHT_LINE];
-        tilewright_line_load(x, at[X] + (ptrdiff_t)done * stride[X], stride[X], length, a->x_type, 0);
-        tilewright_line_load(w, at[W] + (ptrdiff_t)done * stride[W], stride[W], length, a->w_type, 0);
+        tilewright_line_load(x, at[X] + (ptrdiff_t)done * stride[X], stride[X], length, a->x_type,
+                             0);
+        tilewright_line_load(w, at[W] + (ptrdiff_t)done * stride[W], stride[W], length, a->w_type,
+                             0);
         for (int32_t i = 0; i < length; i++) {
             const int64_t sum = (int64_t)x[i] * w[i] + *(const int32_t *)(const void *)b;
             *y = (uint8_t)(sum * a->multiplier >> a->shift);

@@ -106,7 +106,8 @@ static void norm_line(const struct norm *norm, const uint8_t *x, uint8_t *y)
     }
 }
 
-static void norm_lines(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
+static void norm_lines(uint8_t *const *at, const int32_t *stride, int32_t count,
+                       const void *context)
 {
     for (int32_t i = 0; i < count; i++) {
         norm_line(context, at[0] + (ptrdiff_t)i * stride[0], at[1] + (ptrdiff_t)i * stride[1]);

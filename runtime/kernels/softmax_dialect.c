@@ -89,7 +89,8 @@ static void ita_partial_line(const struct softmax *s, const uint8_t *x, uint8_t 
     ita_finish(s, x, y, largest, sum);
 }
 
-static void table_lines(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
+static void table_lines(uint8_t *const *at, const int32_t *stride, int32_t count,
+                        const void *context)
 {
     for (int32_t i = 0; i < count; i++) {
         table_line(context, at[0] + (ptrdiff_t)i * stride[0], at[1] + (ptrdiff_t)i * stride[1]);
@@ -107,7 +108,8 @@ static void ita_partial_lines(uint8_t *const *at, const int32_t *stride, int32_t
                               const void *context)
 {
     for (int32_t i = 0; i < count; i++) {
-        ita_partial_line(context, at[0] + (ptrdiff_t)i * stride[0], at[1] + (ptrdiff_t)i * stride[1]);
+        ita_partial_line(context, at[0] + (ptrdiff_t)i * stride[0],
+                         at[1] + (ptrdiff_t)i * stride[1]);
     }
 }
 

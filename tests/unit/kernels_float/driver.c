@@ -2,8 +2,8 @@
 /* Runs kernel calls from standard input and answers with the operands' bytes.
  * Every operand has a heap block of its own, so that the address sanitizer sees each access
  * outside a tile. All numbers are int32_t of the host.
- * Call: symbol; flags; attribute bytes, attributes; operands; for each: bytes, offset of the base, whether
- * it has a shape, shape (as struct tilewright_shape), content. A negative symbol ends. */
+ * Call: symbol; flags; attribute bytes, attributes; operands; for each: bytes, offset of the base,
+ * whether it has a shape, shape (as struct tilewright_shape), content. A negative symbol ends. */
 #include <stdio.h>
 #include <stdlib.h>
 

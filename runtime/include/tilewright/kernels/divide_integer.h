@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* IntegerDiv: (numerator * a) / (eta * b + epsilon) to the nearest integer, halves away from zero, with
- * broadcasting; 0 where the divisor is 0. Operands: a, b, y (int32). */
+/* IntegerDiv: (numerator * a) / (eta * b + epsilon) to the nearest integer, halves away from zero,
+ * with broadcasting; 0 where the divisor is 0. Operands: a, b, y (int32). */
 #ifndef TILEWRIGHT_KERNELS_DIVIDE_INTEGER_H
 #define TILEWRIGHT_KERNELS_DIVIDE_INTEGER_H
 
 #include "tilewright/runtime.h"
 
 struct tilewright_divide_integer_attributes {
-    int32_t a_type, b_type;  /* as integer_line.h numbers them */
-    uint32_t numerator[2];   /* low word, high word */
+    int32_t a_type, b_type; /* as integer_line.h numbers them */
+    uint32_t numerator[2];  /* low word, high word */
     int32_t eta, epsilon;
 };
 

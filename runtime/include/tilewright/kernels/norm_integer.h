@@ -9,7 +9,7 @@
 struct tilewright_norm_integer_attributes {
     int32_t x_type; /* as integer_line.h numbers them */
     int32_t shift;
-    int32_t wide;   /* 0: products with w, with b added, fit 32 bits */
+    int32_t wide; /* 0: products with w, with b added, fit 32 bits */
 };
 #define tilewright_layer_norm_integer_attributes tilewright_norm_integer_attributes
 #define tilewright_rms_norm_integer_attributes tilewright_norm_integer_attributes

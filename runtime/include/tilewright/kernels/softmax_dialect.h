@@ -7,9 +7,10 @@
 #include "tilewright/runtime.h"
 
 struct tilewright_softmax_dialect_attributes {
-    int32_t flip;   /* 128: x is int8; 0: uint8 */
-    int32_t levels; /* iSoftmax and ITAMax: the largest probability; ITAPartialMax: the half of it */
-    int32_t group;  /* ITAPartialMax: elements whose maximum is taken at once */
+    int32_t flip; /* 128: x is int8; 0: uint8 */
+    int32_t
+        levels;    /* iSoftmax and ITAMax: the largest probability; ITAPartialMax: the half of it */
+    int32_t group; /* ITAPartialMax: elements whose maximum is taken at once */
 };
 #define tilewright_softmax_table_attributes tilewright_softmax_dialect_attributes
 #define tilewright_ita_max_attributes tilewright_softmax_dialect_attributes
