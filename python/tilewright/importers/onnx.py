@@ -1,4 +1,4 @@
-"""Reading ONNX files. The only module that imports onnx."""
+"""Reading ONNX files. Only this module and ``functions`` import onnx."""
 
 from __future__ import annotations
 

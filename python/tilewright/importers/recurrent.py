@@ -8,13 +8,13 @@ from types import MappingProxyType
 from tilewright.graph import DType
 from tilewright.importers.context import Call, Unsupported
 from tilewright.importers.elementwise import typed
-from tilewright.operators.recurrent import ACTIVATIONS, GATES
 
 _FLOAT = frozenset({DType.FLOAT32})
 _DEFAULT = {"RNN": ("Tanh",), "GRU": ("Sigmoid", "Tanh"), "LSTM": ("Sigmoid", "Tanh", "Tanh")}
 _ALPHA = {"Affine": 1.0, "LeakyRelu": 0.01, "ThresholdedRelu": 1.0, "ScaledTanh": 1.0, "HardSigmoid": 0.2, "Elu": 1.0}
 _BETA = {"Affine": 0.0, "ScaledTanh": 1.0, "HardSigmoid": 0.5}
-_NAMES = {name.lower(): name for name in ACTIVATIONS}
+_ACTIVATIONS = "Sigmoid Tanh Relu Affine LeakyRelu ThresholdedRelu ScaledTanh HardSigmoid Elu Softsign Softplus".split()
+_NAMES = {name.lower(): name for name in _ACTIVATIONS}
 _NO_CLIP = 3.0e38
 _BATCH_FIRST = (1, 0, 2)
 
@@ -103,4 +103,4 @@ def _parameters(call: Call, attribute: str, names: list[str], defaults: Mapping[
     return values
 
 
-RECURRENT: Mapping[str, Callable[[Call], None]] = MappingProxyType({name: _recurrent(name) for name in GATES})
+RECURRENT: Mapping[str, Callable[[Call], None]] = MappingProxyType({name: _recurrent(name) for name in _DEFAULT})
