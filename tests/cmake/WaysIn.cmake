@@ -18,7 +18,8 @@ function(add_way name way)
   add_test(
     NAME "way-${name}"
     COMMAND
-      "${arg_CMAKE}" "-Droot=${tilewright_SOURCE_DIR}" "-Dgenerator=${arg_GENERATOR}"
+      "${CMAKE_COMMAND}" -E env "${arg_CMAKE}" "-Droot=${tilewright_SOURCE_DIR}"
+      "-Dgenerator=${arg_GENERATOR}"
       "-Dtoolchain=${tilewright_SOURCE_DIR}/cmake/toolchains/riscv64-unknown-elf-gcc.cmake"
       "-Dpython=${TILEWRIGHT_PYTHON}" "-Dinstalled_into=${arg_PYTHON}" -P
       "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/way_${way}.cmake"

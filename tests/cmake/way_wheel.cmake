@@ -10,6 +10,10 @@ function(run_or_fail)
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 
+# scikit-build-core takes the CMake that runs this script.
+cmake_path(GET CMAKE_COMMAND PARENT_PATH programs)
+set(ENV{PATH} "${programs}:$ENV{PATH}")
+
 make_outside_folder(outside)
 copy_sources("${outside}/sources")
 run_step(
