@@ -19,7 +19,7 @@ from tilewright.options import Buffering, Objective, Strategy
 from tilewright.plan import BufferKind
 from tilewright.platform_types import Platform
 from tilewright.tiling.candidates import MAXIMUM_CANDIDATES, candidate_steps, even_steps
-from tilewright.tiling.choice import SHORTLIST, TilingOptions, choose_tiles
+from tilewright.tiling.choice import NEARLY_AS_FAST, SHORTLIST, TilingOptions, choose_tiles
 from tilewright.tiling.cost import load_cycles
 from tilewright.tiling.facts import layer_facts
 from tilewright.tiling.problem import TileOperand, TilingProblem, tiling_problem
@@ -154,7 +154,12 @@ def test_the_choice_is_the_cheapest_of_all(make: Callable[[], Graph], objective:
     own = cost(problem, choice.steps, choice.order)
     assert own[2] == choice.near_bytes["l1"] <= CAPACITY
     assert round(own[0]) == choice.predicted_cycles
-    assert own[number] == pytest.approx(min(found[number] for found in costs), rel=1e-9)
+    if objective is Objective.CYCLES:
+        fastest = min(costs)
+        assert own[0] <= fastest[0] * NEARLY_AS_FAST
+        assert own[1] <= fastest[1]
+    else:
+        assert own[number] == pytest.approx(min(found[number] for found in costs), rel=1e-9)
     assert max(found[number] for found in costs) > own[number]
     assert dict_total(layer_facts(problem, choice).link_bytes) == own[1]
 

@@ -25,6 +25,10 @@ TILE_CYCLES = 50
 """What a tile costs beside transfers and kernel, roughly; ranks candidates before kernels are asked."""
 
 
+NEARLY_AS_FAST = 1.04
+"""Of choices whose predicted cycles differ by less, the one that moves the fewest bytes is taken."""
+
+
 @dataclass(frozen=True, slots=True)
 class TileChoice:
     """How one operator is cut.
@@ -90,6 +94,7 @@ class _Scored:
 
     score: tuple[float, ...]
     choice: TileChoice
+    moved_bytes: int
 
 
 def choose_tiles(problem: TilingProblem, capacities: Mapping[str, int | None], options: TilingOptions) -> TileChoice:
@@ -194,6 +199,7 @@ def _best(
     orders = cheapest_orders(problem, field.steps, field.counts, by_bytes=options.objective is Objective.BYTES_MOVED)
     tiles = _tiles(field)
     best: _Scored | None = None
+    found: list[_Scored] = []
     evaluated = 0
     columns = {name: array.tolist() for name, array in field.steps.items()}
     for candidate in _ranking(options, field, orders, tiles).tolist():
@@ -211,19 +217,23 @@ def _best(
             cycles = _cycles(compute, transfer + staged.cycles, count, double)
             moved = int(orders.moved_bytes[candidate]) + staged.link_bytes
             score = _score(options, cycles, moved, staged.near_bytes)
+            copies = tuple(int(slots[candidate]) for slots in field.slots)
+            choice = TileChoice(steps, order, copies, staged.near_bytes, round(cycles), staged.stagings)
+            found.append(_Scored(score, choice, moved))
             if best is None or score < best.score:
-                copies = tuple(int(slots[candidate]) for slots in field.slots)
-                choice = TileChoice(steps, order, copies, staged.near_bytes, round(cycles), staged.stagings)
-                best = _Scored(score, choice)
+                best = found[-1]
         evaluated += 1
         if options.strategy is not Strategy.COST or evaluated >= SHORTLIST:
             break
-    return best
+    if best is None or options.objective is not Objective.CYCLES or options.strategy is not Strategy.COST:
+        return best
+    limit = best.score[0] * NEARLY_AS_FAST
+    return min((item for item in found if item.score[0] <= limit), key=lambda item: (item.moved_bytes, item.score))
 
 
 def _is_beaten(best: _Scored | None, options: TilingOptions, least_cycles: float) -> bool:
     """Whether a candidate of at least that many cycles cannot become the best."""
-    return best is not None and options.objective is Objective.CYCLES and least_cycles >= best.score[0]
+    return best is not None and options.objective is Objective.CYCLES and least_cycles > best.score[0] * NEARLY_AS_FAST
 
 
 def _tiles(field: _Field) -> Counts:
