@@ -7,6 +7,7 @@ import logging
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tilewright.errors import TilewrightError
 
@@ -28,7 +29,7 @@ class Diagnostics:
     @classmethod
     def of(cls, words: Sequence[str]) -> Diagnostics:
         """From the words of a command line; mistakes in them are left to the parser."""
-        pairs = zip(words, words[1:], strict=False)
+        pairs = pairwise(words)
         is_json = "--diagnostics=json" in words or ("--diagnostics", "json") in pairs
         return cls(is_json, "--debug" in words)
 
