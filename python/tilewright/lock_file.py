@@ -16,14 +16,16 @@ class Lock:
 
     ``layers`` stand in the order in which they run, with ``name``, ``kernel``, ``variant`` (among
     those of that symbol), ``cycles``, ``tile`` (steps of the cut dimensions, the outermost loop first),
-    ``slots`` by operand and, where there are any, larger tiles by operand in ``staged``. ``pools`` have
-    bytes used, lower bound, and whether that is optimal; ``addresses`` pool, offset and size of each buffer.
+    ``slots`` by operand and, where there are any, larger tiles by operand in ``staged``. ``tiling``
+    has objective, cost and bound of all tiles; ``pools`` have bytes used, lower bound, and whether
+    that is optimal; ``addresses`` pool, offset and size of each buffer.
     """
 
     platform: str
     platform_sha256: str
     options: Mapping[str, Any]
     layers: tuple[Mapping[str, Any], ...]
+    tiling: Sequence[Any]
     problem_sha256: str
     pools: Mapping[str, Sequence[Any]]
     addresses: Mapping[str, Sequence[Any]]
@@ -40,12 +42,14 @@ def parse_lock(text: str) -> Lock:
     document = json.loads(text)
     if not isinstance(document, dict) or document.get("format") != LOCK_FORMAT:
         raise ValueError(f"no format {LOCK_FORMAT}")
-    kinds: dict[str, type] = {"options": dict, "layers": list, "pools": dict, "addresses": dict}
+    kinds: dict[str, type] = {"options": dict, "layers": list, "tiling": list, "pools": dict, "addresses": dict}
     values: dict[str, Any] = {field.name: document.get(field.name) for field in fields(Lock)}
     for name, value in values.items():
         if not isinstance(value, kinds.get(name, str)):
             raise ValueError(f"'{name}' is missing or has the wrong type")
     _check_entries(values)
+    if values["tiling"] and [type(item) for item in values["tiling"]] != [str, int, int]:
+        raise ValueError("'tiling'")
     return Lock(**{**values, "layers": tuple(values["layers"] or ())})
 
 

@@ -126,6 +126,7 @@ def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: C
         kernel_headers=_headers(planned),
         static_pools=options.static_pools,
         io_in_pools=options.io_in_pools,
+        tiling=planned.tiling,
     )
 
 

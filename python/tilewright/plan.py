@@ -321,6 +321,18 @@ class PoolUse:
 
 
 @dataclass(frozen=True, slots=True)
+class TilingProof:
+    """What the tiles of all layers cost in terms of the objective, and a bound that no choice undercuts.
+
+    The bound holds among the tile shapes that the tiler enumerates.
+    """
+
+    objective: str
+    cost: int
+    bound: int
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Everything decided about one model."""
 
@@ -347,3 +359,4 @@ class Plan:
     kernel_headers: tuple[str, ...] = ()
     static_pools: bool = False
     io_in_pools: bool = False
+    tiling: TilingProof | None = None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import astuple, fields, is_dataclass
 from enum import Enum
 from hashlib import sha256
 from pathlib import Path
@@ -22,7 +22,7 @@ from tilewright.lifetime import lifetimes
 from tilewright.lock_file import Lock, format_lock, parse_lock
 from tilewright.options import CompileOptions
 from tilewright.placement.problem import Item
-from tilewright.plan import Placement, PoolUse
+from tilewright.plan import Placement, PoolUse, TilingProof
 from tilewright.planning import Planned, kernel_problems, placement_items
 from tilewright.platform import Platform
 from tilewright.schedule import build_schedule
@@ -50,6 +50,7 @@ def lock_text(planned: Planned, platform: Platform, options: CompileOptions) -> 
             platform_sha256=_platform_digest(platform),
             options=_deciding(options),
             layers=tuple(_layer_entry(layer) for layer in planned.layers),
+            tiling=list(astuple(planned.tiling)) if planned.tiling is not None else [],
             problem_sha256=_problem_digest(items),
             pools={use.pool: [use.used_bytes, use.lower_bound_bytes, use.optimal] for use in planned.pool_use},
             addresses={item.buffer: [item.pool, item.offset_bytes, sizes[item.buffer]] for item in by_address},
@@ -90,7 +91,8 @@ def locked_plan(graph: Graph, platform: Platform, options: CompileOptions, lock:
     items = placement_items(schedule, alive, io_in_pools=options.io_in_pools)
     _check_buffers(items, options, lock)
     placements = tuple(Placement(item.name, *lock.addresses[item.name][:2]) for item in items)
-    return Planned(schedule, layers, alive, placements, _pool_use(items, platform, options, lock))
+    tiling = TilingProof(*lock.tiling) if lock.tiling else None
+    return Planned(schedule, layers, alive, placements, _pool_use(items, platform, options, lock), tiling)
 
 
 def stale_plan(options: CompileOptions, error: TilewrightError) -> TilewrightError:
@@ -205,7 +207,7 @@ def _restored(problems: Sequence[TilingProblem], entry: Mapping[str, Any], optio
     steps, order = {**problem.extents, **entry["tile"]}, tuple(entry["tile"])
     larger = tuple(_staging(problem, number, steps, order, entry, options) for number in range(len(operands)))
     copies = tuple(entry["slots"].get(operand, 0) for operand in operands)
-    choice = TileChoice(steps, order, copies, {}, entry["cycles"], larger if staged else ())
+    choice = TileChoice(steps, order, copies, {}, entry["cycles"], stagings=larger if staged else ())
     return ScheduledLayer(problem, choice)
 
 

@@ -1,14 +1,15 @@
 """The loop: homes, tiles, program, lifetimes, placement; on overflow tiles are chosen again.
 
-Where placement needs more of a pool than it has, the share of that pool shrinks by what is
-missing for the layer that runs at the peak, whose tiles are chosen again, at most ``ROUNDS`` times.
+Each layer's tiles are the best for themselves as long as everything can be placed. Else tiles are
+chosen together with the homes in their pools (``tiles_together``). Where placement still needs more
+of a pool than it has, the share of that pool shrinks by what is missing for the layer that runs at
+the peak, whose tiles are chosen again, at most ``ROUNDS`` times.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Union
 
 from tilewright.errors import not_supported
 from tilewright.graph import Graph, Node
@@ -19,13 +20,14 @@ from tilewright.options import CompileOptions, Order, TileSteps
 from tilewright.ordering import order_graph
 from tilewright.placement.place import place
 from tilewright.placement.problem import DoesNotFit, Item, PoolLimit, Result
-from tilewright.plan import BufferKind, Placement, PoolUse, RelationKind
+from tilewright.plan import BufferKind, Placement, PoolUse, RelationKind, TilingProof
 from tilewright.platform import Platform
 from tilewright.schedule import Schedule, build_schedule
 from tilewright.shortage import Fitting, explained
 from tilewright.storage import layer_nodes, plan_storage
 from tilewright.tile_loops import ScheduledLayer
-from tilewright.tiling.choice import TileChoice, TilingOptions, choose_tiles
+from tilewright.tiles_together import Choose, proof, together
+from tilewright.tiling.choice import Capacities, TileChoice, TilingOptions, choose_tiles
 from tilewright.tiling.given import given_by_layer, with_given_steps
 from tilewright.tiling.homes import Homes
 from tilewright.tiling.overflow import TileOverflow
@@ -33,9 +35,6 @@ from tilewright.tiling.problem import TilingProblem, tiling_problem
 
 ROUNDS = 32
 """Each round makes the tiles of one layer smaller."""
-
-Capacities = Mapping[str, Union[int, None]]
-"""Pool to the bytes that the tiles of a layer may take; None is no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +46,7 @@ class Planned:
     lifetimes: Mapping[str, tuple[int, int]]
     placements: tuple[Placement, ...]
     pool_use: tuple[PoolUse, ...]
+    tiling: TilingProof | None = None
 
     @property
     def kernels(self) -> tuple[KernelChoice, ...]:
@@ -90,14 +90,39 @@ def _plan(
     """Tiles, program and places for pools of given sizes. Raises TileOverflow or DoesNotFit."""
     capacities = {pool.name: pool.size_bytes for pool in platform.pools}
     tiling = TilingOptions(options.buffering, options.objective, options.strategy)
-    limits: list[Capacities] = [capacities] * len(problems)
-    layers = [_choose(candidates, capacities, tiling) for candidates in problems]
+
+    def choose(number: int, limits: Capacities) -> ScheduledLayer:
+        return _choose(problems[number], limits, tiling)
+
+    layers = [choose(number, capacities) for number in range(len(problems))]
+    bound = sum(layer.choice.cost for layer in layers)
+    schedule = build_schedule(graph, layers, homes, platform)
+    try:
+        return _placed(schedule, layers, proof(options, layers, bound), platform, options)
+    except DoesNotFit:
+        better = together(schedule, layers, platform, options, choose)
+    if better is not None:
+        layers, bound = better
+    return _shrunk(graph, layers, bound, platform, options, homes, choose)
+
+
+def _shrunk(
+    graph: Graph,
+    layers: list[ScheduledLayer],
+    bound: int,
+    platform: Platform,
+    options: CompileOptions,
+    homes: Homes,
+    choose: Choose,
+) -> Planned:
+    """The tiles placed, smaller ones at the peak until they fit: gaps between buffers take room as well."""
+    limits: list[Capacities] = [{pool.name: pool.size_bytes for pool in platform.pools}] * len(layers)
     for _ in range(ROUNDS):
         schedule = build_schedule(graph, layers, homes, platform)
         try:
-            return _placed(schedule, layers, platform, options)
-        except DoesNotFit as found:
-            overflow = found
+            return _placed(schedule, layers, proof(options, layers, bound), platform, options)
+        except DoesNotFit as error:
+            overflow = error
         number = _at_peak(schedule, overflow, layers)
         if number is None:
             break
@@ -105,7 +130,7 @@ def _plan(
         share = layers[number].choice.near_bytes[pool] - overflow.diagnosis.missing
         limits[number] = {**limits[number], pool: share}
         try:
-            layers[number] = _choose(problems[number], limits[number], tiling)
+            layers[number] = choose(number, limits[number])
         except TileOverflow:
             # Said in terms of what the platform has, not of a share of it.
             break
@@ -152,7 +177,11 @@ def _choose(candidates: Sequence[TilingProblem], capacities: Capacities, options
 
 
 def _placed(
-    schedule: Schedule, layers: Sequence[ScheduledLayer], platform: Platform, options: CompileOptions
+    schedule: Schedule,
+    layers: Sequence[ScheduledLayer],
+    found: TilingProof | None,
+    platform: Platform,
+    options: CompileOptions,
 ) -> Planned:
     alive = lifetimes(schedule.program)
     items = placement_items(schedule, alive, io_in_pools=options.io_in_pools)
@@ -166,7 +195,7 @@ def _placed(
     placements = tuple(
         Placement(item.name, pool, offset) for item in items for pool, offset in (result.placements[item.name],)
     )
-    return Planned(schedule, tuple(layers), alive, placements, _pool_use(platform, result))
+    return Planned(schedule, tuple(layers), alive, placements, _pool_use(platform, result), found)
 
 
 def placement_items(schedule: Schedule, alive: Mapping[str, tuple[int, int]], *, io_in_pools: bool) -> list[Item]:

@@ -65,6 +65,7 @@ PART_OF = {
     "sweep_picture": "cli",
     "storage": "schedule",
     "tile_loops": "schedule",
+    "tiles_together": "planning",
     "workspace": "cli",
 }
 """Modules that belong to a part of another name."""

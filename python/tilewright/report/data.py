@@ -43,12 +43,22 @@ def report_data(plan: Plan, *, with_steps: bool = False) -> dict[str, Any]:
         "macs": sum(layer.macs for layer in plan.layers),
         "operations": sum(layer.operations for layer in plan.layers),
         "predicted_cycles": sum(layer.predicted_cycles for layer in plan.layers),
+        "tiling": _tiling(plan),
         "inputs": [_interface(plan, tensor.name, tensor.buffer) for tensor in plan.inputs],
         "outputs": [_interface(plan, tensor.name, tensor.buffer) for tensor in plan.outputs],
         "pools": [_pool(plan, pool, alive, with_steps) for pool in plan.pools],
         "links": [_link(plan, link) for link in plan.links],
         "layers": [_layer(layer, tiles.get(layer.name, [])) for layer in plan.layers],
     }
+
+
+def _tiling(plan: Plan) -> dict[str, Any] | None:
+    """What the tiles cost together, the proved bound, and the gap; None where nothing was minimised."""
+    if plan.tiling is None:
+        return None
+    cost, bound = plan.tiling.cost, plan.tiling.bound
+    facts = {"objective": plan.tiling.objective, "cost": cost, "bound": bound}
+    return {**facts, "gap": cost - bound, "optimal": cost == bound}
 
 
 def _interface(plan: Plan, name: str, buffer: str) -> dict[str, Any]:

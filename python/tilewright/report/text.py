@@ -22,7 +22,7 @@ def report_text(plan: Plan, *, with_steps: bool = False) -> str:
     if data["links"]:
         parts.append("Links (bytes in one inference)\n" + _links(data))
     if data["layers"]:
-        parts.append("Layers\n" + _layers(data))
+        parts.append(f"Layers{_tiling(data['tiling'])}\n" + _layers(data))
     if data["links"] and data["layers"]:
         parts.append("Bytes over links by layer: moved, and of these compulsory\n" + _layer_links(data))
     if any(layer["levels"] for layer in data["layers"]):
@@ -101,6 +101,17 @@ def _links(data: dict[str, Any]) -> str:
 def _layers(data: dict[str, Any]) -> str:
     headings = ("layer", "operator", "kernel", "tile", "tiles", "MACs", "operations", "moved", "compulsory", "cycles")
     return table(headings, [_layer_row(layer) for layer in data["layers"]], 4)
+
+
+def _tiling(facts: dict[str, Any] | None) -> str:
+    """How good the tiles are together, behind the table's title."""
+    if facts is None:
+        return ""
+    unit = {"cycles": "cycles", "bytes_moved": "bytes moved", "bytes_used": "bytes of tiles"}[facts["objective"]]
+    gap = (
+        "the least of all tiles tried" if facts["optimal"] else f"{_gap(facts['gap'], facts['bound'])} above the bound"
+    )
+    return f": {facts['cost']:,} {unit}, {gap}"
 
 
 def _layer_row(layer: dict[str, Any]) -> Row:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
+from typing import Union
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from tilewright.tiling.orders import Orders, cheapest_orders
 from tilewright.tiling.overflow import overflow
 from tilewright.tiling.problem import TilingProblem
 from tilewright.tiling.staging import Staging, stage
+
+Capacities = Mapping[str, Union[int, None]]
+"""Pool to the bytes that the tiles of a layer may take; None is no limit."""
 
 SHORTLIST = 1_000
 """Candidates, best transfers first, whose kernel cycles are worked out."""
@@ -40,6 +44,8 @@ class TileChoice:
             0 where the kernel works in the home.
         near_bytes: bytes of tiles and scratch together, by pool.
         predicted_cycles: of the whole operator.
+        cost: what the objective minimises.
+        least_cost: that of the best candidate; no other tiles cost less.
         stagings: larger tiles in a pool between home and core, in the order of the problem's
             operands; None where tiles come straight from the home.
     """
@@ -49,6 +55,8 @@ class TileChoice:
     copies: tuple[int, ...]
     near_bytes: Mapping[str, int]
     predicted_cycles: int
+    cost: int = 0
+    least_cost: int = 0
     stagings: tuple[Staging | None, ...] = ()
 
     def staging(self, position: int) -> Staging | None:
@@ -106,7 +114,7 @@ def choose_tiles(problem: TilingProblem, capacities: Mapping[str, int | None], o
             given steps leave no tiles.
     """
     if not problem.moves:
-        return _untiled(problem)
+        return _untiled(problem, options)
     double = options.buffering is Buffering.DOUBLE
     field = _field(problem, double)
     if not field.size:
@@ -123,13 +131,13 @@ def choose_tiles(problem: TilingProblem, capacities: Mapping[str, int | None], o
     return best.choice
 
 
-def _untiled(problem: TilingProblem) -> TileChoice:
+def _untiled(problem: TilingProblem, options: TilingOptions) -> TileChoice:
     steps = problem.extents
     scratch = problem.scratch_bytes(steps)
     near = {problem.scratch_pool: scratch} if scratch else {}
-    return TileChoice(
-        steps, (), (0,) * len(problem.operands), near, round(problem.kernel_cycles(steps, problem.sharing(steps)))
-    )
+    cycles = problem.kernel_cycles(steps, problem.sharing(steps))
+    cost = round(_score(options, cycles, 0, near)[0])
+    return TileChoice(steps, (), (0,) * len(problem.operands), near, round(cycles), cost, cost)
 
 
 def _overlaps(problem: TilingProblem) -> bool:
@@ -218,7 +226,8 @@ def _best(
             moved = int(orders.moved_bytes[candidate]) + staged.link_bytes
             score = _score(options, cycles, moved, staged.near_bytes)
             copies = tuple(int(slots[candidate]) for slots in field.slots)
-            choice = TileChoice(steps, order, copies, staged.near_bytes, round(cycles), staged.stagings)
+            cost = round(score[0])
+            choice = TileChoice(steps, order, copies, staged.near_bytes, round(cycles), cost, cost, staged.stagings)
             found.append(_Scored(score, choice, moved))
             if best is None or score < best.score:
                 best = found[-1]
@@ -228,7 +237,8 @@ def _best(
     if best is None or options.objective is not Objective.CYCLES or options.strategy is not Strategy.COST:
         return best
     limit = best.score[0] * NEARLY_AS_FAST
-    return min((item for item in found if item.score[0] <= limit), key=lambda item: (item.moved_bytes, item.score))
+    chosen = min((item for item in found if item.score[0] <= limit), key=lambda item: (item.moved_bytes, item.score))
+    return replace(chosen, choice=replace(chosen.choice, least_cost=best.choice.cost))
 
 
 def _is_beaten(best: _Scored | None, options: TilingOptions, least_cycles: float) -> bool:
