@@ -95,7 +95,7 @@ def _plan(
         return _choose(problems[number], limits, tiling)
 
     layers = [choose(number, capacities) for number in range(len(problems))]
-    bound = sum(layer.choice.cost for layer in layers)
+    bound = sum(layer.choice.least_cost for layer in layers)
     schedule = build_schedule(graph, layers, homes, platform)
     try:
         return _placed(schedule, layers, proof(options, layers, bound), platform, options)

@@ -49,7 +49,7 @@ def together(
     try:
         if all(len(resident.pools) == 1 for resident in residents):
             found = [choose(number, _left(number, residents, capacities)) for number in range(len(layers))]
-            return found, _cost(found)
+            return found, sum(layer.choice.least_cost for layer in found)
         ways = [list(_ways(number, capacities, shared, choose)) for number in range(len(layers))]
     except TileOverflow:
         return None
