@@ -58,7 +58,12 @@ def together(
     if joint is None:
         return None
     found = [each[number] for each, number in zip(ways, joint.chosen, strict=True)]
-    return found, _cost(found) - (joint.cost - joint.bound)
+    bound = _cost(found) - (joint.cost - joint.bound)
+    # A candidate may cost a little more than the least, for fewer bytes.
+    share = min(
+        (way.choice.least_cost / way.choice.cost for each in ways for way in each if way.choice.cost), default=1.0
+    )
+    return found, int(bound * share)
 
 
 def proof(options: CompileOptions, layers: Sequence[ScheduledLayer], bound: int) -> TilingProof | None:
