@@ -21,6 +21,34 @@ set(NETWORK_deeploy_ImageClassification_DOUBLE TRUE)
 set(NETWORK_deeploy_KeywordSpotting_LEVELS TRUE)
 set(NETWORK_deeploy_CNN_Linear1_LEVELS TRUE)
 
+foreach(path IN ITEMS CCT/Int/ICCT CCT/Int/ICCT_8 EEGFormer)
+  cmake_path(GET path FILENAME name)
+  declare_network(deeploy_${name} FOLDER "${TILEWRIGHT_CORPUS}/deeploy/Models/${path}" L1 64000)
+endforeach()
+foreach(
+  path
+  IN
+  ITEMS
+    Attention
+    iNoNorm
+    ReduceMean
+    ReduceSum
+    RMSNorm
+    Softmax/Regular
+    TrueIntegerDiv
+    Hardswish/Regular
+)
+  cmake_path(GET path FILENAME name)
+  if(name STREQUAL "Regular")
+    cmake_path(GET path PARENT_PATH name)
+  endif()
+  declare_network(
+    deeploy_${name}
+    FOLDER "${TILEWRIGHT_CORPUS}/deeploy/Kernels/Integer/${path}"
+    L1 8000
+  )
+endforeach()
+
 # Standard int8: within one step of the last quantisation, which is 1 where the output is int8 and
 # the scale of the last DequantizeLinear (rounded up in the last digit) where it is float.
 foreach(name IN ITEMS kws_int8 ic_int8 ad_int8)
@@ -32,6 +60,16 @@ endforeach()
 declare_network(
   ad_qdq_pc
   FOLDER "${TILEWRIGHT_CORPUS}/onnx/ad_qdq_pc"
+  L1 16000
+  TOLERANCE 0.258159:0
+)
+
+foreach(name IN ITEMS kws_qop_pc ic_qop_pc micro_kws_m_static_qoperator)
+  declare_network(${name} FOLDER "${TILEWRIGHT_CORPUS}/onnx/${name}" L1 16000 TOLERANCE 0.00392157:0)
+endforeach()
+declare_network(
+  ad_qop_pc
+  FOLDER "${TILEWRIGHT_CORPUS}/onnx/ad_qop_pc"
   L1 16000
   TOLERANCE 0.258159:0
 )
