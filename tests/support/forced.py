@@ -70,13 +70,14 @@ def forced(graph: Graph, number: int, seed: int) -> Forced:
             continue
         reduces = any(set(layer.choice.order) & layer.problem.reductions for layer in found.layers)
         inexact = reduces and graph.tensor(graph.nodes[0].inputs[0]).dtype.value == "float32"
-        tiled = _generated(graph, platform, found, f"t{number}")
+        tiled = generated(graph, platform, found, f"t{number}")
         near = near_platform()
-        return Forced(graph, tiles, tiled, _generated(graph, near, planned(graph, near), f"u{number}"), not inexact)
+        return Forced(graph, tiles, tiled, generated(graph, near, planned(graph, near), f"u{number}"), not inexact)
     raise AssertionError("not even free tiles are possible")
 
 
-def _generated(graph: Graph, platform: Platform, found: Planned, name: str) -> Generated:
+def generated(graph: Graph, platform: Platform, found: Planned, name: str) -> Generated:
+    """The C of a planned graph, with pools of its own."""
     sources = tuple(sorted({source for kernel in found.kernels for source in kernel.sources}))
     heads = sorted({f"tilewright/kernels/{Path(kernel.sources[0]).stem}.h" for kernel in found.kernels})
     plan = replace(
@@ -116,7 +117,7 @@ def late_library(folder: Path, models: Sequence[Generated]) -> Path:
     names = sorted({name for model in models for name in model.plan.kernel_sources} | {"copy.c", "tile.c"})
     objects = []
     for source in (LATE_PORT, *(RUNTIME / name for name in names)):
-        target = folder / f"{source.stem}.o"
+        target = folder / f"{source.parent.name}_{source.stem}.o"
         objects.append(str(target))
         if not target.exists():
             command = ["gcc", *FLAGS, f"-I{RUNTIME / 'include'}", "-c", str(source), "-o", str(target)]
