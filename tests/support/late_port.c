@@ -7,7 +7,7 @@
 #include <tilewright/copy_lines.h>
 #include <tilewright/port.h>
 
-#define PENDING 64u
+#define PENDING 1024u
 #define PATTERN 0x5a
 
 struct copy {
@@ -44,22 +44,31 @@ tilewright_token_t tilewright_copy_start(uint32_t link, tilewright_address_t des
     abort();
 }
 
+/* The first copy that is pending on a link, if it is not behind the token. */
+static struct copy *first_until(uint32_t link, tilewright_token_t token)
+{
+    struct copy *first = NULL;
+    for (uint32_t i = 0; i < PENDING; i++) {
+        struct copy *copy = &pending[i];
+        if (copy->token != TILEWRIGHT_NO_COPY && copy->link == link && copy->token <= token &&
+            (first == NULL || copy->token < first->token)) {
+            first = copy;
+        }
+    }
+    return first;
+}
+
 enum tilewright_port_status tilewright_copy_wait(uint32_t link, tilewright_token_t token)
 {
     if (token > last) {
         abort();
     }
     /* Copies over one link end in the order of their starts. */
-    for (tilewright_token_t next = 1; next <= token; next++) {
-        for (uint32_t i = 0; i < PENDING; i++) {
-            struct copy *copy = &pending[i];
-            if (copy->token == next && copy->link == link) {
-                tilewright_copy_lines(copy->destination, copy->source, copy->lines,
-                                      copy->line_bytes, copy->destination_stride,
-                                      copy->source_stride);
-                copy->token = TILEWRIGHT_NO_COPY;
-            }
-        }
+    for (struct copy *copy = first_until(link, token); copy != NULL;
+         copy = first_until(link, token)) {
+        tilewright_copy_lines(copy->destination, copy->source, copy->lines, copy->line_bytes,
+                              copy->destination_stride, copy->source_stride);
+        copy->token = TILEWRIGHT_NO_COPY;
     }
     return TILEWRIGHT_PORT_OK;
 }
