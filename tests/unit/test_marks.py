@@ -26,7 +26,7 @@ TOUCHED = [("x", "a"), ("view", "late", "y"), ("y", "s")]
 
 
 def marks_of(io_in_pools: bool) -> tuple[tuple[str, ...], tuple[str, ...], dict[int, list[str]], dict[int, list[str]]]:
-    homes = Homes(ROOTS, KINDS, dict.fromkeys(ROOTS, ("sram",)), io_in_pools)
+    homes = Homes(ROOTS, KINDS, dict.fromkeys(ROOTS, ("sram",)), io_in_pools, groups=ROOTS)
     marks = home_marks(TOUCHED, homes)
     return marks.start, marks.finish, dict(marks.begins), dict(marks.ends)
 

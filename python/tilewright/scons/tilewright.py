@@ -24,7 +24,7 @@ ROOT = PACKAGE / "_data" if (PACKAGE / "_data").is_dir() else PACKAGE.parent.par
 VALUES = ("EFFORT", "BUFFERING", "ALGORITHM")
 LISTS = {"POOLS": "--pool", "TYPES": "--type", "DIMS": "--dim"}
 FLAGS = ("STATIC_POOLS", "IO_IN_POOLS", "QUANTIZED_IO")
-FILES = ("OPTIONS",)
+FILES = ("OPTIONS", "PLAN_LOCK")
 OWN = ("MODEL", "PLATFORM", "NAME", "OUTPUT_DIRECTORY")
 CODE_OPTIONS = ("-std=c11", "-ffp-contract=off", "-ffunction-sections", "-fdata-sections")
 

@@ -13,27 +13,36 @@
 #endif
 
 /* Pool tcm: 80 of 96 bytes, lower bound 80. */
-#define KWS_TCM_ACTIVE_0_OFFSET 0u /* 80 bytes, [5, 11), intermediate float32 [1][20] */
+#define KWS_TCM_ACTIVE_0_OFFSET 0u /* 80 bytes, [8, 14), intermediate float32 [1][20] */
 KWS_STATIC_ASSERT(KWS_TCM_ACTIVE_0_OFFSET % 4u == 0u, "active_0 is misaligned");
 KWS_STATIC_ASSERT(KWS_TCM_ACTIVE_0_OFFSET + 80u <= KWS_POOL_TCM_SIZE, "active_0 leaves its pool");
 
 /* Pool sram: 32 of 4096 bytes, lower bound 32. */
-#define KWS_SRAM_ACTIVE_1_OFFSET 0u /* 32 bytes, [8, 14), intermediate float32 [1][8] */
+#define KWS_SRAM_ACTIVE_1_OFFSET 0u /* 32 bytes, [11, 17), intermediate float32 [1][8] */
 KWS_STATIC_ASSERT(KWS_SRAM_ACTIVE_1_OFFSET % 4u == 0u, "active_1 is misaligned");
 KWS_STATIC_ASSERT(KWS_SRAM_ACTIVE_1_OFFSET + 32u <= KWS_POOL_SRAM_SIZE, "active_1 leaves its pool");
 
 /* Constants in pool flash: 1856 of 65536 bytes. */
-#define KWS_FLASH_GEMM_0_WEIGHTS_OFFSET 0u /* 1040 bytes, [0, 19), constant float32 [5][13][4] */
-#define KWS_FLASH_GEMM_1_WEIGHTS_OFFSET 1040u /* 672 bytes, [1, 18), constant float32 [2][21][4] */
-#define KWS_FLASH_GEMM_2_WEIGHTS_OFFSET 1712u /* 144 bytes, [2, 17), constant float32 [1][9][4] */
+#define KWS_FLASH_GEMM_0_WEIGHTS_OFFSET 0u /* 960 bytes, [0, 25), constant float32 [5][12][4] */
+#define KWS_FLASH_GEMM_1_WEIGHTS_OFFSET 960u /* 640 bytes, [2, 23), constant float32 [2][20][4] */
+#define KWS_FLASH_GEMM_2_WEIGHTS_OFFSET 1600u /* 128 bytes, [4, 21), constant float32 [1][8][4] */
+#define KWS_FLASH_GEMM_0_BIAS_OFFSET 1728u /* 80 bytes, [1, 24), constant float32 [5][4] */
+#define KWS_FLASH_GEMM_1_BIAS_OFFSET 1808u /* 32 bytes, [3, 22), constant float32 [2][4] */
+#define KWS_FLASH_GEMM_2_BIAS_OFFSET 1840u /* 16 bytes, [5, 20), constant float32 [1][4] */
 struct kws_flash_constants {
-    float gemm_0_weights[260];
-    float gemm_1_weights[168];
-    float gemm_2_weights[36];
+    float gemm_0_weights[240];
+    float gemm_1_weights[160];
+    float gemm_2_weights[32];
+    float gemm_0_bias[20];
+    float gemm_1_bias[8];
+    float gemm_2_bias[4];
 };
 KWS_STATIC_ASSERT(offsetof(struct kws_flash_constants, gemm_0_weights) == KWS_FLASH_GEMM_0_WEIGHTS_OFFSET, "gemm_0_weights is elsewhere");
 KWS_STATIC_ASSERT(offsetof(struct kws_flash_constants, gemm_1_weights) == KWS_FLASH_GEMM_1_WEIGHTS_OFFSET, "gemm_1_weights is elsewhere");
 KWS_STATIC_ASSERT(offsetof(struct kws_flash_constants, gemm_2_weights) == KWS_FLASH_GEMM_2_WEIGHTS_OFFSET, "gemm_2_weights is elsewhere");
+KWS_STATIC_ASSERT(offsetof(struct kws_flash_constants, gemm_0_bias) == KWS_FLASH_GEMM_0_BIAS_OFFSET, "gemm_0_bias is elsewhere");
+KWS_STATIC_ASSERT(offsetof(struct kws_flash_constants, gemm_1_bias) == KWS_FLASH_GEMM_1_BIAS_OFFSET, "gemm_1_bias is elsewhere");
+KWS_STATIC_ASSERT(offsetof(struct kws_flash_constants, gemm_2_bias) == KWS_FLASH_GEMM_2_BIAS_OFFSET, "gemm_2_bias is elsewhere");
 extern const struct kws_flash_constants kws_flash;
 
 #define KWS_POOL_SRAM_POINTER ((uint8_t *)(uintptr_t)KWS_POOL_SRAM_BASE)
