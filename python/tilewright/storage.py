@@ -13,6 +13,7 @@ from tilewright.graph import Graph, Node
 from tilewright.kernels.registry import choices
 from tilewright.overlays import LayerUse, layer_use, peak_bytes
 from tilewright.platform import Platform
+from tilewright.rewrites.views import is_view
 from tilewright.tiling.homes import Homes, assign_homes
 from tilewright.tiling.joins import join_parts, joining_nodes
 
@@ -35,16 +36,22 @@ class Stored:
 def plan_storage(graph: Graph, platform: Platform, *, io_in_pools: bool = False) -> Stored:
     """Join parts with their wholes, and give each tensor its home. Raises not_supported as ``assign_homes``."""
     candidates = joining_nodes(graph)
-    apart = _stored(graph, platform, (), io_in_pools)
+    over = {node.name: _over(node, graph, platform) for node in graph.nodes}
+
+    def stored(chosen: Collection[str]) -> Stored:
+        joined = join_parts(graph, chosen, platform.links)
+        return Stored(joined.graph, assign_homes(joined.graph, platform, io_in_pools=io_in_pools, joined=joined), over)
+
+    apart = stored(())
     if not candidates:
         return apart
-    together = _stored(graph, platform, candidates, io_in_pools)
+    together = stored(candidates)
     least = _peak(apart)
     if _peak(together) <= least:
         return together
     best, chosen = apart, list[str]()
     for name in candidates:
-        tried = _stored(graph, platform, [*chosen, name], io_in_pools)
+        tried = stored([*chosen, name])
         peak = _peak(tried)
         if peak <= least:
             best, least = tried, peak
@@ -61,18 +68,15 @@ def layer_nodes(graph: Graph, homes: Homes) -> list[Node]:
     ]
 
 
-def _stored(graph: Graph, platform: Platform, chosen: Collection[str], io_in_pools: bool) -> Stored:
-    joined = join_parts(graph, chosen, platform.links)
-    homes = assign_homes(joined.graph, platform, io_in_pools=io_in_pools, joined=joined)
-    over = {node.name: _over(node, joined.graph, platform) for node in layer_nodes(joined.graph, homes)}
-    return Stored(joined.graph, homes, over)
-
-
 def _over(node: Node, graph: Graph, platform: Platform) -> tuple[str, ...]:
     """Inputs over which the first kernel may write."""
     shape = graph.tensor(node.outputs[0]).shape
     alike = [name for name in node.inputs if name and graph.tensor(name).shape == shape]
-    if node.operator in _NEVER_IN_PLACE or all(graph.tensor(name).is_constant for name in alike):
+    if (
+        node.operator in _NEVER_IN_PLACE
+        or is_view(graph, node)
+        or all(graph.tensor(name).is_constant for name in alike)
+    ):
         return ()
     kernels = choices(node, graph, platform.target.kernels)
     return layer_use(kernels[0], graph).over if kernels else ()
@@ -85,4 +89,4 @@ def _peak(stored: Stored) -> int:
 
 def _use(node: Node, graph: Graph, over: Mapping[str, tuple[str, ...]]) -> LayerUse:
     reads = tuple(name for name in node.inputs if name and not graph.tensor(name).is_constant)
-    return LayerUse(reads, node.outputs, over[node.name])
+    return LayerUse(reads, node.outputs, over.get(node.name, ()))
