@@ -33,19 +33,12 @@ file(GLOB archive "${outside}/dist/tilewright-*.tar.gz")
 set(pip -m pip --quiet --disable-pip-version-check)
 run_or_fail("${installed_into}" -m venv "${outside}/environment")
 set(environment "${outside}/environment/bin")
-set(builder "${environment}/python")
-set(isolation "")
-if(installed_into STREQUAL python)
-  # What the build needs is there; other interpreters fetch it.
-  set(builder "${python}")
-  set(isolation --no-build-isolation)
-endif()
+# Apart from everything installed: an editable Tilewright beside it lacks the packaged folders.
 run_or_fail(
-  "${builder}"
+  "${environment}/python"
   ${pip}
   wheel
   --no-deps
-  ${isolation}
   --wheel-dir
   "${outside}/dist"
   "${archive}"
