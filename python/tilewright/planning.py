@@ -22,7 +22,6 @@ from tilewright.placement.place import place
 from tilewright.placement.problem import DoesNotFit, Item, PoolLimit, Result
 from tilewright.plan import BufferKind, Placement, PoolUse, RelationKind, TilingProof
 from tilewright.platform import Platform
-from tilewright.pressure import pressure_bytes
 from tilewright.schedule import Schedule, build_schedule
 from tilewright.shortage import Fitting, explained
 from tilewright.storage import layer_nodes, plan_storage
@@ -196,7 +195,7 @@ def _placed(
     placements = tuple(
         Placement(item.name, pool, offset) for item in items for pool, offset in (result.placements[item.name],)
     )
-    return Planned(schedule, tuple(layers), alive, placements, _pool_use(items, alive, platform, result), found)
+    return Planned(schedule, tuple(layers), alive, placements, _pool_use(platform, result), found)
 
 
 def placement_items(schedule: Schedule, alive: Mapping[str, tuple[int, int]], *, io_in_pools: bool) -> list[Item]:
@@ -242,19 +241,11 @@ def _relatives(schedule: Schedule, parents: Mapping[str, tuple[str, int]]) -> di
     return {name: sets[end] for name, end in ends.items()}
 
 
-def _pool_use(
-    items: Sequence[Item], alive: Mapping[str, tuple[int, int]], platform: Platform, result: Result
-) -> tuple[PoolUse, ...]:
-    """Use and bound; what is alive together is a bound too, and sees the lives of parts."""
-    uses = []
-    for pool in platform.pools:
-        spots = {item: offset for item, (name, offset) in result.placements.items() if name == pool.name}
-        inside = [item for item in items if item.name in spots]
-        spans = {item.name: (spots[item.name], spots[item.name] + item.size_bytes) for item in inside}
-        pressure = -(-pressure_bytes(spans, alive) // pool.granule_bytes) * pool.granule_bytes
-        bound = max(result.lower_bound[pool.name], pressure)
-        uses.append(PoolUse(pool.name, result.used[pool.name], bound, result.used[pool.name] == bound))
-    return tuple(uses)
+def _pool_use(platform: Platform, result: Result) -> tuple[PoolUse, ...]:
+    return tuple(
+        PoolUse(pool.name, result.used[pool.name], result.lower_bound[pool.name], result.optimal[pool.name])
+        for pool in platform.pools
+    )
 
 
 def _at_peak(schedule: Schedule, overflow: DoesNotFit, layers: Sequence[ScheduledLayer]) -> int | None:

@@ -58,7 +58,6 @@ PART_OF = {
     "manifest": "cli",
     "outputs": "cli",
     "plan_lock": "planning",
-    "pressure": "schedule",
     "shortage": "planning",
     "scons": "cli",
     "simulate": "cli",
