@@ -156,13 +156,17 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Nodes in topological order, tensors by name, the interface in the model's order."""
+    """Nodes in topological order, tensors by name, the interface in the model's order.
+
+    ``extensions`` are declarations of operators that are not Tilewright's own, by ``Node.operator``.
+    """
 
     name: str
     nodes: tuple[Node, ...]
     tensors: Mapping[str, Tensor]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    extensions: Mapping[str, object] = field(default_factory=dict)
 
     def tensor(self, name: str) -> Tensor:
         """The tensor of that name."""

@@ -109,6 +109,8 @@ _BINARY_ATTRIBUTES = MappingProxyType({"a_zero_point": 0, "b_zero_point": 0})
 
 
 def _binary(operator: str) -> Translate:
+    """Elementwise with broadcasting."""
+
     def translate(call: Call) -> None:
         a, b = call.real(0), call.real(1)
         attributes = {} if operator == "Div" else _BINARY_ATTRIBUTES
@@ -149,6 +151,8 @@ def clip(call: Call) -> None:
 
 
 def _unary(operator: str, **defaults: float) -> Translate:
+    """A function of each element."""
+
     def translate(call: Call) -> None:
         x = call.real(0)
         attributes = {name: float(call.attribute(name, value)) for name, value in defaults.items()}
@@ -161,7 +165,7 @@ def softmax(call: Call) -> None:
     """Softmax. Before opset 13 it runs over all axes from ``axis`` on at once, as one axis."""
     x = call.real(0)
     rank = len(x.shape)
-    if call.build.opset >= 13:
+    if call.build.opset >= 13 or (call.build.last_axis_softmax and call.attribute("axis") is None):
         call.emit("Softmax", [x.name], x.shape, {"axis": call.axis(int(call.attribute("axis", -1)), rank)})
         return
     axis = call.axis(int(call.attribute("axis", 1)), rank)

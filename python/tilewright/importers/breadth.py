@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tilewright.importers.context import Call
+from tilewright.importers.einsum import einsum
 from tilewright.importers.elementwise import elementwise
 from tilewright.importers.indexing import INDEXING
-from tilewright.importers.normalization import NORMALIZATION
+from tilewright.importers.normalization import NORMALIZATION, batch_normalization
 from tilewright.importers.quantize_any import quantize_any
 from tilewright.importers.rearrange import rearrange
 from tilewright.importers.recurrent import RECURRENT
@@ -30,4 +31,6 @@ def breadth(earlier: Translators) -> Translators:
         **quantize_any(earlier),
         **rearrange(earlier),
         **windows(earlier),
+        "Einsum": einsum,
+        "BatchNormalization": lambda call: batch_normalization(call, earlier["BatchNormalization"]),
     }

@@ -18,6 +18,8 @@ from tilewright.graph_edit import frozen
 from tilewright.importers.source import SourceNode
 
 MAX_RANK = 6
+MAX_BYTES = 1 << 30
+"""Of one tensor: offsets and strides of kernels are of 32 bits, with a sign, and plans are checked that far."""
 _DTYPES = {dtype.value: dtype for dtype in DType}
 
 
@@ -38,11 +40,15 @@ class Construction:
         constants: arrays known at compile time, by the model's names; tensors are made of those
             that a node reads.
         integers_in_floats: whether float tensors may hold integers (the Deeploy dialect).
+        unrolled: how many nodes the bodies of control flow have become.
+        last_axis_softmax: whether Softmax without an axis runs over the last one, whatever the opset.
     """
 
     opset: int
     integers_in_floats: bool
     constants: dict[str, Array]
+    last_axis_softmax: bool = False
+    unrolled: int = 0
     tensors: dict[str, Tensor] = field(default_factory=dict)
     nodes: list[Node] = field(default_factory=list)
     reserved: set[str] = field(default_factory=set)
@@ -109,7 +115,9 @@ class Call:
         """The elements of an input that must be constant."""
         array = self.known(index)
         if array is None:
-            raise Unsupported(f"{what} (input {index}) is computed at run time", f"make {what} a constant")
+            name = self.node.inputs[index] if self.has(index) else ""
+            remedy = f"make {what} a constant; if '{name}' is an input of the model, freeze it (options file)"
+            raise Unsupported(f"{what} (input {index}) is computed at run time", remedy)
         return array
 
     def attribute(self, name: str, default: Any = None) -> Any:
@@ -119,6 +127,13 @@ class Call:
     def integers(self, name: str, default: Iterable[int]) -> tuple[int, ...]:
         """A list attribute."""
         return tuple(int(value) for value in self.attribute(name, default))
+
+    def geometry(self, name: str, default: Iterable[int]) -> tuple[int, ...]:
+        """A list attribute of sizes and distances; Unsupported beyond 32 bits."""
+        values = self.integers(name, default)
+        if any(abs(value) > MAX_BYTES for value in values):
+            raise Unsupported(f"'{name}' {list(values)} is beyond 32 bits")
+        return values
 
     def axes(self, attribute: str, index: int, rank: int, default: Iterable[int] | None = None) -> tuple[int, ...]:
         """Axes from an attribute or, in newer opsets, from an input; negative ones resolved."""
@@ -163,6 +178,8 @@ class Call:
             dtype: of the output; that of the first input by default.
             part: empty for the node that writes the model's output, else a word for an intermediate.
         """
+        if operator == "Reshape" and prod(shape) != self.build.tensor(inputs[0]).elements:
+            raise Unsupported(f"{list(self.build.tensor(inputs[0]).shape)} cannot take shape {list(shape)}")
         target = self.node.outputs[output]
         name = self.build.fresh(f"{target}/{part}") if part else target
         dtype = self.build.tensor(inputs[0]).dtype if dtype is None else dtype
@@ -241,6 +258,8 @@ def checked(tensor: Tensor) -> Tensor:
     """The tensor itself; Unsupported if its shape is beyond what kernels take."""
     if len(tensor.shape) > MAX_RANK:
         raise Unsupported(f"'{tensor.name}' has {len(tensor.shape)} axes; at most {MAX_RANK} are supported")
+    if tensor.size_bytes > MAX_BYTES:
+        raise Unsupported(f"'{tensor.name}' takes {tensor.size_bytes:,} bytes; at most {MAX_BYTES:,} are supported")
     if prod(tensor.shape) == 0:
         raise Unsupported(f"'{tensor.name}' has no elements (shape {list(tensor.shape)})", "remove empty tensors")
     return tensor

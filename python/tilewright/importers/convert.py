@@ -5,6 +5,7 @@ Quantize and Dequantize stay nodes; fusing them is the next step.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -17,9 +18,12 @@ from tilewright.graph_edit import make_node, sorted_nodes
 from tilewright.importers.arithmetic import ARITHMETIC
 from tilewright.importers.breadth import breadth
 from tilewright.importers.context import Call, Construction, Unsupported, checked, constant_tensor, dtype_named
-from tilewright.importers.deeploy_nodes import DIALECT, REINTERPRETED, gather_one
+from tilewright.importers.contrib import contrib
+from tilewright.importers.control import CONTROL, captured, expand_control
+from tilewright.importers.deeploy_nodes import DIALECT, OF_DEEPLOY, REINTERPRETED, gather_one
 from tilewright.importers.integer_products import integer_products
 from tilewright.importers.movement import MOVEMENT
+from tilewright.importers.own import OwnOperators, own_infer, translate_own
 from tilewright.importers.qoperator import qoperators
 from tilewright.importers.quantization import QUANTIZATION
 from tilewright.importers.source import SourceModel, SourceNode, SourceValue
@@ -27,14 +31,14 @@ from tilewright.importers.spatial import SPATIAL
 
 _EARLIER = MappingProxyType({**MOVEMENT, **SPATIAL, **ARITHMETIC, **QUANTIZATION})
 _STANDARD = MappingProxyType({**_EARLIER, **breadth(_EARLIER)})
-_QUANTIZED = MappingProxyType({**qoperators(_STANDARD), **integer_products(_STANDARD)})
-TRANSLATORS: Mapping[str, Callable[[Call], None]] = MappingProxyType({**_STANDARD, **_QUANTIZED})
-_ANY_DOMAIN = frozenset({"RequantShift", "QuantizeLinear", "DequantizeLinear"}) | frozenset(_QUANTIZED)
+FOREIGN = MappingProxyType({**qoperators(_STANDARD), **integer_products(_STANDARD), **contrib(_STANDARD)})
+TRANSLATORS: Mapping[str, Callable[[Call], None]] = MappingProxyType({**_STANDARD, **FOREIGN})
+_ANY_DOMAIN = frozenset("RequantShift QuantizeLinear DequantizeLinear Gelu RMSNorm".split()) | frozenset(FOREIGN)
 _NOT_FOLDED = ("DequantizeLinear", "RequantShift", "Random", "Bernoulli", "Multinomial")
-_ALWAYS_FOLDED = frozenset(
+ALWAYS_FOLDED = frozenset(
     "Constant ConstantOfShape Range Shape Size BlackmanWindow HammingWindow HannWindow MelWeightMatrix".split()
 )
-KNOWN_OPERATORS = frozenset(TRANSLATORS) | _ALWAYS_FOLDED
+KNOWN_OPERATORS = frozenset(TRANSLATORS) | ALWAYS_FOLDED | frozenset(CONTROL)
 """Operators that need no function body."""
 # What computes shapes: not to be blamed when the shape it starts from is the one that is missing.
 _OFTEN_FOLDED = frozenset(
@@ -44,6 +48,11 @@ _OFTEN_FOLDED = frozenset(
     ).split()
 )
 _MOST_LISTED = 20
+MISFIT = "its operands and attributes do not go together"
+"""Why a node is refused whose numbers a translator could not make sense of; never said of a valid model."""
+_MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+_log = logging.getLogger(__name__)
+_NONE: OwnOperators = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,31 +62,55 @@ class _Problem:
     help: str
 
 
-def convert(model: SourceModel, dims: Mapping[str, int], *, integers_in_floats: bool = False) -> Graph:
+def convert(
+    model: SourceModel,
+    dims: Mapping[str, int],
+    *,
+    integers_in_floats: bool = False,
+    own: OwnOperators = _NONE,
+) -> Graph:
     """The model as a graph in normal form, float32 where it is quantised with Q and DQ nodes.
 
     Args:
         dims: a value for each symbol of a dynamic dimension; ``<input>.<axis>`` names one without symbol.
         integers_in_floats: read the Deeploy dialect; float32 tensors then may hold integers.
+        own: operators that the firmware project brings along.
 
     Raises:
         TilewrightError (bad input): the graph is inconsistent, or ``dims`` names no dimension.
         TilewrightError (not supported): every node and dimension that cannot be translated.
     """
     model = _without_empty_inputs(model, dims)
-    build = Construction(model.opset, integers_in_floats, dict(model.constants))
+    of_deeploy = any(node.operator in OF_DEEPLOY for node in model.nodes)
+    build = Construction(model.opset, integers_in_floats, dict(model.constants), last_axis_softmax=of_deeploy)
     build.reserved.update(name for node in model.nodes for name in node.outputs)
     build.reserved.update(value.name for value in model.inputs)
+
+    def visit(node: SourceNode) -> None:
+        infer = own_infer(node, own)
+        if infer is not None:
+            translate_own(Call(node, build), infer)
+        elif node.operator in CONTROL and node.domain in ("", "ai.onnx"):
+            expand_control(node, build, visit)
+        else:
+            _translate(node, model, build)
+
     problems: list[_Problem] = []
     unknown = _add_inputs(model, dims, build, problems)
     for node in _in_order(model):
-        if unknown.intersection(node.inputs) and (_known_operator(node) or node.operator in _OFTEN_FOLDED):
+        if unknown.intersection({*node.inputs, *captured(node)}) and (
+            _known_operator(node) or node.operator in _OFTEN_FOLDED
+        ):
             unknown.update(node.outputs)
             continue
         try:
-            _translate(node, model, build)
+            visit(node)
         except Unsupported as problem:
             problems.append(_Problem(node.place, problem.reason, problem.help))
+            unknown.update(node.outputs)
+        except _MISFITS as error:
+            _log.debug("%s", node.place, exc_info=True)
+            problems.append(_Problem(node.place, f"{MISFIT}: {error}", "export the model again"))
             unknown.update(node.outputs)
     for name in model.outputs:
         if name not in unknown and name not in build.tensors and name not in build.constants:
@@ -104,7 +137,7 @@ def _without_empty_inputs(model: SourceModel, dims: Mapping[str, int]) -> Source
 
 
 def _known_operator(node: SourceNode) -> bool:
-    if node.operator in DIALECT:
+    if node.operator in DIALECT or node.operator in CONTROL:
         return True
     return node.operator in TRANSLATORS and (node.domain in ("", "ai.onnx") or node.operator in _ANY_DOMAIN)
 
@@ -168,7 +201,10 @@ def _in_order(model: SourceModel) -> list[SourceNode]:
             raise _inconsistent(model, f"output '{name}' is written by no node")
     if len(set(model.outputs)) != len(model.outputs):
         raise _inconsistent(model, "an output is listed twice")
-    numbered = [make_node(str(i), node.inputs, node.outputs, name=str(i)) for i, node in enumerate(model.nodes)]
+    numbered = [
+        make_node(str(i), (*node.inputs, *sorted(captured(node))), node.outputs, name=str(i))
+        for i, node in enumerate(model.nodes)
+    ]
     try:
         return [model.nodes[int(node.name)] for node in sorted_nodes(numbered)]
     except ValueError:
@@ -209,8 +245,6 @@ def _of_dialect(node: SourceNode, build: Construction) -> Callable[[Call], None]
 def _way_out(operator: str) -> str:
     if operator.startswith("QLinear") or operator.endswith("Integer"):
         return "quantise in QDQ format"
-    if operator in ("If", "Loop", "Scan"):
-        return "export without control flow"
     return "replace it by supported operators: " + ", ".join(sorted(set(TRANSLATORS) - {"RequantShift"}))
 
 
@@ -235,6 +269,8 @@ def _fold(node: SourceNode, model: SourceModel, build: Construction) -> None:
 
 def _fold_shape(node: SourceNode, build: Construction) -> None:
     name = node.inputs[0]
+    if not name:
+        raise Unsupported("input 0 is missing", "export the model again")
     shape = build.constants[name].shape if name in build.constants else build.tensor(name).shape
     if node.operator == "Size":
         build.constants[node.outputs[0]] = np.asarray(np.prod(shape, dtype=np.int64))

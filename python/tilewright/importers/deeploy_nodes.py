@@ -217,3 +217,5 @@ REINTERPRETED: Mapping[str, Callable[[Call], None]] = MappingProxyType(
     {"ReduceMean": integer_mean, "ReduceSum": integer_sum}
 )
 """ONNX operators that mean something else on integers in floats."""
+OF_DEEPLOY = frozenset({"RMSNorm"})
+"""Float operators that only Deeploy's networks have. Softmax without an axis runs over the last one there."""

@@ -242,6 +242,7 @@ def wrapped(translate: Callable[[Call, Translate], None], floats: Translate) -> 
     def both(call: Call) -> None:
         translate(call, floats)
 
+    both.__doc__ = translate.__doc__
     return both
 
 

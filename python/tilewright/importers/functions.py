@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 import onnx
+import onnx.checker
 import onnx.defs
 import onnx.inliner
+import onnx.shape_inference
+
+from tilewright.importers.schema import nodes_of, schema_of, versions_of
 
 
 def with_function_bodies(proto: onnx.ModelProto, known: Collection[str]) -> onnx.ModelProto:
@@ -14,7 +18,7 @@ def with_function_bodies(proto: onnx.ModelProto, known: Collection[str]) -> onnx
 
     A model whose operators are known, or have no body, is given back as it is.
     """
-    versions = {entry.domain: entry.version for entry in proto.opset_import}
+    versions = versions_of(proto)
     done: set[tuple[str, str]] = set()
     while (chosen := _next(proto, known, versions, done)) is not None:
         done.add(chosen)
@@ -22,12 +26,12 @@ def with_function_bodies(proto: onnx.ModelProto, known: Collection[str]) -> onnx
         # they have to be written down before, those of operators inside a body included.
         filled = onnx.ModelProto()
         filled.CopyFrom(proto)
-        for node in filled.graph.node:
+        for node in nodes_of(filled.graph):
             if (node.domain, node.op_type) == chosen:
                 _fill_defaults(node, versions)
         try:
             proto = onnx.inliner.inline_selected_functions(filled, [chosen], inline_schema_functions=True)
-        except RuntimeError:
+        except (RuntimeError, onnx.checker.ValidationError, onnx.shape_inference.InferenceError):
             # Types that ONNX's inference cannot find: the operator is then refused by its name.
             continue
     return proto
@@ -37,22 +41,13 @@ def _next(
     proto: onnx.ModelProto, known: Collection[str], versions: Mapping[str, int], done: Collection[tuple[str, str]]
 ) -> tuple[str, str] | None:
     """Domain and name of an operator that needs its body."""
-    for node in proto.graph.node:
+    for node in nodes_of(proto.graph):
         if node.op_type in known or (node.domain, node.op_type) in done:
             continue
-        schema = _schema(node, versions)
+        schema = schema_of(node, versions)
         if schema is not None and _has_body(schema):
             return node.domain, node.op_type
     return None
-
-
-def _schema(node: onnx.NodeProto, versions: Mapping[str, int]) -> onnx.defs.OpSchema | None:
-    if node.domain not in versions:
-        return None
-    try:
-        return onnx.defs.get_schema(node.op_type, versions[node.domain], node.domain)
-    except onnx.defs.SchemaError:
-        return None
 
 
 def _has_body(schema: onnx.defs.OpSchema) -> bool:
@@ -61,7 +56,7 @@ def _has_body(schema: onnx.defs.OpSchema) -> bool:
 
 
 def _fill_defaults(node: onnx.NodeProto, versions: Mapping[str, int]) -> None:
-    schema = _schema(node, versions)
+    schema = schema_of(node, versions)
     given = {attribute.name for attribute in node.attribute}
     for name, attribute in sorted(schema.attributes.items() if schema is not None else ()):
         if name not in given and attribute.default_value.type != onnx.AttributeProto.UNDEFINED:

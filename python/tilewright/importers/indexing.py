@@ -204,6 +204,8 @@ def reverse_sequence(call: Call) -> None:
     if {time, batch} != {0, 1} or len(x.shape) < 2:
         raise Unsupported(f"time_axis {time}, batch_axis {batch}")
     extent, entries = x.shape[time], x.shape[batch]
+    if lengths.shape != (entries,):
+        raise Unsupported(f"lengths of shape {list(lengths.shape)} for {entries} sequences")
     base = call.node.outputs[0]
     steps = call.literal(np.arange(extent, dtype=np.int64), f"{base}/steps")
     one = call.literal(np.ones((), np.int64), f"{base}/one")

@@ -11,6 +11,7 @@ from tilewright.importers.convert import KNOWN_OPERATORS, convert
 from tilewright.importers.deeploy import is_dialect, read_integers
 from tilewright.importers.freeze import frozen
 from tilewright.importers.onnx import read_model
+from tilewright.importers.own import OwnOperators
 from tilewright.importers.qdq import fuse_quantized, quantized_interface
 from tilewright.importers.source import SourceModel
 
@@ -25,6 +26,7 @@ def import_model(
     dims: Mapping[str, int] | None = None,
     freeze: Mapping[str, Array] | None = None,
     quantized_io: bool = False,
+    own: OwnOperators | None = None,
 ) -> Graph:
     """Read an ONNX model: float32, QDQ quantised, or in the Deeploy dialect.
 
@@ -35,6 +37,7 @@ def import_model(
         freeze: values of graph inputs that become constants, so that they may decide shapes.
         quantized_io: leave out Quantize at inputs and Dequantize at outputs, so that the
             interface holds the stored integers.
+        own: operators that the firmware project brings along.
 
     Returns:
         The graph in the normal form of docs/reference/graph.md, every tensor in row-major order,
@@ -46,11 +49,13 @@ def import_model(
         TilewrightError (not supported): lists every node and dimension that cannot be translated.
     """
     types, dims = types or {}, dims or {}
-    model = frozen(read_model(path, KNOWN_OPERATORS), freeze or {})
+    own = own or {}
+    known = KNOWN_OPERATORS | {name for _, name in own}
+    model = frozen(read_model(path, known), freeze or {})
     _check_types(model, types)
     if is_dialect(model, types):
-        return read_integers(convert(model, dims, integers_in_floats=True), types)
-    graph = fuse_quantized(convert(model, dims))
+        return read_integers(convert(model, dims, integers_in_floats=True, own=own), types)
+    graph = fuse_quantized(convert(model, dims, own=own))
     return quantized_interface(graph) if quantized_io else graph
 
 

@@ -114,7 +114,9 @@ def slice_(call: Call) -> None:
     firsts, strides, shape = [0] * rank, [1] * rank, list(x.shape)
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         positions = range(x.shape[axis])[start:end:step]
-        firsts[axis], strides[axis], shape[axis] = positions.start, step, len(positions)
+        # A single element has no next one, however far the step would go.
+        firsts[axis], strides[axis] = positions.start, step if len(positions) > 1 else 1
+        shape[axis] = len(positions)
     call.emit("Slice", [x.name], shape, {"starts": tuple(firsts), "steps": tuple(strides)})
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +12,18 @@ import onnx.defs
 import onnx.external_data_helper
 import onnx.inliner
 import onnx.reference
+import onnx.shape_inference
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from onnx import numpy_helper
 
 from tilewright.errors import TilewrightError, bad_input, not_supported
 from tilewright.graph import Array
 from tilewright.importers.functions import with_function_bodies
-from tilewright.importers.source import SourceModel, SourceNode, SourceValue
+from tilewright.importers.schema import nodes_of, schema_problems
+from tilewright.importers.source import SourceGraph, SourceModel, SourceNode, SourceValue
 
 OLDEST_OPSET = 7
+_MOST_LISTED = 20
 _HELP_BROKEN = "export the model again, or fetch it again if it came over a network"
 
 
@@ -38,8 +41,9 @@ def read_model(path: Path, known: Collection[str] = ()) -> SourceModel:
     proto = _parsed(path)
     _load_external_data(proto, path)
     if proto.functions:
-        proto = onnx.inliner.inline_local_functions(proto)
+        proto = _without_functions(proto, path)
     opset = _opset(proto, path)
+    _check_nodes(proto, path)
     if known:
         proto = with_function_bodies(proto, known)
     graph = proto.graph
@@ -72,22 +76,54 @@ def _parsed(path: Path) -> onnx.ModelProto:
         proto: onnx.ModelProto = onnx.ModelProto.FromString(content)
     except DecodeError:
         raise _broken(path, "the file is not ONNX, or is cut off") from None
+    if not _is_text(proto):
+        raise _broken(path, "a name in the file is not UTF-8")
     if not proto.HasField("graph") or not proto.graph.output or not proto.opset_import:
         raise _broken(path, "the file is not ONNX, or is cut off: it has no graph with outputs, or no opset")
     return proto
+
+
+def _is_text(message: Any) -> bool:
+    """Whether all strings of a message can be decoded; protobuf gives bytes where they cannot."""
+    for field, value in message.ListFields():
+        if field.type not in (field.TYPE_STRING, field.TYPE_MESSAGE):
+            continue
+        for item in value if isinstance(value, Sequence) and not isinstance(value, str) else (value,):
+            if not (isinstance(item, str) if field.type == field.TYPE_STRING else _is_text(item)):
+                return False
+    return True
 
 
 def _broken(path: Path, what: str) -> TilewrightError:
     return bad_input("model-broken", what, at=str(path), help=_HELP_BROKEN)
 
 
+def _without_functions(proto: onnx.ModelProto, path: Path) -> onnx.ModelProto:
+    """The model with its own functions put in place of their calls."""
+    try:
+        return onnx.inliner.inline_local_functions(proto)
+    except (RuntimeError, onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+        raise _broken(path, f"the functions of the model cannot be put in place of their calls: {error}") from None
+
+
+def _stored(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
+    """Every constant of a graph."""
+    yield from graph.initializer
+    for node in nodes_of(graph):
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.TENSOR:
+                yield attribute.t
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                yield from attribute.g.initializer
+
+
 def _load_external_data(proto: onnx.ModelProto, path: Path) -> None:
-    for tensor in proto.graph.initializer:
+    for tensor in _stored(proto.graph):
         if not onnx.external_data_helper.uses_external_data(tensor):
             continue
         try:
             onnx.external_data_helper.load_external_data_for_tensor(tensor, str(path.parent))
-        except (OSError, onnx.checker.ValidationError, ValueError):
+        except (OSError, onnx.checker.ValidationError, ValueError, RuntimeError):
             location = next((entry.value for entry in tensor.external_data if entry.key == "location"), "?")
             raise bad_input(
                 "external-data-missing",
@@ -101,9 +137,12 @@ def _load_external_data(proto: onnx.ModelProto, path: Path) -> None:
 
 def _opset(proto: onnx.ModelProto, path: Path) -> int:
     versions = [entry.version for entry in proto.opset_import if entry.domain in ("", "ai.onnx")]
-    if not versions:
-        raise _broken(path, "the model does not say which ONNX opset it uses")
     newest = onnx.defs.onnx_opset_version()
+    if not versions and any(node.domain in ("", "ai.onnx") for node in nodes_of(proto.graph)):
+        raise _broken(path, "the model does not say which ONNX opset it uses")
+    if not versions:
+        # Operators of other domains only, each of which is read or refused by its name.
+        return int(newest)
     if not OLDEST_OPSET <= versions[0] <= newest:
         raise not_supported(
             "opset",
@@ -113,6 +152,16 @@ def _opset(proto: onnx.ModelProto, path: Path) -> int:
             + ("" if versions[0] < OLDEST_OPSET else ", or install a newer onnx package"),
         )
     return int(versions[0])
+
+
+def _check_nodes(proto: onnx.ModelProto, path: Path) -> None:
+    problems = schema_problems(proto)
+    if not problems:
+        return
+    listed = [f"{place}: {problem}" for place, problem in problems[:_MOST_LISTED]]
+    listed += [f"and {len(problems) - _MOST_LISTED} more"] if len(problems) > _MOST_LISTED else []
+    what = f"{len(problems)} contradictions to what ONNX says of the operators in '{path}'"
+    raise bad_input("model-broken", what, at=tuple(listed), help=_HELP_BROKEN)
 
 
 def _array(tensor: onnx.TensorProto, path: Path) -> Array:
@@ -154,6 +203,8 @@ def _attribute(attribute: onnx.AttributeProto, path: Path) -> Any:
     value = onnx.helper.get_attribute_value(attribute)
     if attribute.type == onnx.AttributeProto.TENSOR:
         return _array(value, path)
+    if attribute.type == onnx.AttributeProto.GRAPH:
+        return _body(value, path)
     if attribute.type == onnx.AttributeProto.STRING:
         return value.decode("utf-8", "replace")
     if attribute.type == onnx.AttributeProto.STRINGS:
@@ -161,6 +212,15 @@ def _attribute(attribute: onnx.AttributeProto, path: Path) -> Any:
     if attribute.type in (onnx.AttributeProto.INTS, onnx.AttributeProto.FLOATS):
         return list(value)
     return value
+
+
+def _body(graph: onnx.GraphProto, path: Path) -> SourceGraph:
+    return SourceGraph(
+        tuple(_node(node, path) for node in graph.node),
+        {tensor.name: _array(tensor, path) for tensor in graph.initializer},
+        tuple(info.name for info in graph.input),
+        tuple(info.name for info in graph.output),
+    )
 
 
 def _evaluate(node: SourceNode, arrays: Sequence[Array | None], opset: int) -> list[Array]:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from tilewright.graph import DType
 from tilewright.importers.context import Call, Unsupported
 from tilewright.importers.elementwise import typed
+from tilewright.importers.recurrent_step import lstm_or
 
 _FLOAT = frozenset({DType.FLOAT32})
 _DEFAULT = {"RNN": ("Tanh",), "GRU": ("Sigmoid", "Tanh"), "LSTM": ("Sigmoid", "Tanh", "Tanh")}
@@ -21,7 +22,7 @@ _BATCH_FIRST = (1, 0, 2)
 
 def _recurrent(operator: str) -> Callable[[Call], None]:
     def translate(call: Call) -> None:
-        """Batch-first tensors are transposed, so that the kernel sees steps first."""
+        """A recurrent layer as one operator; batch-first tensors are transposed, so that it sees steps first."""
         batch_first = bool(call.attribute("layout", 0))
         x, r = typed(call, 0, _FLOAT), typed(call, 2, _FLOAT)
         if len(x.shape) != 3 or len(r.shape) != 3:
@@ -103,4 +104,6 @@ def _parameters(call: Call, attribute: str, names: list[str], defaults: Mapping[
     return values
 
 
-RECURRENT: Mapping[str, Callable[[Call], None]] = MappingProxyType({name: _recurrent(name) for name in _DEFAULT})
+RECURRENT: Mapping[str, Callable[[Call], None]] = MappingProxyType(
+    {**{name: _recurrent(name) for name in _DEFAULT}, "LSTM": lstm_or(_recurrent("LSTM"))}
+)

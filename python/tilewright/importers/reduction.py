@@ -24,6 +24,10 @@ REDUCED_TYPES: Mapping[str, frozenset[DType]] = MappingProxyType(
 )
 
 
+_OF_ONE_ITSELF = frozenset({"ReduceSum", "ReduceMean", "ReduceProd", "ReduceMax", "ReduceMin"})
+"""Reductions that give back a single element."""
+
+
 def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
     """The shape of a reduction over ``axes``."""
     if keepdims:
@@ -42,8 +46,11 @@ def _reduction(operator: str) -> Translate:
             return
         axes = axes or tuple(range(rank))
         keepdims = bool(call.attribute("keepdims", 1))
-        attributes = {"axes": axes, "keepdims": keepdims}
-        call.emit(operator, [x.name], reduced_shape(x.shape, axes, keepdims), attributes)
+        shape = reduced_shape(x.shape, axes, keepdims)
+        if operator in _OF_ONE_ITSELF and all(x.shape[axis] == 1 for axis in axes):
+            call.emit("Reshape", [x.name], shape)
+            return
+        call.emit(operator, [x.name], shape, {"axes": axes, "keepdims": keepdims})
 
     return translate
 
@@ -93,6 +100,8 @@ def lp_normalization(call: Call) -> None:
 
 
 def _running(operator: str) -> Translate:
+    """Running sums or products along one axis, which is constant."""
+
     def translate(call: Call) -> None:
         x = typed(call, 0, _SUMS)
         axis = call.axis(int(call.constant(1, "the axis").reshape(-1)[0]), len(x.shape))

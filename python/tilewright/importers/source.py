@@ -11,7 +11,7 @@ from tilewright.graph import Array
 
 @dataclass(frozen=True, slots=True)
 class SourceNode:
-    """A node of the file. Attribute values are int, float, str, lists of them, or arrays."""
+    """A node of the file. Attribute values are int, float, str, lists of them, arrays, or graphs (bodies)."""
 
     name: str
     operator: str
@@ -25,6 +25,16 @@ class SourceNode:
         """The node as messages name it."""
         name = f"'{self.name}'" if self.name else f"of '{self.outputs[0]}'"
         return f"node {name} ({self.operator})"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceGraph:
+    """The body of a control-flow node. Its nodes may read names from outside."""
+
+    nodes: tuple[SourceNode, ...]
+    constants: Mapping[str, Array]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,9 +31,9 @@ class _Windows:
 def windows_of_call(call: Call, extents: tuple[int, ...], kernel: tuple[int, ...]) -> _Windows:
     """Geometry of a node over ``extents``, with output extents as ONNX defines them."""
     rank = len(extents)
-    strides = call.integers("strides", (1,) * rank)
-    dilations = call.integers("dilations", (1,) * rank)
-    pads = call.integers("pads", (0,) * 2 * rank)
+    strides = call.geometry("strides", (1,) * rank)
+    dilations = call.geometry("dilations", (1,) * rank)
+    pads = call.geometry("pads", (0,) * 2 * rank)
     if not len(kernel) == len(strides) == len(dilations) == rank or len(pads) != 2 * rank:
         raise Unsupported("kernel_shape, strides, dilations or pads do not match the spatial axes")
     if min(*strides, *dilations, *kernel) < 1 or min(pads) < 0:
@@ -83,7 +83,7 @@ def conv(call: Call) -> None:
     """Conv with constant (or dequantised constant) weights."""
     x, w = call.real(0), call.real(1)
     spatial_input(call)
-    kernel = call.integers("kernel_shape", w.shape[2:])
+    kernel = call.geometry("kernel_shape", w.shape[2:])
     group = int(call.attribute("group", 1))
     if kernel != w.shape[2:] or w.shape[1] * group != x.shape[1] or w.shape[0] % group:
         raise Unsupported(f"weights {list(w.shape)} with {group} groups do not fit input {list(x.shape)}")
@@ -102,7 +102,7 @@ def _pool(call: Call, operator: str, extra: dict[str, Any]) -> None:
     x = spatial_input(call)
     if len(call.node.outputs) > 1 and call.node.outputs[1]:
         raise Unsupported("the indices of the largest elements", "do not use the second output")
-    kernel = call.integers("kernel_shape", ())
+    kernel = call.geometry("kernel_shape", ())
     windows = windows_of_call(call, x.shape[2:], kernel)
     attributes = {"kernel": kernel, **windows.attributes, **extra}
     call.emit(operator, [x.name], (*x.shape[:2], *windows.outputs), attributes)

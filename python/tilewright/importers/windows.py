@@ -22,7 +22,7 @@ def lp_pool(call: Call) -> None:
     """LpPool."""
     x = typed(call, 0, _FLOAT)
     spatial_input(call)
-    kernel = call.integers("kernel_shape", ())
+    kernel = call.geometry("kernel_shape", ())
     windows = windows_of_call(call, x.shape[2:], kernel)
     attributes = {"kernel": kernel, **windows.attributes, "p": float(call.attribute("p", 2))}
     call.emit("LpPool", [x.name], (*x.shape[:2], *windows.outputs), attributes)
@@ -49,7 +49,7 @@ def max_pool(call: Call, plain: Translate) -> None:
         return
     x = typed(call, 0, frozenset({DType.FLOAT32, DType.INT8, DType.UINT8}))
     extents = spatial_input(call).shape[2:]
-    kernel = call.integers("kernel_shape", ())
+    kernel = call.geometry("kernel_shape", ())
     windows = windows_of_call(call, extents, kernel)
     rows_first = not call.attribute("storage_order", 0)
     steps = [prod(extents[a + 1 :]) if rows_first else prod(extents[:a]) for a in range(len(extents))]
@@ -62,9 +62,9 @@ def max_unpool(call: Call) -> None:
     """MaxUnpool: elements placed at their indices among zeros."""
     x, indices = typed(call, 0, _FLOAT), typed(call, 1, frozenset({DType.INT64}))
     spatial = len(x.shape) - 2
-    kernel = call.integers("kernel_shape", ())
-    strides = call.integers("strides", (1,) * spatial)
-    pads = call.integers("pads", (0,) * 2 * spatial)
+    kernel = call.geometry("kernel_shape", ())
+    strides = call.geometry("strides", (1,) * spatial)
+    pads = call.geometry("pads", (0,) * 2 * spatial)
     inferred = (
         *x.shape[:2],
         *((x.shape[2 + a] - 1) * strides[a] + kernel[a] - pads[a] - pads[a + spatial] for a in range(spatial)),
@@ -109,10 +109,10 @@ def _transposed_geometry(
     call: Call, extents: tuple[int, ...], kernel: tuple[int, ...]
 ) -> tuple[dict[str, Any], tuple[int, ...]]:
     rank = len(extents)
-    strides = call.integers("strides", (1,) * rank)
-    dilations = call.integers("dilations", (1,) * rank)
-    pads = call.integers("pads", (0,) * 2 * rank)
-    extra = call.integers("output_padding", (0,) * rank)
+    strides = call.geometry("strides", (1,) * rank)
+    dilations = call.geometry("dilations", (1,) * rank)
+    pads = call.geometry("pads", (0,) * 2 * rank)
+    extra = call.geometry("output_padding", (0,) * rank)
     wanted = call.attribute("output_shape")
     mode = call.attribute("auto_pad", "NOTSET") or "NOTSET"
     begins, outputs = [], []

@@ -36,7 +36,7 @@ def evaluate_node(node: Node, graph: Graph, values: Mapping[str, Array]) -> dict
             is a mistake in the graph.
     """
     arrays = [values[name] if name else None for name in node.inputs]
-    results = operator_of(node).reference(node, graph, arrays)
+    results = operator_of(node, graph).reference(node, graph, arrays)
     outputs = {}
     for name, result in zip(node.outputs, results, strict=True):
         tensor = graph.tensor(name)

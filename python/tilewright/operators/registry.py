@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from tilewright.errors import not_supported
-from tilewright.graph import Node
+from tilewright.graph import Graph, Node
 from tilewright.operators.binary import BINARY
 from tilewright.operators.breadth import BREADTH
 from tilewright.operators.conv import CONV
@@ -15,6 +15,7 @@ from tilewright.operators.integer_reduction import INTEGER_REDUCTION
 from tilewright.operators.integer_softmax import INTEGER_SOFTMAX
 from tilewright.operators.matmul import MATMUL
 from tilewright.operators.movement import MOVEMENT
+from tilewright.operators.norm import NORM
 from tilewright.operators.operator import Operator
 from tilewright.operators.pooling import POOLING
 from tilewright.operators.quantization import QUANTIZATION
@@ -22,19 +23,20 @@ from tilewright.operators.softmax import SOFTMAX
 from tilewright.operators.unary import UNARY
 
 _INTEGER = (*INTEGER_NORM, *INTEGER_REDUCTION, *INTEGER_SOFTMAX)
-_ALL = (CONV, MATMUL, *BINARY, *UNARY, *POOLING, SOFTMAX, *MOVEMENT, *QUANTIZATION, *_INTEGER)
+_ALL = (CONV, MATMUL, *BINARY, *UNARY, *POOLING, SOFTMAX, *NORM, *MOVEMENT, *QUANTIZATION, *_INTEGER)
 
 OPERATORS: Mapping[str, Operator] = MappingProxyType({operator.name: operator for operator in (*_ALL, *BREADTH)})
 
 
-def operator_of(node: Node) -> Operator:
-    """The declaration of a node's operator.
+def operator_of(node: Node, graph: Graph | None = None) -> Operator:
+    """The declaration of a node's operator: Tilewright's, or the one that the graph brings along.
 
     Raises:
         TilewrightError (not supported): no operator of that name, with the node's name.
     """
-    operator = OPERATORS.get(node.operator)
-    if operator is None:
+    extensions = graph.extensions if graph is not None else {}
+    operator = OPERATORS.get(node.operator, extensions.get(node.operator))
+    if not isinstance(operator, Operator):
         raise not_supported(
             "unknown-operator",
             f"operator '{node.operator}' is not supported",

@@ -109,6 +109,28 @@ def test_operator_equals_onnxruntime(form, tmp_path):
     assert_equal_to_runtime(tmp_path, FORMS[form])
 
 
+@pytest.mark.parametrize("biased", [True, False])
+@pytest.mark.parametrize("states", [True, False])
+@pytest.mark.parametrize("batch", [1, 3])
+def test_one_step_of_lstm_becomes_a_product_and_functions(tmp_path, biased, states, batch):
+    build = ModelBuilder(14)
+    names = [build.input("x", (1, batch, 5)), build.constant(weights(1, 16, 5)), build.constant(weights(1, 16, 4))]
+    names.append(build.constant(weights(1, 32)) if biased else "")
+    names += ["", build.input("h", (1, batch, 4)), build.input("c", (1, batch, 4))] if states else []
+    model = build.model(*build.node("LSTM", *names, outputs=3, output="y", hidden_size=4))
+    graph = assert_equal_to_runtime(tmp_path, model)
+    assert operators(graph)["MatMul"] == 1
+    assert "LSTM" not in operators(graph)
+
+
+@pytest.mark.parametrize("attributes", [{"clip": 0.5}, {"direction": "reverse"}])
+def test_other_steps_of_lstm_stay_whole(tmp_path, attributes):
+    build = ModelBuilder(14)
+    names = [build.input("x", (1, 2, 5)), build.constant(weights(1, 16, 5)), build.constant(weights(1, 16, 4))]
+    model = build.model(*build.node("LSTM", *names, outputs=3, output="y", hidden_size=4, **attributes))
+    assert operators(imported(tmp_path, model))["LSTM"] == 1
+
+
 def test_a_wrong_expectation_is_noticed(tmp_path):
     model = FORMS["clip inputs"]
     feeds = random_feeds(model)

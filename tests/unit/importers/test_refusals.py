@@ -25,6 +25,12 @@ def refused(path, **options):
     return caught.value
 
 
+def refused_model(folder, model):
+    path = folder / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    return refused(path)
+
+
 def test_missing_file(tmp_path):
     error = refused(tmp_path / "none.onnx")
     assert (error.code, error.status) == ("model-missing", ExitStatus.BAD_INPUT)
@@ -81,6 +87,18 @@ def test_opsets_out_of_range(tmp_path, opset):
     assert (error.code, error.status) == ("opset", ExitStatus.NOT_SUPPORTED)
 
 
+def test_models_without_operators_of_the_standard_domain(tmp_path):
+    build = ModelBuilder()
+    build.node("Binarizer", build.input("x", [3]), domain="ai.onnx.ml", output="y")
+    model = build.model("y")
+    del model.opset_import[0]
+    error = refused_model(tmp_path, model)
+    assert error.status is ExitStatus.NOT_SUPPORTED
+    assert "Binarizer of domain 'ai.onnx.ml' is not supported" in str(error)
+    model.graph.node.append(helper.make_node("Relu", ["x"], ["z"]))
+    assert refused_model(tmp_path, model).code == "model-broken"
+
+
 def test_all_unsupported_nodes_are_listed(tmp_path):
     build = ModelBuilder()
     x = build.input("x", [1, 2, 4, 4])
@@ -94,6 +112,68 @@ def test_all_unsupported_nodes_are_listed(tmp_path):
     assert caught.value.status is ExitStatus.NOT_SUPPORTED
     for part in ("Det", "NonZero", "Frobnicate", "custom.domain", "mirror", "4 places"):
         assert part in text
+
+
+def test_nodes_that_contradict_their_operators_are_all_listed(tmp_path):
+    build = ModelBuilder()
+    x = build.input("x", [1, 2, 4, 4])
+    a = build.node("Softmax", x, axis="last")
+    b = build.node("Transpose", a, perm=1.5)
+    build.node("Flatten", b, b, output="y")
+    build.node("Cast", b, output="z")
+    error = refused_model(tmp_path, build.model("y", "z"))
+    assert (error.code, error.status) == ("model-broken", ExitStatus.BAD_INPUT)
+    assert len(error.at) == 4
+    text = str(error)
+    for part in ("STRING, INT is wanted", "FLOAT, INTS is wanted", "2 inputs; the operator has 1", "'to' is missing"):
+        assert part in text
+
+
+def test_operands_that_do_not_go_together_are_no_defect_of_ours(tmp_path):
+    build = ModelBuilder()
+    x = build.input("x", [1, 2, 4, 4])
+    build.node("QLinearAdd", x, x, domain="com.microsoft", output="y")
+    build.node("ReverseSequence", x, build.constant(np.array([[1, 2]])), output="z", time_axis=0, batch_axis=1)
+    error = refused_model(tmp_path, build.model("y", "z"))
+    assert error.status is ExitStatus.NOT_SUPPORTED
+    assert len(error.at) == 2
+
+
+def test_sizes_beyond_32_bits(tmp_path):
+    build = ModelBuilder()
+    x = build.input("x", [46341, 46341])
+    build.node("Relu", x, output="y")
+    z = build.input("z", [1, 1, 4, 4])
+    build.node("MaxPool", z, output="w", kernel_shape=[1, 1], strides=[2**40, 1])
+    error = refused_model(tmp_path, build.model("y", "w"))
+    assert "8,589,953,124 bytes; at most 1,073,741,824" in str(error)
+    assert "beyond 32 bits" in str(error)
+
+
+def test_functions_that_call_themselves(tmp_path):
+    model = small_model()
+    model.functions.append(
+        helper.make_function(
+            "own",
+            "f",
+            ["a"],
+            ["b"],
+            [helper.make_node("f", ["a"], ["b"], domain="own")],
+            [helper.make_opsetid("own", 1)],
+        )
+    )
+    model.opset_import.add(domain="own", version=1)
+    model.graph.node[0].CopyFrom(helper.make_node("f", ["x"], ["y"], domain="own"))
+    error = refused_model(tmp_path, model)
+    assert (error.code, error.status) == ("model-broken", ExitStatus.BAD_INPUT)
+
+
+def test_names_that_are_no_text(tmp_path):
+    path = tmp_path / "model.onnx"
+    path.write_bytes(small_model().SerializeToString().replace(b"Gemm", b"G\xffmm"))
+    error = refused(path)
+    assert error.code == "model-broken"
+    assert "UTF-8" in str(error)
 
 
 def test_a_long_list_is_cut(tmp_path):

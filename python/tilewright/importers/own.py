@@ -1,0 +1,41 @@
+"""Nodes of operators that a firmware project brings along."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tilewright.graph import DType, Tensor
+from tilewright.importers.context import Call, Unsupported
+from tilewright.importers.source import SourceNode
+
+Outputs = Sequence[tuple[Sequence[int], DType]]
+Infer = Callable[[Sequence["Tensor | None"], Mapping[str, Any]], Outputs]
+
+OwnOperators = Mapping[tuple[str, str], Infer]
+"""By domain and name: shape and element type of a node's outputs; ValueError says why a node is not taken."""
+
+
+def own_name(domain: str, operator: str) -> str:
+    """What the graph calls an operator: another domain's may have the name of one of ours."""
+    return f"{domain}.{operator}" if domain not in ("", "ai.onnx") else operator
+
+
+def own_infer(node: SourceNode, own: OwnOperators) -> Infer | None:
+    """What the project says of the node's operator; None if it is none of its own."""
+    domain = "" if node.domain == "ai.onnx" else node.domain
+    return own.get((domain, node.operator))
+
+
+def translate_own(call: Call, infer: Infer) -> None:
+    """Take the node over as it is."""
+    node = call.node
+    inputs = [call.input(index) if call.has(index) else None for index in range(len(node.inputs))]
+    try:
+        outputs = infer(inputs, node.attributes)
+    except ValueError as error:
+        raise Unsupported(str(error) or "its declaration does not take it") from None
+    if len(outputs) < len(node.outputs):
+        raise Unsupported(f"{len(node.outputs)} outputs, {len(outputs)} are declared")
+    names = [tensor.name if tensor is not None else "" for tensor in inputs]
+    call.emit_all(own_name(node.domain, node.operator), names, outputs, node.attributes)

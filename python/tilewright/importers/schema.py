@@ -1,0 +1,83 @@
+"""Nodes against what ONNX says of their operators: how many operands, which attributes of which types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import onnx
+import onnx.defs
+
+_LAST_VERSION = 2**31 - 1
+"""What ONNX can hold in its interface; no opset is near."""
+_TYPE_NAMES = {number: name for name, number in onnx.AttributeProto.AttributeType.items()}
+
+
+def schema_of(node: onnx.NodeProto, versions: Mapping[str, int]) -> onnx.defs.OpSchema | None:
+    """ONNX's description of the operator in the opset that the model takes; None if there is none.
+
+    Args:
+        versions: opset version by domain; the standard domain is the empty name.
+    """
+    domain = "" if node.domain == "ai.onnx" else node.domain
+    if not 0 < versions.get(domain, 0) <= _LAST_VERSION:
+        return None
+    try:
+        return onnx.defs.get_schema(node.op_type, versions[domain], domain)
+    except onnx.defs.SchemaError:
+        return None
+
+
+def schema_problems(proto: onnx.ModelProto) -> list[tuple[str, str]]:
+    """(node, what is wrong with it) of every node that contradicts its operator's description, bodies included."""
+    versions = versions_of(proto)
+    return [
+        (_place(node), problem)
+        for node in nodes_of(proto.graph)
+        for problem in _problems(node, schema_of(node, versions))
+    ]
+
+
+def versions_of(proto: onnx.ModelProto) -> dict[str, int]:
+    """Opset version by domain; the standard domain is the empty name."""
+    return {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in proto.opset_import}
+
+
+def _place(node: onnx.NodeProto) -> str:
+    name = f"'{node.name}'" if node.name else f"of '{', '.join(node.output)}'"
+    return f"node {name} ({node.op_type})"
+
+
+def nodes_of(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
+    """The nodes of a graph, each followed by those of its bodies."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                yield from nodes_of(attribute.g)
+
+
+def _problems(node: onnx.NodeProto, schema: onnx.defs.OpSchema | None) -> Iterator[str]:
+    names = [attribute.name for attribute in node.attribute]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield f"attribute '{name}' is given twice"
+    if schema is None:
+        return
+    # Deeploy's exporter writes Pad with the attributes of older opsets.
+    least = 1 if node.op_type == "Pad" and "pads" in names else schema.min_input
+    yield from _count("inputs", len(node.input), least, schema.max_input)
+    yield from _count("outputs", len(node.output), schema.min_output, schema.max_output)
+    for attribute in node.attribute:
+        known = schema.attributes.get(attribute.name)
+        # The package's stubs lack the members of the enumeration.
+        wanted = int(getattr(known.type, "value")) if known is not None else attribute.type  # noqa: B009
+        if wanted != attribute.type and not attribute.ref_attr_name:
+            given = _TYPE_NAMES.get(attribute.type, str(attribute.type))
+            yield f"attribute '{attribute.name}' is of type {given}, {_TYPE_NAMES[wanted]} is wanted"
+    for name, known in sorted(schema.attributes.items()):
+        if known.required and name not in names:
+            yield f"attribute '{name}' is missing"
+
+
+def _count(what: str, count: int, least: int, most: int) -> Iterator[str]:
+    if not least <= count <= most:
+        yield f"{count} {what}; the operator has " + (f"{least}" if least == most else f"{least} to {most}")

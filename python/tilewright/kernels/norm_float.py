@@ -1,0 +1,38 @@
+"""Float32 LayerNormalization and RMSNormalization over the last axis (runtime/kernels/norm_f32.c)."""
+
+from __future__ import annotations
+
+from tilewright.graph import Graph, Node
+from tilewright.kernels.float_common import CALL_CYCLES, all_float, fits_rank, points, trailing_operand
+from tilewright.kernels.kernel import KernelChoice, TileSteps
+from tilewright.operators.integer_norm import last_axis_nest
+
+_ELEMENT_CYCLES = 30.0
+_SYMBOLS = {"LayerNormalization": "tilewright_layer_norm_f32", "RMSNormalization": "tilewright_rms_norm_f32"}
+
+
+def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel for float32 tensors of at most six axes; scale and bias have the last axis only."""
+    names = (*node.inputs, *node.outputs)
+    if node.epilogue is not None or not all_float(graph, names) or not fits_rank(graph, names):
+        return ()
+    nest = last_axis_nest(node, graph)
+    last = len(graph.tensor(node.outputs[0]).shape) - 1
+
+    def cycles(steps: TileSteps) -> float:
+        return CALL_CYCLES + points(nest, steps) * _ELEMENT_CYCLES
+
+    given = [(name, axes) for name, axes in zip(node.inputs, nest.reads, strict=True) if name]
+    return (
+        KernelChoice(
+            symbol=_SYMBOLS[node.operator],
+            sources=("norm_f32.c", "walk.c"),
+            nest=nest,
+            reads=tuple(trailing_operand(graph, name, axes) for name, axes in given),
+            writes=(trailing_operand(graph, node.outputs[0], nest.writes[0]),),
+            attributes=(("epsilon", float(node.attributes["epsilon"])), ("biased", int(len(given) > 2))),
+            cycles=cycles,
+            uncut=frozenset({f"d{last}"}),
+            in_place=(0,),
+        ),
+    )

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tilewright/kernels/norm_f32.h"
+
+#include <math.h>
+
+#include "tilewright/kernels/float_math.h"
+#include "tilewright/kernels/walk.h"
+
+enum { X, SCALE, BIAS };
+enum { LAST = TILEWRIGHT_MAX_RANK - 1 };
+
+struct norm {
+    const uint8_t *scale;
+    const uint8_t *bias; /* null: none */
+    float epsilon;
+    int32_t centred;
+    int32_t count;
+    int32_t x_step, scale_step, bias_step, y_step;
+};
+
+static float mean_of(const struct norm *norm, const uint8_t *x)
+{
+    float sum = 0.0f;
+    for (int32_t i = 0; i < norm->count; i++) {
+        sum += tilewright_load_f32(x);
+        x += norm->x_step;
+    }
+    return sum / (float)norm->count;
+}
+
+/* From the centred elements: the difference of two large sums would lose what is asked for. */
+static float variance_of(const struct norm *norm, const uint8_t *x, float mean)
+{
+    float sum = 0.0f;
+    for (int32_t i = 0; i < norm->count; i++) {
+        const float centred = tilewright_load_f32(x) - mean;
+        sum = tilewright_multiply_add(centred, centred, sum);
+        x += norm->x_step;
+    }
+    return sum / (float)norm->count;
+}
+
+static void norm_line(const struct norm *norm, const uint8_t *x, uint8_t *y)
+{
+    const float mean = norm->centred != 0 ? mean_of(norm, x) : 0.0f;
+    const float factor = 1.0f / sqrtf(variance_of(norm, x, mean) + norm->epsilon);
+    const uint8_t *scale = norm->scale;
+    const uint8_t *bias = norm->bias;
+
+    for (int32_t i = 0; i < norm->count; i++) {
+        const float normal = (tilewright_load_f32(x) - mean) * factor;
+        float value = normal * tilewright_load_f32(scale);
+        if (bias != NULL) {
+            value += tilewright_load_f32(bias);
+            bias += norm->bias_step;
+        }
+        tilewright_store_f32(y, value);
+        x += norm->x_step;
+        scale += norm->scale_step;
+        y += norm->y_step;
+    }
+}
+
+static void norm_lines(uint8_t *const *at, const int32_t *stride, int32_t count,
+                       const void *context)
+{
+    for (int32_t i = 0; i < count; i++) {
+        norm_line(context, at[0] + (ptrdiff_t)i * stride[0], at[1] + (ptrdiff_t)i * stride[1]);
+    }
+}
+
+static void run(const struct tilewright_norm_f32_attributes *attributes,
+                const struct tilewright_view *operands, int32_t centred)
+{
+    const struct tilewright_view *bias = attributes->biased != 0 ? &operands[BIAS] : NULL;
+    const struct tilewright_view *y = &operands[bias != NULL ? BIAS + 1 : BIAS];
+    const struct norm norm = {operands[SCALE].base,
+                              bias == NULL ? NULL : bias->base,
+                              attributes->epsilon,
+                              centred,
+                              y->shape->extent[LAST],
+                              operands[X].shape->stride[LAST],
+                              operands[SCALE].shape->stride[LAST],
+                              bias == NULL ? 0 : bias->shape->stride[LAST],
+                              y->shape->stride[LAST]};
+    const struct tilewright_walk_operand walked[2] = {
+        tilewright_walk_view(&operands[X], NULL, NULL), tilewright_walk_view(y, NULL, NULL)};
+    int32_t extent[TILEWRIGHT_MAX_RANK];
+
+    for (int32_t i = 0; i < TILEWRIGHT_MAX_RANK; i++) {
+        extent[i] = i == LAST ? 1 : y->shape->extent[i];
+    }
+    tilewright_walk(walked, 2, extent, norm_lines, &norm);
+}
+
+void tilewright_layer_norm_f32(const struct tilewright_layer_norm_f32_attributes *attributes,
+                               const struct tilewright_view *operands, uint32_t flags)
+{
+    (void)flags;
+    run(attributes, operands, 1);
+}
+
+void tilewright_rms_norm_f32(const struct tilewright_rms_norm_f32_attributes *attributes,
+                             const struct tilewright_view *operands, uint32_t flags)
+{
+    (void)flags;
+    run(attributes, operands, 0);
+}

@@ -1,0 +1,74 @@
+"""Every network of TILEWRIGHT_CORPUS, imported and optimised, against its stored outputs.
+
+Integers bit for bit in Deeploy's networks, within one step in others; real numbers within 1e-4.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tilewright.graph import DType
+from tilewright.importers.load import import_model
+from tilewright.operators.evaluate import evaluate
+from tilewright.rewrites.pipeline import optimise
+
+CORPUS = Path(os.environ.get("TILEWRIGHT_CORPUS", "/nonexistent"))
+NETWORKS = sorted(str(path.parent.relative_to(CORPUS)) for path in CORPUS.rglob("network.onnx"))
+pytestmark = pytest.mark.corpus
+
+
+def vectors(folder: Path, file: str) -> dict[str, np.ndarray]:
+    with np.load(folder / file) as stored:
+        return dict(stored)
+
+
+def arrays_of(graph, names, stored):
+    """By name if all names agree, else in order; some vectors have weights behind the inputs."""
+    chosen = names if set(names) <= set(stored) else list(stored)[: len(names)]
+    tensors = [graph.tensor(name) for name in names]
+    return {
+        name: stored[key].astype(tensor.dtype.numpy).reshape(tensor.shape)
+        for name, key, tensor in zip(names, chosen, tensors, strict=True)
+    }
+
+
+def step_of(graph, name):
+    """What one step of the last quantisation is worth at an output."""
+    producer = graph.producers().get(name)
+    while producer is not None and producer.operator in ("Reshape", "Transpose"):
+        producer = graph.producers().get(producer.inputs[0])
+    return max(producer.attributes["scale"]) if producer is not None and producer.operator == "Dequantize" else 0.0
+
+
+def allowed(network, graph, name, want):
+    """The largest difference that is right, for each element."""
+    real = graph.tensor(name).dtype is DType.FLOAT32
+    if not real:
+        return np.full(want.shape, 0.0 if network.startswith("deeploy") else 1.0)
+    sizes = np.where(np.isfinite(want), np.abs(want), 0.0)
+    return np.maximum(1e-4 * np.maximum(1.0, sizes), step_of(graph, name) * (1 + 1e-5))
+
+
+@pytest.mark.skipif(not NETWORKS, reason="TILEWRIGHT_CORPUS does not name the folder of test networks")
+def test_there_are_networks():
+    assert len(NETWORKS) >= 140
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_network(network):
+    folder = CORPUS / network
+    inputs, outputs = vectors(folder, "inputs.npz"), vectors(folder, "outputs.npz")
+    listed = json.loads((folder / "types.json").read_text()) if (folder / "types.json").exists() else {}
+    whole = all(np.array_equal(array, np.rint(array)) for array in inputs.values())
+    types = {name: DType(text) for name, text in listed.items()} if whole else {}
+    graph = optimise(import_model(folder / "network.onnx", types=types))
+    values = evaluate(graph, arrays_of(graph, graph.inputs, inputs))
+    for name, want in arrays_of(graph, graph.outputs, outputs).items():
+        got, want = values[name].astype(np.float64), want.astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            close = (got == want) | (np.abs(got - want) <= allowed(network, graph, name, want))
+        assert close.all(), f"{int((~close).sum())} of {close.size} elements of '{name}'"
