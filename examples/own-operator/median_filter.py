@@ -1,0 +1,92 @@
+"""MedianFilter of domain com.example: the median of `size` neighbours along the last axis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from tilewright.own import (
+    Array,
+    Arrays,
+    DType,
+    Graph,
+    KernelChoice,
+    Nest,
+    Node,
+    Outputs,
+    OwnOperator,
+    Tensor,
+    TileSteps,
+    along,
+    dimensions_of,
+    identity_maps,
+    operand,
+    operands_of,
+)
+
+LARGEST = 15
+"""MEDIAN_FILTER_LARGEST of median_filter.h."""
+
+
+def infer(inputs: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> Outputs:
+    """x float32 -> y of the same shape. ValueError says why a node is not taken."""
+    x = inputs[0]
+    if x is None or x.dtype is not DType.FLOAT32 or not x.shape:
+        raise ValueError("x must be float32 with at least one axis")
+    size = attributes.get("size", 3)
+    if size % 2 == 0 or not 1 <= size <= LARGEST:
+        raise ValueError(f"size {size}; odd numbers up to {LARGEST} are supported")
+    return [(x.shape, x.dtype)]
+
+
+def nest(node: Node, graph: Graph) -> Nest:
+    """One dimension for each axis of y. A tile of y reads as many elements of x more as the window hangs over."""
+    shape = graph.tensor(node.outputs[0]).shape
+    size, last = node.attributes.get("size", 3), len(shape) - 1
+    reads = (*identity_maps(shape)[:last], along(f"d{last}", offset=-(size // 2), window=size))
+    return Nest(dimensions_of(shape), (reads,), (identity_maps(shape),), operations_per_point=size * size)
+
+
+def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """Windows at the ends have fewer elements; of an even number the lower of the two in the middle counts."""
+    x = operand(arrays, 0)
+    reach = node.attributes.get("size", 3) // 2
+    y = np.empty_like(x)
+    for i in range(x.shape[-1]):
+        window = np.sort(x[..., max(i - reach, 0) : i + reach + 1], axis=-1)
+        y[..., i] = window[..., (window.shape[-1] - 1) // 2]
+    return [y]
+
+
+def kernels(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The one in median_filter.c. It walks rows by Tilewright's own walk.c."""
+    shape = graph.tensor(node.outputs[0]).shape
+    size = node.attributes.get("size", 3)
+    iteration = nest(node, graph)
+    reads, writes = operands_of(node, graph, iteration)
+
+    def cycles(steps: TileSteps) -> float:
+        """A guess is enough: it decides between tile shapes."""
+        elements = np.prod([steps.get(f"d{axis}", extent) for axis, extent in enumerate(shape)])
+        return 100.0 + float(elements) * 8.0 * size * size
+
+    return (
+        KernelChoice(
+            symbol="median_filter",
+            header="median_filter.h",
+            sources=("walk.c",),
+            nest=iteration,
+            reads=reads,
+            writes=writes,
+            attributes=(("size", size),),
+            cycles=cycles,
+        ),
+    )
+
+
+OPERATORS = (
+    OwnOperator(
+        name="MedianFilter", domain="com.example", infer=infer, nest=nest, reference=reference, kernels=kernels
+    ),
+)

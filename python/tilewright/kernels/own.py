@@ -1,0 +1,46 @@
+"""Operators of firmware projects: what a project declares to add one without touching Tilewright."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tilewright.graph import DType, Graph, Node, Tensor
+from tilewright.kernels.float_common import trailing_operand
+from tilewright.kernels.kernel import KernelChoice, TensorOperand
+from tilewright.operators.nest import Nest
+from tilewright.operators.operator import Operator
+
+Outputs = Sequence[tuple[Sequence[int], DType]]
+"""Shape and element type of each output of a node."""
+
+Infer = Callable[[Sequence["Tensor | None"], Mapping[str, Any]], Outputs]
+"""From a node's inputs (None: absent) and attributes; raises ValueError with the reason for what it does not take."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnOperator(Operator):
+    """An ONNX operator that a project brings along.
+
+    Attributes:
+        name: ``op_type`` of the ONNX nodes. Together with ``domain`` it is none of Tilewright's own.
+        nest, reference: as for every operator (docs/reference/operators-and-kernels.md).
+        infer: shape and element type of each output.
+        kernels: the ways to run a node, best first, none where no kernel takes it. Each names
+            the project's header and, in ``sources``, files of Tilewright's runtime that it calls.
+        domain: of the ONNX nodes; empty for ONNX's default one.
+    """
+
+    infer: Infer
+    kernels: Callable[[Node, Graph], tuple[KernelChoice, ...]]
+    domain: str = ""
+
+
+def operands_of(node: Node, graph: Graph, nest: Nest) -> tuple[tuple[TensorOperand, ...], tuple[TensorOperand, ...]]:
+    """Reads and writes of a kernel whose operands are the node's tensors, their axes last in views of six."""
+    reads = tuple(
+        trailing_operand(graph, name, axes) for name, axes in zip(node.inputs, nest.reads, strict=True) if name
+    )
+    writes = tuple(trailing_operand(graph, name, axes) for name, axes in zip(node.outputs, nest.writes, strict=True))
+    return reads, writes
