@@ -134,6 +134,61 @@ static void rescaled_row(uint8_t *const *at, const int32_t *stride, int32_t coun
     }
 }
 
+TILEWRIGHT_INLINE uint8_t shifted(const uint8_t *a, const uint8_t *b,
+                                  const struct tilewright_add_shifted_attributes *constants)
+{
+    const int32_t sum = (*a ^ constants->a_flip) + (*b ^ constants->b_flip);
+    int32_t value =
+        (int32_t)((uint32_t)sum * (uint32_t)constants->multiplier + (uint32_t)constants->addend) >>
+        constants->shift;
+    if (value < constants->minimum) {
+        value = constants->minimum;
+    }
+    if (value > constants->maximum) {
+        value = constants->maximum;
+    }
+    return (uint8_t)value;
+}
+
+static void shifted_row(uint8_t *const *at, const int32_t *stride, int32_t count,
+                        const void *context)
+{
+    /* A copy, which stores of bytes cannot change. */
+    const struct tilewright_add_shifted_attributes constants =
+        *(const struct tilewright_add_shifted_attributes *)context;
+    const int32_t stride_a = stride[0];
+    const int32_t stride_b = stride[1];
+    const int32_t stride_y = stride[2];
+    const uint8_t *a = at[0];
+    const uint8_t *b = at[1];
+    uint8_t *y = at[2];
+
+    if (stride_a == 1 && stride_b == 1 && stride_y == 1) {
+        for (; count >= 2; count -= 2) {
+            const uint8_t first = shifted(a, b, &constants);
+            const uint8_t second = shifted(a + 1, b + 1, &constants);
+            y[0] = first;
+            y[1] = second;
+            a += 2;
+            b += 2;
+            y += 2;
+        }
+    }
+    for (; count > 0; count--) {
+        *y = shifted(a, b, &constants);
+        a += stride_a;
+        b += stride_b;
+        y += stride_y;
+    }
+}
+
+void tilewright_add_shifted(const struct tilewright_add_shifted_attributes *attributes,
+                            const struct tilewright_view *operands, uint32_t flags)
+{
+    (void)flags;
+    walk(&operands[0], &operands[1], &operands[2], shifted_row, attributes);
+}
+
 void tilewright_add_rescaled(const struct tilewright_add_rescaled_attributes *attributes,
                              const struct tilewright_view *operands, uint32_t flags)
 {

@@ -13,12 +13,31 @@ struct lookup {
 static void bytes_row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
 {
     const struct lookup *lookup = context;
+    /* Copies, which stores of bytes cannot change. */
+    const uint8_t *const table = lookup->table;
+    const int32_t flip = lookup->flip;
+    const int32_t stride_x = stride[0];
+    const int32_t stride_y = stride[1];
     const uint8_t *x = at[0];
     uint8_t *y = at[1];
+    if (stride_x == 1 && stride_y == 1) {
+        for (; count >= 4; count -= 4) {
+            const uint8_t a = table[x[0] ^ flip];
+            const uint8_t b = table[x[1] ^ flip];
+            const uint8_t c = table[x[2] ^ flip];
+            const uint8_t d = table[x[3] ^ flip];
+            y[0] = a;
+            y[1] = b;
+            y[2] = c;
+            y[3] = d;
+            x += 4;
+            y += 4;
+        }
+    }
     for (; count > 0; count--) {
-        *y = lookup->table[*x ^ lookup->flip];
-        x += stride[0];
-        y += stride[1];
+        *y = table[*x ^ flip];
+        x += stride_x;
+        y += stride_y;
     }
 }
 

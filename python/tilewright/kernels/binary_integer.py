@@ -7,10 +7,10 @@ from math import prod
 
 import numpy as np
 
-from tilewright.graph import DType, Graph, Node, Requantize, Rescale
+from tilewright.graph import DType, Graph, Node, Requantize, RequantizeShift, Rescale
 from tilewright.kernels.integer import EIGHT_BIT, ELEMENT_TYPES, MAX_RANK, flat_operand, magnitude
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TileSteps
-from tilewright.kernels.requantization import ROW_WORDS, finish_of, fixed_point
+from tilewright.kernels.requantization import ROW_WORDS, Rule, finish_of, fixed_point
 from tilewright.operators.elementwise import nest as nest_of
 from tilewright.operators.nest import Nest, whole
 
@@ -20,7 +20,9 @@ _INT32_MAX = (1 << 31) - 1
 
 def add(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """Kernels for Add of 8-, 16- and 32-bit integers."""
-    return _rescaled(node, graph, 1) if isinstance(node.epilogue, Requantize) else _exact(node, graph, "add")
+    if isinstance(node.epilogue, Requantize):
+        return _rescaled(node, graph, 1)
+    return _shifted(node, graph) or _exact(node, graph, "add")
 
 
 def subtract(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -62,6 +64,44 @@ def _exact(node: Node, graph: Graph, name: str) -> tuple[KernelChoice, ...]:
             writes=(flat_operand(y.name, nest.writes[0], graph),),
             attributes=(*_types(node.attributes, a.dtype, b.dtype), *finish.limits),
             cycles=lambda steps: elementwise_cycles(nest, steps, 32.0),
+            in_place=(0, 1),
+        ),
+    )
+
+
+def _shifted(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """Add of 8 bits whose sum is finished by one multiplier and shift in 32 bits."""
+    a, b = (graph.tensor(operand) for operand in node.inputs)
+    y = graph.tensor(node.outputs[0])
+    eight_bit = all(tensor.dtype in EIGHT_BIT for tensor in (a, b, y))
+    if not eight_bit or not isinstance(node.epilogue, RequantizeShift) or _per_channel(node) or len(y.shape) > MAX_RANK:
+        return ()
+    zero_points = [int(node.attributes.get(key, 0)) for key in ("a_zero_point", "b_zero_point")]
+    largest = sum(magnitude(tensor.dtype, zero) for tensor, zero in zip((a, b), zero_points, strict=True))
+    finish = finish_of(node.epilogue, y.dtype, np.zeros(1, np.int64), np.asarray([largest], np.int64))
+    if finish is None or finish.rule is not Rule.SHIFT:
+        return ()
+    _, multiplier, addend, shift = map(int, finish.rows[0])
+    flips = [128 if tensor.dtype is DType.INT8 else 0 for tensor in (a, b)]
+    folded = (addend - (sum(zero_points) + sum(flips)) * multiplier) & 0xFFFFFFFF
+    nest = nest_of(node, graph)
+    return (
+        KernelChoice(
+            symbol="tilewright_add_shifted",
+            sources=SOURCES,
+            nest=nest,
+            reads=tuple(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)),
+            writes=(flat_operand(y.name, nest.writes[0], graph),),
+            attributes=(
+                ("a_flip", flips[0]),
+                ("b_flip", flips[1]),
+                ("multiplier", multiplier),
+                ("addend", folded - (1 << 32) if folded >> 31 else folded),
+                ("shift", shift),
+                ("minimum", finish.minimum),
+                ("maximum", finish.maximum),
+            ),
+            cycles=lambda steps: elementwise_cycles(nest, steps, 18.0),
             in_place=(0, 1),
         ),
     )

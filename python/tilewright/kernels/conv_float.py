@@ -11,7 +11,7 @@ import numpy as np
 
 from tilewright.graph import Array, Clamp, Graph, Node
 from tilewright.kernels.float_common import CALL_CYCLES, all_float, clamp_attributes, clamp_of, points, step_of
-from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.kernel import HEIGHT, WIDTH, ConstantOperand, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.spatial_float import geometry, spatial_view
 from tilewright.operators.conv import CONV
 from tilewright.operators.nest import Nest, along, blocks, whole
@@ -124,6 +124,7 @@ def _convolution(
         partial_bytes=partial_bytes if parts else None,
         multiples={"oc": BLOCK, "ic": BLOCK},
         uncut=frozenset({"kh", "kw", *(() if parts else ("ic",))}),
+        ring_axes=frozenset({HEIGHT, WIDTH}),
     )
 
 
@@ -152,4 +153,5 @@ def _depthwise(node: Node, nest: Nest, clamp: Clamp, weights: Array, bias: Array
         cycles=cycles,
         multiples={"group": BLOCK},
         uncut=frozenset({"kh", "kw"}),
+        ring_axes=frozenset({HEIGHT, WIDTH}),
     )

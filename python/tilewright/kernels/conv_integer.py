@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilewright.graph import Graph, Node
 from tilewright.kernels import depthwise_integer, fully_connected_integer
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, is_wide, packed_operands, steps_product, words
-from tilewright.kernels.kernel import KernelChoice, TileSteps
+from tilewright.kernels.kernel import HEIGHT, KernelChoice, TileSteps
 from tilewright.kernels.spatial_integer import IntegerConv, block_cycles, integer_conv
 from tilewright.operators.nest import along
 
@@ -54,4 +54,5 @@ def _general(conv: IntegerConv) -> KernelChoice:
         partial_bytes=partial_bytes if groups == 1 else None,
         multiples={"oc": BLOCK, "ic": BLOCK},
         uncut=frozenset() if group_outputs > BLOCK else frozenset({"oc"}),
+        ring_axes=frozenset({HEIGHT}),
     )

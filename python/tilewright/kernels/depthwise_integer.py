@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tilewright.kernels.integer import is_wide, steps_product, words
-from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TileSteps
+from tilewright.kernels.kernel import HEIGHT, ConstantOperand, KernelChoice, TileSteps
 from tilewright.kernels.spatial_integer import IntegerConv
 from tilewright.operators.nest import along, whole
 
@@ -35,6 +35,7 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
             cycles=lambda steps: _cycles(conv, steps),
             scratch_bytes=lambda steps: words(_window(conv, steps)) + 4 * _sums(conv, steps),
             uncut=frozenset({"ic", "oc"}),
+            ring_axes=frozenset({HEIGHT}),
         ),
     )
 

@@ -40,6 +40,9 @@ class ConstantOperand:
     align_bytes: int = 4
 
 
+HEIGHT, WIDTH = 2, 3
+"""Axes of the view that kernels with windows get."""
+
 TileSteps = Mapping[str, int]
 """Dimension name to tile step."""
 
@@ -68,6 +71,8 @@ class KernelChoice:
             cut, C gets one more view behind scratch, and the flags say FIRST and LAST.
         in_place: reads over whose elements the write may lie: the kernel loads each of their elements
             before it stores the output's element of the same position, and never again.
+        header: what declares the symbol, as it is included; by default that of the first source.
+        ring_axes: axes of the first read's view along which its rows may live in a ring.
     """
 
     symbol: str
@@ -82,3 +87,5 @@ class KernelChoice:
     multiples: Mapping[str, int] = field(default_factory=dict)
     uncut: frozenset[str] = frozenset()
     in_place: tuple[int, ...] = ()
+    header: str = ""
+    ring_axes: frozenset[int] = frozenset()

@@ -40,7 +40,7 @@ MATMUL_SOURCES = ("matmul_integer.c", "integer_core.c", "integer_finish.c")
 
 
 @dataclass(frozen=True, slots=True)
-class _Product:
+class Product:
     """The parts of a MatMul node. ``k_axis`` and ``m_axis`` are those of a."""
 
     node: Node
@@ -54,39 +54,60 @@ class _Product:
 
     @property
     def transposed_a(self) -> bool:
+        """Whether rows and columns of a change places."""
         return bool(self.node.attributes["transpose_a"])
 
     @property
     def batch(self) -> tuple[int, ...]:
+        """Extents of the batch axes of y."""
         return self.y.shape[:-2]
+
+    @property
+    def matrix(self) -> Array | None:
+        """int64[n, k] of a constant b that all batches share, zero point removed; None for others."""
+        data = self.b.data
+        if data is None or prod(self.b.shape[:-2]) != 1 or len(self.a.shape) != len(self.y.shape):
+            return None
+        matrix = data.reshape(data.shape[-2:]).astype(np.int64)
+        columns = matrix if self.node.attributes["transpose_b"] else matrix.T
+        weights: Array = columns - self.b_zero_points.reshape(-1, 1)
+        return weights
+
+    @property
+    def views(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Axes n, c, h, w of a and y: the first batch axis, k or n, the second batch axis, m."""
+        rank = len(self.a.shape)
+        m_axis, k_axis = (rank - 1, rank - 2) if self.transposed_a else (rank - 2, rank - 1)
+        first, second = (0 if rank > 2 else -1), (1 if rank > 3 else -1)
+        return (first, k_axis, second, m_axis), (first, rank - 1, second, rank - 2)
 
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """Kernels for MatMul with 8-bit operands and a constant bias, at most two batch axes."""
+    product = product_of(node, graph)
+    if product is None:
+        return ()
+    return _with_variables(product) if product.matrix is None else _with_constant(product, product.matrix)
+
+
+def product_of(node: Node, graph: Graph) -> Product | None:
+    """The parts of a MatMul that integer kernels can run."""
     a, b = (graph.tensor(name) for name in node.inputs[:2])
     y = graph.tensor(node.outputs[0])
     bias = constant_bias(node, graph, y.shape[-1])
     if a.dtype not in EIGHT_BIT or b.dtype not in EIGHT_BIT or bias is None or len(y.shape) > 4:
-        return ()
+        return None
     zero_points = np.asarray(node.attributes.get("b_zero_point", (0,)), np.int64)
     zero_point = int(node.attributes.get("a_zero_point", 0))
-    product = _Product(node, nest_of(node, graph), a, b, y, bias, zero_point, zero_points)
-    if b.data is not None and prod(b.shape[:-2]) == 1 and len(a.shape) == len(y.shape):
-        return _with_constant(product)
-    return _with_variables(product)
+    return Product(node, nest_of(node, graph), a, b, y, bias, zero_point, zero_points)
 
 
-def _with_constant(product: _Product) -> tuple[KernelChoice, ...]:
-    data = product.b.data
-    assert data is not None
-    matrix = data.reshape(data.shape[-2:]).astype(np.int64)
-    columns = matrix if product.node.attributes["transpose_b"] else matrix.T
-    weights = columns - product.b_zero_points.reshape(-1, 1)
+def _with_constant(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
     few = product.y.shape[-2] <= MOST_ROWS and prod(product.batch) == 1 and not is_wide(weights)
     return _vectors(product, weights) if few else _pixels(product, weights)
 
 
-def _vectors(product: _Product, weights: Array) -> tuple[KernelChoice, ...]:
+def _vectors(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
     largest = largest_sums(weights, product.bias, product.a.dtype, product.a_zero_point)
     folded = product.bias - product.a_zero_point * weights.sum(axis=1)
     finish = finish_of(product.node.epilogue, product.y.dtype, folded, largest)
@@ -101,7 +122,7 @@ def _vectors(product: _Product, weights: Array) -> tuple[KernelChoice, ...]:
     return (vector_choice(product.nest, x, y, product.a.dtype, matrix, finish, names, whole(1)),)
 
 
-def _pixels(product: _Product, weights: Array) -> tuple[KernelChoice, ...]:
+def _pixels(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
     largest = largest_sums(weights, product.bias, product.a.dtype, product.a_zero_point)
     folded = product.bias - as_signed(product.a_zero_point, product.a.dtype) * weights.sum(axis=1)
     finish = finish_of(product.node.epilogue, product.y.dtype, folded, largest)
@@ -109,12 +130,9 @@ def _pixels(product: _Product, weights: Array) -> tuple[KernelChoice, ...]:
         return ()
     finish = compact(finish, largest)
     channels, taps = weights.shape
-    rank = len(product.a.shape)
-    m_axis, k_axis = (rank - 1, rank - 2) if product.transposed_a else (rank - 2, rank - 1)
-    # n, c, h, w: the first batch axis, k or n, the second batch axis, m.
-    first, second = (0 if rank > 2 else -1), (1 if rank > 3 else -1)
-    x = TensorOperand(product.a.name, product.nest.reads[0], (first, k_axis, second, m_axis))
-    y = TensorOperand(product.y.name, product.nest.writes[0], (first, rank - 1, second, rank - 2))
+    views = product.views
+    x = TensorOperand(product.a.name, product.nest.reads[0], views[0])
+    y = TensorOperand(product.y.name, product.nest.writes[0], views[1])
     nest = product.nest
 
     def partial_bytes(steps: TileSteps) -> int:
@@ -148,7 +166,7 @@ def _pixels(product: _Product, weights: Array) -> tuple[KernelChoice, ...]:
     )
 
 
-def _with_variables(product: _Product) -> tuple[KernelChoice, ...]:
+def _with_variables(product: Product) -> tuple[KernelChoice, ...]:
     if len(set(product.b_zero_points.tolist())) != 1:
         return ()
     b_zero_point = int(product.b_zero_points[0])

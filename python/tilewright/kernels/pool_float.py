@@ -6,7 +6,7 @@ from math import prod
 
 from tilewright.graph import Graph, Node
 from tilewright.kernels.float_common import CALL_CYCLES, all_float, clamp_attributes, clamp_of, points
-from tilewright.kernels.kernel import KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.kernel import HEIGHT, WIDTH, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.spatial_float import geometry, pair, spatial_view
 from tilewright.operators.registry import OPERATORS
 from tilewright.plan import AttributeValue
@@ -43,6 +43,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             attributes=(*geometry(node, kernel), *counting, *clamp_attributes(clamp)),
             cycles=cycles,
             uncut=frozenset({"kh", "kw"}),
+            ring_axes=frozenset({HEIGHT, WIDTH}),
         ),
     )
 

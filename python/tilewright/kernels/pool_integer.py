@@ -6,7 +6,7 @@ from math import prod
 
 from tilewright.graph import DType, Graph, Node, Requantize
 from tilewright.kernels.integer import EIGHT_BIT, steps_product
-from tilewright.kernels.kernel import KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.kernel import HEIGHT, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.requantization import fixed_point
 from tilewright.operators.nest import Nest
 from tilewright.operators.pooling import nest as nest_of
@@ -71,6 +71,7 @@ def _choice(symbol: str, node: Node, graph: Graph, fields: Fields, per_tap: floa
         writes=(TensorOperand(node.outputs[0], nest.writes[0], view),),
         attributes=fields,
         cycles=lambda steps: _cycles(nest, steps, tuple(node.attributes["kernel"]), per_tap),
+        ring_axes=frozenset({HEIGHT}),
     )
 
 

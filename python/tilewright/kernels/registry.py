@@ -12,9 +12,12 @@ from tilewright.kernels import (
     binary_integer,
     conv_float,
     conv_integer,
+    conv_xpulpv2,
     matmul_float,
     matmul_integer,
+    matmul_xpulpv2,
     movement,
+    norm_float,
     norm_integer,
     pool_float,
     pool_integer,
@@ -27,10 +30,14 @@ from tilewright.kernels import (
 )
 from tilewright.kernels.breadth import BREADTH, FALLBACK
 from tilewright.kernels.kernel import KernelChoice
+from tilewright.kernels.own import OwnOperator
 from tilewright.operators.nest import Dimension
 
 SCALAR = "scalar"
 """The family of plain C kernels."""
+
+XPULPV2 = "xpulpv2"
+"""The family for cores with PULP's extensions: four products of bytes per instruction."""
 
 ChoicesOf = Callable[[Node, Graph], tuple[KernelChoice, ...]]
 """The kernels of one file for a node, best first; empty where they do not apply."""
@@ -53,6 +60,8 @@ _SCALAR: Mapping[str, tuple[ChoicesOf, ...]] = MappingProxyType(
         "MaxPool": (pool_integer.max_pool, pool_float.choices),
         "AveragePool": (pool_integer.average_pool, pool_float.choices),
         "Softmax": (unary_integer.softmax, softmax_float.choices),
+        "LayerNormalization": (norm_float.choices,),
+        "RMSNormalization": (norm_float.choices,),
         "Concat": (movement.concat,),
         "Slice": (movement.slice_elements,),
         "Pad": (movement.pad,),
@@ -75,14 +84,22 @@ _SCALAR: Mapping[str, tuple[ChoicesOf, ...]] = MappingProxyType(
     }
 )
 
-_FAMILIES: Mapping[str, Mapping[str, tuple[ChoicesOf, ...]]] = MappingProxyType({SCALAR: _SCALAR})
+_XPULPV2: Mapping[str, tuple[ChoicesOf, ...]] = MappingProxyType(
+    {"Conv": (conv_xpulpv2.choices,), "MatMul": (matmul_xpulpv2.choices,)}
+)
+
+_FAMILIES: Mapping[str, Mapping[str, tuple[ChoicesOf, ...]]] = MappingProxyType({SCALAR: _SCALAR, XPULPV2: _XPULPV2})
 
 
 def choices(node: Node, graph: Graph, families: tuple[str, ...] = (SCALAR,)) -> tuple[KernelChoice, ...]:
     """Every kernel that can run the node, best first: families in their order, then files in theirs.
 
     An unknown family has no kernels. Nothing is returned for views and for what no kernel supports.
+    An operator that the graph brings along has kernels of its own, whatever the families.
     """
+    own = graph.extensions.get(node.operator)
+    if isinstance(own, OwnOperator):
+        return tuple(map(_with_a_dimension, own.kernels(node, graph)))
     fallback = FALLBACK.get(node.operator) if SCALAR in families else None
     if fallback is not None and len(node.attributes["strides"]) > 2:
         return fallback(node, graph)

@@ -65,9 +65,18 @@ class IntegerConv:
         """The fields that say what a byte of x means."""
         return ("padding", self.zero_point & 0xFF), ("flip", int(self.dtype is DType.UINT8))
 
+    @property
+    def stored_zero(self) -> tuple[tuple[str, AttributeValue], ...]:
+        """The same for kernels that take elements of x as they are stored."""
+        return ("padding", self.zero_point & 0xFF), ("is_unsigned", int(self.dtype is DType.UINT8))
 
-def integer_conv(node: Node, graph: Graph) -> IntegerConv | None:
-    """The node's constants in the form that integer kernels share; None if they do not apply."""
+
+def integer_conv(node: Node, graph: Graph, *, as_stored: bool = False) -> IntegerConv | None:
+    """The node's constants in the form that integer kernels share; None if they do not apply.
+
+    Args:
+        as_stored: biases are for uint8 elements as they are, not for those that became int8.
+    """
     x, w = (graph.tensor(name) for name in node.inputs[:2])
     if x.dtype not in EIGHT_BIT or w.data is None or w.dtype not in EIGHT_BIT:
         return None
@@ -80,7 +89,8 @@ def integer_conv(node: Node, graph: Graph) -> IntegerConv | None:
         return None
     zero_point = int(attributes.get("x_zero_point", 0))
     largest = largest_sums(flat, bias, x.dtype, zero_point)
-    folded = bias - as_signed(zero_point, x.dtype) * flat.sum(axis=1)
+    offset = zero_point if as_stored else as_signed(zero_point, x.dtype)
+    folded = bias - offset * flat.sum(axis=1)
     finish = finish_of(node.epilogue, graph.tensor(node.outputs[0]).dtype, folded, largest)
     if finish is None:
         return None

@@ -8,7 +8,7 @@ from support.float_kernels import Kernels, Ring
 from support.float_nodes import Case, assert_tiling_changes_nothing, same_bits
 from support.single_node import random_array
 from tilewright.graph import Array, Clamp, Requantize
-from tilewright.kernels import binary_float, pool_float, softmax_float, unary_float
+from tilewright.kernels import binary_float, norm_float, pool_float, softmax_float, unary_float
 from tilewright.kernels.kernel import KernelChoice
 
 CHOICES = {
@@ -16,6 +16,7 @@ CHOICES = {
     **dict.fromkeys(("Clip", "LeakyRelu", "HardSigmoid", "HardSwish", "Sigmoid", "Tanh"), unary_float.choices),
     **dict.fromkeys(("MaxPool", "AveragePool"), pool_float.choices),
     "Softmax": softmax_float.choices,
+    **dict.fromkeys(("LayerNormalization", "RMSNormalization"), norm_float.choices),
 }
 
 
@@ -80,6 +81,18 @@ def test_softmax(kernels: Kernels, axis: int) -> None:
     x[0, 0, 0] = 1000.0
     check(kernels, Case("Softmax", (x,), {"axis": axis}, x.shape))
     check(kernels, Case("Softmax", (x,), {"axis": axis}, x.shape, channels_last=True))
+
+
+@pytest.mark.parametrize("operator", ["LayerNormalization", "RMSNormalization"])
+@pytest.mark.parametrize("biased", [True, False])
+def test_normalisation(kernels: Kernels, operator: str, biased: bool) -> None:
+    x = random_array(1, (3, 4, 7)) + np.float32(100 if operator == "LayerNormalization" else 0)
+    parameters = (random_array(2, (7,)), random_array(3, (7,)))
+    arrays = (x, *parameters) if biased and operator == "LayerNormalization" else (x, parameters[0])
+    for channels_last in (False, True):
+        case = Case(operator, arrays, {"epsilon": 1e-5}, x.shape, channels_last=channels_last)
+        untiled = assert_tiling_changes_nothing(kernels, case, only(case))
+        np.testing.assert_allclose(untiled, case.expected(), rtol=2e-4, atol=2e-5)
 
 
 def pool(

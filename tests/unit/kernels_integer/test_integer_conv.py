@@ -77,6 +77,10 @@ GEOMETRIES = {
     "grouped pairs": {"x": (2, 8, 4, 5), "channels": 16, "group": 2, "kernel": (1, 2)},
     "multiplied depthwise": {"x": (1, 3, 5, 6), "channels": 6, "group": 3, "pads": (1, 1, 1, 1)},
     "one pixel": {"x": (1, 7, 3, 3), "channels": 10},
+    "words": {"x": (1, 16, 6, 13), "channels": 8, "pads": (1, 1, 1, 1), "x_zero_point": 5},
+    "words strided": {"x": (1, 16, 9, 19), "strides": (2, 2), "pads": (1, 1, 0, 1), "x_zero_point": -9},
+    "words dilated": {"x": (1, 20, 9, 8), "dilations": (2, 2), "pads": (2, 2, 2, 2), "x_zero_point": 3},
+    "words of pixels": {"x": (2, 16, 5, 7), "kernel": (1, 1), "channels": 8},
     "classifier": {"x": (1, 21, 1, 1), "channels": 10, "kernel": (1, 1), "x_zero_point": 4},
     "classifiers": {"x": (2, 20, 1, 1), "channels": 3, "kernel": (1, 1)},
     "rows only": {"x": (2, 4, 13), "kernel": (3,), "pads": (2, 0), "x_zero_point": 11},
@@ -119,7 +123,10 @@ def test_geometries_and_tiles(geometry: str, steps: dict) -> None:
     check(graph, feeds, steps, in_place=True)
 
 
-@pytest.mark.parametrize("geometry", ["padded", "grouped", "depthwise", "rows only", "classifiers"])
+@pytest.mark.parametrize(
+    "geometry",
+    ["padded", "grouped", "depthwise", "rows only", "classifiers", "three channels", "wide taps", "words"],
+)
 def test_row_major_tensors(geometry: str) -> None:
     graph, feeds = conv(7, **GEOMETRIES[geometry], channels_last=False)
     check(graph, feeds)
@@ -161,7 +168,7 @@ def test_weight_zero_points_of_channels() -> None:
 
 
 @pytest.mark.parametrize("operand", [0, 3])
-@pytest.mark.parametrize("geometry", ["padded", "depthwise", "strided", "depthwise 2", "depthwise large"])
+@pytest.mark.parametrize("geometry", ["padded", "depthwise", "strided", "depthwise 2", "depthwise large", "words"])
 def test_rows_in_a_ring(operand: int, geometry: str) -> None:
     graph, feeds = conv(11, **GEOMETRIES[geometry])
     rows = 7 if operand == 0 else 4

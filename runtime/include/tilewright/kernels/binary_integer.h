@@ -27,6 +27,17 @@ struct tilewright_add_rescaled_attributes {
     int32_t minimum, maximum;
 };
 
+/* y = limit((((a ^ flip) + (b ^ flip)) * multiplier + addend) >> shift) for 8-bit operands, modulo
+ * 2^32; an operand's flip is 128 for int8, 0 for uint8. Operands: a, b, y. */
+struct tilewright_add_shifted_attributes {
+    int32_t a_flip, b_flip;
+    int32_t multiplier, addend, shift;
+    int32_t minimum, maximum;
+};
+
+void tilewright_add_shifted(const struct tilewright_add_shifted_attributes *attributes,
+                            const struct tilewright_view *operands, uint32_t flags);
+
 void tilewright_add_rescaled(const struct tilewright_add_rescaled_attributes *attributes,
                              const struct tilewright_view *operands, uint32_t flags);
 

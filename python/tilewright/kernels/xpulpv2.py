@@ -1,0 +1,84 @@
+"""What the kernels of family xpulpv2 share: packing for four products per instruction, and costs.
+
+Weights stand as [block of four channels][word][channel][tap of the word], so that a core reads them
+in their order; a word is four taps that lie side by side in what they are multiplied with.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilewright.graph import Array
+from tilewright.kernels.integer import BLOCK, is_wide, packed_rows, steps_product
+from tilewright.kernels.kernel import ConstantOperand, TileSteps
+from tilewright.kernels.requantization import Finish, Rule
+from tilewright.operators.nest import AxisMap, Nest, blocks, whole
+
+SOURCES = ("xpulpv2_core.c", "xpulpv2_block.c", "xpulpv2_block_c.c", "integer_core.c", "integer_finish.c")
+
+WORD = 4
+"""Taps of a word."""
+
+_FINISHED = {Rule.FOLDED: 135.0, Rule.LAYER: 210.0, Rule.HIGH: 220.0}
+"""Cycles for a block of four pixels by four channels from first to finished sums, without products,
+where assembler finishes them."""
+_RETURNED = 520.0
+"""The same where sums go to the rule's own C."""
+
+_WORD_CYCLES = 24.0
+_RUN_CYCLES = 16.0
+
+
+def packed_words(weights: Array) -> Array:
+    """int8[groups, blocks, words, 4, 4] from int64[groups, channels, taps]; zeros behind the last of each."""
+    groups, channels, taps = weights.shape
+    words = -(-taps // WORD)
+    padded = np.zeros((groups, -(-channels // BLOCK) * BLOCK, words * WORD), np.int8)
+    padded[:, :channels, :taps] = weights
+    return np.ascontiguousarray(np.moveaxis(padded.reshape(groups, -1, BLOCK, words, WORD), 2, 3))
+
+
+def fits(weights: Array) -> bool:
+    """Whether the weights are 8 bits without their zero point."""
+    return not is_wide(weights)
+
+
+def packed_operands(
+    weights: Array, finish: Finish, group: AxisMap, channel: str, reduction: str
+) -> tuple[ConstantOperand, ConstantOperand]:
+    """Weights and per-channel constants; the reduction can be cut where its extent is whole words.
+
+    Args:
+        weights: int64[groups, channels, window, inputs] that fit int8.
+    """
+    groups, channels, window, inputs = map(int, weights.shape)
+    packed = packed_words(weights.reshape(groups, channels, -1))
+    block = blocks(channel, BLOCK)
+    if inputs % WORD != 0:
+        return uncut_weights(packed, group, channel), packed_constants(finish, groups, group, channel)
+    cut = packed.reshape(groups, packed.shape[1], window, inputs // WORD, BLOCK * WORD)
+    axes = (group, block, whole(window), blocks(reduction, WORD), whole(BLOCK * WORD))
+    return ConstantOperand("weights", cut, axes), packed_constants(finish, groups, group, channel)
+
+
+def uncut_weights(packed: Array, group: AxisMap, channel: str) -> ConstantOperand:
+    """Packed words of which each tile has all."""
+    axes = (group, blocks(channel, BLOCK), whole(packed.shape[2]), whole(BLOCK), whole(WORD))
+    return ConstantOperand("weights", packed, axes)
+
+
+def packed_constants(finish: Finish, groups: int, group: AxisMap, channel: str) -> ConstantOperand:
+    """A row of constants for each channel."""
+    rows = packed_rows(finish.rows, groups)
+    return ConstantOperand("requantization", rows, (group, blocks(channel, BLOCK), whole(BLOCK), whole(rows.shape[3])))
+
+
+def block_cycles(finish: Finish, words: int, runs: int, share: float = 1.0) -> float:
+    """Cycles of four pixels by four channels; ``share`` is the part of the reduction that one call has."""
+    ends = _FINISHED.get(finish.rule, _RETURNED) if share >= 1.0 else 250.0 + share * 270.0
+    return ends + _RUN_CYCLES * runs + _WORD_CYCLES * words
+
+
+def channel_blocks(nest: Nest, steps: TileSteps, name: str) -> int:
+    """Blocks of channels of a tile."""
+    return -(-steps_product(nest, steps, name) // BLOCK)

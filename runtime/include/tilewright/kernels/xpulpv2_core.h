@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The core that kernels of family xpulpv2 share: four pixels by four channels, four products per
+ * instruction. In assembler for RV32 with Xpulpv2 (the instructions by their encodings, so that any
+ * compiler serves), in C elsewhere. Only for kernels. */
+#ifndef TILEWRIGHT_KERNELS_XPULPV2_CORE_H
+#define TILEWRIGHT_KERNELS_XPULPV2_CORE_H
+
+#include "tilewright/kernels/integer_core.h"
+
+/* Where one run of whole words of each of four pixels is, and how far it is to those of the next
+ * four. */
+struct tilewright_xpulpv2_run {
+    const uint8_t *pixel[TILEWRIGHT_BLOCK];
+    uintptr_t step;
+};
+
+/* Blocks of four channels for four pixels, or for several times four, one after the other. Weights
+ * are [block][word of all runs][4 channels][4 bytes]. The assembler knows the order of the fields.
+ */
+struct tilewright_xpulpv2_job {
+    struct tilewright_xpulpv2_run *runs;
+    struct tilewright_xpulpv2_run *runs_end;
+    int32_t run_words;                /* of each run; 1 at least */
+    const uint8_t *weights;           /* moves on to the next block */
+    const int32_t *rows;              /* finishing cores: moves on */
+    int32_t blocks;                   /* finishing cores: 1 at least; 0 when they return */
+    uint8_t *pixel[TILEWRIGHT_BLOCK]; /* finishing cores: move on */
+    int32_t channel_stride;
+    int32_t minimum, maximum;
+    int32_t addend, shift;
+    const int32_t *start;                    /* sums: [channel][pixel] */
+    int32_t *sums;                           /* [channel][pixel] */
+    struct tilewright_xpulpv2_run *next_run; /* for the assembler */
+    /* Finishing cores: fours of pixels, 0 when they return; from the end of one four to the next.
+     */
+    int32_t fours;
+    int32_t pixel_step;
+    const uint8_t *first_weights;
+    const int32_t *first_rows;
+    int32_t all_blocks;
+};
+
+/* A word at any address; such cores load it at once. */
+TILEWRIGHT_INLINE uint32_t tilewright_xpulpv2_word(const uint8_t *from)
+{
+#if defined(__riscv) && __riscv_xlen == 32
+    uint32_t word;
+    __asm__("lw %0, %1" : "=r"(word) : "m"(*(const uint32_t *)(const void *)from));
+    return word;
+#else
+    return (uint32_t)from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 |
+           (uint32_t)from[3] << 24;
+#endif
+}
+
+typedef void tilewright_xpulpv2_block(struct tilewright_xpulpv2_job *job);
+
+/* One block from `start` to `sums`, for int8 and for uint8 pixels. */
+tilewright_xpulpv2_block tilewright_xpulpv2_sums_signed, tilewright_xpulpv2_sums_unsigned;
+/* All blocks, finished as the rule of this name does (integer_core.h), whole reductions only. */
+tilewright_xpulpv2_block tilewright_xpulpv2_folded_signed, tilewright_xpulpv2_folded_unsigned;
+tilewright_xpulpv2_block tilewright_xpulpv2_layer_signed, tilewright_xpulpv2_layer_unsigned;
+tilewright_xpulpv2_block tilewright_xpulpv2_high_signed, tilewright_xpulpv2_high_unsigned;
+
+/* The cores that finish sums by one rule: [0] for int8, [1] for uint8 pixels. NULL: blocks of sums
+ * go to the rule's own finish. */
+struct tilewright_xpulpv2_rule {
+    const struct tilewright_rule *rule;
+    tilewright_xpulpv2_block *finished[2];
+};
+extern const struct tilewright_xpulpv2_rule tilewright_xpulpv2_rule_none,
+    tilewright_xpulpv2_rule_folded, tilewright_xpulpv2_rule_high, tilewright_xpulpv2_rule_layer,
+    tilewright_xpulpv2_rule_long, tilewright_xpulpv2_rule_even, tilewright_xpulpv2_rule_layer_even,
+    tilewright_xpulpv2_rule_exact, tilewright_xpulpv2_rule_rescale;
+
+/* What does not change from pixels to pixels; `sink` is open and has its limits. The end of the
+ * runs and their words are left to the caller. */
+void tilewright_xpulpv2_open(struct tilewright_xpulpv2_job *job, const struct tilewright_sink *sink,
+                             struct tilewright_xpulpv2_run *table);
+
+/* Whether all channels can be finished in assembler, so that `fours` may be more than 1. */
+TILEWRIGHT_INLINE int tilewright_xpulpv2_finishes(const struct tilewright_xpulpv2_rule *rule,
+                                                  int32_t channels, uint32_t flags)
+{
+    return rule->finished[0] != NULL && flags == TILEWRIGHT_WHOLE &&
+           channels % TILEWRIGHT_BLOCK == 0;
+}
+
+/* All channels of `fours` times four pixels, which are `y_stride` apart: the places of the first
+ * four are in the table and, as results go, in `job`; so are the weights. Otherwise as
+ * tilewright_matmul_core. */
+void tilewright_xpulpv2_core(struct tilewright_sink *sink, struct tilewright_xpulpv2_job *job,
+                             int32_t is_unsigned, const int32_t *rows, int32_t channels,
+                             const struct tilewright_xpulpv2_rule *rule, uint32_t flags,
+                             int32_t fours, int32_t y_stride);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tilewright/kernels/depthwise_xpulpv2.h"
+
+#include "tilewright/kernels/xpulpv2_plane.h"
+
+enum { X, WEIGHTS, ROWS, Y, SCRATCH };
+enum { BATCH, CHANNEL, HEIGHT, WIDTH };
+
+enum { CHANNELS = 4, KERNEL_BYTES = 12 };
+
+/* How the constants of a rule become those of a plane; without `finished`, sums go to `line`. */
+struct rule {
+    const struct tilewright_line_rule *line;
+    tilewright_xpulpv2_column *finished[2]; /* int8, uint8 */
+    int32_t of_layer;                       /* addend and shift are the layer's */
+};
+
+/* The padded windows of four channels: what the tile of y sees. */
+struct windows {
+    uint8_t *bytes;
+    int32_t size, pitch;
+    int32_t first;         /* of the first element that x has */
+    int32_t height, width; /* elements that x has */
+};
+
+/* The window's extent on an axis, and which part of it the tile of x holds. */
+static int32_t extent_of(const struct tilewright_depthwise_xpulpv2_attributes *a,
+                         const struct tilewright_shape *in, const struct tilewright_shape *out,
+                         int32_t axis, int32_t *first, int32_t *held)
+{
+    const int32_t i = axis - HEIGHT;
+    const int32_t extent =
+        (out->extent[axis] - 1) * a->strides[i] + (a->kernel[i] - 1) * a->dilations[i] + 1;
+    const int32_t begin = out->origin[axis] * a->strides[i] - a->pads[i];
+    const int32_t lower = in->origin[axis] > begin ? in->origin[axis] - begin : 0;
+    const int32_t upper = in->origin[axis] + in->extent[axis] - begin;
+    *first = lower;
+    *held = (upper < extent ? upper : extent) - lower;
+    return extent;
+}
+
+/* One row of four adjacent channels, a word at a time. */
+static void spread(const struct windows *windows, uint8_t *to, const uint8_t *from, int32_t stride)
+{
+    uint8_t *a = to;
+    uint8_t *b = a + windows->size;
+    uint8_t *c = b + windows->size;
+    uint8_t *d = c + windows->size;
+    for (int32_t i = windows->width; i > 0; i--) {
+        const uint32_t word = *(const uint32_t *)(const void *)from;
+        *a++ = (uint8_t)word;
+        *b++ = (uint8_t)(word >> 8);
+        *c++ = (uint8_t)(word >> 16);
+        *d++ = (uint8_t)(word >> 24);
+        from += stride;
+    }
+}
+
+static void copy(uint8_t *restrict to, const uint8_t *restrict from, int32_t stride, int32_t count)
+{
+    for (; count > 0; count--) {
+        *to++ = *from;
+        from += stride;
+    }
+}
+
+/* What x holds of up to four channels; padding never changes. */
+static void load(const struct windows *windows, const struct tilewright_view *x, int32_t row,
+                 ptrdiff_t offset, int32_t channels)
+{
+    const int32_t stride = x->shape->stride[WIDTH];
+    const int32_t channel_stride = x->shape->stride[CHANNEL];
+    if (windows->width <= 0) {
+        return;
+    }
+    uint8_t *to = windows->bytes + windows->first;
+    for (int32_t i = 0; i < windows->height; i++) {
+        const uint8_t *from = tilewright_row(x, HEIGHT, row + i) + offset;
+        const int is_aligned = (((uintptr_t)from | (uintptr_t)stride) & 3u) == 0;
+        if (channels == CHANNELS && channel_stride == 1 && is_aligned) {
+            spread(windows, to, from, stride);
+        } else {
+            for (int32_t c = 0; c < channels; c++) {
+                copy(to + c * windows->size, from + c * channel_stride, stride, windows->width);
+            }
+        }
+        to += windows->pitch;
+    }
+}
+
+/* Columns of a channel as sums, each finished before the next. */
+static TILEWRIGHT_NOINLINE void by_line(struct tilewright_xpulpv2_plane *plane,
+                                        const struct tilewright_limits *limits,
+                                        const struct tilewright_view *y, ptrdiff_t offset,
+                                        const int32_t *row, const struct rule *rule,
+                                        int32_t is_unsigned, uint8_t *sums)
+{
+    const struct tilewright_shape *shape = y->shape;
+    const int32_t rows = plane->rows;
+    plane->out_down = 4;
+    for (int32_t j = 0; j < shape->extent[WIDTH]; j++) {
+        plane->out = sums;
+        plane->columns = 1;
+        (is_unsigned != 0 ? tilewright_xpulpv2_plane_sums_unsigned
+                          : tilewright_xpulpv2_plane_sums_signed)(plane);
+        const int32_t *sum = (const int32_t *)(const void *)sums;
+        if (shape->ring_rows == 0) {
+            rule->line->finish(limits, sum, row, y->base + offset, shape->stride[HEIGHT], rows);
+        } else {
+            for (int32_t i = 0; i < rows; i++) {
+                uint8_t *at = tilewright_row(y, HEIGHT, shape->origin[HEIGHT] + i);
+                rule->line->finish(limits, sum + i, row, at + offset, 0, 1);
+            }
+        }
+        offset += shape->stride[WIDTH];
+    }
+}
+
+/* A window's places and extents; writes the padding. */
+static struct windows open(const struct tilewright_depthwise_xpulpv2_attributes *a,
+                           const struct tilewright_view *operands, int32_t *row, int32_t *column)
+{
+    struct windows windows;
+    const struct tilewright_shape *in = operands[X].shape;
+    const struct tilewright_shape *out = operands[Y].shape;
+    const int32_t rows = extent_of(a, in, out, HEIGHT, row, &windows.height);
+    const int32_t columns = extent_of(a, in, out, WIDTH, column, &windows.width);
+    windows.bytes = operands[SCRATCH].base;
+    windows.pitch = (columns + 3) / 4 * 4 + 4;
+    windows.size = rows * windows.pitch + 8;
+    windows.first = *row * windows.pitch + *column;
+    const uint32_t padding = (uint32_t)a->padding * 0x01010101u;
+    for (int32_t i = 0; i < CHANNELS * windows.size; i += 4) {
+        *(uint32_t *)(void *)(windows.bytes + i) = padding;
+    }
+    return windows;
+}
+
+static TILEWRIGHT_NOINLINE void run(const struct tilewright_depthwise_xpulpv2_attributes *a,
+                                    const struct tilewright_view *operands, const struct rule *rule)
+{
+    const struct tilewright_shape *in = operands[X].shape;
+    const struct tilewright_view *y = &operands[Y];
+    const struct tilewright_shape *out = y->shape;
+    const struct tilewright_limits limits = TILEWRIGHT_LIMITS(a);
+    const int32_t is_unsigned = a->is_unsigned;
+    const int32_t row_words = rule->line->row_words;
+    tilewright_xpulpv2_column *const finished =
+        out->ring_rows == 0 ? rule->finished[is_unsigned] : NULL;
+    int32_t row, column;
+    const struct windows windows = open(a, operands, &row, &column);
+    const int32_t top = out->origin[HEIGHT] * a->strides[0] - a->pads[0] + row;
+    const int32_t left = out->origin[WIDTH] * a->strides[1] - a->pads[1] + column;
+    const ptrdiff_t skip = (ptrdiff_t)(left - in->origin[WIDTH]) * in->stride[WIDTH];
+    struct tilewright_xpulpv2_plane plane;
+
+    plane.pitch = a->dilations[0] * windows.pitch;
+    plane.down = a->strides[0] * windows.pitch;
+    plane.across = a->strides[1];
+    plane.rows = out->extent[HEIGHT];
+    plane.addend = limits.addend;
+    plane.shift = limits.shift;
+    plane.minimum = limits.minimum;
+    plane.maximum = limits.maximum;
+    for (int32_t n = 0; n < out->extent[BATCH]; n++) {
+        const int32_t *constants = (const int32_t *)(const void *)operands[ROWS].base;
+        plane.weights = (const int8_t *)operands[WEIGHTS].base;
+        for (int32_t c = 0; c < out->extent[CHANNEL]; c++) {
+            const int32_t left_over = out->extent[CHANNEL] - c;
+            if (c % CHANNELS == 0) {
+                load(&windows, &operands[X], top,
+                     skip + (ptrdiff_t)n * in->stride[BATCH] + (ptrdiff_t)c * in->stride[CHANNEL],
+                     left_over < CHANNELS ? left_over : CHANNELS);
+            }
+            const ptrdiff_t offset =
+                (ptrdiff_t)n * out->stride[BATCH] + (ptrdiff_t)c * out->stride[CHANNEL];
+            plane.bytes = windows.bytes + c % CHANNELS * windows.size;
+            plane.bias = rule->line->biased != 0 ? constants[0] : 0;
+            if (finished != NULL) {
+                plane.multiplier = constants[rule->line->biased];
+                if (rule->of_layer == 0) {
+                    plane.addend = constants[rule->line->biased + 1];
+                }
+                if (row_words == TILEWRIGHT_ROW_WORDS) {
+                    plane.shift = constants[3];
+                }
+                plane.out = y->base + offset;
+                plane.out_down = out->stride[HEIGHT];
+                plane.out_across = out->stride[WIDTH];
+                plane.columns = out->extent[WIDTH];
+                finished(&plane);
+            } else {
+                by_line(&plane, &limits, y, offset, constants, rule, is_unsigned,
+                        windows.bytes + CHANNELS * windows.size);
+            }
+            plane.weights += KERNEL_BYTES;
+            constants += row_words;
+        }
+    }
+}
+
+#define TILEWRIGHT_DEFINE_DEPTHWISE(name, on_signed, on_unsigned, of_layer)                        \
+    void tilewright_depthwise_xpulpv2_##name(                                                      \
+        const struct tilewright_depthwise_xpulpv2_attributes *attributes,                          \
+        const struct tilewright_view *operands, uint32_t flags)                                    \
+    {                                                                                              \
+        static const struct rule rule = {                                                          \
+            &tilewright_line_rule_##name, {on_signed, on_unsigned}, of_layer};                     \
+        (void)flags;                                                                               \
+        run(attributes, operands, &rule);                                                          \
+    }
+
+TILEWRIGHT_DEFINE_DEPTHWISE(none, NULL, NULL, 0)
+TILEWRIGHT_DEFINE_DEPTHWISE(folded, tilewright_xpulpv2_plane_folded_signed,
+                            tilewright_xpulpv2_plane_folded_unsigned, 0)
+TILEWRIGHT_DEFINE_DEPTHWISE(high, tilewright_xpulpv2_plane_high_signed,
+                            tilewright_xpulpv2_plane_high_unsigned, 0)
+TILEWRIGHT_DEFINE_DEPTHWISE(layer, tilewright_xpulpv2_plane_high_signed,
+                            tilewright_xpulpv2_plane_high_unsigned, 1)
+TILEWRIGHT_DEFINE_DEPTHWISE(long, NULL, NULL, 0)
+TILEWRIGHT_DEFINE_DEPTHWISE(even, NULL, NULL, 0)
+TILEWRIGHT_DEFINE_DEPTHWISE(layer_even, NULL, NULL, 0)
+TILEWRIGHT_DEFINE_DEPTHWISE(exact, NULL, NULL, 0)
+TILEWRIGHT_DEFINE_DEPTHWISE(rescale, NULL, NULL, 0)

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tilewright/kernels/xpulpv2_plane.h"
+
+#if defined(__riscv) && __riscv_xlen == 32
+
+_Static_assert(offsetof(struct tilewright_xpulpv2_plane, out) == 36 &&
+                   offsetof(struct tilewright_xpulpv2_plane, maximum) == 60,
+               "the assembler knows where the fields are");
+
+/* clang-format off */
+/* a0 the plane, t0 to t2 the rows of the window, a1 to a3 weights, a4 the step down, a5 results, a6
+ * their step, a7 outputs of a column, t3 the sum, t4 multiplier, t5 addend, t6 shift, s0 and s1 the
+ * clamp, s2 to s4 words of the window, s5 the bias, s6 the finished value. */
+__asm__(
+    ".macro tilewright_plane name, dot, finish, length\n"
+    ".section .text.\\name, \"ax\", @progbits\n"
+    ".option push\n"
+    ".option norvc\n"
+    ".balign 16\n"
+    ".globl \\name\n"
+    ".type \\name, @function\n"
+    "\\name:\n"
+    "addi sp, sp, -32\n"
+    "sw s0, 0(sp)\n"
+    "sw s1, 4(sp)\n"
+    "sw s2, 8(sp)\n"
+    "sw s3, 12(sp)\n"
+    "sw s4, 16(sp)\n"
+    "sw s5, 20(sp)\n"
+    "sw s6, 24(sp)\n"
+    "lw a1, 16(a0)\n"
+    "lw a4, 8(a0)\n"
+    "lw a2, 4(a1)\n"
+    "lw a3, 8(a1)\n"
+    "lw a1, 0(a1)\n"
+    "lw a6, 40(a0)\n"
+    "lw a7, 48(a0)\n"
+    "lw s5, 20(a0)\n"
+    "lw t4, 24(a0)\n"
+    "lw t5, 28(a0)\n"
+    "lw t6, 32(a0)\n"
+    "lw s0, 56(a0)\n"
+    "lw s1, 60(a0)\n"
+    "1:\n"
+    "lw t0, 0(a0)\n"
+    "lw t1, 4(a0)\n"
+    "lw a5, 36(a0)\n"
+    "add t2, t1, t1\n"
+    "add t1, t1, t0\n"
+    "add t2, t2, t0\n"
+    /* Hardware loop 0: the seven instructions below and those of the finish; p.lw with a step. */
+    ".insn i 0x7b, 4, x0, a7, 2 * (7 + \\length)\n"
+    ".insn r 0x0b, 7, 0x10, s2, t0, a4\n"
+    ".insn r 0x0b, 7, 0x10, s3, t1, a4\n"
+    ".insn r 0x0b, 7, 0x10, s4, t2, a4\n"
+    "mv t3, s5\n"
+    ".insn r 0x57, 1, \\dot, t3, s2, a1\n"
+    ".insn r 0x57, 1, \\dot, t3, s3, a2\n"
+    ".insn r 0x57, 1, \\dot, t3, s4, a3\n"
+    "\\finish\n"
+    "lw t0, 0(a0)\n"
+    "lw t1, 12(a0)\n"
+    "lw t2, 44(a0)\n"
+    "lw t3, 52(a0)\n"
+    "lw a5, 36(a0)\n"
+    "add t0, t0, t1\n"
+    "add a5, a5, t2\n"
+    "addi t3, t3, -1\n"
+    "sw t0, 0(a0)\n"
+    "sw a5, 36(a0)\n"
+    "sw t3, 52(a0)\n"
+    "bnez t3, 1b\n"
+    "lw s0, 0(sp)\n"
+    "lw s1, 4(sp)\n"
+    "lw s2, 8(sp)\n"
+    "lw s3, 12(sp)\n"
+    "lw s4, 16(sp)\n"
+    "lw s5, 20(sp)\n"
+    "lw s6, 24(sp)\n"
+    "addi sp, sp, 32\n"
+    "ret\n"
+    ".size \\name, . - \\name\n"
+    ".option pop\n"
+    ".previous\n"
+    ".endm\n"
+
+    ".macro tilewright_plane_sums\n"
+    "sw t3, 0(a5)\n"
+    "add a5, a5, a6\n"
+    ".endm\n"
+    /* p.max, p.min, p.sb with a step. */
+    ".macro tilewright_plane_store\n"
+    "sra s6, s6, t6\n"
+    ".insn r 0x33, 6, 0x02, s6, s6, s0\n"
+    ".insn r 0x33, 4, 0x02, s6, s6, s1\n"
+    ".insn r 0x2b, 4, 0, a6, a5, s6\n"
+    ".endm\n"
+    /* p.mac */
+    ".macro tilewright_plane_folded\n"
+    "mv s6, t5\n"
+    ".insn r 0x33, 0, 0x21, s6, t3, t4\n"
+    "tilewright_plane_store\n"
+    ".endm\n"
+    ".macro tilewright_plane_high\n"
+    "mulh s6, t3, t4\n"
+    "add s6, s6, t5\n"
+    "tilewright_plane_store\n"
+    ".endm\n"
+    "tilewright_plane tilewright_xpulpv2_plane_sums_signed, 0x5c, tilewright_plane_sums, 2\n"
+    "tilewright_plane tilewright_xpulpv2_plane_sums_unsigned, 0x54, tilewright_plane_sums, 2\n"
+    "tilewright_plane tilewright_xpulpv2_plane_folded_signed, 0x5c, tilewright_plane_folded, 6\n"
+    "tilewright_plane tilewright_xpulpv2_plane_folded_unsigned, 0x54, tilewright_plane_folded, 6\n"
+    "tilewright_plane tilewright_xpulpv2_plane_high_signed, 0x5c, tilewright_plane_high, 6\n"
+    "tilewright_plane tilewright_xpulpv2_plane_high_unsigned, 0x54, tilewright_plane_high, 6\n"
+);
+/* clang-format on */
+
+#else
+
+static int32_t sum_at(const struct tilewright_xpulpv2_plane *plane, int32_t row,
+                      const int32_t is_unsigned)
+{
+    int32_t sum = plane->bias;
+    for (int32_t kh = 0; kh < 3; kh++) {
+        const uint8_t *x = plane->bytes + row * plane->down + kh * plane->pitch;
+        for (int32_t kw = 0; kw < 4; kw++) {
+            sum += plane->weights[4 * kh + kw] * (is_unsigned != 0 ? x[kw] : (int8_t)x[kw]);
+        }
+    }
+    return sum;
+}
+
+enum finish { SUMS, FOLDED, HIGH };
+
+static void store(const struct tilewright_xpulpv2_plane *plane, uint8_t *out, int32_t sum,
+                  const enum finish finish)
+{
+    int32_t value = (int32_t)((uint32_t)sum * (uint32_t)plane->multiplier);
+    if (finish == SUMS) {
+        *(int32_t *)(void *)out = sum;
+        return;
+    }
+    if (finish == HIGH) {
+        value = (int32_t)(((int64_t)sum * plane->multiplier) >> 32);
+    }
+    value = (int32_t)((uint32_t)value + (uint32_t)plane->addend) >> plane->shift;
+    *out = (uint8_t)tilewright_limit(value, plane->minimum, plane->maximum);
+}
+
+static void all(struct tilewright_xpulpv2_plane *plane, const int32_t is_unsigned,
+                const enum finish finish)
+{
+    for (; plane->columns > 0; plane->columns--) {
+        for (int32_t i = 0; i < plane->rows; i++) {
+            store(plane, plane->out + i * plane->out_down, sum_at(plane, i, is_unsigned), finish);
+        }
+        plane->bytes += plane->across;
+        plane->out += plane->out_across;
+    }
+}
+
+#define TILEWRIGHT_PLANE(name, finish)                                                             \
+    void tilewright_xpulpv2_plane_##name##_signed(struct tilewright_xpulpv2_plane *plane)          \
+    {                                                                                              \
+        all(plane, 0, finish);                                                                     \
+    }                                                                                              \
+    void tilewright_xpulpv2_plane_##name##_unsigned(struct tilewright_xpulpv2_plane *plane)        \
+    {                                                                                              \
+        all(plane, 1, finish);                                                                     \
+    }
+
+TILEWRIGHT_PLANE(sums, SUMS)
+TILEWRIGHT_PLANE(folded, FOLDED)
+TILEWRIGHT_PLANE(high, HIGH)
+
+#endif

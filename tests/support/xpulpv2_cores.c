@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The assembler of family xpulpv2 against the same in C, on random work. */
+#include "reference.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <tilewright/port.h>
+
+#include "pulp_open.h"
+
+enum { X_BYTES = 4096, WEIGHT_BYTES = 4096, Y_BYTES = 4096, RUNS = 3, ROW_INTS = 64 };
+
+#define L1 __attribute__((section(".bss.tilewright.l1")))
+
+static L1 _Alignas(16) uint8_t x[X_BYTES];
+static L1 _Alignas(16) uint8_t weights[WEIGHT_BYTES];
+static L1 _Alignas(16) uint8_t y[2][Y_BYTES];
+static L1 int32_t rows[ROW_INTS], sums[2][16], start[16];
+static L1 struct tilewright_xpulpv2_run runs[RUNS];
+static uint32_t state = 1, differences, cases;
+
+static uint32_t next(void)
+{
+    state = state * 1664525u + 1013904223u;
+    return state >> 8;
+}
+
+static int32_t between(int32_t low, int32_t high)
+{
+    return low + (int32_t)(next() % (uint32_t)(high - low + 1));
+}
+
+static void fill(void)
+{
+    for (int32_t i = 0; i < X_BYTES; i++) {
+        x[i] = (uint8_t)next();
+        weights[i] = (uint8_t)next();
+    }
+    for (int32_t i = 0; i < ROW_INTS; i++) {
+        rows[i] = i % 4 == 3 ? between(0, 20) : (int32_t)(next() << 8 ^ next()) >> between(0, 20);
+    }
+    for (int32_t i = 0; i < 16; i++) {
+        start[i] = between(-100000, 100000);
+    }
+}
+
+static void work_of(struct tilewright_xpulpv2_job *job, uint32_t which, uint32_t seed)
+{
+    state = seed;
+    memset(job, 0, sizeof *job);
+    const int32_t run_count = between(1, RUNS);
+    const int32_t y_stride = between(12, 30);
+    for (int32_t r = 0; r < run_count; r++) {
+        for (int32_t p = 0; p < TILEWRIGHT_BLOCK; p++) {
+            runs[r].pixel[p] = x + between(0, 2000);
+        }
+        runs[r].step = (uintptr_t)between(0, 300);
+    }
+    job->runs = runs;
+    job->runs_end = runs + run_count;
+    job->run_words = between(1, 12);
+    job->weights = weights;
+    job->first_weights = weights;
+    job->rows = rows;
+    job->first_rows = rows;
+    job->blocks = between(1, 3);
+    job->all_blocks = job->blocks;
+    job->fours = between(1, 3);
+    job->channel_stride = between(1, 2);
+    job->pixel_step = 4 * y_stride - 4 * job->blocks * job->channel_stride;
+    for (int32_t p = 0; p < TILEWRIGHT_BLOCK; p++) {
+        job->pixel[p] = y[which] + p * y_stride;
+    }
+    job->minimum = between(-128, 0);
+    job->maximum = between(1, 255);
+    job->addend = (int32_t)next() >> between(0, 20);
+    job->shift = between(0, 20);
+    job->start = start;
+    job->sums = sums[which];
+}
+
+static void compare(tilewright_xpulpv2_block *assembler, tilewright_xpulpv2_block *reference)
+{
+    struct tilewright_xpulpv2_job job;
+    fill();
+    const uint32_t seed = state;
+    memset(y, 0, sizeof y);
+    work_of(&job, 0, seed);
+    reference(&job);
+    const uint8_t *const at = job.weights;
+    work_of(&job, 1, seed);
+    assembler(&job);
+    const int is_same = memcmp(y[0], y[1], Y_BYTES) == 0 && at == job.weights;
+    cases++;
+    if (!is_same) {
+        differences++;
+    }
+}
+
+static void compare_sums(tilewright_xpulpv2_block *assembler, tilewright_xpulpv2_block *reference)
+{
+    struct tilewright_xpulpv2_job job;
+    fill();
+    const uint32_t seed = state;
+    work_of(&job, 0, seed);
+    reference(&job);
+    work_of(&job, 1, seed);
+    assembler(&job);
+    cases++;
+    if (memcmp(sums[0], sums[1], sizeof sums[0]) != 0) {
+        differences++;
+    }
+}
+
+static void plane_of(struct tilewright_xpulpv2_plane *plane, uint32_t which, uint32_t seed)
+{
+    state = seed;
+    memset(plane, 0, sizeof *plane);
+    plane->bytes = x + between(0, 9);
+    plane->pitch = between(4, 60);
+    plane->down = plane->pitch * between(1, 2);
+    plane->across = between(1, 2);
+    plane->weights = (const int8_t *)weights;
+    plane->bias = between(-9000, 9000);
+    plane->multiplier = (int32_t)(next() << 8) >> between(0, 20);
+    plane->addend = (int32_t)next() >> between(0, 20);
+    plane->shift = between(0, 20);
+    plane->out = y[which];
+    plane->rows = between(1, 9);
+    plane->columns = between(1, 7);
+    plane->out_across = 4;
+    plane->out_down = 4 * plane->columns;
+    plane->minimum = between(-128, 0);
+    plane->maximum = between(1, 255);
+}
+
+static void compare_planes(tilewright_xpulpv2_column *assembler,
+                           tilewright_xpulpv2_column *reference)
+{
+    struct tilewright_xpulpv2_plane plane;
+    fill();
+    const uint32_t seed = state;
+    memset(y, 0, sizeof y);
+    plane_of(&plane, 0, seed);
+    reference(&plane);
+    plane_of(&plane, 1, seed);
+    assembler(&plane);
+    cases++;
+    if (memcmp(y[0], y[1], Y_BYTES) != 0) {
+        differences++;
+    }
+}
+
+static void work(void *argument)
+{
+    (void)argument;
+    for (int32_t i = 0; i < 40; i++) {
+        compare_sums(tilewright_xpulpv2_sums_signed, reference_sums_signed);
+        compare_sums(tilewright_xpulpv2_sums_unsigned, reference_sums_unsigned);
+        compare(tilewright_xpulpv2_folded_signed, reference_folded_signed);
+        compare(tilewright_xpulpv2_folded_unsigned, reference_folded_unsigned);
+        compare(tilewright_xpulpv2_layer_signed, reference_layer_signed);
+        compare(tilewright_xpulpv2_layer_unsigned, reference_layer_unsigned);
+        compare(tilewright_xpulpv2_high_signed, reference_high_signed);
+        compare(tilewright_xpulpv2_high_unsigned, reference_high_unsigned);
+        compare_planes(tilewright_xpulpv2_plane_sums_signed, reference_plane_sums_signed);
+        compare_planes(tilewright_xpulpv2_plane_sums_unsigned, reference_plane_sums_unsigned);
+        compare_planes(tilewright_xpulpv2_plane_folded_signed, reference_plane_folded_signed);
+        compare_planes(tilewright_xpulpv2_plane_folded_unsigned, reference_plane_folded_unsigned);
+        compare_planes(tilewright_xpulpv2_plane_high_signed, reference_plane_high_signed);
+        compare_planes(tilewright_xpulpv2_plane_high_unsigned, reference_plane_high_unsigned);
+    }
+}
+
+int main(void)
+{
+    tilewright_fork(1, work, NULL);
+    printf("%u of %u differ\n", (unsigned)differences, (unsigned)cases);
+    return differences == 0u ? 0 : 1;
+}

@@ -1,0 +1,154 @@
+"""The assembler of kernel family xpulpv2: its encodings, and its results against C in GVSoC."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.firmware import RISCV_GCC, build_riscv
+from tilewright.platform import load_platform
+from tilewright.resources import runtime_dir
+from tilewright.simulate import simulate, simulator_environment
+
+PLATFORM = load_platform("pulp-open")
+KERNELS = runtime_dir() / "kernels"
+SUPPORT = Path(__file__).parents[1] / "support"
+SEARCHED = simulator_environment(PLATFORM, os.environ).get("PATH")
+
+needs_compiler = pytest.mark.skipif(shutil.which(RISCV_GCC) is None, reason=f"needs {RISCV_GCC}")
+needs_gvsoc = pytest.mark.skipif(
+    shutil.which(RISCV_GCC) is None or shutil.which("gvsoc", path=SEARCHED) is None,
+    reason=f"needs {RISCV_GCC} and GVSoC (GVSOC_INSTALL_DIR)",
+)
+
+NAMES = "zero ra sp gp tp t0 t1 t2 s0 s1 a0 a1 a2 a3 a4 a5 a6 a7 s2 s3 s4 s5 s6 s7 s8 s9 s10 s11 t3 t4 t5 t6".split()
+
+# Bits from the highest to the lowest as the manuals print them: imm or function, rs2, rs1, function, rd, opcode.
+PATTERNS = {
+    "p.lw {rd},{imm}({rs1}!)": "------- ----- ----- 010 ----- 0001011",
+    "p.lw {rd},{rs2}({rs1}!)": "0010000 ----- ----- 111 ----- 0001011",
+    "p.sb {rs2},{rd}({rs1}!)": "0000000 ----- ----- 100 ----- 0101011",
+    "p.mac {rd},{rs1},{rs2}": "0100001 ----- ----- 000 ----- 0110011",
+    "p.min {rd},{rs1},{rs2}": "0000010 ----- ----- 100 ----- 0110011",
+    "p.max {rd},{rs1},{rs2}": "0000010 ----- ----- 110 ----- 0110011",
+    "pv.sdotsp.b {rd},{rs1},{rs2}": "1011100 ----- ----- 001 ----- 1010111",
+    "pv.sdotusp.b {rd},{rs1},{rs2}": "1010100 ----- ----- 001 ----- 1010111",
+    "lp.setup 0,{rs1},{imm}": "------- ----- ----- 100 00000 1111011",
+}
+
+
+def decoded(word: int) -> str:
+    """An instruction of Xpulpv2 as text; KeyError for any other word."""
+    fields = {
+        "rd": NAMES[word >> 7 & 31],
+        "rs1": NAMES[word >> 15 & 31],
+        "rs2": NAMES[word >> 20 & 31],
+        "imm": str((word >> 20) - (word >> 31 << 12)),
+    }
+    for text, pattern in PATTERNS.items():
+        bits = pattern.replace(" ", "")
+        mask, match = int(bits.replace("0", "1").replace("-", "0"), 2), int(bits.replace("-", "0"), 2)
+        if word & mask == match:
+            return text.format(**fields)
+    raise KeyError(hex(word))
+
+
+def disassembled(source: str, function: str, folder: Path) -> list[str]:
+    """A function's instructions as the stock tools see them, those that they do not know as ``decoded``."""
+    target = folder / "code.o"
+    options = [*PLATFORM.target.compile_options, "-O2", "-c", f"-I{runtime_dir() / 'include'}"]
+    subprocess.run(
+        [RISCV_GCC, "--specs=picolibc.specs", *options, str(KERNELS / source), "-o", str(target)], check=True
+    )
+    tool = RISCV_GCC.replace("gcc", "objdump")
+    text = subprocess.run(
+        [tool, "-d", "-z", f"--section=.text.{function}", str(target)], check=True, capture_output=True, text=True
+    ).stdout
+    lines = re.findall(r"^ +[0-9a-f]+:\t([0-9a-f]+) +\t(.*)$", text, re.MULTILINE)
+    return [decoded(int(word, 16)) if rest.startswith((".4byte", ".word")) else rest for word, rest in lines]
+
+
+def test_words_that_other_assemblers_gave_for_these_instructions() -> None:
+    assert decoded(0x0049A78B) == "p.lw a5,4(s3!)"
+    assert decoded(0xA8A714D7) == "pv.sdotusp.b s1,a4,a0"
+    assert decoded(0xA8D79E57) == "pv.sdotusp.b t3,a5,a3"
+    with pytest.raises(KeyError):
+        decoded(0xA8D78E57)
+
+
+@needs_compiler
+@pytest.mark.parametrize(("sign", "dot"), [("signed", "pv.sdotsp.b"), ("unsigned", "pv.sdotusp.b")])
+@pytest.mark.parametrize("rule", ["sums", "folded", "layer", "high"])
+def test_sixteen_sums_in_twenty_four_instructions(rule: str, sign: str, dot: str, tmp_path: Path) -> None:
+    code = disassembled("xpulpv2_block.c", f"tilewright_xpulpv2_{rule}_{sign}", tmp_path)
+    setup = next(number for number, text in enumerate(code) if text.startswith("lp.setup"))
+    loop = code[setup + 1 : setup + 25]
+    assert code[setup] == "lp.setup 0,a2,48"
+    assert sum(text.startswith("p.lw") for text in loop) == 8
+    assert sum(text.startswith(dot) for text in loop) == 16
+    assert len({text.split()[1].split(",")[0] for text in loop if text.startswith(dot)}) == 16
+    assert not any(text.startswith(("pv.", "p.lw a5", "p.lw a6")) for text in code[setup + 25 : setup + 30])
+
+
+@needs_compiler
+@pytest.mark.parametrize("rule", ["folded", "layer", "high"])
+def test_the_second_loop_ends_with_its_last_store(rule: str, tmp_path: Path) -> None:
+    code = disassembled("xpulpv2_block.c", f"tilewright_xpulpv2_{rule}_signed", tmp_path)
+    setups = [number for number, text in enumerate(code) if text.startswith("lp.setup")]
+    offset = int(code[setups[1]].split(",")[2])
+    assert code[setups[1] + offset // 2].startswith("p.sb s3")
+    assert not code[setups[1] + offset // 2 + 1].startswith("p.sb")
+
+
+@needs_compiler
+def test_the_loop_of_planes_ends_with_its_store(tmp_path: Path) -> None:
+    code = disassembled("xpulpv2_plane.c", "tilewright_xpulpv2_plane_folded_signed", tmp_path)
+    setup = next(number for number, text in enumerate(code) if text.startswith("lp.setup"))
+    offset = int(code[setup].split(",")[2])
+    assert code[setup + offset // 2] == "p.sb s6,a6(a5!)"
+    assert sum(text.startswith("pv.sdotsp.b") for text in code[setup : setup + offset // 2]) == 3
+
+
+def run_cores(folder: Path, *, spoilt: bool = False) -> tuple[int, str]:
+    """The status and output of tests/support/xpulpv2_cores.c; ``spoilt``: the reference adds 1 to each sum."""
+    block = (KERNELS / "xpulpv2_block_c.c").read_text(encoding="utf-8")
+    plane = (KERNELS / "xpulpv2_plane.c").read_text(encoding="utf-8")
+    block = re.sub(r"#if !defined\(__riscv\).*", "#if 1", block)
+    plane = '#include "reference.h"\n' + plane[plane.index("#else") + 5 : plane.rindex("#endif")]
+    if spoilt:
+        block = block.replace("job->weights += 16 * job->run_words;", "job->weights += 16 * job->run_words, sums[5]++;")
+    kinds = [f"{kind}_{sign}" for kind in ("sums", "folded", "layer", "high") for sign in ("signed", "unsigned")]
+    planes = [f"plane_{kind}_{sign}" for kind in ("sums", "folded", "high") for sign in ("signed", "unsigned")]
+    header = "#pragma once\n" + "".join(
+        f'#include "tilewright/kernels/{name}.h"\n' for name in ("xpulpv2_core", "xpulpv2_plane")
+    )
+    header += "".join(f"tilewright_xpulpv2_block reference_{name};\n" for name in kinds)
+    header += "".join(f"tilewright_xpulpv2_column reference_{name};\n" for name in planes)
+    (folder / "reference.h").write_text(header, encoding="utf-8")
+    prefix = re.compile(r"void tilewright_xpulpv2_(?=sums|#|plane)")
+    for name, text in (("block", block), ("plane", plane)):
+        text = text.replace('#include "tilewright/kernels/xpulpv2_core.h"', '#include "reference.h"')
+        (folder / f"reference_{name}.c").write_text(prefix.sub("void reference_", text), encoding="utf-8")
+    shutil.copy(SUPPORT / "xpulpv2_cores.c", folder)
+    names = ("xpulpv2_block.c", "xpulpv2_plane.c", "integer_finish.c")
+    sources = [folder / "xpulpv2_cores.c", folder / "reference_block.c", folder / "reference_plane.c"]
+    program = build_riscv(PLATFORM, [*sources, *(KERNELS / name for name in names)], folder / "cores.elf")
+    lines: list[str] = []
+    status = simulate(PLATFORM, program, 60, heard=lines.append)
+    return status, lines[-1]
+
+
+@needs_gvsoc
+def test_assembler_and_c_give_the_same_bits(tmp_path: Path) -> None:
+    assert run_cores(tmp_path) == (0, "0 of 560 differ")
+
+
+@needs_gvsoc
+def test_a_wrong_sum_is_seen(tmp_path: Path) -> None:
+    status, output = run_cores(tmp_path, spoilt=True)
+    assert status == 1
+    assert not output.startswith("0 of")
