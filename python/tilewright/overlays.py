@@ -13,6 +13,7 @@ from tilewright.graph import Graph
 from tilewright.kernels.kernel import KernelChoice, TensorOperand
 from tilewright.lives import Life, group_lives
 from tilewright.plan import BufferKind
+from tilewright.pressure import union_bytes
 from tilewright.tiling.homes import Homes
 from tilewright.tiling.places import same_strides
 
@@ -69,11 +70,13 @@ def _matches(item: TensorOperand, kernel: KernelChoice, graph: Graph) -> bool:
     """Whether every tile reads of the input the very rectangle that it writes of the output."""
     (written,) = kernel.writes
     source, target = graph.tensor(item.tensor), graph.tensor(written.tensor)
+    # An axis of extent 1 has a map of its own where the operator may broadcast it.
+    alike = zip(source.shape, item.axes, written.axes, strict=False)
     return (
         not source.is_constant
         and source.shape == target.shape
         and source.dtype.size_bytes == target.dtype.size_bytes
-        and item.axes == written.axes
+        and all(extent == 1 or one == other for extent, one, other in alike)
         and item.view == written.view
     )
 
@@ -165,11 +168,7 @@ class Clusters:
         now = Life(number, number)
         total = 0
         for groups in self._groups.values():
-            end = None
-            for span in sorted(self._span(group) for group in groups if self._lives[group].meets(now)):
-                begin = span[0] if end is None else max(span[0], end)
-                total += max(span[1] - begin, 0)
-                end = span[1] if end is None else max(end, span[1])
+            total += union_bytes(self._span(group) for group in groups if self._lives[group].meets(now))
         return total
 
     def _distance(self, first: str, second: str) -> int:

@@ -22,12 +22,16 @@ from tilewright.placement.place import place
 from tilewright.placement.problem import DoesNotFit, Item, PoolLimit, Result
 from tilewright.plan import BufferKind, Placement, PoolUse, RelationKind, TilingProof
 from tilewright.platform import Platform
+from tilewright.pressure import pressure_bytes
+from tilewright.progress import progress, tracked
 from tilewright.schedule import Schedule, build_schedule
 from tilewright.shortage import Fitting, explained
 from tilewright.storage import layer_nodes, plan_storage
 from tilewright.tile_loops import ScheduledLayer
 from tilewright.tiles_together import Choose, proof, together
+from tilewright.tiling.buffering import with_buffers
 from tilewright.tiling.choice import Capacities, TileChoice, TilingOptions, choose_tiles
+from tilewright.tiling.constant_homes import with_constant_homes
 from tilewright.tiling.given import given_by_layer, with_given_steps
 from tilewright.tiling.homes import Homes
 from tilewright.tiling.overflow import TileOverflow
@@ -64,8 +68,14 @@ def plan_graph(graph: Graph, platform: Platform, options: CompileOptions) -> Pla
     homes = stored.homes
     graph = order_graph(stored) if options.order is Order.BEST else stored.graph
     nodes = layer_nodes(graph, homes)
-    given = given_by_layer(nodes, options.tiles)
-    problems = [kernel_problems(graph, node, platform, homes, given.get(node.name, ())) for node in nodes]
+    given = given_by_layer(nodes, options.tiles, "tiles")
+    buffers = given_by_layer(nodes, options.buffers, "buffers")
+    found = [
+        kernel_problems(graph, node, platform, homes, given.get(node.name, ()))
+        for node in tracked("Finding kernels", nodes)
+    ]
+    found = [with_buffers(items, buffers.get(node.name, ())) for node, items in zip(nodes, found, strict=True)]
+    problems = with_constant_homes(found, platform)
 
     def attempt(sized: Platform) -> Planned:
         return _plan(graph, sized, options, homes, problems)
@@ -94,9 +104,9 @@ def _plan(
     def choose(number: int, limits: Capacities) -> ScheduledLayer:
         return _choose(problems[number], limits, tiling)
 
-    layers = [choose(number, capacities) for number in range(len(problems))]
+    layers = _each(choose, capacities, len(problems))
     bound = sum(layer.choice.least_cost for layer in layers)
-    schedule = build_schedule(graph, layers, homes, platform)
+    schedule = build_schedule(graph, layers, homes, platform, profiled=options.profile)
     try:
         return _placed(schedule, layers, proof(options, layers, bound), platform, options)
     except DoesNotFit:
@@ -104,6 +114,20 @@ def _plan(
     if better is not None:
         layers, bound = better
     return _shrunk(graph, layers, bound, platform, options, homes, choose)
+
+
+def _each(choose: Choose, capacities: Capacities, count: int) -> list[ScheduledLayer]:
+    """The best tiles of every layer. Raises the TileOverflow that asks for the most, so that its size suits all."""
+    layers: list[ScheduledLayer] = []
+    failures: list[TileOverflow] = []
+    for number in tracked("Choosing tiles", range(count)):
+        try:
+            layers.append(choose(number, capacities))
+        except TileOverflow as error:
+            failures.append(error)
+    if failures:
+        raise max(failures, key=lambda failure: (failure.pool == failures[0].pool, failure.needed_bytes))
+    return layers
 
 
 def _shrunk(
@@ -117,8 +141,8 @@ def _shrunk(
 ) -> Planned:
     """The tiles placed, smaller ones at the peak until they fit: gaps between buffers take room as well."""
     limits: list[Capacities] = [{pool.name: pool.size_bytes for pool in platform.pools}] * len(layers)
-    for _ in range(ROUNDS):
-        schedule = build_schedule(graph, layers, homes, platform)
+    for _ in tracked("Making tiles smaller", range(ROUNDS)):
+        schedule = build_schedule(graph, layers, homes, platform, profiled=options.profile)
         try:
             return _placed(schedule, layers, proof(options, layers, bound), platform, options)
         except DoesNotFit as error:
@@ -191,11 +215,12 @@ def _placed(
         )
         for pool in platform.pools
     ]
+    progress("Placing buffers", 0, len(items))
     result = place(items, limits, options.algorithm, options.effort.value)
     placements = tuple(
         Placement(item.name, pool, offset) for item in items for pool, offset in (result.placements[item.name],)
     )
-    return Planned(schedule, tuple(layers), alive, placements, _pool_use(platform, result), found)
+    return Planned(schedule, tuple(layers), alive, placements, _pool_use(items, alive, platform, result), found)
 
 
 def placement_items(schedule: Schedule, alive: Mapping[str, tuple[int, int]], *, io_in_pools: bool) -> list[Item]:
@@ -241,11 +266,19 @@ def _relatives(schedule: Schedule, parents: Mapping[str, tuple[str, int]]) -> di
     return {name: sets[end] for name, end in ends.items()}
 
 
-def _pool_use(platform: Platform, result: Result) -> tuple[PoolUse, ...]:
-    return tuple(
-        PoolUse(pool.name, result.used[pool.name], result.lower_bound[pool.name], result.optimal[pool.name])
-        for pool in platform.pools
-    )
+def _pool_use(
+    items: Sequence[Item], alive: Mapping[str, tuple[int, int]], platform: Platform, result: Result
+) -> tuple[PoolUse, ...]:
+    """Use and bound; what is alive together is a bound too, and sees the lives of parts."""
+    uses = []
+    for pool in platform.pools:
+        spots = {item: offset for item, (name, offset) in result.placements.items() if name == pool.name}
+        inside = [item for item in items if item.name in spots]
+        spans = {item.name: (spots[item.name], spots[item.name] + item.size_bytes) for item in inside}
+        pressure = -(-pressure_bytes(spans, alive) // pool.granule_bytes) * pool.granule_bytes
+        bound = max(result.lower_bound[pool.name], pressure)
+        uses.append(PoolUse(pool.name, result.used[pool.name], bound, result.used[pool.name] == bound))
+    return tuple(uses)
 
 
 def _at_peak(schedule: Schedule, overflow: DoesNotFit, layers: Sequence[ScheduledLayer]) -> int | None:

@@ -21,6 +21,7 @@ from tilewright.plan import (
     Step,
 )
 from tilewright.platform import Platform
+from tilewright.profile_buffer import profile_buffer
 from tilewright.tile_loops import Constants, Names, ScheduledLayer, build_layer
 from tilewright.tiling.facts import layer_facts
 from tilewright.tiling.homes import Homes, candidate_pools
@@ -32,7 +33,7 @@ class Schedule:
     """The program before placement: steps, buffers, relations, constants by hash, facts.
 
     ``fixed`` gives buffers that must lie (other, bytes) from the start of another, since an
-    output lies over an input.
+    output lies over an input. ``profile`` names the buffer of what is measured.
     """
 
     program: tuple[Step, ...]
@@ -41,12 +42,16 @@ class Schedule:
     constants: Mapping[str, Array]
     layers: tuple[LayerFacts, ...]
     fixed: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    profile: str | None = None
 
 
-def build_schedule(graph: Graph, layers: Sequence[ScheduledLayer], homes: Homes, platform: Platform) -> Schedule:
+def build_schedule(
+    graph: Graph, layers: Sequence[ScheduledLayer], homes: Homes, platform: Platform, *, profiled: bool = False
+) -> Schedule:
     """Turn chosen tiles into a program with explicit lifetimes.
 
-    Home buffers live as ``marks.home_marks`` says; constants live throughout.
+    Home buffers live as ``marks.home_marks`` says; constants live throughout, and so does the
+    profile that a ``profiled`` program writes.
     """
     constant_pools = candidate_pools(platform, BufferKind.CONSTANT)
     scratch_pools = near_pools(platform, BufferKind.SCRATCH)
@@ -71,12 +76,15 @@ def build_schedule(graph: Graph, layers: Sequence[ScheduledLayer], homes: Homes,
         near += built.buffers
         accesses.update(built.accesses)
         facts.append(layer_facts(layer.problem, layer.choice))
-    opening = [Begin(name) for name in (*constants.buffers, *marks.start)]
-    closing = [End(name) for name in reversed((*constants.buffers, *marks.finish))]
+    profile = [profile_buffer(names.take("profile"), len(layers), platform)] if profiled else []
+    throughout = (*constants.buffers, *(buffer.name for buffer in profile))
+    opening = [Begin(name) for name in (*throughout, *marks.start)]
+    closing = [End(name) for name in reversed((*throughout, *marks.finish))]
     program = (*opening, *steps, *closing)
-    named = (*tensors.values(), *constants.buffers.values(), *near)
+    named = (*tensors.values(), *constants.buffers.values(), *profile, *near)
     buffers = tuple(replace(buffer, accessed_bytes=accesses[buffer.name]) for buffer in named)
-    return Schedule(program, buffers, relations, constants.data, tuple(facts), overlays.fixed)
+    measured = profile[0].name if profile else None
+    return Schedule(program, buffers, relations, constants.data, tuple(facts), overlays.fixed, measured)
 
 
 def _home_buffers(graph: Graph, homes: Homes) -> dict[str, Buffer]:

@@ -144,14 +144,16 @@ def _peak(fitting: Fitting, pool: str, failure: TileOverflow | DoesNotFit) -> st
 
     Where a layer has no tiles for one byte less, its steps only: others just fill what there is.
     """
-    views = {item.first for item in fitting.schedule.relations if item.kind is RelationKind.AT_OFFSET}
-    inside = {item.buffer for item in fitting.placements if item.pool == pool} - views
+    relations = fitting.schedule.relations
+    roots = {item.first: item.second for item in relations if item.kind is RelationKind.AT_OFFSET}
+    inside = {item.buffer for item in fitting.placements if item.pool == pool}
     sizes = {buffer.name: buffer.size_bytes for buffer in fitting.schedule.buffers if buffer.name in inside}
     spans = {name: fitting.lifetimes[name] for name in sizes}
     alive = {
         tick: [name for name, (begin, end) in spans.items() if begin <= tick < end]
         for tick in sorted({begin for begin, _ in spans.values()})
     }
+    alive = {tick: [name for name in names if roots.get(name) not in names] for tick, names in alive.items()}
     if isinstance(failure, TileOverflow):
         program = fitting.schedule.program
         alive = {tick: names for tick, names in alive.items() if layer_at(program, tick) == failure.layer} or alive

@@ -39,7 +39,9 @@ from tilewright.plan import (
 from tilewright.tiling.accesses import operand_accesses, scratch_accesses
 from tilewright.tiling.choice import TileChoice
 from tilewright.tiling.footprint import tile_shape
+from tilewright.tiling.kept import ring_axis
 from tilewright.tiling.problem import TILE_ALIGN_BYTES, VIEWS_ALIGN_BYTES, TileOperand, TilingProblem
+from tilewright.tiling.staging import staged_layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,11 @@ class Constants:
     data: dict[str, Array]
 
     def intern(self, name: str, operand: TileOperand, pools: tuple[str, ...]) -> str:
-        """The name of the constant buffer that holds the operand's array."""
+        """The name of the constant buffer that holds the operand's array.
+
+        A constant that travels lives in the operand's home, any other in one of ``pools``. What
+        a link reads too much when it rounds a line up at the end belongs to the buffer.
+        """
         assert operand.data is not None
         stored = np.ascontiguousarray(operand.data.transpose(operand.order))
         digest = sha256(stored.tobytes()).hexdigest()
@@ -90,6 +96,7 @@ class Constants:
             self.buffers[known.name] = replace(known, align_bytes=align)
         else:
             name = self.fresh.take(name)
+            excess = operand.far_link.round_up_bytes - operand.element_bytes if operand.far_link is not None else 0
             self.names[key] = name
             self.data[digest] = stored
             self.buffers[name] = Buffer(
@@ -99,9 +106,9 @@ class Constants:
                 dtype=stored.dtype.name,
                 shape=operand.extents,
                 strides_bytes=strides,
-                size_bytes=max(operand.size_bytes, 1),
+                size_bytes=max(operand.size_bytes, 1) + max(excess, 0),
                 align_bytes=operand.align_bytes,
-                pools=pools,
+                pools=pools if operand.link is None else (operand.home,),
                 slot_bytes=operand.size_bytes,
                 sha256=digest,
             )
@@ -175,7 +182,9 @@ def _add_copies(
     assert operand.link is not None
     prefix = problem.node.name
     period = _period(indices, operand)
+    kept = choice.kept_along(position)
     tile = _tile_buffer(names.take(f"{prefix}.{operand.name}.tile"), operand, choice, copies)
+    tile = replace(tile, ring_axis=ring_axis(problem, operand, kept)) if kept else tile
     parts.buffers.append(tile)
     inside = replace(outside, buffer=tile.name, period=period)
     token = tile.name.removesuffix(".tile")
@@ -189,11 +198,12 @@ def _add_copies(
     parts.lead = max(parts.lead, copies - 1)
     arrived = Wait(token, When(0, period))
     if choice.staging(position) is None:
-        parts.loads.append(CopyStart(link, token, outside, inside, When(copies - 1, period)))
+        parts.loads.append(CopyStart(link, token, outside, inside, When(copies - 1, period), kept))
         parts.waits.append(arrived)
         return inside
     staged = _stage(layer, position, outside, names.take(f"{prefix}.{operand.name}.staged"), copies - 1)
     parts.buffers.append(staged.buffer)
+    parts.lead = max(parts.lead, *(step.when.ahead for step in staged.steps if isinstance(step, CopyStart)))
     parts.groups += staged.groups
     # The slot between may be refilled only when the tile before has left it.
     parts.loads += [arrived] if copies > 1 else []
@@ -227,12 +237,13 @@ def _stage(layer: ScheduledLayer, position: int, fine: Operand, name: str, ahead
         replace(item, terms=tuple((renamed.get(dim, dim), stride) for dim, stride in item.terms)) for item in ranges
     )
     pool = operand.far_link.target
-    buffer = _tile_buffer(name, replace(operand, near=pool), replace(choice, steps=staging.steps), 1)
+    buffer = _staged_buffer(name, replace(operand, near=pool), replace(choice, steps=staging.steps), staging.copies)
     groups = tuple(Group(new, old, staging.tiles) for old, new in renamed.items())
     inside = Operand(name, coarse, staging.period)
-    when = When(ahead, staging.period)
+    early = When(ahead + (staging.copies - 1) * staging.period, staging.period)
     token = f"{name}.far"
-    steps = (CopyStart(operand.far_link.name, token, Operand(fine.buffer, coarse), inside, when), Wait(token, when))
+    start = CopyStart(operand.far_link.name, token, Operand(fine.buffer, coarse), inside, early)
+    steps = (start, Wait(token, When(ahead, staging.period)))
     source = Operand(name, fine.rectangle, staging.period, coarse)
     return _Staged(buffer, groups, steps, source)
 
@@ -270,8 +281,7 @@ def _period(indices: tuple[Index, ...], operand: TileOperand) -> int:
 
 
 def _tile_buffer(name: str, operand: TileOperand, choice: TileChoice, copies: int) -> Buffer:
-    steps = {dimension: np.asarray(step, dtype=np.int64) for dimension, step in choice.steps.items()}
-    shape = tuple(int(extent) for extent in tile_shape(operand, steps))
+    shape = _tile_shape(operand, choice)
     size = prod(shape) * operand.element_bytes
     slot = -(-size // operand.align_bytes) * operand.align_bytes
     return Buffer(
@@ -287,6 +297,18 @@ def _tile_buffer(name: str, operand: TileOperand, choice: TileChoice, copies: in
         copies=copies,
         slot_bytes=slot,
     )
+
+
+def _staged_buffer(name: str, operand: TileOperand, choice: TileChoice, copies: int) -> Buffer:
+    """A larger tile; only copies read it, so its lines may have gaps between them."""
+    strides, slot = staged_layout(operand, _tile_shape(operand, choice))
+    plain = _tile_buffer(name, operand, choice, copies)
+    return replace(plain, strides_bytes=strides, size_bytes=copies * slot, slot_bytes=slot)
+
+
+def _tile_shape(operand: TileOperand, choice: TileChoice) -> tuple[int, ...]:
+    steps = {dimension: np.asarray(step, dtype=np.int64) for dimension, step in choice.steps.items()}
+    return tuple(int(extent) for extent in tile_shape(operand, steps))
 
 
 def _scratch_buffer(problem: TilingProblem, choice: TileChoice, pools: tuple[str, ...], names: Names) -> list[Buffer]:

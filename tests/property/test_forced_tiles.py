@@ -84,6 +84,19 @@ def test_waits_that_are_left_out_are_seen(tmp_path: Path) -> None:
     assert len(differences(broken, tmp_path / "broken", tmp_path, 0)) >= 2
 
 
+@needs_host_compiler
+def test_rows_that_are_not_brought_into_the_ring_are_seen(tmp_path: Path) -> None:
+    graph = conv((1, 4, 9, 9), (16, 4, 3, 3), (9, 9), quantized=True, pads=(1, 1, 1, 1))
+    cases = (forced(graph, 0, seed) for seed in range(100))
+    sound = next(case for case in cases if any(item.ring_axis is not None for item in case.tiled.plan.buffers))
+    assert differences([sound], tmp_path / "sound", tmp_path, 0) == []
+    source = sound.tiled.files["t0.c"].decode()
+    assert "tilewright_fetch_ring(" in source
+    edited = source.replace("tilewright_fetch_ring(", "tilewright_fetch(").encode()
+    broken = replace(sound, tiled=replace(sound.tiled, files={**sound.tiled.files, "t0.c": edited}))
+    assert len(differences([broken], tmp_path / "broken", tmp_path, 0)) == 1
+
+
 WAIT = re.compile(r"tilewright_copy_wait\((\w+), ([^;{]*?\])\)")
 
 

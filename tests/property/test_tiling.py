@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from support.planned import far_platform, near_platform, plan_of, planned
 from support.small_nodes import conv, kernel_of, nodes
-from support.walk import elements, events, rectangle
+from support.walk import copied, elements, events, rectangle
 from tilewright.check import check
 from tilewright.errors import TilewrightError
 from tilewright.graph import Graph
 from tilewright.operators.nest import axis_range, is_exact
 from tilewright.options import Buffering, Objective, Strategy
-from tilewright.plan import BufferKind, CopyStart, Kernel, Layer, LayerFacts, Loop, Step
+from tilewright.plan import BufferKind, CopyStart, Kernel, Layer, LayerFacts, Loop
 from tilewright.platform_types import Platform
 from tilewright.schedule import Schedule
 from tilewright.tiling.candidates import candidate_steps
@@ -43,18 +43,13 @@ def smallest(problem: TilingProblem, options: TilingOptions) -> int:
     return int(caught.value.help[0].split("=")[1].split()[0])
 
 
-def copies(program: tuple[Step, ...]) -> list[tuple[CopyStart, dict[str, tuple[int, int]]]]:
-    return [(step, bounds) for step, _, bounds in events(program) if isinstance(step, CopyStart)]
-
-
 def walked_bytes(schedule: Schedule) -> dict[str, int]:
     """Bytes over each link, summed copy by copy."""
     widths = {buffer.name: np.dtype(buffer.dtype).itemsize for buffer in schedule.buffers}
     moved: dict[str, int] = {}
-    for step, bounds in copies(schedule.program):
-        area = elements(rectangle(step.source, bounds))
-        assert area == elements(rectangle(step.destination, bounds))
-        moved[step.link] = moved.get(step.link, 0) + area * widths[step.source.buffer]
+    for step, area in copied(schedule.program):
+        assert step.source.rectangle == step.destination.rectangle
+        moved[step.link] = moved.get(step.link, 0) + elements(area) * widths[step.source.buffer]
     return moved
 
 
@@ -62,7 +57,7 @@ def slot_errors(schedule: Schedule) -> list[str]:
     """Kernel calls whose tiles do not hold what the kernel touches."""
     buffers = {buffer.name: buffer for buffer in schedule.buffers}
     held: dict[tuple[str, int], object] = {}
-    errors = []
+    errors = ring_errors(schedule)
     for step, tile, bounds in events(schedule.program):
         if isinstance(step, CopyStart):
             fills, takes = step.destination, step.source
@@ -80,11 +75,54 @@ def slot_errors(schedule: Schedule) -> list[str]:
             if any(high - low > extent for (low, high), extent in zip(area, buffer.shape, strict=True)):
                 errors.append(f"{operand.buffer} is too small for {area}")
             slot = (operand.buffer, tile // operand.period % buffer.copies)
+            if buffer.ring_axis is not None:
+                continue
             if operand in writes:
                 held[slot] = area
             elif held.get(slot) != area:
                 errors.append(f"{slot} holds {held.get(slot)}, wanted is {area}")
     return errors
+
+
+def ring_errors(schedule: Schedule) -> list[str]:
+    """Kernel calls that read rows of a ring where others lie."""
+    rings = {buffer.name: buffer for buffer in schedule.buffers if buffer.ring_axis is not None}
+    held: dict[tuple[str, int], tuple[tuple[int, int], ...]] = {}
+    errors = []
+    brought = copied(schedule.program)
+    for step, _, bounds in events(schedule.program):
+        operands = step.reads if isinstance(step, Kernel) else ()
+        if isinstance(step, CopyStart):
+            _, area = next(brought)
+            operands = (step.destination,)
+        for operand in operands:
+            buffer = rings.get(operand.buffer)
+            if buffer is None or buffer.ring_axis is None:
+                continue
+            axis, rows = buffer.ring_axis, buffer.shape[buffer.ring_axis]
+            wanted = rectangle(operand, bounds) if isinstance(step, Kernel) else area
+            for row in range(*wanted[axis]):
+                content = (*wanted[:axis], (row, row + 1), *wanted[axis + 1 :])
+                place = (buffer.name, row % rows)
+                if isinstance(step, CopyStart):
+                    held[place] = content
+                elif held.get(place) != content:
+                    errors.append(f"{place} holds {held.get(place)}, wanted is {content}")
+    return errors
+
+
+def test_rows_that_the_next_tile_needs_are_kept() -> None:
+    graph = conv((1, 4, 12, 6), (8, 4, 3, 3), (10, 4), quantized=True)
+    found = planned(graph, far_platform(1100), objective=Objective.BYTES_MOVED).schedule
+    (ring,) = (buffer for buffer in found.buffers if buffer.ring_axis is not None)
+    assert found.layers[0].tiles > 1
+    assert dict(found.layers[0].link_bytes) == dict(found.layers[0].compulsory_link_bytes) == walked_bytes(found)
+    assert ring_errors(found) == []
+    axis = ring.ring_axis
+    assert axis is not None
+    shorter = replace(ring, shape=(*ring.shape[:axis], ring.shape[axis] - 1, *ring.shape[axis + 1 :]))
+    buffers = tuple(shorter if buffer is ring else buffer for buffer in found.buffers)
+    assert ring_errors(replace(found, buffers=buffers))
 
 
 def test_a_wrong_period_is_seen() -> None:

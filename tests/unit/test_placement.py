@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from dataclasses import replace
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -220,6 +221,28 @@ def test_a_users_own_algorithm(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(TilewrightError) as caught:
             place(LINEAR, UNLIMITED, unknown)
         assert caught.value.code == "unknown-algorithm"
+
+
+def test_an_algorithm_that_another_package_offers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "offered_algorithm.py").write_text(
+        "from tilewright.placement.options import Outcome\n"
+        "def wrong(model, options):\n"
+        "    return Outcome([(unit.pools[0], unit.residue) for unit in model.units])\n"
+    )
+    metadata = tmp_path / "offered_algorithm-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: offered-algorithm\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(
+        "[tilewright.algorithms]\nwrong = offered_algorithm:wrong\ngone = offered_algorithm:gone\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(TilewrightError, match="'wrong' gave a wrong placement"):
+        place(LINEAR, UNLIMITED, "wrong")
+    with pytest.raises(TilewrightError, match="'gone' cannot be imported"):
+        place(LINEAR, UNLIMITED, "gone")
+    with pytest.raises(TilewrightError, match="unknown placement algorithm 'quantum'") as caught:
+        place(LINEAR, UNLIMITED, "quantum")
+    assert "cp_sat, gone, wrong, or package.module:function" in str(caught.value.help)
 
 
 def test_without_the_extension_greedy_takes_over(

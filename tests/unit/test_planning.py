@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.planned import far_platform, near_platform, plan_of, planned
+from tilewright import shortage
 from tilewright.check import check
 from tilewright.errors import TilewrightError
 from tilewright.graph import DType, Graph, Node, Tensor, constant, variable
@@ -156,6 +158,24 @@ def sizes_in(error: TilewrightError) -> dict[str, int]:
     """Pool to bytes, as the help names them."""
     words = error.help[0].split("POOLS ")[1].split()
     return {pool: int(size) for pool, _, size in (word.partition("=") for word in words) if size}
+
+
+def test_the_smallest_tiles_of_all_layers_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two plans are made beside the one that failed: at the size, and to prove it at one byte less."""
+    sizes = []
+    fit = shortage._Search.fit
+
+    def counted(search: shortage._Search, wanted: Mapping[str, int | None]) -> object:
+        sizes.append(wanted["l1"])
+        return fit(search, wanted)
+
+    monkeypatch.setattr(shortage._Search, "fit", counted)
+    with pytest.raises(TilewrightError) as caught:
+        planned(two_convs(), far_platform(64))
+    (size,) = sizes_in(caught.value).values()
+    assert sizes == [size, size - 1]
+    layers = planned(two_convs(), far_platform(size)).layers
+    assert max(layer.choice.near_bytes["l1"] for layer in layers) == size
 
 
 @pytest.mark.parametrize(("have", "code"), [(64, "tile-overflow"), (900, "tile-overflow"), (8000, "pool-overflow")])

@@ -26,22 +26,35 @@ MODELS = Path(__file__).parents[1] / "firmware" / "models"
 SUPPORT = Path(__file__).parents[1] / "support"
 
 
-def platform_with(cores: int, folder: Path) -> Path:
+def platform_with(cores: int, folder: Path, *, scalar: bool = False) -> Path:
     text = (platforms_dir() / "pulp-open.toml").read_text(encoding="utf-8")
     path = folder / "cores.toml"
+    text = re.sub(r"(?m)^kernels = .*", 'kernels = ["scalar"]', text) if scalar else text
     path.write_text(re.sub(r"(?m)^count = \d+", f"count = {cores}", text), encoding="utf-8")
     return path
 
 
-def generate(model: str, cores: int, l1: int, folder: Path) -> Plan:
+def generate(
+    model: str,
+    cores: int,
+    l1: int,
+    folder: Path,
+    *,
+    scalar: bool = False,
+    buffering: str = "double",
+    tiles: str = "",
+) -> Plan:
     types = MODELS / model / "types.json"
     options = (
         [f"--type={name}={dtype}" for name, dtype in json.loads(types.read_text()).items()] if types.exists() else []
     )
-    platform = platform_with(cores, folder)
+    if tiles:
+        options += ["--objective", "bytes_moved", "--set", f"tiles={tiles}"]
+    platform = platform_with(cores, folder, scalar=scalar)
     words = ["--model", str(MODELS / model / "network.onnx"), "--platform", str(platform), "--pool", f"l1={l1}"]
     assert (
-        main(["generate", *words, "--name", "net", "--buffering", "double", "--output-dir", str(folder), *options]) == 0
+        main(["generate", *words, "--name", "net", "--buffering", buffering, "--output-dir", str(folder), *options])
+        == 0
     )
     return loads((folder / "net_plan.json").read_text(encoding="utf-8"))
 
@@ -75,6 +88,17 @@ def test_cores_share_a_network(model: str, tolerance: str, cores: int, l1: int, 
     assert all(2 <= split.cores <= cores for split in splits)
     assert splits
     program = build_golden(model, plan, tolerance, tmp_path)
+    assert checksums(program) == checksums(program, BACKWARD="1")
+
+
+@needs_host_compiler
+def test_cores_share_rows_of_rings(tmp_path: Path) -> None:
+    tiles = "{conv_0 = {oh = 5}, conv_2 = {oh = 3}, conv_4 = {oh = 2, oc = 4}}"
+    plan = generate("deeploy_residual", 3, 32768, tmp_path, scalar=True, buffering="single", tiles=tiles)
+    rings = {buffer.name for buffer in plan.buffers if buffer.ring_axis is not None}
+    shared = [step for step in kernel_steps(plan.program) if step.split is not None]
+    assert any(step.reads[0].buffer in rings and 0 in {axis.operand for axis in step.split.axes} for step in shared)
+    program = build_golden("deeploy_residual", plan, "0:0", tmp_path)
     assert checksums(program) == checksums(program, BACKWARD="1")
 
 

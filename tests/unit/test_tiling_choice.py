@@ -95,21 +95,35 @@ def cut(problem: TilingProblem, steps: Mapping[str, int]) -> list[str]:
 
 
 def loads(problem: TilingProblem, operand: TileOperand, steps: Mapping[str, int], order: tuple[str, ...]) -> list[int]:
-    """Elements of every load of the operand when tiles are walked in ``order``."""
+    """Elements of every load of the operand when tiles are walked in ``order``.
+
+    Where only the innermost index that moves the tile advanced, rows of a ring stay.
+    """
     spans = [range(0, problem.extents[name], steps[name]) for name in order]
-    last, moved = None, []
+    moving = [name for name in order if name in operand.dimensions]
+    rings = {operand.view[axis] for axis in problem.kernel.ring_axes} if operand is problem.operands[0] else set()
+    last: dict[str, int] | None = None
+    moved: list[int] = []
+    before: list[tuple[int, int]] = []
     for lowers in product(*spans):
         tile = {name: low for name, low in zip(order, lowers, strict=True) if name in operand.dimensions}
         if tile == last:
             continue
+        advanced = last is not None and [name for name in tile if tile[name] != last[name]] == moving[-1:]
         last = tile
         starts = {name: tile.get(name, 0) for name in problem.extents}
         box = {name: (low, min(low + steps[name], problem.extents[name])) for name, low in starts.items()}
-        areas = (
+        areas = [
             clipped(axis_range(axis, extent, {}), box)
             for axis, extent in zip(operand.axes, operand.extents, strict=True)
-        )
-        moved.append(prod(upper - lower for lower, upper in areas))
+        ]
+        lengths = [upper - lower for lower, upper in areas]
+        changed = [axis for axis, (new, old) in enumerate(zip(areas, before, strict=False)) if new != old]
+        if advanced and len(changed) == 1 and changed[0] in rings and tile[moving[-1]] > 0:
+            (axis,) = changed
+            lengths[axis] = areas[axis][1] - max(areas[axis][0], before[axis][1])
+        before = areas
+        moved.append(prod(lengths))
     return moved
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
+from importlib.metadata import entry_points
+from typing import cast
 
 from tilewright.errors import bad_input
 from tilewright.placement import greedy, local_search
@@ -54,22 +57,34 @@ ALGORITHMS: dict[str, Algorithm] = {
 }
 
 
+ENTRY_POINTS = "tilewright.algorithms"
+
+
 def find_algorithm(name: str) -> Algorithm:
-    """The algorithm of that name, or a user's own as ``package.module:function``."""
+    """The algorithm of that name: ours, an entry point of another package, or ``package.module:function``.
+
+    Raises bad_input if there is none, or if it cannot be imported.
+    """
     if name in ALGORITHMS:
         return ALGORITHMS[name]
+    offered = entry_points(group=ENTRY_POINTS)
+    if name in offered.names:
+        return _callable(name, offered[name].load)
     module, _, function = name.partition(":")
     if not function:
         raise bad_input(
             "unknown-algorithm",
             f"unknown placement algorithm '{name}'",
-            help=f"one of {', '.join(ALGORITHMS)}, or package.module:function",
+            help=f"one of {', '.join((*ALGORITHMS, *sorted(offered.names)))}, or package.module:function",
         )
+    return _callable(name, lambda: getattr(import_module(module), function))
+
+
+def _callable(name: str, load: Callable[[], object]) -> Algorithm:
     try:
-        own = getattr(import_module(module), function)
+        own = load()
     except (ImportError, AttributeError) as error:
         raise bad_input("unknown-algorithm", f"placement algorithm '{name}' cannot be imported: {error}") from error
     if not callable(own):
         raise bad_input("unknown-algorithm", f"placement algorithm '{name}' is not a function")
-    checked: Algorithm = own
-    return checked
+    return cast("Algorithm", own)

@@ -9,7 +9,7 @@ from tilewright.errors import ExitStatus
 from tilewright.placement.layout import Layout, Spot
 from tilewright.placement.model import Model
 from tilewright.placement.options import Algorithm, Options, Outcome
-from tilewright.placement.problem import Diagnosis, DoesNotFit
+from tilewright.placement.problem import Diagnosis, DoesNotFit, Item
 
 
 def no_fit(model: Model, outcome: Outcome, algorithm: Algorithm, options: Options) -> DoesNotFit:
@@ -57,6 +57,7 @@ def _describe(model: Model, pool: int, again: Outcome, proved: bool) -> Diagnosi
     if all(item.lifetime is not None for item in inside):
         ticks = sorted({item.lifetime[0] for item in inside if item.lifetime})
         live = {tick: [i for i in inside if i.lifetime and i.lifetime[0] <= tick < i.lifetime[1]] for tick in ticks}
+        live = {tick: _without_views(items) for tick, items in live.items()}
         step = max(ticks, key=lambda tick: (sum(item.size_bytes for item in live[tick]), -tick), default=None)
         alive = live[step] if step is not None else []
     names = sorted(((item.name, item.size_bytes) for item in alive), key=lambda pair: (-pair[1], pair[0]))
@@ -64,6 +65,17 @@ def _describe(model: Model, pool: int, again: Outcome, proved: bool) -> Diagnosi
     return Diagnosis(
         model.pools[pool].name, needed, available, needed - available, step, tuple(names), proved, smallest
     )
+
+
+def _without_views(items: list[Item]) -> list[Item]:
+    """Items that do not lie inside another one of them."""
+    sizes = {item.name: item.size_bytes for item in items}
+
+    def is_inside(item: Item) -> bool:
+        name, distance = item.at_offset or ("", 0)
+        return name in sizes and distance >= 0 and distance + item.size_bytes <= sizes[name]
+
+    return [item for item in items if not is_inside(item)]
 
 
 def _error(found: Diagnosis) -> DoesNotFit:

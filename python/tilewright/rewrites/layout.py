@@ -7,7 +7,8 @@ costs least:
 - a Reshape or Transpose that would have to move bytes: 4 per element;
 - a convolution that reads other than channels last: 16, pooling or a matrix product that
   does not read its own order: 4;
-- a producer that writes other than its own order: 1 (every kernel takes any strides).
+- a producer that writes other than its own order: 1 (every kernel takes any strides);
+- a Concat whose input and output differ in order, so that one cannot lie in the other: 4.
 
 A Reshape that still does not fit its input gets a Copy before it. A view that would join two
 interface tensors gets a Copy behind it, since each has its own storage.
@@ -70,14 +71,14 @@ def _best(
     producer: Node | None,
 ) -> dict[str, Order]:
     """The cheapest orders of a group's tensors; the first of equals."""
-    own = _written_order(tensors, tensors[group.root], producer)
+    own = _written_order(graph, tensors, tensors[group.root], producer)
     best: dict[str, Order] = {}
     least = None
     for candidate in _candidates(graph, tensors, group, readers, own):
         orders, cost = _spread(graph, tensors, group, candidate)
         if producer is not None and not same_order(candidate, own, tensors[group.root].shape):
-            cost += _WRITE_COST * tensors[group.root].elements
-        cost += sum(_reading_cost(tensors[name], order, readers[name]) for name, order in orders.items())
+            cost += (_MOVE_COST if producer.operator == "Concat" else _WRITE_COST) * tensors[group.root].elements
+        cost += sum(_reading_cost(graph, tensors[name], order, readers[name]) for name, order in orders.items())
         if least is None or cost < least:
             best, least = orders, cost
     return best
@@ -143,7 +144,7 @@ def _pinned(graph: Graph, tensor: Tensor) -> bool:
     return tensor.name in graph.inputs or tensor.name in graph.outputs or tensor.is_constant
 
 
-def _written_order(tensors: dict[str, Tensor], root: Tensor, producer: Node | None) -> Order:
+def _written_order(graph: Graph, tensors: dict[str, Tensor], root: Tensor, producer: Node | None) -> Order:
     """The order in which the producer likes to write."""
     rank = len(root.shape)
     if producer is None or producer.operator in _ROW_MAJOR:
@@ -151,14 +152,29 @@ def _written_order(tensors: dict[str, Tensor], root: Tensor, producer: Node | No
     if producer.operator in _CHANNELS_LAST:
         return channels_last_order(rank)
     activations = [tensors[name] for name in producer.inputs if name and not tensors[name].is_constant]
+    if producer.operator == "Concat":
+        return _commonest_order(graph, activations) or identity_order(rank)
     alike = [tensor for tensor in activations if tensor.shape == root.shape]
     alike += [tensor for tensor in activations if len(tensor.shape) == rank]
     return alike[0].order if alike else identity_order(rank)
 
 
-def _reading_cost(tensor: Tensor, order: Order, readers: list[Node]) -> int:
+def _commonest_order(graph: Graph, inputs: list[Tensor]) -> Order | None:
+    """The order of most elements of a Concat's inputs, of those first that had a choice; None without inputs."""
+    weights: dict[Order, tuple[int, int]] = {}
+    for tensor in inputs:
+        free, pinned = weights.get(tensor.order, (0, 0))
+        held = _pinned(graph, tensor)
+        weights[tensor.order] = (free + (0 if held else tensor.elements), pinned + (tensor.elements if held else 0))
+    return max(weights, key=lambda order: weights[order], default=None)
+
+
+def _reading_cost(graph: Graph, tensor: Tensor, order: Order, readers: list[Node]) -> int:
     cost = 0
     for reader in readers:
+        if reader.operator == "Concat" and _pinned(graph, graph.tensor(reader.outputs[0])):
+            row_major = identity_order(len(tensor.shape))
+            cost += 0 if same_order(order, row_major, tensor.shape) else _MOVE_COST * tensor.elements
         if reader.operator not in _READ_COST:
             continue
         rank = len(tensor.shape)

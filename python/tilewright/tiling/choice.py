@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
-from math import prod
 from typing import Union
 
 import numpy as np
 
 from tilewright.options import Buffering, Objective, Strategy
+from tilewright.tiling.buffering import with_given_slots
 from tilewright.tiling.candidates import candidate_steps
+from tilewright.tiling.cost import Spent, layer_cycles, rings_pay
 from tilewright.tiling.footprint import Counts, Flags, Steps, dense_tiles, exact_writes, tile_bytes
 from tilewright.tiling.given import not_possible
+from tilewright.tiling.kept import kept_dimension
 from tilewright.tiling.orders import Orders, cheapest_orders
 from tilewright.tiling.overflow import overflow
-from tilewright.tiling.problem import TilingProblem
+from tilewright.tiling.problem import TilingProblem, tile_lengths
 from tilewright.tiling.staging import Staging, stage
+
+KernelCycles = dict[tuple[int, ...], float]
+"""Steps of all dimensions to the kernel cycles of all their tiles."""
 
 Capacities = Mapping[str, Union[int, None]]
 """Pool to the bytes that the tiles of a layer may take; None is no limit."""
@@ -28,6 +32,9 @@ SHORTLIST = 1_000
 TILE_CYCLES = 50
 """What a tile costs beside transfers and kernel, roughly; ranks candidates before kernels are asked."""
 
+
+SURELY_FASTER = 0.98
+"""Other tiles with second slots are taken where their predicted cycles are at most this share."""
 
 NEARLY_AS_FAST = 1.04
 """Of choices whose predicted cycles differ by less, the one that moves the fewest bytes is taken."""
@@ -48,6 +55,8 @@ class TileChoice:
         least_cost: that of the best candidate; no other tiles cost less.
         stagings: larger tiles in a pool between home and core, in the order of the problem's
             operands; None where tiles come straight from the home.
+        kept: the loop index between whose tiles rows of an operand stay near the core, in the
+            order of the problem's operands; empty where each tile is loaded as a whole.
     """
 
     steps: Mapping[str, int]
@@ -58,6 +67,11 @@ class TileChoice:
     cost: int = 0
     least_cost: int = 0
     stagings: tuple[Staging | None, ...] = ()
+    kept: tuple[str, ...] = ()
+
+    def kept_along(self, position: int) -> str:
+        """The index along which rows of operand number ``position`` are kept; empty for none."""
+        return self.kept[position] if self.kept else ""
 
     def staging(self, position: int) -> Staging | None:
         """The staging of operand number ``position``."""
@@ -115,38 +129,75 @@ def choose_tiles(problem: TilingProblem, capacities: Mapping[str, int | None], o
     """
     if not problem.moves:
         return _untiled(problem, options)
-    double = options.buffering is Buffering.DOUBLE
-    field = _field(problem, double)
-    if not field.size:
+    kernels: KernelCycles = {}
+    ways = with_given_slots(problem, _doublings(problem, options.buffering), options.buffering)
+    fields = [(doubled, _field(problem, doubled)) for doubled in ways]
+    found = [_best(problem, field, capacities, options, doubled, kernels) for doubled, field in fields]
+    if any(item is not None for item in found):
+        return _most_certain(problem, fields, found, capacities, options, kernels).choice
+    # The first way asks for the least.
+    field = fields[0][1]
+    if not field.size or (problem.given_far and _usable(problem, field, capacities).size):
         raise not_possible(problem)
-    best = _best(problem, field, capacities, options, double=double)
-    if best is None:
-        if problem.given_far and _usable(problem, field, capacities).size:
-            raise not_possible(problem)
-        raise overflow(problem, field.steps, _with_least_staged(problem, field), capacities)
-    if options.buffering is Buffering.AUTO and _overlaps(problem):
-        overlapped = _best(problem, _field(problem, True), capacities, options, double=True)
-        if overlapped is not None and overlapped.score < best.score:
-            return overlapped.choice
-    return best.choice
+    raise overflow(problem, field.steps, _with_least_staged(problem, field), capacities)
+
+
+def _most_certain(
+    problem: TilingProblem,
+    fields: Sequence[tuple[frozenset[int], _Field]],
+    found: Sequence[_Scored | None],
+    capacities: Capacities,
+    options: TilingOptions,
+    kernels: KernelCycles,
+) -> _Scored:
+    """The best of the first way, with second slots for the same tiles where that pays; other tiles if surely faster.
+
+    What other tiles would gain is only as good as the cost model. The loop of second slots has one
+    more round, which costs about as much as starting a copy.
+    """
+    best = min((item for item in found if item is not None), key=lambda item: item.score)
+    first = found[0]
+    if first is None or options.objective is not Objective.CYCLES:
+        return best
+    if best.score[0] < first.score[0] * SURELY_FASTER:
+        return best
+    round_cycles = max(operand.link.setup_cycles for operand in problem.operands if operand.link is not None)
+    same = [first]
+    for doubled, field in fields[1:]:
+        kept: Flags = np.ones(field.size, dtype=bool)
+        for name, step in first.choice.steps.items():
+            kept = kept & (field.steps[name] == step)
+        item = _best(problem, field.only(kept), capacities, options, doubled, kernels) if kept.any() else None
+        same += [item] if item is not None and first.score[0] - item.score[0] > round_cycles else []
+    return min(same, key=lambda item: item.score)
+
+
+def _doublings(problem: TilingProblem, buffering: Buffering) -> list[frozenset[int]]:
+    """The sets of operands that may have two slots, of which the cheapest is taken: all, one of the largest two, none.
+
+    Where the core itself copies, a second slot gains nothing: only then double buffering is forced.
+    """
+    none: frozenset[int] = frozenset()
+    links = {number: operand.link for number, operand in enumerate(problem.operands) if operand.link is not None}
+    if not all(link.asynchronous for link in links.values()):
+        return [frozenset(links)] if buffering is Buffering.DOUBLE else [none]
+    if buffering is Buffering.SINGLE:
+        return [none]
+    largest = sorted(links, key=lambda number: -problem.operands[number].size_bytes)[:2]
+    return list(dict.fromkeys([none, frozenset(links), *(frozenset({number}) for number in largest)]))
 
 
 def _untiled(problem: TilingProblem, options: TilingOptions) -> TileChoice:
     steps = problem.extents
     scratch = problem.scratch_bytes(steps)
     near = {problem.scratch_pool: scratch} if scratch else {}
-    cycles = problem.kernel_cycles(steps, problem.sharing(steps))
+    cycles = problem.costs.layer_cycles + problem.kernel_cycles(steps, problem.sharing(steps))
     cost = round(_score(options, cycles, 0, near)[0])
     return TileChoice(steps, (), (0,) * len(problem.operands), near, round(cycles), cost, cost)
 
 
-def _overlaps(problem: TilingProblem) -> bool:
-    """Whether transfers run beside kernels."""
-    return all(operand.link is None or operand.link.asynchronous for operand in problem.operands)
-
-
-def _field(problem: TilingProblem, double: bool) -> _Field:
-    """All candidates whose tiles write every element once."""
+def _field(problem: TilingProblem, doubled: frozenset[int]) -> _Field:
+    """All candidates whose tiles write every element once; of several tiles some operand is doubled, if any may be."""
     steps = candidate_steps(problem)
     size = len(next(iter(steps.values())))
     extents = problem.extents
@@ -154,7 +205,8 @@ def _field(problem: TilingProblem, double: bool) -> _Field:
     slots = []
     near: dict[str, Counts] = {}
     exact: Flags = np.ones(size, dtype=bool)
-    for operand in problem.operands:
+    single: Flags = np.ones(size, dtype=bool)
+    for number, operand in enumerate(problem.operands):
         if operand.write:
             exact = exact & exact_writes(operand, steps)
         exact = exact & dense_tiles(operand, steps, extents)
@@ -165,10 +217,16 @@ def _field(problem: TilingProblem, double: bool) -> _Field:
         changes = np.zeros(size, dtype=bool)
         for name in operand.dimensions & set(counts):
             changes = changes | (counts[name] > 1)
-        copies = np.where(changes & double, 2, 1)
+        copies = np.where(changes & (number in doubled), 2, 1)
+        single = single & (copies == 1)
         slots.append(copies)
         before = near.get(operand.near, np.zeros(size, dtype=np.int64))
         near[operand.near] = before + tile_bytes(operand, steps) * copies
+    if doubled and not problem.buffers:
+        several = np.zeros(size, dtype=bool)
+        for count in counts.values():
+            several = several | (count > 1)
+        exact = exact & ~(several & single)
     return _Field(steps, counts, tuple(slots), near).only(exact)
 
 
@@ -197,37 +255,42 @@ def _best(
     field: _Field,
     capacities: Mapping[str, int | None],
     options: TilingOptions,
-    *,
-    double: bool,
+    doubled: frozenset[int],
+    kernels: KernelCycles,
 ) -> _Scored | None:
-    """The best candidate that fits, None if none does."""
+    """The best candidate that fits, None if none does; ``kernels`` remembers cycles of calls by steps."""
     field = _usable(problem, field, capacities)
     if not field.size:
         return None
-    orders = cheapest_orders(problem, field.steps, field.counts, by_bytes=options.objective is Objective.BYTES_MOVED)
+    by_bytes = options.objective is Objective.BYTES_MOVED
+    keep = 0 not in doubled and (options.objective is not Objective.CYCLES or rings_pay(problem))
+    orders = cheapest_orders(problem, field.steps, field.counts, by_bytes=by_bytes, keep=keep, doubled=doubled)
     tiles = _tiles(field)
     best: _Scored | None = None
     found: list[_Scored] = []
     evaluated = 0
     columns = {name: array.tolist() for name, array in field.steps.items()}
-    for candidate in _ranking(options, field, orders, tiles).tolist():
+    for candidate in _ranking(problem, options, field, orders, tiles).tolist():
         steps = {name: column[candidate] for name, column in columns.items()}
         near = _near_bytes(problem, field, candidate, steps)
         if not _fits(near, capacities):
             continue
-        compute, count = _kernel_cycles(problem, steps), int(tiles[candidate])
-        transfer = float(orders.cycles[candidate])
-        if not _is_beaten(best, options, _cycles(compute, transfer, count, double)):
+        count = int(tiles[candidate])
+        spent = _spent(problem, steps, orders, candidate, kernels)
+        if not _is_beaten(best, options, layer_cycles(problem.costs, spent, count)):
             order = tuple(name for name in orders.order(candidate) if int(field.counts[name][candidate]) > 1)
-            staged = stage(problem, steps, order, near, capacities)
+            staged = stage(problem, steps, order, near, capacities, options.buffering)
             if staged is None:
                 continue
-            cycles = _cycles(compute, transfer + staged.cycles, count, double)
+            plain, hidden = spent.plain + staged.cycles - staged.hidden, spent.hidden + staged.hidden
+            spent = replace(spent, plain=plain, hidden=hidden)
+            cycles = layer_cycles(problem.costs, spent, count)
             moved = int(orders.moved_bytes[candidate]) + staged.link_bytes
             score = _score(options, cycles, moved, staged.near_bytes)
             copies = tuple(int(slots[candidate]) for slots in field.slots)
             cost = round(score[0])
             choice = TileChoice(steps, order, copies, staged.near_bytes, round(cycles), cost, cost, staged.stagings)
+            choice = replace(choice, kept=_kept(problem, choice)) if keep and choice.copies[0] < 2 else choice
             found.append(_Scored(score, choice, moved))
             if best is None or score < best.score:
                 best = found[-1]
@@ -239,6 +302,11 @@ def _best(
     limit = best.score[0] * NEARLY_AS_FAST
     chosen = min((item for item in found if item.score[0] <= limit), key=lambda item: (item.moved_bytes, item.score))
     return replace(chosen, choice=replace(chosen.choice, least_cost=best.choice.cost))
+
+
+def _kept(problem: TilingProblem, choice: TileChoice) -> tuple[str, ...]:
+    found = tuple(kept_dimension(problem, operand, choice.steps, choice.order) for operand in problem.operands)
+    return found if any(found) else ()
 
 
 def _is_beaten(best: _Scored | None, options: TilingOptions, least_cycles: float) -> bool:
@@ -253,7 +321,7 @@ def _tiles(field: _Field) -> Counts:
     return tiles
 
 
-def _ranking(options: TilingOptions, field: _Field, orders: Orders, tiles: Counts) -> Counts:
+def _ranking(problem: TilingProblem, options: TilingOptions, field: _Field, orders: Orders, tiles: Counts) -> Counts:
     """Candidate numbers, the most promising first; ties keep the largest tiles first."""
     if options.strategy is Strategy.MIN:
         return np.arange(field.size)[::-1]
@@ -266,7 +334,9 @@ def _ranking(options: TilingOptions, field: _Field, orders: Orders, tiles: Count
     if options.objective is Objective.BYTES_USED:
         used = sum(field.near_bytes.values(), np.zeros(field.size, dtype=np.int64))
         return np.lexsort((orders.cycles, used))
-    return np.lexsort((tiles, orders.cycles + tiles * TILE_CYCLES))
+    each = problem.costs.tile_cycles + problem.costs.kernel(problem.kernel.symbol).call_cycles
+    # What hides may cost nothing, but the more there is the less of it hides.
+    return np.lexsort((tiles, orders.cycles - orders.hidden / 2 + tiles * max(each, TILE_CYCLES)))
 
 
 def _near_bytes(problem: TilingProblem, field: _Field, candidate: int, steps: Mapping[str, int]) -> dict[str, int]:
@@ -286,27 +356,20 @@ def _fits(near: Mapping[str, int], capacities: Mapping[str, int | None]) -> bool
     return True
 
 
-def _cycles(compute: float, transfer: float, tiles: int, double: bool) -> float:
-    """Predicted cycles of the operator; with two slots the shorter of kernel and transfer hides behind the other."""
-    if not double or tiles == 1:
-        return compute + transfer
-    return max(compute, transfer) + min(compute, transfer) / tiles
+def _spent(
+    problem: TilingProblem, steps: Mapping[str, int], orders: Orders, candidate: int, kernels: KernelCycles
+) -> Spent:
+    key = tuple(steps.values())
+    if key not in kernels:
+        kernels[key] = _kernel_cycles(problem, steps)
+    starts, hidden = float(orders.starts[candidate]), float(orders.hidden[candidate])
+    return Spent(kernels[key], starts, float(orders.cycles[candidate]) - starts - hidden, hidden)
 
 
 def _kernel_cycles(problem: TilingProblem, steps: Mapping[str, int]) -> float:
     """Of all calls; the last tile of a dimension may be shorter."""
-    extents = problem.extents
-    parts = []
-    for name in problem.cuttable:
-        whole, rest = divmod(extents[name], steps[name])
-        sizes = ((steps[name], whole), (rest, 1)) if rest else ((steps[name], whole),)
-        parts.append([(name, size, times) for size, times in sizes])
     sharing = problem.sharing(steps)
-    total = 0.0
-    for tile in product(*parts):
-        lengths = {**steps, **{name: size for name, size, _ in tile}}
-        total += problem.kernel_cycles(lengths, sharing) * prod(times for _, _, times in tile)
-    return total
+    return sum(problem.kernel_cycles(lengths, sharing) * times for lengths, times in tile_lengths(problem, steps))
 
 
 def _score(options: TilingOptions, cycles: float, moved_bytes: int, near: Mapping[str, int]) -> tuple[float, ...]:

@@ -8,30 +8,38 @@ which has gaps where it is a part of another tensor.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from tilewright.graph import packed_strides_bytes
 from tilewright.operators.nest import AxisMap, axis_range, clipped
-from tilewright.plan import AxisRange
+from tilewright.platform_types import Costs
 from tilewright.tiling.footprint import Counts, Steps, tile_shape
-from tilewright.tiling.problem import TileOperand
+from tilewright.tiling.kept import axis_totals, ring_axis
+from tilewright.tiling.problem import TileOperand, TilingProblem
 
 Cycles = npt.NDArray[np.float64]
 
 
 def distinct_bytes(
-    operand: TileOperand, steps: Steps, counts: Mapping[str, Counts], extents: Mapping[str, int]
+    operand: TileOperand,
+    steps: Steps,
+    counts: Mapping[str, Counts],
+    extents: Mapping[str, int],
+    kept: str = "",
 ) -> Counts:
     """Bytes of all distinct tiles of the operand together, for each candidate.
 
+    Rows that the tile before along dimension ``kept`` has are left out where no other dimension
+    of their axis is cut.
     Exact, halos and edges included, where each axis depends on cut dimensions of its own, and on
     one, or on several without padding and divisor; else an estimate.
     """
     elements: Counts = np.asarray(1, dtype=np.int64)
     for axis, extent in zip(operand.axes, operand.extents, strict=True):
-        elements = elements * _axis_total(axis, extent, steps, counts, extents)
+        elements = elements * _axis_total(axis, extent, steps, counts, extents, kept)
     # An axis's total counts the tiles of its own dimensions; one that another axis shares counts them again.
     shared: Counts = np.asarray(1, dtype=np.int64)
     for name in sorted(operand.dimensions & set(counts)):
@@ -43,12 +51,72 @@ def distinct_bytes(
 def load_cycles(operand: TileOperand, steps: Steps) -> Cycles:
     """Cycles of set-up and lines of one transfer of the largest tile, for each candidate."""
     assert operand.link is not None
-    lines, commands = _lines(operand, steps)
-    return np.asarray(commands * operand.link.setup_cycles + lines * operand.link.line_cycles, dtype=np.float64)
+    lines, _ = transfer_shape(operand, steps)
+    return np.asarray(start_cycles(operand, steps) + lines * operand.link.line_cycles, dtype=np.float64)
+
+
+def start_cycles(operand: TileOperand, steps: Steps) -> Cycles:
+    """Cycles that the core spends on starting one transfer of the largest tile: these hide behind nothing."""
+    assert operand.link is not None
+    _, commands = transfer_shape(operand, steps)
+    return np.asarray(commands * operand.link.setup_cycles, dtype=np.float64)
+
+
+def rings_pay(problem: TilingProblem) -> bool:
+    """Whether keeping rows may save more than it costs: a ring is filled by one more command for each tile."""
+    operand = problem.operands[0]
+    if operand.link is None:
+        return False
+    extents = problem.extents
+    for name in problem.cuttable:
+        number = ring_axis(problem, operand, name)
+        if number is None:
+            continue
+        axis = operand.axes[number]
+        others = {other: extents[other] for other, _ in axis.terms if other != name}
+        ranged = axis_range(axis, operand.extents[number], others)
+        rows = ranged.last_offset - ranged.first_offset + 1 - dict(ranged.terms)[name]
+        saved_bytes = rows * operand.size_bytes / operand.extents[number]
+        if saved_bytes / operand.link.bytes_per_cycle > operand.link.setup_cycles:
+            return True
+    return False
+
+
+def layer_cycles(costs: Costs, spent: Spent, tiles: int) -> float:
+    """Predicted cycles of a layer with so many tiles.
+
+    Copies of operands with two slots hide behind what the core does meanwhile; the first of them
+    in, or the last out, has nothing to hide behind.
+    """
+    busy = spent.kernel + spent.starts + tiles * costs.tile_cycles
+    behind = max(spent.hidden - busy, spent.hidden / tiles)
+    return costs.layer_cycles + busy + spent.plain + behind
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Cycles of one layer by what is busy.
+
+    Attributes:
+        kernel: of all kernel calls.
+        starts: of the core on starting copies.
+        plain: of copies that nothing runs beside.
+        hidden: of copies that may run beside kernels.
+    """
+
+    kernel: float
+    starts: float
+    plain: float
+    hidden: float
 
 
 def _axis_total(
-    axis: AxisMap, extent: int, steps: Steps, counts: Mapping[str, Counts], extents: Mapping[str, int]
+    axis: AxisMap,
+    extent: int,
+    steps: Steps,
+    counts: Mapping[str, Counts],
+    extents: Mapping[str, int],
+    kept: str,
 ) -> Counts:
     """Elements of one axis summed over the tiles of the dimensions that it depends on."""
     cut = [name for name, _ in axis.terms if name in counts]
@@ -57,9 +125,7 @@ def _axis_total(
         lower, upper = clipped(ranged, {})
         return np.asarray(upper - lower, dtype=np.int64)
     if len(cut) == 1:
-        distinct, inverse = np.unique(steps[cut[0]], return_inverse=True)
-        totals = [_clipped_total(ranged, extents[cut[0]], step) for step in distinct.tolist()]
-        return np.asarray(totals, dtype=np.int64)[inverse]
+        return axis_totals(axis, extent, cut[0], steps[cut[0]], extents, kept=cut[0] == kept)
     tiles: Counts = np.asarray(1, dtype=np.int64)
     reach: Counts = np.asarray(ranged.last_offset - ranged.first_offset, dtype=np.int64)
     for name, stride in ranged.terms:
@@ -75,22 +141,7 @@ def _axis_total(
     return np.minimum(total, most)
 
 
-def _clipped_total(axis: AxisRange, extent: int, step: int) -> int:
-    """Elements of an axis of one dimension, clipped to the tensor, summed over its tiles."""
-    lower = np.arange(0, extent, step, dtype=np.int64)
-    upper = np.minimum(lower + step, extent)
-    first = np.full_like(lower, axis.first_offset)
-    last = np.full_like(lower, axis.last_offset)
-    for _, stride in axis.terms:
-        low, high = stride * lower, stride * (upper - 1)
-        first += np.minimum(low, high)
-        last += np.maximum(low, high)
-    begin = np.clip(first // axis.divisor, 0, axis.extent)
-    end = np.minimum(last // axis.divisor + 1, axis.extent)
-    return int(np.maximum(end - begin, 0).sum())
-
-
-def _lines(operand: TileOperand, steps: Steps) -> tuple[Counts, Counts]:
+def transfer_shape(operand: TileOperand, steps: Steps) -> tuple[Counts, Counts]:
     """Lines and two-dimensional commands of the largest tile, as ``tilewright.copies`` cuts them."""
     shape = tile_shape(operand, steps)
     lines: Counts = np.asarray(1, dtype=np.int64)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 
 import numpy as np
 
-from tilewright.plan import LayerFacts
+from tilewright.plan import LayerFacts, LayerWork, LinkLoad
 from tilewright.tiling.choice import TileChoice
+from tilewright.tiling.cost import transfer_shape
 from tilewright.tiling.footprint import moved_elements, needed_elements, rounds
-from tilewright.tiling.problem import TilingProblem
+from tilewright.tiling.problem import TilingProblem, tile_lengths
 
 
 def layer_facts(problem: TilingProblem, choice: TileChoice) -> LayerFacts:
@@ -31,7 +33,8 @@ def layer_facts(problem: TilingProblem, choice: TileChoice) -> LayerFacts:
         loads = int(rounds(choice.order, counts, operand))
         link = operand.link.name
         once = needed_elements(operand, problem.cuttable, extents) * operand.element_bytes
-        total = moved_elements(operand, choice.steps, extents) * operand.element_bytes * loads // distinct
+        elements = moved_elements(operand, choice.steps, extents, choice.kept_along(position))
+        total = elements * operand.element_bytes * loads // distinct
         moved[link] = moved.get(link, 0) + total
         compulsory[link] = compulsory.get(link, 0) + once
     nest = problem.kernel.nest
@@ -49,4 +52,30 @@ def layer_facts(problem: TilingProblem, choice: TileChoice) -> LayerFacts:
         link_bytes=tuple(sorted(moved.items())),
         compulsory_link_bytes=tuple(sorted(compulsory.items())),
         predicted_cycles=choice.predicted_cycles,
+        work=_work(problem, choice, moved),
+    )
+
+
+def _work(problem: TilingProblem, choice: TileChoice, moved: Mapping[str, int]) -> LayerWork:
+    """Calls of the kernel, and commands and lines of each link as the cost model counts them."""
+    sharing = problem.sharing(choice.steps)
+    tiles = list(tile_lengths(problem, choice.steps))
+    calls = sum(times for _, times in tiles)
+    steps = {name: np.asarray(step, dtype=np.int64) for name, step in choice.steps.items()}
+    counts = {name: np.asarray(-(-problem.extents[name] // choice.steps[name])) for name in choice.order}
+    totals: dict[str, tuple[int, int]] = {}
+    for position, operand in enumerate(problem.operands):
+        if operand.link is None:
+            continue
+        # A ring is filled up to its end and then from its start.
+        parts = 2 if choice.kept_along(position) else 1
+        loads = parts * int(rounds(choice.order, counts, operand))
+        lines, commands = transfer_shape(operand, steps)
+        before = totals.get(operand.link.name, (0, 0))
+        totals[operand.link.name] = (before[0] + loads * int(commands), before[1] + loads * int(lines) // parts)
+    return LayerWork(
+        calls=calls,
+        shared_calls=calls if sharing is not None else 0,
+        kernel_work=round(sum(problem.work(lengths, sharing) * times for lengths, times in tiles)),
+        loads=tuple(LinkLoad(link, *totals[link], moved[link]) for link in sorted(totals)),
     )

@@ -112,11 +112,14 @@ def rounds(order: Sequence[str], counts: Mapping[str, Counts], operand: TileOper
     return loads
 
 
-def moved_elements(operand: TileOperand, steps: Mapping[str, int], extents: Mapping[str, int]) -> int:
-    """Elements of the operand summed over all distinct tiles, edges and halos exact."""
+def moved_elements(operand: TileOperand, steps: Mapping[str, int], extents: Mapping[str, int], kept: str = "") -> int:
+    """Elements of the operand summed over all distinct tiles, edges and halos exact.
+
+    Those that the tile before along dimension ``kept`` has are left out.
+    """
     total = 1
     for group in _independent_axes(operand):
-        total *= _elements_of(group, steps, extents)
+        total *= _elements_of(group, steps, extents, kept)
     return total
 
 
@@ -156,7 +159,7 @@ def _independent_axes(operand: TileOperand) -> list[list[AxisRange]]:
     return [members for _, members in groups]
 
 
-def _elements_of(axes: list[AxisRange], steps: Mapping[str, int], extents: Mapping[str, int]) -> int:
+def _elements_of(axes: list[AxisRange], steps: Mapping[str, int], extents: Mapping[str, int], kept: str) -> int:
     names = sorted({name for axis in axes for name, _ in axis.terms})
     spans = [
         [(lower, min(lower + steps[name], extents[name])) for lower in range(0, extents[name], steps[name])]
@@ -168,6 +171,9 @@ def _elements_of(axes: list[AxisRange], steps: Mapping[str, int], extents: Mappi
         elements = 1
         for axis in axes:
             lower, upper = clipped(axis, box)
+            if kept in dict(axis.terms) and box[kept][0] > 0:
+                before = {**box, kept: (box[kept][0] - steps[kept], box[kept][0])}
+                lower = min(max(lower, clipped(axis, before)[1]), upper)
             elements *= upper - lower
         total += elements
     return total

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from tilewright.errors import TilewrightError, bad_input
 from tilewright.graph import Node
@@ -15,20 +16,28 @@ from tilewright.options import TileSteps
 from tilewright.tiling.problem import TilingProblem
 from tilewright.toml_file import suggestion
 
+Entry = TypeVar("Entry")
 
-def given_by_layer(nodes: Iterable[Node], tiles: Iterable[tuple[str, TileSteps]]) -> dict[str, TileSteps]:
-    """Given steps by layer; a layer is named as in reports, or as one of the model's nodes that it stands for.
 
-    Raises bad_input ``tile-override`` for a name that no layer has.
+def given_by_layer(
+    nodes: Iterable[Node], given: Iterable[tuple[str, tuple[Entry, ...]]], key: str
+) -> dict[str, tuple[Entry, ...]]:
+    """What option ``key`` gives, by layer: named as in reports, or as one of the model's nodes that it stands for.
+
+    Raises bad_input ``tile-override`` or ``buffer-override`` for a name that no layer has.
     """
     layers = {source: node.name for node in nodes for source in (*node.sources, node.name)}
     layers.update({node.name: node.name for node in nodes})
-    found: dict[str, TileSteps] = {}
-    for name, steps in tiles:
+    found: dict[str, tuple[Entry, ...]] = {}
+    for name, entries in given:
         if name not in layers:
-            what = f"tiles are given for '{name}', which is no layer"
-            raise bad_input("tile-override", what, at=f"tiles.{name}", help=suggestion(name, layers.values()))
-        found[layers[name]] = (*found.get(layers[name], ()), *steps)
+            help_ = suggestion(name, layers.values())
+            if key == "tiles":
+                what = f"tiles are given for '{name}', which is no layer"
+                raise bad_input("tile-override", what, at=f"tiles.{name}", help=help_)
+            what = f"buffers are given for '{name}', which is no layer"
+            raise bad_input("buffer-override", what, at=f"buffers.{name}", help=help_)
+        found[layers[name]] = (*found.get(layers[name], ()), *entries)
     return found
 
 

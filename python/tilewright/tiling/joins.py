@@ -36,7 +36,7 @@ def joining_nodes(graph: Graph) -> list[str]:
 
 
 def join_parts(graph: Graph, chosen: Collection[str], links: Iterable[Link] = ()) -> Joined:
-    """Join the parts of the chosen Concat and Slice nodes where that can be.
+    """Join the parts of the chosen Concat and Slice nodes where that can be: both ends in one order, among others.
 
     An input of a Concat that cannot lie in the output (it is the caller's, a constant, in
     another order, or in two places) is copied there if another input can.
@@ -45,7 +45,7 @@ def join_parts(graph: Graph, chosen: Collection[str], links: Iterable[Link] = ()
     families = Families(graph, grain)
     wanted = [node for node in graph.nodes if node.name in chosen]
     parts = [slice_part(node) for node in wanted if node.operator == "Slice"]
-    parts = [part for part in parts if families.join(part)]
+    parts = [part for part in parts if _join(families, part)]
     copied: dict[str, list[int]] = {}
     for node in (node for node in wanted if node.operator == "Concat"):
         positions = _join_concat(families, node)
@@ -85,19 +85,23 @@ def concat_parts(graph: Graph, node: Node) -> list[Part]:
 def _join_concat(families: Families, node: Node) -> list[int] | None:
     """Join what can be; the positions of inputs that must be copied, or None if nothing is gained."""
     graph = families.graph
-    whole = graph.tensor(node.outputs[0])
     joined, others = [], []
     for position, part in enumerate(concat_parts(graph, node)):
-        tensor = graph.tensor(part.tensor)
-        if same_order(tensor.order, whole.order, tensor.shape) and families.join(part):
+        if _join(families, part):
             joined.append(part)
         else:
-            others.append((position, part, tensor))
+            others.append((position, part, graph.tensor(part.tensor)))
     if joined and all(_can_copy(families, part, tensor) for _, part, tensor in others):
         return [position for position, _, _ in others]
     for part in joined:
         families.leave(part.tensor)
     return None
+
+
+def _join(families: Families, part: Part) -> bool:
+    """Join a part that wants the order of its whole; another order was chosen for those who read it."""
+    tensor, whole = families.graph.tensor(part.tensor), families.graph.tensor(part.whole)
+    return same_order(tensor.order, whole.order, tensor.shape) and families.join(part)
 
 
 def _can_copy(families: Families, part: Part, tensor: Tensor) -> bool:

@@ -7,13 +7,14 @@ changes does. So each order is a weighted sum of the operands' rounds.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import permutations
 
 import numpy as np
 
-from tilewright.tiling.cost import Cycles, distinct_bytes, load_cycles
-from tilewright.tiling.footprint import Counts, Steps, rounds
+from tilewright.tiling.cost import Cycles, distinct_bytes, load_cycles, start_cycles
+from tilewright.tiling.footprint import Counts, Flags, Steps, rounds
+from tilewright.tiling.kept import ring_axis
 from tilewright.tiling.problem import TileOperand, TilingProblem
 
 CUT_DIMENSIONS = 4
@@ -24,13 +25,16 @@ CUT_DIMENSIONS = 4
 class Orders:
     """Loop orders, outermost dimension first, and for each candidate the number of the best with its cost.
 
-    ``cycles`` is the time of all transfers, ``moved_bytes`` their bytes.
+    ``cycles`` is the time of all transfers, ``moved_bytes`` their bytes; ``starts`` the part that
+    the core spends on starting them, ``hidden`` the part that runs beside kernels.
     """
 
     orders: tuple[tuple[str, ...], ...]
     best: Counts
     cycles: Cycles
     moved_bytes: Counts
+    starts: Cycles
+    hidden: Cycles
 
     def order(self, candidate: int) -> tuple[str, ...]:
         """The best order of a candidate."""
@@ -39,34 +43,68 @@ class Orders:
 
 @dataclass(frozen=True, slots=True)
 class _Load:
-    """One operand: bytes of all distinct tiles, how many those are, cycles of a load without its bytes."""
+    """One operand: bytes of all distinct tiles, how many those are, cycles of a load without its bytes.
+
+    ``bytes_kept`` are those bytes where rows are kept along a dimension. ``starts`` is the core's
+    part of the cycles, ``overlaps`` whether the others run beside kernels.
+    """
 
     operand: TileOperand
     tiles: Counts
     bytes_once: Counts
     cycles: Cycles
+    starts: Cycles
     bytes_per_cycle: float
+    overlaps: Flags
+    bytes_kept: Mapping[str, Counts] = field(default_factory=dict)
 
 
 def cheapest_orders(
-    problem: TilingProblem, steps: Steps, counts: Mapping[str, Counts], *, by_bytes: bool = False
+    problem: TilingProblem,
+    steps: Steps,
+    counts: Mapping[str, Counts],
+    *,
+    by_bytes: bool = False,
+    keep: bool = False,
+    doubled: frozenset[int] = frozenset(),
 ) -> Orders:
-    """The order with the fewest transfer cycles (or bytes) for each candidate; the first of equals."""
+    """The order with the fewest transfer cycles (or bytes) for each candidate; the first of equals.
+
+    With ``keep`` rows that the next tile needs too may stay near the core. ``doubled`` are the
+    numbers of the operands with two slots.
+    """
     size = len(next(iter(steps.values())))
-    loads = [_load(operand, steps, counts, problem.extents) for operand in problem.operands if operand.link is not None]
+    loads = [
+        _load(problem, operand, steps, counts, keep, number in doubled)
+        for number, operand in enumerate(problem.operands)
+        if operand.link is not None
+    ]
     orders = _orders(problem, counts)
     best = np.zeros(size, dtype=np.int64)
-    cycles: Cycles = np.zeros(size)
-    moved = np.zeros(size, dtype=np.int64)
+    least = _Totals(np.zeros(size), np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros(size))
     for number, order in enumerate(orders):
-        order_cycles, order_moved = _cost(loads, order, counts, size)
-        better = order_moved < moved if by_bytes else order_cycles < cycles
+        found = _cost(loads, order, counts, size)
+        better = found.moved < least.moved if by_bytes else found.cycles < least.cycles
         if number == 0:
             better = np.ones(size, dtype=bool)
         best = np.where(better, number, best)
-        cycles = np.where(better, order_cycles, cycles)
-        moved = np.where(better, order_moved, moved)
-    return Orders(orders, best, cycles, moved)
+        least = _Totals(
+            np.where(better, found.cycles, least.cycles),
+            np.where(better, found.moved, least.moved),
+            np.where(better, found.starts, least.starts),
+            np.where(better, found.hidden, least.hidden),
+        )
+    return Orders(orders, best, least.cycles, least.moved, least.starts, least.hidden)
+
+
+@dataclass(frozen=True, slots=True)
+class _Totals:
+    """Of all operands, for each candidate."""
+
+    cycles: Cycles
+    moved: Counts
+    starts: Cycles
+    hidden: Cycles
 
 
 def _orders(problem: TilingProblem, counts: Mapping[str, Counts]) -> tuple[tuple[str, ...], ...]:
@@ -80,21 +118,57 @@ def _orders(problem: TilingProblem, counts: Mapping[str, Counts]) -> tuple[tuple
     )
 
 
-def _load(operand: TileOperand, steps: Steps, counts: Mapping[str, Counts], extents: Mapping[str, int]) -> _Load:
+def _load(
+    problem: TilingProblem,
+    operand: TileOperand,
+    steps: Steps,
+    counts: Mapping[str, Counts],
+    keep: bool,
+    doubled: bool,
+) -> _Load:
     assert operand.link is not None
+    extents = problem.extents
     tiles: Counts = np.asarray(1, dtype=np.int64)
     for name in sorted(operand.dimensions & set(counts)):
         tiles = tiles * counts[name]
     once = distinct_bytes(operand, steps, counts, extents)
-    return _Load(operand, tiles, once, load_cycles(operand, steps), operand.link.bytes_per_cycle)
+    kept: dict[str, Counts] = {}
+    for name in sorted(operand.dimensions & set(counts)) if keep else ():
+        axis = ring_axis(problem, operand, name)
+        if axis is not None:
+            others = [counts[other] for other, _ in operand.axes[axis].terms if other in counts and other != name]
+            possible = np.all([count == 1 for count in others], axis=0)
+            kept[name] = np.where(possible, distinct_bytes(operand, steps, counts, extents, name), once)
+    overlaps = np.asarray((tiles > 1) & (doubled and operand.link.asynchronous))
+    starts, bytes_per_cycle = start_cycles(operand, steps), operand.link.bytes_per_cycle
+    return _Load(operand, tiles, once, load_cycles(operand, steps), starts, bytes_per_cycle, overlaps, kept)
 
 
-def _cost(loads: list[_Load], order: tuple[str, ...], counts: Mapping[str, Counts], size: int) -> tuple[Cycles, Counts]:
+def _bytes_once(load: _Load, order: tuple[str, ...], counts: Mapping[str, Counts]) -> Counts:
+    """Bytes of the distinct tiles; rows are kept along the innermost index that moves the tile."""
+    found = load.bytes_once
+    if not load.bytes_kept:
+        return found
+    decided: Flags = np.zeros(found.shape, dtype=bool)
+    for name in reversed(order):
+        if name in load.operand.dimensions:
+            moves = counts[name] > 1
+            found = np.where(moves & ~decided, load.bytes_kept.get(name, found), found)
+            decided = decided | moves
+    return found
+
+
+def _cost(loads: list[_Load], order: tuple[str, ...], counts: Mapping[str, Counts], size: int) -> _Totals:
     cycles: Cycles = np.zeros(size)
     moved = np.zeros(size, dtype=np.int64)
+    starts: Cycles = np.zeros(size)
+    hidden: Cycles = np.zeros(size)
     for load in loads:
         times = rounds(order, counts, load.operand)
-        load_bytes = load.bytes_once * (times // load.tiles)
-        cycles = cycles + times * load.cycles + load_bytes / load.bytes_per_cycle
+        load_bytes = _bytes_once(load, order, counts) * (times // load.tiles)
+        transfer = times * load.cycles + load_bytes / load.bytes_per_cycle
+        cycles = cycles + transfer
+        starts = starts + times * load.starts
+        hidden = hidden + np.where(load.overlaps, transfer - times * load.starts, 0.0)
         moved = moved + load_bytes
-    return cycles, moved
+    return _Totals(cycles, moved, starts, hidden)

@@ -6,17 +6,20 @@ After:   operands x (sram over link sram->l1), weights (flash->l1), y (l1->sram)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import product
 from math import prod
 
 from tilewright.errors import not_supported
 from tilewright.graph import Array, Graph, Node, identity_order
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, TileSteps
 from tilewright.operators.nest import AxisMap, Dimension, Iteration
+from tilewright.options import Buffering
 from tilewright.plan import BufferKind, Link
 from tilewright.platform import Platform
-from tilewright.tiling.sharing import FORK_CYCLES, Sharing, best_sharing, views_bytes
+from tilewright.platform_types import Costs
+from tilewright.tiling.sharing import Sharing, best_sharing, views_bytes
 
 TILE_ALIGN_BYTES = 4
 """Tiles, scratch and constants hold up to 32-bit elements that kernels read as words."""
@@ -69,8 +72,9 @@ class TilingProblem:
     """One node, one kernel, its operands in the order of the C call, and where scratch lives.
 
     ``given`` are steps that the user asks for, ``given_far`` those of the larger tiles in a pool
-    between home and core; dimensions that are absent are free. ``variant`` numbers the kernels of
-    one symbol that can run the node.
+    between home and core; dimensions that are absent are free. ``buffers`` says for operands whether
+    their tiles have one or two slots, ``far_buffers`` the same of larger tiles. ``variant`` numbers
+    the kernels of one symbol that can run the node. ``costs`` are the platform's.
     """
 
     node: Node
@@ -79,8 +83,11 @@ class TilingProblem:
     scratch_pool: str
     given: TileSteps = field(default_factory=dict)
     given_far: Mapping[str, TileSteps] = field(default_factory=dict)
+    buffers: Mapping[str, Buffering] = field(default_factory=dict)
+    far_buffers: Mapping[str, Buffering] = field(default_factory=dict)
     variant: int = 0
     cores: int = 1
+    costs: Costs = field(default_factory=Costs)
 
     @property
     def extents(self) -> dict[str, int]:
@@ -140,13 +147,18 @@ class TilingProblem:
 
     def sharing(self, steps: TileSteps) -> Sharing | None:
         """How the cores share a tile with these steps; None if one core does it alone."""
-        return best_sharing(self.kernel, self.operands, steps, self.cores)
+        fork_cycles = self.costs.fork_cycles / self.costs.kernel(self.kernel.symbol).factor
+        return best_sharing(self.kernel, self.operands, steps, self.cores, fork_cycles)
 
     def kernel_cycles(self, lengths: TileSteps, sharing: Sharing | None) -> float:
         """Cycles of one call on a tile of these lengths, of the core that is done last."""
-        if sharing is None:
-            return self.kernel.cycles(lengths)
-        return FORK_CYCLES + self.kernel.cycles(sharing.part(lengths))
+        cost = self.costs.kernel(self.kernel.symbol)
+        fork_cycles = 0.0 if sharing is None else self.costs.fork_cycles
+        return cost.call_cycles + fork_cycles + cost.factor * self.work(lengths, sharing)
+
+    def work(self, lengths: TileSteps, sharing: Sharing | None) -> float:
+        """What the kernel's own formula says of a call, of the core that is done last."""
+        return self.kernel.cycles(lengths if sharing is None else sharing.part(lengths))
 
     def partial_bytes(self, steps: TileSteps) -> int:
         """Bytes of partial results for a tile; 0 where no reduction is cut."""
@@ -155,6 +167,18 @@ class TilingProblem:
         extents = self.extents
         cut = any(steps[name] < extents[name] for name in self.reductions)
         return self.kernel.partial_bytes(steps) if cut else 0
+
+
+def tile_lengths(problem: TilingProblem, steps: TileSteps) -> Iterator[tuple[dict[str, int], int]]:
+    """Lengths of the tiles in every dimension, each with the number of tiles that have them: edges are shorter."""
+    extents = problem.extents
+    parts = []
+    for name in problem.cuttable:
+        whole, rest = divmod(extents[name], steps[name])
+        sizes = ((steps[name], whole), (rest, 1)) if rest else ((steps[name], whole),)
+        parts.append([(name, size, times) for size, times in sizes])
+    for tile in product(*parts):
+        yield {**steps, **{name: size for name, size, _ in tile}}, prod(times for _, _, times in tile)
 
 
 def _padded(size_bytes: int) -> int:
@@ -179,7 +203,9 @@ def tiling_problem(
     operands += [_operand(graph, node, item, True, platform, homes) for item in kernel.writes]
     operands = [_with_strides(operand, strides or {}) for operand in operands]
     scratch_pool = near_pool(platform, BufferKind.SCRATCH)
-    return TilingProblem(node, kernel, _with_unique_names(operands), scratch_pool, cores=platform.core.count)
+    return TilingProblem(
+        node, kernel, _with_unique_names(operands), scratch_pool, cores=platform.core.count, costs=platform.costs
+    )
 
 
 def _with_strides(operand: TileOperand, strides: Mapping[str, tuple[int, ...]]) -> TileOperand:
@@ -277,6 +303,12 @@ def _operand(
         tensor=item.tensor,
         data=tensor.data,
     )
+
+
+def rehomed(operand: TileOperand, node: Node, platform: Platform, home: str) -> TileOperand:
+    """The operand with another home. Raises not_supported if no link joins it with the core's pool."""
+    path = _path(platform, node, operand.name, home, operand.write)
+    return replace(operand, home=home, link=path.link, near=path.near, far_link=path.far_link)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,23 +1,28 @@
 """How several cores share one kernel call: a dimension, and how much of it each core gets.
 
 Before:  a tile of 25 rows, 5 columns and 64 channels on 8 cores
-After:   8 channels for each core, since rows would give 4 to six cores and 1 to the seventh
+After:   8 channels for each core, since rows would give 4 to six cores and 1 to the seventh; but of
+         an elementwise kernel 4 rows, since its loops would be 8 channels long
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 from tilewright.kernels.kernel import KernelChoice, TileSteps
-from tilewright.operators.nest import AxisMap, Iteration, axis_range, is_exact
+from tilewright.operators.nest import AxisMap, Iteration, axis_range, is_exact, tile_extent
 
 if TYPE_CHECKING:
     from tilewright.tiling.problem import TileOperand
 
 FORK_CYCLES = 300
 """Fork, the cores' views of the operands, and join; as measured on pulp-open."""
+
+ROW_CYCLES = 80.0
+"""What an elementwise kernel does for each row of adjacent elements, beside the elements."""
 
 SHAPE_BYTES = 80
 VIEW_BYTES = 16
@@ -39,12 +44,18 @@ class Sharing:
         return {**steps, self.dimension: min(self.chunk, steps[self.dimension])}
 
 
-def best_sharing(kernel: KernelChoice, operands: Sequence[TileOperand], steps: TileSteps, cores: int) -> Sharing | None:
+def best_sharing(
+    kernel: KernelChoice,
+    operands: Sequence[TileOperand],
+    steps: TileSteps,
+    cores: int,
+    fork_cycles: float = FORK_CYCLES,
+) -> Sharing | None:
     """The dimension along which the slowest core is done first; None if one core alone is as fast."""
     if cores == 1:
         return None
     best: Sharing | None = None
-    least = kernel.cycles(steps) - FORK_CYCLES
+    least = kernel.cycles(steps) + _rows_cycles(kernel, operands, steps, steps) - fork_cycles
     for dimension in kernel.nest.dimensions:
         step = steps[dimension.name]
         if dimension.iteration is not Iteration.PARALLEL or dimension.name in kernel.uncut or step == 1:
@@ -54,7 +65,8 @@ def best_sharing(kernel: KernelChoice, operands: Sequence[TileOperand], steps: T
         sharing = Sharing(dimension.name, chunk, -(-step // chunk))
         if sharing.cores == 1 or not _can_share(kernel, operands, steps, sharing):
             continue
-        cycles = kernel.cycles(sharing.part(steps))
+        part = sharing.part(steps)
+        cycles = kernel.cycles(part) + _rows_cycles(kernel, operands, steps, part)
         if cycles < least:
             best, least = sharing, cycles
     return best
@@ -71,6 +83,31 @@ def views_bytes(operands: Sequence[TileOperand], scratches: int, dimension: str)
 def follows(operand: TileOperand, dimension: str) -> bool:
     """Whether the operand's rectangle moves with the dimension."""
     return dimension in operand.dimensions
+
+
+def _rows_cycles(kernel: KernelChoice, operands: Sequence[TileOperand], steps: TileSteps, part: TileSteps) -> float:
+    """What rows cost where ``part`` of a tile is done by a kernel that walks over adjacent elements.
+
+    Kernels with reductions or windows do not walk so; theirs do not matter.
+    """
+    if any(dimension.iteration is not Iteration.PARALLEL for dimension in kernel.nest.dimensions):
+        return 0.0
+    rows = 0
+    for operand in operands:
+        if not operand.write:
+            continue
+        lengths = [_length(axis, extent, part) for axis, extent in zip(operand.axes, operand.extents, strict=True)]
+        adjacent = 1
+        for number in reversed(operand.order):
+            adjacent *= lengths[number]
+            if lengths[number] < _length(operand.axes[number], operand.extents[number], steps):
+                break
+        rows += -(-prod(lengths) // max(adjacent, 1))
+    return ROW_CYCLES * rows
+
+
+def _length(axis: AxisMap, extent: int, steps: TileSteps) -> int:
+    return tile_extent(axis_range(axis, extent, {}), steps)
 
 
 def _can_share(kernel: KernelChoice, operands: Sequence[TileOperand], steps: TileSteps, sharing: Sharing) -> bool:

@@ -6,13 +6,14 @@ After:   l2 holds 32 channels at a time: 4 tiles of oc form a group, loaded ever
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 
-from tilewright.tiling.footprint import moved_elements, tile_bytes
+from tilewright.options import Buffering
+from tilewright.tiling.footprint import moved_elements, tile_shape
 from tilewright.tiling.problem import TileOperand, TilingProblem
 
 
@@ -25,8 +26,9 @@ class Staging:
         tiles: tiles of that index in a group.
         steps: steps of the larger tile, for all dimensions.
         period: tiles of the loop during which it stays.
-        slot_bytes: bytes of one larger tile.
+        slot_bytes: bytes of one larger tile, with what the link needs behind its lines.
         link_bytes: bytes over the far link in one run.
+        copies: slots; with two the next larger tile arrives while tiles are cut from this one.
     """
 
     index: str | None
@@ -35,6 +37,12 @@ class Staging:
     period: int
     slot_bytes: int
     link_bytes: int
+    copies: int = 1
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all slots."""
+        return self.copies * self.slot_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +50,13 @@ class Staged:
     """The stagings of all operands of one tile shape, and what they add.
 
     ``near_bytes`` are bytes by pool with the larger tiles counted; ``cycles`` and ``link_bytes``
-    are those of the far links.
+    are those of the far links, ``hidden`` the cycles that may pass beside kernels.
     """
 
     stagings: tuple[Staging | None, ...]
     near_bytes: dict[str, int]
     cycles: float
+    hidden: float
     link_bytes: int
 
 
@@ -57,6 +66,7 @@ def stage(
     order: tuple[str, ...],
     near_bytes: Mapping[str, int],
     capacities: Mapping[str, int | None],
+    buffering: Buffering = Buffering.AUTO,
 ) -> Staged | None:
     """Stage every operand that no link joins with the core's pool; None if the pool between is too small.
 
@@ -64,7 +74,7 @@ def stage(
     """
     stagings: list[Staging | None] = []
     near = dict(near_bytes)
-    cycles, link_bytes = 0.0, 0
+    cycles, hidden, link_bytes = 0.0, 0.0, 0
     reserved = _least_bytes(problem, steps)
     for operand in problem.operands:
         if operand.far_link is None:
@@ -74,15 +84,27 @@ def stage(
         capacity = capacities.get(pool)
         reserved[pool] -= _tile_bytes(operand, steps)
         room = None if capacity is None else capacity - near.get(pool, 0) - reserved[pool]
-        staging = choose_staging(operand, steps, order, problem.extents, room, problem.given_far.get(pool, {}))
+        given = problem.given_far.get(pool, {})
+        copies = slots_between(operand, problem.far_buffers.get(operand.name, buffering))
+        staging = choose_staging(operand, steps, order, problem.extents, room, given, copies)
         if staging is None:
             return None
         stagings.append(staging)
-        near[pool] = near.get(pool, 0) + staging.slot_bytes
+        near[pool] = near.get(pool, 0) + staging.size_bytes
         loads = -(-staging.link_bytes // max(staging.slot_bytes, 1))
-        cycles += loads * operand.far_link.setup_cycles + staging.link_bytes / operand.far_link.bytes_per_cycle
+        own = loads * operand.far_link.setup_cycles + staging.link_bytes / operand.far_link.bytes_per_cycle
+        cycles += own
+        hidden += own if staging.copies > 1 else 0.0
         link_bytes += staging.link_bytes
-    return Staged(tuple(stagings), near, cycles, link_bytes)
+    return Staged(tuple(stagings), near, cycles, hidden, link_bytes)
+
+
+def slots_between(operand: TileOperand, buffering: Buffering) -> tuple[int, ...]:
+    """Numbers of slots that larger tiles may have. Two help where the far link works beside the core."""
+    assert operand.far_link is not None
+    if buffering is Buffering.AUTO:
+        return (1, 2) if operand.far_link.asynchronous else (1,)
+    return (2,) if buffering is Buffering.DOUBLE else (1,)
 
 
 def _least_bytes(problem: TilingProblem, steps: Mapping[str, int]) -> dict[str, int]:
@@ -96,7 +118,30 @@ def _least_bytes(problem: TilingProblem, steps: Mapping[str, int]) -> dict[str, 
 
 
 def _tile_bytes(operand: TileOperand, steps: Mapping[str, int]) -> int:
-    return int(tile_bytes(operand, {name: np.asarray(step, dtype=np.int64) for name, step in steps.items()}))
+    arrays = {name: np.asarray(step, dtype=np.int64) for name, step in steps.items()}
+    return staged_layout(operand, tuple(int(extent) for extent in tile_shape(operand, arrays)))[1]
+
+
+def staged_layout(operand: TileOperand, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
+    """Strides and bytes of a larger tile of that shape.
+
+    A link that rounds lines up writes behind them, so the lines of a copy that is no single
+    one begin at multiples of its unit.
+    """
+    unit = operand.far_link.round_up_bytes if operand.far_link is not None else 1
+    strides = [0] * len(shape)
+    reach, is_line = operand.element_bytes, True
+    for axis in reversed(operand.order):
+        if shape[axis] > 1 and not is_line:
+            reach = _rounded(reach, unit)
+        strides[axis] = reach
+        reach *= shape[axis]
+        is_line = is_line and shape[axis] == operand.extents[axis]
+    return tuple(strides), _rounded(reach, max(unit, operand.align_bytes))
+
+
+def _rounded(size_bytes: int, unit: int) -> int:
+    return -(-size_bytes // unit) * unit
 
 
 def choose_staging(
@@ -106,18 +151,28 @@ def choose_staging(
     extents: Mapping[str, int],
     room_bytes: int | None,
     given: Mapping[str, int],
+    copies: Sequence[int] = (1,),
 ) -> Staging | None:
-    """The larger tiles that move the fewest bytes and fit ``room_bytes``; of those the largest.
+    """The larger tiles that move the fewest bytes and fit ``room_bytes``; of those two slots, then the largest.
 
-    Only those with the ``given`` steps in dimensions that the operand depends on. None if there are none.
+    Only those with the ``given`` steps in dimensions that the operand depends on, and with one of the
+    numbers of slots in ``copies``; a tile that is loaded once has one. None if there are none.
     """
     wanted = {name: step for name, step in given.items() if name in operand.dimensions}
     fitting = [
-        item
+        slotted
         for item in stagings(operand, steps, order, extents)
-        if _fits(item.slot_bytes, room_bytes) and all(item.steps[name] == step for name, step in wanted.items())
+        for slotted in (_slotted(item, number, order, steps, extents) for number in copies)
+        if _fits(slotted.size_bytes, room_bytes) and all(item.steps[name] == step for name, step in wanted.items())
     ]
-    return min(fitting, key=lambda item: (item.link_bytes, -item.slot_bytes), default=None)
+    return min(fitting, key=lambda item: (item.link_bytes, -item.copies, -item.slot_bytes), default=None)
+
+
+def _slotted(
+    item: Staging, copies: int, order: tuple[str, ...], steps: Mapping[str, int], extents: Mapping[str, int]
+) -> Staging:
+    tiles = prod(-(-extents[name] // steps[name]) for name in order)
+    return replace(item, copies=copies) if item.period < tiles else item
 
 
 def stagings(

@@ -1,0 +1,77 @@
+"""Which operands have two slots for their tiles: what the user asks for, and what there is to choose from.
+
+Before:  buffers.conv = {x = "double", l2 = {weights = "single"}}, all links asynchronous
+After:   x always has two slots; weights and y have one or two, what is cheaper; l2 holds
+         one larger tile of the weights
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from tilewright.errors import TilewrightError, bad_input
+from tilewright.options import Buffering, LayerBuffers
+from tilewright.tiling.problem import TilingProblem
+from tilewright.toml_file import suggestion
+
+
+def with_buffers(problems: Sequence[TilingProblem], given: LayerBuffers) -> list[TilingProblem]:
+    """The problems of those kernels that have the operands. Raises the first one's error if none does."""
+    allowed: list[TilingProblem] = []
+    errors: list[TilewrightError] = []
+    for problem in problems:
+        try:
+            allowed.append(_with_buffers(problem, given))
+        except TilewrightError as error:
+            errors.append(error)
+    if not allowed:
+        raise errors[0]
+    return allowed
+
+
+def _with_buffers(problem: TilingProblem, given: LayerBuffers) -> TilingProblem:
+    near: dict[str, Buffering] = {}
+    far: dict[str, Buffering] = {}
+    moving = [operand.name for operand in problem.operands if operand.link is not None]
+    staged = {operand.name: operand.far_link.target for operand in problem.operands if operand.far_link is not None}
+    for name, pool, how in given:
+        if not pool and name not in moving:
+            raise _refused(problem, f"no tiles of '{name}' travel", name, moving)
+        if pool and staged.get(name) != pool:
+            known = [other for other, between in staged.items() if between == pool]
+            raise _refused(problem, f"no larger tiles of '{name}' stay in pool '{pool}'", name, known)
+        (far if pool else near)[name] = Buffering(how)
+    return replace(problem, buffers=near, far_buffers=far)
+
+
+def _refused(problem: TilingProblem, what: str, name: str, known: Iterable[str]) -> TilewrightError:
+    node = problem.node
+    known = tuple(known)
+    return bad_input(
+        "buffer-override",
+        f"buffers given for '{node.name}': {what}",
+        at=f"{node.name} ({node.operator}), kernel {problem.kernel.symbol}",
+        help=suggestion(name, known) or (f"it has {', '.join(known)}" if known else "leave the layer out"),
+    )
+
+
+def with_given_slots(problem: TilingProblem, ways: list[frozenset[int]], buffering: Buffering) -> list[frozenset[int]]:
+    """The sets of operands that may have two slots, by number, with what the user gives for operands in all of them."""
+    given = {
+        number: problem.buffers[operand.name]
+        for number, operand in enumerate(problem.operands)
+        if operand.name in problem.buffers
+    }
+    if not given:
+        return ways
+    forced = frozenset(number for number, how in given.items() if how is Buffering.DOUBLE)
+    free = frozenset(number for number, how in given.items() if how is Buffering.AUTO and _overlaps(problem, number))
+    kept = [(way - frozenset(given)) | forced for way in ways]
+    more = [way | free for way in kept]
+    return list(dict.fromkeys([*more, *kept] if buffering is Buffering.DOUBLE else [*kept, *more]))
+
+
+def _overlaps(problem: TilingProblem, number: int) -> bool:
+    link = problem.operands[number].link
+    return link is not None and link.asynchronous
