@@ -16,7 +16,8 @@ class Lock:
 
     ``layers`` stand in the order in which they run, with ``name``, ``kernel``, ``variant`` (among
     those of that symbol), ``cycles``, ``tile`` (steps of the cut dimensions, the outermost loop first),
-    ``slots`` by operand and, where there are any, larger tiles by operand in ``staged``. ``tiling``
+    ``slots`` by operand and, where there are any, larger tiles by operand in ``staged`` and the index
+    along which rows are kept by operand in ``kept``. ``tiling``
     has objective, cost and bound of all tiles; ``pools`` have bytes used, lower bound, and whether
     that is optimal; ``addresses`` pool, offset and size of each buffer.
     """
@@ -69,11 +70,14 @@ def _is_layer(entry: Any) -> bool:
         return False
     texts = all(isinstance(entry.get(key), str) for key in ("name", "kernel"))
     staged = entry.get("staged", {})
-    tables = [entry.get("tile"), entry.get("slots"), *(staged.values() if isinstance(staged, dict) else (None,))]
+    tables = [entry.get("tile"), entry.get("slots"), entry.get("staged_slots", {})]
+    tables += [*(staged.values() if isinstance(staged, dict) else (None,))]
     numbers = all(
         isinstance(table, dict) and all(type(value) is int and value > 0 for value in table.values())
         for table in tables
     )
+    kept = entry.get("kept", {})
+    texts = texts and isinstance(kept, dict) and all(isinstance(index, str) for index in kept.values())
     return texts and numbers and all(type(entry.get(key)) is int for key in ("variant", "cycles"))
 
 

@@ -44,7 +44,9 @@ __all__ = [
     "Kernel",
     "Layer",
     "LayerFacts",
+    "LayerWork",
     "Link",
+    "LinkLoad",
     "Loop",
     "Operand",
     "Phase",
@@ -148,13 +150,19 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class CopyStart:
-    """Start to copy a rectangle over a link. ``token`` names it for Wait, by tile."""
+    """Start to copy a rectangle over a link. ``token`` names it for Wait, by tile.
+
+    The destination is a ring where ``kept`` names an index: of the ring's axis only those elements
+    are copied that lie behind the rectangle of the tile before along that index, all of them in the
+    index's first tile. Source and destination name the whole rectangle.
+    """
 
     link: str
     token: str
     source: Operand
     destination: Operand
     when: When = When()
+    kept: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +298,30 @@ Step = Union[Loop, Layer, CopyStart, Wait, Kernel, Fork, Barrier, Begin, End]
 
 
 @dataclass(frozen=True, slots=True)
+class LinkLoad:
+    """What a layer moves over a link: commands, lines of all of them, and bytes."""
+
+    link: str
+    commands: int
+    lines: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class LayerWork:
+    """What a layer's predicted cycles are made of, for calibration.
+
+    ``calls`` of the kernel, ``shared_calls`` of them by several cores, ``kernel_work`` by the
+    kernel's own formula, uncalibrated, of the core that is done last.
+    """
+
+    calls: int
+    shared_calls: int
+    kernel_work: int
+    loads: tuple[LinkLoad, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class LayerFacts:
     """What is known about a layer before it runs; for reports only.
 
@@ -308,6 +340,7 @@ class LayerFacts:
     link_bytes: tuple[tuple[str, int], ...]
     compulsory_link_bytes: tuple[tuple[str, int], ...]
     predicted_cycles: int
+    work: LayerWork | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +367,10 @@ class TilingProof:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything decided about one model."""
+    """Everything decided about one model.
+
+    ``profile`` names the buffer where the program keeps what it measures of each layer, if it does.
+    """
 
     name: str
     model: str
@@ -360,3 +396,4 @@ class Plan:
     static_pools: bool = False
     io_in_pools: bool = False
     tiling: TilingProof | None = None
+    profile: str | None = None

@@ -22,7 +22,7 @@ from tilewright.errors import bad_input
 from tilewright.plan import PLAN_FORMAT, Plan, Step
 
 LINE_WIDTH = 118
-_STEPS: Mapping[str, type] = types.MappingProxyType(
+STEPS: Mapping[str, type] = types.MappingProxyType(
     {
         "loop": plan_module.Loop,
         "layer": plan_module.Layer,
@@ -35,7 +35,8 @@ _STEPS: Mapping[str, type] = types.MappingProxyType(
         "end": plan_module.End,
     }
 )
-_TAGS: Mapping[type, str] = types.MappingProxyType({step: tag for tag, step in _STEPS.items()})
+"""What the key ``step`` of a step says, and the step's fields."""
+_TAGS: Mapping[type, str] = types.MappingProxyType({step: tag for tag, step in STEPS.items()})
 
 
 def dumps(plan: Plan) -> str:
@@ -201,9 +202,9 @@ def _decode_step(value: object, where: str) -> Any:
     if not isinstance(value, dict):
         _refuse("plan-data", f"expected a step, got {_kind(value)}", where)
     tag = value.get("step")
-    if not isinstance(tag, str) or tag not in _STEPS:
-        _refuse("plan-data", f"'step' must be one of {', '.join(_STEPS)}; got {json.dumps(tag)}", where)
-    return _decode_fields(_STEPS[tag], {key: item for key, item in value.items() if key != "step"}, where)
+    if not isinstance(tag, str) or tag not in STEPS:
+        _refuse("plan-data", f"'step' must be one of {', '.join(STEPS)}; got {json.dumps(tag)}", where)
+    return _decode_fields(STEPS[tag], {key: item for key, item in value.items() if key != "step"}, where)
 
 
 def _decode_union(hint: Any, value: object, where: str) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, fields, is_dataclass
+from dataclasses import astuple, fields, is_dataclass, replace
 from enum import Enum
 from hashlib import sha256
 from pathlib import Path
@@ -29,12 +29,15 @@ from tilewright.schedule import build_schedule
 from tilewright.storage import layer_nodes, plan_storage
 from tilewright.tile_loops import ScheduledLayer
 from tilewright.tiling.choice import TileChoice
+from tilewright.tiling.constant_homes import with_constant_homes
 from tilewright.tiling.given import with_given
+from tilewright.tiling.kept import kept_dimension
 from tilewright.tiling.problem import TilingProblem
 from tilewright.tiling.staging import Staging, stagings
 
 _DECIDING = (
-    "buffering effort algorithm types dims freeze quantized_io io_in_pools strategy objective order tiles".split()
+    *("buffering", "effort", "algorithm", "types", "dims", "freeze", "quantized_io", "io_in_pools"),
+    *("strategy", "objective", "order", "tiles", "buffers", "profile"),
 )
 """Options that decide a plan; the others only say how it is written down."""
 
@@ -82,11 +85,10 @@ def locked_plan(graph: Graph, platform: Platform, options: CompileOptions, lock:
         if names.count(name) != (name in nodes):
             where = "the model" if name in nodes else "the lock"
             raise _stale(options, f"the layers differ: only {where} has '{name}'")
-    layers = tuple(
-        _restored(kernel_problems(graph, nodes[entry["name"]], platform, homes), entry, options)
-        for entry in lock.layers
-    )
-    schedule = build_schedule(graph, layers, homes, platform)
+    found = [kernel_problems(graph, nodes[name], platform, homes) for name in names]
+    problems = with_constant_homes(found, platform)
+    layers = tuple(_restored(items, entry, options) for items, entry in zip(problems, lock.layers, strict=True))
+    schedule = build_schedule(graph, layers, homes, platform, profiled=options.profile)
     alive = lifetimes(schedule.program)
     items = placement_items(schedule, alive, io_in_pools=options.io_in_pools)
     _check_buffers(items, options, lock)
@@ -183,7 +185,12 @@ def _layer_entry(layer: ScheduledLayer) -> dict[str, Any]:
         "tile": {name: choice.steps[name] for name in choice.order},
         "slots": {name: slots for name, slots in zip(names, choice.copies, strict=True) if slots},
     }
+    if any(choice.kept):
+        entry["kept"] = {name: kept for name, kept in zip(names, choice.kept, strict=True) if kept}
     staged = [(name, choice.staging(number)) for number, name in enumerate(names)]
+    double = {name: item.copies for name, item in staged if item is not None and item.copies > 1}
+    if double:
+        entry["staged_slots"] = double
     larger = {name: {item.index: item.tiles} if item.index else {} for name, item in staged if item is not None}
     return {**entry, "staged": larger} if larger else entry
 
@@ -207,7 +214,13 @@ def _restored(problems: Sequence[TilingProblem], entry: Mapping[str, Any], optio
     steps, order = {**problem.extents, **entry["tile"]}, tuple(entry["tile"])
     larger = tuple(_staging(problem, number, steps, order, entry, options) for number in range(len(operands)))
     copies = tuple(entry["slots"].get(operand, 0) for operand in operands)
-    choice = TileChoice(steps, order, copies, {}, entry["cycles"], stagings=larger if staged else ())
+    kept = tuple(entry.get("kept", {}).get(operand, "") for operand in operands)
+    for operand, along in zip(problem.operands, kept, strict=True):
+        if along and kept_dimension(problem, operand, steps, order) != along:
+            raise _stale(options, f"layer '{name}' cannot keep rows of '{operand.name}' along {along}")
+    choice = TileChoice(
+        steps, order, copies, {}, entry["cycles"], stagings=larger if staged else (), kept=kept if any(kept) else ()
+    )
     return ScheduledLayer(problem, choice)
 
 
@@ -225,7 +238,7 @@ def _staging(
     wanted = entry["staged"][operand.name]
     for item in stagings(operand, steps, order, problem.extents):
         if ({item.index: item.tiles} if item.index else {}) == wanted:
-            return item
+            return replace(item, copies=entry.get("staged_slots", {}).get(operand.name, 1))
     raise _stale(options, f"layer '{entry['name']}' has no such larger tiles of '{operand.name}'")
 
 

@@ -14,10 +14,11 @@ from tilewright.codegen.files import generate_files
 from tilewright.errors import TilewrightError
 from tilewright.graph import Array, Graph
 from tilewright.kernels.registry import choices
-from tilewright.options import Buffering, TileSteps
+from tilewright.options import Buffering, LayerBuffers, Objective, TileSteps
 from tilewright.plan import Access, BufferKind, Core, Pool
 from tilewright.planning import Planned
 from tilewright.platform_types import Platform, Target
+from tilewright.tiling.problem import tiling_problem
 
 from support.planned import HOME_KINDS, NEAR_KINDS, link, near_platform, plan_of, planned
 
@@ -59,11 +60,14 @@ def forced(graph: Graph, number: int, seed: int) -> Forced:
     """The graph with random tiles near the core and in l2, wherever operator and kernel allow them."""
     chance = random.Random(seed)
     platform = levels_platform(asynchronous=chance.random() < 0.5)
-    buffering = chance.choice(list(Buffering))
+    buffering, objective = chance.choice(list(Buffering)), chance.choice(list(Objective))
     name = graph.nodes[0].name
+    slots = forced_slots(graph, platform, chance)
     for tiles in _attempts(graph, chance):
         try:
-            found = planned(graph, platform, buffering=buffering, tiles=((name, tiles),) if tiles else ())
+            given = ((name, tiles),) if tiles else ()
+            how = {"buffering": buffering, "objective": objective, "buffers": ((name, slots),)}
+            found = planned(graph, platform, tiles=given, **how)
         except TilewrightError as error:
             if error.code != "tile-override":
                 raise
@@ -74,6 +78,22 @@ def forced(graph: Graph, number: int, seed: int) -> Forced:
         near = near_platform()
         return Forced(graph, tiles, tiled, generated(graph, near, planned(graph, near), f"u{number}"), not inexact)
     raise AssertionError("not even free tiles are possible")
+
+
+def forced_slots(graph: Graph, platform: Platform, chance: random.Random) -> LayerBuffers:
+    """One slot, two or either for some operands, near the core and in l2."""
+    homes = {name: "l3" if tensor.is_constant else "l2" for name, tensor in graph.tensors.items()}
+    given: list[tuple[str, str, str]] = []
+    problems = [
+        tiling_problem(graph, graph.nodes[0], kernel, platform, homes) for kernel in choices(graph.nodes[0], graph)
+    ]
+    for operand in problems[0].operands:
+        if not all(operand.name in {item.name for item in problem.operands} for problem in problems):
+            continue
+        for pool in ("", "l2") if operand.far_link is not None else ("",):
+            if chance.random() < 0.5:
+                given.append((operand.name, pool, chance.choice(list(Buffering)).value))
+    return tuple(given)
 
 
 def generated(graph: Graph, platform: Platform, found: Planned, name: str) -> Generated:

@@ -44,7 +44,16 @@ SOURCES = (
     "reduce_integer.c",
     "divide_integer.c",
     "walk.c",
+    "xpulpv2_core.c",
+    "xpulpv2_block.c",
+    "xpulpv2_block_c.c",
+    "conv_xpulpv2.c",
+    "xpulpv2_plane.c",
+    "depthwise_xpulpv2.c",
 )
+
+FAMILIES = ("scalar", "xpulpv2")
+"""Whose kernels are compared with the reference; here the second one's core is plain C."""
 
 
 def integers(
@@ -104,7 +113,7 @@ def node_graph(
 
 
 def choices_of(graph: Graph) -> tuple[KernelChoice, ...]:
-    return choices(graph.nodes[0], graph)
+    return choices(graph.nodes[0], graph, FAMILIES)
 
 
 def check(

@@ -10,7 +10,7 @@ from tilewright.graph import Array, Graph, Node
 from tilewright.operators.evaluate import evaluate_node
 from tilewright.plan import Buffer, BufferKind, CopyStart, Kernel, Operand, Plan, RelationKind
 
-from support.walk import Bounds, events, rectangle
+from support.walk import Bounds, Rectangle, copied, events, rectangle
 
 
 @dataclass(slots=True)
@@ -47,8 +47,15 @@ class Machine:
         for item in self.plan.inputs:
             self.home(buffers[item.buffer])[...] = inputs[item.name]
         nodes = {node.name: node for node in self.graph.nodes}
+        brought = copied(self.plan.program)
         for step, tile, bounds in events(self.plan.program):
-            if isinstance(step, CopyStart):
+            if isinstance(step, CopyStart) and step.kept:
+                _, area = next(brought)
+                ring, place = self._ring(buffers[step.destination.buffer], area)
+                source = self.home(buffers[step.source.buffer])
+                ring[place] = source[tuple(slice(begin, end) for begin, end in area)]
+            elif isinstance(step, CopyStart):
+                next(brought)
                 target = self.view(buffers[step.destination.buffer], step.destination, tile, bounds)
                 source = buffers[step.source.buffer]
                 if source.kind is BufferKind.CONSTANT:
@@ -85,6 +92,9 @@ class Machine:
     def view(self, buffer: Buffer, operand: Operand, tile: int, bounds: Bounds) -> Array:
         """The operand's rectangle as an array on its bytes."""
         area = rectangle(operand, bounds)
+        if buffer.ring_axis is not None:
+            ring, place = self._ring(buffer, area)
+            return ring[place]
         shape = tuple(end - begin for begin, end in area)
         first, origin = 0, [0] * len(area)
         if buffer.kind is BufferKind.TILE:
@@ -94,6 +104,13 @@ class Machine:
             (begin - at) * stride for (begin, _), at, stride in zip(area, origin, buffer.strides_bytes, strict=True)
         )
         return self._array(buffer, first, shape)
+
+    def _ring(self, buffer: Buffer, area: Rectangle) -> tuple[Array, tuple[slice | Array, ...]]:
+        """A ring as an array, and where in it the rectangle lies."""
+        assert buffer.ring_axis is not None
+        place: list[slice | Array] = [slice(0, end - begin) for begin, end in area]
+        place[buffer.ring_axis] = np.arange(*area[buffer.ring_axis]) % buffer.shape[buffer.ring_axis]
+        return self.home(buffer), tuple(place)
 
     def _array(self, buffer: Buffer, first: int, shape: tuple[int, ...]) -> Array:
         memory, start = self.starts[buffer.name]

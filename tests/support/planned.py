@@ -87,4 +87,5 @@ def plan_of(graph: Graph, platform: Platform, found: Planned) -> Plan:
         pool_use=found.pool_use,
         kernel_sources=(),
         io_in_pools=any(item.buffer in graph.inputs + graph.outputs for item in found.placements),
+        profile=schedule.profile,
     )

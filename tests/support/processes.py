@@ -18,3 +18,18 @@ def left_over(program: Path) -> list[str]:
             if str(program).encode() in command and int(entry.name) != os.getpid():
                 found.append(entry.name)
     return found
+
+
+def inside(folder: Path) -> list[str]:
+    """Processes, this one aside, that work in the folder or below, or have it on their command line."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdecimal() or int(entry.name) == os.getpid():
+            continue
+        try:
+            used = [str((entry / "cwd").readlink()), (entry / "cmdline").read_text(errors="replace")]
+        except OSError:
+            continue
+        if any(str(folder) in text for text in used):
+            found.append(entry.name)
+    return found

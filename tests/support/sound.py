@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilewright.plan import BufferKind, CopyStart, Index, Placement, Plan, PoolUse, Relation, RelationKind, Step, Wait
+from tilewright.plan import (
+    BufferKind,
+    CopyStart,
+    Index,
+    Placement,
+    Plan,
+    PoolUse,
+    Relation,
+    RelationKind,
+    Step,
+    Wait,
+    When,
+)
 
 from support import plans
 from support.edits import (
@@ -23,6 +35,12 @@ from support.edits import (
 )
 
 BASE, REDUCTION = plans.two_layers(), plans.reduction()
+
+
+def ring() -> Plan:
+    """Rows of x that the next tile needs too stay in a ring of five rows."""
+    plan = with_buffer(BASE, "conv.x", copies=1, size_bytes=20, ring_axis=0)
+    return on_step(plan, copy("conv.x"), lambda step: replace(step, when=When(), kept="oh"))
 
 
 def trails(offset: int, behind: int) -> Plan:

@@ -23,17 +23,24 @@ from support.edits import (
     without,
     write,
 )
-from support.sound import BASE, REDUCTION, trails
+from support.sound import BASE, REDUCTION, ring, trails
 from support.spoilt_memory import Spoilt
 
 ROW_BELOW = (AxisRange((("oh", 1),), 0, 2, 1, 8), plans.whole(4))
 SECOND_CHANNELS = (AxisRange((), 2, 3, 1, 4), plans.whole(3))
+SHIFTED_ROWS = (AxisRange((("oh", 1),), -2, 1, 1, 8), plans.whole(4))
 TOP_HALF = (AxisRange((), 0, 1, 1, 4), plans.whole(32))
 
 
 def phased(plan: Plan, phase: Phase) -> Plan:
     """Store the result of the reduction in another phase."""
     return on_step(on_step(plan, copy("mv.y"), when(phase=phase)), wait("mv.y"), when(phase=phase))
+
+
+def rows_loaded_by(condition: When) -> Plan:
+    """Rows of the ring arrive at other times."""
+    plan = on_step(ring(), copy("conv.x"), lambda step: replace(step, when=condition))
+    return on_step(plan, wait("conv.x"), when(period=condition.period))
 
 
 def output_partly_written() -> Plan:
@@ -125,6 +132,37 @@ TOKENS: Spoilt = {
     "period does not divide": (Rule.MALFORMED, lambda: on_step(BASE, copy("conv.w"), when(period=4))),
 }
 
+RINGS: Spoilt = {
+    "rows kept of another channel": (
+        Rule.SLOT_CONTENT,
+        lambda: on_step(ring(), copy("conv.x"), lambda step: replace(step, kept="oc")),
+    ),
+    "rows loaded once": (Rule.SLOT_CONTENT, lambda: rows_loaded_by(When(0, 3))),
+    "rows loaded too early": (Rule.DESTINATION_BUSY, lambda: rows_loaded_by(When(1))),
+    "no wait for rows": (Rule.READ_BEFORE_WAIT, lambda: on_step(ring(), wait("conv.x"), without)),
+    "more rows than the ring has": (Rule.RECTANGLE, lambda: with_buffer(ring(), "conv.x", shape=(4, 4))),
+    "rows of another place": (
+        Rule.COPY_ORIGIN,
+        lambda: on_step(ring(), copy("conv.x"), source(rectangle=SHIFTED_ROWS)),
+    ),
+    "a ring that keeps nothing": (
+        Rule.MALFORMED,
+        lambda: on_step(ring(), copy("conv.x"), lambda step: replace(step, kept="")),
+    ),
+    "keeps without a ring": (Rule.MALFORMED, lambda: with_buffer(ring(), "conv.x", ring_axis=None)),
+    "a ring of two slots": (Rule.MALFORMED, lambda: with_buffer(ring(), "conv.x", copies=2, size_bytes=40)),
+    "a ring on no axis": (Rule.MALFORMED, lambda: with_buffer(ring(), "conv.x", ring_axis=2)),
+    "a ring that is written": (Rule.MALFORMED, lambda: with_buffer(BASE, "relu.y", ring_axis=0)),
+    "a ring of which the kernel sees no rows": (
+        Rule.MALFORMED,
+        lambda: on_step(ring(), kernel("conv"), lambda step: replace(step, axes=((1,), *step.axes[1:]))),
+    ),
+    "keeps along no index": (
+        Rule.MALFORMED,
+        lambda: on_step(ring(), copy("conv.x"), lambda step: replace(step, kept="ow")),
+    ),
+}
+
 CONTENT: Spoilt = {
     "slots swapped at the store": (Rule.SLOT_CONTENT, lambda: on_step(BASE, copy("conv.y"), source(period=3))),
     "slots swapped at the load": (Rule.DESTINATION_BUSY, lambda: on_step(BASE, copy("conv.x"), destination(period=3))),
@@ -159,4 +197,4 @@ def accumulator_moves() -> Plan:
     return on_step(plan, kernel("mv"), write(period=1))
 
 
-FLOW: Spoilt = {**COPIES, **TOKENS, **CONTENT}
+FLOW: Spoilt = {**COPIES, **TOKENS, **CONTENT, **RINGS}

@@ -109,7 +109,7 @@ FORM: Spoilt = {
         Rule.MALFORMED,
         lambda: on_step(BASE, loops, lambda step: replace(step, indices=(Index("oc", 4, 2), Index("oh", 10**12, 3)))),
     ),
-    "beyond all memory": (Rule.MALFORMED, lambda: moved(BASE, "m", 10**12)),
+    "beyond all memory": (Rule.TOO_LARGE, lambda: moved(BASE, "m", 10**12)),
     "view of two buffers": (
         Rule.MALFORMED,
         lambda: viewed(*BASE.relations, Relation(RelationKind.AT_OFFSET, "v", "relu.x", 0)),

@@ -51,6 +51,22 @@ def rectangle(operand: Operand, bounds: Bounds) -> Rectangle:
     return tuple(touched)
 
 
+def copied(steps: Iterable[Step]) -> Iterator[tuple[CopyStart, Rectangle]]:
+    """Every copy in order with what it brings: into a ring only what its copy before did not."""
+    before: dict[str, Rectangle] = {}
+    for step, _, bounds in events(steps):
+        if not isinstance(step, CopyStart):
+            continue
+        area = rectangle(step.source, bounds)
+        had = before.get(step.token) if step.kept and bounds[step.kept][0] > 0 else None
+        before[step.token] = area
+        if had is not None:
+            (axis,) = (n for n, item in enumerate(step.source.rectangle) if step.kept in dict(item.terms))
+            begin = min(max(area[axis][0], had[axis][1]), area[axis][1])
+            area = (*area[:axis], (begin, area[axis][1]), *area[axis + 1 :])
+        yield step, area
+
+
 def elements(area: Rectangle) -> int:
     """Elements of a rectangle."""
     return prod(upper - lower for lower, upper in area)

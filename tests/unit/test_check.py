@@ -6,16 +6,17 @@ from dataclasses import replace
 
 import pytest
 from support.edits import copy, on_step, same, wait, with_links, without
-from support.sound import BASE, REDUCTION, one_tile_loop, placed_io, rounded_up, trails
+from support.sound import BASE, REDUCTION, one_tile_loop, placed_io, ring, rounded_up, trails
 from support.spoilt_flow import FLOW, TOKENS
 from support.spoilt_memory import MEMORY
+from support.spoilt_profile import PROFILES, profiled
 from support.spoilt_split import SPLITS, shared
 from tilewright.check import Rule, check, require_sound
 from tilewright.errors import ExitStatus, TilewrightError
 from tilewright.plan import Begin, End, Index, Layer, Loop, Plan, Wait, When
 from tilewright.plan_json import dumps, loads
 
-SPOILT = {**MEMORY, **FLOW, **SPLITS}
+SPOILT = {**MEMORY, **FLOW, **SPLITS, **PROFILES}
 SOUND = {
     "two layers": BASE,
     "reduction": REDUCTION,
@@ -23,10 +24,12 @@ SOUND = {
     "one tile": one_tile_loop(),
     "in place": trails(0, 0),
     "trails": trails(4, 8),
+    "ring": ring(),
     "io in pools": placed_io(160),
     "synchronous": with_links(BASE, asynchronous=False),
     "aligned links": with_links(BASE, align_bytes=2),
     "rounding links": rounded_up(),
+    "profiled": profiled(),
     "read from a file": loads(dumps(BASE)),
 }
 

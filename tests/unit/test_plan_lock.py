@@ -51,8 +51,14 @@ def refused(options_: CompileOptions) -> TilewrightError:
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"platform": "qemu-virt-rv32-l3", "pools": ("l1=1200", "l2=9000")}, {"platform": "host", "pools": ()}],
-    ids=["near", "three levels", "untiled"],
+    [
+        {},
+        {"platform": "qemu-virt-rv32-l3", "pools": ("l1=1200", "l2=9000")},
+        {"platform": "host", "pools": ()},
+        {"platform": "pulp-open", "pools": ("l2_constants=1",)},
+        {"platform": "pulp-open", "pools": ("l2_constants=400",)},
+    ],
+    ids=["near", "three levels", "untiled", "constants far", "constants in two pools"],
 )
 def test_the_plan_is_repeated_exactly(model: Path, changes: dict[str, Any]) -> None:
     searched = compile_model(compiled(model, **changes))
@@ -140,6 +146,11 @@ def operand(document: dict[str, Any]) -> None:
     document["layers"][0]["slots"]["other"] = 1
 
 
+def kept_rows(document: dict[str, Any]) -> None:
+    layer = next(layer for layer in document["layers"] if "kept" in layer)
+    layer["kept"] = dict.fromkeys(layer["kept"], "oc")
+
+
 def order(document: dict[str, Any]) -> None:
     document["layers"].reverse()
 
@@ -160,6 +171,7 @@ def version(document: dict[str, Any]) -> None:
         (kernel, "cannot be run by kernel 'other'"),
         (tile, "exceeds its extent"),
         (operand, "other operands"),
+        (kept_rows, "cannot keep rows"),
         (order, ""),
         (text, "damaged: the layer"),
         (version, "damaged: no format 1"),

@@ -194,6 +194,18 @@ class Expansion:
             yield from self._body(site.children, time, tiles, digits, instance)
 
 
+def fresh_bounds(axis: AxisRange, kept: str, digits: Digits) -> tuple[int, int]:
+    """The part of an axis that a copy brings: behind what the tile before along ``kept`` touches."""
+    ((begin, end),) = rectangle_of((axis,), digits)
+    digit = digits[kept]
+    if digit.coordinate == 0:
+        return begin, end
+    step = digit.lower // digit.coordinate
+    before = Digit(digit.lower - step, digit.lower, digit.coordinate - 1, digit.count)
+    ((_, had),) = rectangle_of((axis,), {**digits, kept: before})
+    return min(max(begin, had), end), end
+
+
 def runs(when: When, tile: int, tiles: int) -> bool:
     """Whether a step runs for a tile number; numbers outside [0, tiles) never do."""
     if not 0 <= tile < tiles:

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tilewright.check.expand import Digits, Event, Expansion, Rectangle, Site
+from tilewright.check.expand import Digits, Event, Expansion, Rectangle, Site, fresh_bounds
 from tilewright.check.facts import Facts
 from tilewright.check.rules import Log, Rule
-from tilewright.check.shadow import Region, Seen, Shadow, locate, make_shadow, see, text
+from tilewright.check.shadow import Region, Seen, Shadow, locate, make_shadow, part_of, pieces, see, text
 from tilewright.check.transfer import check_transfer
 from tilewright.plan import Begin, BufferKind, CopyStart, End, Kernel, Operand, Wait
 
@@ -23,19 +23,20 @@ Axes = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Slot:
-    """What a slot of a tile buffer holds, and by which tile of which loop entry it was filled."""
+    """What a slot of a tile buffer, or a row of a ring, holds; by which tile of which loop entry a slot was filled."""
 
     rectangle: Rectangle
-    filled: tuple[int, int]
+    filled: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class _Flight:
-    """A copy that was started and not awaited."""
+    """A copy that was started and not awaited. ``touched`` are source and destination, in parts where a ring wraps."""
 
     number: int
-    source: Seen
-    destination: Seen
+    source: str
+    destination: str
+    touched: tuple[tuple[Seen, Seen], ...]
     place: str
 
 
@@ -53,6 +54,7 @@ class _Machine:
     log: Log
     shadow: Shadow
     slots: dict[tuple[str, int], _Slot] = field(default_factory=dict)
+    rows: dict[tuple[str, int], _Slot] = field(default_factory=dict)
     flights: dict[tuple[str, int], _Flight] = field(default_factory=dict)
     started: int = 0
     alive: dict[str, set[str]] = field(default_factory=dict)
@@ -72,14 +74,18 @@ class _Machine:
             self._end(step.buffer, event)
 
     def _kernel(self, step: Kernel, event: Event) -> None:
-        reads = [self._see(operand, event) for operand in step.reads]
+        reads = [
+            (piece, axes)
+            for operand, axes in zip(step.reads, step.axes, strict=False)
+            for piece in pieces(self.facts, self.shadow, self._see(operand, event))
+        ]
         writes = [self._see(operand, event) for operand in step.writes]
-        for seen in reads:
+        for seen, _ in reads:
             self._read(seen, event)
         for seen, operand in zip(writes, step.writes, strict=True):
             self._kernel_write(step, seen, operand, event)
-        for read, read_axes in zip(reads, step.axes, strict=False):
-            for write, write_axes in zip(writes, step.axes[len(reads) :], strict=True):
+        for read, read_axes in reads:
+            for write, write_axes in zip(writes, step.axes[len(step.reads) :], strict=True):
                 self._check_overwrite(read, write, (read_axes, write_axes), event)
 
     def _check_overwrite(self, read: Seen, write: Seen, axes: tuple[Axes, Axes], event: Event) -> None:
@@ -140,11 +146,13 @@ class _Machine:
         family.add(name)
         for slot in range(self.facts.buffers[name].copies):
             self.slots.pop((name, slot), None)
+        for key in [key for key in self.rows if key[0] == name]:
+            self.rows.pop(key)
 
     def _end(self, name: str, event: Event) -> None:
         self.alive.get(self.facts.root[name], set()).discard(name)
         for (token, _), flight in self.flights.items():
-            if name in (flight.source.buffer, flight.destination.buffer):
+            if name in (flight.source, flight.destination):
                 message = f"{name} ends while the copy {token} is in flight"
                 self.log.report(Rule.END_BEFORE_WAIT, message, event.site.place)
 
@@ -157,7 +165,10 @@ class _Machine:
         if part is None:
             return
         name, place, tile = seen.buffer, event.site.place, event.tile
-        if seen.slot >= 0:
+        if self.facts.buffers[name].ring_axis is not None:
+            if not self._holds_rows(seen, event):
+                return
+        elif seen.slot >= 0:
             held = self.slots.get((name, seen.slot))
             if held is None:
                 self.log.report(Rule.UNWRITTEN_READ, f"slot {seen.slot} of {name} holds nothing", place, tile)
@@ -181,6 +192,35 @@ class _Machine:
         missing = int(np.count_nonzero(owner != number))
         message = f"{missing} of {owner.size} bytes of {name} {text(seen.rectangle)} were never written, or overwritten"
         self.log.report(Rule.UNWRITTEN_READ, message, place, tile)
+
+    def _holds_rows(self, seen: Seen, event: Event) -> bool:
+        """Whether each row of a ring that is read is the one that was loaded last where it lies."""
+        for key, rectangle in self._rows_of(seen):
+            held = self.rows.get(key)
+            if held is None or not _holds(held.rectangle, rectangle):
+                what = text(held.rectangle) if held is not None else "nothing"
+                message = f"row {key[1]} of the ring {seen.buffer} holds {what}, read is {text(rectangle)}"
+                self.log.report(Rule.SLOT_CONTENT, message, event.site.place, event.tile)
+                return False
+        return True
+
+    def _rows_of(self, seen: Seen) -> list[tuple[tuple[str, int], Rectangle]]:
+        """The rows of a part of a ring, each with its place in the ring and its rectangle."""
+        buffer = self.facts.buffers[seen.buffer]
+        axis = buffer.ring_axis
+        assert axis is not None
+        before, behind = seen.rectangle[:axis], seen.rectangle[axis + 1 :]
+        return [
+            ((buffer.name, row % buffer.shape[axis]), (*before, (row, row + 1), *behind))
+            for row in range(*seen.rectangle[axis])
+        ]
+
+    def _fill_rows(self, seen: Seen, part: Region) -> None:
+        """Rows of a ring get new content."""
+        owner, number = self.shadow.window(self.shadow.memory(part).owner, part), self._number(seen.buffer)
+        owner[owner == number] = 0
+        for key, rectangle in self._rows_of(seen):
+            self.rows[key] = _Slot(rectangle)
 
     def _check_free(self, seen: Seen, part: Region, event: Event) -> None:
         """No copy in flight may touch bytes that are written now."""
@@ -261,18 +301,42 @@ class _Machine:
 
     def _copy(self, step: CopyStart, event: Event) -> None:
         source, destination = self._see(step.source, event), self._see(step.destination, event)
-        check_transfer(self.facts, self.shadow, step, (source, destination), event, self.log)
+        touched = self._touched(step, source, destination, event)
+        for ends in touched:
+            check_transfer(self.facts, self.shadow, step, ends, event, self.log)
         key = (step.token, event.tile // step.when.period)
         if key in self.flights:
             message = f"token {step.token} number {key[1]} is started again before it was awaited"
             self.log.report(Rule.TOKEN_REUSED, message, event.site.place, event.tile)
             self._land(self.flights.pop(key))
-        self._read(source, event)
         self.started += 1
-        self.flights[key] = _Flight(self.started, source, destination, event.site.place)
+        self.flights[key] = _Flight(self.started, source.buffer, destination.buffer, touched, event.site.place)
+        for outgoing, incoming in touched:
+            self._move(step, outgoing, incoming, event)
+
+    def _touched(self, step: CopyStart, source: Seen, destination: Seen, event: Event) -> tuple[tuple[Seen, Seen], ...]:
+        """What a copy moves: both ends, or for a ring what it does not hold yet, in parts that do not wrap."""
+        axis = self.facts.buffers[destination.buffer].ring_axis
+        if axis is None or source.bytes is None or destination.bytes is None:
+            return ((source, destination),)
+        if source.rectangle != destination.rectangle:
+            message = f"copies {text(source.rectangle)} into a ring as {text(destination.rectangle)}"
+            self.log.report(Rule.COPY_ORIGIN, message, event.site.place, event.tile)
+            return ()
+        bounds = fresh_bounds(step.destination.rectangle[axis], step.kept, event.digits)
+        fresh = part_of(self.facts, self.shadow, destination, axis, bounds)
+        return tuple(
+            (part_of(self.facts, self.shadow, source, axis, piece.rectangle[axis]), piece)
+            for piece in (pieces(self.facts, self.shadow, fresh) if fresh.bytes is not None else ())
+        )
+
+    def _move(self, step: CopyStart, source: Seen, destination: Seen, event: Event) -> None:
+        self._read(source, event)
         outgoing, part = source.tracked, destination.tracked
         if part is not None:
-            if destination.slot >= 0:
+            if self.facts.buffers[destination.buffer].ring_axis is not None:
+                self._fill_rows(destination, part)
+            elif destination.slot >= 0:
                 self._fill_slot(destination, (event.instance, event.tile // step.destination.period))
             self._write(destination, part, self._number(destination.buffer), event)
             self._check_free(destination, part, event)
@@ -290,12 +354,13 @@ class _Machine:
         self._land(flight)
 
     def _land(self, flight: _Flight) -> None:
-        part, outgoing = flight.destination.tracked, flight.source.tracked
-        if part is not None:
-            incoming = self.shadow.window(self.shadow.memory(part).incoming, part)
-            incoming[incoming == flight.number] = 0
-        if outgoing is not None:
-            self.shadow.window(self.shadow.memory(outgoing).outgoing, outgoing)[...] -= 1
+        for source, destination in flight.touched:
+            part, outgoing = destination.tracked, source.tracked
+            if part is not None:
+                incoming = self.shadow.window(self.shadow.memory(part).incoming, part)
+                incoming[incoming == flight.number] = 0
+            if outgoing is not None:
+                self.shadow.window(self.shadow.memory(outgoing).outgoing, outgoing)[...] -= 1
 
 
 def _progress(kernel: Kernel, digits: Digits) -> tuple[int, int]:

@@ -12,6 +12,7 @@ class Rule(Enum):
     UNKNOWN_NAME = "unknown-name"
     DUPLICATE_NAME = "duplicate-name"
     MALFORMED = "malformed"
+    TOO_LARGE = "too-large"
     CIRCULAR_VIEW = "circular-view"
     BUFFER_SIZE = "buffer-size"
 
@@ -26,6 +27,7 @@ class Rule(Enum):
     AT_OFFSET = "at-offset"
     TRAILS = "trails"
     OVERLAP = "overlap"
+    PROFILE = "profile"
 
     DOUBLE_BEGIN = "double-begin"
     DOUBLE_END = "double-end"

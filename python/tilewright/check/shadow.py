@@ -122,6 +122,33 @@ def see(facts: Facts, shadow: Shadow, operand: Operand, event: Event, log: Log) 
     return locate(facts, shadow, operand.buffer, rectangle, slot, held)
 
 
+def pieces(facts: Facts, shadow: Shadow, seen: Seen) -> tuple[Seen, ...]:
+    """The operand as runs of elements that do not wrap: itself, or up to two parts of a ring."""
+    buffer = facts.buffers[seen.buffer]
+    axis = buffer.ring_axis
+    if axis is None or seen.bytes is None:
+        return (seen,)
+    rows, (begin, end) = buffer.shape[axis], seen.rectangle[axis]
+    turn = min(end, begin - begin % rows + rows)
+    return tuple(
+        _piece(facts, shadow, seen, axis, bounds) for bounds in ((begin, turn), (turn, end)) if bounds[0] < bounds[1]
+    )
+
+
+def _piece(facts: Facts, shadow: Shadow, seen: Seen, axis: int, bounds: tuple[int, int]) -> Seen:
+    buffer = facts.buffers[seen.buffer]
+    rectangle = (*seen.rectangle[:axis], bounds, *seen.rectangle[axis + 1 :])
+    first = bounds[0] - bounds[0] % buffer.shape[axis]
+    held = (*seen.held[:axis], (first, bounds[1]), *seen.held[axis + 1 :])
+    return locate(facts, shadow, seen.buffer, rectangle, seen.slot, held)
+
+
+def part_of(facts: Facts, shadow: Shadow, seen: Seen, axis: int, bounds: tuple[int, int]) -> Seen:
+    """The same operand, of one axis only some elements."""
+    rectangle = (*seen.rectangle[:axis], bounds, *seen.rectangle[axis + 1 :])
+    return locate(facts, shadow, seen.buffer, rectangle, seen.slot, None if seen.slot < 0 else seen.held)
+
+
 def locate(
     facts: Facts, shadow: Shadow, name: str, rectangle: Rectangle, slot: int, held: Rectangle | None = None
 ) -> Seen:

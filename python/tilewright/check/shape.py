@@ -55,6 +55,8 @@ def check_declarations(plan: Plan, log: Log) -> None:
         _known("pool", [placement.pool], pools, f"placement of {placement.buffer}", log)
     for tensor in (*plan.inputs, *plan.outputs):
         _known("buffer", [tensor.buffer], buffers, f"interface tensor {tensor.name}", log)
+    if plan.profile is not None:
+        _known("buffer", [plan.profile], buffers, "profile", log)
     for use in plan.pool_use:
         _known("pool", [use.pool], pools, "pool_use", log)
     _check_views(plan, log)
@@ -63,6 +65,7 @@ def check_declarations(plan: Plan, log: Log) -> None:
 def check_steps(plan: Plan, every: Iterable[Site], log: Log) -> None:
     """Names, periods, ranks and rectangles of the program's steps."""
     ranks = {buffer.name: len(buffer.shape) for buffer in plan.buffers}
+    rings = {buffer.name: buffer.ring_axis for buffer in plan.buffers}
     links = {link.name for link in plan.links}
     for site in every:
         step = site.step
@@ -77,11 +80,18 @@ def check_steps(plan: Plan, every: Iterable[Site], log: Log) -> None:
             _known("buffer", [step.buffer], ranks, site.place, log)
         if isinstance(step, CopyStart):
             _known("link", [step.link], links, site.place, log)
+            demand(not step.kept or step.kept in site.names, f"keeps along {step.kept}, which is no index")
+            is_ring = rings.get(step.destination.buffer) is not None
+            demand(is_ring == bool(step.kept), "a ring keeps elements along an index, others keep none")
+            demand(rings.get(step.source.buffer) is None, "a copy out of a ring")
+            ranks_agree = len(step.source.rectangle) == len(step.destination.rectangle)
+            demand(not step.kept or ranks_agree, "source and ring differ in rank")
         if isinstance(step, Fork):
             demand(step.cores >= 1, f"{step.cores} cores")
         if isinstance(step, Kernel):
             _known("buffer", scratch_of(step), ranks, site.place, log)
-            _check_kernel(step, site, ranks, demand, log)
+            _check_kernel(step, site, ranks, rings, demand, log)
+            demand(all(rings.get(operand.buffer) is None for operand in step.writes), "writes into a ring")
         when = when_of(step)
         if when is not None:
             demand(_divides(when.period, site.tiles), f"period {when.period} does not divide {site.tiles} tiles")
@@ -95,12 +105,12 @@ def check_extent(plan: Plan, log: Log) -> None:
     """The program and its memory are small enough to be expanded."""
     events = event_count(plan.program)
     if events > MOST_EVENTS:
-        log.report(Rule.MALFORMED, f"the program runs {events} steps; at most {MOST_EVENTS} can be checked", "program")
+        log.report(Rule.TOO_LARGE, f"the program runs {events} steps; at most {MOST_EVENTS} can be checked", "program")
     offsets = {placement.buffer: placement.offset_bytes for placement in plan.placements}
     for buffer in plan.buffers:
         end = offsets.get(buffer.name, 0) + buffer.size_bytes
         if end > MOST_BYTES and buffer.kind is not BufferKind.CONSTANT:
-            log.report(Rule.MALFORMED, f"ends at byte {end}, beyond {MOST_BYTES}", f"buffer {buffer.name}")
+            log.report(Rule.TOO_LARGE, f"ends at byte {end}, beyond {MOST_BYTES}", f"buffer {buffer.name}")
 
 
 Demand = Callable[[bool, str], None]
@@ -119,12 +129,16 @@ def _check_loop(loop: Loop, demand: Demand) -> None:
     demand(loop.lead >= 0 and loop.trail >= 0, f"lead {loop.lead}, trail {loop.trail}")
 
 
-def _check_kernel(kernel: Kernel, site: Site, ranks: dict[str, int], demand: Demand, log: Log) -> None:
+def _check_kernel(
+    kernel: Kernel, site: Site, ranks: dict[str, int], rings: dict[str, int | None], demand: Demand, log: Log
+) -> None:
     _known("index", kernel.reduction, site.names, site.place, log)
     operands = (*kernel.reads, *kernel.writes)
     demand(len(kernel.axes) == len(operands), f"{len(kernel.axes)} lists of axes for {len(operands)} operands")
     for operand, axes in zip(operands, kernel.axes, strict=False):
         rank = ranks.get(operand.buffer, 0)
+        ring = rings.get(operand.buffer)
+        demand(ring is None or ring in axes, f"the kernel does not see axis {ring} of the ring {operand.buffer}")
         demand(all(-1 <= axis < rank for axis in axes), f"axes {axes} of {operand.buffer}, which has {rank}")
 
 
@@ -169,6 +183,11 @@ def _check_buffer(buffer: Buffer, log: Log) -> None:
     if min(numbers) < 0 or buffer.align_bytes < 1 or buffer.copies < 1:
         log.report(Rule.MALFORMED, "a negative extent, stride or size, or no alignment or copy", place)
         return
+    if buffer.ring_axis is not None:
+        alone = buffer.kind is BufferKind.TILE and buffer.copies == 1
+        if not alone or not 0 <= buffer.ring_axis < len(buffer.shape) or not buffer.shape[buffer.ring_axis]:
+            log.report(Rule.MALFORMED, f"a ring on axis {buffer.ring_axis} needs a tile of one slot", place)
+            return
     _check_array(buffer, log)
 
 

@@ -7,8 +7,9 @@ from tilewright.check.expand import flatten, sites
 from tilewright.check.facts import gather
 from tilewright.check.flow import check_flow
 from tilewright.check.placed import check_placements, check_pool_use, check_relations
+from tilewright.check.profile import check_profile
 from tilewright.check.reach import check_forks, check_reach, check_token_scopes
-from tilewright.check.rules import Log, Violation
+from tilewright.check.rules import Log, Rule, Violation
 from tilewright.check.shape import check_declarations, check_extent, check_steps
 from tilewright.check.split import check_splits
 from tilewright.errors import ExitStatus, TilewrightError
@@ -32,6 +33,7 @@ def check(plan: Plan) -> list[Violation]:
         return log.violations
     check_relations(facts, log)
     check_pool_use(facts, log)
+    check_profile(facts, tuple(flatten(roots)), log)
     every = tuple(flatten(roots))
     check_reach(facts, every, log)
     check_forks(facts, every, log)
@@ -47,7 +49,8 @@ def require_sound(plan: Plan, *, from_file: bool = False) -> None:
     """Raise a TilewrightError with code ``plan-<rule>`` if the plan breaks a rule.
 
     The status is BAD_INPUT for a plan that was read from a file, and INTERNAL for one that
-    Tilewright just made: then the defect is its own.
+    Tilewright just made: then the defect is its own. One that is only too large to be checked is
+    NOT_SUPPORTED.
     """
     violations = check(plan)
     if not violations:
@@ -56,4 +59,6 @@ def require_sound(plan: Plan, *, from_file: bool = False) -> None:
     more = f"; {len(violations) - 1} more" if len(violations) > 1 else ""
     status = ExitStatus.BAD_INPUT if from_file else ExitStatus.INTERNAL
     remedy = "generate the plan again" if from_file else "please report this; no file was written"
+    if first.rule is Rule.TOO_LARGE and not from_file:
+        status, remedy = ExitStatus.NOT_SUPPORTED, "a smaller model, or more memory near the core for larger tiles"
     raise TilewrightError(f"plan-{first.rule.value}", f"{first.message}{more}", (first.where,), (remedy,), status)

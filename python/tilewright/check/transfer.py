@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+
 from tilewright.check.expand import Event
 from tilewright.check.facts import Facts
 from tilewright.check.rules import Log, Rule
@@ -44,9 +47,9 @@ def _check_alignment(facts: Facts, link: Link, name: str, part: Region, event: E
 
 
 def _check_rounding(facts: Facts, shadow: Shadow, link: Link, ends: tuple[Seen, Seen], event: Event, log: Log) -> None:
-    """A link that rounds lengths up may touch a little more than asked, inside the buffers.
+    """A link that rounds lines up may touch a little more than asked, inside the buffers.
 
-    What it writes too much must fall into the destination's own slot.
+    What it writes too much must fall into the destination's own slot, behind each line.
     """
     source, destination = ends
     assert source.bytes is not None
@@ -55,10 +58,20 @@ def _check_rounding(facts: Facts, shadow: Shadow, link: Link, ends: tuple[Seen, 
     excess = -run % link.round_up_bytes
     if not excess:
         return
-    single = len(source.bytes.dims) == 1 and len(destination.bytes.dims) == 1
+    length = run + excess
+    starts = _line_starts(destination.bytes, run)
+    apart = bool((starts[1:] - starts[:-1] >= length).all())
     slot_end = destination.base + facts.buffers[destination.buffer].slot_bytes
-    has_room = destination.slot >= 0 and destination.bytes.base + run + excess <= slot_end
+    has_room = destination.slot >= 0 and int(starts[-1]) + length <= slot_end
     source_end = shadow.homes[source.buffer][1] + facts.buffers[source.buffer].size_bytes
-    if not (single and has_room and source.bytes.base + run + excess <= source_end):
+    if not (apart and has_room and int(_line_starts(source.bytes, run)[-1]) + length <= source_end):
         message = f"link {link.name} rounds lines of {run} bytes up by {excess}, which leaves the operands' bytes"
         log.report(Rule.LINK_ROUND_UP, message, event.site.place, event.tile)
+
+
+def _line_starts(part: Region, run_bytes: int) -> npt.NDArray[np.int64]:
+    """Where the lines of a copy begin, in order; a longer run counts as lines behind each other."""
+    starts = part.base + np.arange(0, part.run_bytes, run_bytes, dtype=np.int64)
+    for extent, stride in part.dims[1:]:
+        starts = (starts[:, None] + np.arange(extent, dtype=np.int64)[None, :] * stride).reshape(-1)
+    return np.sort(starts)

@@ -1,0 +1,43 @@
+"""A model's outputs as its C computes them on this machine under sanitizers."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import onnx
+from conformance.build import Generated, build, runtime_library
+from tilewright.graph import Array
+from tilewright.options import build_options
+from tilewright.pipeline import compile_model
+
+OBJECTS = Path(__file__).parents[2] / "build" / "sanitized"
+TILED = str(Path(__file__).parents[1] / "conformance" / "host-tiled.toml")
+
+
+def generated(model: onnx.ModelProto, folder: Path, platform: str = "host", **options: object) -> Generated:
+    """The model's C with pools of its own."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "net.onnx"
+    path.write_bytes(model.SerializeToString())
+    values = {"model": path, "platform": platform, "name": "net", "static_pools": True, **options}
+    artifacts = compile_model(build_options(("test", values)))
+    return Generated("net", artifacts.plan, dict(artifacts.files))
+
+
+def host_outputs(built: Generated, feeds: Mapping[str, Array], folder: Path) -> dict[str, Array]:
+    """Outputs by name; a sanitizer's complaint is an error."""
+    executable = build(folder, [built], runtime_library(OBJECTS))
+    given, got = folder / "inputs", folder / "outputs"
+    given.write_bytes(b"".join(np.ascontiguousarray(feeds[item.name]).tobytes() for item in built.plan.inputs))
+    done = subprocess.run([executable, built.prefix, given, got], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    content, position, outputs = got.read_bytes(), 0, {}
+    for item in built.plan.outputs:
+        dtype = np.dtype(item.dtype)
+        size = int(np.prod(item.shape, dtype=np.int64)) * dtype.itemsize
+        outputs[item.name] = np.frombuffer(content[position : position + size], dtype).reshape(item.shape)
+        position += size
+    return outputs

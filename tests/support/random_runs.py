@@ -1,0 +1,186 @@
+"""Random models in random tiles, run on this machine under sanitizers and compared with ONNX's reference."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from conformance.build import Generated, build, runtime_library
+from tilewright.errors import TilewrightError
+from tilewright.graph import Array, Graph
+from tilewright.importers.load import import_model
+from tilewright.kernels.registry import choices
+from tilewright.options import TileSteps, build_options
+from tilewright.pipeline import compile_model
+from tilewright.rewrites.pipeline import optimise
+
+from support.onnx_models import runtime_outputs
+from support.random_model import RandomModel
+
+PLATFORM = Path(__file__).parents[1] / "conformance" / "host-tiled.toml"
+BATCH = 40
+"""Models of one program; compiling costs more than running."""
+
+_L1_BYTES = (256, 512, 1024, 2048, 4096, 16384, 65536, 1 << 20)
+Compare = Callable[[Array, Array], str]
+"""What differs between what is wanted and what came, in words; empty if nothing does."""
+
+
+@dataclass(frozen=True)
+class RandomCase:
+    """A model with the tiles that were drawn for it."""
+
+    seed: int
+    model: RandomModel
+    l1_bytes: int
+    tiles: tuple[tuple[str, TileSteps], ...]
+    generated: Generated
+
+    @property
+    def tile_count(self) -> int:
+        return sum(layer.tiles for layer in self.generated.plan.layers)
+
+    def __str__(self) -> str:
+        operators = " ".join(node.op_type for node in self.model.nodes)
+        return f"seed {self.seed} ({operators}) with l1={self.l1_bytes} and {self.tiles}"
+
+
+def random_case(seed: int, model: RandomModel, prefix: str, folder: Path) -> RandomCase:
+    """The model in C: tiles of random steps in a large l1, or what a random size of l1 makes necessary."""
+    chance = random.Random(seed)
+    path = folder / f"{prefix}.onnx"
+    path.write_bytes(model.proto().SerializeToString())
+    values: dict[str, object] = {"model": path, "platform": str(PLATFORM), "name": prefix, "static_pools": True}
+    values["buffering"] = chance.choice(("auto", "single", "double"))
+    sizes = list(_L1_BYTES[chance.randrange(len(_L1_BYTES)) :])
+    tiles = _drawn(optimise(import_model(path)), chance) if chance.random() < 0.6 else {}
+    while True:
+        values["pools"] = [f"l1={sizes[0]}"]
+        values["tiles"] = {name: dict(steps) for name, steps in tiles.items()}
+        try:
+            artifacts = compile_model(build_options(("random", values)))
+        except TilewrightError as error:
+            _relax(error, sizes, tiles)
+            continue
+        generated = Generated(prefix, artifacts.plan, dict(artifacts.files))
+        return RandomCase(seed, model, sizes[0], tuple(tiles.items()), generated)
+
+
+def _drawn(graph: Graph, chance: random.Random) -> dict[str, TileSteps]:
+    """Random steps for some dimensions of every layer."""
+    tiles = {}
+    for node in graph.nodes:
+        kernel = choices(node, graph)[0]
+        steps = []
+        for dimension in kernel.nest.dimensions:
+            if dimension.extent == 1 or chance.random() < 0.3:
+                continue
+            multiple = kernel.multiples.get(dimension.name, 1)
+            step = chance.randint(1, dimension.extent)
+            steps.append((dimension.name, min(-(-step // multiple) * multiple, dimension.extent)))
+        if steps:
+            tiles[node.name] = tuple(steps)
+    return tiles
+
+
+def _relax(error: TilewrightError, sizes: list[int], tiles: dict[str, TileSteps]) -> None:
+    """Take back a step that is not possible, or take a larger l1; raises the error if that is no way out."""
+    if error.code == "tile-override" and tiles:
+        layer = error.at[0].partition(" (")[0]
+        name = layer if layer in tiles else next(reversed(tiles))
+        tiles[name] = tiles[name][1:]
+        if not tiles[name]:
+            del tiles[name]
+        return
+    if error.status.name == "DOES_NOT_FIT" and len(sizes) > 1:
+        del sizes[0]
+        return
+    raise error
+
+
+def wrong_ones(
+    make: Callable[[int], RandomModel], seeds: Sequence[int], compare: Compare, folder: Path, objects: Path
+) -> list[str]:
+    """Models whose outputs are not those of the reference, or that are not compiled, in words."""
+    library = runtime_library(objects)
+    wrong = []
+    for first in range(0, len(seeds), BATCH):
+        batch = folder / f"batch_{first}"
+        batch.mkdir(parents=True)
+        cases = []
+        for number, seed in enumerate(seeds[first : first + BATCH]):
+            model = make(seed)
+            try:
+                cases.append(random_case(seed, model, f"m{number}", batch))
+            except TilewrightError as error:
+                operators = " ".join(node.op_type for node in model.nodes)
+                wrong.append(f"seed {seed} ({operators}): {error}")
+        wrong += differences(cases, batch, library, compare)
+    return wrong
+
+
+def differences(cases: Sequence[RandomCase], folder: Path, library: Path, compare: Compare) -> list[str]:
+    """Cases whose outputs are not those of the reference, in words."""
+    executable = build(folder, [case.generated for case in cases], library)
+    found = []
+    for case in cases:
+        problem = _problem(case, executable, folder, compare)
+        if problem:
+            found.append(f"{case}: {problem}")
+    return found
+
+
+def _problem(case: RandomCase, executable: Path, folder: Path, compare: Compare) -> str:
+    plan, given, got = case.generated.plan, folder / "inputs", folder / "outputs"
+    arrays = (np.ascontiguousarray(case.model.values[item.name]) for item in plan.inputs)
+    given.write_bytes(b"".join(array.tobytes() for array in arrays))
+    command = [executable, case.generated.prefix, given, got]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    if done.returncode:
+        return f"status {done.returncode}: {done.stderr[-1500:]}"
+    content, position = got.read_bytes(), 0
+    for item in plan.outputs:
+        wanted = case.model.values[item.name]
+        if (item.dtype, item.shape) != (wanted.dtype.name, wanted.shape):
+            return f"{item.name}: {item.dtype}{list(item.shape)}, wanted {wanted.dtype.name}{list(wanted.shape)}"
+        array = np.frombuffer(content[position : position + wanted.nbytes], wanted.dtype).reshape(wanted.shape)
+        position += wanted.nbytes
+        problem = compare(wanted, array)
+        if problem and not _reference_errs(case.model, item.name, array, compare):
+            return f"{item.name}: {problem}"
+    return ""
+
+
+def _reference_errs(model: RandomModel, name: str, got: Array, compare: Compare) -> bool:
+    """Whether onnxruntime gives what we give. ONNX's reference has defects, in pooling with uneven padding for one."""
+    feeds = {item: model.values[item] for item in model.inputs}
+    try:
+        wanted = runtime_outputs(model.proto(), feeds)[name]
+    except Exception:  # onnxruntime lacks operators and types; then the reference is the only judge
+        return False
+    return wanted.shape == got.shape and wanted.dtype == got.dtype and compare(wanted, got) == ""
+
+
+def equal(wanted: Array, got: Array) -> str:
+    """Every bit is to be the same."""
+    return _told(wanted, got, got != wanted)
+
+
+def close(wanted: Array, got: Array) -> str:
+    """Floats are to be within 1e-4 relative to the value, or 1e-5 to the tensor's largest; others the same."""
+    if wanted.dtype.kind != "f":
+        return equal(wanted, got)
+    allowed = 1e-4 * np.abs(wanted) + 1e-5 * max(float(np.abs(wanted).max()), 1.0)
+    return _told(wanted, got, ~(np.abs(got - wanted) <= allowed))
+
+
+def _told(wanted: Array, got: Array, different: Array) -> str:
+    where = np.argwhere(different)
+    if not len(where):
+        return ""
+    first = tuple(where[0])
+    return f"{len(where)} of {got.size} differ, first at {list(map(int, first))}: {got[first]} for {wanted[first]}"
