@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from math import prod
+
+from hypothesis import assume, given
 from hypothesis import strategies as st
-from tilewright.codegen.expressions import axis_bounds, condition, index_lines, slot
+from tilewright.codegen.expressions import axis_bounds, condition, fresh_lower, index_lines, slot
 from tilewright.operators.nest import clipped, index_bounds
 from tilewright.plan import AxisRange, Index, Phase, When
 
@@ -56,6 +58,30 @@ def test_bounds_match_the_nest(case: tuple[tuple[Index, ...], AxisRange]) -> Non
         expected = clipped(axis, index_bounds(indices, tile))
         assert max(upper - lower, 0) == expected[1] - expected[0]
         assert expected[0] == expected[1] or lower == expected[0]
+
+
+@given(_ranges())
+def test_what_a_ring_lacks_is_behind_the_tile_before(case: tuple[tuple[Index, ...], AxisRange]) -> None:
+    indices, axis = case
+    steps = {index.name: index for index in indices}
+    kept = next((name for name, stride in axis.terms if stride > 0 and steps[name].count > 1), None)
+    assume(kept is not None)
+    assert kept is not None
+    text = fresh_lower(axis, kept, steps).replace(f"{kept}_lower == 0 ?", "first if not moved else").split(" : ")
+    for tile in range(prod(index.count for index in indices)):
+        box = dict(index_bounds(indices, tile))
+        begin, end = clipped(axis, box)
+        values = {
+            f"{name}_{side}": value
+            for name, both in box.items()
+            for side, value in zip(("lower", "upper"), both, strict=True)
+        }
+        before = {**box, kept: (box[kept][0] - steps[kept].step, box[kept][0])}
+        moved = box[kept][0] > 0
+        expected = min(max(begin, clipped(axis, before)[1]), end) if moved else begin
+        found = eval(text[1] if moved else text[0].split("else ")[1], dict(_FUNCTIONS), values)
+        assert max(end - found, 0) == end - expected
+        assert expected == end or found == expected
 
 
 def test_guards_hold_exactly_when_a_step_has_a_tile() -> None:

@@ -54,7 +54,7 @@ def test_a_home_read_twice_has_a_tile_function_for_each_use() -> None:
     program = tuple(replace(layer, body=(loads_nothing,)) if step is layer else step for step in plan.program)
     text = text_of(with_kernel(replace(plan, program=program), kernel, direct))
     call = next(step for step in text.steps if step.kind == "kernel")
-    functions = [function for _, function, _ in call.shapes]
+    functions = [function for _, function, _, _ in call.shapes]
     assert len(set(functions)) == len(functions) == 3
     assert {function.name for function in text.tile_functions} == set(functions)
     bounds = {function.name: function.axes for function in text.tile_functions}

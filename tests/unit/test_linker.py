@@ -121,3 +121,32 @@ def test_addresses_that_the_linker_cannot_keep(pool: str, base: int, reason: str
 def test_platform_without_regions() -> None:
     with pytest.raises(TilewrightError, match="has no \\[linker\\] regions"):
         linker_script(load_platform("host"))
+
+
+def with_unloaded(name: str) -> Platform:
+    platform = load_platform("qemu-virt-rv32")
+    assert platform.linker is not None
+    regions = tuple(replace(region, loaded=region.name != name) for region in platform.linker.regions)
+    return replace(platform, linker=replace(platform.linker, regions=regions))
+
+
+@needs_riscv
+def test_constants_that_no_loader_brings_are_in_no_segment(tmp_path: Path) -> None:
+    platform = load_platform("pulp-open")
+    source = tmp_path / "main.c"
+    text = '__attribute__((section(".rodata.tilewright.kws.l3"))) const int far[9] = {7};\n'
+    source.write_text(text + "int main(void) { return *(const volatile int *)far; }\n", encoding="utf-8")
+    program = build_riscv(platform, [source], tmp_path / "main.elf")
+    address = symbols(program)
+    assert address["far"] == address["tilewright_pool_l3_start"] == 0x80000000
+    assert address["tilewright_deferred_bytes"] == 40
+    listing = subprocess.run(
+        ["riscv64-unknown-elf-readelf", "-lSW", program], capture_output=True, text=True, check=True
+    )
+    assert re.search(r"\.rodata\.tilewright\.l3 +PROGBITS +80000000 [0-9a-f]+ 000028 00 +0 ", listing.stdout)
+    assert "0x80000000" not in listing.stdout
+
+
+def test_memory_that_start_up_clears_must_be_reached() -> None:
+    with pytest.raises(TilewrightError, match="pool 'l1' lies in region 'l1', which no loader reaches"):
+        linker_script(with_unloaded("l1"))

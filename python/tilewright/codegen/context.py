@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilewright.codegen.blocks import BlockText
+
 
 @dataclass(frozen=True, slots=True)
 class ShapeText:
@@ -13,11 +15,13 @@ class ShapeText:
     stride: tuple[int, ...]
     extent: tuple[int, ...]
     origin: tuple[int, ...]
+    ring_axis: int = 0
+    ring_rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class TileFunction:
-    """Computes an operand's rectangle for a tile: ``name(tile, shape)``."""
+    """Sets what a tile changes in an operand's shape: ``name(tile, shape)``; the rest is ``base_shape``."""
 
     name: str
     base_shape: str
@@ -49,7 +53,9 @@ class SplitText:
 class StepText:
     """A step of a layer.
 
-    ``kind``: fetch, store, wait or kernel. ``guard`` is empty if the step always runs.
+    ``kind``: fetch, store, wait or kernel. ``guard`` is empty if the step always runs. A copy is
+    a ``block``, or a rectangle with a ``shape``. ``shapes`` of a kernel give name, function, tile
+    and the shape that the function changes.
     """
 
     kind: str
@@ -64,11 +70,13 @@ class StepText:
     home: str = ""
     home_stride: str = ""
     staged_function: str = ""
+    staged_shape: str = ""
+    block: BlockText | None = None
     rank: int = 0
     element_bytes: int = 0
     symbol: str = ""
     attributes: str = ""
-    shapes: tuple[tuple[str, str, str], ...] = ()
+    shapes: tuple[tuple[str, str, str, str], ...] = ()
     operands: tuple[str, ...] = ()
     flags: str = "TILEWRIGHT_WHOLE"
     split: SplitText | None = None

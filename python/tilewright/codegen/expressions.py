@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -97,6 +98,29 @@ def axis_bounds(axis: AxisRange, indices: Mapping[str, Index]) -> AxisBounds:
     if min(ends) < 0 or any(end < first for first, end in zip(firsts, ends, strict=True)):
         upper = f"tilewright_maximum({upper}, {lower})"
     return AxisBounds(lower, upper)
+
+
+def constant_extent(axis: AxisRange, indices: Mapping[str, Index]) -> int | None:
+    """Elements of the axis in every tile; None if tiles differ."""
+    extents = {
+        max(0, min(max(end, 0), axis.extent) - min(max(first, 0), axis.extent))
+        for first, end in zip(*_corners(axis, indices), strict=True)
+    }
+    return extents.pop() if len(extents) == 1 else None
+
+
+def fresh_lower(axis: AxisRange, kept: str, indices: Mapping[str, Index]) -> str:
+    """The first element that the tile before along index ``kept`` lacks; in its first tile that of the tile."""
+    bounds = axis_bounds(axis, indices)
+    before = re.sub(rf"\b{re.escape(kept)}_upper\b", f"{kept}_lower", _sum(axis, low=False))
+    index = indices[kept]
+    tiles = [lower for lower in range(0, index.extent, index.step) if lower]
+    ends = _corners(axis, {**indices, kept: Index(kept, tiles[-1], index.step)})[1] if tiles else []
+    window = axis.last_offset - axis.first_offset + 1
+    overlaps = axis.divisor == 1 and all(stride <= window for name, stride in axis.terms if name == kept)
+    if not overlaps or any(not 0 <= end <= axis.extent for end in ends):
+        before = f"tilewright_minimum(tilewright_maximum({before}, {bounds.lower}), {bounds.upper})"
+    return f"{kept}_lower == 0 ? {bounds.lower} : {before}"
 
 
 def _corners(axis: AxisRange, indices: Mapping[str, Index]) -> tuple[list[int], list[int]]:

@@ -6,14 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tilewright.codegen.context import ShapeText
 from tilewright.codegen.interface import interface_texts, signature
 from tilewright.codegen.layers import LayerWriter
+from tilewright.codegen.names import in_comment
 from tilewright.codegen.pools import pool_text
+from tilewright.codegen.profile import profile_text
 from tilewright.codegen.render import render
 from tilewright.codegen.storage import Array, storage_of
 from tilewright.plan import Layer, Plan, kernel_steps
 from tilewright.plan_json import dumps
 from tilewright.report.text import report_text
+
+_HEADERS = ("tilewright/layer_hook.h", "tilewright/runtime.h", "tilewright/tile.h")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,7 @@ def generate_files(
     common: dict[str, Any] = {
         "prefix": prefix,
         "macro": prefix.upper(),
-        "model": _Model(plan.tool_version, plan.model, plan.model_sha256[:16], plan.platform),
+        "model": _Model(plan.tool_version, in_comment(plan.model), plan.model_sha256[:16], in_comment(plan.platform)),
         "parameters": called.parameters,
         "arguments": called.arguments,
         "accessor_parameters": called.accessor_parameters,
@@ -54,6 +59,7 @@ def generate_files(
         "pinned_pools": pinned_pools,
         "constant_pools": constant_pools,
         "static_pools": pools if plan.static_pools else [],
+        "profile": profile_text(storage) if plan.profile is not None else None,
     }
     for_headers = {**common, "model": replace(common["model"], sha256="")}
     files = {
@@ -89,13 +95,14 @@ def _source(plan: Plan, common: Mapping[str, Any], pointers: tuple[tuple[str, st
         for number, (layer, facts) in enumerate(zip(layers, plan.layers, strict=True))
     ]
     shapes = [
-        {"name": name, "stride": stride or (0,), "extent": extent or (1,), "origin": origin or (0,)}
-        for (stride, extent, origin), name in writer.shared_shapes.items()
+        ShapeText(name, stride or (0,), extent or (1,), origin or (0,), *ring)
+        for (stride, extent, origin, ring), name in writer.shared_shapes.items()
     ]
+    profile_header = ["tilewright/profile.h"] if plan.profile is not None else []
     split_header = ["tilewright/split.h"] if any(step.split for step in kernel_steps(plan.program)) else []
     return render(
         "source.c.j2",
-        headers=["tilewright/runtime.h", "tilewright/tile.h", *split_header, *plan.kernel_headers],
+        headers=[*_HEADERS, *split_header, *profile_header, *plan.kernel_headers],
         layer_parameters=f"const struct {plan.name}_context *context" if common["arguments"] else "void",
         shapes=shapes,
         layers=texts,

@@ -7,7 +7,8 @@ from math import prod
 
 import numpy as np
 
-from tilewright.codegen.layers import float_literal
+from tilewright.codegen.literals import float_literal
+from tilewright.codegen.names import in_comment
 from tilewright.codegen.storage import Storage
 from tilewright.plan import InterfaceTensor
 
@@ -68,7 +69,7 @@ def interface_texts(storage: Storage, items: tuple[InterfaceTensor, ...], direct
             InterfaceText(
                 identifier=item.identifier,
                 macro=f"{storage.prefix}_{direction}_{item.identifier}".upper(),
-                comment=f"{direction.capitalize()} '{item.name}', {item.dtype}",
+                comment=f"{direction.capitalize()} '{in_comment(item.name)}', {item.dtype}",
                 c_type=C_TYPES[item.dtype],
                 extents="".join(f"[{extent}]" for extent in item.shape) or "scalar",
                 size_bytes=prod(item.shape) * int(np.dtype(item.dtype).itemsize),

@@ -7,17 +7,26 @@ After:   for (int32_t t = -1; t < 9; ++t) { if (t + 1 < 7) { fetch } ... kernel 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import numpy as np
 
+from tilewright.codegen.blocks import block_text
 from tilewright.codegen.context import LayerText, ShapeText, SplitText, StepText, TileFunction
-from tilewright.codegen.expressions import axis_bounds, condition, grouped, index_lines, slot, tile_number
-from tilewright.codegen.names import c_identifier
+from tilewright.codegen.expressions import (
+    axis_bounds,
+    condition,
+    fresh_lower,
+    grouped,
+    index_lines,
+    slot,
+    tile_number,
+)
+from tilewright.codegen.literals import literal
+from tilewright.codegen.names import c_identifier, in_comment
 from tilewright.codegen.storage import Storage
 from tilewright.plan import (
-    AttributeValue,
     AxisRange,
     Buffer,
     BufferKind,
@@ -52,7 +61,7 @@ class LayerWriter:
 
     storage: Storage
     links: Mapping[str, int]
-    shared_shapes: dict[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]], str]
+    shared_shapes: dict[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, int]], str]
 
     def layer(self, number: int, layer: Layer, facts: LayerFacts) -> LayerText:
         """The C function of one layer."""
@@ -63,7 +72,7 @@ class LayerWriter:
         scope = _Scope(self, stem, kernel, loop, _Parts())
         steps = tuple(scope.step(step) for step in body)
         parts = scope.parts
-        attributes = tuple((name, _literal(value)) for name, value in kernel.attributes)
+        attributes = tuple((name, literal(value)) for name, value in kernel.attributes)
         first, end = (-loop.lead, loop.tiles + loop.trail) if loop is not None else (0, 1)
         return LayerText(
             function=stem,
@@ -88,7 +97,7 @@ class LayerWriter:
         )
 
     def _comment(self, layer: Layer, facts: LayerFacts, kernel: Kernel, loop: Loop | None) -> tuple[str, ...]:
-        lines = [f"{facts.operator} '{_printable(layer.name)}': {facts.macs:,} MACs, kernel {facts.kernel}"]
+        lines = [f"{facts.operator} '{in_comment(layer.name)}': {facts.macs:,} MACs, kernel {facts.kernel}"]
         for role, operands in (("reads", kernel.reads), ("writes", kernel.writes)):
             for operand in operands:
                 lines.append(f"  {role} {self._described(operand)}")
@@ -102,14 +111,16 @@ class LayerWriter:
         placement = self.storage.placements.get(buffer.name)
         where = "the caller's" if placement is None else f"{placement.pool} + {placement.offset_bytes}"
         if buffer.name in self.storage.parents:
-            where = f"a view of {_printable(self.storage.parents[buffer.name][0])}"
+            where = f"a view of {in_comment(self.storage.parents[buffer.name][0])}"
         extents = "".join(f"[{axis.extent}]" for axis in operand.rectangle)
         tile = f", tile {''.join(f'[{extent}]' for extent in buffer.shape)}" if buffer.kind is BufferKind.TILE else ""
-        return f"{_printable(buffer.tensor or buffer.name)} {buffer.dtype} {extents}{tile}: {where}"
+        return f"{in_comment(buffer.tensor or buffer.name)} {buffer.dtype} {extents}{tile}: {where}"
 
-    def shared_shape(self, stride: tuple[int, ...], extent: tuple[int, ...], origin: tuple[int, ...]) -> str:
+    def shared_shape(
+        self, stride: tuple[int, ...], extent: tuple[int, ...], origin: tuple[int, ...], ring: tuple[int, int]
+    ) -> str:
         """Name of a static const shape."""
-        key = (stride, extent, origin)
+        key = (stride, extent, origin, ring)
         return self.shared_shapes.setdefault(key, f"{self.storage.prefix}_shape_{len(self.shared_shapes)}")
 
 
@@ -144,36 +155,49 @@ class _Scope:
     def _copy(self, step: CopyStart) -> StepText:
         inward = self._buffer(step.destination).kind is BufferKind.TILE
         tile, home = (step.destination, step.source) if inward else (step.source, step.destination)
-        view = self._view(tile)
         buffer = self._buffer(tile)
         token = f"{self._short(tile)}_token"
         self.parts.tokens[token] = buffer.copies
-        function, shape = self._tile_shape(tile, view, self._short(tile))
-        tensor = self._buffer(home)
-        name = f"{self.stem}_{self._short(tile)}_home"
-        self.parts.home_strides[name] = _strides(tensor, view)
-        address = self.writer.storage.address(home.buffer)
-        staged = ""
-        if home.within:
-            whole = Operand(home.buffer, home.within, home.period)
-            staged, _ = self._tile_shape(whole, view, self._short(whole))
-            if staged:
-                address = f"tilewright_behind({address}, {name}, &staged, {len(view)}u)"
-        return StepText(
-            kind="fetch" if inward else "store",
+        kind = "fetch_ring" if step.kept else "fetch"
+        plain = StepText(
+            kind=kind if inward else "store",
             guard=self._guard(step.when),
-            comment=_printable(tensor.tensor or tensor.name),
+            comment=in_comment(self._buffer(home).tensor or home.buffer),
             link=self.writer.links[step.link],
             token=self._slotted(token, buffer, step.when, tile.period),
             tile=tile_number(step.when),
+            address=self._address(tile, step.when),
+            home=self._address(home, step.when),
+            element_bytes=_element_bytes(buffer),
+        )
+        strides = (buffer.strides_bytes, self._buffer(home).strides_bytes)
+        is_box = not home.within and not step.kept
+        block = block_text(tile.rectangle, *strides, _element_bytes(buffer), self.loop) if is_box else None
+        return replace(plain, block=block) if block is not None else self._rectangle(plain, tile, home, step.kept)
+
+    def _rectangle(self, plain: StepText, tile: Operand, home: Operand, kept: str) -> StepText:
+        """A copy that may take several commands, as a shape; with ``kept`` of what the ring lacks."""
+        view = self._view(tile)
+        short = f"{self._short(tile)}_fresh" if kept else self._short(tile)
+        function, shape = self._tile_shape(tile, view, short, kept)
+        name = f"{self.stem}_{self._short(tile)}_home"
+        self.parts.home_strides[name] = _strides(self._buffer(home), view)
+        address = plain.home
+        staged = staged_shape = ""
+        if home.within:
+            whole = Operand(home.buffer, home.within, home.period)
+            staged, staged_shape = self._tile_shape(whole, view, self._short(whole))
+            if staged:
+                address = f"tilewright_behind({address}, {name}, &staged, {len(view)}u)"
+        return replace(
+            plain,
             tile_function=function,
             shape=shape,
-            address=self._address(tile, step.when),
             home=address,
             home_stride=name,
             staged_function=staged,
+            staged_shape=staged_shape,
             rank=len(view),
-            element_bytes=_element_bytes(buffer),
         )
 
     def _wait(self, step: Wait) -> StepText:
@@ -183,7 +207,7 @@ class _Scope:
         return StepText(
             kind="wait",
             guard=self._guard(step.when),
-            comment=step.token,
+            comment=in_comment(step.token),
             link=self.writer.links[start.link],
             token=self._slotted(f"{self._short(tile)}_token", self._buffer(tile), step.when, tile.period),
         )
@@ -199,7 +223,7 @@ class _Scope:
                 continue
             function, fixed = self._tile_shape(operand, view, f"operand_{position}")
             if function:
-                shapes.append((f"shape_{position}", function, tile_number(step.when)))
+                shapes.append((f"shape_{position}", function, tile_number(step.when), fixed))
                 if buffer.kind is not BufferKind.TILE:
                     address = f"tilewright_at({address}, shape_{position}.stride, &shape_{position}, {len(view)}u)"
                 operands.append(f"{{{address}, &shape_{position}}}")
@@ -210,7 +234,7 @@ class _Scope:
         return StepText(
             kind="kernel",
             guard=self._guard(step.when),
-            comment=step.name,
+            comment=in_comment(step.name),
             symbol=step.symbol,
             attributes=f"{self.stem}_attributes",
             shapes=tuple(shapes),
@@ -303,8 +327,11 @@ class _Scope:
         number = slot(when, operand.period, buffer.copies) if buffer.kind is BufferKind.TILE else ""
         return f"{base} + ({number}) * {buffer.slot_bytes}" if number else base
 
-    def _tile_shape(self, operand: Operand, view: tuple[int, ...], short: str) -> tuple[str, str]:
-        """The function that computes the operand's rectangle, or the constant shape where nothing varies."""
+    def _tile_shape(self, operand: Operand, view: tuple[int, ...], short: str, kept: str = "") -> tuple[str, str]:
+        """The function that computes the operand's rectangle, or the constant shape where nothing varies.
+
+        With ``kept`` the rectangle has, on the ring's axis, only what the tile before along that index lacks.
+        """
         varies = any(axis.terms for axis in operand.rectangle)
         base = self._whole_shape(operand, view)
         if self.loop is None or not varies:
@@ -318,7 +345,9 @@ class _Scope:
                 if axis < 0 or not operand.rectangle[axis].terms:
                     continue
                 bounds = axis_bounds(operand.rectangle[axis], indices)
-                axes.append((position, bounds.lower, bounds.upper))
+                is_ring = kept and axis == self._buffer(operand).ring_axis
+                lower = fresh_lower(operand.rectangle[axis], kept, indices) if is_ring else bounds.lower
+                axes.append((position, lower, bounds.upper))
             lines = tuple(index_lines(self.loop.indices, used, self.loop.groups))
             self.parts.tile_functions[name] = TileFunction(name, base, lines, tuple(axes))
         return name, base
@@ -331,7 +360,11 @@ class _Scope:
             lower, upper = _constant_bounds(operand.rectangle[axis]) if axis >= 0 else (0, 1)
             extent.append(upper - lower)
             origin.append(lower)
-        return self.writer.shared_shape(_strides(self._buffer(operand), view, operand), tuple(extent), tuple(origin))
+        buffer = self._buffer(operand)
+        ring = (0, 0)
+        if buffer.ring_axis is not None:
+            ring = (view.index(buffer.ring_axis), buffer.shape[buffer.ring_axis])
+        return self.writer.shared_shape(_strides(buffer, view, operand), tuple(extent), tuple(origin), ring)
 
 
 def _first_byte(buffer: Buffer, operand: Operand) -> int:
@@ -356,32 +389,3 @@ def _strides(buffer: Buffer, view: tuple[int, ...], operand: Operand | None = No
 
 def _element_bytes(buffer: Buffer) -> int:
     return int(np.dtype(buffer.dtype).itemsize)
-
-
-def _literal(value: AttributeValue) -> str:
-    if isinstance(value, tuple):
-        return "{" + ", ".join(_literal(item) for item in value) + "}"
-    if isinstance(value, bool):
-        return "1" if value else "0"
-    if isinstance(value, float):
-        return float_literal(value)
-    if isinstance(value, int):
-        return "INT32_MIN" if value == -(1 << 31) else f"{value}u" if value >= 1 << 31 else str(value)
-    return value
-
-
-def float_literal(value: float) -> str:
-    """The shortest C float constant that reads back to the same float32."""
-    if value != value:
-        return '__builtin_nanf("")'
-    if value in (float("inf"), float("-inf")):
-        return "__builtin_inff()" if value > 0 else "-__builtin_inff()"
-    return f"{np.float32(value)!s}F"
-
-
-def _printable(name: str) -> str:
-    """A name inside a C comment: no comment ends, no line breaks, no trigraphs."""
-    plain = "".join(char if char.isprintable() and ord(char) < 128 else "?" for char in name)
-    for ending, harmless in (("*/", "* /"), ("/*", "/ *"), ("??", "? ?")):
-        plain = plain.replace(ending, harmless)
-    return plain

@@ -14,9 +14,10 @@ _CODE_FLAGS = 5
 
 @dataclass(frozen=True, slots=True)
 class _PoolSection:
-    """Input sections of one pool, the region and the program header that take them; NONE for cleared memory.
+    """Input sections of one pool, the region and the program header that take them.
 
-    ``address`` is where they begin, if that is given, else empty.
+    The header is NONE for cleared memory, and for constants that no loader brings to their
+    place (``deferred``). ``address`` is where they begin, if that is given, else empty.
     """
 
     name: str
@@ -25,6 +26,7 @@ class _PoolSection:
     region: str
     segment: str
     address: str = ""
+    deferred: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ def linker_script(platform: Platform) -> str:
     Sections of a pool lie in the region of the pool's name, else with code or data; constants
     of a pool with an address of its own lie there. Writable pools with an address have no
     sections. Raises bad_input if the platform names no regions, or if an address lies in no
-    region (constants), or in that of code or data (writable pools).
+    region (constants), or in that of code or data (writable pools), or in one that no loader reaches.
     """
     if platform.linker is None:
         what = f"platform '{platform.name}' has no [linker] regions, so there is no script for it"
@@ -66,7 +68,7 @@ def _script(platform: Platform, layout: LinkerLayout) -> _Script:
     data = tuple(_pool_section(pool, layout) for pool in writable if pool.base is None)
     for pool in writable:
         _check_pinned(pool, layout)
-    extra = {section.segment: _CODE_FLAGS for section in constants}
+    extra = {section.segment: _CODE_FLAGS for section in constants if not section.deferred}
     is_64_bit = any(option.startswith("-mabi=lp64") for option in platform.target.compile_options)
     return _Script(
         platform=platform.name,
@@ -97,8 +99,13 @@ def _pool_section(pool: Pool, layout: LinkerLayout) -> _PoolSection:
         home = _region_at(pool, pool.base, layout).name
         segment = "code" if home == layout.code else f"pool_{pool.name}"
         address = f"0x{pool.base:x}"
+    deferred = not next(region.loaded for region in layout.regions if region.name == home)
+    if deferred and not is_constant:
+        what = f"pool '{pool.name}' lies in region '{home}', which no loader reaches, so start-up cannot clear it"
+        raise bad_input("linker-regions", what, help="give the pool a 'base', or another region")
+    segment = "NONE" if deferred else segment
     # The script's own statements begin each section at 8 bytes at least.
-    return _PoolSection(pool.name, tuple(patterns), max(pool.align_bytes, 8), home, segment, address)
+    return _PoolSection(pool.name, tuple(patterns), max(pool.align_bytes, 8), home, segment, address, deferred)
 
 
 def _region_at(pool: Pool, base: int, layout: LinkerLayout) -> Region:

@@ -25,6 +25,13 @@ def c_identifier(name: str) -> str:
     return cleaned
 
 
+def in_comment(name: str) -> str:
+    """A name inside a C comment: no comment starts or ends, no line breaks, no trigraphs."""
+    plain = "".join(char if char.isprintable() and ord(char) < 128 else "?" for char in name)
+    plain = re.sub(r"\?(?=\?)", "? ", plain)
+    return plain.replace("*/", "* /").replace("/*", "/ *")
+
+
 def interface_identifiers(names: Iterable[str]) -> dict[str, str]:
     """Identifiers of the model's inputs or outputs.
 

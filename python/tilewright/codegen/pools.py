@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.codegen.interface import C_TYPES
-from tilewright.codegen.layers import float_literal
+from tilewright.codegen.literals import float_literal
 from tilewright.codegen.storage import Array, Storage
-from tilewright.plan import Pool
+from tilewright.codegen.symbols import SymbolText, symbols
+from tilewright.plan import Access, Pool
 
 _PER_LINE = 16
 
@@ -52,6 +53,7 @@ class PoolText:
     base: str
     buffers: tuple[PlacedText, ...]
     members: tuple[MemberText, ...] = ()
+    symbols: tuple[SymbolText, ...] = ()
 
 
 def pool_text(
@@ -77,7 +79,17 @@ def pool_text(
         base=_address_literal(pool.base) if pool.base is not None else "",
         buffers=tuple(_placed(storage, name, lifetimes) for name in names),
         members=tuple(_members(storage, names, constants)) if constants is not None else (),
+        symbols=tuple(symbols(storage, pool, _object(storage, pool))) if _object(storage, pool) else (),
     )
+
+
+def _object(storage: Storage, pool: Pool) -> str:
+    """The object or address at which generated code knows a pool to begin, if it does."""
+    if pool.access is Access.READ_ONLY:
+        return f"{storage.prefix}_{pool.name}"
+    if pool.base is not None:
+        return f"0x{pool.base:x}"
+    return f"{storage.prefix}_pool_{pool.name}" if storage.plan.static_pools else ""
 
 
 def _address_literal(base: int) -> str:
@@ -101,13 +113,16 @@ def _placed(storage: Storage, name: str, lifetimes: Mapping[str, tuple[int, int]
 
 def _members(storage: Storage, names: list[str], constants: Mapping[str, Array]) -> list[MemberText]:
     members: list[MemberText] = []
-    end = 0
+    end, taken = 0, 0
+
+    def pad(target: int) -> None:
+        if target > end:
+            members.append(MemberText(f"padding_{len(members)}", "uint8_t", target - end, "padding", ("0",)))
+
     for name in names:
         buffer = storage.buffers[name]
         offset = storage.placements[name].offset_bytes
-        if offset > end:
-            padding = f"padding_{len(members)}"
-            members.append(MemberText(padding, "uint8_t", offset - end, "padding", ("0",)))
+        pad(offset)
         assert buffer.sha256 is not None
         data = constants[buffer.sha256].reshape(-1)
         extents = "".join(f"[{extent}]" for extent in buffer.shape)
@@ -120,7 +135,10 @@ def _members(storage: Storage, names: list[str], constants: Mapping[str, Array])
                 lines=tuple(array_lines(data)),
             )
         )
-        end = offset + buffer.size_bytes
+        end = offset + max(data.size, 1) * data.itemsize
+        taken = offset + buffer.size_bytes
+    # A link that rounds up reads what lies behind the last array.
+    pad(taken)
     return members
 
 

@@ -3,7 +3,10 @@
 #include "kws_layout.h"
 
 #include "tilewright/section.h"
+#include "tilewright/symbol.h"
 
 TILEWRIGHT_SECTION(".bss.tilewright.tcm")
 TILEWRIGHT_ALIGNED(16)
 uint8_t kws_pool_tcm[KWS_POOL_TCM_SIZE];
+TILEWRIGHT_SYMBOL(kws_tensor_active_0, kws_pool_tcm, 0, 80)
+TILEWRIGHT_SYMBOL(kws_tensor_active_1, kws_pool_tcm, 80, 32)

@@ -1,0 +1,128 @@
+"""Copies whose rectangle is lines of equal length in every tile, as one call without sorting axes.
+
+Before:  rows [4 t, 4 t + 4) of 25 x 5 x 64 bytes, packed on both sides
+After:   1 line of (oh_upper - oh_lower) * 320 bytes, from 320 * oh_lower on
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tilewright.codegen.expressions import axis_bounds, constant_extent, index_lines
+from tilewright.plan import AxisRange, Index, Loop
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class BlockText:
+    """C expressions of a copy: ``lines`` declare what the others name, offsets and sizes are bytes."""
+
+    lines: tuple[str, ...]
+    home_offset: str
+    line_count: str
+    line_bytes: str
+    tile_stride: int
+    home_stride: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """One axis: ``factor`` elements, times what ``varying`` says where that is not empty."""
+
+    factor: int
+    varying: str
+    tile_stride: int
+    home_stride: int
+
+    def text(self, factor: int = 1) -> str:
+        """The number of elements, times a factor."""
+        constant = self.factor * factor
+        if not self.varying:
+            return str(constant)
+        return self.varying if constant == 1 else f"{self.varying} * {constant}"
+
+
+def block_text(
+    rectangle: Sequence[AxisRange],
+    tile_strides: Sequence[int],
+    home_strides: Sequence[int],
+    element_bytes: int,
+    loop: Loop | None,
+) -> BlockText | None:
+    """The copy of a rectangle (strides in bytes) as lines; None if it needs more than one command."""
+    indices = {index.name: index for index in loop.indices} if loop is not None else {}
+    if any(name not in indices for axis in rectangle for name, _ in axis.terms):
+        return None
+    offsets, axes = _axes(rectangle, tile_strides, home_strides, indices)
+    axes = _joined(axes)
+    line = _Axis(1, "", element_bytes, element_bytes)
+    if axes and axes[-1].tile_stride == axes[-1].home_stride == element_bytes:
+        line = axes.pop()
+    if len(axes) > 1 or any(axis.factor <= 0 for axis in (*axes, line)):
+        return None
+    outer = axes[0] if axes else _Axis(1, "", 0, 0)
+    used = {name for axis in rectangle for name, _ in axis.terms}
+    offset, line_count, line_bytes = " + ".join(offsets), outer.text(), line.text(element_bytes)
+    declared = index_lines(loop.indices, used) if loop is not None else []
+    return BlockText(
+        lines=tuple(_needed(declared, f"{offset} {line_count} {line_bytes}")),
+        home_offset=offset,
+        line_count=line_count,
+        line_bytes=line_bytes,
+        tile_stride=outer.tile_stride,
+        home_stride=outer.home_stride,
+    )
+
+
+def _needed(declarations: Sequence[str], text: str) -> list[str]:
+    """The declarations that a text names, and those that these name."""
+    kept: list[str] = []
+    for line in reversed(declarations):
+        name = line.split(" = ")[0].split()[-1]
+        if name in _WORD.findall(f"{text} {' '.join(kept)}"):
+            kept.insert(0, line)
+    return kept
+
+
+def _axes(
+    rectangle: Sequence[AxisRange],
+    tile_strides: Sequence[int],
+    home_strides: Sequence[int],
+    indices: Mapping[str, Index],
+) -> tuple[list[str], list[_Axis]]:
+    """Terms of the home's offset, and the axes of more than one element, the outermost in the tile first."""
+    offsets: list[str] = []
+    axes: list[_Axis] = []
+    for axis, tile_stride, home_stride in zip(rectangle, tile_strides, home_strides, strict=True):
+        bounds = axis_bounds(axis, indices)
+        extent = constant_extent(axis, indices)
+        if axis.terms:
+            lower = bounds.lower if bounds.lower.isidentifier() else f"({bounds.lower})"
+            offsets.append(lower if home_stride == 1 else f"{lower} * {home_stride}")
+        elif axis.first_offset >= axis.divisor:
+            offsets.append(str(min(axis.first_offset // axis.divisor, axis.extent) * home_stride))
+        if extent is None:
+            axes.append(_Axis(1, f"(({bounds.upper}) - ({bounds.lower}))", tile_stride, home_stride))
+        elif extent != 1:
+            axes.append(_Axis(extent, "", tile_stride, home_stride))
+    return offsets, sorted(axes, key=lambda item: (-item.tile_stride, -item.home_stride))
+
+
+def _joined(axes: list[_Axis]) -> list[_Axis]:
+    """Neighbours that are one axis in both arrays, whatever the tile, become one."""
+    joined: list[_Axis] = []
+    for axis in reversed(axes):
+        inner = joined[-1] if joined else None
+        if (
+            inner is not None
+            and not inner.varying
+            and axis.tile_stride == inner.tile_stride * inner.factor
+            and axis.home_stride == inner.home_stride * inner.factor
+        ):
+            joined[-1] = replace(inner, factor=inner.factor * axis.factor, varying=axis.varying)
+        else:
+            joined.append(axis)
+    return joined[::-1]

@@ -1,0 +1,42 @@
+"""Names for debuggers: a symbol for each buffer whose address generated code decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewright.codegen.storage import Storage
+from tilewright.plan import BufferKind, Pool
+
+_WORDS = {BufferKind.TILE: "tile", BufferKind.SCRATCH: "scratch"}
+"""What stands between prefix and identifier; ``tensor`` for everything that is whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolText:
+    """A TILEWRIGHT_SYMBOL of runtime/include/tilewright/symbol.h; ``base`` is a C object or an address."""
+
+    name: str
+    base: str
+    offset_bytes: int
+    size_bytes: int
+
+
+def symbols(storage: Storage, pool: Pool, base: str) -> list[SymbolText]:
+    """The buffers of a pool that begins at ``base``, by address; views and parts have names of their own."""
+    places = [item for item in storage.placements.values() if item.pool == pool.name]
+    places.sort(key=lambda item: (item.offset_bytes, item.buffer))
+    return [
+        SymbolText(
+            name=symbol_name(storage, item.buffer),
+            base=base,
+            offset_bytes=item.offset_bytes,
+            size_bytes=storage.buffers[item.buffer].size_bytes,
+        )
+        for item in places
+    ]
+
+
+def symbol_name(storage: Storage, buffer: str) -> str:
+    """``kws_tensor_x``, ``kws_tile_conv_x``, ``kws_scratch_conv``; C identifiers of buffers are unique."""
+    word = _WORDS.get(storage.buffers[buffer].kind, "tensor")
+    return f"{storage.prefix}_{word}_{storage.identifiers[buffer]}"

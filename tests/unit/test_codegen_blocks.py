@@ -1,0 +1,105 @@
+"""Copies as lines: every tile's rectangle, worked out by brute force, is what the expressions say."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tilewright.codegen.blocks import BlockText, block_text
+from tilewright.plan import AxisRange, Index, Loop
+
+
+def names_of(text: BlockText, tile: int) -> dict[str, int]:
+    """What the declarations say for a tile."""
+    names: dict[str, int] = {"tile": tile, "tilewright_minimum": 0}
+    for line in text.lines:
+        name, value = line.removeprefix("const int32_t ").rstrip(";").split(" = ")
+        names[name] = evaluated(value, names)
+    return names
+
+
+def evaluated(expression: str, names: dict[str, int]) -> int:
+    functions = {"tilewright_minimum": min, "tilewright_maximum": max, "tilewright_floor": lambda a, b: a // b}
+    return int(eval(expression.replace("/", "//"), {"__builtins__": {}}, {**names, **functions}))
+
+
+def touched(text: BlockText, tile: int) -> list[int]:
+    """Bytes of the home that a tile's copy touches, in the order of the tile's bytes."""
+    names = names_of(text, tile)
+    first = evaluated(text.home_offset, names) if text.home_offset else 0
+    lines, size = evaluated(text.line_count, names), evaluated(text.line_bytes, names)
+    return [first + line * text.home_stride + byte for line in range(lines) for byte in range(size)]
+
+
+def wanted(axes: tuple[AxisRange, ...], strides: tuple[int, ...], element: int, loop: Loop, tile: int) -> list[int]:
+    """The same from the meaning of the plan."""
+    bounds: dict[str, tuple[int, int]] = {}
+    for index in reversed(loop.indices):
+        tile, number = divmod(tile, index.count)
+        bounds[index.name] = (number * index.step, min((number + 1) * index.step, index.extent))
+    spans = []
+    for axis in axes:
+        first = sum(stride * bounds[name][0] for name, stride in axis.terms) + axis.first_offset
+        last = sum(stride * (bounds[name][1] - 1) for name, stride in axis.terms) + axis.last_offset
+        spans.append(range(max(first // axis.divisor, 0), min(last // axis.divisor + 1, axis.extent)))
+    return [
+        sum(at * stride for at, stride in zip(point, strides, strict=True)) + byte
+        for point in itertools.product(*spans)
+        for byte in range(element)
+    ]
+
+
+def packed(shape: tuple[int, ...], element: int) -> tuple[int, ...]:
+    strides, size = [], element
+    for extent in reversed(shape):
+        strides.insert(0, size)
+        size *= extent
+    return tuple(strides)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(
+    st.tuples(*[st.integers(1, 6)] * 3),
+    st.tuples(*[st.integers(1, 6)] * 3),
+    st.lists(st.sampled_from([0, 1, 2]), unique=True, max_size=2),
+    st.integers(0, 1),
+    st.sampled_from([1, 4]),
+)
+def test_blocks_touch_what_the_plan_says(
+    shape: tuple[int, ...], steps: tuple[int, ...], cut: list[int], halo: int, element: int
+) -> None:
+    cut = [axis for axis in cut if steps[axis] < shape[axis]]
+    indices = tuple(Index(f"i{axis}", shape[axis], steps[axis]) for axis in sorted(cut))
+    loop = Loop(indices, ())
+    by_axis = dict(zip(sorted(cut), indices, strict=True))
+    axes = tuple(
+        AxisRange(((by_axis[axis].name, 1),), -halo, halo, 1, extent)
+        if axis in by_axis
+        else AxisRange((), 0, extent - 1, 1, extent)
+        for axis, extent in enumerate(shape)
+    )
+    tile_shape = tuple(
+        min(by_axis[axis].step + 2 * halo, extent) if axis in by_axis else extent for axis, extent in enumerate(shape)
+    )
+    home = packed(shape, element)
+    text = block_text(axes, packed(tile_shape, element), home, element, loop)
+    if text is None:
+        return
+    for tile in range(loop.tiles):
+        assert touched(text, tile) == wanted(axes, home, element, loop, tile)
+
+
+def test_rows_of_packed_arrays_are_one_line() -> None:
+    axes = (AxisRange((("oh", 1),), 0, 0, 1, 25), AxisRange((), 0, 4, 1, 5), AxisRange((), 0, 63, 1, 64))
+    text = block_text(axes, (320, 64, 1), (320, 64, 1), 1, Loop((Index("oh", 25, 5),), ()))
+    assert text is not None
+    assert (text.line_count, text.line_bytes, text.home_offset) == ("1", "1600", "oh_lower * 320")
+    assert [line.split(" = ")[0] for line in text.lines] == ["const int32_t oh_lower"]
+
+
+@pytest.mark.parametrize("strides", [((32, 8, 1), (100, 16, 2)), ((32, 8, 1), (200, 30, 1))])
+def test_what_needs_several_commands_is_left_to_the_runtime(strides: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    axes = tuple(AxisRange((), 0, extent - 1, 1, extent) for extent in (3, 4, 8))
+    assert block_text(axes, *strides, 1, None) is None
