@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from tilewright.plan import Access, BufferKind, Core, Link, Pool
-from tilewright.platform_types import Counter, LinkerLayout, Platform, Region, Simulator, Target
+from tilewright.platform_types import Costs, Counter, KernelCost, LinkerLayout, Platform, Region, Simulator, Target
 from tilewright.toml_file import Table, read_toml, suggestion
 
 _KIND = "platform"
@@ -21,12 +21,13 @@ _LARGEST_CACHE_LINE = 4096
 def parse_platform(path: Path) -> Platform:
     """Read and validate one file. Raises bad_input with file, line and key."""
     root = read_toml(path, _KIND)
-    root.only("name", "target", "core", "io", "pool", "link", "simulator", "linker")
+    root.only("name", "target", "core", "io", "pool", "link", "simulator", "linker", "cost")
     name = _matching(root, "name", _NAME, "letters, digits, '.', '_' and '-'")
     target = _target(root.table("target"))
     pools = _pools(root)
     core = _core(root.table("core"), pools)
     links = _links(root, pools)
+    _check_rounding(root, core, links)
     _check_reachable(root, pools, core, links)
     return Platform(
         name=name,
@@ -37,6 +38,7 @@ def parse_platform(path: Path) -> Platform:
         links=links,
         simulator=_simulator(root.table("simulator")) if root.has("simulator") else None,
         linker=_linker(root.table("linker")) if root.has("linker") else None,
+        costs=_costs(root.table("cost")) if root.has("cost") else Costs(),
     )
 
 
@@ -133,6 +135,9 @@ def _holds(table: Table, access: Access) -> tuple[BufferKind, ...]:
             raise table.error("value", f"'{name}' is listed twice", "holds", index)
         if access is Access.READ_ONLY and name != BufferKind.CONSTANT.value:
             raise table.error("value", f"a read-only pool cannot hold '{name}'", "holds", index)
+        if access is not Access.READ_ONLY and name == BufferKind.CONSTANT.value:
+            what = "nothing fills a pool that can be written, so it cannot hold 'constant'"
+            raise table.error("value", what, "holds", index, help='another [[pool]] with access = "ro"')
     return tuple(BufferKind(name) for name in names)
 
 
@@ -202,6 +207,17 @@ def _one_way(table: Table, source: str, target: str) -> Link:
     )
 
 
+def _check_rounding(root: Table, core: Core, links: tuple[Link, ...]) -> None:
+    """Only tiles between a home and the kernels' pool have room behind their lines."""
+    near = {name for name, _ in core.access_cycles}
+    tables = {(table.string("from"), table.string("to")): table for table in root.tables("link")}
+    for link in links:
+        if link.round_up_bytes > 1 and ((link.source, link.target) not in tables or link.target in near):
+            table = tables.get((link.source, link.target)) or tables[link.target, link.source]
+            what = f"link '{link.name}' may not round up: only one to a pool that kernels do not address, and one way"
+            raise table.error("value", what, "round_up_bytes")
+
+
 def _check_reachable(root: Table, pools: tuple[Pool, ...], core: Core, links: tuple[Link, ...]) -> None:
     """A pool that neither kernels nor a link can reach is a mistake in the file."""
     reached = {name for name, _ in core.access_cycles}
@@ -212,8 +228,25 @@ def _check_reachable(root: Table, pools: tuple[Pool, ...], core: Core, links: tu
             raise table.error("value", what)
 
 
+def _costs(table: Table) -> Costs:
+    table.only("layer_cycles", "tile_cycles", "fork_cycles", "kernels")
+    plain = Costs()
+    kernels = table.table("kernels", {})
+    return Costs(
+        layer_cycles=table.number("layer_cycles", plain.layer_cycles),
+        tile_cycles=table.number("tile_cycles", plain.tile_cycles),
+        fork_cycles=table.number("fork_cycles", plain.fork_cycles),
+        kernels=tuple((name, _kernel_cost(kernels.table(name))) for name in kernels.values),
+    )
+
+
+def _kernel_cost(table: Table) -> KernelCost:
+    table.only("call_cycles", "factor")
+    return KernelCost(table.number("call_cycles", 0.0), table.positive("factor", 1.0))
+
+
 def _simulator(table: Table) -> Simulator:
-    table.only("command", "counter", "prepare", "install_dir")
+    table.only("command", "counter", "prepare", "install_dir", "python_modules")
     command, prepare = table.strings("command"), table.strings("prepare", (), empty=True)
     if not any("{elf}" in word for word in (*prepare, *command)):
         raise table.error("value", "'command' does not mention {elf}, the program to run", "command")
@@ -221,7 +254,11 @@ def _simulator(table: Table) -> Simulator:
         _matching(table, "install_dir", _VARIABLE, "letters, digits and '_'") if table.has("install_dir") else None
     )
     counter = Counter(table.choice("counter", [member.value for member in Counter], "cycles"))
-    return Simulator(command, counter, prepare, install_dir)
+    modules = table.strings("python_modules", (), empty=True)
+    for module in modules:
+        if not _VARIABLE.fullmatch(module):
+            raise table.error("value", f"'{module}' is not the name of a Python module", "python_modules")
+    return Simulator(command, counter, prepare, install_dir, modules)
 
 
 def _linker(table: Table) -> LinkerLayout:
@@ -236,19 +273,21 @@ def _linker(table: Table) -> LinkerLayout:
         regions.append(region)
     if not regions:
         raise table.error("value", "at least one region is needed", "regions")
-    names = [region.name for region in regions]
+    names = [region.name for region in regions if region.loaded]
+    if not names:
+        raise regions_table.error("value", "a loader must reach at least one region")
     return LinkerLayout(tuple(regions), table.choice("code", names, names[0]), table.choice("data", names, names[0]))
 
 
 def _region(table: Table, name: str) -> Region:
-    table.only("base", "size_bytes")
+    table.only("base", "size_bytes", "loaded")
     if not _IDENTIFIER.fullmatch(name):
         raise table.error("value", f"'{name}' cannot be the name of a region: lower-case letters, digits, underscores")
     base = table.integer("base", maximum=_ADDRESS_LIMIT - 1)
     size_bytes = table.integer("size_bytes", minimum=1, maximum=2**48)
     if base + size_bytes > _ADDRESS_LIMIT:
         raise table.error("value", "the region ends beyond the address space", "size_bytes")
-    return Region(name, base, size_bytes)
+    return Region(name, base, size_bytes, table.boolean("loaded", True))
 
 
 def _known_pool(table: Table, key: str, name: str, pools: tuple[Pool, ...]) -> Pool:

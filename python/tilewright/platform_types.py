@@ -42,13 +42,16 @@ class Simulator:
         counter: what ``tilewright_cycles`` counts.
         prepare: run before it, empty if nothing has to be.
         install_dir: environment variable with the folder of an installation, whose bin/ has the
-            programs and whose lib/ the libraries; None if they are on PATH.
+            programs and whose lib/ the libraries; without it they are where PATH has the first program.
+            None if they are on PATH like any other.
+        python_modules: what the python3 that runs the programs must have.
     """
 
     command: tuple[str, ...]
     counter: Counter
     prepare: tuple[str, ...] = ()
     install_dir: str | None = None
+    python_modules: tuple[str, ...] = ()
 
     @property
     def programs(self) -> tuple[str, ...]:
@@ -59,11 +62,16 @@ class Simulator:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Memory that the shipped linker script may fill: [base, base + size_bytes)."""
+    """Memory that the shipped linker script may fill: [base, base + size_bytes).
+
+    ``loaded`` is False where no loader can write. Constants there are in sections of the program
+    file that are not allocated, with their addresses; the port's start-up brings them there.
+    """
 
     name: str
     base: int
     size_bytes: int
+    loaded: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +88,41 @@ class LinkerLayout:
 
 
 @dataclass(frozen=True, slots=True)
+class KernelCost:
+    """What one kernel costs here: cycles of a call = call_cycles + factor * what the kernel's own formula says."""
+
+    call_cycles: float = 0.0
+    factor: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What kernels and tile loops cost, as ``tilewright calibrate`` measured it.
+
+    Attributes:
+        layer_cycles: once for each layer.
+        tile_cycles: for each tile of a layer, beside its copies and its kernel call.
+        fork_cycles: for each kernel call that several cores share.
+        kernels: (symbol without its first word, cost) pairs; ``default`` is for those that are not listed.
+    """
+
+    layer_cycles: float = 0.0
+    tile_cycles: float = 0.0
+    fork_cycles: float = 300.0
+    kernels: tuple[tuple[str, KernelCost], ...] = ()
+
+    def kernel(self, symbol: str) -> KernelCost:
+        """The cost of a kernel by its C symbol."""
+        known = dict(self.kernels)
+        return known.get(kernel_key(symbol), known.get("default", KernelCost()))
+
+
+def kernel_key(symbol: str) -> str:
+    """How a platform file names a kernel."""
+    return symbol.removeprefix("tilewright_")
+
+
+@dataclass(frozen=True, slots=True)
 class Platform:
     """A validated platform file. Links are one-way and named ``<source>-><target>``."""
 
@@ -91,6 +134,7 @@ class Platform:
     links: tuple[Link, ...]
     simulator: Simulator | None
     linker: LinkerLayout | None
+    costs: Costs = Costs()
 
     def pool(self, name: str) -> Pool:
         """The pool of that name. Raises KeyError."""

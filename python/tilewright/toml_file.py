@@ -90,6 +90,15 @@ class Table:
             raise self._wrong(key, "a finite number above 0", value)
         return float(value)
 
+    def number(self, key: str, default: float | None = None) -> float:
+        """A finite number that is not negative."""
+        value = self._get(key, default)
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            raise self._wrong(key, "a number", value)
+        if not math.isfinite(value) or value < 0:
+            raise self._wrong(key, "a finite number that is not negative", value)
+        return float(value)
+
     def boolean(self, key: str, default: bool | None = None) -> bool:
         """True or false."""
         value = self._get(key, default)

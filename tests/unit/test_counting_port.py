@@ -121,6 +121,23 @@ static int late(void)
     return 0;
 }
 
+/* Copies of link 3 are the port's own, late ones and into protected memory too. */
+static int through_port(void)
+{
+    tilewright_port_reset();
+    fill();
+    CHECK(tilewright_counting_through_port(3) && !tilewright_counting_through_port(16));
+    tilewright_counting_late(true);
+    CHECK(tilewright_counting_protect(at(tile), 128));
+    tilewright_token_t token = tilewright_copy_start(3, at(tile), at(home + 9), 2, 4, 8, 20);
+    CHECK(tile[0] == 0x5a && tilewright_counting_pending() == 1u);
+    CHECK(tilewright_copy_wait(3, token) == TILEWRIGHT_PORT_OK);
+    CHECK(tile[0] != 9 && tilewright_port_link_bytes(3) == 8u);
+    CHECK(tilewright_counting_unprotect(at(tile), 128));
+    CHECK(tile[0] == 9 && tile[3] == 12 && tile[4] == 0 && tile[8] == 29 && tile[11] == 32);
+    return 0;
+}
+
 static int fault(const char *expected)
 {
     CHECK(tilewright_counting_faults() == 1u);
@@ -166,7 +183,7 @@ static int checks(void)
 
 int main(void)
 {
-    return counts() | hides() | late() | checks();
+    return counts() | hides() | late() | through_port() | checks();
 }
 """
 

@@ -118,6 +118,12 @@ MISTAKES = {
     "access": ('access = "ro"', 'access = "or"', "'or'", "known: rw, ro"),
     "kind of buffer": ('"tile", "scratch"', '"tile", "scrach"', "scrach", "did you mean 'scratch'?"),
     "writable in flash": ('holds = ["constant"]', 'holds = ["constant", "tile"]', "read-only", ""),
+    "constant in RAM": (
+        'holds = ["tile", "scratch"]',
+        'holds = ["tile", "constant"]',
+        "nothing fills",
+        'another [[pool]] with access = "ro"',
+    ),
     "section and base": ("base = 0x20000000", 'base = 0x20000000 # or\nsection = ".x"', "not both", ""),
     "base not aligned": ("base = 0x20000000", "base = 0x20000001", "not a multiple", ""),
     "duplicate pool": ('name = "sram"', 'name = "l1"', "defined twice", ""),
@@ -134,6 +140,8 @@ MISTAKES = {
     "region without size": (", size_bytes = 0x8000000", "", "'size_bytes' is missing", ""),
     "issuer": ('issuer = "core"', 'issuer = "cpu"', "cpu", "known: core, controller"),
     "asynchronous": ("asynchronous = false", "asynchronous = 0", "true or false", ""),
+    "rounding into the kernels' pool": ("round_up_bytes = 1", "round_up_bytes = 4", "'sram->l1' may not round up", ""),
+    "nothing to load": ("size_bytes = 0x8000000 }", "size_bytes = 0x8000000, loaded = false }", "a loader", ""),
     "direction": ("both_ways = true", "both_ways = 'yes'", "true or false", ""),
 }
 
@@ -232,6 +240,7 @@ def test_shipped_platforms() -> None:
         "qemu-virt-rv32-single",
         "qemu-virt-rv32f",
         "qemu-virt-rv32f-single",
+        "siracusa",
     )
     for name in platform_names():
         platform = load_platform(name)
@@ -240,9 +249,10 @@ def test_shipped_platforms() -> None:
         if name == "qemu-virt-rv32-l3":
             assert core_pools == ["l1"]
             continue
-        if name == "pulp-open":
+        if name in ("pulp-open", "siracusa"):
             assert (core_pools, platform.core.count, platform.core.called_on) == (["l1"], 8, "controller")
-            assert [link.name for link in platform.links] == ["l2->l1", "l1->l2", "l2_constants->l1"]
+            far = ["l3->l2"] if name == "pulp-open" else []
+            assert [link.name for link in platform.links] == ["l2->l1", "l1->l2", "l2_constants->l1", *far]
             continue
         tiled = name in ("mps2-an385", "qemu-virt-rv32", "qemu-virt-rv32f")
         assert core_pools == (["l1"] if tiled else ["sram", "flash"])

@@ -34,6 +34,7 @@ static struct {
     uint64_t bytes[TILEWRIGHT_COUNTING_LINKS];
     uint32_t copies[TILEWRIGHT_COUNTING_LINKS];
     uint32_t align_bytes[TILEWRIGHT_COUNTING_LINKS];
+    bool through_port[TILEWRIGHT_COUNTING_LINKS];
     struct allowed allowed[TILEWRIGHT_COUNTING_RANGES];
     uint32_t allowed_count;
     struct copy pending[TILEWRIGHT_COUNTING_PENDING];
@@ -161,8 +162,15 @@ static void perform(const struct copy *copy)
     bool torn = false;
     uint8_t mask = mask_of(span(copy->destination, copy->destination_stride, copy), &torn);
     mask ^= mask_of(span(copy->source, copy->source_stride, copy), &torn);
-    tilewright_copy_lines(copy->destination, copy->source, copy->lines, copy->line_bytes,
-                          copy->destination_stride, copy->source_stride);
+    if (state.through_port[copy->link]) {
+        (void)__real_tilewright_copy_wait(
+            copy->link, __real_tilewright_copy_start(
+                            copy->link, copy->destination, copy->source, copy->lines,
+                            copy->line_bytes, copy->destination_stride, copy->source_stride));
+    } else {
+        tilewright_copy_lines(copy->destination, copy->source, copy->lines, copy->line_bytes,
+                              copy->destination_stride, copy->source_stride);
+    }
     for (uint32_t line = 0; mask != 0u && line < copy->lines; line++) {
         flip(moved(copy->destination, (int64_t)line * copy->destination_stride), copy->line_bytes,
              mask);
@@ -274,6 +282,7 @@ void tilewright_port_reset(void)
         state.bytes[link] = 0;
         state.copies[link] = 0;
         state.align_bytes[link] = 0;
+        state.through_port[link] = false;
     }
     state.allowed_count = 0;
     state.pending_count = 0;
@@ -330,6 +339,15 @@ bool tilewright_counting_allow(uint32_t link, enum tilewright_counting_side side
     struct allowed entry = {link, side, {address, address + size_bytes}};
     state.allowed[state.allowed_count] = entry;
     state.allowed_count++;
+    return true;
+}
+
+bool tilewright_counting_through_port(uint32_t link)
+{
+    if (link >= TILEWRIGHT_COUNTING_LINKS) {
+        return false;
+    }
+    state.through_port[link] = true;
     return true;
 }
 

@@ -36,6 +36,10 @@ bool tilewright_counting_align(uint32_t link, uint32_t align_bytes);
 bool tilewright_counting_allow(uint32_t link, enum tilewright_counting_side side,
                                tilewright_address_t address, uint32_t size_bytes);
 
+/* The port makes copies over this link in every mode, not the core, which cannot reach where they
+ * come from. Their source cannot be protected. False: no such link. */
+bool tilewright_counting_through_port(uint32_t link);
+
 /* Late mode: a copy poisons its destination at once and happens when it is waited for. */
 void tilewright_counting_late(bool enabled);
 

@@ -5,6 +5,7 @@ set(
   console.c
   start.c
   newlib.c
+  ../common/one_core.c
   ../common/startup.c
 )
 set(TILEWRIGHT_PORT_COMPILE_OPTIONS)

@@ -2,24 +2,14 @@
 /* Lines go out by semihosting: at once, in no simulated time, from any core. */
 #include "registers.h"
 
-#define SEMIHOSTING_WRITE 5
+#define SEMIHOSTING_WRITE 5u
 #define STANDARD_OUTPUT 1u
 #define LINE_BYTES 128u
 
 static void write_out(const char *text, uint32_t size)
 {
     const uint32_t block[3] = {STANDARD_OUTPUT, (uint32_t)(uintptr_t)text, size};
-    register uint32_t operation __asm__("a0") = SEMIHOSTING_WRITE;
-    register const uint32_t *argument __asm__("a1") = block;
-    __asm__ volatile(".option push\n"
-                     ".option norvc\n"
-                     "slli zero, zero, 0x1f\n"
-                     "ebreak\n"
-                     "srai zero, zero, 7\n"
-                     ".option pop"
-                     : "+r"(operation)
-                     : "r"(argument)
-                     : "memory");
+    (void)pulp_semihosting(SEMIHOSTING_WRITE, block);
 }
 
 static char line[LINE_BYTES];

@@ -5,6 +5,7 @@ set(
   cluster.c
   dma.c
   hyper.c
+  load.c
   console.c
   crt0.S
   ../common/startup.c

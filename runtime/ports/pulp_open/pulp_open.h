@@ -15,6 +15,16 @@
 /* Exit status when a core has written below its stack. */
 #define TILEWRIGHT_STACK_STATUS 98
 
+/* Exit status when constants could not be brought to HyperRAM. */
+#define TILEWRIGHT_LOAD_STATUS 97
+
+/* Under this name the simulator's folder has the program's file. */
+#define TILEWRIGHT_PROGRAM_FILE "program.elf"
+
+/* Bring the program's constants to HyperRAM, before the first inference. Start-up of this port has
+ * done it when main begins. */
+void tilewright_load_hyper(void);
+
 /* Bytes of a core's stack that were never used, of how many. The fabric controller asks. */
 uint32_t tilewright_stack_bytes(uint32_t core);
 uint32_t tilewright_stack_unused(uint32_t core);

@@ -4,6 +4,7 @@ set(
   port.c
   console.c
   crt0.S
+  ../common/one_core.c
   ../common/startup.c
   ../common/stdio.c
 )
