@@ -14,6 +14,29 @@ tilewright_token_t tilewright_fetch(uint32_t link, uint8_t *tile,
                                      element_bytes);
 }
 
+tilewright_token_t tilewright_fetch_ring(uint32_t link, uint8_t *tile,
+                                         const struct tilewright_shape *shape, uint8_t *home,
+                                         const int32_t *home_stride, uint32_t rank,
+                                         uint32_t element_bytes)
+{
+    const int32_t axis = shape->ring_axis;
+    const int32_t rows = shape->extent[axis];
+    const int32_t slot = shape->origin[axis] % shape->ring_rows;
+    const int32_t head = tilewright_minimum(rows, shape->ring_rows - slot);
+    struct tilewright_shape part = *shape;
+    part.extent[axis] = head;
+    const tilewright_token_t token =
+        tilewright_fetch(link, tile + (ptrdiff_t)slot * shape->stride[axis], &part, home,
+                         home_stride, rank, element_bytes);
+    if (head == rows) {
+        return token;
+    }
+    /* The other rows begin the ring anew; waiting for their copy waits for the one before. */
+    part.extent[axis] = rows - head;
+    part.origin[axis] += head;
+    return tilewright_fetch(link, tile, &part, home, home_stride, rank, element_bytes);
+}
+
 tilewright_token_t tilewright_store(uint32_t link, uint8_t *tile,
                                     const struct tilewright_shape *shape, uint8_t *home,
                                     const int32_t *home_stride, uint32_t rank,

@@ -21,22 +21,28 @@ from tilewright.codegen.interface import C_TYPES
 from tilewright.codegen.render import render
 from tilewright.codegen.storage import storage_of
 from tilewright.errors import bad_input
-from tilewright.graph import Array
+from tilewright.golden_layers import byte_lines, golden_type, layer_tensors, stored_bytes
+from tilewright.graph import Array, Graph
 from tilewright.manifest import sha256_hex
 from tilewright.plan import InterfaceTensor, Plan, Pool
 
-_BYTES_PER_LINE = 16
 _TOLERANCE = re.compile(r"(?P<absolute>[^:]+):(?P<relative>[^:]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class GoldenRequest:
-    """What one golden test compares; ``tolerance`` is ``<abs>:<rel>``."""
+    """What one golden test compares; ``tolerance`` is ``<abs>:<rel>``, ``unit`` what the port counts.
+
+    With ``compared``, the graph that was planned, every layer is compared in the first ``compared_runs``.
+    """
 
     plan: Plan
     inputs: Path
     outputs: Path
     tolerance: str
+    unit: str = "cycles"
+    compared: Graph | None = None
+    compared_runs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +98,25 @@ def golden_files(request: GoldenRequest) -> dict[str, bytes]:
         "far": _far(plan, [*sides[0], *sides[1]]),
         "links": plan.links,
         "runs": runs,
+        "unit": request.unit,
+        "profiled": plan.profile is not None,
+        "profile_arguments": _pool_argument(plan),
+        "layer_runs": 0,
+        "layer_tensors": [],
         "absolute": repr(absolute),
         "relative": repr(relative),
     }
+    if request.compared is not None:
+        given = {item.name: array for item, array in zip(plan.inputs, inputs, strict=True)}
+        context["layer_runs"] = min(request.compared_runs, runs)
+        context["layer_tensors"] = layer_tensors(plan, request.compared, given, context["layer_runs"])
     names = ("golden_main.c", "golden_vectors.c", "golden_vectors.h")
     files = {name: render(f"{name}.j2", **context).encode() for name in names}
     manifest = {
         "sources": [name for name in names if name.endswith(".c")],
         "runs": runs,
         "watched": bool(context["far"]),
+        "compared_layers": bool(context["layer_tensors"]),
         "files": {name: sha256_hex(content) for name, content in files.items()},
     }
     return {**files, "golden_manifest.json": (json.dumps(manifest, indent=2) + "\n").encode()}
@@ -176,8 +192,7 @@ def _common_runs(arrays: list[Array], items: tuple[InterfaceTensor, ...], reques
 
 
 def _tensor(plan: Plan, item: InterfaceTensor, array: Array, side: str, pool: Pool) -> _Tensor:
-    content = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()
-    kind = "uint8" if item.dtype == "bool" else item.dtype
+    content = stored_bytes(array)
     variable = f"{side}_{item.identifier}"
     return _Tensor(
         label=item.identifier,
@@ -186,17 +201,23 @@ def _tensor(plan: Plan, item: InterfaceTensor, array: Array, side: str, pool: Po
         buffer=_placed_address(plan, item) if plan.io_in_pools else f"(uint8_t *){variable}",
         macro=f"{plan.name}_{side}_{item.identifier}".upper(),
         c_type=C_TYPES[item.dtype],
-        kind=f"GOLDEN_{kind.upper()}",
+        kind=golden_type(item.dtype),
         section=_section(pool),
         vector_bytes=len(content),
-        lines=tuple(_lines(content)),
+        lines=byte_lines(content),
     )
 
 
 def _arguments(plan: Plan) -> list[str]:
     """What the run function is given."""
-    takes_pools = not plan.static_pools and bool(storage_of(plan).pools)
-    return [*(() if plan.io_in_pools else ("&in", "&out")), *(("&memory",) if takes_pools else ())]
+    memory = _pool_argument(plan)
+    sides = [f"&{side}" for side, items in (("in", plan.inputs), ("out", plan.outputs)) if items]
+    return [*(() if plan.io_in_pools else sides), *((memory,) if memory else ())]
+
+
+def _pool_argument(plan: Plan) -> str:
+    """The pools that the harness provides, if there are any."""
+    return "&memory" if not plan.static_pools and storage_of(plan).pools else ""
 
 
 def _placed_address(plan: Plan, item: InterfaceTensor) -> str:
@@ -210,8 +231,13 @@ def _pool(plan: Plan, pool: Pool) -> _Pool:
 
 
 def _far(plan: Plan, tensors: list[_Tensor]) -> list[tuple[str, str]]:
-    """C objects and their sizes that kernels must not touch, since only links reach their pools."""
+    """C objects and their sizes that kernels must not touch, since only links reach their pools.
+
+    Kernels cannot touch pools from which only the controller copies, nor can the test.
+    """
     near = {name for name, _ in plan.core.access_cycles}
+    by_core = {end for link in plan.links if link.issuer == "core" for end in (link.source, link.target)}
+    near |= {pool.name for pool in plan.pools if pool.name not in by_core}
     storage = storage_of(plan)
     far: list[tuple[str, str]] = []
     if plan.io_pool not in near and not plan.io_in_pools:
@@ -219,25 +245,31 @@ def _far(plan: Plan, tensors: list[_Tensor]) -> list[tuple[str, str]]:
     arrays = f"{plan.name}_pool_" if plan.static_pools else "pool_"
     for pool in storage.pools:
         if pool.name not in near:
-            far.append((arrays + pool.name, f"{plan.name}_POOL_{pool.name}_SIZE".upper()))
+            far += _ranges(plan, pool, arrays + pool.name)
     for pool in storage.pinned_pools:
         if pool.name not in near:
-            macro = f"{plan.name}_POOL_{pool.name}".upper()
-            far.append((f"{macro}_POINTER", f"{macro}_SIZE"))
+            far += _ranges(plan, pool, f"{plan.name}_POOL_{pool.name}_POINTER".upper())
     for pool in storage.constant_pools:
         if pool.name not in near:
             far.append((f"&{plan.name}_{pool.name}", f"sizeof {plan.name}_{pool.name}"))
     return far
 
 
+def _ranges(plan: Plan, pool: Pool, start: str) -> list[tuple[str, str]]:
+    """A pool in use, but for the profile in it, which the program writes beside its kernels."""
+    size = f"{plan.name}_POOL_{pool.name}_SIZE".upper()
+    place = next((item for item in plan.placements if (item.buffer, item.pool) == (plan.profile, pool.name)), None)
+    if place is None:
+        return [(start, size)]
+    used = next(use.used_bytes for use in plan.pool_use if use.pool == pool.name)
+    end = place.offset_bytes + next(buffer.size_bytes for buffer in plan.buffers if buffer.name == plan.profile)
+    before = [(start, f"{place.offset_bytes}u")] if place.offset_bytes else []
+    return [*before, *([(f"{start} + {end}u", f"{used - end}u")] if used > end else [])]
+
+
 def _section(pool: Pool) -> str:
     """The attribute that puts a variable into a pool's section."""
     return f'__attribute__((section("{pool.section}"))) ' if pool.section else ""
-
-
-def _lines(content: bytes) -> list[str]:
-    rows = (content[start : start + _BYTES_PER_LINE] for start in range(0, len(content), _BYTES_PER_LINE))
-    return ["".join(f"{byte}," for byte in row) for row in rows]
 
 
 def read_arrays(path: Path) -> dict[str, Array]:

@@ -31,6 +31,18 @@ __attribute__((weak)) uint32_t golden_watch_end(const struct golden_test *test)
     return 0;
 }
 
+__attribute__((weak)) void golden_layers_begin(const struct golden_test *test, uint32_t run)
+{
+    (void)test;
+    (void)run;
+}
+
+__attribute__((weak)) uint32_t golden_layers_end(const struct golden_test *test)
+{
+    (void)test;
+    return 0;
+}
+
 static int64_t integer_at(enum golden_type type, const uint8_t *bytes, uint32_t size)
 {
     uint64_t value = 0;
@@ -45,7 +57,7 @@ static int64_t integer_at(enum golden_type type, const uint8_t *bytes, uint32_t 
     return (int64_t)value;
 }
 
-static double number_at(enum golden_type type, const uint8_t *bytes, uint32_t size)
+double golden_number_at(enum golden_type type, const uint8_t *bytes, uint32_t size)
 {
     if (type != GOLDEN_FLOAT32) {
         return (double)integer_at(type, bytes, size);
@@ -70,7 +82,7 @@ static int is_infinite(double value)
     return !is_nan(value) && is_nan(value - value);
 }
 
-static int is_close(const struct golden_test *test, double got, double want)
+int golden_is_close(const struct golden_test *test, double got, double want)
 {
     if (is_nan(got) || is_nan(want)) {
         return is_nan(got) && is_nan(want);
@@ -92,8 +104,8 @@ static struct difference compare(const struct golden_test *test, const struct go
             continue;
         }
         found.unequal++;
-        const double got = number_at(output->type, output->buffer + i * size, size);
-        const double want = number_at(output->type, wanted + i * size, size);
+        const double got = golden_number_at(output->type, output->buffer + i * size, size);
+        const double want = golden_number_at(output->type, wanted + i * size, size);
         const double distance = magnitude(got - want);
         if (distance > found.largest) {
             found.largest = distance;
@@ -103,7 +115,7 @@ static struct difference compare(const struct golden_test *test, const struct go
         }
         /* Integers that a double cannot tell apart differ all the same. */
         const int is_same_number = output->type != GOLDEN_FLOAT32 && !(distance > 0.0);
-        if (is_same_number || !is_close(test, got, want)) {
+        if (is_same_number || !golden_is_close(test, got, want)) {
             if (found.wrong < SHOWN) {
                 printf("  run %" PRIu32 ": %s[%" PRIu32 "]: got %.9g, want %.9g\n", run,
                        output->name, i, got, want);
@@ -181,12 +193,14 @@ static int is_wrong(const struct golden_test *test, uint32_t run, int status)
 static int run_measured(const struct golden_test *test, uint32_t run)
 {
     prepare(test, run);
+    golden_layers_begin(test, run);
     const uint32_t before = tilewright_cycles();
     const int status = test->run();
     const uint32_t after = tilewright_cycles();
-    printf("run %" PRIu32 ": instructions %" PRIu32 "\n", run, after - before);
+    printf("run %" PRIu32 ": %s %" PRIu32 "\n", run, test->unit, after - before);
     print_checksum(test, run);
-    return is_wrong(test, run, status);
+    const uint32_t differing = golden_layers_end(test);
+    return is_wrong(test, run, status) || differing != 0u;
 }
 
 static int run_watched(const struct golden_test *test)
@@ -201,6 +215,12 @@ static int run_watched(const struct golden_test *test)
     return is_wrong(test, 0, status) || broken != 0u;
 }
 
+void golden_put(const char *text, void *argument)
+{
+    (void)argument;
+    printf("%s", text);
+}
+
 int golden_main(const struct golden_test *test)
 {
     uint32_t failures = 0;
@@ -211,6 +231,9 @@ int golden_main(const struct golden_test *test)
         if (run_measured(test, run) != 0) {
             failures++;
         }
+    }
+    if (test->print_profile != NULL) {
+        test->print_profile(test->unit);
     }
     if (run_watched(test) != 0) {
         failures++;

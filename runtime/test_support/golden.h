@@ -40,6 +40,7 @@ struct golden_range {
 struct golden_link {
     const char *name;
     uint32_t align_bytes;
+    int through_port; /* its source is out of the core's reach */
 };
 
 /* Difference that is allowed: |got - want| <= absolute + relative * |want|. */
@@ -59,11 +60,16 @@ struct golden_test {
     double absolute;
     double relative;
     int keeps_inputs; /* not where inputs lie in the model's pools */
+    const char *unit; /* what tilewright_cycles counts */
     int (*run)(void);
+    void (*print_profile)(const char *unit); /* NULL if the model does not measure itself */
 };
 
-/* Runs the model on each vector, prints what differs, the instructions of each run (whatever
- * tilewright_cycles counts) and the pools. Where golden_watch.c is linked the first vector runs
+/* Prints text as it is; for tables that are put together piece by piece. */
+void golden_put(const char *text, void *argument);
+
+/* Runs the model on each vector, prints what differs, what each run took, the pools, and the
+ * profile of the last run. Where golden_watch.c is linked the first vector runs
  * once more, watched. Returns 0 if all is within tolerance, else 1. */
 int golden_main(const struct golden_test *test);
 
@@ -72,5 +78,14 @@ int golden_main(const struct golden_test *test);
  * from golden_watch_begin, which means that nothing is watched. */
 int golden_watch_begin(const struct golden_test *test);
 uint32_t golden_watch_end(const struct golden_test *test);
+
+/* golden_layers.c, which compares what every layer writes in the runs that have references; the end
+ * returns how many layers differ, at most the first. Weak defaults compare nothing. */
+void golden_layers_begin(const struct golden_test *test, uint32_t run);
+uint32_t golden_layers_end(const struct golden_test *test);
+
+/* An element of `size` bytes as a number, and whether it is within the test's tolerance. */
+double golden_number_at(enum golden_type type, const uint8_t *bytes, uint32_t size);
+int golden_is_close(const struct golden_test *test, double got, double want);
 
 #endif

@@ -13,6 +13,9 @@ int golden_watch_begin(const struct golden_test *test)
     tilewright_counting_late(true);
     for (uint32_t i = 0; i < test->link_count; i++) {
         (void)tilewright_counting_align(i, test->links[i].align_bytes);
+        if (test->links[i].through_port) {
+            (void)tilewright_counting_through_port(i);
+        }
     }
     for (uint32_t i = 0; i < test->far_count; i++) {
         const tilewright_address_t start = (tilewright_address_t)test->far[i].start;

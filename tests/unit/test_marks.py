@@ -44,12 +44,16 @@ def test_in_pools_an_input_dies_behind_its_last_reader_and_an_output_begins_with
     assert ends == {-1: ["unread"], 0: ["x"], 1: ["view", "late", "a"]}
 
 
-def chain(layers: int) -> Graph:
-    """x -> Clip -> Clip ... -> y, all of 1,024 bytes."""
+CLIP = {"minimum": 0.0, "maximum": 6.0}
+POOL = {"kernel": (3, 3), "strides": (1, 1), "dilations": (1, 1), "pads": (1, 1, 1, 1)}
+
+
+def chain(layers: int, operator: str = "MaxPool") -> Graph:
+    """x -> MaxPool -> MaxPool ... -> y, all of 1,024 bytes."""
+    attributes = CLIP if operator == "Clip" else POOL
     names = ["x", *(f"t{number}" for number in range(layers - 1)), "y"]
     nodes = [
-        Node(f"n{number}", "Clip", (names[number],), (names[number + 1],), {"minimum": 0.0, "maximum": 6.0})
-        for number in range(layers)
+        Node(f"n{number}", operator, (names[number],), (names[number + 1],), attributes) for number in range(layers)
     ]
     tensors = {name: variable(name, DType.FLOAT32, (1, 4, 8, 8)) for name in names}
     return Graph("chain", tuple(nodes), tensors, ("x",), ("y",))
@@ -73,6 +77,14 @@ def test_inputs_and_outputs_share_bytes_with_what_lies_between(layers: int, tile
     assert check(plan) == []
     assert used(plan) == 2048
     assert {"x", "y"} <= {placement.buffer for placement in plan.placements}
+
+
+@pytest.mark.parametrize("tiled", [False, True])
+@pytest.mark.parametrize("layers", [1, 4])
+def test_elementwise_chains_run_in_place_from_input_to_output(layers: int, tiled: bool) -> None:
+    plan = in_pools(chain(layers, "Clip"), tiled)
+    assert check(plan) == []
+    assert used(plan) == 1024
 
 
 def test_the_checker_wants_inputs_from_the_start_and_outputs_to_the_end() -> None:

@@ -23,6 +23,9 @@ static inline int32_t tilewright_maximum(int32_t a, int32_t b)
 /* Quotient rounded towards minus infinity; divisor > 0. */
 static inline int32_t tilewright_floor(int32_t dividend, int32_t divisor)
 {
+    if (divisor == 1) {
+        return dividend; /* most often, and divisions are slow */
+    }
     const int32_t quotient = dividend / divisor;
     return (dividend % divisor < 0) ? quotient - 1 : quotient;
 }
@@ -63,12 +66,31 @@ static inline uint8_t *tilewright_behind(uint8_t *slot, const int32_t *stride,
     return (uint8_t *)address;
 }
 
+/* Start to copy `lines` lines of `line_bytes`; nothing if either is not positive. */
+static inline tilewright_token_t
+tilewright_copy_block(uint32_t link, uint8_t *destination, const uint8_t *source, int32_t lines,
+                      int32_t line_bytes, int32_t destination_stride, int32_t source_stride)
+{
+    if (lines <= 0 || line_bytes <= 0) {
+        return TILEWRIGHT_NO_COPY;
+    }
+    const int32_t strided = lines > 1 ? 1 : 0;
+    return tilewright_copy_start(
+        link, (tilewright_address_t)destination, (tilewright_address_t)source, (uint32_t)lines,
+        (uint32_t)line_bytes, strided * destination_stride, strided * source_stride);
+}
+
 /* Start to copy the rectangle `shape` (extents, origin; strides of the tile) of the array at
  * `home` into the tile, or back. `home_stride` has one entry, in bytes, for each of `rank` axes. */
 tilewright_token_t tilewright_fetch(uint32_t link, uint8_t *tile,
                                     const struct tilewright_shape *shape, uint8_t *home,
                                     const int32_t *home_stride, uint32_t rank,
                                     uint32_t element_bytes);
+/* As tilewright_fetch, into a ring at `tile`: `shape` has the rows that the ring lacks. */
+tilewright_token_t tilewright_fetch_ring(uint32_t link, uint8_t *tile,
+                                         const struct tilewright_shape *shape, uint8_t *home,
+                                         const int32_t *home_stride, uint32_t rank,
+                                         uint32_t element_bytes);
 tilewright_token_t tilewright_store(uint32_t link, uint8_t *tile,
                                     const struct tilewright_shape *shape, uint8_t *home,
                                     const int32_t *home_stride, uint32_t rank,

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A function of the application that is called behind each layer of a run. */
+#ifndef TILEWRIGHT_LAYER_HOOK_H
+#define TILEWRIGHT_LAYER_HOOK_H
+
+#include <stdint.h>
+
+/* With -DTILEWRIGHT_LAYER_HOOK=f generated code calls f(n) when layer n (counted from 0) is done
+ * and all its copies are complete, on the core that ran it: for watchdogs, yields, comparisons. */
+#ifdef TILEWRIGHT_LAYER_HOOK
+#ifdef __cplusplus
+extern "C"
+#endif
+    void
+    TILEWRIGHT_LAYER_HOOK(uint32_t layer);
+#define TILEWRIGHT_LAYER_DONE(layer) TILEWRIGHT_LAYER_HOOK((uint32_t)(layer))
+#else
+#define TILEWRIGHT_LAYER_DONE(layer) ((void)0)
+#endif
+
+#endif

@@ -1,0 +1,155 @@
+"""Layers compared on the target: all equal in a right program, the first that differs named in a broken one."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.firmware import build_host, build_riscv, needs_host_compiler, needs_riscv
+from tilewright.cli import main
+from tilewright.golden import GoldenRequest, golden_files
+from tilewright.golden_layers import layer_tensors
+from tilewright.options import CompileOptions, build_options
+from tilewright.pipeline import Artifacts, compile_model, imported_graph
+from tilewright.platform import load_platform
+from tilewright.resources import runtime_dir
+from tilewright.simulate import simulate
+
+ROOT = Path(__file__).parents[2]
+DIGITS = ROOT / "examples" / "digits"
+SUPPORT = runtime_dir() / "test_support"
+FILES = ["golden.c", "golden_layers.c"]
+
+
+def options(platform: str, **given: object) -> CompileOptions:
+    words = {"model": DIGITS / "digits.onnx", "platform": platform, "name": "digits", **given}
+    return build_options(("test", words))
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first three of the stored vectors."""
+    folder = tmp_path_factory.mktemp("vectors")
+    for side in ("inputs", "outputs"):
+        with np.load(DIGITS / f"vectors_{side}.npz") as archive:
+            np.savez(folder / f"{side}.npz", **{name: archive[name][:3] for name in archive.files})
+    return folder
+
+
+def sources(artifacts: Artifacts, chosen: CompileOptions, vectors: Path, folder: Path) -> list[Path]:
+    """All C files of a golden test that compares the layers of its first two runs."""
+    inputs, outputs = vectors / "inputs.npz", vectors / "outputs.npz"
+    request = GoldenRequest(artifacts.plan, inputs, outputs, "0.2:0", compared=imported_graph(chosen), compared_runs=2)
+    files = {**artifacts.files, **golden_files(request)}
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    code = folder / "digits.c"
+    code.write_text("#define TILEWRIGHT_LAYER_HOOK golden_layer_done\n" + code.read_text(encoding="utf-8"))
+    shutil.copytree(SUPPORT, folder, dirs_exist_ok=True)
+    (folder / "golden_watch.c").unlink()
+    return [*folder.glob("*.c"), *(runtime_dir() / name for name in artifacts.plan.kernel_sources)]
+
+
+def broken(files: list[Path], name: str, right: str, wrong: str, folder: Path) -> list[Path]:
+    """The files with one changed."""
+    (original,) = [path for path in files if path.name == name]
+    text = original.read_text(encoding="utf-8")
+    assert right in text
+    copy = folder / name
+    copy.write_text(text.replace(right, wrong, 1), encoding="utf-8")
+    return [copy if path == original else path for path in files]
+
+
+@needs_host_compiler
+def test_a_right_program_has_nothing_that_differs(vectors: Path, tmp_path: Path) -> None:
+    chosen = options("host")
+    program = build_host(sources(compile_model(chosen), chosen, vectors, tmp_path), tmp_path / "program")
+    done = subprocess.run([program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    lines = [line for line in done.stdout.splitlines() if "between layers" in line]
+    assert lines == [f"run {run}: 7 of 7 tensors between layers are as they should be" for run in range(2)]
+
+
+@needs_riscv
+@pytest.mark.parametrize("given", [{}, {"static_pools": True, "io_in_pools": True}], ids=["own", "placed"])
+def test_the_first_layer_of_a_broken_kernel_is_named(
+    given: dict[str, bool], vectors: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """In QEMU, with tiles: average pooling that sets a bit of every byte is layer 4, pool, not what follows it."""
+    chosen = options("qemu-virt-rv32", pools=("l1=3072",), **given)
+    artifacts = compile_model(chosen)
+    files = sources(artifacts, chosen, vectors, tmp_path)
+    platform = load_platform("qemu-virt-rv32")
+    assert simulate(platform, build_riscv(platform, files, tmp_path / "right.elf"), 120.0, []) == 0
+    assert "7 of 7 tensors between layers" in capfd.readouterr().out
+    files = broken(files, *BREAK, tmp_path)
+    assert simulate(platform, build_riscv(platform, files, tmp_path / "broken.elf"), 120.0, []) == 1
+    text = capfd.readouterr().out
+    assert text.count("the first layer that differs is 4, pool") == 2
+    found = re.search(
+        r"its pooled_QuantizeLinear_Output differs in (\d+) of 32 elements, first at \[0, \d+, 0, 0\]", text
+    )
+    assert found is not None, text
+    assert int(found[1]) > 0
+
+
+BREAK = ("pool_integer.c", "sum += *at ^ flip;", "sum += (*at ^ flip) | 1;")
+
+
+def test_positions_follow_the_axes_not_the_memory(vectors: Path) -> None:
+    chosen = options("qemu-virt-rv32")
+    artifacts = compile_model(chosen)
+    with np.load(vectors / "inputs.npz") as archive:
+        images = archive[archive.files[0]].reshape(3, 1, 1, 8, 8).astype(np.float32)
+    tensors = layer_tensors(artifacts.plan, imported_graph(chosen), {"image": images}, 2)
+    first = next(item for item in tensors if item.label == "relu_0_QuantizeLinear_Output")
+    assert (first.layer, first.layer_name, first.extents) == (1, "conv_0", (1, 16, 8, 8))
+    assert first.strides != (1024, 64, 8, 1), "channels lie last in memory"
+    assert first.address == "pool_sram + DIGITS_SRAM_RELU_0_QUANTIZELINEAR_OUTPUT_OFFSET"
+    assert first.vector_bytes == 2 * first.size_bytes == 2048
+    last = tensors[-1]
+    assert (last.label, last.address, last.kind) == ("scores", "(uint8_t *)output_scores", "GOLDEN_FLOAT32")
+
+
+def test_views_are_found_in_what_they_lie_in(vectors: Path) -> None:
+    chosen = options("qemu-virt-rv32", io_in_pools=True)
+    plan = compile_model(chosen).plan
+    with np.load(vectors / "inputs.npz") as archive:
+        images = archive[archive.files[0]].reshape(3, 1, 1, 8, 8).astype(np.float32)
+    tensors = layer_tensors(plan, imported_graph(chosen), {"image": images}, 1)
+    assert [item.layer for item in tensors] == list(range(7))
+    assert tensors[-1].address.startswith("pool_sram + DIGITS_SRAM_")
+
+
+def test_names_cannot_leave_their_string(vectors: Path) -> None:
+    chosen = options("host")
+    plan = compile_model(chosen).plan
+    evil = [replace(step, name='a"\\%d\n') if getattr(step, "name", "") == "conv_0" else step for step in plan.program]
+    with np.load(vectors / "inputs.npz") as archive:
+        images = archive[archive.files[0]].reshape(3, 1, 1, 8, 8).astype(np.float32)
+    named = layer_tensors(replace(plan, program=tuple(evil)), imported_graph(chosen), {"image": images}, 1)
+    assert named[1].layer_name == "a__%d_"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--compare-layers", "0"], "must be a number of runs above 0"),
+        (["--compare-layers", "1", "--generate=--nonsense"], "unrecognized arguments: --nonsense"),
+        (["--compare-layers", "1"], "no model was given"),
+    ],
+)
+def test_mistakes(
+    words: list[str], message: str, vectors: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    artifacts = compile_model(options("host"))
+    plan = tmp_path / "digits_plan.json"
+    plan.write_bytes(artifacts.files["digits_plan.json"])
+    files = ["--inputs", str(vectors / "inputs.npz"), "--outputs", str(vectors / "outputs.npz")]
+    assert main(["golden", "--plan", str(plan), *files, "--output-dir", str(tmp_path), *words]) == 2
+    assert message in capsys.readouterr().err
