@@ -33,6 +33,11 @@ def runtime() -> Path:
     return root() / "runtime"
 
 
+def gdb_script() -> Path:
+    """GDB's commands that know a plan."""
+    return runtime() / "gdb" / "tilewright.py"
+
+
 def platforms() -> Path:
     """Folder of the shipped platform files."""
     return root() / "platforms"

@@ -21,15 +21,16 @@ from tilewright.report.tiles import copies_and_kernels, layer_tiles
 REPORT_FORMAT = 1
 
 
-def report_json(plan: Plan, *, with_steps: bool = False) -> str:
+def report_json(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, int] | None = None) -> str:
     """JSON text of ``report_data``, with a trailing newline."""
-    return json.dumps(report_data(plan, with_steps=with_steps), indent=1) + "\n"
+    return json.dumps(report_data(plan, with_steps=with_steps, measured=measured), indent=1) + "\n"
 
 
-def report_data(plan: Plan, *, with_steps: bool = False) -> dict[str, Any]:
+def report_data(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, int] | None = None) -> dict[str, Any]:
     """The report as dictionaries and lists that JSON can hold; sizes are bytes, lifetimes half-open ticks.
 
-    ``with_steps`` adds to every pool what begins, ends and is alive at each layer.
+    ``with_steps`` adds to every pool what begins, ends and is alive at each layer; ``measured`` gives
+    the cycles of layers on a target.
     """
     alive = all_lifetimes(plan)
     tiles = layer_tiles(plan)
@@ -48,7 +49,7 @@ def report_data(plan: Plan, *, with_steps: bool = False) -> dict[str, Any]:
         "outputs": [_interface(plan, tensor.name, tensor.buffer) for tensor in plan.outputs],
         "pools": [_pool(plan, pool, alive, with_steps) for pool in plan.pools],
         "links": [_link(plan, link) for link in plan.links],
-        "layers": [_layer(layer, tiles.get(layer.name, [])) for layer in plan.layers],
+        "layers": [_layer(layer, tiles.get(layer.name, []), (measured or {}).get(layer.name)) for layer in plan.layers],
     }
 
 
@@ -136,7 +137,7 @@ def _link(plan: Plan, link: Link) -> dict[str, Any]:
     }
 
 
-def _layer(layer: LayerFacts, levels: list[dict[str, Any]]) -> dict[str, Any]:
+def _layer(layer: LayerFacts, levels: list[dict[str, Any]], measured: int | None) -> dict[str, Any]:
     return {
         "name": layer.name,
         "operator": layer.operator,
@@ -150,5 +151,5 @@ def _layer(layer: LayerFacts, levels: list[dict[str, Any]]) -> dict[str, Any]:
         "link_bytes": dict(layer.link_bytes),
         "compulsory_link_bytes": dict(layer.compulsory_link_bytes),
         "predicted_cycles": layer.predicted_cycles,
-        "measured_cycles": None,
+        "measured_cycles": measured,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tilewright.plan import Plan
@@ -12,12 +12,13 @@ Row = Sequence[str]
 NAME_WIDTH = 44
 
 
-def report_text(plan: Plan, *, with_steps: bool = False) -> str:
+def report_text(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, int] | None = None) -> str:
     """The report for people, with a trailing newline; columns of numbers are bytes unless they say otherwise.
 
-    ``with_steps`` adds what begins, ends and is alive at each layer, for every pool that is written.
+    ``with_steps`` adds what begins, ends and is alive at each layer, for every pool that is written;
+    ``measured`` the cycles of layers on a target.
     """
-    data = report_data(plan, with_steps=with_steps)
+    data = report_data(plan, with_steps=with_steps, measured=measured)
     parts = [_title(data), "Pools (bytes)\n" + _pools(data)]
     if data["links"]:
         parts.append("Links (bytes in one inference)\n" + _links(data))
@@ -99,8 +100,27 @@ def _links(data: dict[str, Any]) -> str:
 
 
 def _layers(data: dict[str, Any]) -> str:
-    headings = ("layer", "operator", "kernel", "tile", "tiles", "MACs", "operations", "moved", "compulsory", "cycles")
-    return table(headings, [_layer_row(layer) for layer in data["layers"]], 4)
+    headings: Row = (
+        "layer",
+        "operator",
+        "kernel",
+        "tile",
+        "tiles",
+        "MACs",
+        "operations",
+        "moved",
+        "compulsory",
+        "cycles",
+    )
+    rows: list[Row] = [_layer_row(layer) for layer in data["layers"]]
+    if any(layer["measured_cycles"] is not None for layer in data["layers"]):
+        headings = (*headings, "measured")
+        rows = [(*row, _measured(layer)) for row, layer in zip(rows, data["layers"], strict=True)]
+    return table(headings, rows, 4)
+
+
+def _measured(layer: dict[str, Any]) -> str:
+    return "-" if layer["measured_cycles"] is None else f"{layer['measured_cycles']:,}"
 
 
 def _tiling(facts: dict[str, Any] | None) -> str:

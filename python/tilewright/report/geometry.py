@@ -1,0 +1,52 @@
+"""The tiles of a layer as numbers, from which the page works out any tile's rectangle in its tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tilewright.plan import Index, Kernel, Layer, Loop, Operand, Plan, Step
+
+
+def layer_geometry(plan: Plan) -> list[list[dict[str, Any]]]:
+    """For each layer its kernels: loop indices, and for each operand the ranges of its axes.
+
+    An index is [name, extent, step], outermost first; tiles are counted in lexicographic order. A group is
+    [name, index, tiles]. An axis is [terms, first offset, last offset, divisor, extent] as ``plan.AxisRange``.
+    """
+    tensors = {buffer.name: buffer.tensor or buffer.name for buffer in plan.buffers}
+    layers = [step for step in plan.program if isinstance(step, Layer)]
+    return [[_kernel(kernel, loop, tensors) for kernel, loop in _kernels(layer.body, None)] for layer in layers]
+
+
+def _kernel(kernel: Kernel, loop: Loop | None, tensors: dict[str, str]) -> dict[str, Any]:
+    indices: Sequence[Index] = loop.indices if loop else ()
+    sides = [("read", operand) for operand in kernel.reads] + [("written", operand) for operand in kernel.writes]
+    return {
+        "name": kernel.name,
+        "symbol": kernel.symbol,
+        "indices": [[index.name, index.extent, index.step] for index in indices],
+        "groups": [[group.name, group.of, group.tiles] for group in loop.groups] if loop else [],
+        "operands": [_operand(side, operand, tensors) for side, operand in sides],
+    }
+
+
+def _operand(side: str, operand: Operand, tensors: dict[str, str]) -> dict[str, Any]:
+    return {
+        "side": side,
+        "tensor": tensors[operand.buffer],
+        "axes": [
+            [list(map(list, axis.terms)), axis.first_offset, axis.last_offset, axis.divisor, axis.extent]
+            for axis in operand.rectangle
+        ],
+    }
+
+
+def _kernels(body: Sequence[Step], loop: Loop | None) -> Iterator[tuple[Kernel, Loop | None]]:
+    for step in body:
+        if isinstance(step, Kernel):
+            yield step, loop
+        elif isinstance(step, Loop):
+            yield from _kernels(step.body, step)
+        elif isinstance(step, Layer):
+            yield from _kernels(step.body, loop)

@@ -1,0 +1,91 @@
+"""The report as a page: one file that needs no network, drawn by Plotly, whose script it carries."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from tilewright.errors import bad_input
+from tilewright.plan import Plan
+from tilewright.report.page import page_data
+from tilewright.report.profile import Measured
+from tilewright.resources import templates
+
+_SCRIPTS = ("common.js", "maps.js", "layers.js", "graph.js", "tiles.js")
+
+
+def report_html(plan: Plan, measured: Measured | None = None) -> str:
+    """The page, a pure function of the plan, the measured cycles of layers, and Plotly's version.
+
+    Raises bad_input where Plotly is not installed.
+    """
+    data = page_data(plan, measured.layers if measured else None)
+    data["counter"] = measured.counter if measured else "cycles"
+    layers = data["layers"]
+    known = [layer["measured_cycles"] for layer in layers if layer["measured_cycles"] is not None]
+    folder = templates() / "report"
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=True,
+    )
+    environment.filters["breakable"] = _breakable
+    return environment.get_template("page.html.j2").render(
+        report=data,
+        rows=[_row(layer) for layer in layers],
+        operators=sorted({layer["operator"] for layer in layers}),
+        measured_cycles=sum(known) if known else None,
+        style=_own(folder / "style.css"),
+        scripts=[_own(folder / name) for name in _SCRIPTS],
+        plotly=_plotly(),
+        data=_embedded(data),
+    )
+
+
+def _row(layer: dict[str, Any]) -> dict[str, Any]:
+    """A layer as its row in the table has it."""
+    cut = [f"{part['dimension']} {part['step']}/{part['extent']}" for part in layer["tile"]]
+    shown = [text for text, part in zip(cut, layer["tile"], strict=True) if part["step"] < part["extent"]]
+    return {
+        **layer,
+        "tile": ", ".join(shown) or "whole",
+        "moved": sum(layer["link_bytes"].values()),
+        "compulsory": sum(layer["compulsory_link_bytes"].values()),
+        "predicted": layer["predicted_cycles"],
+        "measured": layer["measured_cycles"],
+    }
+
+
+def _embedded(data: dict[str, Any]) -> Markup:
+    """JSON that cannot end the script element in which it stands."""
+    text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+    return Markup(text)
+
+
+def _breakable(name: str) -> Markup:
+    """A name that the browser may break behind the signs that join its words."""
+    return Markup("<wbr>").join(re.split(r"(?<=[_/.:;])", name))
+
+
+def _own(path: Path) -> Markup:
+    return Markup(path.read_text(encoding="utf-8").rstrip())
+
+
+def _plotly() -> Markup:
+    """Plotly's script from its Python package, which is not imported for that."""
+    found = find_spec("plotly")
+    folders = list(found.submodule_search_locations or ()) if found else []
+    scripts = [Path(folder) / "package_data" / "plotly.min.js" for folder in folders]
+    for script in scripts:
+        if script.is_file():
+            return Markup(script.read_text(encoding="utf-8").replace("</script", "<\\/script"))
+    raise bad_input("no-plotly", "the report's page needs the Python package plotly", help="pip install plotly")

@@ -1,0 +1,129 @@
+"""What the report's page shows, as data: the report, and for each buffer its steps, its users and its reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tilewright.plan import Buffer, BufferKind, Plan, Pool, RelationKind
+from tilewright.report.alive import Lifetime, Living, all_lifetimes, living
+from tilewright.report.data import report_data
+from tilewright.report.drawing import draw
+from tilewright.report.geometry import layer_geometry
+from tilewright.report.reasons import reasons
+from tilewright.report.touches import Edge, Touched, alive_steps, edges, layer_spans, touched_buffers
+
+
+def page_data(plan: Plan, measured: Mapping[str, int] | None = None) -> dict[str, Any]:
+    """``report_data`` with what the drawings need; sizes are bytes, steps half-open numbers of layers."""
+    alive = all_lifetimes(plan)
+    touched = touched_buffers(plan)
+    spans = layer_spans(plan)
+    report = report_data(plan, measured=measured)
+    pools = {pool.name: pool for pool in plan.pools}
+    for entry in report["pools"]:
+        found = living(plan, pools[entry["name"]], alive)
+        entry["buffers"] = _buffers(found, touched, spans)
+        entry["pressure_bytes"] = _pressure(found, spans)
+        entry["where"] = _where(pools[entry["name"]])
+    for entry, kernels in zip(report["layers"], layer_geometry(plan), strict=True):
+        entry["kernels"] = kernels
+    flow = edges(plan, touched)
+    report["callers"] = _callers(plan)
+    report["graph"] = _graph(plan, flow)
+    return report
+
+
+def _buffers(found: Living, touched: Mapping[str, Touched], spans: Sequence[Lifetime]) -> list[dict[str, Any]]:
+    """The pool's buffers by address, those that lie in another one behind it."""
+    why = reasons(found.plan, found)
+    views = {item.first: item.second for item in found.plan.relations if item.kind is RelationKind.AT_OFFSET}
+    names = sorted(found.spans, key=lambda name: (name in views, found.spans[name], found.lives[name], name))
+    return [
+        {
+            **_described(found.buffers[name]),
+            "offset_bytes": found.spans[name][0],
+            "ticks": list(found.lives[name]),
+            "steps": list(alive_steps(spans, found.lives[name])),
+            "written": list(touched[name].written),
+            "read": list(touched[name].read),
+            "inside": views.get(name),
+            "why": why.of(name),
+        }
+        for name in names
+    ]
+
+
+def _described(buffer: Buffer) -> dict[str, Any]:
+    return {
+        "name": buffer.name,
+        "kind": buffer.kind.value,
+        "tensor": buffer.tensor or "",
+        "dtype": buffer.dtype,
+        "shape": list(buffer.shape),
+        "size_bytes": buffer.size_bytes,
+        "slots": buffer.copies if buffer.kind is BufferKind.TILE else 1,
+    }
+
+
+def _pressure(found: Living, spans: Sequence[Lifetime]) -> list[int]:
+    """The most bytes alive at any tick of each layer and of the marks before it."""
+    ticks = sorted({begin for begin, end in found.lives.values() if begin < end})
+    most, behind, position = [], 0, 0
+    for first, end in spans:
+        here = [first]
+        while position < len(ticks) and ticks[position] < end:
+            here.append(ticks[position])
+            position += 1
+        most.append(max(found.bytes_at(tick) for tick in here if tick >= behind))
+        behind = end
+    return most
+
+
+def _where(pool: Pool) -> str:
+    """The address or the section that the platform or the user gave to a pool."""
+    if pool.base is not None:
+        return f"0x{pool.base:x}"
+    return pool.section or ""
+
+
+def _callers(plan: Plan) -> list[dict[str, Any]]:
+    """Inputs and outputs that the caller owns."""
+    placed = {item.buffer for item in plan.placements}
+    buffers = {buffer.name: buffer for buffer in plan.buffers}
+    names = dict.fromkeys(tensor.buffer for tensor in (*plan.inputs, *plan.outputs) if tensor.buffer not in placed)
+    return [{**_described(buffers[name]), "pool": plan.io_pool} for name in names]
+
+
+def _graph(plan: Plan, flow: Sequence[Edge]) -> dict[str, Any]:
+    """Nodes with their places: the model's inputs, its layers, its outputs; and edges between their numbers."""
+    tensors = {buffer.name: buffer for buffer in plan.buffers}
+    inputs = list(dict.fromkeys(edge.buffer for edge in flow if edge.source is None))
+    outputs = list(dict.fromkeys(edge.buffer for edge in flow if edge.target is None))
+    first, count = len(inputs), len(plan.layers)
+    ends = [
+        (
+            inputs.index(edge.buffer) if edge.source is None else first + edge.source,
+            first + count + outputs.index(edge.buffer) if edge.target is None else first + edge.target,
+        )
+        for edge in flow
+    ]
+    drawing = draw(first + count + len(outputs), ends)
+    kinds = [*["input"] * first, *["layer"] * count, *["output"] * len(outputs)]
+    names = [*inputs, *(layer.name for layer in plan.layers), *outputs]
+    return {
+        "nodes": [
+            {"kind": kind, "name": name, "layer": number - first if kind == "layer" else None, "at": list(point)}
+            for number, (kind, name, point) in enumerate(zip(kinds, names, drawing.nodes, strict=True))
+        ],
+        "edges": [
+            {
+                "ends": list(pair),
+                "tensor": tensors[edge.buffer].tensor or edge.buffer,
+                "shape": list(tensors[edge.buffer].shape),
+                "size_bytes": tensors[edge.buffer].size_bytes,
+                "way": [list(point) for point in way],
+            }
+            for edge, pair, way in zip(flow, ends, drawing.edges, strict=True)
+        ],
+    }

@@ -1,0 +1,206 @@
+"""The report's page: what it says of hand-made plans, as data and as a file."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support import plans
+from support.sound import BASE, placed_io
+from tilewright.cli import main
+from tilewright.errors import TilewrightError
+from tilewright.lifetime import lifetimes
+from tilewright.plan import Placement, Plan, Relation, RelationKind
+from tilewright.plan_json import dumps
+from tilewright.report.drawing import draw
+from tilewright.report.html import report_html
+from tilewright.report.page import page_data
+from tilewright.report.profile import measured_cycles, read_profile
+from tilewright.report.touches import Edge, Touched, alive_steps, edges, layer_spans, touched_buffers
+
+
+def buffer(plan: Plan, name: str) -> dict[str, object]:
+    return next(item for pool in page_data(plan)["pools"] for item in pool["buffers"] if item["name"] == name)
+
+
+def test_steps_follow_marks_around_and_inside_layers() -> None:
+    spans = layer_spans(BASE)
+    alive = lifetimes(BASE.program)
+    assert len(spans) == 2
+    assert alive_steps(spans, alive["conv.x"]) == (0, 1)
+    assert alive_steps(spans, alive["relu.x"]) == (1, 2)
+    assert alive_steps(spans, alive["m"]) == (0, 2)
+    assert alive_steps(spans, (spans[0][0] + 1, spans[0][1])) == (0, 1)
+    assert alive_steps(spans, (0, spans[1][1])) == (0, 2)
+
+
+def test_every_buffer_knows_who_writes_and_reads_it() -> None:
+    touched = touched_buffers(BASE)
+    assert touched["m"] == Touched(written=(0,))
+    assert touched["v"] == Touched(read=(1,))
+    assert touched["w"] == Touched(read=(0,))
+    assert touched["conv.y"] == Touched((0,), (0,))
+    assert touched["conv.scratch"] == Touched((0,))
+
+
+def test_data_flows_through_views() -> None:
+    flow = edges(BASE, touched_buffers(BASE))
+    assert flow == (Edge(None, 0, "x"), Edge(0, 1, "v"), Edge(1, None, "out"))
+
+
+def test_parts_that_share_no_byte_do_not_feed_each_other() -> None:
+    relations = (Relation(RelationKind.AT_OFFSET, "v", "m", 0), Relation(RelationKind.AT_OFFSET, "out", "x", 0))
+    apart = replace(BASE, relations=(*relations, Relation(RelationKind.AT_OFFSET, "m", "x", 1024)))
+    assert Edge(1, None, "out") in edges(apart, touched_buffers(apart))
+    assert Edge(0, None, "out") not in edges(apart, touched_buffers(apart))
+
+
+def test_chains_stay_straight_and_long_edges_have_a_column_of_their_own() -> None:
+    drawing = draw(4, [(0, 1), (1, 2), (2, 3), (0, 3)])
+    assert drawing.nodes == ((0, 0), (0, 1), (0, 2), (0, 3))
+    assert drawing.edges[-1] == ((0, 0), (1, 1), (1, 2), (0, 3))
+    branches = draw(4, [(0, 1), (0, 2), (1, 3), (2, 3)])
+    assert branches.nodes == ((0, 0), (0, 1), (1, 1), (0, 2))
+    assert draw(0, []).nodes == ()
+
+
+def test_no_two_nodes_or_ways_stand_on_one_point() -> None:
+    count = 60
+    links = sorted({(node // 2, node) for node in range(1, count)} | {(node, node + 7) for node in range(count - 7)})
+    drawing = draw(count, links)
+    inner = [point for way in drawing.edges for point in way[1:-1] if len(way) > 2]
+    assert len(set(drawing.nodes)) == count
+    assert not set(inner) & set(drawing.nodes)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("conv.x", ["l1 is the pool for this tile.", "At the start of the pool."]),
+        ("conv.w", ["l1 is the pool for this tile.", "Directly above conv.x, which is alive at the same time."]),
+        ("v", ["sram is the pool for this intermediate.", "Lies at the start of m, whose bytes it shares."]),
+    ],
+)
+def test_reasons(name: str, expected: list[str]) -> None:
+    why = buffer(BASE, name)["why"]
+    assert isinstance(why, list)
+    assert why[:2] == expected
+
+
+def test_reasons_of_gaps_choices_and_overwriting() -> None:
+    moved = plans.shifted(BASE, {"relu.x": 64, "relu.y": 200})
+    first = next(item for item in BASE.buffers if item.name == "relu.y")
+    buffers = tuple(replace(item, pools=("sram", "l1")) if item == first else item for item in BASE.buffers)
+    trail = Relation(RelationKind.TRAILS, "relu.y", "relu.x", 0)
+    plan = replace(BASE, placements=moved, buffers=buffers, relations=(*BASE.relations, trail))
+    assert buffer(plan, "relu.x")["why"][1].startswith("Nothing that lives at the same time lies below")  # type: ignore[index]
+    why = buffer(plan, "relu.y")["why"]
+    assert why[:3] == [  # type: ignore[index]
+        "l1 is the second choice for this tile among sram, l1.",
+        "Written over relu.x, which dies with that layer.",
+        "8 bytes above relu.x, the nearest below that is alive at the same time.",
+    ]
+
+
+def test_the_peak_is_told_by_those_who_make_it() -> None:
+    whole = [item["name"] for item in page_data(BASE)["pools"][0]["buffers"] if "peak" in item["why"][-1]]
+    assert whole == ["relu.x", "relu.y"]
+
+
+def test_pressure_is_the_most_that_lives_in_each_step() -> None:
+    l1, sram, _ = page_data(BASE)["pools"]
+    assert l1["pressure_bytes"] == [112, 256]
+    assert sram["pressure_bytes"] == [128, 128]
+
+
+def test_callers_buffers_are_listed_unless_they_are_placed() -> None:
+    assert [(item["name"], item["size_bytes"]) for item in page_data(BASE)["callers"]] == [("x", 32), ("out", 128)]
+    assert page_data(placed_io(160))["callers"] == []
+
+
+def test_tiles_are_told_as_the_plan_has_them() -> None:
+    (kernel,) = page_data(BASE)["layers"][0]["kernels"]
+    assert kernel["indices"] == [["oc", 4, 2], ["oh", 8, 3]]
+    assert [operand["tensor"] for operand in kernel["operands"]] == ["x", "w", "m"]
+    assert kernel["operands"][0]["axes"][0] == [[["oh", 1]], -1, 1, 1, 8]
+
+
+def test_the_page_is_one_file_that_asks_for_nothing() -> None:
+    page = report_html(BASE)
+    own = re.sub(r"<script>/\*[*!].*?plotly\.js.*?</script>", "", page, flags=re.S)
+    assert len(own) < 200_000 < len(page)
+    assert not re.search(r"(src|href)=\"(?!#|data:)", own)
+    assert "default-src 'none'" in own
+    assert page == report_html(BASE)
+
+
+def test_names_of_a_model_cannot_break_the_page() -> None:
+    evil = '</script><img src="http://example.org/x"><b>&'
+    layers = tuple(replace(layer, name=layer.name) for layer in BASE.layers)
+    named = replace(BASE, model=evil, layers=(replace(layers[0], operator=evil), layers[1]))
+    page = report_html(named)
+    assert evil not in page
+    assert "<img" not in re.sub(r"<script>.*?</script>", "", page, flags=re.S)
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, flags=re.S)
+    assert data is not None
+    assert json.loads(data[1])["model"] == evil
+
+
+def test_measured_cycles_come_from_a_profile(tmp_path: Path) -> None:
+    path = tmp_path / "profile.json"
+    path.write_text(
+        json.dumps({"counter": "instructions", "layers": [{"name": "conv", "cycles": 123}]}), encoding="utf-8"
+    )
+    measured = read_profile(path, BASE)
+    layers = page_data(BASE, measured.layers)["layers"]
+    assert [layer["measured_cycles"] for layer in layers] == [123, None]
+    assert "instructions measured" in report_html(BASE, measured)
+    assert "measured</th>" not in report_html(BASE)
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        ([], "profile-json"),
+        ({"layers": 1}, "profile-json"),
+        ({"layers": [1]}, "profile-json"),
+        ({"layers": [{"name": "conv", "cycles": "many"}]}, "profile-json"),
+        ({"layers": [{"name": "conv", "cycles": True}]}, "profile-json"),
+        ({"layers": [{"name": "conv", "cycles": -1}]}, "profile-json"),
+        ({"layers": [{"name": "other", "cycles": 1}]}, "profile-layer"),
+    ],
+)
+def test_a_profile_that_does_not_fit(content: object, code: str) -> None:
+    with pytest.raises(TilewrightError) as error:
+        measured_cycles(content, BASE, "profile.json")
+    assert error.value.code == code
+
+
+def test_the_command_line_writes_each_form(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan, profile, page = tmp_path / "net_plan.json", tmp_path / "p.json", tmp_path / "net_report.html"
+    plan.write_text(dumps(BASE), encoding="utf-8")
+    profile.write_text(json.dumps({"layers": [{"name": "relu", "cycles": 45_678}]}), encoding="utf-8")
+    assert main(["report", str(plan), "--format", "html", "--output", str(page), "--profile", str(profile)]) == 0
+    assert capsys.readouterr().out == f"{page}\n"
+    assert "45,678" in page.read_text(encoding="utf-8")
+    assert main(["report", str(plan), "--profile", str(profile)]) == 0
+    assert "45,678" in capsys.readouterr().out
+    assert main(["report", str(plan), "--format", "json", "--profile", str(profile)]) == 0
+    assert json.loads(capsys.readouterr().out)["layers"][1]["measured_cycles"] == 45_678
+    assert main(["report", str(plan), "--profile", str(tmp_path / "absent.json")]) == 2
+    (tmp_path / "broken.json").write_text("{", encoding="utf-8")
+    assert main(["report", str(plan), "--profile", str(tmp_path / "broken.json")]) == 2
+
+
+def test_without_plotly_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tilewright.report.html.find_spec", lambda name: None)
+    with pytest.raises(TilewrightError, match="plotly"):
+        report_html(BASE)
+
+
+def test_a_buffer_whose_place_changes_is_told_elsewhere() -> None:
+    placements = tuple(Placement(item.buffer, item.pool, 8) if item.buffer == "w" else item for item in BASE.placements)
+    assert buffer(replace(BASE, placements=placements), "w")["offset_bytes"] == 8
