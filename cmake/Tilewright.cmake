@@ -8,6 +8,9 @@ Public functions; each is described above its definition in the file of its conc
   tilewright_add_simulation_test  a test that runs a program in a simulator TilewrightTests.cmake
   tilewright_add_golden_test      a test that compares stored vectors       TilewrightTests.cmake
 
+The target tilewright::headers has the folder of tilewright/port.h and its like, for a port of the
+project's own.
+
 Cache variables:
   TILEWRIGHT_PYTHON     the interpreter; found on PATH. If it lacks Tilewright, an environment is
                         made from it.
@@ -25,6 +28,15 @@ cmake_policy(VERSION 3.22...3.31)
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightTool.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightInterpreter.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightModel.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/TilewrightOperators.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightWorkspace.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightPort.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightTests.cmake")
+
+# tilewright/port.h and its like, for a port of the project's own.
+function(_tilewright_add_headers)
+  _tilewright_layout(tool)
+  add_library(tilewright::headers INTERFACE IMPORTED GLOBAL)
+  target_include_directories(tilewright::headers INTERFACE "${tool_root}/runtime/include")
+endfunction()
+_tilewright_add_headers()

@@ -22,10 +22,14 @@ function(_tilewright_interpreter result caller)
 endfunction()
 
 # TILEWRIGHT_PYTHON, by the user's choice or from PATH. Root paths of a toolchain hold programs
-# of the target, so they are not searched. A wheel's own interpreter stands above its files.
+# of the target, so they are not searched. A wheel's own interpreter stands above its files;
+# scikit-build-core says which one builds a package.
 function(_tilewright_find_python caller)
   _tilewright_layout(tool)
   set(beside "")
+  if(SKBUILD AND Python_EXECUTABLE AND NOT TILEWRIGHT_PYTHON)
+    set(TILEWRIGHT_PYTHON "${Python_EXECUTABLE}" CACHE FILEPATH "Python 3.10 or newer")
+  endif()
   if(NOT tool_is_source)
     set(beside "${tool_root}/../../../../../bin")
   endif()

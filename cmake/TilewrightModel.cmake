@@ -22,14 +22,33 @@ define_property(
 )
 define_property(
   TARGET
+  PROPERTY TILEWRIGHT_REPORT_PROFILE
+  BRIEF_DOCS "A profile whose cycles <target>_report shows"
+  FULL_DOCS "-"
+)
+define_property(
+  TARGET
   PROPERTY TILEWRIGHT_C_PREFIX
   BRIEF_DOCS "What C names begin with"
   FULL_DOCS "-"
 )
 define_property(
   TARGET
+  PROPERTY TILEWRIGHT_COMMAND
+  BRIEF_DOCS "The arguments that generated the model"
+  FULL_DOCS "-"
+)
+define_property(TARGET PROPERTY TILEWRIGHT_INPUTS BRIEF_DOCS "The files among them" FULL_DOCS "-")
+define_property(
+  TARGET
   PROPERTY TILEWRIGHT_PLATFORM
   BRIEF_DOCS "Name or file of the platform"
+  FULL_DOCS "-"
+)
+define_property(
+  TARGET
+  PROPERTY TILEWRIGHT_PROFILE
+  BRIEF_DOCS "Whether the model measures itself"
   FULL_DOCS "-"
 )
 
@@ -41,8 +60,11 @@ tilewright_add_model(<target>
   [EFFORT fast|normal|thorough] [BUFFERING auto|single|double] [ALGORITHM <placement algorithm>]
   [PLAN_LOCK <file.json>]      take tiles and addresses from this file, search nothing
   [OPTIONS <file.toml>]        what is rarely needed; the call wins
+  [BUDGET <pool>=<bytes>...]   fail where a pool takes more than this; plans as if it were not there
   [TYPES <tensor>=<dtype>...]  [DIMS <symbol>=<n>...]
+  [OPERATORS <file.py|name>... OPERATOR_SOURCES <file.c>...]  operators of the project's own
   [STATIC_POOLS] [IO_IN_POOLS] [QUANTIZED_IO]
+  [PROFILE]                    the program measures itself, layer by layer
   [PORT <target>]              a library that implements tilewright/port.h
   [OUTPUT_DIRECTORY <dir>])
 
@@ -55,9 +77,9 @@ function(tilewright_add_model target)
   cmake_parse_arguments(
     PARSE_ARGV 1
     arg
-    "STATIC_POOLS;IO_IN_POOLS;QUANTIZED_IO"
+    "STATIC_POOLS;IO_IN_POOLS;QUANTIZED_IO;PROFILE"
     "MODEL;PLATFORM;NAME;EFFORT;BUFFERING;ALGORITHM;PLAN_LOCK;OPTIONS;PORT;OUTPUT_DIRECTORY"
-    "POOLS;TYPES;DIMS"
+    "POOLS;BUDGET;TYPES;DIMS;OPERATORS;OPERATOR_SOURCES"
   )
   _tilewright_check_arguments("${caller}" MODEL PLATFORM)
   _tilewright_check_target("${caller}" "${target}")
@@ -89,7 +111,8 @@ function(tilewright_add_model target)
   )
   if(arg_OPTIONS)
     cmake_path(ABSOLUTE_PATH arg_OPTIONS BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
-    list(APPEND inputs "${arg_OPTIONS}")
+    _tilewright_files_of_options(named "${arg_OPTIONS}")
+    list(APPEND inputs "${arg_OPTIONS}" ${named})
     list(APPEND command --options "${arg_OPTIONS}")
   endif()
   if(arg_PLAN_LOCK)
@@ -97,15 +120,26 @@ function(tilewright_add_model target)
     list(APPEND inputs "${arg_PLAN_LOCK}")
     list(APPEND command --plan-lock "${arg_PLAN_LOCK}")
   endif()
+  foreach(operators IN LISTS arg_OPERATORS)
+    if(operators MATCHES "\\.py$")
+      cmake_path(ABSOLUTE_PATH operators BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
+      list(APPEND inputs "${operators}")
+    endif()
+    list(APPEND command --operators "${operators}")
+  endforeach()
   _tilewright_model_arguments(options)
-  _tilewright_generate(
-    "${caller}"
-    MANIFEST "${manifest}"
-    INPUTS ${inputs}
-    COMMAND ${command} ${options}
-  )
+  list(APPEND command ${options})
+  _tilewright_generate("${caller}" MANIFEST "${manifest}" INPUTS ${inputs} COMMAND ${command})
   _tilewright_model_library("${target}" "${manifest}")
-  set_target_properties("${target}" PROPERTIES TILEWRIGHT_PLATFORM "${platform}")
+  _tilewright_operator_sources("${target}" ${arg_OPERATOR_SOURCES})
+  set_target_properties(
+    "${target}"
+    PROPERTIES
+      TILEWRIGHT_PLATFORM "${platform}"
+      TILEWRIGHT_PROFILE "${arg_PROFILE}"
+      TILEWRIGHT_COMMAND "${command}"
+      TILEWRIGHT_INPUTS "${inputs}"
+  )
   if(arg_PORT)
     target_link_libraries("${target}" PUBLIC "${arg_PORT}")
   endif()
@@ -136,14 +170,14 @@ function(_tilewright_model_arguments result)
       list(APPEND options "--${option}" "${arg_${word}}")
     endif()
   endforeach()
-  foreach(word POOLS TYPES DIMS)
+  foreach(word POOLS BUDGET TYPES DIMS)
     string(TOLOWER "${word}" option)
     string(REGEX REPLACE "s$" "" option "${option}")
     foreach(value IN LISTS arg_${word})
       list(APPEND options "--${option}=${value}")
     endforeach()
   endforeach()
-  foreach(word STATIC_POOLS IO_IN_POOLS QUANTIZED_IO)
+  foreach(word STATIC_POOLS IO_IN_POOLS QUANTIZED_IO PROFILE)
     if(arg_${word})
       string(TOLOWER "${word}" option)
       string(REPLACE "_" "-" option "${option}")
@@ -200,9 +234,15 @@ function(_tilewright_model_library target manifest)
       TILEWRIGHT_C_PREFIX "${name}"
   )
   _tilewright_interpreter(python "tilewright_add_model(${target})")
+  set(profile "$<TARGET_PROPERTY:${target},TILEWRIGHT_REPORT_PROFILE>")
+  set(profile "$<$<BOOL:${profile}>:--profile;${profile}>")
   add_custom_target(
     "${target}_report"
-    COMMAND "${python}" -m tilewright report "${folder}/${plan}"
+    COMMAND "${python}" -m tilewright report "${folder}/${plan}" "${profile}"
+    COMMAND
+      "${python}" -m tilewright report "${folder}/${plan}" "${profile}" --format html --output
+      "${folder}/${name}_report.html"
+    COMMAND_EXPAND_LISTS
     USES_TERMINAL
     VERBATIM
   )

@@ -7,7 +7,9 @@ tilewright_add_simulation_test(NAME <test> TARGET <executable>
   [ARGS <argument>...] [TIMEOUT <seconds>])
 
 A test that runs a program in a platform's simulator and passes if it exits with 0. It is
-disabled, and says so, if the simulator is not installed.
+disabled, and says so, if the simulator is not installed. Where the program links models with
+PROFILE and prints their tables, it writes <test>_profile.json into the binary folder, or
+<test>_<prefix>_profile.json for each of several models.
 #]]
 function(tilewright_add_simulation_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TARGET;SIMULATOR;TIMEOUT" "ARGS")
@@ -35,6 +37,8 @@ function(tilewright_add_simulation_test)
   foreach(argument IN LISTS arg_ARGS)
     list(APPEND options "--argument=${argument}")
   endforeach()
+  _tilewright_profile_options(profiles "${arg_TARGET}" "${CMAKE_CURRENT_BINARY_DIR}/${arg_NAME}")
+  list(APPEND options ${profiles})
   add_test(
     NAME "${arg_NAME}"
     COMMAND
@@ -57,6 +61,8 @@ endfunction()
 tilewright_add_golden_test(NAME <test> MODEL <target> INPUTS <npz> OUTPUTS <npz>
   [TOLERANCE <abs>:<rel>]  |got - want| <= abs + rel * |want|; exact if absent
   [SIMULATOR <platform>]   the model's platform if absent
+  [COMPARE_LAYERS <runs>]  in the first <runs> runs compare what every layer writes with the
+                           operators' references, and name the first layer that differs
   [PORT <port>] [TIMEOUT <seconds>])
 
 A test of a model against stored vectors: they are linked into a firmware that runs the model and
@@ -68,7 +74,7 @@ function(tilewright_add_golden_test)
     PARSE_ARGV 0
     arg
     ""
-    "NAME;MODEL;INPUTS;OUTPUTS;TOLERANCE;SIMULATOR;PORT;TIMEOUT"
+    "NAME;MODEL;INPUTS;OUTPUTS;TOLERANCE;SIMULATOR;COMPARE_LAYERS;PORT;TIMEOUT"
     ""
   )
   set(caller "tilewright_add_golden_test(${arg_NAME})")
@@ -93,11 +99,21 @@ function(tilewright_add_golden_test)
     set(arg_SIMULATOR "${platform}")
   endif()
 
+  _tilewright_resolve_platform(arg_SIMULATOR simulator_file "${arg_SIMULATOR}")
+  set(model_files "")
+  set(comparing "")
+  if(arg_COMPARE_LAYERS)
+    get_target_property(model_files "${arg_MODEL}" TILEWRIGHT_INPUTS)
+    get_target_property(comparing "${arg_MODEL}" TILEWRIGHT_COMMAND)
+    list(POP_FRONT comparing)
+    list(TRANSFORM comparing PREPEND "--generate=")
+    list(PREPEND comparing --compare-layers "${arg_COMPARE_LAYERS}")
+  endif()
   set(manifest "${CMAKE_CURRENT_BINARY_DIR}/tilewright/golden/${arg_NAME}/golden_manifest.json")
   _tilewright_generate(
     "${caller}"
     MANIFEST "${manifest}"
-    INPUTS "${plan}" "${arg_INPUTS}" "${arg_OUTPUTS}"
+    INPUTS "${plan}" "${arg_INPUTS}" "${arg_OUTPUTS}" "${simulator_file}" ${model_files}
     COMMAND
       golden
       --plan
@@ -108,6 +124,9 @@ function(tilewright_add_golden_test)
       "${arg_OUTPUTS}"
       --tolerance
       "${arg_TOLERANCE}"
+      --platform
+      "${arg_SIMULATOR}"
+      ${comparing}
   )
   _tilewright_golden_executable("${arg_NAME}" "${arg_MODEL}" "${manifest}")
   set(port "")
@@ -137,11 +156,35 @@ function(_tilewright_golden_executable name model manifest)
   target_include_directories("${name}" PRIVATE "${folder}" "${tool_root}/runtime/test_support")
   target_link_libraries("${name}" PRIVATE "${model}")
   _tilewright_target_options("${name}")
+  string(JSON compared GET "${json}" compared_layers)
+  if(compared)
+    _tilewright_compare_layers("${name}" "${model}")
+  endif()
   string(JSON watched GET "${json}" watched)
   if(watched)
     target_sources("${name}" PRIVATE "${tool_root}/runtime/test_support/golden_watch.c")
     _tilewright_port_sources("tilewright_add_golden_test(${name})" "${name}" counting)
   endif()
+endfunction()
+
+# The model's code once more, in the executable itself, where it calls the hook behind each layer;
+# the linker then does not take it from the library.
+function(_tilewright_compare_layers name model)
+  _tilewright_layout(tool)
+  get_target_property(plan "${model}" TILEWRIGHT_PLAN)
+  get_target_property(prefix "${model}" TILEWRIGHT_C_PREFIX)
+  cmake_path(GET plan PARENT_PATH folder)
+  add_library("${name}_hooked" OBJECT "${folder}/${prefix}.c")
+  target_link_libraries("${name}_hooked" PRIVATE "${model}")
+  target_compile_definitions(
+    "${name}_hooked"
+    PRIVATE TILEWRIGHT_LAYER_HOOK=golden_layer_done $<TARGET_PROPERTY:${model},COMPILE_DEFINITIONS>
+  )
+  _tilewright_target_options("${name}_hooked")
+  target_sources(
+    "${name}"
+    PRIVATE $<TARGET_OBJECTS:${name}_hooked> "${tool_root}/runtime/test_support/golden_layers.c"
+  )
 endfunction()
 
 # The platform of the first model among the libraries that a target links directly.
@@ -157,6 +200,32 @@ function(_tilewright_platform_of result target)
       endif()
     endif()
   endforeach()
+endfunction()
+
+# Where the profiles of the models with PROFILE go that a target links directly.
+function(_tilewright_profile_options result target stem)
+  set(models "")
+  get_target_property(libraries "${target}" LINK_LIBRARIES)
+  foreach(library IN LISTS libraries)
+    if(TARGET "${library}")
+      get_target_property(profiled "${library}" TILEWRIGHT_PROFILE)
+      if(profiled)
+        list(APPEND models "${library}")
+      endif()
+    endif()
+  endforeach()
+  list(LENGTH models count)
+  set(options "")
+  foreach(model IN LISTS models)
+    get_target_property(plan "${model}" TILEWRIGHT_PLAN)
+    get_target_property(prefix "${model}" TILEWRIGHT_C_PREFIX)
+    if(count EQUAL 1)
+      list(APPEND options "--plan=${plan}" "--profile=${stem}_profile.json")
+    else()
+      list(APPEND options "--plan=${plan}" "--profile=${stem}_${prefix}_profile.json")
+    endif()
+  endforeach()
+  set(${result} "${options}" PARENT_SCOPE)
 endfunction()
 
 # Why a simulator's programs cannot be run, or nothing; and the environment that they need.

@@ -155,7 +155,7 @@ function(_tilewright_run caller)
   _tilewright_interpreter(python "${caller}")
   set(command "${python}" -m tilewright ${ARGN})
   execute_process(
-    COMMAND ${command}
+    COMMAND ${command} --progress caller
     WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}"
     RESULT_VARIABLE status
     OUTPUT_VARIABLE output

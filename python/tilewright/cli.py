@@ -18,20 +18,23 @@ from typing import NoReturn
 from tilewright import (
     __version__,
     cli_allocate,
+    cli_calibrate,
     cli_compile,
     cli_plan,
     cli_platform,
     cli_sweep,
+    cli_where,
     cli_workspace,
     resources,
 )
+from tilewright.cli_progress import PLACES, shown_progress
 from tilewright.diagnostics import FORMATS, Diagnostics
 from tilewright.errors import ExitStatus, TilewrightError, bad_input
 
 _INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
 
-_COMMANDS = (cli_compile, cli_plan, cli_sweep, cli_platform, cli_allocate, cli_workspace)
+_COMMANDS = (cli_compile, cli_plan, cli_sweep, cli_platform, cli_allocate, cli_workspace, cli_where, cli_calibrate)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -42,7 +45,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _ShowFolder(argparse.Action):
-    """Prints where another build system finds Tilewright: the option's constant."""
+    """Prints where others find what Tilewright ships: the option's constant."""
 
     def __call__(self, *_: object) -> NoReturn:
         sys.stdout.write(f"{self.const}\n")
@@ -57,7 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         parsed = _parser().parse_args(words)
         messages.log(parsed.log_level)
-        return int(parsed.run(parsed))
+        with shown_progress(parsed.progress):
+            return int(parsed.run(parsed))
     except TilewrightError as error:
         return _report(messages, error)
     except KeyboardInterrupt:
@@ -99,20 +103,22 @@ def _parser() -> argparse.ArgumentParser:
     for option, folder, what in (
         ("--cmake-dir", resources.cmake(), "folder for Tilewright_DIR"),
         ("--scons-dir", resources.scons(), "toolpath of SCons"),
+        ("--gdb-script", resources.gdb_script(), "commands of GDB, to be sourced there"),
     ):
         parser.add_argument(option, action=_ShowFolder, nargs=0, const=folder, help=f"print the {what}")
-    _add_common(parser, "warning", "text", False)
+    _add_common(parser, "warning", "text", False, "own")
     commands = parser.add_subparsers(title="commands", metavar="<command>", required=True)
     common = _Parser(add_help=False)
-    _add_common(common, argparse.SUPPRESS, argparse.SUPPRESS, argparse.SUPPRESS)
+    _add_common(common, argparse.SUPPRESS, argparse.SUPPRESS, argparse.SUPPRESS, argparse.SUPPRESS)
     for module in _COMMANDS:
         module.add_commands(commands, common)
     return parser
 
 
-def _add_common(parser: argparse.ArgumentParser, level: str, form: str, debug: str | bool) -> None:
+def _add_common(parser: argparse.ArgumentParser, level: str, form: str, debug: str | bool, place: str) -> None:
     """Options that may stand before or behind the command; the defaults come from the former place."""
     levels = ["debug", "info", "warning", "error"]
     parser.add_argument("--log-level", choices=levels, default=level, help="what goes to standard error")
     parser.add_argument("--diagnostics", choices=FORMATS, default=form, help="how messages are written there")
+    parser.add_argument("--progress", choices=PLACES, default=place, help="whose terminal shows a bar")
     parser.add_argument("--debug", action="store_true", default=debug, help="show the traceback of an error")

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from tilewright.pipeline import Artifacts
 
 _GIVEN = ("model", "platform", "name", "buffering", "effort", "algorithm", "strategy", "objective", "plan_lock")
-_FLAGS = ("quantized_io", "static_pools", "io_in_pools")
-_LISTS = {"pools": "pool", "types": "type", "dims": "dim"}
+_FLAGS = ("quantized_io", "static_pools", "io_in_pools", "profile")
+_LISTS = {"pools": "pool", "budget": "budget", "types": "type", "dims": "dim", "operators": "operators"}
 
 
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -109,6 +109,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--platform", help="name of a shipped platform, or a TOML file")
     add("--name", help="prefix of every C name; from the model's file name if absent")
     add("--pool", action="append", default=[], metavar="POOL=BYTES[@SECTION|@0xADDRESS]", help="override a pool")
+    add("--budget", action="append", default=[], metavar="POOL=BYTES", help="fail where a pool takes more than this")
     add("--buffering", metavar=_choices(Buffering), help="copies of tile buffers")
     add("--effort", metavar=_choices(Effort), help="budgets of the searches")
     add("--algorithm", help="placement algorithm")
@@ -116,9 +117,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--objective", metavar=_choices(Objective), help="what the strategy 'cost' minimises")
     add("--type", action="append", default=[], metavar="TENSOR=DTYPE", help="element type of an input")
     add("--dim", action="append", default=[], metavar="SYMBOL=N", help="extent of a symbolic dimension")
+    add("--operators", action="append", default=[], metavar="FILE.py|NAME", help="operators of your own")
     add("--quantized-io", action="store_true", help="drop Quantize and Dequantize at the border")
     add("--static-pools", action="store_true", help="pools are arrays of the generated code")
     add("--io-in-pools", action="store_true", help="the plan places inputs and outputs")
+    add("--profile", action="store_true", help="the program measures itself, layer by layer")
     add("--plan-lock", type=Path, metavar="FILE.lock.json", help="take tiles and addresses from this file")
     add("--options", type=Path, metavar="FILE.toml", help="options file; the command line wins")
     add("--set", action="append", default=[], metavar="KEY=VALUE", help="one key as in the options file")

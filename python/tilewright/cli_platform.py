@@ -5,14 +5,19 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tilewright.cli_plan import load_plan
 from tilewright.errors import bad_input
 from tilewright.manifest import PlatformFacts, file_sha256, sha256_hex
 from tilewright.outputs import write_all, write_file
 from tilewright.platform import find_platform, load_platform
+
+if TYPE_CHECKING:
+    from tilewright.golden import GoldenRequest
 
 
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -31,13 +36,26 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     simulate.add_argument("--elf", type=Path, required=True, help="the program")
     simulate.add_argument("--timeout", type=float, default=300.0, metavar="SECONDS", help="kill it after this long")
     simulate.add_argument("--argument", action="append", default=[], help="appended to the simulator's command")
+    simulate.add_argument("--plan", type=Path, action="append", default=[], help="plan of a profiled model in it")
+    simulate.add_argument(
+        "--profile", type=Path, action="append", default=[], metavar="FILE.json", help="where to write what it measured"
+    )
     simulate.set_defaults(run=_simulate)
     golden = commands.add_parser("golden", parents=[common], help="a firmware that compares a model with vectors")
     golden.add_argument("--plan", type=Path, required=True, help="the model's plan, a JSON file")
     golden.add_argument("--inputs", type=Path, required=True, help="npz with input arrays")
     golden.add_argument("--outputs", type=Path, required=True, help="npz with the expected output arrays")
     golden.add_argument("--tolerance", default="0:0", metavar="ABS:REL", help="|got - want| <= abs + rel * |want|")
+    golden.add_argument("--platform", help="where it runs, and so what is counted; cycles if absent")
     golden.add_argument("--output-dir", type=Path, required=True, help="folder of the generated files")
+    golden.add_argument(
+        "--compare-layers",
+        metavar="RUNS",
+        help="in so many runs compare what each layer writes",
+    )
+    golden.add_argument(
+        "--generate", action="append", default=[], metavar="WORD", help="a word of generate's that says which model"
+    )
     golden.set_defaults(run=_golden)
 
 
@@ -100,13 +118,50 @@ def _simulate(parsed: argparse.Namespace) -> int:
 
     if not parsed.timeout > 0:
         raise bad_input("usage", f"--timeout is {parsed.timeout:g}, but must be above 0 seconds")
-    return simulate(load_platform(parsed.platform), parsed.elf, parsed.timeout, parsed.argument)
+    platform = load_platform(parsed.platform)
+    if len(parsed.plan) != len(parsed.profile):
+        raise bad_input("usage", f"{len(parsed.plan)} --plan, but {len(parsed.profile)} --profile")
+    if not parsed.plan:
+        return simulate(platform, parsed.elf, parsed.timeout, parsed.argument)
+    from tilewright.profiles import profile_json
+
+    plans = [load_plan(path) for path in parsed.plan]
+    lines: list[str] = []
+    status = simulate(platform, parsed.elf, parsed.timeout, parsed.argument, lines.append)
+    for plan, path in zip(plans, parsed.profile, strict=True):
+        if status == 0:
+            write_file(path, profile_json(plan, platform, lines).encode())
+    return status
+
+
+class _GenerateWords(argparse.ArgumentParser):
+    """The options of generate as words of another command."""
+
+    def error(self, message: str) -> NoReturn:
+        raise bad_input("usage", message, at="--compare-layers", help="--generate=--model --generate=<file> ...")
+
+
+def _comparing(request: GoldenRequest, runs: str, words: Sequence[str]) -> GoldenRequest:
+    """The request with the graph of the model that ``words`` say, as for generate. Raises bad_input."""
+    from tilewright.cli_compile import add_options, compile_options
+    from tilewright.pipeline import imported_graph
+
+    if not runs.isdecimal() or int(runs) == 0:
+        raise bad_input("usage", f"--compare-layers is '{runs}', but must be a number of runs above 0")
+    parser = _GenerateWords(prog="golden", add_help=False)
+    add_options(parser)
+    graph = imported_graph(compile_options(parser.parse_args(list(words))))
+    return replace(request, compared=graph, compared_runs=int(runs))
 
 
 def _golden(parsed: argparse.Namespace) -> int:
     from tilewright.golden import GoldenRequest, golden_files
 
-    request = GoldenRequest(load_plan(parsed.plan), parsed.inputs, parsed.outputs, parsed.tolerance)
+    simulator = load_platform(parsed.platform).simulator if parsed.platform else None
+    unit = simulator.counter.value if simulator is not None else "cycles"
+    request = GoldenRequest(load_plan(parsed.plan), parsed.inputs, parsed.outputs, parsed.tolerance, unit)
+    if parsed.compare_layers is not None:
+        request = _comparing(request, parsed.compare_layers, parsed.generate)
     files = golden_files(request)
     manifest = "golden_manifest.json"
     write_all(parsed.output_dir, files, manifest=manifest)

@@ -70,6 +70,10 @@ TileSteps = tuple[tuple[str, int], ...]
 """(dimension, step) pairs of one layer; ``<pool>.<dimension>`` for the larger tiles in a pool between home and core."""
 
 
+LayerBuffers = tuple[tuple[str, str, str], ...]
+"""(operand, pool, single, double or auto) of one layer; the pool is empty for tiles near the core."""
+
+
 @dataclass(frozen=True, slots=True)
 class CompileOptions:
     """Everything that a user can say about one compilation.
@@ -88,7 +92,10 @@ class CompileOptions:
         static_pools: pools are arrays of the generated code.
         io_in_pools: inputs and outputs are placed by the plan.
         tiles: (layer, its tile steps) pairs, for layers whose tiles are given, wholly or in part.
+        buffers: (layer, slots of its operands) pairs, where ``buffering`` does not hold.
         budget: (pool, most bytes that the plan may use of it) pairs.
+        profile: the program measures itself, layer by layer.
+        operators: Python files (``*.py``) and entry points with operators of the firmware project.
         plan_lock: a lock file whose tiles and addresses are taken as they are.
     """
 
@@ -109,8 +116,11 @@ class CompileOptions:
     objective: Objective = Objective.CYCLES
     order: Order = Order.BEST
     tiles: tuple[tuple[str, TileSteps], ...] = ()
+    buffers: tuple[tuple[str, LayerBuffers], ...] = ()
     budget: tuple[tuple[str, int], ...] = ()
+    operators: tuple[str, ...] = ()
     plan_lock: Path | None = None
+    profile: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """The options without model and platform, of which only the content counts; files are their hashes."""
@@ -118,7 +128,13 @@ class CompileOptions:
         del values["model"], values["platform"]
         for key, path in (("freeze", self.freeze), ("plan_lock", self.plan_lock)):
             values[key] = sha256(path.read_bytes()).hexdigest() if path is not None else ""
+        values["operators"] = [_content(reference) for reference in self.operators]
         return {key: value.value if isinstance(value, Enum) else value for key, value in values.items()}
+
+
+def _content(reference: str) -> str:
+    """The hash of a file, or the name of an entry point."""
+    return sha256(Path(reference).read_bytes()).hexdigest() if reference.endswith(".py") else reference
 
 
 E = TypeVar("E", bound=Enum)
@@ -128,7 +144,7 @@ Parser = Callable[[Any, str], Any]
 def build_options(*sources: tuple[str, Mapping[str, Any]]) -> CompileOptions:
     """Merge sources, each (where it was written, key to value), the later ones winning.
 
-    ``pools``, ``types``, ``dims``, ``tiles`` and ``budget`` are merged name by name. Raises
+    ``pools``, ``types``, ``dims``, ``tiles``, ``buffers`` and ``budget`` are merged name by name. Raises
     bad_input for an unknown key, a value of the wrong kind, or a missing model or platform.
     """
     merged: dict[str, Any] = {}
@@ -160,6 +176,9 @@ def read_options_file(path: Path) -> dict[str, Any]:
     for key in ("model", "freeze", "plan_lock"):
         if key in values:
             values[key] = str(path.parent / values[key])
+    if "operators" in values:
+        listed = _texts(values["operators"], str(path))
+        values["operators"] = [str(path.parent / text) if text.endswith(".py") else text for text in listed]
     if str(values.get("platform", "")).endswith(".toml"):
         values["platform"] = str(path.parent / values["platform"])
     return values
@@ -190,6 +209,12 @@ def _text(value: Any, where: str) -> str:
     if isinstance(value, str) and value:
         return value
     raise _wrong(value, "a text", where)
+
+
+def _texts(value: Any, where: str) -> tuple[str, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise _wrong(value, "a list of texts", where)
+    return tuple(_text(text, where) for text in value)
 
 
 def _path(value: Any, where: str) -> Path:
@@ -263,6 +288,23 @@ def _steps(value: Any, where: str) -> Iterator[tuple[str, int]]:
             yield name, _positive(step, name, where)
 
 
+def _buffers(value: Any, where: str) -> dict[str, tuple[str, LayerBuffers]]:
+    """Layer to single, double or auto by operand; a table instead is for the tiles in the pool of that name."""
+    if not isinstance(value, Mapping):
+        raise _wrong(value, "a table of layers", where)
+    return {layer: (layer, tuple(_slots(table, f"{where}.{layer}"))) for layer, table in value.items()}
+
+
+def _slots(value: Any, where: str, pool: str = "") -> Iterator[tuple[str, str, str]]:
+    if not isinstance(value, Mapping) or not value:
+        raise _wrong(value, "a table of single, double or auto by operand", where)
+    for name, how in value.items():
+        if isinstance(how, Mapping) and not pool:
+            yield from _slots(how, f"{where}.{name}", name)
+        else:
+            yield name, pool, _one_of(Buffering)(how, f"{where}.{name}").value
+
+
 def _table(value: Any, where: str) -> Mapping[str, Any]:
     """A table, or a list of ``<name>=<value>`` (tensor names may hold '=': the last one counts)."""
     if isinstance(value, Mapping):
@@ -282,7 +324,7 @@ def _wrong(value: Any, expected: str, where: str) -> TilewrightError:
     return bad_input("bad-option", f"{value!r} is not {expected}", at=where)
 
 
-_MERGED = ("pools", "types", "dims", "tiles", "budget")
+_MERGED = ("pools", "types", "dims", "tiles", "buffers", "budget")
 _PARSERS: Mapping[str, Parser] = {
     "model": _path,
     "platform": _text,
@@ -294,6 +336,7 @@ _PARSERS: Mapping[str, Parser] = {
     "types": _types,
     "dims": _dims,
     "freeze": _path,
+    "operators": _texts,
     "quantized_io": _flag,
     "static_pools": _flag,
     "io_in_pools": _flag,
@@ -301,7 +344,9 @@ _PARSERS: Mapping[str, Parser] = {
     "objective": _one_of(Objective),
     "order": _one_of(Order),
     "tiles": _tiles,
+    "buffers": _buffers,
     "budget": _dims,
     "plan_lock": _path,
+    "profile": _flag,
 }
 assert set(_PARSERS) == {field.name for field in fields(CompileOptions)}

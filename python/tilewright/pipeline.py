@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import PurePosixPath
 
@@ -15,13 +16,18 @@ from tilewright.errors import TilewrightError, bad_input, does_not_fit
 from tilewright.graph import DType, Graph
 from tilewright.importers.freeze import read_frozen
 from tilewright.importers.load import import_model
+from tilewright.importers.own import own_name
 from tilewright.options import CompileOptions
+from tilewright.own import load_operators
 from tilewright.plan import InterfaceTensor, Plan, kernel_steps
 from tilewright.plan_lock import lock_text, locked_plan, read_lock, stale_plan
 from tilewright.planning import Planned, plan_graph
 from tilewright.platform import Platform, load_platform, parse_pool_override, with_pool_overrides
+from tilewright.progress import progress
 from tilewright.rewrites.pipeline import optimise
 from tilewright.toml_file import suggestion
+
+_log = logging.getLogger(__name__)
 
 RUNTIME_SOURCES = ("copy.c", "tile.c")
 """Runtime files that tile loops need, relative to the runtime folder."""
@@ -49,19 +55,30 @@ def plan_model(options: CompileOptions) -> Plan:
     return _checked_plan(options)[0]
 
 
-def _checked_plan(options: CompileOptions) -> tuple[Plan, Planned, Platform]:
-    overrides = [parse_pool_override(text) for text in options.pools]
-    platform = with_pool_overrides(load_platform(options.platform), overrides)
+def imported_graph(options: CompileOptions) -> Graph:
+    """The graph whose layers are planned: imported, with the user's own operators, and rewritten."""
+    own = load_operators(options.operators)
     graph = import_model(
         options.model,
         types=_types(options),
         dims=dict(options.dims),
         freeze=read_frozen(options.freeze) if options.freeze is not None else None,
         quantized_io=options.quantized_io,
+        own={(operator.domain, operator.name): operator.infer for operator in own},
     )
-    graph = optimise(graph)
+    extensions = {own_name(operator.domain, operator.name): operator for operator in own}
+    return optimise(replace(graph, extensions=extensions))
+
+
+def _checked_plan(options: CompileOptions) -> tuple[Plan, Planned, Platform]:
+    overrides = [parse_pool_override(text) for text in options.pools]
+    platform = with_pool_overrides(load_platform(options.platform), overrides)
+    graph = imported_graph(options)
+    _log.info("%s: %d operators to plan for %s", options.name, len(graph.nodes), platform.name)
     planned = _planned(graph, platform, options)
     plan = assemble_plan(graph, planned, platform, options)
+    _log.info("%s: %d layers planned; now the checker", options.name, len(planned.layers))
+    progress("Checking the plan", 0, 1)
     _require_sound(plan, options)
     _require_budget(plan, options)
     return plan, planned, platform
@@ -127,6 +144,7 @@ def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: C
         static_pools=options.static_pools,
         io_in_pools=options.io_in_pools,
         tiling=planned.tiling,
+        profile=schedule.profile,
     )
 
 
@@ -172,10 +190,15 @@ def _sources(planned: Planned) -> tuple[str, ...]:
     kernels = {f"kernels/{source}" for kernel in planned.kernels for source in kernel.sources}
     moves = any(facts.copies for facts in planned.schedule.layers)
     shared = any(layer.split is not None for layer in kernel_steps(planned.schedule.program))
-    return (*(RUNTIME_SOURCES if moves else ()), *(("split.c",) if shared else ()), *sorted(kernels))
+    measured = planned.schedule.profile is not None
+    common = (*(RUNTIME_SOURCES if moves else ()), *(("split.c",) if shared else ()))
+    return (*common, *(("profile.c",) if measured else ()), *sorted(kernels))
 
 
 def _headers(planned: Planned) -> tuple[str, ...]:
     """The headers that declare the kernels, as they are included."""
-    stems = {PurePosixPath(kernel.sources[0]).stem for kernel in planned.kernels}
-    return tuple(sorted(f"tilewright/kernels/{stem}.h" for stem in stems))
+    return tuple(sorted({kernel.header or _header_of(kernel.sources[0]) for kernel in planned.kernels}))
+
+
+def _header_of(source: str) -> str:
+    return f"tilewright/kernels/{PurePosixPath(source).stem}.h"

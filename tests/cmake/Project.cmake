@@ -85,16 +85,28 @@ function(finish_step status output)
   endif()
 endfunction()
 
+# Sets <variable> to whether a text matches, as it stands or with every run of white space as one
+# blank: where CMake breaks the lines of a message depends on the lengths of the paths in it.
+function(text_matches variable text pattern)
+  string(REGEX REPLACE "[ \t\r\n]+" " " unbroken "${text}")
+  set("${variable}" FALSE PARENT_SCOPE)
+  if(text MATCHES "${pattern}" OR unbroken MATCHES "${pattern}")
+    set("${variable}" TRUE PARENT_SCOPE)
+  endif()
+endfunction()
+
 # Fatal unless a text matches.
 function(expect_match text pattern)
-  if(NOT text MATCHES "${pattern}")
+  text_matches(found "${text}" "${pattern}")
+  if(NOT found)
     message(FATAL_ERROR "expected to find '${pattern}' in:\n${text}")
   endif()
 endfunction()
 
 # Fatal if a text matches.
 function(expect_no_match text pattern)
-  if(text MATCHES "${pattern}")
+  text_matches(found "${text}" "${pattern}")
+  if(found)
     message(FATAL_ERROR "expected not to find '${pattern}' in:\n${text}")
   endif()
 endfunction()

@@ -38,6 +38,13 @@ function(copy_sources folder)
   )
 endfunction()
 
+# A command that must succeed; sets `output`.
+function(run_or_fail)
+  run_step(status output ${ARGN})
+  finish_step("${status}" "${output}")
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
 # Configure, build and test one of the ways; `options` say where Tilewright is.
 function(check_way folder)
   configure_project("${folder}" "${folder}/build")

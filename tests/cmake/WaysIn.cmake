@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The ways to get Tilewright: each once, and among the long tests each with every generator, with
-# the oldest CMake that is supported and the newest, and the wheel with every Python of the machine.
+# The ways to get Tilewright: each once, and one each with the oldest CMake that is supported and
+# with the newest, with other generators. Among the long tests each way with both and with every
+# generator, and the wheel with every Python of the machine.
 include_guard(GLOBAL)
 
 # add_way(<test> <way> [GENERATOR <name>] [CMAKE <program>] [PYTHON <program>] [FIXTURE <name>] [LONG])
@@ -37,8 +38,10 @@ add_way(add-subdirectory add_subdirectory)
 add_way(fetch-content fetch_content)
 add_way(find-package find_package)
 add_way(wheel wheel)
+add_way(editable editable LONG)
 
 # CMake from PyPI.
+set(always add-subdirectory-cmake-3.22-unix-makefiles find-package-cmake-newest-ninja-multi-config)
 foreach(version IN ITEMS 3.22 newest)
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/cmake-${version}")
   set(requirement "cmake==${version}.*")
@@ -51,22 +54,23 @@ foreach(version IN ITEMS 3.22 newest)
       "${TILEWRIGHT_PYTHON}" -m pip install --quiet --disable-pip-version-check --upgrade --target
       "${folder}" "${requirement}"
   )
-  set_tests_properties(
-    cmake-${version}-from-pypi
-    PROPERTIES LABELS long FIXTURES_SETUP cmake-${version}
-  )
+  set_tests_properties(cmake-${version}-from-pypi PROPERTIES FIXTURES_SETUP cmake-${version})
   foreach(way IN ITEMS add_subdirectory fetch_content find_package wheel)
     foreach(generator IN ITEMS "Ninja" "Unix Makefiles" "Ninja Multi-Config")
       string(MAKE_C_IDENTIFIER "${generator}" generator_name)
       string(TOLOWER "${generator_name}" generator_name)
       string(REPLACE "_" "-" name "${way}-cmake-${version}-${generator_name}")
+      set(long LONG)
+      if(name IN_LIST always)
+        set(long "")
+      endif()
       add_way(
         ${name}
         ${way}
         GENERATOR "${generator}"
         CMAKE "${folder}/cmake/data/bin/cmake"
         FIXTURE cmake-${version}
-        LONG
+        ${long}
       )
     endforeach()
   endforeach()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # An interpreter without Tilewright: an environment is made from it, once for two configures at the
 # same time, whatever the cross compiler's variables say; and from a folder of wheels without a
-# network. An environment that is cut short is made again.
+# network, as docs/how-to/install.md says. An environment that is cut short is made again.
 include("${CMAKE_CURRENT_LIST_DIR}/Project.cmake")
 
 write_readme_project("${folder}")

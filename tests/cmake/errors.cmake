@@ -31,6 +31,7 @@ file(WRITE "${folder}/options.toml" "bufering = \"single\"\n")
 file(READ "${root}/platforms/host.toml" host)
 string(REPLACE "port =" "prot =" misspelt "${host}")
 file(WRITE "${folder}/misspelt.toml" "${misspelt}")
+file(WRITE "${folder}/broken.py" "OPERATORS = operators\n")
 file(WRITE "${folder}/syntax.toml" "name = \n")
 execute_process(
   COMMAND
@@ -47,6 +48,14 @@ message("=== the call")
 expect_error(
   "${caller}usage\\]: unknown keyword or value 'MODLE'"
   "tilewright_add_model(m MODLE good.onnx PLATFORM host)"
+)
+expect_error(
+  "tilewright_add_model\\(m\\):[\n ]*there is no file .*absent[.]c"
+  "tilewright_add_model(m MODEL good.onnx PLATFORM host OPERATOR_SOURCES absent.c)"
+)
+expect_error(
+  "${caller}own-operator\\]: NameError.*line 1 of broken[.]py"
+  "tilewright_add_model(m MODEL good.onnx PLATFORM host OPERATORS broken.py)"
 )
 expect_error("${caller}usage\\]: MODEL is missing" "tilewright_add_model(m PLATFORM host)")
 expect_error("${caller}usage\\]: PLATFORM is missing" "tilewright_add_model(m MODEL good.onnx)")

@@ -55,3 +55,20 @@ write_lists(POOLS sram=100000)
 expect_stale("platform 'host' or its POOLS have changed")
 configure_project("${folder}" "${folder}/build")
 build_project("${folder}/build")
+
+message("=== a pool over its budget fails the build, one within it does not")
+file(READ "${folder}/CMakeLists.txt" lists)
+string(REPLACE "PLAN_LOCK m.lock.json" "BUDGET flash=1200" lists "${lists}")
+file(WRITE "${folder}/CMakeLists.txt" "${lists}")
+build_project("${folder}/build")
+execute_process(COMMAND "${CMAKE_COMMAND}" -E sleep 1.1)
+string(REPLACE "flash=1200" "flash=1199" lists "${lists}")
+file(WRITE "${folder}/CMakeLists.txt" "${lists}")
+run_step(status output "${CMAKE_COMMAND}" --build "${folder}/build")
+if(status EQUAL 0)
+  message(FATAL_ERROR "a pool over its budget was accepted")
+endif()
+expect_match(
+  "${output}"
+  "error\\[over-budget\\]: pool 'flash' uses 1,200 bytes, its budget is 1,199 \\(1 too many\\)"
+)

@@ -2,7 +2,8 @@
 """Writes the small model of the CMake tests: one dense layer with Relu, audio -> scores.
 
 Called as: make_model.py <file.onnx> [<variant>]. Variants: weights (other constants), wide (more
-scores), unknown (an operator that nobody knows), dynamic (an extent without a value). With
+scores), unknown (an operator that nobody knows), dynamic (an extent without a value), shaped
+(dynamic, and an input decides the shape of the scores), still (no inputs at all). With
 .npz files as third and fourth argument it writes an input and the expected output too.
 """
 
@@ -27,7 +28,10 @@ def main(path: str, variant: str = "", inputs: str = "", outputs: str = "") -> N
         helper.make_node("MatMul", ["audio", "weights"], ["dense"], name="dense"),
         helper.make_node("Frobnicate" if variant == "unknown" else "Relu", ["dense"], ["scores"], name="activation"),
     ]
-    batch = "batch" if variant == "dynamic" else 1
+    batch = "batch" if variant in ("dynamic", "shaped") else 1
+    if variant in ("shaped", "still"):
+        write_variant(path, variant, weights, inputs, outputs)
+        return
     graph = helper.make_graph(
         nodes,
         "kws",
@@ -40,6 +44,28 @@ def main(path: str, variant: str = "", inputs: str = "", outputs: str = "") -> N
     if inputs and outputs:
         np.savez(inputs, audio=audio)
         np.savez(outputs, scores=np.maximum(audio.astype(np.float64) @ weights, 0).astype(np.float32))
+
+
+def write_variant(path: str, variant: str, weights: np.ndarray, inputs: str, outputs: str) -> None:
+    """shaped: scores = reshape(audio x weights, shape); still: scores = a constant that folding leaves."""
+    shaped = variant == "shaped"
+    value, kind = helper.make_tensor_value_info, TensorProto
+    nodes = [helper.make_node("MatMul", ["audio", "weights"], ["dense"], name="dense")]
+    nodes += [helper.make_node("Reshape", ["dense", "shape"], ["scores"], name="reshape")]
+    audio = np.random.default_rng(3).standard_normal((2, INPUTS)).astype(np.float32)
+    given = [value("audio", kind.FLOAT, ["batch", INPUTS]), value("shape", kind.INT64, [3])]
+    constants = [numpy_helper.from_array(weights, "weights")]
+    if not shaped:
+        constants += [numpy_helper.from_array(audio, "audio")]
+        constants += [numpy_helper.from_array(np.array([5, 2, 2], np.int64), "shape")]
+    graph = helper.make_graph(
+        nodes, "kws", given if shaped else [], [value("scores", kind.FLOAT, [None] * 3)], constants
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    Path(path).write_bytes(model.SerializeToString(deterministic=True))
+    if inputs and outputs:
+        np.savez(inputs, **({"audio": audio} if shaped else {}))
+        np.savez(outputs, scores=(audio.astype(np.float64) @ weights).astype(np.float32).reshape(5, 2, 2))
 
 
 if __name__ == "__main__":

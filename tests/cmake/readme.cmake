@@ -22,3 +22,7 @@ run_step(
 )
 finish_step("${status}" "${output}")
 expect_match("${output}" "${platform}")
+expect_match("${output}" "kws_report[.]html")
+if(NOT EXISTS "${folder}/build/tilewright/kws/kws_report.html")
+  message(FATAL_ERROR "no page was written")
+endif()

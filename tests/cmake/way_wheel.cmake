@@ -4,12 +4,6 @@
 # then, and PATH knows no other Tilewright.
 include("${CMAKE_CURRENT_LIST_DIR}/Ways.cmake")
 
-function(run_or_fail)
-  run_step(status output ${ARGN})
-  finish_step("${status}" "${output}")
-  set(output "${output}" PARENT_SCOPE)
-endfunction()
-
 # scikit-build-core takes the CMake that runs this script.
 cmake_path(GET CMAKE_COMMAND PARENT_PATH programs)
 set(ENV{PATH} "${programs}:$ENV{PATH}")
@@ -31,9 +25,12 @@ finish_step("${status}" "${output}")
 file(REMOVE_RECURSE "${outside}/sources")
 file(GLOB archive "${outside}/dist/tilewright-*.tar.gz")
 set(pip -m pip --quiet --disable-pip-version-check)
+# No other Tilewright is found by it.
+unset(ENV{PYTHONPATH})
+set(ENV{PIP_NO_COMPILE} 1)
 run_or_fail("${installed_into}" -m venv "${outside}/environment")
 set(environment "${outside}/environment/bin")
-# Apart from everything installed: an editable Tilewright beside it lacks the packaged folders.
+# Apart from everything installed.
 run_or_fail(
   "${environment}/python"
   ${pip}

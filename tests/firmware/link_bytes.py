@@ -1,10 +1,10 @@
 """Runs a golden firmware and compares the bytes that its port counted with those of its plan.
 
-    python link_bytes.py PLAN.json --platform PLATFORM --elf ELF [--within RATIO]
+    python link_bytes.py PLAN.json --platform PLATFORM --elf ELF [--within RATIO] [--most BYTES]
 
 Prints bytes and copies of each link: counted, of the plan, compulsory. Exit status 1 if a count
-differs from the plan's, if a link moves more than RATIO times its compulsory bytes, or if nothing
-was counted.
+differs from the plan's, if a link moves more than RATIO times its compulsory bytes, if all links
+together move more than BYTES, or if nothing was counted.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ def main() -> int:
     parser.add_argument("--platform", required=True)
     parser.add_argument("--elf", type=Path, required=True)
     parser.add_argument("--within", type=float)
+    parser.add_argument("--most", type=int)
     arguments = parser.parse_args()
     plan = loads(arguments.plan.read_text(encoding="utf-8"))
     command = [sys.executable, "-m", "tilewright", "simulate", "--platform", arguments.platform]
@@ -45,6 +46,10 @@ def main() -> int:
         ratio = f"{planned / least:.3f} of compulsory" if least else "nothing compulsory"
         verdict = " DIFFERS" * is_wrong + " TOO MUCH" * is_much
         sys.stdout.write(f"{name}: counted {counted.get(name)}, planned {planned}, {ratio}{verdict}\n")
+    total = sum(counted.values())
+    if arguments.most is not None and total > arguments.most:
+        sys.stdout.write(f"all links: counted {total}, at most {arguments.most} TOO MUCH\n")
+        wrong += 1
     return 1 if wrong else 0
 
 

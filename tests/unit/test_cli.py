@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -107,3 +110,38 @@ def test_what_a_simulator_needs(capsys: pytest.CaptureFixture[str], platform: st
     """An empty list would disable every simulation test."""
     _, out, _ = run(capsys, "platform", "--platform", platform)
     assert json.loads(out)["platform"]["simulator"] == programs
+
+
+MODEL = Path(__file__).parents[2] / "examples" / "digits" / "digits.onnx"
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "code"),
+    [
+        (("--pool", "sram=100000"), 0, ""),
+        (("--effort", "huge"), 2, "bad-option"),
+        (("--pool", "flash=100"), 3, "pool-overflow"),
+    ],
+)
+def test_exit_statuses_of_real_runs(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, words: tuple[str, ...], status: int, code: str
+) -> None:
+    """4 is what test_own_operators and the importers' tests get; 70 has no input that is known."""
+    call = ("plan", "--model", str(MODEL), "--platform", "host", "--output", str(tmp_path / "plan.json"))
+    found, out, err = run(capsys, *call, *words)
+    assert (found, out) == (status, "")
+    assert err.startswith(f"error[{code}]") if code else err == ""
+    assert (tmp_path / "plan.json").exists() == (status == 0)
+
+
+def test_log_levels(tmp_path: Path) -> None:
+    """In processes of their own, since logging is set up once for each."""
+    call = ("plan", "--model", str(MODEL), "--platform", "host", "--output", str(tmp_path / "plan.json"))
+    for words, lines in (((), 0), (("--log-level", "info"), 2), (("--log-level=info", "--diagnostics=json"), 2)):
+        command = [sys.executable, "-m", "tilewright", *call, *words]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        told = done.stderr.splitlines()
+        assert len(told) == lines
+        if "--diagnostics=json" in words:
+            assert [json.loads(line)["severity"] for line in told] == ["info"] * lines

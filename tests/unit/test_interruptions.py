@@ -16,10 +16,12 @@ MODEL = ROOT / "examples" / "digits" / "digits.onnx"
 GENERATE = ["generate", "--model", str(MODEL), "--platform", "host", "--name", "digits", "--output-dir"]
 
 PAUSE = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
 from tilewright import cli
 
+# A test run started in the background by a shell ignores this signal, and so do its children.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 write_bytes = Path.write_bytes
 
 def slowly(path, content):

@@ -56,6 +56,8 @@ def test_example_runs_in_qemu(tmp_path: Path) -> None:
 def test_only_changes_are_generated_and_compiled(project: Path) -> None:
     assert "status 0, first score 0" in run_scons(project, "run")
     manifest = project / "tilewright" / "kws" / "kws_manifest.json"
+    assert "Memory map of" in run_scons(project, "kws_report")
+    assert "<title>kws: memory report</title>" in (manifest.parent / "kws_report.html").read_text(encoding="utf-8")
     before = manifest.stat().st_mtime_ns
     assert "`firmware' is up to date" in run_scons(project, "firmware")
     make_model(project / "kws.onnx", "weights")

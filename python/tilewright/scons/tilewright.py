@@ -22,10 +22,10 @@ import SCons.Util
 PACKAGE = Path(__file__).resolve().parent.parent
 ROOT = PACKAGE / "_data" if (PACKAGE / "_data").is_dir() else PACKAGE.parent.parent
 VALUES = ("EFFORT", "BUFFERING", "ALGORITHM")
-LISTS = {"POOLS": "--pool", "TYPES": "--type", "DIMS": "--dim"}
-FLAGS = ("STATIC_POOLS", "IO_IN_POOLS", "QUANTIZED_IO")
+LISTS = {"POOLS": "--pool", "BUDGET": "--budget", "TYPES": "--type", "DIMS": "--dim"}
+FLAGS = ("STATIC_POOLS", "IO_IN_POOLS", "QUANTIZED_IO", "PROFILE")
 FILES = ("OPTIONS", "PLAN_LOCK")
-OWN = ("MODEL", "PLATFORM", "NAME", "OUTPUT_DIRECTORY")
+OWN = ("MODEL", "PLATFORM", "NAME", "OUTPUT_DIRECTORY", "OPERATORS", "OPERATOR_SOURCES")
 CODE_OPTIONS = ("-std=c11", "-ffp-contract=off", "-ffunction-sections", "-fdata-sections")
 
 
@@ -63,10 +63,31 @@ def _model(env: Any, target: str, **given: Any) -> Any:
             file = env.File(given[keyword]).srcnode().get_abspath()
             inputs.append(Path(file))
             command += [_option(keyword), file]
+    for reference in SCons.Util.flatten([given.get("OPERATORS", [])]):
+        own = env.File(reference).srcnode().get_abspath() if str(reference).endswith(".py") else str(reference)
+        inputs += [Path(own)] if own.endswith(".py") else []
+        command += ["--operators", own]
     manifest_file = folder / f"{name}_manifest.json"
     manifest = _generated(env, caller, manifest_file, inputs, command + _arguments(given))
     sys.stdout.write(f"{manifest['summary']}\n")
-    return _library(env, target, folder, manifest)
+    _report(env, target, name, folder, manifest)
+    operators = [
+        Path(env.File(source).srcnode().get_abspath())
+        for source in SCons.Util.flatten([given.get("OPERATOR_SOURCES", [])])
+    ]
+    return _library(env, target, folder, manifest, operators)
+
+
+def _report(env: Any, target: str, name: str, folder: Path, manifest: Any) -> None:
+    """The alias ``<target>_report`` prints where the memory goes and writes that as a page."""
+    command = [str(env["TILEWRIGHT_PYTHON"]), "-m", "tilewright", "report", str(folder / manifest["plan"])]
+    page = ["--format", "html", "--output", str(folder / f"{name}_report.html")]
+
+    def run(target: Any, source: Any, env: Any) -> int:
+        del target, source, env
+        return subprocess.call(command) or subprocess.call(command + page)
+
+    env.AlwaysBuild(env.Alias(f"{target}_report", [], env.Action(run, f"Reporting on {target}")))
 
 
 def _check_keywords(caller: str, given: dict[str, Any]) -> None:
@@ -155,16 +176,18 @@ def _run(env: Any, caller: str, words: Sequence[str]) -> None:
     sys.stderr.write(done.stderr)
 
 
-def _library(env: Any, target: str, folder: Path, manifest: Any) -> Any:
+def _library(env: Any, target: str, folder: Path, manifest: Any, operators: list[Path]) -> Any:
+    """``operators`` are C files of the project's own operators, whose headers lie beside them."""
     options = manifest["platform"]["compile_options"]
     include = [str(folder), str(ROOT / "runtime" / "include")]
     env.AppendUnique(CPPPATH=include, CCFLAGS=options, LINKFLAGS=options)
-    kernels = [ROOT / "runtime" / name for name in manifest["kernel_sources"]]
+    kernels = [*(ROOT / "runtime" / name for name in manifest["kernel_sources"]), *operators]
     if any("#include <math.h>" in path.read_text(encoding="utf-8") for path in kernels):
         env.AppendUnique(LIBS=["m"])
     sources = [folder / name for name in manifest["sources"]]
     own = env.Clone()
     own.Append(CCFLAGS=[*CODE_OPTIONS, *_optimize(env)])
+    own.AppendUnique(CPPPATH=[str(path.parent) for path in operators])
     library = own.StaticLibrary(str(folder / target), _objects(own, folder, [*sources, *kernels]))
     env.Clean(library, str(folder))
     return library
