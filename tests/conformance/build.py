@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import subprocess
 from collections.abc import Sequence
@@ -36,14 +37,21 @@ class Generated:
 def runtime_library(folder: Path) -> Path:
     """All of the runtime for the host, compiled once for each content of its sources."""
     sources = [*sorted((RUNTIME / "kernels").glob("*.c")), RUNTIME / "copy.c", RUNTIME / "tile.c"]
-    sources.append(RUNTIME / "ports" / "host" / "port.c")
+    sources += [RUNTIME / "ports" / "host" / "port.c", RUNTIME / "ports" / "common" / "one_core.c"]
     headers = sorted((RUNTIME / "include").rglob("*.h"))
     content = hashlib.sha256(b"".join(path.read_bytes() for path in (*sources, *headers))).hexdigest()[:16]
     target = folder / f"runtime_{content}"
     library = target / "libruntime.a"
-    if library.exists():
-        return library
     target.mkdir(parents=True, exist_ok=True)
+    with (target / "lock").open("w", encoding="ascii") as lock:
+        # Test processes share the folder.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not library.exists():
+            _compile_runtime(sources, target, library)
+    return library
+
+
+def _compile_runtime(sources: Sequence[Path], target: Path, library: Path) -> None:
 
     def compiled(source: Path) -> str:
         result = target / f"{source.parent.name}_{source.stem}.o"
@@ -52,8 +60,10 @@ def runtime_library(folder: Path) -> Path:
 
     with ThreadPoolExecutor(2) as pool:
         objects = list(pool.map(compiled, sources))
-    _run(["ar", "rcs", str(library), *objects])
-    return library
+    unfinished = library.with_suffix(".new")
+    unfinished.unlink(missing_ok=True)
+    _run(["ar", "rcs", str(unfinished), *objects])
+    unfinished.replace(library)
 
 
 def build(folder: Path, models: Sequence[Generated], library: Path) -> Path:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from conformance.__main__ import main
 from conformance.build import runtime_library
 from conformance.cases import node_cases
 from conformance.run import Verdict, compare, run_batch
@@ -37,8 +38,8 @@ def sample():
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory):
-    return runtime_library(tmp_path_factory.mktemp("runtime"))
+def library():
+    return runtime_library(Path(__file__).parents[2] / "build" / "sanitized")
 
 
 @pytest.mark.parametrize("platform", ["host", TILED], ids=["whole", "tiled"])
@@ -64,3 +65,18 @@ def test_shapes_and_types_count(sample):
     (expected,) = case.outputs.values()
     assert compare(expected, expected, 0.0, 0.0) == ""
     assert "1 of" in compare(expected + (expected == expected.max()), expected, 1e-3, 1e-7)
+
+
+def test_the_count_ends_with_a_status(sample, tmp_path, monkeypatch, capsys):
+    case = next(case for case in sample if case.name == "test_abs")
+    wrong = replace(case, name="test_wrong", outputs={name: array + 1 for name, array in case.outputs.items()})
+    refused = next(case for case in node_cases() if case.name == "test_nonzero_example")
+    monkeypatch.setattr("conformance.__main__.node_cases", lambda: (case, wrong, refused))
+    build = ["--build", str(Path(__file__).parents[2] / "build" / "sanitized")]
+    assert main([*build, "--least", "1"]) == 1
+    told = capsys.readouterr().out
+    assert "wrong test_wrong: y: 60 of 60 differ" in told
+    assert "passed 1, refused 1, wrong 1 (of the passed, 0 with operands that decide shapes frozen)" in told
+    assert "1  [unsupported-model] operator NonZero is not supported" in told
+    assert main([*build, "--only", "^test_abs$", "--least", "1"]) == 0
+    assert main([*build, "--only", "^test_abs$", "--least", "2"]) == 1

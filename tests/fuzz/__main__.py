@@ -1,0 +1,37 @@
+"""``python -m fuzz --count 10000``: spoilt models, and 1 if one of them is answered with anything but C or a reason."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from fuzz.campaign import campaign
+
+
+def main(arguments: Sequence[str]) -> int:
+    """0 without failures; prints the counts."""
+    parser = argparse.ArgumentParser(prog="fuzz")
+    parser.add_argument("--count", type=int, default=10_000)
+    parser.add_argument("--first", type=int, default=0, help="number of the first case")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--build", type=Path, default=Path("build/fuzz"))
+    options = parser.parse_args(arguments)
+    began = time.monotonic()
+    numbers = range(options.first, options.first + options.count)
+    summary = campaign(numbers, options.build.resolve(), options.processes)
+    lines = [f"failure {text}" for text in summary.failures]
+    lines += [f"  {count:6d}  {kind}" for kind, count in sorted(summary.kinds.items())]
+    lines.append(", ".join(f"{name.lower()} {count}" for name, count in sorted(summary.statuses.items())))
+    lines.append(
+        f"C of {summary.compiled} compiled; at most {summary.most_seconds:.1f} s of processor time and "
+        f"{summary.most_bytes >> 20} MiB for one; {time.monotonic() - began:.0f} s in all"
+    )
+    sys.stdout.write("\n".join(lines) + "\n")
+    return 1 if summary.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

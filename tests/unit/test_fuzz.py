@@ -1,0 +1,122 @@
+"""Spoilt models are answered with C that compiles or with a reason; and what must be noticed is noticed."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import re
+import time
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from fuzz.bases import bases
+from fuzz.campaign import campaign
+from fuzz.cases import FuzzCase, fuzz_case
+from fuzz.generate import generate, uncompilable
+from fuzz.mutations import EDITS
+from fuzz.workers import run_all
+from support.firmware import needs_host_compiler
+
+SAMPLE, THOUSANDS = 200, 10_000
+
+
+@needs_host_compiler
+def test_a_sample_is_answered(tmp_path: Path) -> None:
+    summary = campaign(range(SAMPLE), tmp_path, 1)
+    assert summary.failures == []
+    assert summary.compiled >= SAMPLE // 10
+    assert {"BAD_INPUT", "NOT_SUPPORTED", "DONE"} <= set(summary.statuses)
+
+
+@pytest.mark.long
+@needs_host_compiler
+def test_ten_thousand_are_answered(tmp_path: Path) -> None:
+    summary = campaign(range(THOUSANDS), tmp_path, 2)
+    assert summary.failures == []
+    assert {edit.__name__ for edit in EDITS} <= set(summary.kinds)
+
+
+def test_cases_are_always_the_same() -> None:
+    assert fuzz_case(7) == fuzz_case(7)
+    assert len({fuzz_case(number).content for number in range(50)}) > 40
+
+
+@needs_host_compiler
+def test_the_sound_models_are_compiled_or_refused(tmp_path: Path) -> None:
+    networks = sorted(set(bases()[:6]))
+    answers = [
+        generate(FuzzCase(number, "nothing", content, ("--platform", "host")), tmp_path / str(number))
+        for number, content in enumerate(networks)
+    ]
+    assert [answer.problem for answer in answers] == [""] * len(networks)
+    assert sum(answer.status == 0 for answer in answers) >= 4
+
+
+def _misbehave(number: int) -> str:
+    if number == 1:
+        while True:
+            pass
+    if number == 2:
+        np.ones(16 << 20)
+    if number == 3:
+        faulthandler.disable()  # the traceback of a death on purpose would only confuse
+        os.abort()
+    return "done"
+
+
+def test_what_hangs_grows_or_dies_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fuzz.workers.MOST_SECONDS", 1)
+    monkeypatch.setattr("fuzz.workers.MOST_BYTES", 64 << 20)
+    began = time.monotonic()
+    ended = {one.number: one for one in run_all(_misbehave, range(5), 2)}
+    assert time.monotonic() - began < 30
+    assert "still at work" in ended[1].problem
+    assert "MiB" in ended[2].problem
+    assert "signal 6" in ended[3].problem
+    assert [ended[number].answer for number in (0, 4)] == ["done", "done"]
+    assert ended[0].problem == ended[4].problem == ""
+
+
+def test_a_defect_of_the_compiler_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError("a defect")
+
+    monkeypatch.setattr("tilewright.pipeline.compile_model", broken)
+    answer = generate(fuzz_case(0), tmp_path / "0")
+    assert answer.problem == "exit status 70"
+    assert "a defect" in answer.text
+
+
+@needs_host_compiler
+def test_c_that_does_not_compile_is_a_failure(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("good", "bad", "none")]
+    for folder in folders:
+        (folder / "c").mkdir(parents=True)
+    (folders[0] / "c" / "net.c").write_text("int net(void);\nint net(void)\n{\n    return 0;\n}\n")
+    (folders[1] / "c" / "net.c").write_text("int net(void)\n{\n    return 0;\n}\n")
+    found = uncompilable(folders)
+    assert set(found) == set(folders[1:])
+    assert "missing-prototypes" in found[folders[1]]
+
+
+@pytest.mark.parametrize("name", ["*/ int injected; /*", "???/\n", "\u202edlrow", "a\\\nb", "int", "quo\"te'", "🙂"])
+@needs_host_compiler
+def test_names_do_not_become_code(tmp_path: Path, name: str) -> None:
+    nodes = [
+        onnx.helper.make_node("Softmax", [name], ["inside" + name], name=name),
+        onnx.helper.make_node("MaxPool", ["inside" + name], ["y"], name=name + "2", kernel_shape=[2, 2]),
+    ]
+    given = onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 2, 9, 9])
+    got = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)
+    graph = onnx.helper.make_graph(nodes, name, [given], [got])
+    content = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)]).SerializeToString()
+    case = FuzzCase(0, "named", content, ("--platform", "qemu-virt-rv32f", "--pool", "l1=400"))
+    answer = generate(case, tmp_path / "named")
+    assert (answer.status, answer.problem) == (0, "")
+    assert uncompilable([answer.folder]) == {}
+    for path in (answer.folder / "c").glob("*.[ch]"):
+        code = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="ascii"), flags=re.DOTALL)
+        assert "int injected" not in code
+        assert "??" not in code
