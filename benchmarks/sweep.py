@@ -24,6 +24,7 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
+# These are found by the path above, so they cannot stand before it.
 from conformance.build import Generated, build  # noqa: E402
 from support.forced import late_library  # noqa: E402
 from tilewright.errors import ExitStatus, TilewrightError  # noqa: E402

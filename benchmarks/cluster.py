@@ -1,0 +1,242 @@
+"""Calibrates and judges the cost model of pulp-open in GVSoC, and measures how copies and kernels overlap.
+
+    python benchmarks/cluster.py calibrate --corpus FOLDER [--output FILE.toml]
+    python benchmarks/cluster.py predict --corpus FOLDER
+    python benchmarks/cluster.py overlap --corpus FOLDER
+
+``calibrate`` measures the micro-benchmarks of micro_models.py, AnomalyDetection and CNN_Linear1, with
+one core and with eight, and writes the platform file (the shipped one) with the constants that fit.
+``predict`` compares the predicted cycles of four networks with those of a whole inference, and
+``overlap`` each double-buffered layer with builds without its copies and without its kernels, and
+whole networks with single buffering. The exit status is 1 where a limit below is missed. Needs
+GVSoC (GVSOC_INSTALL_DIR), tilewright's environment, CMake, Ninja and riscv64-unknown-elf-gcc.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from micro_models import write_models
+
+ROOT = Path(__file__).resolve().parent.parent
+PLATFORM = ROOT / "platforms/pulp-open.toml"
+TOOLCHAIN = ROOT / "cmake/toolchains/riscv64-unknown-elf-gcc.cmake"
+FITTED = ("MLPerf/AnomalyDetection", "CNN_Linear1")
+JUDGED = (*FITTED, "MLPerf/KeywordSpotting", "MLPerf/ImageClassification")
+OVERLAPPED = ("MLPerf/KeywordSpotting", "MLPerf/ImageClassification")
+L1 = 16_000
+SMALL_L1, LARGE_L1 = 7_000, 58_000
+CORES = (1, 8)
+FAMILIES = {"scalar": '["scalar"]', "simd": '["xpulpv2", "scalar"]'}
+SHIPPED = "shipped"
+
+PREDICTION_LIMIT = 0.15
+OVERLAP_LIMIT = 1.10
+LEAST_TILES = 4
+LEAST_TILE_BYTES = 2048
+
+
+@dataclass(frozen=True)
+class Case:
+    """One firmware: a network on so many cores; ``leave_out`` is KERNELS or COPIES."""
+
+    folder: Path
+    cores: int
+    l1: int = L1
+    buffering: str = "single"
+    profile: bool = True
+    leave_out: str = ""
+    family: str = SHIPPED
+
+    @property
+    def target(self) -> str:
+        run = "p" if self.profile else "w"
+        parts = (self.folder.name, self.cores, self.l1, self.buffering, run, self.family, self.leave_out)
+        return re.sub(r"\W+", "_", "_".join(map(str, parts))).strip("_")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["calibrate", "predict", "overlap"])
+    parser.add_argument("--corpus", type=Path, required=True, help="folder with deeploy/Models")
+    parser.add_argument("--build", type=Path, help="folder for the firmwares; a temporary one if absent")
+    parser.add_argument("--output", type=Path, default=PLATFORM, help="platform file that calibrate writes")
+    parsed = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        build = parsed.build or Path(temporary)
+        build.mkdir(parents=True, exist_ok=True)
+        models = parsed.corpus / "deeploy/Models"
+        if parsed.what == "calibrate":
+            return calibrate(models, build, parsed.output)
+        return predict(models, build) if parsed.what == "predict" else overlap(models, build)
+
+
+def calibrate(models: Path, build: Path, output: Path) -> int:
+    small = write_models(build / "models")
+    ways = [(1, L1), (8, L1), (8, SMALL_L1), (8, LARGE_L1)]
+    cases = [Case(folder, cores, l1, family=family) for folder in small for cores, l1 in ways for family in FAMILIES]
+    cases += [Case(models / name, cores, family=family) for name in FITTED for cores in CORES for family in FAMILIES]
+    results = run(cases, build)
+    profiles = [str(results[case.target]) for case in cases]
+    words = [sys.executable, "-m", "tilewright", "calibrate", "--platform", str(PLATFORM), "--output", str(output)]
+    command = [*words, *(f"--profile={path}" for path in profiles)]
+    return subprocess.run(command, env=environment(), check=False).returncode
+
+
+def predict(models: Path, build: Path) -> int:
+    cases = [Case(models / name, cores, profile=False) for name in JUDGED for cores in CORES]
+    results = run(cases, build)
+    missed = 0
+    print(f"{'network':<22}{'cores':>6}{'predicted':>14}{'measured':>14}{'error':>9}")
+    for case in cases:
+        plan = json.loads((build / "build/tilewright" / case.target / "net_plan.json").read_text(encoding="utf-8"))
+        predicted = sum(layer["predicted_cycles"] for layer in plan["layers"])
+        measured = inference_cycles(results[case.target])
+        error = predicted / measured - 1.0
+        print(f"{case.folder.name:<22}{case.cores:>6}{predicted:>14,}{measured:>14,}{100 * error:>8.1f}%")
+        missed += abs(error) > PREDICTION_LIMIT
+    return verdict(missed, f"predictions that are further than {PREDICTION_LIMIT:.0%} from what was measured")
+
+
+def overlap(models: Path, build: Path) -> int:
+    folders = [models / name for name in OVERLAPPED]
+    cases = [
+        Case(folder, cores, buffering="double", leave_out=left)
+        for folder in folders
+        for cores in CORES
+        for left in ("", "KERNELS", "COPIES")
+    ]
+    whole = [
+        Case(folder, cores, buffering=buffering, profile=False)
+        for folder in folders
+        for cores in CORES
+        for buffering in ("single", "double")
+    ]
+    results = run([*cases, *whole], build)
+    missed = 0
+    for case in cases[::3]:
+        profiles = [
+            json.loads(results[Case(case.folder, case.cores, buffering="double", leave_out=left).target].read_text())
+            for left in ("", "COPIES", "KERNELS")
+        ]
+        missed += overlapped_layers(case, *profiles)
+    missed += doubled_networks(whole, results)
+    return verdict(missed, "limits")
+
+
+def overlapped_layers(case: Case, both: Any, compute: Any, transfer: Any) -> int:
+    """Layers with enough tiles of enough bytes against what overlap allows; prints them, returns those that miss."""
+    missed = 0
+    for layer, computed, moved in zip(both["layers"], compute["layers"], transfer["layers"], strict=True):
+        tiles = layer["tiles"]
+        if tiles < LEAST_TILES or layer["copied_bytes"] / tiles < LEAST_TILE_BYTES:
+            continue
+        # The copies into the first tile and out of the last: a tile's share of all, on each end.
+        ends = 2.0 * moved["cycles"] / tiles
+        bound = max(computed["cycles"], moved["cycles"]) + ends
+        ratio = layer["cycles"] / bound
+        missed += ratio > OVERLAP_LIMIT
+        print(
+            f"{case.folder.name:<22}{case.cores:>2} {layer['name']:<16}{tiles:>5} tiles{layer['cycles']:>12,} cycles, "
+            f"kernels {computed['cycles']:>11,}, copies {moved['cycles']:>9,}, {ratio:.3f} of the bound"
+        )
+    return missed
+
+
+def doubled_networks(cases: Sequence[Case], results: dict[str, Path]) -> int:
+    missed = 0
+    for single, double in zip(cases[::2], cases[1::2], strict=True):
+        cycles = [inference_cycles(results[case.target]) for case in (single, double)]
+        missed += cycles[1] >= cycles[0]
+        print(f"{single.folder.name:<22}{single.cores:>2} cores: single {cycles[0]:,} cycles, double {cycles[1]:,}")
+    return missed
+
+
+def verdict(missed: int, what: str) -> int:
+    print(f"{missed} missed: {what}" if missed else "all within their limits")
+    return 1 if missed else 0
+
+
+def inference_cycles(log: Path) -> int:
+    """Of the first run, as the golden test printed it."""
+    found = re.search(r"^run 0: cycles (\d+)$", log.read_text(encoding="utf-8"), re.MULTILINE)
+    if found is None:
+        raise SystemExit(f"{log} tells no cycles")
+    return int(found[1])
+
+
+def run(cases: Sequence[Case], folder: Path) -> dict[str, Path]:
+    """Build and simulate; the profile of each profiled target, the log of the others."""
+    for cores in CORES:
+        for family in (SHIPPED, *FAMILIES):
+            text = PLATFORM.read_text(encoding="utf-8").replace("\ncount = 8\n", f"\ncount = {cores}\n")
+            if family != SHIPPED:
+                text = re.sub(r"(?m)^kernels = .*$", f"kernels = {FAMILIES[family]}", text)
+            (folder / f"{family}{cores}.toml").write_text(text, encoding="utf-8")
+    (folder / "CMakeLists.txt").write_text("\n".join(project(cases, folder)), encoding="utf-8")
+    build = folder / "build"
+    for words in (
+        ["cmake", "-G", "Ninja", "-S", str(folder), "-B", str(build), "--toolchain", str(TOOLCHAIN)],
+        ["cmake", "--build", str(build)],
+    ):
+        done = subprocess.run(words, env=environment(), check=False, capture_output=True, text=True)
+        if done.returncode:
+            raise SystemExit(done.stdout[-4000:] + done.stderr[-4000:])
+    command = ["ctest", "-V", "-j2", "--test-dir", str(build)]
+    done = subprocess.run(command, env=environment(), check=False, capture_output=True, text=True)
+    if done.returncode or "Disabled" in done.stdout:
+        raise SystemExit(done.stdout[-4000:])
+    found = {}
+    for case in cases:
+        log = build / f"{case.target}.log"
+        log.write_text("\n".join(output_of(case, done.stdout)), encoding="utf-8")
+        found[case.target] = build / f"{case.target}.t_profile.json" if case.profile else log
+    return found
+
+
+def environment() -> dict[str, str]:
+    """Ours, with Tilewright's sources."""
+    return {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+
+
+def output_of(case: Case, text: str) -> list[str]:
+    """The lines that a case's test printed, from those of all tests, which begin with their numbers."""
+    number = re.search(rf"(?m)^\s*Start\s+(\d+): {case.target}[.]t$", text)
+    start = f"{number[1]}: " if number is not None else ""
+    return [line.removeprefix(start) for line in text.splitlines() if start and line.startswith(start)]
+
+
+def project(cases: Iterable[Case], folder: Path) -> Iterable[str]:
+    """A CMake project with a golden test for each case, all through the public functions."""
+    yield "cmake_minimum_required(VERSION 3.22)\nproject(cluster LANGUAGES C)\nenable_testing()"
+    yield f'set(TILEWRIGHT_PYTHON "{sys.executable}")\nset(TILEWRIGHT_SHARE_KERNELS ON)'
+    yield f'add_subdirectory("{ROOT}" tilewright)'
+    for case in cases:
+        types = case.folder / "types.json"
+        table = json.loads(types.read_text(encoding="utf-8")) if types.exists() else {}
+        listed = " ".join(f"{name}={dtype}" for name, dtype in table.items())
+        yield (
+            f'tilewright_add_model({case.target} MODEL "{case.folder}/network.onnx" NAME net POOLS l1={case.l1}'
+            f' PLATFORM "{folder}/{case.family}{case.cores}.toml" BUFFERING {case.buffering}'
+            f"{' PROFILE' if case.profile else ''}{f' TYPES {listed}' if listed else ''})"
+        )
+        yield (
+            f'tilewright_add_golden_test(NAME {case.target}.t MODEL {case.target} INPUTS "{case.folder}/inputs.npz"'
+            f' OUTPUTS "{case.folder}/outputs.npz" TIMEOUT 300 TOLERANCE {"0:0" if not case.profile else "1e9:0"})'
+        )
+        if case.leave_out:
+            yield f"target_compile_definitions({case.target} PRIVATE TILEWRIGHT_PROFILE_{case.leave_out}=0)"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,158 @@
+"""Small networks whose layers are measured one by one: the micro-benchmarks of calibration.
+
+Integers in float tensors with RequantShift, as Deeploy has them; every number comes from a fixed
+seed. Layers are of sizes that do not occur in the networks on which predictions are judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+OPSET = 17
+Array = np.ndarray[Any, Any]
+
+
+class Chain:
+    """Layers one behind the other on an image of uint8; ``x`` is the last tensor."""
+
+    def __init__(self, seed: int, channels: int, rows: int, columns: int) -> None:
+        self.random = np.random.default_rng(seed)
+        self.shape = [1, channels, rows, columns]
+        self.input_shape = tuple(self.shape)
+        self.x = "image"
+        self.nodes: list[onnx.NodeProto] = []
+        self.initializers: list[onnx.TensorProto] = []
+
+    def constant(self, array: Array) -> str:
+        name = f"c{len(self.initializers)}"
+        self.initializers.append(numpy_helper.from_array(array.astype(np.float32), name))
+        return name
+
+    def node(self, operator: str, inputs: Sequence[str], **attributes: Any) -> str:
+        name = f"{operator.lower()}_{len(self.nodes)}"
+        domain = "PACTOps" if operator == "RequantShift" else ""
+        self.nodes.append(helper.make_node(operator, inputs, [name], name=name, domain=domain, **attributes))
+        self.x = name
+        return name
+
+    def requantize(self, multiplier: int, *, channels: int = 0) -> str:
+        """To uint8, with a multiplier for each channel or one for all."""
+        shape = (channels, 1, 1) if channels else (1,)
+        mul = self.random.integers(multiplier, 2 * multiplier, shape)
+        add = self.random.integers(-5000, 5000, shape)
+        values = {"div": float(1 << 16), "n_levels": 256.0, "signed": 0.0}
+        tensors = {key: numpy_helper.from_array(np.array([value], np.float32), key) for key, value in values.items()}
+        return self.node("RequantShift", [self.x, self.constant(mul), self.constant(add)], **tensors)
+
+    def conv(self, outputs: int, kernel: int, *, stride: int = 1, depthwise: bool = False) -> str:
+        """A convolution with half the kernel as padding, requantised."""
+        channels, pad = self.shape[1], kernel // 2
+        group = channels if depthwise else 1
+        outputs = channels if depthwise else outputs
+        weights = self.random.integers(-128, 128, (outputs, channels // group, kernel, kernel))
+        geometry = {"kernel_shape": [kernel] * 2, "strides": [stride] * 2, "pads": [pad] * 4, "group": group}
+        self.node("Conv", [self.x, self.constant(weights)], **geometry)
+        self.shape[1:] = [outputs, *((extent + 2 * pad - kernel) // stride + 1 for extent in self.shape[2:])]
+        return self.requantize(300, channels=outputs)
+
+    def pool(self, kernel: int) -> str:
+        self.shape[2:] = [extent // kernel for extent in self.shape[2:]]
+        return self.node("MaxPool", [self.x], kernel_shape=[kernel] * 2, strides=[kernel] * 2)
+
+    def add(self, other: str) -> str:
+        self.node("Add", [self.x, other])
+        return self.requantize(30000)
+
+    def dense(self, outputs: int) -> str:
+        """Flattened first where it is an image."""
+        if len(self.shape) == 4:
+            self.shape = [1, int(np.prod(self.shape))]
+            self.node("Flatten", [self.x])
+        weights = self.random.integers(-128, 128, (outputs, self.shape[1]))
+        self.node("Gemm", [self.x, self.constant(weights), self.constant(np.zeros(outputs))], transB=1)
+        self.shape = [1, outputs]
+        return self.requantize(100)
+
+    def model(self) -> onnx.ModelProto:
+        graph = helper.make_graph(
+            [*self.nodes, helper.make_node("Identity", [self.x], ["scores"], name="last")],
+            "graph",
+            [helper.make_tensor_value_info("image", TensorProto.FLOAT, list(self.input_shape))],
+            [helper.make_tensor_value_info("scores", TensorProto.FLOAT, self.shape)],
+            self.initializers,
+        )
+        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("PACTOps", 1)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+def convolutions() -> Chain:
+    chain = Chain(1, 3, 20, 20)
+    chain.conv(24, 3)
+    chain.conv(40, 1)
+    chain.conv(0, 3, depthwise=True)
+    chain.conv(24, 3)
+    chain.conv(48, 3, stride=2)
+    chain.conv(96, 1)
+    chain.conv(0, 3, depthwise=True)
+    chain.conv(56, 1)
+    chain.conv(56, 1, stride=2)
+    chain.dense(10)
+    return chain
+
+
+def residuals() -> Chain:
+    chain = Chain(2, 8, 28, 28)
+    before = chain.conv(20, 5)
+    chain.conv(20, 3)
+    chain.add(before)
+    chain.pool(2)
+    before = chain.x
+    chain.requantize(50000)
+    chain.conv(20, 1)
+    chain.add(before)
+    chain.pool(2)
+    chain.dense(32)
+    return chain
+
+
+def narrow() -> Chain:
+    chain = Chain(3, 16, 12, 12)
+    chain.conv(0, 3, depthwise=True)
+    chain.conv(80, 1)
+    chain.requantize(50000)
+    chain.pool(3)
+    chain.conv(80, 3)
+    chain.conv(100, 1)
+    chain.dense(20)
+    return chain
+
+
+def dense() -> Chain:
+    chain = Chain(4, 12, 6, 6)
+    for outputs in (200, 60, 300, 24, 10):
+        chain.dense(outputs)
+    return chain
+
+
+MODELS = {"convolutions": convolutions, "residuals": residuals, "narrow": narrow, "dense": dense}
+
+
+def write_models(folder: Path) -> list[Path]:
+    """A folder for each model, laid out like those of a corpus; outputs are zeros that nobody compares."""
+    written = []
+    for name, build in MODELS.items():
+        chain, target = build(), folder / name
+        target.mkdir(parents=True, exist_ok=True)
+        onnx.save(chain.model(), target / "network.onnx")
+        image = np.random.default_rng(5).integers(0, 256, chain.input_shape)
+        np.savez_compressed(target / "inputs.npz", image=image)
+        np.savez_compressed(target / "outputs.npz", scores=np.zeros(chain.shape))
+        (target / "types.json").write_text('{"image": "uint8"}\n', encoding="utf-8")
+        written.append(target)
+    return written
