@@ -5,5 +5,7 @@ source "$(dirname "$0")/common.sh"
 
 ruff format .
 ruff check --fix .
+python scripts/reference_pages.py
+python scripts/pictures.py
 git ls-files -z -- '*.c' '*.h' ':!tests/golden' | xargs -0 clang-format -i
 git ls-files -z -- '*.cmake' '*CMakeLists.txt' | xargs -0 gersemi -i

@@ -9,7 +9,8 @@ need() { # <package> <program or file>...
     local package=$1 thing
     shift
     for thing in "$@"; do
-        if ! command -v "$thing" >/dev/null 2>&1 && [ ! -e "$thing" ]; then
+        # By absolute path only: this repository has folders that are named like programs.
+        if ! command -v "$thing" >/dev/null 2>&1 && ! { [ "${thing#/}" != "$thing" ] && [ -e "$thing" ]; }; then
             packages+=("$package")
             return
         fi
@@ -27,6 +28,9 @@ need clang-format clang-format
 need g++ g++
 need cmake cmake
 need ninja-build ninja
+need gdb-multiarch gdb-multiarch
+need chromium chromium
+need chromium-driver chromedriver
 
 python=
 for candidate in python3 /usr/bin/python3 python3.14 python3.13 python3.12 python3.11 python3.10; do

@@ -6,9 +6,11 @@ source "$(dirname "$0")/common.sh"
 
 selection=(-m 'not long')
 suffix=
+long=OFF
 if [ "${1:-}" = --all ]; then
     selection=()
     suffix=-all
+    long=ON
 fi
 
 ./scripts/lint.sh
@@ -16,7 +18,7 @@ say "pytest"
 pytest -q -n 2 ${selection[@]+"${selection[@]}"}
 for preset in host qemu-rv32; do
     say "ctest: $preset"
-    cmake --preset "$preset"
+    cmake --preset "$preset" "-DTILEWRIGHT_LONG_TESTS=$long"
     cmake --build --preset "$preset"
     ctest --preset "$preset$suffix"
 done

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Draws the pictures of docs/explanation as SVG; --check only says which are out of date."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "pictures"
+INK, PALE, BLUE, ORANGE, GREEN, RED = "#24292f", "#d0d7de", "#9ecbff", "#ffcb8b", "#a7e3b0", "#cf222e"
+FONT = "font-family='system-ui, sans-serif'"
+
+
+@dataclass(slots=True)
+class Picture:
+    """An SVG in the making; lengths are pixels, y grows downwards."""
+
+    width: int
+    height: int
+    title: str
+    parts: list[str] = field(default_factory=list)
+
+    def box(
+        self, x: float, y: float, width: float, height: float, fill: str, text: str = "", dash: bool = False
+    ) -> None:
+        """A rectangle with a text in its middle."""
+        style = " stroke-dasharray='5 4'" if dash else ""
+        place = f"x='{x:g}' y='{y:g}' width='{width:g}' height='{height:g}'"
+        self.parts.append(f"<rect {place} rx='3' fill='{fill}' stroke='{INK}' stroke-width='1'{style}/>")
+        if text:
+            self.text(x + width / 2, y + height / 2 + 4, text, "middle")
+
+    def text(self, x: float, y: float, text: str, anchor: str = "start", colour: str = INK) -> None:
+        """A line of text; y is its base line."""
+        style = f"{FONT} font-size='13' text-anchor='{anchor}' fill='{colour}'"
+        self.parts.append(f"<text x='{x:g}' y='{y:g}' {style}>{escape(text)}</text>")
+
+    def line(self, *points: tuple[float, float], colour: str = INK, arrow: bool = False, dash: bool = False) -> None:
+        """A line through points, with an arrow at its end if asked for."""
+        path = " ".join(f"{x:g},{y:g}" for x, y in points)
+        style = " stroke-dasharray='6 4'" if dash else ""
+        end = " marker-end='url(#arrow)'" if arrow else ""
+        self.parts.append(f"<polyline points='{path}' fill='none' stroke='{colour}' stroke-width='1.5'{style}{end}/>")
+
+    def svg(self) -> str:
+        """The file."""
+        size = f"width='{self.width}' height='{self.height}' viewBox='0 0 {self.width} {self.height}'"
+        marker = (
+            "<defs><marker id='arrow' viewBox='0 0 8 8' refX='7' refY='4' markerWidth='8' markerHeight='8' "
+            f"orient='auto'><path d='M0 0L8 4L0 8z' fill='{INK}'/></marker></defs>"
+        )
+        head = f"<svg xmlns='http://www.w3.org/2000/svg' {size} role='img'><title>{escape(self.title)}</title>{marker}"
+        paper = f"<rect width='{self.width}' height='{self.height}' fill='#ffffff'/>"
+        return "\n".join([head, paper, *self.parts, "</svg>\n"])
+
+
+def tile_and_halo() -> Picture:
+    """A 3x3 convolution over 12x8 elements in tiles of 4x4: what one output tile reads."""
+    picture = Picture(700, 290, "An output tile and the input that it reads")
+    cell, rows, columns = 22, 8, 12
+    for left, name in ((30, "input x"), (400, "output y")):
+        picture.text(left, 30, name)
+        for row in range(rows):
+            for column in range(columns):
+                picture.box(left + column * cell, 45 + row * cell, cell, cell, "#f6f8fa")
+    for row in (0, 4):
+        for column in (0, 4, 8):
+            picture.box(400 + column * cell, 45 + row * cell, 4 * cell, 4 * cell, "none")
+    picture.box(400 + 4 * cell, 45, 4 * cell, 4 * cell, BLUE, "tile")
+    picture.box(30 + 3 * cell, 45, 6 * cell, 5 * cell, ORANGE)
+    picture.box(30 + 4 * cell, 45, 4 * cell, 4 * cell, BLUE)
+    picture.line((30 + 9 * cell + 4, 90), (400 + 4 * cell - 4, 90), arrow=True)
+    picture.text(30, 250, "Orange: the halo of a 3x3 window, one element on each side.")
+    picture.text(30, 272, "Above the tensor there is nothing to read: that is padding, and the tile is smaller there.")
+    return picture
+
+
+def slots() -> Picture:
+    """Loads, kernels and stores of four tiles with one slot and with two."""
+    picture = Picture(700, 330, "One slot and two slots for each operand")
+    for top, title, starts in (
+        (40, "one slot: transfers and kernels take turns", [(t * 130, t * 130 + 50, t * 130 + 100) for t in range(4)]),
+        (
+            190,
+            "two slots: the next tile comes while this one is computed",
+            [(0, 50, 100), (50, 110, 160), (110, 170, 220), (170, 230, 280)],
+        ),
+    ):
+        picture.text(30, top - 12, title)
+        for row, name in enumerate(("load", "kernel", "store")):
+            picture.text(30, top + 22 + row * 32, name)
+            picture.line((90, top + 30 + row * 32), (670, top + 30 + row * 32), colour=PALE)
+        for tile, (load, kernel, store) in enumerate(starts):
+            picture.box(90 + load, top + 4, 50, 24, ORANGE, str(tile))
+            picture.box(90 + kernel, top + 36, 50, 24, BLUE, str(tile))
+            picture.box(90 + store, top + 68, 30, 24, GREEN, str(tile))
+    picture.text(30, 318, "time goes to the right; numbers are tiles")
+    return picture
+
+
+BUFFERS = (
+    ("conv1 out", 0, 2, 0, 60, BLUE),
+    ("conv2 out", 1, 4, 60, 40, ORANGE),
+    ("pool", 2, 3, 0, 30, GREEN),
+    ("conv3 out", 3, 5, 0, 60, BLUE),
+    ("sum", 4, 6, 60, 60, ORANGE),
+)
+"""Name, first and last step (half-open), offset and size in kilobytes, colour."""
+
+
+def memory_map() -> Picture:
+    """Buffers over steps and addresses, with capacity and lower bound."""
+    picture = Picture(700, 330, "Buffers over steps and addresses")
+    left, bottom, step, scale = 90, 280, 80, 1.6
+    bound = max(sum(size for _, a, b, _, size, _ in BUFFERS if a <= t < b) for t in range(6))
+    for t in range(7):
+        picture.line((left + t * step, bottom), (left + t * step, 40), colour=PALE)
+        if t < 6:
+            picture.text(left + t * step + step / 2, bottom + 18, f"step {t}", "middle")
+    for name, first, last, offset, size, colour in BUFFERS:
+        top = bottom - (offset + size) * scale
+        picture.box(left + first * step, top, (last - first) * step, size * scale, colour, f"{name}, {size} KB")
+    for kilobytes, name, colour in (
+        (bound, f"bound {bound} KB: as much is alive in step 4", INK),
+        (140, "capacity 140 KB", RED),
+    ):
+        y = bottom - kilobytes * scale
+        picture.line((left, y), (left + 6 * step, y), colour=colour, dash=True)
+        picture.text(left + 4, y - 5, name, colour=colour)
+    picture.line((left, bottom), (left, 40), arrow=True)
+    picture.text(12, 50, "address")
+    picture.text(left, 320, "No placement of these buffers, in this order, needs less than 120 KB.")
+    return picture
+
+
+def planning() -> Picture:
+    """The stages of planning, and the way back."""
+    picture = Picture(700, 220, "How a plan is made")
+    stages = ["graph", "order", "homes", "tiles", "program", "lifetimes", "addresses"]
+    for number, name in enumerate(stages):
+        x = 15 + number * 97
+        picture.box(x, 70, 82, 44, GREEN if name == "graph" else BLUE, name)
+        if number:
+            picture.line((x - 15, 92), (x - 1, 92), arrow=True)
+    picture.line((638, 70), (638, 36), (347, 36), (347, 69), arrow=True, dash=True)
+    picture.text(492, 28, "does not fit: less room for the layer at the peak", "middle")
+    picture.line((638, 114), (638, 160), arrow=True)
+    picture.box(597, 161, 82, 44, ORANGE, "checker")
+    picture.line((597, 183), (500, 183), arrow=True)
+    picture.box(398, 161, 101, 44, GREEN, "plan.json")
+    picture.line((398, 183), (301, 183), arrow=True)
+    picture.box(159, 161, 141, 44, GREEN, "C, report, lock")
+    return picture
+
+
+PICTURES = {"tile-and-halo": tile_and_halo, "slots": slots, "memory-map": memory_map, "planning": planning}
+
+
+def main() -> int:
+    """Write the pictures, or compare them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a picture is out of date")
+    check = parser.parse_args().check
+    old = 0
+    for name, draw in PICTURES.items():
+        path, text = FOLDER / f"{name}.svg", draw().svg()
+        if path.is_file() and path.read_text(encoding="utf-8") == text:
+            continue
+        old += 1
+        sys.stdout.write(f"{path.name}: {'out of date' if check else 'written'}\n")
+        if not check:
+            path.write_text(text, encoding="utf-8")
+    return 1 if check and old else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

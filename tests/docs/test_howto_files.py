@@ -1,0 +1,29 @@
+"""Files of how-tos that cannot be run here as they are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from docs.pages import ROOT, blocks
+
+HOW_TO = ROOT / "docs" / "how-to"
+
+
+def block(page: str, language: str) -> str:
+    return next(item.text for item in blocks((HOW_TO / page).read_text(encoding="utf-8")) if item.language == language)
+
+
+def test_the_workflow_of_use_in_ci() -> None:
+    """use-in-ci.md: its packages are those of setup.sh, its paths are in the source tree, its commands the README's."""
+    text = block("use-in-ci.md", "yaml")
+    needed = set(re.findall(r"^need (\S+)", (ROOT / "scripts" / "setup.sh").read_text(encoding="utf-8"), re.MULTILINE))
+    (install,) = re.findall(r"apt-get install --yes (.*)", text)
+    assert set(install.split()) <= needed
+    for path in re.findall(r"tilewright/([\w./-]+\.(?:cmake|toml))", text):
+        assert (ROOT / Path(path)).is_file()
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for command in ("cmake --build build", "ctest --test-dir build"):
+        assert command in text
+        assert command in readme
+    assert not re.findall(r"^\t", text, re.MULTILINE)
