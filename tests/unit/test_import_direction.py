@@ -31,7 +31,7 @@ CHAIN: tuple[tuple[str, ...], ...] = (
 SIDES = ("check", "codegen", "report")
 """These read plans only: they import errors, plan and leaves; pipeline and cli import them."""
 
-LEAVES = ("", "resources", "copies", "toml_lines", "toml_file", "codegen.names")
+LEAVES = ("", "progress", "resources", "copies", "elf", "toml_lines", "toml_file", "codegen.names")
 """Small helpers that anything may import: names, folders, text. They import errors and leaves."""
 
 PART_OF = {
@@ -42,14 +42,21 @@ PART_OF = {
     "platform_types": "platform",
     "__main__": "cli",
     "allocate": "cli",
+    "calibrate": "cli",
+    "calibration_text": "cli",
     "cli_allocate": "cli",
+    "cli_calibrate": "cli",
     "cli_compile": "cli",
     "cli_plan": "cli",
     "cli_platform": "cli",
+    "cli_progress": "cli",
     "cli_sweep": "cli",
+    "cli_where": "cli",
     "cli_workspace": "cli",
+    "cmake_root": "cli",
     "diagnostics": "cli",
     "golden": "cli",
+    "golden_layers": "cli",
     "lives": "schedule",
     "marks": "schedule",
     "ordering": "schedule",
@@ -57,6 +64,10 @@ PART_OF = {
     "lock_file": "planning",
     "manifest": "cli",
     "outputs": "cli",
+    "own": "kernels",
+    "pressure": "schedule",
+    "profile_buffer": "schedule",
+    "profiles": "cli",
     "plan_lock": "planning",
     "shortage": "planning",
     "scons": "cli",
@@ -74,6 +85,7 @@ EXCEPTIONS = {
     ("codegen.files", "report.text"): "the memory map beside the C is the text report of the plan",
     ("codegen.linker", "platform_types"): "regions for linker scripts stand in no plan",
     ("report.alive", "lifetime"): "lifetime reads programs, like the sides; reports name the layer at a tick",
+    ("report.touches", "lifetime"): "as above: a page shows which layers a buffer outlives",
 }
 
 THIRD_PARTY = {
