@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 from support.machine import Machine
 from support.networks import networks
-from support.planned import far_platform, near_platform, plan_of, planned
+from support.planned import far_platform, near_platform, plan_of, planned, with_cores
 from tilewright.check import check
 from tilewright.graph import Graph
 from tilewright.operators.evaluate import evaluate
@@ -33,11 +33,19 @@ def random_inputs(graph: Graph) -> dict[str, np.ndarray]:
 
 
 @EFFORT
-@given(networks(), st.sampled_from([None, 160, 400]), st.booleans(), st.booleans(), st.sampled_from(Order))
+@given(
+    networks(),
+    st.sampled_from([None, 160, 400]),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from(Order),
+    st.sampled_from([1, 8]),
+)
 def test_plans_compute_what_the_graph_says(
-    graph: Graph, l1_bytes: int | None, overlap: bool, io_in_pools: bool, order: Order
+    graph: Graph, l1_bytes: int | None, overlap: bool, io_in_pools: bool, order: Order, cores: int
 ) -> None:
     platform = near_platform() if l1_bytes is None else far_platform(4 * l1_bytes, asynchronous=overlap)
+    platform = with_cores(platform, cores)
     found = planned(graph, platform, buffering=Buffering.AUTO, io_in_pools=io_in_pools, order=order)
     plan = plan_of(graph, platform, found)
     assert check(plan) == []

@@ -9,7 +9,7 @@ from tilewright.graph import Graph
 from tilewright.options import CompileOptions
 from tilewright.plan import Access, BufferKind, Core, InterfaceTensor, Link, Plan, Pool
 from tilewright.planning import Planned, plan_graph
-from tilewright.platform_types import Platform, Target
+from tilewright.platform_types import Costs, Platform, Target
 
 HOME_KINDS = (BufferKind.INPUT, BufferKind.OUTPUT, BufferKind.INTERMEDIATE, BufferKind.STATE)
 NEAR_KINDS = (BufferKind.TILE, BufferKind.SCRATCH)
@@ -46,6 +46,11 @@ def near_platform(sram_bytes: int | None = 1 << 22) -> Platform:
     platform = far_platform(None, sram_bytes, reach=("sram", "flash"))
     sram = replace(platform.pools[1], holds=HOME_KINDS + NEAR_KINDS)
     return replace(platform, name="near", pools=(sram, platform.pools[2]), links=())
+
+
+def with_cores(platform: Platform, count: int) -> Platform:
+    """The platform with so many cores, which cost next to nothing to fork to: all that can be shared is."""
+    return replace(platform, core=replace(platform.core, count=count), costs=Costs(fork_cycles=1.0))
 
 
 def options(**changes: object) -> CompileOptions:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.machine import Machine
 from support.networks import Network
-from support.planned import far_platform, near_platform, plan_of, planned
+from support.planned import far_platform, near_platform, plan_of, planned, with_cores
 from tilewright.check import Rule, check
 from tilewright.copies import copy_commands
 from tilewright.graph import DType, Graph, constant, packed_strides_bytes
@@ -18,7 +18,8 @@ from tilewright.kernels.registry import choices
 from tilewright.operators.evaluate import evaluate
 from tilewright.options import Order
 from tilewright.overlays import Overlay, Overlays
-from tilewright.plan import Placement, Plan, RelationKind
+from tilewright.plan import Placement, Plan, RelationKind, kernel_steps
+from tilewright.platform_types import Platform
 from tilewright.pressure import pressure_bytes
 from tilewright.rewrites.pipeline import optimise
 from tilewright.storage import plan_storage
@@ -209,6 +210,19 @@ def test_tiled_layers_run_in_place_at_home(l1_bytes: int) -> None:
     assert check(plan) == []
     assert [item.first for item in plan.relations if item.kind is RelationKind.TRAILS] == [total]
     assert used_bytes(plan) == 2 * 4 * 120
+
+
+@pytest.mark.parametrize("platform", [near_platform(), far_platform(2000, asynchronous=True)])
+def test_shared_calls_write_over_homes_of_tiles_only(platform: Platform) -> None:
+    net, total = residual()
+    graph = graph_of(net, net.pooled(total))
+    platform = with_cores(platform, 8)
+    plan = plan_of(graph, platform, planned(graph, platform))
+    assert check(plan) == []
+    (shared,) = [step.split for step in kernel_steps(plan.program) if step.writes[0].buffer.startswith(("n2", total))]
+    assert shared is not None
+    over = [item.first for item in plan.relations if item.kind is RelationKind.TRAILS]
+    assert over == ([] if platform.name == "near" else [total])
 
 
 @given(st.data())
