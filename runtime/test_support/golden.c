@@ -19,6 +19,10 @@ struct difference {
     double largest;
 };
 
+__attribute__((weak)) void golden_watch_sleep(void)
+{
+}
+
 __attribute__((weak)) int golden_watch_begin(const struct golden_test *test)
 {
     (void)test;
@@ -227,6 +231,7 @@ int golden_main(const struct golden_test *test)
     for (uint32_t i = 0; i < test->pool_count; i++) {
         printf("pool %s: %" PRIu32 " bytes\n", test->pools[i].name, test->pools[i].size_bytes);
     }
+    golden_watch_sleep();
     for (uint32_t run = 0; run < test->runs; run++) {
         if (run_measured(test, run) != 0) {
             failures++;

@@ -7,8 +7,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+void golden_watch_sleep(void)
+{
+    tilewright_counting_sleep(true);
+}
+
 int golden_watch_begin(const struct golden_test *test)
 {
+    tilewright_counting_sleep(false);
     tilewright_port_reset();
     tilewright_counting_late(true);
     for (uint32_t i = 0; i < test->link_count; i++) {

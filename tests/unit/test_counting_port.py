@@ -138,6 +138,25 @@ static int through_port(void)
     return 0;
 }
 
+/* The port makes the copies at once; what breaks a rule of the layer goes through too. */
+static int asleep(void)
+{
+    tilewright_port_reset();
+    fill();
+    tilewright_counting_late(true);
+    CHECK(tilewright_counting_align(0, 4));
+    tilewright_counting_sleep(true);
+    tilewright_token_t token = tilewright_copy_start(0, at(tile + 1), at(home + 2), 1, 3, 0, 0);
+    CHECK(tilewright_copy_wait(0, token) == TILEWRIGHT_PORT_OK);
+    CHECK(tile[1] == 2 && tile[3] == 4 && tile[4] == 0);
+    tilewright_counting_sleep(false);
+    CHECK(tilewright_port_link_copies(0) == 0u && tilewright_counting_faults() == 0u);
+    token = tilewright_copy_start(0, at(tile + 4), at(home), 1, 4, 0, 0);
+    CHECK(tile[5] == 0x5a && tilewright_port_link_copies(0) == 1u);
+    CHECK(tilewright_copy_wait(0, token) == TILEWRIGHT_PORT_OK && tile[5] == 1);
+    return 0;
+}
+
 static int fault(const char *expected)
 {
     CHECK(tilewright_counting_faults() == 1u);
@@ -183,7 +202,7 @@ static int checks(void)
 
 int main(void)
 {
-    return counts() | hides() | late() | through_port() | checks();
+    return counts() | hides() | late() | through_port() | asleep() | checks();
 }
 """
 

@@ -47,6 +47,7 @@ static struct {
 static struct range hidden[TILEWRIGHT_COUNTING_RANGES];
 static uint32_t hidden_count;
 static tilewright_token_t last_token;
+static bool is_asleep;
 
 /* The linker turns calls of the port's functions into these, and these calls into the port's
  * (--wrap). */
@@ -219,10 +220,11 @@ static bool copies_itself(void)
     return state.late || hidden_count != 0u;
 }
 
-tilewright_token_t __wrap_tilewright_copy_start(uint32_t link, tilewright_address_t destination,
-                                                tilewright_address_t source, uint32_t lines,
-                                                uint32_t line_bytes, int32_t destination_stride,
-                                                int32_t source_stride)
+/* Apart from the wrapped function, which then has no frame of its own while asleep. */
+__attribute__((noinline)) static tilewright_token_t
+watched_start(uint32_t link, tilewright_address_t destination, tilewright_address_t source,
+              uint32_t lines, uint32_t line_bytes, int32_t destination_stride,
+              int32_t source_stride)
 {
     struct copy copy = {link,  last_token + 1u, destination,        source,
                         lines, line_bytes,      destination_stride, source_stride};
@@ -250,7 +252,21 @@ tilewright_token_t __wrap_tilewright_copy_start(uint32_t link, tilewright_addres
     return copy.token;
 }
 
-enum tilewright_port_status __wrap_tilewright_copy_wait(uint32_t link, tilewright_token_t token)
+tilewright_token_t __wrap_tilewright_copy_start(uint32_t link, tilewright_address_t destination,
+                                                tilewright_address_t source, uint32_t lines,
+                                                uint32_t line_bytes, int32_t destination_stride,
+                                                int32_t source_stride)
+{
+    if (is_asleep) {
+        return __real_tilewright_copy_start(link, destination, source, lines, line_bytes,
+                                            destination_stride, source_stride);
+    }
+    return watched_start(link, destination, source, lines, line_bytes, destination_stride,
+                         source_stride);
+}
+
+__attribute__((noinline)) static enum tilewright_port_status watched_wait(uint32_t link,
+                                                                          tilewright_token_t token)
 {
     if (state.faults != 0u) {
         return TILEWRIGHT_PORT_FAULT;
@@ -264,6 +280,16 @@ enum tilewright_port_status __wrap_tilewright_copy_wait(uint32_t link, tilewrigh
     tilewright_idle();
     complete(link, token);
     return TILEWRIGHT_PORT_OK;
+}
+
+enum tilewright_port_status __wrap_tilewright_copy_wait(uint32_t link, tilewright_token_t token)
+{
+    return is_asleep ? __real_tilewright_copy_wait(link, token) : watched_wait(link, token);
+}
+
+void tilewright_counting_sleep(bool enabled)
+{
+    is_asleep = enabled;
 }
 
 uint64_t tilewright_port_link_bytes(uint32_t link)

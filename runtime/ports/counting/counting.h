@@ -25,6 +25,10 @@ uint32_t tilewright_port_link_copies(uint32_t link);
 /* Clear counters, faults, pending copies, rules and late mode; protected memory stays so. */
 void tilewright_port_reset(void);
 
+/* Asleep it hands all copies to the port, neither counted nor checked: for runs that are timed. To
+ * be called while no copy is pending and no memory protected. */
+void tilewright_counting_sleep(bool enabled);
+
 /* Scramble memory in place, so that only copies see its content, and put it back. Returns false
  * if the range overlaps a protected one or there are too many, or is not a protected one. */
 bool tilewright_counting_protect(tilewright_address_t address, uint32_t size_bytes);
