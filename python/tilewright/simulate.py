@@ -27,6 +27,11 @@ PROGRAM_FILE = "program.elf"
 _SIGNAL_STATUS = 128
 _GRACE_S = 2.0
 
+_ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+_Held = Callable[[], contextlib.AbstractContextManager[None]]
+"""While its context lasts, signals that end the program wait."""
+
 
 def simulate(
     platform: Platform,
@@ -57,9 +62,9 @@ def simulate(
         sys.stderr.flush()
         end = time.monotonic() + timeout_s
         status = 0
-        with _terminating_signals_raise():
+        with _terminating_signals_raise() as held:
             for command in commands:
-                status = _run(command, work_dir, environment, end, timeout_s, heard)
+                status = _run(command, work_dir, environment, end, timeout_s, heard, held)
                 if status:
                     break
         return status
@@ -141,23 +146,13 @@ def _run(
     environment: Mapping[str, str],
     end: float,
     timeout_s: float,
-    heard: Callable[[str], object] | None = None,
+    heard: Callable[[str], object] | None,
+    held: _Held,
 ) -> int:
-    program = str(Path(shutil.which(command[0], path=environment.get("PATH")) or command[0]).absolute())
+    process = listener = None
     try:
-        process = subprocess.Popen(
-            [program, *command[1:]],
-            stdin=subprocess.DEVNULL,
-            stdout=None if heard is None else subprocess.PIPE,
-            start_new_session=True,
-            cwd=work_dir,
-            env=environment,
-        )
-    except OSError as error:
-        what = f"cannot start '{command[0]}': {error.strerror or error}"
-        raise bad_input("simulator-missing", what) from error
-    listener = None
-    try:
+        with held():
+            process = _started(command, work_dir, environment, listened=heard is not None)
         if heard is not None:
             # A thread of its own, since the wait has a timeout and a read has none.
             listener = threading.Thread(target=_pass_on, args=(process, heard), daemon=True)
@@ -167,10 +162,30 @@ def _run(
         sys.stderr.write(f"tilewright: killed after {timeout_s:g} s: {Path(command[0]).name}\n")
         return TIMEOUT_STATUS
     finally:
-        _kill_group(process)
-        if listener is not None:
-            listener.join(_GRACE_S)
+        with held():
+            if process is not None:
+                _kill_group(process)
+            if listener is not None:
+                listener.join(_GRACE_S)
     return status if status >= 0 else _SIGNAL_STATUS - status
+
+
+def _started(
+    command: list[str], work_dir: Path, environment: Mapping[str, str], *, listened: bool
+) -> subprocess.Popen[bytes]:
+    program = str(Path(shutil.which(command[0], path=environment.get("PATH")) or command[0]).absolute())
+    try:
+        return subprocess.Popen(
+            [program, *command[1:]],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE if listened else None,
+            start_new_session=True,
+            cwd=work_dir,
+            env=environment,
+        )
+    except OSError as error:
+        what = f"cannot start '{command[0]}': {error.strerror or error}"
+        raise bad_input("simulator-missing", what) from error
 
 
 def _pass_on(process: subprocess.Popen[bytes], heard: Callable[[str], object]) -> None:
@@ -195,18 +210,38 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
 
 
 @contextlib.contextmanager
-def _terminating_signals_raise() -> Iterator[None]:
-    """SIGTERM and SIGHUP unwind the stack, so that the simulator does not outlive its launcher."""
+def _terminating_signals_raise() -> Iterator[_Held]:
+    """SIGINT, SIGTERM and SIGHUP unwind the stack, so that the simulator does not outlive its launcher.
+
+    Not while something is held: a process that is just being started would be forgotten, and one
+    that is being ended left. Blocking the signals instead would block them in the simulator too.
+    """
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield contextlib.nullcontext
         return
+    depth, late = [0], list[BaseException]()
 
     def unwind(number: int, frame: FrameType | None) -> None:
-        raise SystemExit(_SIGNAL_STATUS + number)
+        late.append(KeyboardInterrupt() if number == signal.SIGINT else SystemExit(_SIGNAL_STATUS + number))
+        if not depth[0]:
+            raise late[0]
 
-    earlier = {number: signal.signal(number, unwind) for number in (signal.SIGTERM, signal.SIGHUP)}
+    @contextlib.contextmanager
+    def held() -> Iterator[None]:
+        depth[0] += 1
+        before = len(late)
+        try:
+            yield
+        finally:
+            depth[0] -= 1
+        if len(late) > before:
+            raise late[0]
+
+    # What is ignored, as by nohup, stays so.
+    heeded = [number for number in _ENDING_SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+    earlier = {number: signal.signal(number, unwind) for number in heeded}
     try:
-        yield
+        yield held
     finally:
         for number, handler in earlier.items():
             signal.signal(number, handler)

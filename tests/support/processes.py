@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 
@@ -17,6 +18,14 @@ def left_over(program: Path) -> list[str]:
                 continue
             if str(program).encode() in command and int(entry.name) != os.getpid():
                 found.append(entry.name)
+    return found
+
+
+def left_after(program: Path, seconds: float) -> list[str]:
+    """Those that are left over even then; what was killed needs a moment of a processor to be gone."""
+    end = time.monotonic() + seconds
+    while (found := left_over(program)) and time.monotonic() < end:
+        time.sleep(0.05)
     return found
 
 

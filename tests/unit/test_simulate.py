@@ -11,10 +11,13 @@ from pathlib import Path
 
 import pytest
 from support.firmware import build_host, build_riscv, needs_host_compiler, needs_riscv
-from support.processes import left_over
+from support.processes import left_after
 from tilewright.errors import TilewrightError
 from tilewright.platform import Counter, Platform, Simulator, load_platform
 from tilewright.simulate import TIMEOUT_STATUS, simulate
+
+ENOUGH_S = 100.0
+"""For a loaded machine to do what takes a moment; programs that must not end by themselves stay longer."""
 
 QEMU_PLATFORMS = ("qemu-virt-rv32", "qemu-virt-rv32-single", "qemu-virt-rv32f", "qemu-virt-rv32f-single")
 
@@ -87,8 +90,8 @@ def test_endless_loop_is_killed(tmp_path: Path, capfd: pytest.CaptureFixture[str
     program = build(platform, loop, tmp_path)
     start = time.monotonic()
     assert simulate(platform, program, timeout_s=2) == TIMEOUT_STATUS
-    assert time.monotonic() - start < 20
-    assert left_over(program) == []
+    assert time.monotonic() - start < ENOUGH_S
+    assert left_after(program, ENOUGH_S) == []
     output = capfd.readouterr()
     assert "begun" in output.out
     assert "killed after 2 s" in output.err
@@ -170,25 +173,79 @@ def test_children_of_a_simulator_die_with_it(tmp_path: Path) -> None:
     """A launcher script that leaves its simulator behind, even one that ignores SIGTERM."""
     program = tmp_path / "program"
     program.touch()
-    child = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"
-    words = f"subprocess.Popen([sys.executable, '-c', {child!r}, sys.argv[1]]); time.sleep(60)"
+    child = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(300)"
+    words = f"subprocess.Popen([sys.executable, '-c', {child!r}, sys.argv[1]]); time.sleep(300)"
     assert simulate(_script(load_platform("host"), words), program, timeout_s=1) == TIMEOUT_STATUS
-    time.sleep(0.2)
-    assert left_over(program) == []
+    assert left_after(program, ENOUGH_S) == []
 
 
-def test_terminating_the_launcher_ends_the_simulator(tmp_path: Path) -> None:
-    program = tmp_path / "program"
-    program.write_text("#!/bin/sh\nsleep 60\n", encoding="utf-8")
+def _sleeper(folder: Path) -> Path:
+    """A program that says by a file beside it that it runs, and stays; it ignores SIGTERM."""
+    program = folder / "program"
+    program.write_text("#!/bin/sh\ntrap '' TERM\n: > \"$0.runs\"\nsleep 300\n", encoding="utf-8")
     program.chmod(0o755)
+    return program
+
+
+def _launcher(program: Path, before: str = "") -> subprocess.Popen[bytes]:
     words = (
-        "import sys; from tilewright.platform import load_platform; from tilewright.simulate import simulate; "
-        f"sys.exit(simulate(load_platform('host'), {str(program)!r}, timeout_s=60))"
+        "import os, signal, subprocess, sys, time; from tilewright.platform import load_platform; "
+        f"from tilewright.simulate import simulate\n{before}\n"
+        f"sys.exit(simulate(load_platform('host'), {str(program)!r}, timeout_s=300))"
     )
-    launcher = subprocess.Popen([sys.executable, "-c", words])
-    deadline = time.monotonic() + 30
-    while len(left_over(program)) < 2 and time.monotonic() < deadline:
+    return subprocess.Popen([sys.executable, "-c", words])
+
+
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [
+        (signal.SIGTERM, 128 + signal.SIGTERM),
+        (signal.SIGHUP, 128 + signal.SIGHUP),
+        (signal.SIGINT, -signal.SIGINT),
+    ],
+)
+def test_terminating_the_launcher_ends_the_simulator(tmp_path: Path, number: int, status: int) -> None:
+    program = _sleeper(tmp_path)
+    launcher = _launcher(program)
+    end = time.monotonic() + ENOUGH_S
+    while not (tmp_path / "program.runs").exists():
+        assert launcher.poll() is None, "the launcher is gone before the simulator runs"
+        assert time.monotonic() < end, "the simulator does not run"
         time.sleep(0.05)
-    launcher.terminate()
-    assert launcher.wait(timeout=30) == 128 + signal.SIGTERM
-    assert left_over(program) == []
+    launcher.send_signal(number)
+    assert launcher.wait(timeout=ENOUGH_S) == status
+    assert left_after(program, ENOUGH_S) == []
+
+
+def test_signals_that_are_ignored_stay_so(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\nkill -HUP $PPID\nexit 5\n", encoding="utf-8")
+    program.chmod(0o755)
+    launcher = _launcher(program, "signal.signal(signal.SIGHUP, signal.SIG_IGN)")
+    assert launcher.wait(timeout=ENOUGH_S) == 5
+
+
+TERMINATED_WHILE = {
+    "it starts": """
+    def __init__(self, *words, **named):
+        super().__init__(*words, **named)
+        os.kill(os.getpid(), signal.SIGTERM)
+""",
+    "it is ended": """
+    def wait(self, timeout=None):
+        while not os.path.exists(self.args[0] + ".runs"):
+            time.sleep(0.05)
+        if self.poll() is None:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return super().wait(timeout)
+""",
+}
+
+
+@pytest.mark.parametrize("moment", TERMINATED_WHILE)
+def test_no_moment_is_too_early_or_too_late_to_terminate(tmp_path: Path, moment: str) -> None:
+    """A signal before the call that starts a process has returned; and a second one in the end of the first."""
+    program = _sleeper(tmp_path)
+    launcher = _launcher(program, f"class Popen(subprocess.Popen):{TERMINATED_WHILE[moment]}\nsubprocess.Popen = Popen")
+    assert launcher.wait(timeout=ENOUGH_S) == 128 + signal.SIGTERM
+    assert left_after(program, ENOUGH_S) == []
