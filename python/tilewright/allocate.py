@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import lcm
 from pathlib import Path
@@ -116,10 +117,11 @@ def allocate(
     """
     stream = stream or sys.stdout
     rows = read_problem(problem)
-    options = replace(Options.of(effort, seed), minimise=capacity is None, progress=_progress())
     pool = PoolLimit(POOL, capacity, lcm(1, *(row.alignment for row in rows)))
     try:
-        result = place_with(items_of(rows), [pool], algorithm, options)
+        with _progress() as show:
+            options = replace(Options.of(effort, seed), minimise=capacity is None, progress=show)
+            result = place_with(items_of(rows), [pool], algorithm, options)
     except DoesNotFit as error:
         found = error.diagnosis
         stream.write(f"buffers      {len(rows):,}\n")
@@ -149,17 +151,26 @@ def _write(path: Path, rows: Sequence[Row], offsets: dict[str, int]) -> None:
             writer.writerow([row.name, row.lower, row.upper, row.size, *extra, offsets[row.name]])
 
 
-def _progress() -> Callable[[int, int, int], None] | None:
-    """A line on the terminal that is written over, none elsewhere."""
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int, int], None] | None]:
+    """A line on the terminal that is written over and at last wiped, none elsewhere."""
     if not sys.stderr.isatty():
-        return None
-    shown = 0
+        yield None
+        return
+    shown = width = 0
 
     def show(peak: int, bound: int, nodes: int) -> None:
-        nonlocal shown
+        nonlocal shown, width
         if nodes - shown >= PROGRESS_NODES:
             shown = nodes
             gap = 100 * (peak - bound) / max(bound, 1)
-            sys.stderr.write(f"\rpeak {peak:,}  bound {bound:,}  gap {gap:.2f} %  nodes {nodes:,}")
+            text = f"peak {peak:,}  bound {bound:,}  gap {gap:.2f} %  nodes {nodes:,}"
+            sys.stderr.write(f"\r{text:{width}}")
+            width = len(text)
 
-    return show
+    try:
+        yield show
+    finally:
+        if width:
+            sys.stderr.write(f"\r{' ' * width}\r")
+            sys.stderr.flush()

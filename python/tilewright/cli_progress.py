@@ -56,7 +56,7 @@ def _drawn_on(terminal: TextIO) -> Iterator[None]:
 
 
 class _Bar(logging.Handler):
-    """One line, for the stage of the moment; wiped when it ends."""
+    """One line, for the stage of the moment; wiped when the stage is done, or all is."""
 
     def __init__(self, terminal: TextIO) -> None:
         super().__init__(logging.DEBUG)
@@ -71,19 +71,24 @@ class _Bar(logging.Handler):
             self._begin(facts["stage"], facts["total"])
         self._bar.update(facts["done"] - self._bar.n)
         self._bar.refresh()
+        if facts["done"] >= facts["total"]:
+            # What the command prints behind its last stage has the line for itself.
+            self._wipe()
 
     def close(self) -> None:
         """Wipe the line."""
+        self._wipe()
+        super().close()
+
+    def _wipe(self) -> None:
         if self._bar is not None:
             self._bar.close()
             self._bar = None
-        super().close()
 
     def _begin(self, stage: str, total: int) -> None:
         from tqdm import tqdm
 
-        if self._bar is not None:
-            self._bar.close()
+        self._wipe()
         self._stage = stage
         form = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}]"
         # A terminal that does not know its size, as a pipe in between, says 0.

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tilewright.cli_compile import add_options, compile_options
-from tilewright.errors import TilewrightError, bad_input
+from tilewright.errors import bad_input
 from tilewright.outputs import write_file
-
-BAR_WIDTH = 40
+from tilewright.progress import LOGGER, progress
 
 
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -55,10 +56,11 @@ def _sweep(parsed: argparse.Namespace) -> int:
     from tilewright.sweep import sizes_between, sweep, sweep_csv, sweep_rows
 
     sizes = sizes_between(first, last, parsed.steps)
-    with ProcessPoolExecutor(min(parsed.jobs, len(sizes))) as executor:
+    progress("Planning sizes", 0, len(sizes))
+    with ProcessPoolExecutor(min(parsed.jobs, len(sizes)), initializer=_silent) as executor:
         try:
-            points = sweep(options, pool, sizes, executor, _progress())
-        except TilewrightError:
+            points = sweep(options, pool, sizes, executor, partial(progress, "Planning sizes"))
+        except BaseException:
             executor.shutdown(wait=False, cancel_futures=True)
             raise
     headings = (pool, "used", "moved", "of compulsory", "cycles", "")
@@ -73,15 +75,6 @@ def _sweep(parsed: argparse.Namespace) -> int:
     return 0
 
 
-def _progress() -> Callable[[int, int], None] | None:
-    """A bar where somebody is watching."""
-    if not sys.stderr.isatty():
-        return None
-
-    def show(done: int, of: int) -> None:
-        filled = BAR_WIDTH * done // of
-        end = "\n" if done == of else ""
-        sys.stderr.write(f"\r[{'#' * filled}{'.' * (BAR_WIDTH - filled)}] {done} of {of} sizes{end}")
-        sys.stderr.flush()
-
-    return show
+def _silent() -> None:
+    """In a process of the pool: the bar of the parent, which a fork inherits, is not for the stages of one size."""
+    logging.getLogger(LOGGER).disabled = True

@@ -81,6 +81,7 @@ def _checked_plan(options: CompileOptions) -> tuple[Plan, Planned, Platform]:
     progress("Checking the plan", 0, 1)
     _require_sound(plan, options)
     _require_budget(plan, options)
+    progress("Checking the plan", 1, 1)
     return plan, planned, platform
 
 

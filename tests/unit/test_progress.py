@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import pty
@@ -58,6 +59,66 @@ def test_a_terminal_shows_a_bar_that_is_wiped(tmp_path: Path) -> None:
         assert f"\r{stage}: " in text, text
     assert "7/7" in text
     assert re.search(r"\r {40,}\r$", text), "the bar is still there"
+
+
+def lines_of(written: str) -> list[str]:
+    """What a terminal shows in the end: a carriage return goes back to the start of the line, which is written over."""
+    shown = []
+    for line in written.split("\n"):
+        cells: list[str] = []
+        for part in line.split("\r"):
+            cells[: len(part)] = part
+        shown.append("".join(cells).rstrip())
+    return shown
+
+
+def test_what_is_printed_behind_a_bar_has_the_line_for_itself() -> None:
+    status, text = on_a_terminal([sys.executable, "-m", "tilewright", *WORDS])
+    assert status == 0
+    assert "\rChecking the plan: 100%" in text
+    assert json.loads("\n".join(lines_of(text)))["name"] == "digits"
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_sweep_shows_its_sizes_and_nothing_of_its_processes(jobs: str) -> None:
+    words = [*WORDS[1:-3], "--pool=l1=1024:8192", "--steps", "4", "--jobs", jobs]
+    command = [sys.executable, "-m", "tilewright", "sweep", *words]
+    status, text = on_a_terminal(command)
+    assert status == 0, text
+    assert [number for number in range(5) if f"| {number}/4 " in text] == [0, 1, 2, 3, 4]
+    assert set(re.findall(r"\r(\w[\w ]*): ", text)) == {"Planning sizes"}
+    piped = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert piped.stderr == ""
+    assert lines_of(text) == piped.stdout.split("\n")
+
+
+LONG_SEARCH = """
+import tilewright.allocate
+from tilewright.cli import main
+
+place = tilewright.allocate.place_with
+
+
+def slowly(items, pools, algorithm, options):
+    options.progress(123456, 7, 50_000)
+    options.progress(99, 7, 100_000)
+    return place(items, pools, algorithm, options)
+
+
+tilewright.allocate.place_with = slowly
+sys.exit(main(["allocate", sys.argv[1]]))
+"""
+
+
+def test_a_search_for_a_placement_shows_its_peak(tmp_path: Path) -> None:
+    problem = tmp_path / "problem.csv"
+    problem.write_text("id,lower,upper,size\na,0,2,8\n", encoding="utf-8")
+    status, text = on_a_terminal([sys.executable, "-c", f"import sys\n{LONG_SEARCH}", str(problem)])
+    assert status == 0, text
+    assert "\rpeak 123,456  bound 7  " in text
+    assert lines_of(text)[:2] == ["buffers      1", "peak         8 bytes"]
+    second = text[: text.index("\r ")]
+    assert lines_of(second) == ["peak 99  bound 7  gap 1314.29 %  nodes 100,000"]
 
 
 def test_nothing_is_shown_where_nobody_looks(tmp_path: Path) -> None:

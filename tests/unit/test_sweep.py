@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import itertools
+import pickle
 import sys
+import threading
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,26 @@ class Inline(Executor):
         except TilewrightError as error:
             future.set_exception(error)
         return future
+
+
+class Elsewhere(Executor):
+    """As one that reaches other machines: calls and results travel as bytes, later ones come back first."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[Future[Any], bytes]] = []
+
+    def submit(self, function: Any, /, *values: Any, **named: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self._waiting.append((future, pickle.dumps((function, values, named))))
+        return future
+
+    def work(self) -> None:
+        for future, call in reversed(self._waiting):
+            function, values, named = pickle.loads(call)
+            try:
+                future.set_result(pickle.loads(pickle.dumps(function(*values, **named))))
+            except TilewrightError as error:
+                future.set_exception(pickle.loads(pickle.dumps(error)))
 
 
 @pytest.fixture
@@ -56,9 +78,23 @@ def test_processes_give_the_same(options: CompileOptions) -> None:
         assert sweep(options, "l1", sizes, executor) == sweep(options, "l1", sizes, Inline())
 
 
+def test_an_executor_that_reaches_other_machines(options: CompileOptions) -> None:
+    sizes, seen = (64, 1200, 8000), []
+    executor = Elsewhere()
+    # Somebody else works while the sweep waits.
+    worker = threading.Timer(0.5, executor.work)
+    worker.start()
+    points = sweep(options, "l1", sizes, executor, lambda *progress: seen.append(progress))
+    worker.join()
+    assert points == sweep(options, "l1", sizes, Inline())
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+
+
 def test_other_errors_are_not_taken_for_sizes(options: CompileOptions) -> None:
     with pytest.raises(TilewrightError, match="l9"):
         sweep(options, "l9", (64,), Inline())
+    with ProcessPoolExecutor(1) as executor, pytest.raises(TilewrightError, match="l9"):
+        sweep(options, "l9", (64,), executor)
 
 
 def test_sizes() -> None:
