@@ -67,7 +67,9 @@ def _compile_runtime(sources: Sequence[Path], target: Path, library: Path) -> No
 
 
 def build(folder: Path, models: Sequence[Generated], library: Path) -> Path:
-    """One executable that runs any of the models: ``<exe> <prefix> <inputs file> <outputs file>``.
+    """One executable that runs any of the models: ``<exe> <prefix> <inputs file> <outputs file>...``.
+
+    It takes any number of such triples and stops behind the first that fails.
 
     Raises BuildError with the compiler's words.
     """
@@ -98,19 +100,19 @@ def _driver(models: Sequence[Generated], units: Sequence[str]) -> str:
         *(f'#include "{name}"' for name in units),
         _HELPERS,
         *(_model_function(model) for model in models),
-        "int main(int count, char **words)\n{",
-        "    if (count != 4) { return 90; }",
-        '    FILE *in = fopen(words[2], "rb");',
-        '    FILE *out = fopen(words[3], "wb");',
+        "static int run(const char *prefix, const char *inputs, const char *outputs)\n{",
+        '    FILE *in = fopen(inputs, "rb");',
+        '    FILE *out = fopen(outputs, "wb");',
         "    if (in == NULL || out == NULL) { return 91; }",
         "    int status = 92;",
         *(
-            f'    if (strcmp(words[1], "{model.prefix}") == 0) {{ status = run_{model.prefix}(in, out); }}'
+            f'    if (strcmp(prefix, "{model.prefix}") == 0) {{ status = run_{model.prefix}(in, out); }}'
             for model in models
         ),
         "    fclose(in);",
         "    return fclose(out) == 0 ? status : 93;",
         "}",
+        _MAIN,
     ]
     return "\n".join(lines) + "\n"
 
@@ -133,6 +135,21 @@ static void *fresh(size_t bytes)
     }
     memset(memory, 0xa5, bytes);
     return memory;
+}
+"""
+
+
+_MAIN = """
+int main(int count, char **words)
+{
+    if (count < 4 || count % 3 != 1) {
+        return 90;
+    }
+    int status = 0;
+    for (int at = 1; at < count && status == 0; at += 3) {
+        status = run(words[at], words[at + 1], words[at + 2]);
+    }
+    return status;
 }
 """
 

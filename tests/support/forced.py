@@ -150,11 +150,32 @@ def late_library(folder: Path, models: Sequence[Generated]) -> Path:
 
 def run(executable: Path, model: Generated, inputs: Sequence[Array], folder: Path) -> bytes:
     """What the model writes for some inputs; a sanitizer's complaint is an error."""
-    given, got = folder / "inputs", folder / "outputs"
-    given.write_bytes(b"".join(np.ascontiguousarray(array).tobytes() for array in inputs))
-    done = subprocess.run([executable, model.prefix, given, got], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, (model.prefix, done.stderr[-2000:])
-    return got.read_bytes()
+    (found,) = run_each(executable, [(model, inputs)], folder)
+    assert isinstance(found, bytes), (model.prefix, found)
+    return found
+
+
+def run_each(executable: Path, runs: Sequence[tuple[Generated, Sequence[Array]]], folder: Path) -> list[bytes | str]:
+    """What each model writes for its inputs, or what a sanitizer or the program itself complained of.
+
+    All run in one process, as starting one costs more than a small model; if that fails, each has its own.
+    """
+    words: list[list[str]] = []
+    for number, (model, inputs) in enumerate(runs):
+        given, got = folder / f"inputs_{number}", folder / f"outputs_{number}"
+        given.write_bytes(b"".join(np.ascontiguousarray(array).tobytes() for array in inputs))
+        words.append([model.prefix, str(given), str(got)])
+    if _complaint(executable, [word for triple in words for word in triple]) is None:
+        return [Path(triple[2]).read_bytes() for triple in words]
+    complaints = [_complaint(executable, triple) for triple in words]
+    if not any(complaints):
+        return [f"{executable} fails when its models run one after the other"] * len(words)
+    return [complaint or Path(triple[2]).read_bytes() for complaint, triple in zip(complaints, words, strict=True)]
+
+
+def _complaint(executable: Path, words: Sequence[str]) -> str | None:
+    done = subprocess.run([executable, *words], capture_output=True, text=True, check=False)
+    return None if done.returncode == 0 else f"exit status {done.returncode}: {done.stderr[-2000:]}"
 
 
 def random_inputs(graph: Graph, seed: int) -> list[Array]:
@@ -176,15 +197,24 @@ def differences(cases: Sequence[Forced], folder: Path, objects: Path, seed: int)
     """Cases whose tiled output is another than the untiled one, in words; ``objects`` keeps compiled kernels."""
     models = [model for case in cases for model in (case.tiled, case.untiled)]
     executable = build(folder, models, late_library(objects, models))
+    inputs = [random_inputs(case.graph, seed) for case in cases]
+    runs = [(model, given) for case, given in zip(cases, inputs, strict=True) for model in (case.tiled, case.untiled)]
+    found = run_each(executable, runs, folder)
     wrong = []
-    for case in cases:
-        inputs = random_inputs(case.graph, seed)
-        tiled, untiled = (run(executable, model, inputs, folder) for model in (case.tiled, case.untiled))
-        if tiled == untiled:
-            continue
-        if not case.exact:
-            got, want = (np.frombuffer(content, np.float32) for content in (tiled, untiled))
-            if np.allclose(got, want, rtol=1e-4, atol=1e-5, equal_nan=True):
-                continue
-        wrong.append(f"{case.tiled.prefix}: {case.graph.nodes[0]} with {case.tiles}")
+    for case, tiled, untiled in zip(cases, found[::2], found[1::2], strict=True):
+        difference = _difference(case, tiled, untiled)
+        if difference is not None:
+            wrong.append(f"{case.tiled.prefix}: {case.graph.nodes[0]} with {case.tiles}: {difference}")
     return wrong
+
+
+def _difference(case: Forced, tiled: bytes | str, untiled: bytes | str) -> str | None:
+    for output in (tiled, untiled):
+        if isinstance(output, str):
+            return output
+    if tiled == untiled:
+        return None
+    if case.exact:
+        return "other bits"
+    got, want = (np.frombuffer(content, np.float32) for content in (tiled, untiled) if isinstance(content, bytes))
+    return None if np.allclose(got, want, rtol=1e-4, atol=1e-5, equal_nan=True) else "other numbers"
