@@ -1,7 +1,9 @@
-"""How runtime/copy.c cuts a rectangle into copy commands; cost model and counters ask here.
+"""How runtime/copy.c cuts a rectangle into copies, and ports cut those into commands of a link.
+
+Cost model and counters ask here.
 
 Before:  3 x 4 x 5 elements of 1 byte, from strides (100, 10, 1) to strides (20, 5, 1)
-After:   3 commands of 4 lines of 5 bytes
+After:   3 copies of 4 lines of 5 bytes; 6 commands of a link that takes 10 bytes at a time
 """
 
 from __future__ import annotations
@@ -9,6 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from tilewright.plan import Link
+
+Counts = npt.NDArray[np.int64]
 
 MAX_RANK = 8
 """TILEWRIGHT_COPY_MAX_RANK of runtime/include/tilewright/copy.h."""
@@ -27,7 +38,7 @@ def copy_commands(
     destination_strides: Sequence[int],
     element_bytes: int,
 ) -> tuple[int, int, int]:
-    """Commands, lines of each command, and bytes of each line of one rectangle.
+    """Copies, lines of each copy, and bytes of each line of one rectangle.
 
     ``shape`` counts elements, strides are bytes. An empty rectangle gives (0, 0, 0). The
     product of the three is the rectangle's bytes. Raises ValueError for more than MAX_RANK
@@ -46,6 +57,22 @@ def copy_commands(
     extents = [axis.extent for axis in axes]
     lines = max(extents, default=1)
     return prod(extents) // lines, lines, line_bytes
+
+
+def link_commands(link: Link, copies: Counts, lines: Counts, line_bytes: Counts) -> Counts:
+    """Commands that the link needs for so many copies; ``lines`` and ``line_bytes`` are of one copy.
+
+    A link of one dimension takes a line at a time, any other as many lines as ``max_bytes`` allow;
+    longer lines are cut into pieces of ``max_bytes``. So does tilewright/copy_commands.h.
+    """
+    limit = link.max_bytes
+    pieces = np.maximum(-(-line_bytes // limit), 1) if limit else np.ones_like(line_bytes)
+    if link.dimensions == 1:
+        return copies * lines * pieces
+    if not limit:
+        return copies
+    together = np.maximum(limit // np.maximum(line_bytes, 1), 1)
+    return copies * np.where(pieces > 1, lines * pieces, -(-lines // together))
 
 
 def _joined(axes: list[_Axis]) -> list[_Axis]:

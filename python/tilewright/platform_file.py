@@ -190,6 +190,7 @@ def _link(table: Table, pools: tuple[Pool, ...]) -> tuple[Link, ...]:
 
 def _one_way(table: Table, source: str, target: str) -> Link:
     cycles = 2**31
+    align_bytes, round_up_bytes = table.power_of_two("align_bytes", 1), table.power_of_two("round_up_bytes", 1)
     return Link(
         name=f"{source}->{target}",
         source=source,
@@ -198,13 +199,21 @@ def _one_way(table: Table, source: str, target: str) -> Link:
         setup_cycles=table.integer("setup_cycles", 0, maximum=cycles),
         line_cycles=table.integer("line_cycles", 0, maximum=cycles),
         dimensions=table.integer("dimensions", 2, minimum=1, maximum=3),
-        max_bytes=table.integer("max_bytes", 0, maximum=2**32 - 1),
+        max_bytes=_max_bytes(table, max(align_bytes, round_up_bytes)),
         outstanding=table.integer("outstanding", 1, minimum=1, maximum=1024),
-        align_bytes=table.power_of_two("align_bytes", 1),
-        round_up_bytes=table.power_of_two("round_up_bytes", 1),
+        align_bytes=align_bytes,
+        round_up_bytes=round_up_bytes,
         asynchronous=table.boolean("asynchronous", False),
         issuer=table.choice("issuer", ("core", "controller"), "core"),
     )
+
+
+def _max_bytes(table: Table, unit: int) -> int:
+    """Of one command. What is cut there must go on at an address that the link takes."""
+    most = table.integer("max_bytes", 0, maximum=2**32 - 1)
+    if most % unit:
+        raise table.error("value", f"'max_bytes' must be a multiple of {unit}, as addresses and lengths", "max_bytes")
+    return most
 
 
 def _check_rounding(root: Table, core: Core, links: tuple[Link, ...]) -> None:

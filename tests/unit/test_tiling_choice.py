@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from support.planned import far_platform
 from support.small_nodes import conv, graph_of, kernel_of
-from tilewright.copies import copy_commands
+from tilewright.copies import copy_commands, link_commands
 from tilewright.errors import ExitStatus, TilewrightError
 from tilewright.graph import DType, Graph, Node, packed_strides_bytes, variable
 from tilewright.operators.nest import AxisMap, axis_range, clipped, is_exact, tile_extent
@@ -146,12 +146,11 @@ def cost(problem: TilingProblem, steps: Mapping[str, int], order: tuple[str, ...
         used += -(-prod(shape) * operand.element_bytes // operand.align_bytes) * operand.align_bytes
         home = packed_strides_bytes(operand.extents, operand.order, operand.element_bytes)
         tile = packed_strides_bytes(shape, operand.order, operand.element_bytes)
-        commands, lines, _ = copy_commands(shape, home, tile, operand.element_bytes)
+        start = link_cost(operand, *copy_commands(shape, home, tile, operand.element_bytes))
         for elements in loads(problem, operand, steps, order):
             size = elements * operand.element_bytes
             moved += size
-            cycles += commands * (operand.link.setup_cycles + lines * operand.link.line_cycles)
-            cycles += size / operand.link.bytes_per_cycle
+            cycles += start + size / operand.link.bytes_per_cycle
     return cycles, moved, used
 
 
@@ -160,8 +159,11 @@ NODES = pytest.mark.parametrize("make", [small_conv, grouped_conv, quantized_con
 
 @NODES
 @pytest.mark.parametrize("objective", list(Objective))
-def test_the_choice_is_the_cheapest_of_all(make: Callable[[], Graph], objective: Objective) -> None:
-    problem = problem_of(make())
+@pytest.mark.parametrize("limits", [(2, 0), (1, 50)])
+def test_the_choice_is_the_cheapest_of_all(
+    make: Callable[[], Graph], objective: Objective, limits: tuple[int, int]
+) -> None:
+    problem = limited(problem_of(make()), *limits)
     choice = choose_tiles(problem, {"l1": CAPACITY}, TilingOptions(objective=objective))
     number = list(Objective).index(objective)
     costs = [found for steps, order in ways(problem) if (found := cost(problem, steps, order))[2] <= CAPACITY]
@@ -209,9 +211,27 @@ def test_steps_fill_tiles_evenly(extent: int, multiple: int) -> None:
     assert sorted(even_steps(extent, multiple)) == steps_of(extent, multiple)
 
 
+def limited(problem: TilingProblem, dimensions: int, max_bytes: int) -> TilingProblem:
+    """The problem with links of other limits."""
+    operands = tuple(
+        replace(operand, link=replace(operand.link, dimensions=dimensions, max_bytes=max_bytes))
+        for operand in problem.operands
+        if operand.link is not None
+    )
+    return replace(problem, operands=operands)
+
+
+def link_cost(operand: TileOperand, copies: int, lines: int, line_bytes: int) -> int:
+    """Cycles of a transfer without its bytes."""
+    assert operand.link is not None
+    commands = link_commands(operand.link, *(np.asarray(count) for count in (copies, lines, line_bytes)))
+    return int(commands) * operand.link.setup_cycles + copies * lines * operand.link.line_cycles
+
+
 @NODES
-def test_lines_and_commands_are_those_of_the_copies(make: Callable[[], Graph]) -> None:
-    problem = problem_of(make())
+@pytest.mark.parametrize(("dimensions", "max_bytes"), [(2, 0), (1, 0), (2, 40), (1, 12), (3, 100)])
+def test_lines_and_commands_are_those_of_the_copies(make: Callable[[], Graph], dimensions: int, max_bytes: int) -> None:
+    problem = limited(problem_of(make()), dimensions, max_bytes)
     steps = candidate_steps(problem)
     for operand in problem.operands:
         cycles = np.broadcast_to(load_cycles(operand, steps), steps["n" if "n" in steps else "d0"].shape)
@@ -219,8 +239,16 @@ def test_lines_and_commands_are_those_of_the_copies(make: Callable[[], Graph]) -
             shape = shape_of(operand, {name: int(array[number]) for name, array in steps.items()})
             home = packed_strides_bytes(operand.extents, operand.order, operand.element_bytes)
             tile = packed_strides_bytes(shape, operand.order, operand.element_bytes)
-            commands, lines, _ = copy_commands(shape, home, tile, operand.element_bytes)
-            assert cycles[number] == commands * (20 + 4 * lines), (operand.name, shape)
+            copied = copy_commands(shape, home, tile, operand.element_bytes)
+            assert cycles[number] == link_cost(operand, *copied), (operand.name, shape)
+
+
+def test_a_link_that_takes_a_line_at_a_time_gets_longer_lines() -> None:
+    problem = problem_of(added())
+    columns = choose_tiles(problem, {"l1": 3000}, TilingOptions())
+    planes = choose_tiles(limited(problem, 1, 0), {"l1": 3000}, TilingOptions())
+    assert (columns.order, planes.order) == (("d1",), ("d0",))
+    assert layer_facts(problem, columns).link_bytes == layer_facts(problem, planes).link_bytes
 
 
 def test_buffering() -> None:

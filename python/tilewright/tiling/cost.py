@@ -1,7 +1,7 @@
 """Predicted cycles of transfers for many tile shapes at once.
 
-A transfer of a rectangle costs set-up cycles for each command, cycles for each line and
-its bytes over the link's width. A line is the longest run that is contiguous in the home,
+A transfer of a rectangle costs set-up cycles for each command of the link, cycles for each line
+and its bytes over the link's width. A line is the longest run that is contiguous in the home,
 which has gaps where it is a part of another tensor.
 """
 
@@ -13,8 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.copies import link_commands
 from tilewright.graph import packed_strides_bytes
 from tilewright.operators.nest import AxisMap, axis_range, clipped
+from tilewright.plan import Link
 from tilewright.platform_types import Costs
 from tilewright.tiling.footprint import Counts, Steps, tile_shape
 from tilewright.tiling.kept import axis_totals, ring_axis
@@ -51,14 +53,14 @@ def distinct_bytes(
 def load_cycles(operand: TileOperand, steps: Steps) -> Cycles:
     """Cycles of set-up and lines of one transfer of the largest tile, for each candidate."""
     assert operand.link is not None
-    lines, _ = transfer_shape(operand, steps)
+    lines, _ = transfer_shape(operand, operand.link, steps)
     return np.asarray(start_cycles(operand, steps) + lines * operand.link.line_cycles, dtype=np.float64)
 
 
 def start_cycles(operand: TileOperand, steps: Steps) -> Cycles:
     """Cycles that the core spends on starting one transfer of the largest tile: these hide behind nothing."""
     assert operand.link is not None
-    _, commands = transfer_shape(operand, steps)
+    _, commands = transfer_shape(operand, operand.link, steps)
     return np.asarray(commands * operand.link.setup_cycles, dtype=np.float64)
 
 
@@ -141,12 +143,13 @@ def _axis_total(
     return np.minimum(total, most)
 
 
-def transfer_shape(operand: TileOperand, steps: Steps) -> tuple[Counts, Counts]:
-    """Lines and two-dimensional commands of the largest tile, as ``tilewright.copies`` cuts them."""
+def transfer_shape(operand: TileOperand, link: Link, steps: Steps) -> tuple[Counts, Counts]:
+    """Lines of the largest tile, and commands of the link for it, as ``tilewright.copies`` cuts them."""
     shape = tile_shape(operand, steps)
     lines: Counts = np.asarray(1, dtype=np.int64)
     longest: Counts = np.asarray(1, dtype=np.int64)
     run: Counts = np.asarray(1, dtype=np.int64)
+    elements: Counts = np.asarray(1, dtype=np.int64)
     whole = np.asarray(True)
     in_line = np.asarray(True)
     for axis, gap in _gaps(operand):
@@ -155,10 +158,12 @@ def transfer_shape(operand: TileOperand, steps: Steps) -> tuple[Counts, Counts]:
         longest = np.where(starts & ~in_line, np.maximum(longest, run), longest)
         run = np.where(starts, shape[axis], run * shape[axis])
         in_line = in_line & ~starts
+        elements = elements * shape[axis]
         lines = lines * np.where(in_line, 1, shape[axis])
         whole = np.where(shape[axis] > 1, shape[axis] == operand.extents[axis], whole & (operand.extents[axis] == 1))
     longest = np.where(in_line, 1, np.maximum(longest, run))
-    return lines, lines // longest
+    line_bytes = elements * operand.element_bytes // np.maximum(lines, 1)
+    return lines, link_commands(link, lines // longest, longest, line_bytes)
 
 
 def _gaps(operand: TileOperand) -> list[tuple[int, bool]]:

@@ -67,12 +67,12 @@ def _work(problem: TilingProblem, choice: TileChoice, moved: Mapping[str, int]) 
     for position, operand in enumerate(problem.operands):
         if operand.link is None:
             continue
-        # A ring is filled up to its end and then from its start.
-        parts = 2 if choice.kept_along(position) else 1
-        loads = parts * int(rounds(choice.order, counts, operand))
-        lines, commands = transfer_shape(operand, steps)
+        loads = int(rounds(choice.order, counts, operand))
+        # A ring is filled up to its end and then from its start; line by line that is no command more.
+        parts = 2 if choice.kept_along(position) and operand.link.dimensions > 1 else 1
+        lines, commands = transfer_shape(operand, operand.link, steps)
         before = totals.get(operand.link.name, (0, 0))
-        totals[operand.link.name] = (before[0] + loads * int(commands), before[1] + loads * int(lines) // parts)
+        totals[operand.link.name] = (before[0] + parts * loads * int(commands), before[1] + loads * int(lines))
     return LayerWork(
         calls=calls,
         shared_calls=calls if sharing is not None else 0,

@@ -13,6 +13,8 @@ from math import prod
 import numpy as np
 
 from tilewright.options import Buffering
+from tilewright.plan import Link
+from tilewright.tiling.cost import transfer_shape
 from tilewright.tiling.footprint import moved_elements, tile_shape
 from tilewright.tiling.problem import TileOperand, TilingProblem
 
@@ -91,12 +93,20 @@ def stage(
             return None
         stagings.append(staging)
         near[pool] = near.get(pool, 0) + staging.size_bytes
-        loads = -(-staging.link_bytes // max(staging.slot_bytes, 1))
-        own = loads * operand.far_link.setup_cycles + staging.link_bytes / operand.far_link.bytes_per_cycle
+        own = _far_cycles(operand, operand.far_link, staging)
         cycles += own
         hidden += own if staging.copies > 1 else 0.0
         link_bytes += staging.link_bytes
     return Staged(tuple(stagings), near, cycles, hidden, link_bytes)
+
+
+def _far_cycles(operand: TileOperand, link: Link, staging: Staging) -> float:
+    """Cycles of all larger tiles of an operand over its far link."""
+    loads = -(-staging.link_bytes // max(staging.slot_bytes, 1))
+    steps = {name: np.asarray(step, dtype=np.int64) for name, step in staging.steps.items()}
+    lines, commands = transfer_shape(operand, link, steps)
+    each = int(commands) * link.setup_cycles + int(lines) * link.line_cycles
+    return loads * each + staging.link_bytes / link.bytes_per_cycle
 
 
 def slots_between(operand: TileOperand, buffering: Buffering) -> tuple[int, ...]:
