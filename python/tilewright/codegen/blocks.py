@@ -68,7 +68,7 @@ def block_text(
     offset, line_count, line_bytes = " + ".join(offsets), outer.text(), line.text(element_bytes)
     declared = index_lines(loop.indices, used) if loop is not None else []
     return BlockText(
-        lines=tuple(_needed(declared, f"{offset} {line_count} {line_bytes}")),
+        lines=tuple(needed_lines(declared, f"{offset} {line_count} {line_bytes}")),
         home_offset=offset,
         line_count=line_count,
         line_bytes=line_bytes,
@@ -77,7 +77,7 @@ def block_text(
     )
 
 
-def _needed(declarations: Sequence[str], text: str) -> list[str]:
+def needed_lines(declarations: Sequence[str], text: str) -> list[str]:
     """The declarations that a text names, and those that these name."""
     kept: list[str] = []
     for line in reversed(declarations):

@@ -31,14 +31,18 @@ class TileFunction:
 
 @dataclass(frozen=True, slots=True)
 class SplitText:
-    """A static const struct tilewright_split, and what a call of it gets.
+    """The function that one core runs of a shared call, and what the call gets.
 
-    ``axes`` are rows of numbers; ``lines`` declare what ``lower`` and ``upper`` name.
+    ``bounds`` declare the part's bounds for ``cuts`` (operand, axis, first and end) and ``moves``
+    (operand without a shape, bytes), ``lines`` the tile's for ``lower`` and ``upper``. ``scratch``
+    has an operand and its bytes for each core.
     """
 
     name: str
-    axes: tuple[tuple[int, ...], ...]
-    scratch_bytes: tuple[int, ...]
+    bounds: tuple[str, ...]
+    cuts: tuple[tuple[int, int, str, str], ...]
+    moves: tuple[tuple[int, str], ...]
+    scratch: tuple[tuple[int, int], ...]
     operands: int
     chunk: int
     cores: int

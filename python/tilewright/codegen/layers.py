@@ -25,6 +25,7 @@ from tilewright.codegen.expressions import (
 )
 from tilewright.codegen.literals import literal
 from tilewright.codegen.names import c_identifier, in_comment
+from tilewright.codegen.splits import SharedOperand, split_text
 from tilewright.codegen.storage import Storage
 from tilewright.plan import (
     AxisRange,
@@ -244,34 +245,14 @@ class _Scope:
         )
 
     def _split(self, step: Kernel) -> SplitText:
-        """Table and arguments of a call that several cores share."""
-        split = step.split
-        assert split is not None
-        rows = []
-        for axis in split.axes:
-            operand, view = (*step.reads, *step.writes)[axis.operand], step.axes[axis.operand]
-            stride = self._buffer(operand).strides_bytes[axis.axis]
-            ((_, term),) = axis.range.terms
-            offsets = (axis.range.first_offset, axis.range.last_offset, axis.range.divisor, axis.range.extent)
-            rows.append((axis.operand, view.index(axis.axis), stride, term, *offsets))
-        index = self._indices().get(split.dimension)
-        lines: tuple[str, ...] = ()
-        if index is not None and self.loop is not None:
-            declared = index_lines(self.loop.indices, {split.dimension}, self.loop.groups)
-            lines = (f"const int32_t tile = {tile_number(step.when)};", *declared)
-        return SplitText(
-            name=f"{self.stem}_split",
-            axes=tuple(rows),
-            scratch_bytes=split.scratch_bytes,
-            operands=len(step.reads) + len(step.writes),
-            chunk=split.chunk,
-            cores=split.cores,
-            views=self.writer.storage.address(split.views),
-            views_bytes=split.views_bytes,
-            lines=lines,
-            lower=f"{split.dimension}_lower" if index is not None else "0",
-            upper=f"{split.dimension}_upper" if index is not None else str(split.extent),
-        )
+        """The function and arguments of a call that several cores share."""
+        assert step.split is not None
+        shared = [
+            SharedOperand(self._buffer(operand).strides_bytes, view, self._is_packed(operand))
+            for operand, view in zip((*step.reads, *step.writes), step.axes, strict=True)
+        ]
+        views = self.writer.storage.address(step.split.views)
+        return split_text(f"{self.stem}_part", step, shared, views, self.loop)
 
     def _flags(self, step: Kernel) -> str:
         """Whether the tile is the first or last part of a cut reduction."""

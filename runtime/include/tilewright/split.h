@@ -9,40 +9,43 @@
 extern "C" {
 #endif
 
-/* An axis of an operand that follows the dimension: elements from floor((term * lower +
- * first_offset) / divisor) to floor((term * (upper - 1) + last_offset) / divisor), clipped to
- * [0, extent); lower and upper - 1 change places for a negative term. `stride_bytes` is used for
- * operands without a shape. */
-struct tilewright_split_axis {
-    uint16_t operand;
-    uint16_t axis;
-    int32_t stride_bytes;
-    int32_t term;
-    int32_t first_offset;
-    int32_t last_offset;
-    int32_t divisor;
-    int32_t extent;
+/* What one core does of a call: elements [lower, upper) of the dimension, of [call_lower,
+ * call_upper). `operands` are its own to change. */
+struct tilewright_part {
+    struct tilewright_view *operands;
+    struct tilewright_shape *shapes; /* room for those of operands that are cut */
+    const struct tilewright_view *cut;
+    int32_t lower;
+    int32_t upper;
+    int32_t call_lower;
+    int32_t call_upper;
+    uint32_t core;
+    uint32_t flags;
 };
 
-/* Core c gets elements [lower + c * chunk, lower + (c + 1) * chunk) of the dimension, and bytes
- * [c * size, (c + 1) * size) of each scratch operand, which stand behind the others. */
+/* Core c gets elements [lower + c * chunk, lower + (c + 1) * chunk) of [lower, upper), and calls
+ * `work` if these are any. `operands` are all cores'. `views` is room for each core's operands
+ * and shapes: cores * views_bytes, aligned as pointers. */
 struct tilewright_split {
-    void (*kernel)(const struct tilewright_view *operands, uint32_t flags);
-    const struct tilewright_split_axis *axes;
-    const uint32_t *scratch_bytes;
-    uint32_t axis_count;
+    void (*work)(struct tilewright_part *part);
+    const struct tilewright_view *operands;
     uint32_t operand_count;
-    uint32_t scratch_count;
-    int32_t chunk;
     uint32_t cores;
+    uint8_t *views;
     uint32_t views_bytes;
+    int32_t lower;
+    int32_t upper;
+    int32_t chunk;
+    uint32_t flags;
 };
 
-/* Run the kernel on a tile that covers [lower, upper) of the dimension. `views` is room for the
- * cores' views: cores * views_bytes, aligned as pointers. */
-void tilewright_split_run(const struct tilewright_split *split,
-                          const struct tilewright_view *operands, uint8_t *views, int32_t lower,
-                          int32_t upper, uint32_t flags);
+/* Run a call on its cores, this one among them; returns when all are done. */
+void tilewright_split_run(const struct tilewright_split *split);
+
+/* Cut an axis of an operand with a shape down to elements [first, end) of the whole array; further
+ * axes of the operand follow at once. */
+void tilewright_cut(struct tilewright_part *part, uint32_t operand, uint32_t axis, int32_t first,
+                    int32_t end);
 
 #ifdef __cplusplus
 }

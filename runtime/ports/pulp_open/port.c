@@ -1,35 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tilewright/port.h, but for fork, join and copies: cluster.c, dma.c, hyper.c. */
+/* tilewright/port.h, but for fork, join and copies (cluster.c, dma.c), and who makes those of L3.
+ */
 #include "registers.h"
 
-tilewright_token_t tilewright_copy_start(uint32_t link, tilewright_address_t destination,
-                                         tilewright_address_t source, uint32_t lines,
-                                         uint32_t line_bytes, int32_t destination_stride,
-                                         int32_t source_stride)
+tilewright_token_t pulp_hyper_start(tilewright_address_t destination, tilewright_address_t source,
+                                    uint32_t lines, uint32_t line_bytes, int32_t destination_stride,
+                                    int32_t source_stride)
 {
-    if (!pulp_is_hyper(source) && !pulp_is_hyper(destination)) {
-        return pulp_dma_start(link, destination, source, lines, line_bytes, destination_stride,
-                              source_stride);
-    }
     if (pulp_is_controller()) {
         pulp_hyper_copy(destination, source, lines, line_bytes, destination_stride, source_stride);
-        return TILEWRIGHT_NO_COPY + 1u;
+        return PULP_POSTED; /* the number of a copy before the first */
     }
     return pulp_post(destination, source, lines, line_bytes, destination_stride, source_stride) |
            PULP_POSTED;
-}
-
-enum tilewright_port_status tilewright_copy_wait(uint32_t link, tilewright_token_t token)
-{
-    if (token == TILEWRIGHT_NO_COPY) {
-        return TILEWRIGHT_PORT_OK;
-    }
-    if ((token & PULP_POSTED) != 0u) {
-        pulp_post_wait(token & ~PULP_POSTED);
-    } else {
-        pulp_dma_wait(link, token);
-    }
-    return TILEWRIGHT_PORT_OK;
 }
 
 uint32_t tilewright_core_id(void)

@@ -108,11 +108,10 @@ static inline int pulp_is_hyper(tilewright_address_t address)
     return address - TILEWRIGHT_HYPER_BASE < TILEWRIGHT_HYPER_SIZE;
 }
 
-/* L2 and L1: called by whoever runs kernels, or by the fabric controller. */
-tilewright_token_t pulp_dma_start(uint32_t link, tilewright_address_t destination,
-                                  tilewright_address_t source, uint32_t lines, uint32_t line_bytes,
-                                  int32_t destination_stride, int32_t source_stride);
-void pulp_dma_wait(uint32_t link, tilewright_token_t token);
+/* L3, called by whoever runs kernels. On the controller the copy is complete after this. */
+tilewright_token_t pulp_hyper_start(tilewright_address_t destination, tilewright_address_t source,
+                                    uint32_t lines, uint32_t line_bytes, int32_t destination_stride,
+                                    int32_t source_stride);
 
 /* Tokens of copies that the fabric controller makes for the cluster. */
 #define PULP_POSTED 0x80000000u
