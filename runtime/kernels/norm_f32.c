@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "tilewright/kernels/float_math.h"
-#include "tilewright/kernels/walk.h"
+#include "tilewright/kernels/walk_lines.h"
 
 enum { X, SCALE, BIAS };
 enum { LAST = TILEWRIGHT_MAX_RANK - 1 };
@@ -40,8 +40,9 @@ static float variance_of(const struct norm *norm, const uint8_t *x, float mean)
     return sum / (float)norm->count;
 }
 
-static void norm_line(const struct norm *norm, const uint8_t *x, uint8_t *y)
+static void norm_line(const void *context, const uint8_t *x, uint8_t *y)
 {
+    const struct norm *norm = context;
     const float mean = norm->centred != 0 ? mean_of(norm, x) : 0.0f;
     const float factor = 1.0f / sqrtf(variance_of(norm, x, mean) + norm->epsilon);
     const uint8_t *scale = norm->scale;
@@ -61,14 +62,6 @@ static void norm_line(const struct norm *norm, const uint8_t *x, uint8_t *y)
     }
 }
 
-static void norm_lines(uint8_t *const *at, const int32_t *stride, int32_t count,
-                       const void *context)
-{
-    for (int32_t i = 0; i < count; i++) {
-        norm_line(context, at[0] + (ptrdiff_t)i * stride[0], at[1] + (ptrdiff_t)i * stride[1]);
-    }
-}
-
 static void run(const struct tilewright_norm_f32_attributes *attributes,
                 const struct tilewright_view *operands, int32_t centred)
 {
@@ -83,14 +76,8 @@ static void run(const struct tilewright_norm_f32_attributes *attributes,
                               operands[SCALE].shape->stride[LAST],
                               bias == NULL ? 0 : bias->shape->stride[LAST],
                               y->shape->stride[LAST]};
-    const struct tilewright_walk_operand walked[2] = {
-        tilewright_walk_view(&operands[X], NULL, NULL), tilewright_walk_view(y, NULL, NULL)};
-    int32_t extent[TILEWRIGHT_MAX_RANK];
 
-    for (int32_t i = 0; i < TILEWRIGHT_MAX_RANK; i++) {
-        extent[i] = i == LAST ? 1 : y->shape->extent[i];
-    }
-    tilewright_walk(walked, 2, extent, norm_lines, &norm);
+    tilewright_walk_lines(&operands[X], y, norm_line, &norm);
 }
 
 void tilewright_layer_norm_f32(const struct tilewright_layer_norm_f32_attributes *attributes,

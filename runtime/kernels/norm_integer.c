@@ -2,7 +2,7 @@
 #include "tilewright/kernels/norm_integer.h"
 
 #include "tilewright/kernels/integer_line.h"
-#include "tilewright/kernels/walk.h"
+#include "tilewright/kernels/walk_lines.h"
 
 enum { X, W, B };
 enum { LAST = TILEWRIGHT_MAX_RANK - 1 };
@@ -85,8 +85,9 @@ static int64_t scaled(const struct norm *norm, int32_t value, int32_t index, int
     return (value * w / deviation + b) >> norm->attributes->shift;
 }
 
-static void norm_line(const struct norm *norm, const uint8_t *x, uint8_t *y)
+static void norm_line(const void *context, const uint8_t *x, uint8_t *y)
 {
+    const struct norm *norm = context;
     const int32_t mean = norm->b == NULL ? 0 : mean_of(norm, x);
     const int32_t deviation = deviation_of(norm, x, mean);
 
@@ -106,14 +107,6 @@ static void norm_line(const struct norm *norm, const uint8_t *x, uint8_t *y)
     }
 }
 
-static void norm_lines(uint8_t *const *at, const int32_t *stride, int32_t count,
-                       const void *context)
-{
-    for (int32_t i = 0; i < count; i++) {
-        norm_line(context, at[0] + (ptrdiff_t)i * stride[0], at[1] + (ptrdiff_t)i * stride[1]);
-    }
-}
-
 static void run(const struct tilewright_norm_integer_attributes *attributes,
                 const struct tilewright_view *operands, const struct tilewright_view *b,
                 const struct tilewright_view *y)
@@ -126,14 +119,8 @@ static void run(const struct tilewright_norm_integer_attributes *attributes,
                               operands[W].shape->stride[LAST],
                               b == NULL ? 0 : b->shape->stride[LAST],
                               y->shape->stride[LAST]};
-    const struct tilewright_walk_operand walked[2] = {
-        tilewright_walk_view(&operands[X], NULL, NULL), tilewright_walk_view(y, NULL, NULL)};
-    int32_t extent[TILEWRIGHT_MAX_RANK];
 
-    for (int32_t i = 0; i < TILEWRIGHT_MAX_RANK; i++) {
-        extent[i] = i == LAST ? 1 : y->shape->extent[i];
-    }
-    tilewright_walk(walked, 2, extent, norm_lines, &norm);
+    tilewright_walk_lines(&operands[X], y, norm_line, &norm);
 }
 
 void tilewright_layer_norm_integer(const struct tilewright_norm_integer_attributes *attributes,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/softmax_dialect.h"
 
-#include "tilewright/kernels/walk.h"
+#include "tilewright/kernels/walk_lines.h"
 
 enum { LAST = TILEWRIGHT_MAX_RANK - 1 };
 
@@ -28,8 +28,9 @@ static int32_t largest_of(const struct softmax *s, const uint8_t *x, int32_t fir
     return largest;
 }
 
-static void table_line(const struct softmax *s, const uint8_t *x, uint8_t *y)
+static void table_line(const void *context, const uint8_t *x, uint8_t *y)
 {
+    const struct softmax *s = context;
     const int32_t largest = largest_of(s, x, 0, s->count, 0);
     uint32_t sum = 0;
 
@@ -66,14 +67,16 @@ static void ita_finish(const struct softmax *s, const uint8_t *x, uint8_t *y, in
     }
 }
 
-static void ita_line(const struct softmax *s, const uint8_t *x, uint8_t *y)
+static void ita_line(const void *context, const uint8_t *x, uint8_t *y)
 {
+    const struct softmax *s = context;
     const int32_t largest = largest_of(s, x, 0, s->count, 0);
     ita_finish(s, x, y, largest, ita_sum(s, x, 0, s->count, largest));
 }
 
-static void ita_partial_line(const struct softmax *s, const uint8_t *x, uint8_t *y)
+static void ita_partial_line(const void *context, const uint8_t *x, uint8_t *y)
 {
+    const struct softmax *s = context;
     int32_t largest = 0;
     int32_t sum = 0;
 
@@ -89,64 +92,34 @@ static void ita_partial_line(const struct softmax *s, const uint8_t *x, uint8_t 
     ita_finish(s, x, y, largest, sum);
 }
 
-static void table_lines(uint8_t *const *at, const int32_t *stride, int32_t count,
-                        const void *context)
-{
-    for (int32_t i = 0; i < count; i++) {
-        table_line(context, at[0] + (ptrdiff_t)i * stride[0], at[1] + (ptrdiff_t)i * stride[1]);
-    }
-}
-
-static void ita_lines(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
-{
-    for (int32_t i = 0; i < count; i++) {
-        ita_line(context, at[0] + (ptrdiff_t)i * stride[0], at[1] + (ptrdiff_t)i * stride[1]);
-    }
-}
-
-static void ita_partial_lines(uint8_t *const *at, const int32_t *stride, int32_t count,
-                              const void *context)
-{
-    for (int32_t i = 0; i < count; i++) {
-        ita_partial_line(context, at[0] + (ptrdiff_t)i * stride[0],
-                         at[1] + (ptrdiff_t)i * stride[1]);
-    }
-}
-
 static void run(const struct tilewright_softmax_dialect_attributes *attributes,
                 const struct tilewright_view *x, const struct tilewright_view *y,
-                const uint8_t *powers, tilewright_row_function lines)
+                const uint8_t *powers, tilewright_line_function line)
 {
     const struct softmax context = {attributes, (const uint32_t *)(const void *)powers,
                                     y->shape->extent[LAST], x->shape->stride[LAST],
                                     y->shape->stride[LAST]};
-    const struct tilewright_walk_operand walked[2] = {tilewright_walk_view(x, NULL, NULL),
-                                                      tilewright_walk_view(y, NULL, NULL)};
-    int32_t extent[TILEWRIGHT_MAX_RANK];
 
-    for (int32_t i = 0; i < TILEWRIGHT_MAX_RANK; i++) {
-        extent[i] = i == LAST ? 1 : y->shape->extent[i];
-    }
-    tilewright_walk(walked, 2, extent, lines, &context);
+    tilewright_walk_lines(x, y, line, &context);
 }
 
 void tilewright_softmax_table(const struct tilewright_softmax_dialect_attributes *attributes,
                               const struct tilewright_view *operands, uint32_t flags)
 {
     (void)flags;
-    run(attributes, &operands[0], &operands[2], operands[1].base, table_lines);
+    run(attributes, &operands[0], &operands[2], operands[1].base, table_line);
 }
 
 void tilewright_ita_max(const struct tilewright_softmax_dialect_attributes *attributes,
                         const struct tilewright_view *operands, uint32_t flags)
 {
     (void)flags;
-    run(attributes, &operands[0], &operands[1], NULL, ita_lines);
+    run(attributes, &operands[0], &operands[1], NULL, ita_line);
 }
 
 void tilewright_ita_partial_max(const struct tilewright_softmax_dialect_attributes *attributes,
                                 const struct tilewright_view *operands, uint32_t flags)
 {
     (void)flags;
-    run(attributes, &operands[0], &operands[1], NULL, ita_partial_lines);
+    run(attributes, &operands[0], &operands[1], NULL, ita_partial_line);
 }

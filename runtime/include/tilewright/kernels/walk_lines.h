@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Walks the lines along the last axis of two views of the same extents: for kernels that need a
+ * whole line at once (normalisations, softmax). */
+#ifndef TILEWRIGHT_KERNELS_WALK_LINES_H
+#define TILEWRIGHT_KERNELS_WALK_LINES_H
+
+#include "tilewright/kernels/walk.h"
+
+/* Handles the line of x that starts at `x` and the line of y that starts at `y`. */
+typedef void (*tilewright_line_function)(const void *context, const uint8_t *x, uint8_t *y);
+
+struct tilewright_line_call {
+    tilewright_line_function line;
+    const void *context;
+};
+
+static inline void tilewright_call_lines(uint8_t *const *at, const int32_t *stride, int32_t count,
+                                         const void *call)
+{
+    const struct tilewright_line_call *to = call;
+
+    for (int32_t i = 0; i < count; i++) {
+        to->line(to->context, at[0] + (ptrdiff_t)i * stride[0], at[1] + (ptrdiff_t)i * stride[1]);
+    }
+}
+
+/* Calls `line` once for each line along the last axis. */
+static inline void tilewright_walk_lines(const struct tilewright_view *x,
+                                         const struct tilewright_view *y,
+                                         tilewright_line_function line, const void *context)
+{
+    const struct tilewright_walk_operand walked[2] = {tilewright_walk_view(x, NULL, NULL),
+                                                      tilewright_walk_view(y, NULL, NULL)};
+    const struct tilewright_line_call call = {line, context};
+    int32_t extent[TILEWRIGHT_MAX_RANK];
+
+    for (int32_t i = 0; i < TILEWRIGHT_MAX_RANK; i++) {
+        extent[i] = i == TILEWRIGHT_MAX_RANK - 1 ? 1 : y->shape->extent[i];
+    }
+    tilewright_walk(walked, 2, extent, tilewright_call_lines, &call);
+}
+
+#endif
