@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from support.firmware import needs_host_compiler
-from support.forced import Forced, differences, forced
+from support.forced import differences, forced, wait_count, without_wait
 from support.small_nodes import conv, nodes
 from tilewright.graph import Graph
 
@@ -82,9 +81,10 @@ def test_waits_that_are_left_out_are_seen(tmp_path: Path, monkeypatch: pytest.Mo
     chosen = next(number for number in range(20) if forced(graph, 0, number).tile_count > 1)
     sound = forced(graph, 0, chosen)
     assert differences([sound], tmp_path / "sound", tmp_path, 0) == []
-    waits = len(WAIT.findall(sound.tiled.files["t0.c"].decode()))
+    waits = wait_count(sound.tiled)
     assert waits >= 3
-    broken = [without_wait(forced(graph, number, chosen), number) for number in range(waits)]
+    cases = [forced(graph, number, chosen) for number in range(waits)]
+    broken = [replace(case, tiled=without_wait(case.tiled, number)) for number, case in enumerate(cases)]
     # A wait for a later copy over the same link covers some of them.
     assert len(differences(broken, tmp_path / "broken", tmp_path, 0)) >= 3
     monkeypatch.setenv("LATE_PORT_FORGETS", "1")
@@ -105,15 +105,3 @@ def test_rows_that_are_not_brought_into_the_ring_are_seen(tmp_path: Path) -> Non
     edited = source.replace("tilewright_fetch_ring(", "tilewright_fetch(").encode()
     broken = replace(sound, tiled=replace(sound.tiled, files={**sound.tiled.files, "t0.c": edited}))
     assert len(differences([broken], tmp_path / "broken", tmp_path, 0)) == 1
-
-
-WAIT = re.compile(r"tilewright_copy_wait\((\w+), ([^;{]*?\])\)")
-
-
-def without_wait(case: Forced, number: int) -> Forced:
-    """One wait of the generated C is gone."""
-    name = f"{case.tiled.prefix}.c"
-    source = case.tiled.files[name].decode()
-    found = list(WAIT.finditer(source))[number]
-    edited = f"{source[: found.start()]}((void){found[2]}, TILEWRIGHT_PORT_OK){source[found.end() :]}"
-    return replace(case, tiled=replace(case.tiled, files={**case.tiled.files, name: edited.encode()}))

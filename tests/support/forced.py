@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,8 +24,12 @@ from tilewright.tiling.problem import tiling_problem
 from support.planned import HOME_KINDS, NEAR_KINDS, link, near_platform, plan_of, planned
 
 RUNTIME = Path(__file__).parents[2] / "runtime"
+PLATFORMS = Path(__file__).parents[2] / "platforms"
 FLAGS = "-std=c11 -g1 -O1 -ffp-contract=off -fsanitize=address,undefined -fno-sanitize-recover=all".split()
 LATE_PORT = Path(__file__).with_name("late_port.c")
+
+MOST_SECONDS = 3600
+WAIT = re.compile(r"tilewright_copy_wait\((\w+), ([^;{]*?\])\)")
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,30 @@ def levels_platform(*, asynchronous: bool) -> Platform:
     links = tuple(link(source, target, asynchronous=asynchronous) for source, target in ends)
     target = Target((), ("scalar",), None, 4096)
     return Platform("levels", target, Core(1, (("l1", 1),)), "l2", pools, links, None, None)
+
+
+def late_platform(folder: Path) -> Path:
+    """A platform file: qemu-virt-rv32 with links that need not be waited for at once, so that second slots pay."""
+    synchronous = "asynchronous = false"
+    text = (PLATFORMS / "qemu-virt-rv32.toml").read_text(encoding="utf-8")
+    assert text.count(synchronous) == 2
+    target = folder / "late.toml"
+    target.write_text(text.replace(synchronous, "asynchronous = true"), encoding="utf-8")
+    return target
+
+
+def wait_count(model: Generated) -> int:
+    """Waits in the text of the C."""
+    return len(WAIT.findall(model.files[f"{model.prefix}.c"].decode()))
+
+
+def without_wait(model: Generated, number: int) -> Generated:
+    """One wait of the generated C is gone."""
+    name = f"{model.prefix}.c"
+    source = model.files[name].decode()
+    found = list(WAIT.finditer(source))[number]
+    edited = f"{source[: found.start()]}((void){found[2]}, TILEWRIGHT_PORT_OK){source[found.end() :]}"
+    return replace(model, files={**model.files, name: edited.encode()})
 
 
 def forced(graph: Graph, number: int, seed: int) -> Forced:
@@ -174,7 +203,10 @@ def run_each(executable: Path, runs: Sequence[tuple[Generated, Sequence[Array]]]
 
 
 def _complaint(executable: Path, words: Sequence[str]) -> str | None:
-    done = subprocess.run([executable, *words], capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run([executable, *words], capture_output=True, text=True, check=False, timeout=MOST_SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"error: does not end in {MOST_SECONDS} s"
     return None if done.returncode == 0 else f"exit status {done.returncode}: {done.stderr[-2000:]}"
 
 
