@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/split.h"
 
-#include "tilewright/port.h"
 #include "tilewright/tile.h"
 
-static void run_part(void *argument)
+void tilewright_split_part(void *argument)
 {
     const struct tilewright_split *split = (const struct tilewright_split *)argument;
     const uint32_t core = tilewright_core_id();
@@ -48,9 +47,4 @@ void tilewright_cut(struct tilewright_part *part, uint32_t operand, uint32_t axi
     }
     shape->origin[axis] = first;
     shape->extent[axis] = end - first;
-}
-
-void tilewright_split_run(const struct tilewright_split *split)
-{
-    tilewright_fork(split->cores, run_part, (void *)(uintptr_t)split);
 }

@@ -30,6 +30,15 @@ class TileFunction:
 
 
 @dataclass(frozen=True, slots=True)
+class ViewText:
+    """An operand of a kernel call: C expressions of its first byte, which may be another in each tile, and shape."""
+
+    base: str
+    shape: str = "NULL"
+    moves: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class SplitText:
     """The function that one core runs of a shared call, and what the call gets.
 
@@ -59,7 +68,7 @@ class StepText:
 
     ``kind``: fetch, store, wait or kernel. ``guard`` is empty if the step always runs. A copy is
     a ``block``, or a rectangle with a ``shape``. ``shapes`` of a kernel give name, function, tile
-    and the shape that the function changes.
+    and the shape that the function changes. ``flags`` are another in each tile where a reduction is cut.
     """
 
     kind: str
@@ -81,8 +90,9 @@ class StepText:
     symbol: str = ""
     attributes: str = ""
     shapes: tuple[tuple[str, str, str, str], ...] = ()
-    operands: tuple[str, ...] = ()
+    operands: tuple[ViewText, ...] = ()
     flags: str = "TILEWRIGHT_WHOLE"
+    flags_move: bool = False
     split: SplitText | None = None
 
 

@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 
 from tilewright.codegen.blocks import block_text
-from tilewright.codegen.context import LayerText, ShapeText, SplitText, StepText, TileFunction
+from tilewright.codegen.context import LayerText, ShapeText, SplitText, StepText, TileFunction, ViewText
 from tilewright.codegen.expressions import (
     axis_bounds,
     condition,
@@ -88,11 +88,7 @@ class LayerWriter:
             first=first,
             end=end,
             looped=loop is not None,
-            uses_context=any(
-                "context->" in text
-                for step in steps
-                for text in (step.address, step.home, *step.operands, step.split.views if step.split else "")
-            ),
+            uses_context=any("context->" in text for step in steps for text in _addresses(step)),
             can_fail=any(step.kind == "wait" for step in steps),
             steps=steps,
         )
@@ -214,24 +210,11 @@ class _Scope:
         )
 
     def _kernel(self, step: Kernel) -> StepText:
-        operands = []
-        shapes = []
-        for position, (operand, view) in enumerate(zip((*step.reads, *step.writes), step.axes, strict=True)):
-            buffer = self._buffer(operand)
-            address = self._address(operand, step.when)
-            if self._is_packed(operand):
-                operands.append(f"{{{address}, NULL}}")
-                continue
-            function, fixed = self._tile_shape(operand, view, f"operand_{position}")
-            if function:
-                shapes.append((f"shape_{position}", function, tile_number(step.when), fixed))
-                if buffer.kind is not BufferKind.TILE:
-                    address = f"tilewright_at({address}, shape_{position}.stride, &shape_{position}, {len(view)}u)"
-                operands.append(f"{{{address}, &shape_{position}}}")
-                continue
-            begin = 0 if buffer.kind is BufferKind.TILE else _first_byte(buffer, operand)
-            operands.append(f"{{{address}{f' + {begin}' if begin else ''}, &{fixed}}}")
-        operands += [f"{{{self.writer.storage.address(name)}, NULL}}" for name in step.scratch]
+        shapes: list[tuple[str, str, str, str]] = []
+        pairs = enumerate(zip((*step.reads, *step.writes), step.axes, strict=True))
+        views = [self._operand(step, position, operand, axes, shapes) for position, (operand, axes) in pairs]
+        views += [ViewText(self.writer.storage.address(name)) for name in step.scratch]
+        flags = self._flags(step)
         return StepText(
             kind="kernel",
             guard=self._guard(step.when),
@@ -239,10 +222,36 @@ class _Scope:
             symbol=step.symbol,
             attributes=f"{self.stem}_attributes",
             shapes=tuple(shapes),
-            operands=tuple(operands),
-            flags=self._flags(step),
+            operands=tuple(views),
+            flags=flags or "TILEWRIGHT_WHOLE",
+            flags_move=bool(flags),
             split=self._split(step) if step.split is not None else None,
         )
+
+    def _operand(
+        self,
+        step: Kernel,
+        position: int,
+        operand: Operand,
+        view: tuple[int, ...],
+        shapes: list[tuple[str, str, str, str]],
+    ) -> ViewText:
+        """The view of an operand; what tiles change in its shape is added to ``shapes``."""
+        buffer = self._buffer(operand)
+        is_tile = buffer.kind is BufferKind.TILE
+        address = self._address(operand, step.when)
+        moves = is_tile and bool(slot(step.when, operand.period, buffer.copies))
+        if self._is_packed(operand):
+            return ViewText(address, moves=moves)
+        function, fixed = self._tile_shape(operand, view, f"operand_{position}")
+        if function:
+            name = f"shape_{position}"
+            shapes.append((name, function, tile_number(step.when), fixed))
+            if is_tile:
+                return ViewText(address, f"&{name}", moves)
+            return ViewText(f"tilewright_at({address}, {name}.stride, &{name}, {len(view)}u)", f"&{name}", moves=True)
+        begin = 0 if is_tile else _first_byte(buffer, operand)
+        return ViewText(f"{address} + {begin}" if begin else address, f"&{fixed}", moves)
 
     def _split(self, step: Kernel) -> SplitText:
         """The function and arguments of a call that several cores share."""
@@ -255,9 +264,9 @@ class _Scope:
         return split_text(f"{self.stem}_part", step, shared, views, self.loop)
 
     def _flags(self, step: Kernel) -> str:
-        """Whether the tile is the first or last part of a cut reduction."""
+        """Whether the tile is the first or last part of a cut reduction; empty if none is cut."""
         if self.loop is None or not step.reduction:
-            return "TILEWRIGHT_WHOLE"
+            return ""
         parts = prod(index.count for index in self.loop.indices if index.name in step.reduction)
         return f"tilewright_part({tile_number(step.when)}, {parts})"
 
@@ -346,6 +355,11 @@ class _Scope:
         if buffer.ring_axis is not None:
             ring = (view.index(buffer.ring_axis), buffer.shape[buffer.ring_axis])
         return self.writer.shared_shape(_strides(buffer, view, operand), tuple(extent), tuple(origin), ring)
+
+
+def _addresses(step: StepText) -> tuple[str, ...]:
+    views = (step.split.views,) if step.split is not None else ()
+    return (step.address, step.home, *(view.base for view in step.operands), *views)
 
 
 def _first_byte(buffer: Buffer, operand: Operand) -> int:

@@ -3,6 +3,7 @@
 #ifndef TILEWRIGHT_SPLIT_H
 #define TILEWRIGHT_SPLIT_H
 
+#include "tilewright/port.h"
 #include "tilewright/runtime.h"
 
 #ifdef __cplusplus
@@ -30,7 +31,6 @@ struct tilewright_split {
     void (*work)(struct tilewright_part *part);
     const struct tilewright_view *operands;
     uint32_t operand_count;
-    uint32_t cores;
     uint8_t *views;
     uint32_t views_bytes;
     int32_t lower;
@@ -39,8 +39,14 @@ struct tilewright_split {
     uint32_t flags;
 };
 
-/* Run a call on its cores, this one among them; returns when all are done. */
-void tilewright_split_run(const struct tilewright_split *split);
+/* One core's part of the split at `argument`: for tilewright_fork. */
+void tilewright_split_part(void *argument);
+
+/* Run a call on `cores` cores, this one among them; returns when all are done. */
+static inline void tilewright_split_run(struct tilewright_split *split, uint32_t cores)
+{
+    tilewright_fork(cores, tilewright_split_part, split);
+}
 
 /* Cut an axis of an operand with a shape down to elements [first, end) of the whole array; further
  * axes of the operand follow at once. */

@@ -43,6 +43,28 @@ static inline uint8_t *tilewright_bytes(const void *object)
     return (uint8_t *)(uintptr_t)object;
 }
 
+static inline void tilewright_copy_axis(struct tilewright_shape *to,
+                                        const struct tilewright_shape *from, uint32_t axis)
+{
+    to->stride[axis] = from->stride[axis];
+    to->extent[axis] = from->extent[axis];
+    to->origin[axis] = from->origin[axis];
+}
+
+/* Member by member: where `from` is constant these are stores, with no call of memset. */
+static inline void tilewright_copy_shape(struct tilewright_shape *to,
+                                         const struct tilewright_shape *from)
+{
+    tilewright_copy_axis(to, from, 0);
+    tilewright_copy_axis(to, from, 1);
+    tilewright_copy_axis(to, from, 2);
+    tilewright_copy_axis(to, from, 3);
+    tilewright_copy_axis(to, from, 4);
+    tilewright_copy_axis(to, from, 5);
+    to->ring_axis = from->ring_axis;
+    to->ring_rows = from->ring_rows;
+}
+
 /* Address of a tile's first element in the whole array at `home`. */
 static inline uint8_t *tilewright_at(uint8_t *home, const int32_t *home_stride,
                                      const struct tilewright_shape *tile, uint32_t rank)

@@ -217,10 +217,11 @@ tilewright_token_t pulp_post(tilewright_address_t destination, tilewright_addres
     return mailbox.posted & ~PULP_POSTED;
 }
 
-void pulp_post_wait(tilewright_token_t token)
+enum tilewright_port_status pulp_post_wait(tilewright_token_t token)
 {
     while ((int32_t)((token - mailbox.copied) << 1) > 0) {
         tilewright_idle();
     }
     pulp_fence();
+    return TILEWRIGHT_PORT_OK;
 }

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies between L2 and L1 by the cluster's DMA (mchan); those of HyperRAM go elsewhere. A copy is
- * one of its 16 counters, whatever number of commands it takes. Of what starts a copy, the most
- * costs the instruction cache, so the usual way is short and every copy takes it. */
+/* Copies between L2 and L1 by the cluster's DMA (mchan); those of HyperRAM go elsewhere. Copies
+ * that are started over one link, with neither a wait nor another link between, are a group: one of
+ * the DMA's 16 counters counts them all. Of what starts a copy, the most costs the instruction
+ * cache, so the usual way is short and every copy takes it. */
 #include "registers.h"
+
+#include <stddef.h>
 
 /* Links share queues where there are more: waiting may then take longer, never less long. */
 #define QUEUES 4u
 #define IN_FLIGHT 4u
 
+#define STATUS 4u /* behind the commands */
 #define TO_L1 (1u << 17)
 #define INCREMENT (1u << 18)
 #define STRIDED (1u << 19)
@@ -18,41 +22,66 @@
 #define L1_BASE 0x10000000u
 #define L1_SIZE 0x00100000u
 
-/* Copy n of a queue, counted from 1, has counter `counters[(n - 1) % IN_FLIGHT]` and the token
- * 2 n - 1, which is never TILEWRIGHT_NO_COPY when n wraps. */
+/* Group n of a queue, counted from 1, has bit `counters[(n - 1) % IN_FLIGHT]` of the DMA's status
+ * and the token 2 n - 1, which is never TILEWRIGHT_NO_COPY when n wraps. */
 struct queue {
-    uint32_t started; /* 2 n of the last copy that was started */
+    uint32_t started; /* 2 n of the last group that was started */
     uint32_t ended;   /* 2 n of the last one that is known to be complete */
-    uint8_t counters[IN_FLIGHT];
+    uint16_t counters[IN_FLIGHT];
 };
 
 static PULP_L1 struct queue queues[QUEUES];
 
-static uint32_t port(void)
+/* Whose last group takes further copies, if any does. */
+static PULP_L1 struct queue *open;
+
+static inline uint32_t port(void)
 {
     return pulp_is_controller() ? PULP_FC_DMA : PULP_CORE_DMA;
 }
 
-__attribute__((noinline)) static void await(uint32_t status, uint32_t counter)
+static inline uint32_t oldest_counter(const struct queue *queue)
 {
-    do {
+    return queue->counters[queue->ended / 2u % IN_FLIGHT];
+}
+
+static inline void free_counter(struct queue *queue, uint32_t counter, uint32_t commands)
+{
+    pulp_write(commands + STATUS, counter);
+    queue->ended += 2u;
+    open = NULL;
+}
+
+/* The oldest group of a queue is complete after this. */
+static void retire(struct queue *queue)
+{
+    const uint32_t commands = port();
+    const uint32_t counter = oldest_counter(queue);
+    while ((pulp_read(commands + STATUS) & counter) != 0u) {
         tilewright_idle();
         if (!pulp_is_controller()) {
             pulp_sleep(1u << PULP_EVENT_DMA);
         }
-    } while ((pulp_read(status) & counter) != 0u);
+    }
+    free_counter(queue, counter, commands);
 }
 
-/* The oldest copy of a queue is complete after this. */
-static inline void retire(struct queue *queue)
+static inline int is_full(const struct queue *queue)
 {
-    const uint32_t counter = 1u << queue->counters[queue->ended / 2u % IN_FLIGHT];
-    const uint32_t status = port() + 4u;
-    if ((pulp_read(status) & counter) != 0u) {
-        await(status, counter);
-    }
-    pulp_write(status, counter);
-    queue->ended += 2u;
+    return queue->started - queue->ended == 2u * IN_FLIGHT;
+}
+
+static inline int is_ahead(const struct queue *queue, tilewright_token_t token)
+{
+    return (int32_t)((token - queue->ended) << 1) > 0;
+}
+
+/* Begin a group: commands of this core are counted there until it takes another counter. */
+static inline void take_counter(struct queue *queue, uint32_t commands)
+{
+    queue->counters[queue->started / 2u % IN_FLIGHT] = (uint16_t)(1u << pulp_read(commands));
+    queue->started += 2u;
+    open = queue;
 }
 
 /* One command on the counter that was read before; 2-D on the side of L2 only. */
@@ -108,36 +137,26 @@ static void all_lines(uint32_t commands, tilewright_address_t near, tilewright_a
     }
 }
 
-static inline tilewright_token_t started(struct queue *queue, uint32_t counter)
+static inline tilewright_token_t last_token(const struct queue *queue)
 {
-    queue->counters[queue->started / 2u % IN_FLIGHT] = (uint8_t)counter;
-    queue->started += 2u;
     return (queue->started - 1u) & ~PULP_POSTED;
 }
 
-/* Any copy, by whoever asks. */
+/* Any copy, by whoever asks; one of HyperRAM has its source as `near`. */
 __attribute__((noinline)) static tilewright_token_t
-start(uint32_t link, tilewright_address_t destination, tilewright_address_t source, uint32_t lines,
-      uint32_t line_bytes, int32_t destination_stride, int32_t source_stride)
+start(struct queue *queue, tilewright_address_t near, tilewright_address_t far, uint32_t lines,
+      uint32_t line_bytes, int32_t near_stride, int32_t far_stride, uint32_t direction)
 {
-    if (pulp_is_hyper(destination) || pulp_is_hyper(source)) {
-        return pulp_hyper_start(destination, source, lines, line_bytes, destination_stride,
-                                source_stride);
-    }
-    struct queue *queue = &queues[link % QUEUES];
-    if (queue->started - queue->ended == 2u * IN_FLIGHT) {
-        retire(queue);
+    if (pulp_is_hyper(far) || pulp_is_hyper(near)) {
+        return pulp_hyper_start(far, near, lines, line_bytes, far_stride, near_stride);
     }
     const uint32_t commands = port();
-    const uint32_t counter = pulp_read(commands);
-    if (destination - L1_BASE < L1_SIZE) {
-        all_lines(commands, destination, source, lines, line_bytes, destination_stride,
-                  source_stride, TO_L1);
-    } else {
-        all_lines(commands, source, destination, lines, line_bytes, source_stride,
-                  destination_stride, 0u);
+    if (is_full(queue)) {
+        retire(queue);
     }
-    return started(queue, counter);
+    take_counter(queue, commands);
+    all_lines(commands, near, far, lines, line_bytes, near_stride, far_stride, direction);
+    return last_token(queue);
 }
 
 /* Most copies are one command of a core's, and begin here without a stack frame. */
@@ -152,16 +171,17 @@ tilewright_token_t tilewright_copy_start(uint32_t link, tilewright_address_t des
     const tilewright_address_t far = is_inward ? source : destination;
     const int32_t near_stride = is_inward ? destination_stride : source_stride;
     const int32_t far_stride = is_inward ? source_stride : destination_stride;
+    const uint32_t direction = is_inward ? TO_L1 : 0u;
     const int is_packed = lines == 1u || (near_stride == (int32_t)line_bytes && far_stride > 0);
-    if (!is_packed || lines * line_bytes > MOST_BYTES || pulp_is_controller() ||
-        ((destination | source) & TILEWRIGHT_HYPER_BASE) != 0u ||
-        queue->started - queue->ended == 2u * IN_FLIGHT) {
-        return start(link, destination, source, lines, line_bytes, destination_stride,
-                     source_stride);
+    if (!is_packed || lines * line_bytes > MOST_BYTES || pulp_is_controller() || is_full(queue) ||
+        ((near | far) & TILEWRIGHT_HYPER_BASE) != 0u) {
+        return start(queue, near, far, lines, line_bytes, near_stride, far_stride, direction);
     }
-    const uint32_t counter = pulp_read(PULP_CORE_DMA);
-    command(PULP_CORE_DMA, near, far, lines, line_bytes, far_stride, is_inward ? TO_L1 : 0u);
-    return started(queue, counter);
+    if (open != queue) {
+        take_counter(queue, PULP_CORE_DMA);
+    }
+    command(PULP_CORE_DMA, near, far, lines, line_bytes, far_stride, direction);
+    return last_token(queue);
 }
 
 __attribute__((noinline)) static enum tilewright_port_status retire_until(struct queue *queue,
@@ -169,21 +189,25 @@ __attribute__((noinline)) static enum tilewright_port_status retire_until(struct
 {
     do {
         retire(queue);
-    } while ((int32_t)((token - queue->ended) << 1) > 0);
+    } while (is_ahead(queue, token));
     pulp_fence();
     return TILEWRIGHT_PORT_OK;
 }
 
+/* Most waits are a core's for a group that is complete. */
 enum tilewright_port_status tilewright_copy_wait(uint32_t link, tilewright_token_t token)
 {
-    if ((token & PULP_POSTED) != 0u) {
-        pulp_post_wait(token & ~PULP_POSTED);
-        return TILEWRIGHT_PORT_OK;
-    }
     struct queue *queue = &queues[link % QUEUES];
-    if (token == TILEWRIGHT_NO_COPY || (int32_t)((token - queue->ended) << 1) <= 0) {
-        pulp_fence();
-        return TILEWRIGHT_PORT_OK;
+    if ((token & PULP_POSTED) != 0u) {
+        return pulp_post_wait(token & ~PULP_POSTED);
     }
-    return retire_until(queue, token);
+    while (token != TILEWRIGHT_NO_COPY && is_ahead(queue, token)) {
+        const uint32_t counter = oldest_counter(queue);
+        if (pulp_is_controller() || (pulp_read(PULP_CORE_DMA + STATUS) & counter) != 0u) {
+            return retire_until(queue, token);
+        }
+        free_counter(queue, counter, PULP_CORE_DMA);
+    }
+    pulp_fence();
+    return TILEWRIGHT_PORT_OK;
 }

@@ -120,6 +120,6 @@ tilewright_token_t pulp_hyper_start(tilewright_address_t destination, tilewright
 tilewright_token_t pulp_post(tilewright_address_t destination, tilewright_address_t source,
                              uint32_t lines, uint32_t line_bytes, int32_t destination_stride,
                              int32_t source_stride);
-void pulp_post_wait(tilewright_token_t token);
+enum tilewright_port_status pulp_post_wait(tilewright_token_t token);
 
 #endif
