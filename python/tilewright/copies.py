@@ -11,13 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-
-if TYPE_CHECKING:
-    from tilewright.plan import Link
 
 Counts = npt.NDArray[np.int64]
 
@@ -59,19 +55,18 @@ def copy_commands(
     return prod(extents) // lines, lines, line_bytes
 
 
-def link_commands(link: Link, copies: Counts, lines: Counts, line_bytes: Counts) -> Counts:
-    """Commands that the link needs for so many copies; ``lines`` and ``line_bytes`` are of one copy.
+def link_commands(dimensions: int, max_bytes: int, copies: Counts, lines: Counts, line_bytes: Counts) -> Counts:
+    """Commands that a link needs for so many copies; ``lines`` and ``line_bytes`` are of one copy.
 
     A link of one dimension takes a line at a time, any other as many lines as ``max_bytes`` allow;
     longer lines are cut into pieces of ``max_bytes``. So does tilewright/copy_commands.h.
     """
-    limit = link.max_bytes
-    pieces = np.maximum(-(-line_bytes // limit), 1) if limit else np.ones_like(line_bytes)
-    if link.dimensions == 1:
+    pieces = np.maximum(-(-line_bytes // max_bytes), 1) if max_bytes else np.ones_like(line_bytes)
+    if dimensions == 1:
         return copies * lines * pieces
-    if not limit:
+    if not max_bytes:
         return copies
-    together = np.maximum(limit // np.maximum(line_bytes, 1), 1)
+    together = np.maximum(max_bytes // np.maximum(line_bytes, 1), 1)
     return copies * np.where(pieces > 1, lines * pieces, -(-lines // together))
 
 

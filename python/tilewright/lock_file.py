@@ -17,7 +17,8 @@ class Lock:
     ``layers`` stand in the order in which they run, with ``name``, ``kernel``, ``variant`` (among
     those of that symbol), ``cycles``, ``tile`` (steps of the cut dimensions, the outermost loop first),
     ``slots`` by operand and, where there are any, larger tiles by operand in ``staged`` and the index
-    along which rows are kept by operand in ``kept``. ``tiling``
+    along which rows are kept by operand in ``kept``; for reports ``hinted`` and, for each kernel that was
+    not taken, symbol, cycles and whether those are of its calls alone in ``other_kernels``. ``tiling``
     has objective, cost and bound of all tiles; ``pools`` have bytes used, lower bound, and whether
     that is optimal; ``addresses`` pool, offset and size of each buffer.
     """
@@ -78,7 +79,20 @@ def _is_layer(entry: Any) -> bool:
     )
     kept = entry.get("kept", {})
     texts = texts and isinstance(kept, dict) and all(isinstance(index, str) for index in kept.values())
-    return texts and numbers and all(type(entry.get(key)) is int for key in ("variant", "cycles"))
+    numbers = numbers and all(type(entry.get(key)) is int for key in ("variant", "cycles"))
+    return (
+        texts and numbers and type(entry.get("hinted", False)) is bool and _are_offers(entry.get("other_kernels", []))
+    )
+
+
+def _are_offers(value: Any) -> bool:
+    """(symbol, cycles or null, whether those are of calls alone) of each kernel."""
+    if not isinstance(value, list) or not all(isinstance(item, list) and len(item) == 3 for item in value):
+        return False
+    return all(
+        type(symbol) is str and type(cycles) in (int, type(None)) and type(alone) is bool
+        for symbol, cycles, alone in value
+    )
 
 
 def _lines(parts: Mapping[str, Any]) -> Iterator[str]:

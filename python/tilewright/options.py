@@ -84,6 +84,7 @@ class CompileOptions:
         name: prefix of every C name and file, a C identifier.
         pools: overrides as written, ``<pool>=<bytes>[@<section>|@0x<address>]``, one per pool.
         buffering, effort, strategy, objective, order: see the enums.
+        hints: of tiles that cost nearly the same, those are taken that fill SIMD words and cores.
         algorithm: name of the placement algorithm.
         types: (tensor, element type) pairs.
         dims: (symbolic dimension, extent) pairs.
@@ -115,6 +116,7 @@ class CompileOptions:
     strategy: Strategy = Strategy.COST
     objective: Objective = Objective.CYCLES
     order: Order = Order.BEST
+    hints: bool = True
     tiles: tuple[tuple[str, TileSteps], ...] = ()
     buffers: tuple[tuple[str, LayerBuffers], ...] = ()
     budget: tuple[tuple[str, int], ...] = ()
@@ -343,6 +345,7 @@ _PARSERS: Mapping[str, Parser] = {
     "strategy": _one_of(Strategy),
     "objective": _one_of(Objective),
     "order": _one_of(Order),
+    "hints": _flag,
     "tiles": _tiles,
     "buffers": _buffers,
     "budget": _dims,

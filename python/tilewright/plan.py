@@ -11,6 +11,15 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Union
 
+from tilewright.plan_facts import (
+    KernelOffer,
+    LayerFacts,
+    LayerReasons,
+    LayerWork,
+    LinkLoad,
+    PoolUse,
+    TilingProof,
+)
 from tilewright.plan_memory import (
     Access,
     Buffer,
@@ -42,8 +51,10 @@ __all__ = [
     "Index",
     "InterfaceTensor",
     "Kernel",
+    "KernelOffer",
     "Layer",
     "LayerFacts",
+    "LayerReasons",
     "LayerWork",
     "Link",
     "LinkLoad",
@@ -60,6 +71,7 @@ __all__ = [
     "Split",
     "SplitAxis",
     "Step",
+    "TilingProof",
     "Wait",
     "When",
     "kernel_steps",
@@ -295,74 +307,6 @@ def kernel_steps(body: tuple[Step, ...]) -> tuple[Kernel, ...]:
 
 AttributeValue = Union[int, float, str, tuple[int, ...], tuple[float, ...]]
 Step = Union[Loop, Layer, CopyStart, Wait, Kernel, Fork, Barrier, Begin, End]
-
-
-@dataclass(frozen=True, slots=True)
-class LinkLoad:
-    """What a layer moves over a link: commands, lines of all of them, and bytes."""
-
-    link: str
-    commands: int
-    lines: int
-    size_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class LayerWork:
-    """What a layer's predicted cycles are made of, for calibration.
-
-    ``calls`` of the kernel, ``shared_calls`` of them by several cores, ``kernel_work`` by the
-    kernel's own formula, uncalibrated, of the core that is done last.
-    """
-
-    calls: int
-    shared_calls: int
-    kernel_work: int
-    loads: tuple[LinkLoad, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LayerFacts:
-    """What is known about a layer before it runs; for reports only.
-
-    ``tile`` gives (dimension, step, extent); ``link_bytes`` and ``compulsory_link_bytes``
-    (link, bytes).
-    """
-
-    name: str
-    operator: str
-    kernel: str
-    macs: int
-    operations: int
-    tiles: int
-    tile: tuple[tuple[str, int, int], ...]
-    copies: tuple[tuple[str, int], ...]
-    link_bytes: tuple[tuple[str, int], ...]
-    compulsory_link_bytes: tuple[tuple[str, int], ...]
-    predicted_cycles: int
-    work: LayerWork | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PoolUse:
-    """Bytes used in a pool, the proven lower bound, and whether the two meet."""
-
-    pool: str
-    used_bytes: int
-    lower_bound_bytes: int
-    optimal: bool
-
-
-@dataclass(frozen=True, slots=True)
-class TilingProof:
-    """What the tiles of all layers cost in terms of the objective, and a bound that no choice undercuts.
-
-    The bound holds among the tile shapes that the tiler enumerates.
-    """
-
-    objective: str
-    cost: int
-    bound: int
 
 
 @dataclass(frozen=True, slots=True)

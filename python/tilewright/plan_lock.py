@@ -22,7 +22,7 @@ from tilewright.lifetime import lifetimes
 from tilewright.lock_file import Lock, format_lock, parse_lock
 from tilewright.options import CompileOptions
 from tilewright.placement.problem import Item
-from tilewright.plan import Placement, PoolUse, TilingProof
+from tilewright.plan import KernelOffer, Placement, PoolUse, TilingProof
 from tilewright.planning import Planned, kernel_problems, placement_items
 from tilewright.platform import Platform
 from tilewright.schedule import build_schedule
@@ -37,7 +37,7 @@ from tilewright.tiling.staging import Staging, stagings
 
 _DECIDING = (
     *("buffering", "effort", "algorithm", "types", "dims", "freeze", "quantized_io", "io_in_pools"),
-    *("strategy", "objective", "order", "tiles", "buffers", "profile"),
+    *("strategy", "objective", "order", "hints", "tiles", "buffers", "profile"),
 )
 """Options that decide a plan; the others only say how it is written down."""
 
@@ -120,13 +120,13 @@ def _words(key: str, value: Any) -> Iterator[str]:
         for text in value:
             yield from ("--pool", text)
     elif isinstance(value, Enum):
-        yield from (f"--{key}", value.value)
+        yield from ("--set", f"{key}={value.value}") if key == "order" else (f"--{key}", value.value)
     elif isinstance(value, tuple):
         yield from ("--set", f"{key}={_toml(value)}")
-    elif isinstance(value, bool):
+    elif value is True:
         yield f"--{key.replace('_', '-')}"
     else:
-        yield from ("--set", f"{key}={value}")
+        yield from ("--set", f"{key}={str(value).lower() if value is False else value}")
 
 
 def _toml(value: Any) -> str:
@@ -185,6 +185,10 @@ def _layer_entry(layer: ScheduledLayer) -> dict[str, Any]:
         "tile": {name: choice.steps[name] for name in choice.order},
         "slots": {name: slots for name, slots in zip(names, choice.copies, strict=True) if slots},
     }
+    if choice.hinted:
+        entry["hinted"] = True
+    if layer.others:
+        entry["other_kernels"] = [[item.kernel, item.predicted_cycles, item.calls_only] for item in layer.others]
     if any(choice.kept):
         entry["kept"] = {name: kept for name, kept in zip(names, choice.kept, strict=True) if kept}
     staged = [(name, choice.staging(number)) for number, name in enumerate(names)]
@@ -219,9 +223,16 @@ def _restored(problems: Sequence[TilingProblem], entry: Mapping[str, Any], optio
         if along and kept_dimension(problem, operand, steps, order) != along:
             raise _stale(options, f"layer '{name}' cannot keep rows of '{operand.name}' along {along}")
     choice = TileChoice(
-        steps, order, copies, {}, entry["cycles"], stagings=larger if staged else (), kept=kept if any(kept) else ()
+        steps,
+        order,
+        copies,
+        {},
+        entry["cycles"],
+        stagings=larger if staged else (),
+        kept=kept if any(kept) else (),
+        hinted=entry.get("hinted", False),
     )
-    return ScheduledLayer(problem, choice)
+    return ScheduledLayer(problem, choice, tuple(KernelOffer(*item) for item in entry.get("other_kernels", ())))
 
 
 def _staging(

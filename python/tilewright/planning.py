@@ -30,10 +30,12 @@ from tilewright.storage import layer_nodes, plan_storage
 from tilewright.tile_loops import ScheduledLayer
 from tilewright.tiles_together import Choose, proof, together
 from tilewright.tiling.buffering import with_buffers
-from tilewright.tiling.choice import Capacities, TileChoice, TilingOptions, choose_tiles
+from tilewright.tiling.choice import TilingOptions
 from tilewright.tiling.constant_homes import with_constant_homes
+from tilewright.tiling.field import Capacities
 from tilewright.tiling.given import given_by_layer, with_given_steps
 from tilewright.tiling.homes import Homes
+from tilewright.tiling.kernel_choice import cheapest_kernel
 from tilewright.tiling.overflow import TileOverflow
 from tilewright.tiling.problem import TilingProblem, tiling_problem
 
@@ -99,10 +101,11 @@ def _plan(
 ) -> Planned:
     """Tiles, program and places for pools of given sizes. Raises TileOverflow or DoesNotFit."""
     capacities = {pool.name: pool.size_bytes for pool in platform.pools}
-    tiling = TilingOptions(options.buffering, options.objective, options.strategy)
+    tiling = TilingOptions(options.buffering, options.objective, options.strategy, options.hints)
 
     def choose(number: int, limits: Capacities) -> ScheduledLayer:
-        return _choose(problems[number], limits, tiling)
+        found = cheapest_kernel(problems[number], limits, tiling)
+        return ScheduledLayer(found.problem, found.choice, found.others)
 
     layers = _each(choose, capacities, len(problems))
     bound = sum(layer.choice.least_cost for layer in layers)
@@ -182,22 +185,6 @@ def kernel_problems(
         problem = tiling_problem(graph, node, kernel, platform, homes.homes, homes.strides)
         problems.append(replace(problem, variant=variant))
     return with_given_steps(problems, given) if given else problems
-
-
-def _choose(candidates: Sequence[TilingProblem], capacities: Capacities, options: TilingOptions) -> ScheduledLayer:
-    """The first kernel in order of preference whose tiles fit.
-
-    Raises TileOverflow of the kernel that is closest to fitting: its numbers are the ones that work.
-    """
-    failures: list[TileOverflow] = []
-    for problem in candidates:
-        try:
-            choice: TileChoice = choose_tiles(problem, capacities, options)
-        except TileOverflow as error:
-            failures.append(error)
-            continue
-        return ScheduledLayer(problem, choice)
-    raise min(failures, key=lambda failure: failure.missing_bytes)
 
 
 def _placed(

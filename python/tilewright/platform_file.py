@@ -59,7 +59,7 @@ def _target(table: Table) -> Target:
 
 
 def _core(table: Table, pools: tuple[Pool, ...]) -> Core:
-    table.only("count", "access_cycles", "called_on")
+    table.only("count", "access_cycles", "called_on", "simd_bytes")
     access = table.table("access_cycles")
     for name in access.values:
         _known_pool(access, name, name, pools)
@@ -69,7 +69,8 @@ def _core(table: Table, pools: tuple[Pool, ...]) -> Core:
         raise table.error("value", "the core addresses no pool that it can write", "access_cycles")
     cycles = tuple((name, access.integer(name, minimum=1, maximum=2**20)) for name in access.values)
     count = table.integer("count", 1, minimum=1, maximum=1024)
-    return Core(count, cycles, table.choice("called_on", ("core", "controller"), "core"))
+    called_on = table.choice("called_on", ("core", "controller"), "core")
+    return Core(count, cycles, called_on, table.power_of_two("simd_bytes", 1))
 
 
 def _io_pool(table: Table, pools: tuple[Pool, ...]) -> str:

@@ -75,7 +75,7 @@ def build_schedule(
         steps += [End(name) for name in marks.ends.get(number, ())]
         near += built.buffers
         accesses.update(built.accesses)
-        facts.append(layer_facts(layer.problem, layer.choice))
+        facts.append(layer_facts(layer.problem, layer.choice, layer.others))
     profile = [profile_buffer(names.take("profile"), len(layers), platform)] if profiled else []
     throughout = (*constants.buffers, *(buffer.name for buffer in profile))
     opening = [Begin(name) for name in (*throughout, *marks.start)]

@@ -27,6 +27,7 @@ from tilewright.plan import (
     Group,
     Index,
     Kernel,
+    KernelOffer,
     Loop,
     Operand,
     Phase,
@@ -46,10 +47,11 @@ from tilewright.tiling.staging import staged_layout
 
 @dataclass(frozen=True, slots=True)
 class ScheduledLayer:
-    """One operator with its kernel and tiles."""
+    """One operator with its kernel and tiles, and the kernels that were not taken."""
 
     problem: TilingProblem
     choice: TileChoice
+    others: tuple[KernelOffer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

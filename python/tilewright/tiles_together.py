@@ -15,7 +15,7 @@ from tilewright.plan import Buffer, BufferKind, Layer, RelationKind, TilingProof
 from tilewright.platform import Platform
 from tilewright.schedule import Schedule
 from tilewright.tile_loops import ScheduledLayer
-from tilewright.tiling.choice import Capacities
+from tilewright.tiling.field import Capacities
 from tilewright.tiling.joint import Candidate, Resident, choose_jointly
 from tilewright.tiling.overflow import TileOverflow
 

@@ -13,12 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.firmware import WARNINGS, needs_host_compiler
-from support.planned import link
 from tilewright.cli import main
 from tilewright.copies import link_commands
 from tilewright.errors import TilewrightError
 from tilewright.golden import GoldenRequest, golden_files
-from tilewright.plan import CopyStart, Link, Plan, Step
+from tilewright.plan import CopyStart, Plan, Step
 from tilewright.plan_json import loads
 from tilewright.platform import load_platform
 from tilewright.resources import platforms_dir, runtime_dir
@@ -62,16 +61,6 @@ Copy = tuple[int, int, int, int, int, int]
 """Destination, source, lines, bytes of a line, both strides."""
 
 
-def limited(dimensions: int, max_bytes: int) -> Link:
-    found = link("sram", "l1")
-    return Link(
-        *[{"dimensions": dimensions, "max_bytes": max_bytes}.get(name, getattr(found, name)) for name in FIELDS]
-    )
-
-
-FIELDS = tuple(Link.__dataclass_fields__)
-
-
 def touched(copy: Copy) -> list[tuple[int, int]]:
     """(destination, source) of every byte, in order."""
     to, source, lines, size, to_stride, from_stride = copy
@@ -102,7 +91,7 @@ def test_commands_move_every_byte_once_and_are_as_many_as_the_cost_model_says(tm
         assert all(command[2] > 1 or command[4:] == (0, 0) for command in commands)
         assert all(not most or command[2] * command[3] <= most for command in commands)
         counts = [np.asarray(number) for number in (1, lines, size)]
-        assert len(commands) == link_commands(limited(dimensions, most), *counts), case
+        assert len(commands) == link_commands(dimensions, most, *counts), case
 
 
 @given(st.integers(1, 3), st.integers(0, 50), st.lists(st.tuples(*[st.integers(1, 60)] * 3), min_size=1))
@@ -110,12 +99,9 @@ def test_commands_move_every_byte_once_and_are_as_many_as_the_cost_model_says(tm
 def test_arrays_are_counted_as_each_of_their_entries(
     dimensions: int, max_bytes: int, shapes: list[tuple[int, int, int]]
 ) -> None:
-    wanted = [
-        int(link_commands(limited(dimensions, max_bytes), *(np.asarray(number) for number in shape)))
-        for shape in shapes
-    ]
+    wanted = [int(link_commands(dimensions, max_bytes, *(np.asarray(number) for number in shape))) for shape in shapes]
     columns = [np.array(column, dtype=np.int64) for column in zip(*shapes, strict=True)]
-    assert link_commands(limited(dimensions, max_bytes), *columns).tolist() == wanted
+    assert link_commands(dimensions, max_bytes, *columns).tolist() == wanted
 
 
 def generate(dimensions: int, max_bytes: int, folder: Path) -> Plan:

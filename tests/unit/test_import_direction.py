@@ -36,6 +36,7 @@ LEAVES = ("", "progress", "resources", "copies", "elf", "toml_lines", "toml_file
 
 PART_OF = {
     "plan_json": "plan",
+    "plan_facts": "plan",
     "plan_memory": "plan",
     "graph_edit": "graph",
     "platform_file": "platform",

@@ -15,7 +15,7 @@ from support.chains import conv_chain
 from tilewright import cli
 from tilewright.errors import TilewrightError
 from tilewright.lock_file import parse_lock
-from tilewright.options import CompileOptions
+from tilewright.options import CompileOptions, Order
 from tilewright.pipeline import compile_model
 
 CALL = ("--platform", "qemu-virt-rv32", "--name", "net", "--pool", "l1=1200")
@@ -55,10 +55,11 @@ def refused(options_: CompileOptions) -> TilewrightError:
         {},
         {"platform": "qemu-virt-rv32-l3", "pools": ("l1=1200", "l2=9000")},
         {"platform": "host", "pools": ()},
+        {"platform": "pulp-open", "pools": ("l1=3000",)},
         {"platform": "pulp-open", "pools": ("l2_constants=1",)},
         {"platform": "pulp-open", "pools": ("l2_constants=400",)},
     ],
-    ids=["near", "three levels", "untiled", "constants far", "constants in two pools"],
+    ids=["near", "three levels", "untiled", "kernels to choose", "constants far", "constants in two pools"],
 )
 def test_the_plan_is_repeated_exactly(model: Path, changes: dict[str, Any]) -> None:
     searched = compile_model(compiled(model, **changes))
@@ -159,6 +160,14 @@ def text(document: dict[str, Any]) -> None:
     document["layers"][0]["cycles"] = "many"
 
 
+def hint(document: dict[str, Any]) -> None:
+    document["layers"][0]["hinted"] = 1
+
+
+def offer(document: dict[str, Any]) -> None:
+    document["layers"][0]["other_kernels"] = [["f", "many", False]]
+
+
 def version(document: dict[str, Any]) -> None:
     document["format"] = 0
 
@@ -174,6 +183,8 @@ def version(document: dict[str, Any]) -> None:
         (kept_rows, "cannot keep rows"),
         (order, ""),
         (text, "damaged: the layer"),
+        (hint, "damaged: the layer"),
+        (offer, "damaged: the layer"),
         (version, "damaged: no format 1"),
     ],
 )
@@ -192,6 +203,7 @@ def test_missing_and_broken_files_are_refused(model: Path, lock: Path) -> None:
 def test_the_command_in_the_error_makes_a_lock_that_fits(model: Path, lock: Path) -> None:
     tiles = (("conv1", (("oh", 2),)),)
     wanted = compiled(model, plan_lock=lock, tiles=tiles, budget=(("l1", 1200),), static_pools=True)
+    wanted = replace(wanted, order=Order.MODEL, hints=False)
     _, *words = shlex.split(refused(wanted).help[0])
     assert cli.main(words) == 0
     assert compile_model(wanted).plan.static_pools

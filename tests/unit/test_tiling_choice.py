@@ -224,7 +224,8 @@ def limited(problem: TilingProblem, dimensions: int, max_bytes: int) -> TilingPr
 def link_cost(operand: TileOperand, copies: int, lines: int, line_bytes: int) -> int:
     """Cycles of a transfer without its bytes."""
     assert operand.link is not None
-    commands = link_commands(operand.link, *(np.asarray(count) for count in (copies, lines, line_bytes)))
+    counts = [np.asarray(count) for count in (copies, lines, line_bytes)]
+    commands = link_commands(operand.link.dimensions, operand.link.max_bytes, *counts)
     return int(commands) * operand.link.setup_cycles + copies * lines * operand.link.line_cycles
 
 

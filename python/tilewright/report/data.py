@@ -9,6 +9,7 @@ from typing import Any
 from tilewright.plan import (
     CopyStart,
     LayerFacts,
+    LayerReasons,
     Link,
     Placement,
     Plan,
@@ -152,4 +153,20 @@ def _layer(layer: LayerFacts, levels: list[dict[str, Any]], measured: int | None
         "compulsory_link_bytes": dict(layer.compulsory_link_bytes),
         "predicted_cycles": layer.predicted_cycles,
         "measured_cycles": measured,
+        "reasons": _reasons(layer.reasons),
+    }
+
+
+def _reasons(reasons: LayerReasons | None) -> dict[str, Any] | None:
+    """Why a layer has its kernel and its tiles; None where there was nothing to choose and nothing idles."""
+    if reasons is None:
+        return None
+    return {
+        "other_kernels": [
+            {"kernel": item.kernel, "predicted_cycles": item.predicted_cycles, "calls_only": item.calls_only}
+            for item in reasons.others
+        ],
+        "idle_lanes": reasons.idle_lanes,
+        "idle_cores": reasons.idle_cores,
+        "hinted": reasons.hinted,
     }

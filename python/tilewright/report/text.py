@@ -24,6 +24,8 @@ def report_text(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, 
         parts.append("Links (bytes in one inference)\n" + _links(data))
     if data["layers"]:
         parts.append(f"Layers{_tiling(data['tiling'])}\n" + _layers(data))
+    if any(layer["reasons"] for layer in data["layers"]):
+        parts.append("Why these kernels and tiles: the other kernels, and what idles\n" + _reasons(data))
     if data["links"] and data["layers"]:
         parts.append("Bytes over links by layer: moved, and of these compulsory\n" + _layer_links(data))
     if any(layer["levels"] for layer in data["layers"]):
@@ -152,6 +154,25 @@ def _layer_row(layer: dict[str, Any]) -> Row:
         f"{sum(layer['compulsory_link_bytes'].values()):,}",
         f"{layer['predicted_cycles']:,}",
     )
+
+
+def _reasons(data: dict[str, Any]) -> str:
+    rows = []
+    for layer in data["layers"]:
+        found = layer["reasons"]
+        if found is None:
+            continue
+        others = "; ".join(_other_kernel(item) for item in found["other_kernels"]) or "-"
+        idle = [f"{100 * found[key]:.0f} %" for key in ("idle_lanes", "idle_cores")]
+        rows.append((shorten(layer["name"]), layer["kernel"], others, *idle, "yes" if found["hinted"] else "-"))
+    return table(("layer", "taken", "not taken", "idle lanes", "idle cores", "decided tiles"), rows, 3)
+
+
+def _other_kernel(item: dict[str, Any]) -> str:
+    if item["predicted_cycles"] is None:
+        return f"{item['kernel']}: its tiles do not fit"
+    calls = " for its calls alone" if item["calls_only"] else ""
+    return f"{item['kernel']}: {item['predicted_cycles']:,} cycles{calls}"
 
 
 def _layer_links(data: dict[str, Any]) -> str:

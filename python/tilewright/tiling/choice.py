@@ -4,27 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Union
 
 import numpy as np
 
 from tilewright.options import Buffering, Objective, Strategy
 from tilewright.tiling.buffering import with_given_slots
-from tilewright.tiling.candidates import candidate_steps
 from tilewright.tiling.cost import Spent, layer_cycles, rings_pay
-from tilewright.tiling.footprint import Counts, Flags, Steps, dense_tiles, exact_writes, tile_bytes
+from tilewright.tiling.field import (
+    Capacities,
+    Field,
+    bytes_near,
+    candidate_field,
+    fits_all,
+    tile_counts,
+    usable,
+    with_least_staged,
+)
+from tilewright.tiling.footprint import Counts, Flags
 from tilewright.tiling.given import not_possible
+from tilewright.tiling.hints import IDLE_SHARE, idle_cores, idle_factor
 from tilewright.tiling.kept import kept_dimension
 from tilewright.tiling.orders import Orders, cheapest_orders
 from tilewright.tiling.overflow import overflow
 from tilewright.tiling.problem import TilingProblem, tile_lengths
+from tilewright.tiling.sharing import Sharing
 from tilewright.tiling.staging import Staging, stage
 
-KernelCycles = dict[tuple[int, ...], float]
-"""Steps of all dimensions to the kernel cycles of all their tiles."""
-
-Capacities = Mapping[str, Union[int, None]]
-"""Pool to the bytes that the tiles of a layer may take; None is no limit."""
+KernelCycles = dict[tuple[int, ...], tuple[float, float]]
+"""Steps of all dimensions to the kernel cycles of all their tiles, and the share of the cores' time that is idle."""
 
 SHORTLIST = 1_000
 """Candidates, best transfers first, whose kernel cycles are worked out."""
@@ -57,6 +64,7 @@ class TileChoice:
             operands; None where tiles come straight from the home.
         kept: the loop index between whose tiles rows of an operand stay near the core, in the
             order of the problem's operands; empty where each tile is loaded as a whole.
+        hinted: whether hardware hints decided between tiles of nearly the same cost.
     """
 
     steps: Mapping[str, int]
@@ -68,6 +76,7 @@ class TileChoice:
     least_cost: int = 0
     stagings: tuple[Staging | None, ...] = ()
     kept: tuple[str, ...] = ()
+    hinted: bool = False
 
     def kept_along(self, position: int) -> str:
         """The index along which rows of operand number ``position`` are kept; empty for none."""
@@ -85,29 +94,7 @@ class TilingOptions:
     buffering: Buffering = Buffering.AUTO
     objective: Objective = Objective.CYCLES
     strategy: Strategy = Strategy.COST
-
-
-@dataclass(frozen=True, slots=True)
-class _Field:
-    """Candidates with what is known of all of them at once; one array entry each."""
-
-    steps: Steps
-    counts: Mapping[str, Counts]
-    slots: tuple[Counts, ...]
-    near_bytes: Mapping[str, Counts]
-
-    @property
-    def size(self) -> int:
-        return len(next(iter(self.steps.values())))
-
-    def only(self, kept: Flags) -> _Field:
-        """The candidates that ``kept`` marks."""
-        return _Field(
-            {name: array[kept] for name, array in self.steps.items()},
-            {name: array[kept] for name, array in self.counts.items()},
-            tuple(array[kept] for array in self.slots),
-            {pool: array[kept] for pool, array in self.near_bytes.items()},
-        )
+    hints: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +104,10 @@ class _Scored:
     score: tuple[float, ...]
     choice: TileChoice
     moved_bytes: int
+    idle_cores: float = 0.0
 
 
-def choose_tiles(problem: TilingProblem, capacities: Mapping[str, int | None], options: TilingOptions) -> TileChoice:
+def choose_tiles(problem: TilingProblem, capacities: Capacities, options: TilingOptions) -> TileChoice:
     """The cheapest tiles whose buffers and scratch fit ``capacities`` (bytes by pool).
 
     Raises:
@@ -131,20 +119,20 @@ def choose_tiles(problem: TilingProblem, capacities: Mapping[str, int | None], o
         return _untiled(problem, options)
     kernels: KernelCycles = {}
     ways = with_given_slots(problem, _doublings(problem, options.buffering), options.buffering)
-    fields = [(doubled, _field(problem, doubled)) for doubled in ways]
+    fields = [(doubled, candidate_field(problem, doubled)) for doubled in ways]
     found = [_best(problem, field, capacities, options, doubled, kernels) for doubled, field in fields]
     if any(item is not None for item in found):
         return _most_certain(problem, fields, found, capacities, options, kernels).choice
     # The first way asks for the least.
     field = fields[0][1]
-    if not field.size or (problem.given_far and _usable(problem, field, capacities).size):
+    if not field.size or (problem.given_far and usable(problem, field, capacities).size):
         raise not_possible(problem)
-    raise overflow(problem, field.steps, _with_least_staged(problem, field), capacities)
+    raise overflow(problem, field.steps, with_least_staged(problem, field), capacities)
 
 
 def _most_certain(
     problem: TilingProblem,
-    fields: Sequence[tuple[frozenset[int], _Field]],
+    fields: Sequence[tuple[frozenset[int], Field]],
     found: Sequence[_Scored | None],
     capacities: Capacities,
     options: TilingOptions,
@@ -196,84 +184,30 @@ def _untiled(problem: TilingProblem, options: TilingOptions) -> TileChoice:
     return TileChoice(steps, (), (0,) * len(problem.operands), near, round(cycles), cost, cost)
 
 
-def _field(problem: TilingProblem, doubled: frozenset[int]) -> _Field:
-    """All candidates whose tiles write every element once; of several tiles some operand is doubled, if any may be."""
-    steps = candidate_steps(problem)
-    size = len(next(iter(steps.values())))
-    extents = problem.extents
-    counts = {name: -(-extents[name] // steps[name]) for name in problem.cuttable}
-    slots = []
-    near: dict[str, Counts] = {}
-    exact: Flags = np.ones(size, dtype=bool)
-    single: Flags = np.ones(size, dtype=bool)
-    for number, operand in enumerate(problem.operands):
-        if operand.write:
-            exact = exact & exact_writes(operand, steps)
-        exact = exact & dense_tiles(operand, steps, extents)
-        if operand.link is None:
-            slots.append(np.zeros(size, dtype=np.int64))
-            continue
-        # Two slots only where the tile changes at all.
-        changes = np.zeros(size, dtype=bool)
-        for name in operand.dimensions & set(counts):
-            changes = changes | (counts[name] > 1)
-        copies = np.where(changes & (number in doubled), 2, 1)
-        single = single & (copies == 1)
-        slots.append(copies)
-        before = near.get(operand.near, np.zeros(size, dtype=np.int64))
-        near[operand.near] = before + tile_bytes(operand, steps) * copies
-    if doubled and not problem.buffers:
-        several = np.zeros(size, dtype=bool)
-        for count in counts.values():
-            several = several | (count > 1)
-        exact = exact & ~(several & single)
-    return _Field(steps, counts, tuple(slots), near).only(exact)
-
-
-def _with_least_staged(problem: TilingProblem, field: _Field) -> dict[str, Counts]:
-    """Bytes of tiles by pool; larger tiles between home and core are at least as large as one tile near it."""
-    near = dict(field.near_bytes)
-    for operand in problem.operands:
-        if operand.far_link is not None:
-            pool = operand.far_link.target
-            near[pool] = near.get(pool, np.zeros(field.size, dtype=np.int64)) + tile_bytes(operand, field.steps)
-    return near
-
-
-def _usable(problem: TilingProblem, field: _Field, capacities: Mapping[str, int | None]) -> _Field:
-    """The candidates whose tiles fit, scratch not counted."""
-    fits: Flags = np.ones(field.size, dtype=bool)
-    for pool, used in _with_least_staged(problem, field).items():
-        capacity = capacities.get(pool)
-        if capacity is not None:
-            fits = fits & (used <= capacity)
-    return field.only(fits)
-
-
 def _best(
     problem: TilingProblem,
-    field: _Field,
-    capacities: Mapping[str, int | None],
+    field: Field,
+    capacities: Capacities,
     options: TilingOptions,
     doubled: frozenset[int],
     kernels: KernelCycles,
 ) -> _Scored | None:
     """The best candidate that fits, None if none does; ``kernels`` remembers cycles of calls by steps."""
-    field = _usable(problem, field, capacities)
+    field = usable(problem, field, capacities)
     if not field.size:
         return None
     by_bytes = options.objective is Objective.BYTES_MOVED
     keep = 0 not in doubled and (options.objective is not Objective.CYCLES or rings_pay(problem))
     orders = cheapest_orders(problem, field.steps, field.counts, by_bytes=by_bytes, keep=keep, doubled=doubled)
-    tiles = _tiles(field)
+    tiles = tile_counts(field)
     best: _Scored | None = None
     found: list[_Scored] = []
     evaluated = 0
     columns = {name: array.tolist() for name, array in field.steps.items()}
     for candidate in _ranking(problem, options, field, orders, tiles).tolist():
         steps = {name: column[candidate] for name, column in columns.items()}
-        near = _near_bytes(problem, field, candidate, steps)
-        if not _fits(near, capacities):
+        near = bytes_near(problem, field, candidate, steps)
+        if not fits_all(near, capacities):
             continue
         count = int(tiles[candidate])
         spent = _spent(problem, steps, orders, candidate, kernels)
@@ -291,7 +225,7 @@ def _best(
             cost = round(score[0])
             choice = TileChoice(steps, order, copies, staged.near_bytes, round(cycles), cost, cost, staged.stagings)
             choice = replace(choice, kept=_kept(problem, choice)) if keep and choice.copies[0] < 2 else choice
-            found.append(_Scored(score, choice, moved))
+            found.append(_Scored(score, choice, moved, kernels[tuple(steps.values())][1]))
             if best is None or score < best.score:
                 best = found[-1]
         evaluated += 1
@@ -299,9 +233,27 @@ def _best(
             break
     if best is None or options.objective is not Objective.CYCLES or options.strategy is not Strategy.COST:
         return best
-    limit = best.score[0] * NEARLY_AS_FAST
-    chosen = min((item for item in found if item.score[0] <= limit), key=lambda item: (item.moved_bytes, item.score))
+    chosen = _preferred(problem, found, hints=options.hints)
     return replace(chosen, choice=replace(chosen.choice, least_cost=best.choice.cost))
+
+
+def _preferred(problem: TilingProblem, found: Sequence[_Scored], *, hints: bool) -> _Scored:
+    """Of choices that are nearly as fast as the best the one with the fewest bytes; what idles makes both dearer."""
+    plain = _fewest_bytes([(1.0, item) for item in found])
+    if not hints or problem.cores == problem.simd_bytes == 1:
+        return plain
+    most = min(item.score[0] for item in found) * NEARLY_AS_FAST * (1.0 + 2.0 * IDLE_SHARE)
+    weighed = [
+        (idle_factor(problem, item.choice.steps, item.idle_cores), item) for item in found if item.score[0] <= most
+    ]
+    chosen = _fewest_bytes(weighed)
+    return chosen if chosen is plain else replace(chosen, choice=replace(chosen.choice, hinted=True))
+
+
+def _fewest_bytes(weighed: Sequence[tuple[float, _Scored]]) -> _Scored:
+    limit = min(factor * item.score[0] for factor, item in weighed) * NEARLY_AS_FAST
+    near = [(factor, item) for factor, item in weighed if factor * item.score[0] <= limit]
+    return min(near, key=lambda pair: (pair[0] * pair[1].moved_bytes, pair[0] * pair[1].score[0]))[1]
 
 
 def _kept(problem: TilingProblem, choice: TileChoice) -> tuple[str, ...]:
@@ -314,14 +266,7 @@ def _is_beaten(best: _Scored | None, options: TilingOptions, least_cycles: float
     return best is not None and options.objective is Objective.CYCLES and least_cycles > best.score[0] * NEARLY_AS_FAST
 
 
-def _tiles(field: _Field) -> Counts:
-    tiles = np.ones(field.size, dtype=np.int64)
-    for count in field.counts.values():
-        tiles = tiles * count
-    return tiles
-
-
-def _ranking(problem: TilingProblem, options: TilingOptions, field: _Field, orders: Orders, tiles: Counts) -> Counts:
+def _ranking(problem: TilingProblem, options: TilingOptions, field: Field, orders: Orders, tiles: Counts) -> Counts:
     """Candidate numbers, the most promising first; ties keep the largest tiles first."""
     if options.strategy is Strategy.MIN:
         return np.arange(field.size)[::-1]
@@ -339,36 +284,19 @@ def _ranking(problem: TilingProblem, options: TilingOptions, field: _Field, orde
     return np.lexsort((tiles, orders.cycles - orders.hidden / 2 + tiles * max(each, TILE_CYCLES)))
 
 
-def _near_bytes(problem: TilingProblem, field: _Field, candidate: int, steps: Mapping[str, int]) -> dict[str, int]:
-    """Bytes of tiles and scratch by pool."""
-    near = {pool: int(used[candidate]) for pool, used in field.near_bytes.items()}
-    scratch = problem.scratch_bytes(steps)
-    if scratch:
-        near[problem.scratch_pool] = near.get(problem.scratch_pool, 0) + scratch
-    return near
-
-
-def _fits(near: Mapping[str, int], capacities: Mapping[str, int | None]) -> bool:
-    for pool, used in near.items():
-        capacity = capacities.get(pool)
-        if capacity is not None and used > capacity:
-            return False
-    return True
-
-
 def _spent(
     problem: TilingProblem, steps: Mapping[str, int], orders: Orders, candidate: int, kernels: KernelCycles
 ) -> Spent:
     key = tuple(steps.values())
     if key not in kernels:
-        kernels[key] = _kernel_cycles(problem, steps)
+        sharing = problem.sharing(steps)
+        kernels[key] = _kernel_cycles(problem, steps, sharing), idle_cores(problem, steps, sharing)
     starts, hidden = float(orders.starts[candidate]), float(orders.hidden[candidate])
-    return Spent(kernels[key], starts, float(orders.cycles[candidate]) - starts - hidden, hidden)
+    return Spent(kernels[key][0], starts, float(orders.cycles[candidate]) - starts - hidden, hidden)
 
 
-def _kernel_cycles(problem: TilingProblem, steps: Mapping[str, int]) -> float:
+def _kernel_cycles(problem: TilingProblem, steps: Mapping[str, int], sharing: Sharing | None) -> float:
     """Of all calls; the last tile of a dimension may be shorter."""
-    sharing = problem.sharing(steps)
     return sum(problem.kernel_cycles(lengths, sharing) * times for lengths, times in tile_lengths(problem, steps))
 
 

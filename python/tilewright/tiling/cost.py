@@ -163,7 +163,7 @@ def transfer_shape(operand: TileOperand, link: Link, steps: Steps) -> tuple[Coun
         whole = np.where(shape[axis] > 1, shape[axis] == operand.extents[axis], whole & (operand.extents[axis] == 1))
     longest = np.where(in_line, 1, np.maximum(longest, run))
     line_bytes = elements * operand.element_bytes // np.maximum(lines, 1)
-    return lines, link_commands(link, lines // longest, longest, line_bytes)
+    return lines, link_commands(link.dimensions, link.max_bytes, lines // longest, longest, line_bytes)
 
 
 def _gaps(operand: TileOperand) -> list[tuple[int, bool]]:

@@ -7,15 +7,19 @@ from math import prod
 
 import numpy as np
 
-from tilewright.plan import LayerFacts, LayerWork, LinkLoad
+from tilewright.plan import KernelOffer, LayerFacts, LayerReasons, LayerWork, LinkLoad
 from tilewright.tiling.choice import TileChoice
 from tilewright.tiling.cost import transfer_shape
 from tilewright.tiling.footprint import moved_elements, needed_elements, rounds
+from tilewright.tiling.hints import idle_cores, idle_lanes
 from tilewright.tiling.problem import TilingProblem, tile_lengths
 
 
-def layer_facts(problem: TilingProblem, choice: TileChoice) -> LayerFacts:
-    """Tiles, bytes over each link with those that no tiling can save, operations and predicted cycles."""
+def layer_facts(problem: TilingProblem, choice: TileChoice, others: tuple[KernelOffer, ...] = ()) -> LayerFacts:
+    """Tiles, bytes over each link with those that no tiling can save, operations and predicted cycles.
+
+    ``others`` are the kernels that were not taken.
+    """
     extents = problem.extents
     counts = {name: np.asarray(-(-extents[name] // choice.steps[name])) for name in choice.order}
     moved: dict[str, int] = {}
@@ -53,7 +57,16 @@ def layer_facts(problem: TilingProblem, choice: TileChoice) -> LayerFacts:
         compulsory_link_bytes=tuple(sorted(compulsory.items())),
         predicted_cycles=choice.predicted_cycles,
         work=_work(problem, choice, moved),
+        reasons=_reasons(problem, choice, others),
     )
+
+
+def _reasons(problem: TilingProblem, choice: TileChoice, others: tuple[KernelOffer, ...]) -> LayerReasons | None:
+    """Why this kernel and these tiles; None where there was nothing to choose and nothing can idle."""
+    lanes = idle_lanes(problem, choice.steps)
+    cores = idle_cores(problem, choice.steps, problem.sharing(choice.steps))
+    found = LayerReasons(others, round(lanes, 4), round(cores, 4), choice.hinted)
+    return None if found == LayerReasons() else found
 
 
 def _work(problem: TilingProblem, choice: TileChoice, moved: Mapping[str, int]) -> LayerWork:

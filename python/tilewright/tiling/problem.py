@@ -74,7 +74,7 @@ class TilingProblem:
     ``given`` are steps that the user asks for, ``given_far`` those of the larger tiles in a pool
     between home and core; dimensions that are absent are free. ``buffers`` says for operands whether
     their tiles have one or two slots, ``far_buffers`` the same of larger tiles. ``variant`` numbers
-    the kernels of one symbol that can run the node. ``costs`` are the platform's.
+    the kernels of one symbol that can run the node. ``costs`` and ``simd_bytes`` are the platform's.
     """
 
     node: Node
@@ -88,6 +88,10 @@ class TilingProblem:
     variant: int = 0
     cores: int = 1
     costs: Costs = field(default_factory=Costs)
+    simd_bytes: int = 1
+    _sharings: dict[tuple[tuple[str, int], ...], Sharing | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def extents(self) -> dict[str, int]:
@@ -147,8 +151,14 @@ class TilingProblem:
 
     def sharing(self, steps: TileSteps) -> Sharing | None:
         """How the cores share a tile with these steps; None if one core does it alone."""
-        fork_cycles = self.costs.fork_cycles / self.costs.kernel(self.kernel.symbol).factor
-        return best_sharing(self.kernel, self.operands, steps, self.cores, fork_cycles)
+        if self.cores == 1:
+            return None
+        # Asked for again with other slots, and for scratch.
+        key = tuple(steps.items())
+        if key not in self._sharings:
+            fork_cycles = self.costs.fork_cycles / self.costs.kernel(self.kernel.symbol).factor
+            self._sharings[key] = best_sharing(self.kernel, self.operands, steps, self.cores, fork_cycles)
+        return self._sharings[key]
 
     def kernel_cycles(self, lengths: TileSteps, sharing: Sharing | None) -> float:
         """Cycles of one call on a tile of these lengths, of the core that is done last."""
@@ -203,8 +213,15 @@ def tiling_problem(
     operands += [_operand(graph, node, item, True, platform, homes) for item in kernel.writes]
     operands = [_with_strides(operand, strides or {}) for operand in operands]
     scratch_pool = near_pool(platform, BufferKind.SCRATCH)
+    core = platform.core
     return TilingProblem(
-        node, kernel, _with_unique_names(operands), scratch_pool, cores=platform.core.count, costs=platform.costs
+        node,
+        kernel,
+        _with_unique_names(operands),
+        scratch_pool,
+        cores=core.count,
+        costs=platform.costs,
+        simd_bytes=core.simd_bytes,
     )
 
 

@@ -1,0 +1,120 @@
+"""All candidates of one operator with what is known of them at once: counts, slots, bytes near the core."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Union
+
+import numpy as np
+
+from tilewright.tiling.candidates import candidate_steps
+from tilewright.tiling.footprint import Counts, Flags, Steps, dense_tiles, exact_writes, tile_bytes
+from tilewright.tiling.problem import TilingProblem
+
+Capacities = Mapping[str, Union[int, None]]
+"""Pool to the bytes that the tiles of a layer may take; None is no limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Candidates with what is known of all of them at once; one array entry each."""
+
+    steps: Steps
+    counts: Mapping[str, Counts]
+    slots: tuple[Counts, ...]
+    near_bytes: Mapping[str, Counts]
+
+    @property
+    def size(self) -> int:
+        """Number of candidates."""
+        return len(next(iter(self.steps.values())))
+
+    def only(self, kept: Flags) -> Field:
+        """The candidates that ``kept`` marks."""
+        return Field(
+            {name: array[kept] for name, array in self.steps.items()},
+            {name: array[kept] for name, array in self.counts.items()},
+            tuple(array[kept] for array in self.slots),
+            {pool: array[kept] for pool, array in self.near_bytes.items()},
+        )
+
+
+def candidate_field(problem: TilingProblem, doubled: frozenset[int]) -> Field:
+    """All candidates whose tiles write every element once; of several tiles some operand is doubled, if any may be."""
+    steps = candidate_steps(problem)
+    size = len(next(iter(steps.values())))
+    extents = problem.extents
+    counts = {name: -(-extents[name] // steps[name]) for name in problem.cuttable}
+    slots = []
+    near: dict[str, Counts] = {}
+    exact: Flags = np.ones(size, dtype=bool)
+    single: Flags = np.ones(size, dtype=bool)
+    for number, operand in enumerate(problem.operands):
+        if operand.write:
+            exact = exact & exact_writes(operand, steps)
+        exact = exact & dense_tiles(operand, steps, extents)
+        if operand.link is None:
+            slots.append(np.zeros(size, dtype=np.int64))
+            continue
+        # Two slots only where the tile changes at all.
+        changes = np.zeros(size, dtype=bool)
+        for name in operand.dimensions & set(counts):
+            changes = changes | (counts[name] > 1)
+        copies = np.where(changes & (number in doubled), 2, 1)
+        single = single & (copies == 1)
+        slots.append(copies)
+        before = near.get(operand.near, np.zeros(size, dtype=np.int64))
+        near[operand.near] = before + tile_bytes(operand, steps) * copies
+    if doubled and not problem.buffers:
+        several = np.zeros(size, dtype=bool)
+        for count in counts.values():
+            several = several | (count > 1)
+        exact = exact & ~(several & single)
+    return Field(steps, counts, tuple(slots), near).only(exact)
+
+
+def with_least_staged(problem: TilingProblem, field: Field) -> dict[str, Counts]:
+    """Bytes of tiles by pool; larger tiles between home and core are at least as large as one tile near it."""
+    near = dict(field.near_bytes)
+    for operand in problem.operands:
+        if operand.far_link is not None:
+            pool = operand.far_link.target
+            near[pool] = near.get(pool, np.zeros(field.size, dtype=np.int64)) + tile_bytes(operand, field.steps)
+    return near
+
+
+def usable(problem: TilingProblem, field: Field, capacities: Capacities) -> Field:
+    """The candidates whose tiles fit, scratch not counted."""
+    fits: Flags = np.ones(field.size, dtype=bool)
+    for pool, used in with_least_staged(problem, field).items():
+        capacity = capacities.get(pool)
+        if capacity is not None:
+            fits = fits & (used <= capacity)
+    return field.only(fits)
+
+
+def tile_counts(field: Field) -> Counts:
+    """Tiles of each candidate."""
+    tiles = np.ones(field.size, dtype=np.int64)
+    for count in field.counts.values():
+        tiles = tiles * count
+    return tiles
+
+
+def bytes_near(problem: TilingProblem, field: Field, candidate: int, steps: Mapping[str, int]) -> dict[str, int]:
+    """Bytes of tiles and scratch by pool."""
+    near = {pool: int(used[candidate]) for pool, used in field.near_bytes.items()}
+    scratch = problem.scratch_bytes(steps)
+    if scratch:
+        near[problem.scratch_pool] = near.get(problem.scratch_pool, 0) + scratch
+    return near
+
+
+def fits_all(near: Mapping[str, int], capacities: Capacities) -> bool:
+    """Whether no pool takes more than it may."""
+    for pool, used in near.items():
+        capacity = capacities.get(pool)
+        if capacity is not None and used > capacity:
+            return False
+    return True

@@ -1,0 +1,198 @@
+"""Which kernel an operator gets, and which of nearly equal tiles: predicted cycles, then SIMD words and cores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.planned import link
+from tilewright.errors import TilewrightError
+from tilewright.graph import Node
+from tilewright.kernels.kernel import KernelChoice, TileSteps
+from tilewright.operators.nest import Dimension, Nest, along
+from tilewright.options import Objective, build_options
+from tilewright.pipeline import compile_model
+from tilewright.plan import KernelOffer, Plan
+from tilewright.platform import load_platform
+from tilewright.platform_types import Costs
+from tilewright.report.data import report_data
+from tilewright.report.text import report_text
+from tilewright.resources import platforms_dir
+from tilewright.tiling.choice import TileChoice, TilingOptions, choose_tiles
+from tilewright.tiling.hints import IDLE_SHARE, idle_cores, idle_factor, idle_lanes
+from tilewright.tiling.kernel_choice import cheapest_kernel
+from tilewright.tiling.problem import TileOperand, TilingProblem
+from tilewright.tiling.sharing import Sharing
+
+MODELS = Path(__file__).parents[1] / "firmware" / "models"
+EXTENTS = {"r": 10, "c": 12}
+WITHOUT = TilingOptions(hints=False)
+
+
+def elementwise(
+    extents: dict[str, int],
+    cycles: Callable[[TileSteps], float],
+    symbol: str = "f",
+    uncut: frozenset[str] = frozenset(),
+    scratch: int = 0,
+) -> TilingProblem:
+    """y = f(x), int8[r, c] in sram, tiles in l1."""
+    axes = (along("r"), along("c"))
+    nest = Nest(tuple(Dimension(*item) for item in extents.items()), (axes,), (axes,))
+    kernel = KernelChoice(symbol, (), nest, (), (), (), cycles, lambda steps: scratch, uncut=uncut)
+    x = TileOperand(
+        "x", False, axes, tuple(extents.values()), (0, 1), (0, 1), 1, 1, "sram", None, "l1", None, "int8", "x"
+    )
+    operands = (
+        replace(x, link=link("sram", "l1")),
+        replace(x, name="y", tensor="y", write=True, link=link("l1", "sram")),
+    )
+    return TilingProblem(Node("node", "F", ("x",), ("y",), {}), kernel, operands, "l1")
+
+
+def points(each: float) -> Callable[[TileSteps], float]:
+    return lambda steps: each * steps["r"] * steps["c"]
+
+
+def vectors(each: float = 1000.0) -> TilingProblem:
+    """Rows of 12 channels that are cut between channels, on words of four bytes."""
+    return replace(elementwise(EXTENTS, points(each), uncut=frozenset({"r"})), simd_bytes=4)
+
+
+def chosen(problem: TilingProblem, l1_bytes: int, options: TilingOptions | None = None) -> TileChoice:
+    return choose_tiles(problem, {"l1": l1_bytes}, options or TilingOptions())
+
+
+def test_whole_words_are_preferred_where_they_cost_nearly_the_same() -> None:
+    plain, hinted = chosen(vectors(), 130, WITHOUT), chosen(vectors(), 130)
+    assert (plain.steps["c"], plain.hinted) == (6, False)
+    assert (hinted.steps["c"], hinted.hinted) == (4, True)
+    assert plain.predicted_cycles < hinted.predicted_cycles < plain.predicted_cycles * (1.0 + IDLE_SHARE)
+    assert hinted.least_cost == plain.least_cost == plain.predicted_cycles
+    assert chosen(vectors(), 130) == hinted
+    # Words of one byte leave nothing idle.
+    assert chosen(replace(vectors(), simd_bytes=1), 130) == plain
+
+
+def test_a_hint_never_asks_for_more_than_there_is() -> None:
+    choice = chosen(vectors(), 79)
+    assert choice.steps["c"] == 3
+    assert idle_lanes(vectors(), choice.steps) == pytest.approx(0.25)
+    assert choice.steps == chosen(vectors(), 79, WITHOUT).steps
+
+
+def test_a_hint_is_worth_little() -> None:
+    # Another tile's set-up is more than what idles: the words stay broken.
+    choice = chosen(vectors(each=1.0), 130)
+    assert (choice.steps["c"], choice.hinted) == (6, False)
+
+
+def test_given_tiles_win() -> None:
+    assert chosen(replace(vectors(), given={"c": 6}), 130).steps["c"] == 6
+
+
+def shared_rows() -> TilingProblem:
+    """72 rows for eight cores, where copies take much longer than kernels."""
+    cores = {"cores": 8, "costs": Costs(fork_cycles=1.0)}
+    problem = elementwise({"r": 72, "c": 256}, points(0.01), uncut=frozenset({"c"}))
+    return replace(problem, **cores)
+
+
+def test_work_for_every_core_is_preferred() -> None:
+    problem = shared_rows()
+    plain, hinted = chosen(problem, 5700, WITHOUT), chosen(problem, 5700)
+    assert (plain.steps["r"], hinted.steps["r"], hinted.hinted) == (9, 8, True)
+    assert idle_cores(problem, plain.steps, problem.sharing(plain.steps)) == pytest.approx(1 - 72 / 128)
+    assert idle_cores(problem, hinted.steps, problem.sharing(hinted.steps)) == 0.0
+    assert idle_factor(problem, hinted.steps, 0.5) == 1.0 + IDLE_SHARE / 2
+
+
+def test_one_core_that_works_alone_leaves_the_others_idle() -> None:
+    problem = shared_rows()
+    assert idle_cores(problem, problem.extents, None) == 1 - 1 / 8
+    assert idle_cores(replace(problem, cores=1), problem.extents, None) == 0.0
+    assert idle_cores(problem, problem.extents, Sharing("r", 18, 4)) == 0.5
+
+
+def test_the_cheaper_kernel_is_taken_and_the_first_of_equals() -> None:
+    slow, fast = elementwise(EXTENTS, points(9.0), "slow"), elementwise(EXTENTS, points(3.0), "fast")
+    same = elementwise(EXTENTS, points(3.0), "same")
+    found = cheapest_kernel([slow, fast, same], {"l1": 1000}, TilingOptions())
+    assert found.problem is fast
+    assert found.choice == chosen(fast, 1000)
+    cycles = chosen(slow, 1000).predicted_cycles
+    assert found.others == (
+        KernelOffer("slow", cycles),
+        KernelOffer("same", found.choice.predicted_cycles),
+    )
+    first = cheapest_kernel([fast, slow], {"l1": 1000}, TilingOptions())
+    assert first.problem is fast
+    assert first.others == (KernelOffer("slow", 9 * 120, calls_only=True),)
+
+
+def test_a_faster_kernel_in_smaller_tiles_may_be_slower() -> None:
+    # Scratch leaves room for one row at a time, and each tile has its set-up.
+    greedy = elementwise(EXTENTS, points(3.0), "greedy", scratch=230)
+    frugal = elementwise(EXTENTS, points(4.0), "frugal")
+    assert cheapest_kernel([greedy, frugal], {"l1": 1000}, TilingOptions()).problem is greedy
+    found = cheapest_kernel([greedy, frugal], {"l1": 256}, TilingOptions())
+    assert found.problem is frugal
+    assert found.others == (KernelOffer("greedy", chosen(greedy, 256).predicted_cycles),)
+
+
+def test_a_kernel_that_does_not_fit_is_named() -> None:
+    large, small = elementwise(EXTENTS, points(1.0), "large", scratch=600), elementwise(EXTENTS, points(9.0), "small")
+    found = cheapest_kernel([large, small], {"l1": 500}, TilingOptions())
+    assert (found.problem, found.others) == (small, (KernelOffer("large", None),))
+    with pytest.raises(TilewrightError, match="l1=602"):
+        cheapest_kernel([large, replace(large)], {"l1": 500}, TilingOptions())
+
+
+def test_only_cycles_compare_kernels() -> None:
+    slow, fast = elementwise(EXTENTS, points(9.0), "slow"), elementwise(EXTENTS, points(3.0), "fast")
+    options = TilingOptions(objective=Objective.BYTES_MOVED)
+    found = cheapest_kernel([slow, fast], {"l1": 1000}, options)
+    assert (found.problem, found.others) == (slow, ())
+
+
+def compiled(model: str, **options: object) -> Plan:
+    values = {"model": MODELS / model / "network.onnx", "platform": "pulp-open", "name": "net", **options}
+    return compile_model(build_options(("test", values))).plan
+
+
+def test_plan_and_report_say_why() -> None:
+    plan = compiled("qdq_residual", pools=["l1=8192"])
+    (layer, *_) = [item for item in plan.layers if item.kernel.startswith("tilewright_conv_xpulpv2")]
+    assert layer.reasons is not None
+    (other,) = layer.reasons.others
+    assert other.calls_only
+    assert other.predicted_cycles is not None
+    assert other.predicted_cycles > layer.predicted_cycles
+    found = next(item["reasons"] for item in report_data(plan)["layers"] if item["name"] == layer.name)
+    assert found["other_kernels"] == [
+        {"kernel": other.kernel, "predicted_cycles": other.predicted_cycles, "calls_only": True}
+    ]
+    text = report_text(plan)
+    assert f"{other.kernel}: {other.predicted_cycles:,} cycles for its calls alone" in text
+    assert "idle cores" in text
+
+
+def test_the_option_switches_hints_off() -> None:
+    types = json.loads((MODELS / "deeploy_residual/types.json").read_text())
+    on, off = (compiled("deeploy_residual", pools=["l1=3000"], types=types, hints=hints) for hints in (True, False))
+    hinted = {layer.name for layer in on.layers if layer.reasons is not None and layer.reasons.hinted}
+    assert hinted == {one.name for one, other in zip(on.layers, off.layers, strict=True) if one.tile != other.tile}
+    assert not any(layer.reasons is not None and layer.reasons.hinted for layer in off.layers)
+    assert hinted
+
+
+def test_words_are_powers_of_two(tmp_path: Path) -> None:
+    assert load_platform("pulp-open").core.simd_bytes == 4
+    assert load_platform("qemu-virt-rv32").core.simd_bytes == 1
+    text = (platforms_dir() / "pulp-open.toml").read_text(encoding="utf-8")
+    (tmp_path / "board.toml").write_text(text.replace("simd_bytes = 4", "simd_bytes = 3"), encoding="utf-8")
+    with pytest.raises(TilewrightError, match="simd_bytes"):
+        load_platform(tmp_path / "board.toml")
