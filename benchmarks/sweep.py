@@ -1,138 +1,146 @@
-"""Runs networks on this machine at sizes of l1 from plenty down to the smallest that works.
+"""Runs networks on this machine untiled and with less and less l1, down to the least that works, and compares bits.
 
-    python benchmarks/sweep.py --corpus FOLDER [--steps N] [--network NAME]...
+    python benchmarks/sweep.py --corpus FOLDER [--steps N] [--network TEXT]... [--jobs N]
+                               [--results FILE] [--markdown FILE]
 
-Every network of the corpus is planned for the memories of qemu-virt-rv32 with ever less l1, built
-for this machine with AddressSanitizer and UndefinedBehaviorSanitizer and links that deliver late,
-and run on its first stored input. Prints size, bytes moved for each compulsory byte, predicted
-cycles, and whether the output is that of the largest size, bit for bit (floats: within 1e-4, where
-sums are cut). Exit status 1 if one differs. A network that is not supported is named and left out.
+Every network of the corpus is planned untiled, for qemu-virt-rv32-single, which has no l1; then for
+qemu-virt-rv32 with links that are asynchronous, so that second slots pay, for as many bytes of l1 as
+it takes of plenty, and for sizes below, each the same factor smaller, down to the least that works.
+Each plan is built for this machine with AddressSanitizer and UndefinedBehaviorSanitizer and links
+that deliver late, and run on the first stored input. Outputs have to be those of the untiled plan,
+bit for bit (floats within 1e-4 where a plan cuts sums). Exit status 1 if one differs or fails, or if
+a size does not fit although a smaller one does; a network that is not supported is named with the
+reason.
+
+``--results`` keeps what is known of each network, in a line of JSON each: a run that was stopped
+goes on where it was, as long as the product is the same. Tables are printed network by network.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
-import subprocess
+import os
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
-import numpy as np
+import corpus
+from sweep_network import CLOSE, Network, measured, product_sha256
+from tilewright.outputs import write_file
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests"))
+PAGE = """# Every network of the corpus on this machine, untiled and down to the smallest l1
 
-# These are found by the path above, so they cannot stand before it.
-from conformance.build import Generated, build  # noqa: E402
-from support.forced import late_library  # noqa: E402
-from tilewright.errors import ExitStatus, TilewrightError  # noqa: E402
-from tilewright.golden import match_arrays, read_arrays  # noqa: E402
-from tilewright.options import CompileOptions  # noqa: E402
-from tilewright.pipeline import Artifacts, compile_model  # noqa: E402
+Written by `sweep.py`: with asynchronous links, from those that a plan takes of plenty down to the least that works; built with AddressSanitizer and UndefinedBehaviorSanitizer, with copies that happen only when they are waited for. Equal: sizes whose output is the untiled one's, bit for bit (*: within 1e-4 at some of them, where plans cut sums of floats). Tiles: all layers' together, untiled, at the first size and at the least. Doubled: layers with second slots, at each size. Seconds: planning, building and running all sizes.
 
-LARGEST = 65_536
-NEEDED = re.compile(r"POOLS l1=(\d+)")
+"""  # noqa: E501
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--corpus", type=Path, required=True)
-    parser.add_argument("--steps", type=int, default=6, help="sizes between the largest and the smallest")
+    parser.add_argument("--steps", type=int, default=5, help="sizes from plenty to the least that works")
     parser.add_argument("--network", action="append", default=[], help="part of a folder's name; all if absent")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="networks at a time")
+    parser.add_argument("--results", type=Path, help="keep results here, and take from here what is known")
+    parser.add_argument("--markdown", type=Path, help="write the table here")
     arguments = parser.parse_args()
-    wrong = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for path in sorted(arguments.corpus.rglob("network.onnx")):
-            name = str(path.parent.relative_to(arguments.corpus))
-            if arguments.network and not any(part in name for part in arguments.network):
-                continue
-            if (path.parent / "inputs.npz").exists():
-                wrong += network(name, path, Path(folder), arguments.steps)
-    return 1 if wrong else 0
+    models = [
+        model
+        for model in corpus.find_networks(arguments.corpus.resolve(), "")
+        if not arguments.network or any(part in model.label for part in arguments.network)
+    ]
+    networks: dict[str, Network] = {}
+    for network in every(models, arguments.steps, arguments.jobs, arguments.results):
+        networks[network.name] = network
+        print("\n".join(lines(network)), flush=True)
+    ordered = [networks[model.label] for model in models]
+    print(summary(ordered))
+    if arguments.markdown is not None:
+        write_file(arguments.markdown, (PAGE + table(ordered)).encode())
+    return 1 if any(network.wrong for network in ordered) else 0
 
 
-def network(name: str, path: Path, folder: Path, steps: int) -> int:
-    """Sizes at which the output of one network is another."""
-    try:
-        first = at_size(path, LARGEST)
-        least = smallest(path)
-    except TilewrightError as error:
-        print(f"{name}: left out, {error.code}")
-        return 0
-    sizes = (
-        [round(least * (LARGEST / least) ** (step / (steps - 1))) for step in range(steps)] if steps > 1 else [least]
+def every(models: Sequence[corpus.Network], steps: int, jobs: int, results: Path | None) -> Iterator[Network]:
+    """Networks as they are done, those first that are known already."""
+    product = product_sha256()
+    known = read_results(results, product, steps)
+    yield from (known[model.label] for model in models if model.label in known)
+    with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(jobs) as executor:
+        waiting = [
+            executor.submit(measured, model, Path(folder), steps) for model in models if model.label not in known
+        ]
+        try:
+            for future in as_completed(waiting):
+                network = future.result()
+                if results is not None:
+                    with results.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps({"product": product, "steps": steps, **network.data()}) + "\n")
+                yield network
+        except BaseException:
+            executor.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def read_results(path: Path | None, product: str, steps: int) -> dict[str, Network]:
+    """Networks of an earlier run of the same product, by name."""
+    if path is None or not path.exists():
+        return {}
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    fitting = [row for row in rows if (row.pop("product"), row.pop("steps")) == (product, steps)]
+    return {row["name"]: Network.of_data(row) for row in fitting}
+
+
+def lines(network: Network) -> Iterator[str]:
+    """A network for the terminal: a line for each size, or why there is none."""
+    if network.refused:
+        yield f"{network.name}: refused: {network.refused}"
+    for point in network.points:
+        seconds = f"{point.plan_s:6.1f} {point.build_s:5.1f} {point.run_s:6.1f} s"
+        size = f"l1 {point.l1_bytes:11,} {point.tiles:11,} tiles {point.doubled:3} doubled"
+        yield f"{network.name}: {size} {seconds}  {point.verdict}"
+
+
+def summary(networks: Sequence[Network]) -> str:
+    points = [point for network in networks for point in network.points if point.l1_bytes]
+    equal = sum(point.right for point in points)
+    swept = sum(not network.refused for network in networks)
+    refused = len(networks) - swept
+    return (
+        f"{swept} networks, {len(points)} sizes: {equal} equal, {len(points) - equal} not; {refused} networks refused"
     )
-    wanted = outputs(first, path, folder / "largest")
-    wrong = 0
-    for size in reversed(sizes):
-        try:
-            found = at_size(path, size)
-        except TilewrightError as error:
-            print(f"{name}: {size:,}: does not fit although {least:,} bytes work: {error.what}")
-            wrong += 1
-            continue
-        got = outputs(found, path, folder / "sized")
-        same = all(equal(a, b, found) for a, b in zip(got, wanted, strict=True))
-        wrong += not same
-        layers = found.plan.layers
-        moved, must = (
-            sum(count for layer in layers for _, count in getattr(layer, key))
-            for key in ("link_bytes", "compulsory_link_bytes")
-        )
-        cycles = sum(layer.predicted_cycles for layer in layers)
-        ratio = moved / must if must else 1.0
-        print(f"{name}: l1 {size:7,}  moved {ratio:6.3f}  {cycles:13,} cycles  {'same' if same else 'OTHER OUTPUT'}")
-    return wrong
 
 
-def at_size(path: Path, size: int) -> Artifacts:
-    file = path.with_name("types.json")
-    types = tuple((json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}).items())
-    options = CompileOptions(path, "qemu-virt-rv32", "net", pools=(f"l1={size}",), types=types, static_pools=True)
-    return compile_model(options)
+def table(networks: Sequence[Network]) -> str:
+    """The networks as Markdown."""
+    swept = [network for network in networks if not network.refused]
+    refused = [network for network in networks if network.refused]
+    rows = [
+        "| network | l1 bytes | tiles | doubled | equal | s |",
+        "|---|---|--:|---|--:|--:|",
+        *(row(item) for item in swept),
+    ]
+    text = [f"{summary(networks)}.", "", *rows]
+    if refused:
+        listed = (f"| {network.name} | {network.refused} |" for network in refused)
+        text += ["", "Refused:", "", "| network | reason |", "|---|---|", *listed]
+    failed = [(network.name, point) for network in swept for point in network.points if not point.right]
+    if failed:
+        text += ["", "Not equal:", "", *(f"- {name}, {point.l1_bytes:,}: {point.verdict}" for name, point in failed)]
+    return "\n".join(text) + "\n"
 
 
-def smallest(path: Path) -> int:
-    """The least l1 that works, from the errors, which say what does."""
-    size = 16
-    while True:
-        try:
-            at_size(path, size)
-        except TilewrightError as error:
-            if error.status is not ExitStatus.DOES_NOT_FIT:
-                raise
-            found = NEEDED.search("\n".join(error.help))
-            if found is None or int(found[1]) <= size:
-                raise
-            size = int(found[1])
-            continue
-        return size
-
-
-def outputs(found: Artifacts, path: Path, folder: Path) -> list[np.ndarray]:
-    """Outputs for the first stored input."""
-    plan = found.plan
-    model = Generated("net", plan, {name: text for name, text in found.files.items() if name.endswith((".c", ".h"))})
-    program = build(folder, [model], late_library(folder.parent / "objects", [model]))
-    arrays = match_arrays(plan.inputs, read_arrays(path.with_name("inputs.npz")), str(path))
-    given, got = folder / "inputs", folder / "outputs"
-    given.write_bytes(b"".join(np.ascontiguousarray(array[0]).tobytes() for array in arrays))
-    subprocess.run([program, "net", given, got], check=True)
-    content = got.read_bytes()
-    parts, at = [], 0
-    for item in plan.outputs:
-        size = int(np.prod(item.shape)) * np.dtype(item.dtype).itemsize
-        parts.append(np.frombuffer(content[at : at + size], item.dtype))
-        at += size
-    return parts
-
-
-def equal(got: np.ndarray, wanted: np.ndarray, found: Artifacts) -> bool:
-    if got.dtype.kind != "f" or '"reduction": [' not in found.files["net_plan.json"].decode():
-        return np.array_equal(got, wanted, equal_nan=got.dtype.kind == "f")
-    return np.allclose(got, wanted, rtol=1e-4, atol=1e-5, equal_nan=True)
+def row(network: Network) -> str:
+    untiled, *points = network.points
+    sizes = ", ".join(f"{point.l1_bytes:,}" for point in points)
+    tiles = " → ".join(f"{point.tiles:,}" for point in (untiled, points[0], points[-1])) if points else ""
+    slots = ", ".join(str(point.doubled) for point in points)
+    star = "*" if any(point.verdict == CLOSE for point in points) else ""
+    equal = f"{sum(point.right for point in points)} of {len(points)}{star}"
+    seconds = sum(point.plan_s + point.build_s + point.run_s for point in network.points)
+    return f"| {network.name} | {sizes} | {tiles} | {slots} | {equal} | {seconds:,.0f} |"
 
 
 if __name__ == "__main__":
