@@ -31,6 +31,7 @@ enable_testing()
 add_subdirectory([[${root}]] tilewright)
 tilewright_add_model(kws MODEL kws.onnx PLATFORM ${platform})
 tilewright_add_golden_test(NAME right MODEL kws INPUTS inputs.npz OUTPUTS outputs.npz TOLERANCE 1e-5:1e-4)
+tilewright_add_golden_test(NAME timed MODEL kws INPUTS inputs.npz OUTPUTS outputs.npz TOLERANCE 1e-5:1e-4 UNWATCHED)
 tilewright_add_golden_test(NAME three-runs MODEL kws INPUTS inputs3.npz OUTPUTS outputs3.npz TOLERANCE 1e-5:1e-4)
 tilewright_add_golden_test(NAME layers MODEL kws INPUTS inputs3.npz OUTPUTS outputs3.npz TOLERANCE 1e-5:1e-4 COMPARE_LAYERS 2)
 tilewright_add_golden_test(NAME wrong MODEL kws INPUTS inputs.npz OUTPUTS changed.npz TOLERANCE 1e-5:1e-4)
@@ -53,6 +54,19 @@ build_project("${folder}/build")
 test_project("${folder}/build" may_fail)
 expect_match("${output}" "right [.]+ +Passed")
 expect_match("${output}" "three-runs [.]+ +Passed")
+execute_process(
+  COMMAND ctest -V -R "^timed$"
+  WORKING_DIRECTORY "${folder}/build"
+  OUTPUT_VARIABLE timed
+  COMMAND_ERROR_IS_FATAL ANY
+)
+expect_match("${timed}" "golden net: pass|golden kws: pass")
+if(timed MATCHES "watched run")
+  message(FATAL_ERROR "UNWATCHED was watched:\n${timed}")
+endif()
+if(toolchain)
+  expect_match("${output}" "watched run: kept the rules")
+endif()
 expect_match("${output}" "run 2: scores: 0 of 10 beyond tolerance")
 expect_match("${output}" "layers [.]+ +Passed")
 expect_match("${output}" "run 1: ([0-9]+) of [0-9]+ tensors between layers are as they should be")
