@@ -22,37 +22,21 @@ static void multiply(struct tilewright_xpulpv2_job *job, int32_t *sums, const in
 
 static void one(struct tilewright_xpulpv2_job *job, const int32_t is_unsigned)
 {
-    for (int32_t i = 0; i < TILEWRIGHT_BLOCK_SUMS; i++) {
-        job->sums[i] = job->start[i];
-    }
-    multiply(job, job->sums, is_unsigned);
+    multiply(job, job->sink.sums, is_unsigned);
 }
 
 static void four(struct tilewright_xpulpv2_job *job, const struct tilewright_rule *rule,
                  const int32_t is_unsigned)
 {
-    struct tilewright_sink sink = {
-        {job->pixel[0], job->pixel[1], job->pixel[2], job->pixel[3]},
-        job->channel_stride,
-        TILEWRIGHT_BLOCK,
-        rule->row_words,
-        NULL,
-        NULL,
-        0,
-        0,
-        {job->minimum, job->maximum, 0.0F, 0.0F, job->addend, job->shift},
-        {0}};
-    for (; job->blocks > 0; job->blocks--) {
+    struct tilewright_sink *const sink = &job->sink;
+    while (job->rows != job->rows_end) {
         for (int32_t i = 0; i < TILEWRIGHT_BLOCK_SUMS; i++) {
-            sink.block[i] =
+            sink->block[i] =
                 rule->biased != 0 ? job->rows[i / TILEWRIGHT_BLOCK * rule->row_words] : 0;
         }
-        multiply(job, sink.block, is_unsigned);
-        rule->finish(&sink, sink.block, job->rows, TILEWRIGHT_BLOCK);
+        multiply(job, sink->block, is_unsigned);
+        rule->finish(sink, sink->block, job->rows, TILEWRIGHT_BLOCK);
         job->rows += TILEWRIGHT_BLOCK * rule->row_words;
-    }
-    for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
-        job->pixel[i] = sink.pixel[i];
     }
 }
 
@@ -63,9 +47,8 @@ static void all(struct tilewright_xpulpv2_job *job, const struct tilewright_rule
     while (--job->fours > 0) {
         job->weights = job->first_weights;
         job->rows = job->first_rows;
-        job->blocks = job->all_blocks;
         for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
-            job->pixel[i] += job->pixel_step;
+            job->sink.pixel[i] += job->pixel_step;
             for (struct tilewright_xpulpv2_run *run = job->runs; run != job->runs_end; run++) {
                 run->pixel[i] += run->step;
             }

@@ -1,66 +1,84 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/xpulpv2_core.h"
 
-void tilewright_xpulpv2_open(struct tilewright_xpulpv2_job *job, const struct tilewright_sink *sink,
-                             struct tilewright_xpulpv2_run *table)
+void tilewright_xpulpv2_open(struct tilewright_xpulpv2_job *job,
+                             struct tilewright_xpulpv2_run *table,
+                             const struct tilewright_xpulpv2_rule *rule, int32_t is_unsigned,
+                             uint32_t flags)
 {
+    const struct tilewright_limits *limits = &job->sink.limits;
     job->runs = table;
-    job->channel_stride = sink->channel_stride;
-    job->minimum = sink->limits.minimum;
-    job->maximum = sink->limits.maximum;
-    job->addend = sink->limits.addend;
-    job->shift = sink->limits.shift;
-    job->sums = sink->sums;
+    job->clip = TILEWRIGHT_XPULPV2_CLIP_BOTH;
+    if (job->sink.channel_stride == 1 && limits->minimum == 0) {
+        job->clip = TILEWRIGHT_XPULPV2_CLIP_ABOVE_ZERO;
+    } else if (job->sink.channel_stride == 1 && limits->minimum == ~limits->maximum) {
+        job->clip = TILEWRIGHT_XPULPV2_CLIP_AROUND_ZERO;
+    }
+    job->finished = flags == TILEWRIGHT_WHOLE ? rule->finished[is_unsigned] : NULL;
+    job->add = is_unsigned != 0 ? tilewright_xpulpv2_sums_unsigned : tilewright_xpulpv2_sums_signed;
+    job->finish = (flags & TILEWRIGHT_LAST) != 0 ? rule->rule->finish : NULL;
+    job->biased = rule->rule->biased;
+}
+
+void tilewright_xpulpv2_channels(struct tilewright_xpulpv2_job *job, const uint8_t *weights,
+                                 const int32_t *rows, int32_t channels, int32_t y_stride)
+{
+    const int32_t whole = channels / TILEWRIGHT_BLOCK * TILEWRIGHT_BLOCK;
+    job->first_weights = weights;
+    job->first_rows = rows;
+    job->rows_end = rows;
+    if (job->finished != NULL) {
+        job->rows_end += whole * job->sink.row_words;
+    }
+    job->pixel_step = TILEWRIGHT_BLOCK * y_stride - whole * job->sink.channel_stride;
+    job->channels = channels;
 }
 
 /* First values of a block's sums where they are not kept as partial results. */
-static void fill(int32_t *start, const struct tilewright_rule *rule, const int32_t *rows)
+static void fill(const struct tilewright_xpulpv2_job *job, int32_t *sums, const int32_t *rows)
 {
-    for (int32_t i = 0; i < TILEWRIGHT_BLOCK_SUMS; i++) {
-        start[i] = rule->biased != 0 ? rows[i / TILEWRIGHT_BLOCK * rule->row_words] : 0;
+    for (int32_t c = 0; c < TILEWRIGHT_BLOCK; c++) {
+        const int32_t first = job->biased != 0 ? *rows : 0;
+        for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
+            *sums++ = first;
+        }
+        rows += job->sink.row_words;
     }
 }
 
-void tilewright_xpulpv2_core(struct tilewright_sink *sink, struct tilewright_xpulpv2_job *job,
-                             int32_t is_unsigned, const int32_t *rows, int32_t channels,
-                             const struct tilewright_xpulpv2_rule *rule, uint32_t flags,
-                             int32_t fours, int32_t y_stride)
+/* Blocks whose sums are partial results or have a finish in C, or too few channels. */
+static TILEWRIGHT_NOINLINE void by_block(struct tilewright_xpulpv2_job *job, int32_t channels)
 {
-    const int32_t whole = channels / TILEWRIGHT_BLOCK;
-    tilewright_xpulpv2_block *const finished = rule->finished[is_unsigned];
-
-    if (finished != NULL && flags == TILEWRIGHT_WHOLE && whole > 0) {
-        job->rows = rows;
-        job->blocks = whole;
-        job->fours = fours;
-        job->pixel_step =
-            TILEWRIGHT_BLOCK * y_stride - whole * TILEWRIGHT_BLOCK * job->channel_stride;
-        job->first_weights = job->weights;
-        job->first_rows = rows;
-        job->all_blocks = whole;
-        finished(job);
-        channels -= whole * TILEWRIGHT_BLOCK;
-        if (channels == 0) {
-            return;
-        }
-        rows = job->rows;
-    }
-    for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
-        sink->pixel[i] = job->pixel[i];
-    }
+    struct tilewright_sink *const sink = &job->sink;
+    const int32_t *rows = job->rows;
     for (; channels > 0; channels -= TILEWRIGHT_BLOCK) {
+        int32_t *const sums = sink->sums;
         if (sink->resumed == 0) {
-            fill(sink->sums, rule->rule, rows);
+            fill(job, sums, rows);
         }
-        job->start = sink->sums;
-        job->sums = sink->sums;
-        (is_unsigned != 0 ? tilewright_xpulpv2_sums_unsigned : tilewright_xpulpv2_sums_signed)(job);
+        job->add(job);
         tilewright_next_block(sink);
-        if ((flags & TILEWRIGHT_LAST) != 0) {
-            rule->rule->finish(sink, job->sums, rows,
-                               channels < TILEWRIGHT_BLOCK ? channels : TILEWRIGHT_BLOCK);
+        if (job->finish != NULL) {
+            job->finish(sink, sums, rows,
+                        channels < TILEWRIGHT_BLOCK ? channels : TILEWRIGHT_BLOCK);
         }
         rows += TILEWRIGHT_BLOCK * sink->row_words;
+    }
+}
+
+void tilewright_xpulpv2_core(struct tilewright_xpulpv2_job *job, int32_t fours)
+{
+    int32_t channels = job->channels;
+    job->weights = job->first_weights;
+    job->rows = job->first_rows;
+    job->fours = fours;
+    job->next_run = job->runs_end == job->runs + 1 ? NULL : job->runs + 1;
+    if (job->rows != job->rows_end) {
+        job->finished(job);
+        channels %= TILEWRIGHT_BLOCK;
+    }
+    if (channels > 0) {
+        by_block(job, channels);
     }
 }
 

@@ -48,6 +48,7 @@ SOURCES = (
     "xpulpv2_block.c",
     "xpulpv2_block_c.c",
     "conv_xpulpv2.c",
+    "xpulpv2_taps.c",
     "xpulpv2_plane.c",
     "depthwise_xpulpv2.c",
 )

@@ -44,7 +44,25 @@ static void fill(void)
     }
 }
 
-static void work_of(struct tilewright_xpulpv2_job *job, uint32_t which, uint32_t seed)
+/* Limits of each kind, and what goes with them. */
+static void limit(struct tilewright_xpulpv2_job *job)
+{
+    struct tilewright_limits *limits = &job->sink.limits;
+    job->clip = between(-1, 1);
+    job->sink.channel_stride = job->clip == TILEWRIGHT_XPULPV2_CLIP_BOTH ? between(1, 2) : 1;
+    limits->maximum = between(1, 255);
+    limits->minimum = between(-128, 0);
+    if (job->clip == TILEWRIGHT_XPULPV2_CLIP_ABOVE_ZERO) {
+        limits->minimum = 0;
+    } else if (job->clip == TILEWRIGHT_XPULPV2_CLIP_AROUND_ZERO) {
+        limits->minimum = -limits->maximum - 1;
+    }
+    limits->addend = (int32_t)next() >> between(0, 20);
+    limits->shift = between(0, 20);
+}
+
+static void work_of(struct tilewright_xpulpv2_job *job, int32_t row_words, uint32_t which,
+                    uint32_t seed)
 {
     state = seed;
     memset(job, 0, sizeof *job);
@@ -58,37 +76,37 @@ static void work_of(struct tilewright_xpulpv2_job *job, uint32_t which, uint32_t
     }
     job->runs = runs;
     job->runs_end = runs + run_count;
+    job->next_run = run_count > 1 ? runs + 1 : NULL;
     job->run_words = between(1, 12);
     job->weights = weights;
     job->first_weights = weights;
+    const int32_t blocks = between(1, 3);
     job->rows = rows;
     job->first_rows = rows;
-    job->blocks = between(1, 3);
-    job->all_blocks = job->blocks;
+    job->rows_end = rows + blocks * TILEWRIGHT_BLOCK * row_words;
     job->fours = between(1, 3);
-    job->channel_stride = between(1, 2);
-    job->pixel_step = 4 * y_stride - 4 * job->blocks * job->channel_stride;
+    limit(job);
+    job->pixel_step = 4 * y_stride - 4 * blocks * job->sink.channel_stride;
     for (int32_t p = 0; p < TILEWRIGHT_BLOCK; p++) {
-        job->pixel[p] = y[which] + p * y_stride;
+        job->sink.pixel[p] = y[which] + p * y_stride;
     }
-    job->minimum = between(-128, 0);
-    job->maximum = between(1, 255);
-    job->addend = (int32_t)next() >> between(0, 20);
-    job->shift = between(0, 20);
-    job->start = start;
-    job->sums = sums[which];
+    job->sink.pixels = TILEWRIGHT_BLOCK;
+    job->sink.row_words = row_words;
+    job->sink.sums = sums[which];
+    memcpy(sums[which], start, sizeof start);
 }
 
-static void compare(tilewright_xpulpv2_block *assembler, tilewright_xpulpv2_block *reference)
+static void compare(tilewright_xpulpv2_block *assembler, tilewright_xpulpv2_block *reference,
+                    int32_t row_words)
 {
     struct tilewright_xpulpv2_job job;
     fill();
     const uint32_t seed = state;
     memset(y, 0, sizeof y);
-    work_of(&job, 0, seed);
+    work_of(&job, row_words, 0, seed);
     reference(&job);
     const uint8_t *const at = job.weights;
-    work_of(&job, 1, seed);
+    work_of(&job, row_words, 1, seed);
     assembler(&job);
     const int is_same = memcmp(y[0], y[1], Y_BYTES) == 0 && at == job.weights;
     cases++;
@@ -102,9 +120,9 @@ static void compare_sums(tilewright_xpulpv2_block *assembler, tilewright_xpulpv2
     struct tilewright_xpulpv2_job job;
     fill();
     const uint32_t seed = state;
-    work_of(&job, 0, seed);
+    work_of(&job, 1, 0, seed);
     reference(&job);
-    work_of(&job, 1, seed);
+    work_of(&job, 1, 1, seed);
     assembler(&job);
     cases++;
     if (memcmp(sums[0], sums[1], sizeof sums[0]) != 0) {
@@ -157,12 +175,12 @@ static void work(void *argument)
     for (int32_t i = 0; i < 40; i++) {
         compare_sums(tilewright_xpulpv2_sums_signed, reference_sums_signed);
         compare_sums(tilewright_xpulpv2_sums_unsigned, reference_sums_unsigned);
-        compare(tilewright_xpulpv2_folded_signed, reference_folded_signed);
-        compare(tilewright_xpulpv2_folded_unsigned, reference_folded_unsigned);
-        compare(tilewright_xpulpv2_layer_signed, reference_layer_signed);
-        compare(tilewright_xpulpv2_layer_unsigned, reference_layer_unsigned);
-        compare(tilewright_xpulpv2_high_signed, reference_high_signed);
-        compare(tilewright_xpulpv2_high_unsigned, reference_high_unsigned);
+        compare(tilewright_xpulpv2_folded_signed, reference_folded_signed, 2);
+        compare(tilewright_xpulpv2_folded_unsigned, reference_folded_unsigned, 2);
+        compare(tilewright_xpulpv2_layer_signed, reference_layer_signed, 2);
+        compare(tilewright_xpulpv2_layer_unsigned, reference_layer_unsigned, 2);
+        compare(tilewright_xpulpv2_high_signed, reference_high_signed, 4);
+        compare(tilewright_xpulpv2_high_unsigned, reference_high_unsigned, 4);
         compare_planes(tilewright_xpulpv2_plane_sums_signed, reference_plane_sums_signed);
         compare_planes(tilewright_xpulpv2_plane_sums_unsigned, reference_plane_sums_unsigned);
         compare_planes(tilewright_xpulpv2_plane_folded_signed, reference_plane_folded_signed);

@@ -32,6 +32,9 @@ PATTERNS = {
     "p.lw {rd},{imm}({rs1}!)": "------- ----- ----- 010 ----- 0001011",
     "p.lw {rd},{rs2}({rs1}!)": "0010000 ----- ----- 111 ----- 0001011",
     "p.sb {rs2},{rd}({rs1}!)": "0000000 ----- ----- 100 ----- 0101011",
+    "p.sb {rs2},1({rs1}!)": "0000000 ----- ----- 000 00001 0101011",
+    "p.clipr {rd},{rs1},{rs2}": "0001010 ----- ----- 101 ----- 0110011",
+    "p.clipur {rd},{rs1},{rs2}": "0001010 ----- ----- 110 ----- 0110011",
     "p.mac {rd},{rs1},{rs2}": "0100001 ----- ----- 000 ----- 0110011",
     "p.min {rd},{rs1},{rs2}": "0000010 ----- ----- 100 ----- 0110011",
     "p.max {rd},{rs1},{rs2}": "0000010 ----- ----- 110 ----- 0110011",
@@ -59,6 +62,11 @@ def decoded(word: int) -> str:
 
 def disassembled(source: str, function: str, folder: Path) -> list[str]:
     """A function's instructions as the stock tools see them, those that they do not know as ``decoded``."""
+    return [text for _, text in addressed(source, function, folder)]
+
+
+def addressed(source: str, function: str, folder: Path) -> list[tuple[int, str]]:
+    """The same with their addresses."""
     target = folder / "code.o"
     options = [*PLATFORM.target.compile_options, "-O2", "-c", f"-I{runtime_dir() / 'include'}"]
     subprocess.run(
@@ -68,8 +76,11 @@ def disassembled(source: str, function: str, folder: Path) -> list[str]:
     text = subprocess.run(
         [tool, "-d", "-z", f"--section=.text.{function}", str(target)], check=True, capture_output=True, text=True
     ).stdout
-    lines = re.findall(r"^ +[0-9a-f]+:\t([0-9a-f]+) +\t(.*)$", text, re.MULTILINE)
-    return [decoded(int(word, 16)) if rest.startswith((".4byte", ".word")) else rest for word, rest in lines]
+    lines = re.findall(r"^ +([0-9a-f]+):\t([0-9a-f]+) +\t(.*)$", text, re.MULTILINE)
+    return [
+        (int(at, 16), decoded(int(word, 16)) if rest.startswith((".4byte", ".word")) else rest)
+        for at, word, rest in lines
+    ]
 
 
 def test_words_that_other_assemblers_gave_for_these_instructions() -> None:
@@ -96,12 +107,23 @@ def test_sixteen_sums_in_twenty_four_instructions(rule: str, sign: str, dot: str
 
 @needs_compiler
 @pytest.mark.parametrize("rule", ["folded", "layer", "high"])
-def test_the_second_loop_ends_with_its_last_store(rule: str, tmp_path: Path) -> None:
+def test_the_loop_over_halves_ends_with_its_last_move(rule: str, tmp_path: Path) -> None:
     code = disassembled("xpulpv2_block.c", f"tilewright_xpulpv2_{rule}_signed", tmp_path)
     setups = [number for number, text in enumerate(code) if text.startswith("lp.setup")]
-    offset = int(code[setups[1]].split(",")[2])
-    assert code[setups[1] + offset // 2].startswith("p.sb s3")
-    assert not code[setups[1] + offset // 2 + 1].startswith("p.sb")
+    offset = int(code[setups[-1]].split(",")[2])
+    assert len(setups) == 4
+    assert code[setups[-1] + offset // 2] == "mv\ts3,s11"
+    assert not code[setups[-1] + offset // 2 + 1].startswith("mv")
+
+
+@needs_compiler
+@pytest.mark.parametrize("rule", ["folded", "layer", "high"])
+def test_what_a_block_with_one_run_executes_is_about_the_fast_instructions_of_a_core(rule: str, tmp_path: Path) -> None:
+    code = addressed("xpulpv2_block.c", f"tilewright_xpulpv2_{rule}_signed", tmp_path)
+    found = [(at, re.fullmatch(r"bne\ta1,a2,([0-9a-f]+) <[.]L2.*>", text)) for at, text in code]
+    lengths = [at + 4 - int(branch[1], 16) for at, branch in found if branch is not None]
+    assert len(lengths) == 3
+    assert max(lengths) <= 544
 
 
 @needs_compiler

@@ -13,8 +13,13 @@ from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TileSteps
 from tilewright.kernels.spatial_integer import IntegerConv, integer_conv
 from tilewright.operators.nest import along
 
-SOURCES = ("conv_xpulpv2.c", *xpulpv2.SOURCES)
+SOURCES = ("conv_xpulpv2.c", "xpulpv2_taps.c", *xpulpv2.SOURCES)
 
+_TAPS_BYTES = 128
+"""``TILEWRIGHT_XPULPV2_TAPS_BYTES``."""
+_PLANES_BYTES = 448
+"""``TILEWRIGHT_XPULPV2_PLANES_BYTES``."""
+_MOST_FOURS = 4
 _POINTER_BYTES = 8
 """Enough wherever the kernel is compiled."""
 _RUN_POINTERS = 5
@@ -48,7 +53,7 @@ def _is_planar(conv: IntegerConv, graph: Graph) -> bool:
 
 def pixel_scratch_bytes(inputs: int, direct: bool) -> int:
     """Scratch of a 1x1 convolution of so many channels."""
-    table = _POINTER_BYTES * (_RUN_POINTERS + 1)
+    table = _TAPS_BYTES + _POINTER_BYTES * (_RUN_POINTERS + 1)
     return table + (words(inputs) if direct else (BLOCK + 1) * words(inputs))
 
 
@@ -77,17 +82,25 @@ class _Words:
         """Bytes of the words of one pixel."""
         inputs = steps_product(self.conv.nest, steps, "ic")
         if self.planar:
-            return inputs * self.conv.kernel[0] * self.row_bytes
+            rows, columns = self.conv.kernel
+            return words((inputs * rows - 1) * columns + self.row_bytes)
         return words(int(self.conv.weights.shape[2]) * inputs)
 
     def scratch_bytes(self, steps: TileSteps) -> int:
-        """Runs, rows of the kernel, padding, copied words of four pixels."""
+        """The call's struct, runs, rows of the kernel, padding, copied words of pixels."""
         inputs = steps_product(self.conv.nest, steps, "ic")
         rows, columns = self.conv.kernel
         if self.direct:
-            return _POINTER_BYTES * (_RUN_POINTERS * rows * columns + rows) + columns * inputs
+            return _TAPS_BYTES + _POINTER_BYTES * (_RUN_POINTERS * rows * columns + rows) + columns * inputs
         padding = self.row_bytes if self.planar else words(inputs)
-        return _POINTER_BYTES * (_RUN_POINTERS + rows) + padding + BLOCK * self.slot_bytes(steps)
+        copies = self._fours(steps) * BLOCK * self.slot_bytes(steps)
+        return _TAPS_BYTES + _POINTER_BYTES * (_RUN_POINTERS + rows) + padding + copies
+
+    def _fours(self, steps: TileSteps) -> int:
+        """Fours of pixels that are copied at once."""
+        if not self.planar:
+            return 1
+        return max(1, min(_MOST_FOURS, _PLANES_BYTES // (BLOCK * self.slot_bytes(steps))))
 
     def partial_bytes(self, steps: TileSteps) -> int:
         """Sums of all blocks of a tile."""
@@ -102,9 +115,11 @@ class _Words:
             return xpulpv2.packed_operands(weights, finish, along("group"), "oc", "ic")
         groups, channels, _, inputs = map(int, weights.shape)
         rows, columns = self.conv.kernel
-        padded = np.zeros((groups, channels, inputs, rows, self.row_bytes), np.int64)
-        padded[..., :columns] = np.moveaxis(weights.reshape(groups, channels, rows, columns, inputs), -1, 2)
-        packed = xpulpv2.packed_words(padded.reshape(groups, channels, -1))
+        planes = np.moveaxis(weights.reshape(groups, channels, rows, columns, inputs), -1, 2)
+        # The last row of the kernel is read in whole words.
+        padded = np.zeros((groups, channels, (inputs * rows - 1) * columns + self.row_bytes), np.int64)
+        padded[..., : inputs * rows * columns] = planes.reshape(groups, channels, -1)
+        packed = xpulpv2.packed_words(padded)
         constants = xpulpv2.packed_constants(finish, groups, along("group"), "oc")
         return xpulpv2.uncut_weights(packed, along("group"), "oc"), constants
 

@@ -14,33 +14,44 @@ struct tilewright_xpulpv2_run {
     uintptr_t step;
 };
 
+/* How finishing cores limit results: by both limits, or in one instruction where these are
+ * [-maximum - 1, maximum] or [0, maximum] and channels lie side by side. */
+enum tilewright_xpulpv2_clip {
+    TILEWRIGHT_XPULPV2_CLIP_ABOVE_ZERO = -1,
+    TILEWRIGHT_XPULPV2_CLIP_BOTH = 0,
+    TILEWRIGHT_XPULPV2_CLIP_AROUND_ZERO = 1
+};
+
 /* Blocks of four channels for four pixels, or for several times four, one after the other. Weights
  * are [block][word of all runs][4 channels][4 bytes]. The assembler knows the order of the fields.
  */
 struct tilewright_xpulpv2_job {
     struct tilewright_xpulpv2_run *runs;
     struct tilewright_xpulpv2_run *runs_end;
-    int32_t run_words;                /* of each run; 1 at least */
-    const uint8_t *weights;           /* moves on to the next block */
-    const int32_t *rows;              /* finishing cores: moves on */
-    int32_t blocks;                   /* finishing cores: 1 at least; 0 when they return */
-    uint8_t *pixel[TILEWRIGHT_BLOCK]; /* finishing cores: move on */
-    int32_t channel_stride;
-    int32_t minimum, maximum;
-    int32_t addend, shift;
-    const int32_t *start;                    /* sums: [channel][pixel] */
-    int32_t *sums;                           /* [channel][pixel] */
-    struct tilewright_xpulpv2_run *next_run; /* for the assembler */
+    int32_t run_words;                       /* of each run; 1 at least */
+    const uint8_t *weights;                  /* moves on to the next block */
+    const int32_t *rows;                     /* finishing cores: moves on to rows_end */
+    const int32_t *rows_end;                 /* of whole blocks, one at least */
+    struct tilewright_xpulpv2_run *next_run; /* the second one; NULL where there is no other */
     /* Finishing cores: fours of pixels, 0 when they return; from the end of one four to the next.
      */
     int32_t fours;
     int32_t pixel_step;
     const uint8_t *first_weights;
     const int32_t *first_rows;
-    int32_t all_blocks;
+    int32_t clip; /* enum tilewright_xpulpv2_clip */
+    /* Results go to sink.pixel, which finishing cores move on. Others add to sink.sums, which are
+     * [channel][pixel]. */
+    struct tilewright_sink sink;
+    /* For C. */
+    void (*finished)(struct tilewright_xpulpv2_job *job); /* NULL: sums go to the rule's finish */
+    void (*add)(struct tilewright_xpulpv2_job *job);
+    tilewright_block_finish *finish; /* NULL: sums are partial results */
+    int32_t biased;
+    int32_t channels;
 };
 
-/* A word at any address; such cores load it at once. */
+/* A word at any address; such cores load and store it at once. */
 TILEWRIGHT_INLINE uint32_t tilewright_xpulpv2_word(const uint8_t *from)
 {
 #if defined(__riscv) && __riscv_xlen == 32
@@ -53,9 +64,21 @@ TILEWRIGHT_INLINE uint32_t tilewright_xpulpv2_word(const uint8_t *from)
 #endif
 }
 
+TILEWRIGHT_INLINE void tilewright_xpulpv2_put(uint8_t *to, uint32_t word)
+{
+#if defined(__riscv) && __riscv_xlen == 32
+    __asm__("sw %1, %0" : "=m"(*(uint32_t *)(void *)to) : "r"(word));
+#else
+    to[0] = (uint8_t)word;
+    to[1] = (uint8_t)(word >> 8);
+    to[2] = (uint8_t)(word >> 16);
+    to[3] = (uint8_t)(word >> 24);
+#endif
+}
+
 typedef void tilewright_xpulpv2_block(struct tilewright_xpulpv2_job *job);
 
-/* One block from `start` to `sums`, for int8 and for uint8 pixels. */
+/* One block onto its sums, for int8 and for uint8 pixels. */
 tilewright_xpulpv2_block tilewright_xpulpv2_sums_signed, tilewright_xpulpv2_sums_unsigned;
 /* All blocks, finished as the rule of this name does (integer_core.h), whole reductions only. */
 tilewright_xpulpv2_block tilewright_xpulpv2_folded_signed, tilewright_xpulpv2_folded_unsigned;
@@ -73,25 +96,25 @@ extern const struct tilewright_xpulpv2_rule tilewright_xpulpv2_rule_none,
     tilewright_xpulpv2_rule_long, tilewright_xpulpv2_rule_even, tilewright_xpulpv2_rule_layer_even,
     tilewright_xpulpv2_rule_exact, tilewright_xpulpv2_rule_rescale;
 
-/* What does not change from pixels to pixels; `sink` is open and has its limits. The end of the
- * runs and their words are left to the caller. */
-void tilewright_xpulpv2_open(struct tilewright_xpulpv2_job *job, const struct tilewright_sink *sink,
-                             struct tilewright_xpulpv2_run *table);
+/* What does not change from pixels to pixels; the job's sink is open and has its limits. The end of
+ * the runs and their words are left to the caller. */
+void tilewright_xpulpv2_open(struct tilewright_xpulpv2_job *job,
+                             struct tilewright_xpulpv2_run *table,
+                             const struct tilewright_xpulpv2_rule *rule, int32_t is_unsigned,
+                             uint32_t flags);
 
-/* Whether all channels can be finished in assembler, so that `fours` may be more than 1. */
-TILEWRIGHT_INLINE int tilewright_xpulpv2_finishes(const struct tilewright_xpulpv2_rule *rule,
-                                                  int32_t channels, uint32_t flags)
+/* The channels that the next calls of the core compute, of pixels that are `y_stride` apart. */
+void tilewright_xpulpv2_channels(struct tilewright_xpulpv2_job *job, const uint8_t *weights,
+                                 const int32_t *rows, int32_t channels, int32_t y_stride);
+
+/* Whether all of these channels are finished in assembler, so that `fours` may be more than 1. */
+TILEWRIGHT_INLINE int tilewright_xpulpv2_finishes(const struct tilewright_xpulpv2_job *job)
 {
-    return rule->finished[0] != NULL && flags == TILEWRIGHT_WHOLE &&
-           channels % TILEWRIGHT_BLOCK == 0;
+    return job->finished != NULL && job->channels % TILEWRIGHT_BLOCK == 0;
 }
 
-/* All channels of `fours` times four pixels, which are `y_stride` apart: the places of the first
- * four are in the table and, as results go, in `job`; so are the weights. Otherwise as
- * tilewright_matmul_core. */
-void tilewright_xpulpv2_core(struct tilewright_sink *sink, struct tilewright_xpulpv2_job *job,
-                             int32_t is_unsigned, const int32_t *rows, int32_t channels,
-                             const struct tilewright_xpulpv2_rule *rule, uint32_t flags,
-                             int32_t fours, int32_t y_stride);
+/* All channels of `fours` times four pixels; the places of the first four are in the table and, as
+ * results go, in the sink. Otherwise as tilewright_matmul_core. */
+void tilewright_xpulpv2_core(struct tilewright_xpulpv2_job *job, int32_t fours);
 
 #endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What convolutions of family xpulpv2 multiply: the words that four pixels of y see of x, where
+ * they lie or copied side by side. Only for kernels. */
+#ifndef TILEWRIGHT_KERNELS_XPULPV2_TAPS_H
+#define TILEWRIGHT_KERNELS_XPULPV2_TAPS_H
+
+#include "tilewright/kernels/xpulpv2_core.h"
+
+/* Scratch behind which tables and copies begin: enough for the struct below anywhere. */
+#define TILEWRIGHT_XPULPV2_TAPS_BYTES 128
+
+/* Planes are copied for one four of pixels, or for as many as these bytes hold, up to four. */
+#define TILEWRIGHT_XPULPV2_PLANES_BYTES 448
+
+enum tilewright_xpulpv2_way {
+    TILEWRIGHT_XPULPV2_COPIED, /* taps of a pixel are copied as [kh][kw][c] */
+    TILEWRIGHT_XPULPV2_PLANAR, /* copied as [c][kh][kw], rows of the kernel word by word */
+    TILEWRIGHT_XPULPV2_DIRECT, /* each tap is read where it lies in x */
+    TILEWRIGHT_XPULPV2_DENSE   /* and those of a row of the kernel lie side by side */
+};
+
+/* One call. Attributes and shapes may lie in slow memory, and a core's stack is short, so what
+ * loops need is copied to scratch. */
+struct tilewright_xpulpv2_taps {
+    const struct tilewright_view *x;
+    struct tilewright_xpulpv2_run *runs; /* one for each tap if direct, else one */
+    const uint8_t **x_rows_at;           /* rows of x for those of the kernel; NULL: beyond x */
+    uint8_t *padding_row;                /* what a row of the kernel sees beyond x */
+    uint8_t *slots;                      /* copied taps of four pixels, or of several fours */
+    int32_t kernel[2], strides[2], dilations[2];
+    int32_t first_row, first_column; /* of x, for row and column 0 of y; columns from the tile's */
+    int32_t x_row, x_rows, x_columns;
+    int32_t x_stride, x_channel_stride;
+    int32_t y_columns, y_last_row;
+    int32_t y_stride;
+    int32_t inputs;     /* channels of x in one group, or those of a cut reduction */
+    int32_t run_bytes;  /* of one row of the kernel; planar: in whole words */
+    int32_t slot_bytes; /* all taps of a pixel, in whole words */
+    int32_t most;       /* fours of pixels that are copied at once */
+    enum tilewright_xpulpv2_way way;
+};
+_Static_assert(sizeof(struct tilewright_xpulpv2_taps) <= TILEWRIGHT_XPULPV2_TAPS_BYTES,
+               "the kernels' declarations know how much scratch this takes");
+
+/* The next pixel of y to compute. */
+struct tilewright_xpulpv2_place {
+    int32_t row, column;
+    uint8_t *at;
+    ptrdiff_t offset_in, offset_out; /* to the image and group */
+};
+
+/* On to the first pixel of the next row of y. */
+void tilewright_xpulpv2_next_row(const struct tilewright_xpulpv2_taps *taps,
+                                 const struct tilewright_view *y,
+                                 struct tilewright_xpulpv2_place *place);
+
+/* Runs and results of the next pixels of the tile; returns how many fours of them: up to `most`
+ * where their taps all lie in x as a core reads them, else one. Behind the last pixel it is
+ * repeated, which costs no extra code. */
+int32_t tilewright_xpulpv2_advance(const struct tilewright_xpulpv2_taps *taps,
+                                   const struct tilewright_view *y, int32_t most,
+                                   struct tilewright_xpulpv2_place *place,
+                                   struct tilewright_xpulpv2_job *job);
+
+#endif
