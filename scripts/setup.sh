@@ -17,6 +17,11 @@ need() { # <package> <program or file>...
     done
 }
 
+wishes=()
+wish() { # <package> <program>: installed too where the distribution has the package.
+    command -v "$2" >/dev/null 2>&1 || wishes+=("$1")
+}
+
 need gcc-riscv64-unknown-elf riscv64-unknown-elf-gcc
 need picolibc-riscv64-unknown-elf /usr/lib/picolibc/riscv64-unknown-elf/picolibc.specs
 need qemu-system-misc qemu-system-riscv32
@@ -29,8 +34,9 @@ need g++ g++
 need cmake cmake
 need ninja-build ninja
 need gdb-multiarch gdb-multiarch
-need chromium chromium
-need chromium-driver chromedriver
+# Ubuntu has Chromium as a snap only; without it the tests of pages in a browser are skipped.
+wish chromium chromium
+wish chromium-driver chromedriver
 
 python=
 for candidate in python3 /usr/bin/python3 python3.14 python3.13 python3.12 python3.11 python3.10; do
@@ -46,8 +52,17 @@ elif ! "$python" -c "$header" 2>/dev/null; then
     packages+=(python3-dev)
 fi
 
-if [ ${#packages[@]} -gt 0 ]; then
-    say "Installing ${packages[*]}"
+# The wishes that apt's lists have a package for.
+granted() {
+    local package
+    for package in ${wishes[@]+"${wishes[@]}"}; do
+        if apt-cache show "$package" 2>/dev/null | grep -q '^Package:'; then
+            echo "$package"
+        fi
+    done
+}
+
+if [ ${#packages[@]} -gt 0 ] || [ -n "$(granted)" ]; then
     if ! command -v apt-get >/dev/null; then
         echo "error: please install the counterparts of these Debian packages: ${packages[*]}" >&2
         exit 1
@@ -55,6 +70,8 @@ if [ ${#packages[@]} -gt 0 ]; then
     as_root=()
     [ "$(id -u)" -eq 0 ] || as_root=(sudo)
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+    mapfile -t -O "${#packages[@]}" packages < <(granted)
+    say "Installing ${packages[*]}"
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
         "${packages[@]}" >/dev/null
 fi

@@ -9,7 +9,7 @@
 #endif
 #endif
 
-#ifdef __PICOLIBC__
+#ifdef FDEV_SETUP_STREAM /* picolibc of any version */
 static int put(char character, FILE *stream)
 {
     (void)stream;
