@@ -34,7 +34,7 @@ class KernelOffer:
     """A kernel that could run a layer, too, and why it does not.
 
     ``predicted_cycles`` are those of its best tiles; with ``calls_only`` of its calls alone, which take
-    as long already; None: not even its smallest tiles fit.
+    nearly as long or longer already; None: not even its smallest tiles fit.
     """
 
     kernel: str

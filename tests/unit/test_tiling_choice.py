@@ -22,6 +22,7 @@ from tilewright.tiling.candidates import MAXIMUM_CANDIDATES, candidate_steps, ev
 from tilewright.tiling.choice import NEARLY_AS_FAST, SHORTLIST, TilingOptions, choose_tiles
 from tilewright.tiling.cost import load_cycles
 from tilewright.tiling.facts import layer_facts
+from tilewright.tiling.footprint import moved_elements, needed_elements
 from tilewright.tiling.problem import TileOperand, TilingProblem, tiling_problem
 
 CAPACITY = 4000
@@ -42,6 +43,10 @@ def grouped_conv() -> Graph:
 
 def quantized_conv() -> Graph:
     return conv((1, 16, 9, 9), (40, 16, 3, 3), (4, 4), quantized=True, strides=(2, 2))
+
+
+def skipping_conv() -> Graph:
+    return conv((1, 4, 16, 16), (8, 4, 1, 1), (8, 8), strides=(2, 2))
 
 
 def reduced(problem: TilingProblem) -> TilingProblem:
@@ -196,6 +201,15 @@ def test_reductions_are_cut_where_that_is_cheapest() -> None:
 
 def dict_total(pairs: tuple[tuple[str, int], ...]) -> int:
     return sum(value for _, value in pairs)
+
+
+def test_tiles_of_one_row_skip_the_rows_that_a_stride_skips() -> None:
+    problem = problem_of(skipping_conv())
+    choice = choose_tiles(problem, {"l1": 2000}, TilingOptions(objective=Objective.BYTES_MOVED))
+    assert choice.steps["oh"] == 1
+    x, row = problem.operands[0], 4 * 16 * 4
+    assert needed_elements(x, problem.cuttable, problem.extents) * x.element_bytes == x.size_bytes // 4
+    assert moved_elements(x, choice.steps, problem.extents) * x.element_bytes <= 8 * row
 
 
 def test_a_worse_order_costs_more() -> None:

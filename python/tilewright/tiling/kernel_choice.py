@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tilewright.options import Objective, Strategy
 from tilewright.plan import KernelOffer
-from tilewright.tiling.choice import TileChoice, TilingOptions, choose_tiles
+from tilewright.tiling.choice import SURELY_FASTER, TileChoice, TilingOptions, choose_tiles
 from tilewright.tiling.field import Capacities
 from tilewright.tiling.overflow import TileOverflow
 from tilewright.tiling.problem import TilingProblem
@@ -31,6 +31,7 @@ def cheapest_kernel(
 ) -> KernelDecision:
     """The kernel with the fewest predicted cycles of those whose tiles fit; the preferred one of equals.
 
+    A kernel whose calls alone take nearly as long as another one's best tiles gets no tiles.
     Only cycles compare kernels: under another objective or strategy the first that fits is taken.
     Raises TileOverflow of the kernel that is closest to fitting: its numbers are the ones that work.
     """
@@ -43,7 +44,7 @@ def cheapest_kernel(
         if taken is not None and not by_cycles:
             break
         least = calls_cycles(problem)
-        if taken is not None and least >= choices[taken].least_cost:
+        if taken is not None and least >= choices[taken].least_cost * SURELY_FASTER:
             offers[number] = KernelOffer(problem.kernel.symbol, round(least), calls_only=True)
             continue
         try:
