@@ -230,9 +230,10 @@ def project(cases: Iterable[Case], folder: Path) -> Iterable[str]:
             f' PLATFORM "{folder}/{case.family}{case.cores}.toml" BUFFERING {case.buffering}'
             f"{' PROFILE' if case.profile else ''}{f' TYPES {listed}' if listed else ''})"
         )
+        tolerance = "1e9:0" if case.profile else "0:0"
         yield (
             f'tilewright_add_golden_test(NAME {case.target}.t MODEL {case.target} INPUTS "{case.folder}/inputs.npz"'
-            f' OUTPUTS "{case.folder}/outputs.npz" UNWATCHED TIMEOUT 300 TOLERANCE {"0:0" if not case.profile else "1e9:0"})'
+            f' OUTPUTS "{case.folder}/outputs.npz" UNWATCHED TIMEOUT 300 TOLERANCE {tolerance})'
         )
         if case.leave_out:
             yield f"target_compile_definitions({case.target} PRIVATE TILEWRIGHT_PROFILE_{case.leave_out}=0)"
