@@ -109,6 +109,11 @@ def constant_extent(axis: AxisRange, indices: Mapping[str, Index]) -> int | None
     return extents.pop() if len(extents) == 1 else None
 
 
+def is_never_empty(axis: AxisRange, indices: Mapping[str, Index]) -> bool:
+    """Whether every tile has an element of the axis."""
+    return all(min(end, axis.extent) > max(first, 0) for first, end in zip(*_corners(axis, indices), strict=True))
+
+
 def fresh_lower(axis: AxisRange, kept: str, indices: Mapping[str, Index]) -> str:
     """The first element that the tile before along index ``kept`` lacks; in its first tile that of the tile."""
     bounds = axis_bounds(axis, indices)

@@ -27,6 +27,7 @@ from tilewright.codegen.literals import literal
 from tilewright.codegen.names import c_identifier, in_comment
 from tilewright.codegen.splits import SharedOperand, split_text
 from tilewright.codegen.storage import Storage
+from tilewright.codegen.waits import needless_waits
 from tilewright.plan import (
     AxisRange,
     Buffer,
@@ -54,6 +55,7 @@ class _Parts:
     home_strides: dict[str, tuple[int, ...]] = field(default_factory=dict)
     tokens: dict[str, int] = field(default_factory=dict)
     shapes: dict[str, ShapeText] = field(default_factory=dict)
+    needless: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,8 @@ class LayerWriter:
         kernel = next(step for step in body if isinstance(step, Kernel))
         stem = f"{self.storage.prefix}_layer_{number:02d}_{c_identifier(facts.operator).lower()}"
         scope = _Scope(self, stem, kernel, loop, _Parts())
-        steps = tuple(scope.step(step) for step in body)
+        scope.parts.needless.update(needless_waits(body, scope.indices()))
+        steps = tuple(scope.step(step) for step in body if not _is_needless(step, scope.parts))
         parts = scope.parts
         attributes = tuple((name, literal(value)) for name, value in kernel.attributes)
         first, end = (-loop.lead, loop.tiles + loop.trail) if loop is not None else (0, 1)
@@ -142,7 +145,7 @@ class _Scope:
     def _guard(self, when: When) -> str:
         return condition(when, self.loop.tiles, self.loop.lead, self.loop.trail) if self.loop is not None else ""
 
-    def _indices(self) -> dict[str, Index]:
+    def indices(self) -> dict[str, Index]:
         """Indices and groups of the loop by name."""
         if self.loop is None:
             return {}
@@ -153,15 +156,18 @@ class _Scope:
         inward = self._buffer(step.destination).kind is BufferKind.TILE
         tile, home = (step.destination, step.source) if inward else (step.source, step.destination)
         buffer = self._buffer(tile)
-        token = f"{self._short(tile)}_token"
-        self.parts.tokens[token] = buffer.copies
+        token = ""
+        if step.token not in self.parts.needless:
+            name = f"{self._short(tile)}_token"
+            self.parts.tokens[name] = buffer.copies
+            token = self._slotted(name, buffer, step.when, tile.period)
         kind = "fetch_ring" if step.kept else "fetch"
         plain = StepText(
             kind=kind if inward else "store",
             guard=self._guard(step.when),
             comment=in_comment(self._buffer(home).tensor or home.buffer),
             link=self.writer.links[step.link],
-            token=self._slotted(token, buffer, step.when, tile.period),
+            token=token,
             tile=tile_number(step.when),
             address=self._address(tile, step.when),
             home=self._address(home, step.when),
@@ -328,7 +334,7 @@ class _Scope:
             return "", base
         name = f"{self.stem}_{short}"
         if name not in self.parts.tile_functions:
-            indices = self._indices()
+            indices = self.indices()
             used = {term for axis in operand.rectangle for term, _ in axis.terms}
             axes = []
             for position, axis in enumerate(view):
@@ -355,6 +361,10 @@ class _Scope:
         if buffer.ring_axis is not None:
             ring = (view.index(buffer.ring_axis), buffer.shape[buffer.ring_axis])
         return self.writer.shared_shape(_strides(buffer, view, operand), tuple(extent), tuple(origin), ring)
+
+
+def _is_needless(step: Step, parts: _Parts) -> bool:
+    return isinstance(step, Wait) and step.token in parts.needless
 
 
 def _addresses(step: StepText) -> tuple[str, ...]:

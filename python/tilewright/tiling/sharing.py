@@ -74,10 +74,13 @@ def best_sharing(
 
 def views_bytes(operands: Sequence[TileOperand], scratches: int, dimension: str) -> int:
     """Bytes of one core's views of a kernel's operands, with the shapes that the core has for itself."""
-    shapes = sum(
-        operand.tensor is not None or operand.data is not None for operand in operands if follows(operand, dimension)
-    )
+    shapes = sum(_has_shape(operand) for operand in operands if follows(operand, dimension))
     return VIEW_BYTES * (len(operands) + scratches) + SHAPE_BYTES * shapes
+
+
+def _has_shape(operand: TileOperand) -> bool:
+    """Whether kernels may see the operand with a shape: tiles of packed constants have none."""
+    return operand.tensor is not None or operand.link is None
 
 
 def follows(operand: TileOperand, dimension: str) -> bool:

@@ -1,0 +1,31 @@
+"""Waits that a later one makes needless: copies over one link complete in the order of their start.
+
+Before:  start weights, start biases (one link); wait weights, wait biases
+After:   start weights, start biases; wait biases
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby, pairwise
+
+from tilewright.codegen.expressions import is_never_empty
+from tilewright.plan import CopyStart, Index, Step, Wait
+
+
+def needless_waits(body: Sequence[Step], indices: Mapping[str, Index]) -> frozenset[str]:
+    """Tokens whose wait stands right before that for a later copy of the same link, tile by tile.
+
+    That copy has to be one in every tile: waiting for an empty copy waits for nothing.
+    """
+    starts = {step.token: (number, step) for number, step in enumerate(body) if isinstance(step, CopyStart)}
+    needless = set()
+    for is_wait, run in groupby(body, lambda step: isinstance(step, Wait)):
+        waits = [step for step in run if isinstance(step, Wait)] if is_wait else []
+        for first, second in pairwise(waits):
+            (number, earlier), (later_number, later) = starts[first.token], starts[second.token]
+            together = number < later_number and (earlier.link, earlier.when) == (later.link, later.when)
+            is_copied = all(is_never_empty(axis, indices) for axis in later.source.rectangle)
+            if together and first.when == second.when and is_copied:
+                needless.add(first.token)
+    return frozenset(needless)
