@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.chains import conv_chain
 from support.planned import plan_of, planned
-from support.small_nodes import graph_of, nodes
+from support.small_nodes import conv, graph_of, kernel_of, nodes
 from tilewright.check import Rule, check
 from tilewright.errors import TilewrightError
 from tilewright.graph import DType, Graph, Node, constant, variable
@@ -20,6 +20,8 @@ from tilewright.options import CompileOptions
 from tilewright.pipeline import compile_model
 from tilewright.plan import Buffer, BufferKind, CopyStart, Layer, Plan
 from tilewright.platform import Platform, load_platform, with_pool_overrides
+from tilewright.tiling.constant_homes import with_constant_homes
+from tilewright.tiling.problem import tiling_problem
 
 UNIT = 16
 
@@ -106,3 +108,22 @@ def test_the_smallest_constants_stay_near(tmp_path: Path, room: int) -> None:
     assert not far or sum(near) + min(far) > room
     assert bool(near) == (room > 1)
     assert bool(far) == (room < 1 << 16)
+
+
+def test_constants_of_a_kernel_that_may_be_taken_leave_the_first_one_its_room() -> None:
+    graph = conv((1, 4, 6, 6), (8, 4, 1, 1), (6, 6))
+    platform = load_platform("pulp-open")
+    homes = {name: "l2" for name, tensor in graph.tensors.items() if not tensor.is_constant}
+    first = tiling_problem(graph, graph.nodes[0], kernel_of(graph), platform, homes)
+    # As if another kernel packed its weights more loosely.
+    loose = tuple(
+        item if item.data is None else replace(item, data=np.repeat(item.data, 2, axis=-1)) for item in first.operands
+    )
+    loose = tuple(item if item.data is None else replace(item, extents=item.data.shape) for item in loose)
+    other = replace(first, operands=loose)
+    room = sum(item.size_bytes for item in first.operands if item.data is not None)
+    sized = with_pool_overrides(platform, [f"l2_constants={room}"])
+    ((kept, away),) = with_constant_homes([[first, other]], sized)
+    assert {item.home for item in kept.operands if item.data is not None} == {"l2_constants"}
+    assert {item.home for item in away.operands if item.data is not None} == {"l3"}
+    assert with_constant_homes([[first]], sized) == [[first]]

@@ -30,10 +30,12 @@ def with_constant_homes(problems: Sequence[Sequence[TilingProblem]], platform: P
     """
     pools = [pool for pool in platform.pools if BufferKind.CONSTANT in pool.holds]
     travelling = all(platform.access_cycles(pool.name) is None for pool in pools)
-    used = [operand for layer in problems for operand in layer[0].operands if operand.data is not None]
     first = pools[0].size_bytes if pools else None
-    if not travelling or len(pools) < 2 or first is None or sum(map(_stored_bytes, used)) <= first:
+    # Whichever kernels are taken.
+    most = sum(max(sum(map(_stored_bytes, _constants(problem))) for problem in layer) for layer in problems)
+    if not travelling or len(pools) < 2 or first is None or most <= first:
         return [list(layer) for layer in problems]
+    used = [operand for layer in problems for operand in _constants(layer[0])]
     sizes = {_content(operand): _stored_bytes(operand) for operand in used}
     homes: dict[Content, str] = {}
     left = [pool.size_bytes for pool in pools]
@@ -54,6 +56,10 @@ def _rehomed(problem: TilingProblem, homes: dict[Content, str], last: str, platf
         home = operand.home if operand.data is None else homes.get(_content(operand), last)
         operands.append(operand if home == operand.home else rehomed(operand, problem.node, platform, home))
     return replace(problem, operands=tuple(operands))
+
+
+def _constants(problem: TilingProblem) -> list[TileOperand]:
+    return [operand for operand in problem.operands if operand.data is not None]
 
 
 def _content(operand: TileOperand) -> Content:
