@@ -133,6 +133,22 @@ def test_the_cheaper_kernel_is_taken_and_the_first_of_equals() -> None:
     assert first.others == (KernelOffer("slow", 9 * 120, calls_only=True),)
 
 
+def test_a_kernel_that_is_hardly_faster_is_not_taken() -> None:
+    preferred, other = (elementwise(EXTENTS, points(each), "f") for each in (300.0, 297.0))
+    found = cheapest_kernel([preferred, other], {"l1": 130}, TilingOptions())
+    assert found.problem is preferred
+    assert chosen(other, 130).predicted_cycles < found.choice.predicted_cycles
+    # The bound is that of all kernels that were cut.
+    cut = cheapest_kernel([preferred, replace(other, kernel=cheaper_calls(other.kernel))], {"l1": 130}, TilingOptions())
+    assert cut.problem is preferred
+    assert cut.choice.least_cost < cut.choice.cost
+
+
+def cheaper_calls(kernel: KernelChoice) -> KernelChoice:
+    """One call for everything would cost little; tiles cost what they did."""
+    return replace(kernel, cycles=lambda steps: 1.0 if steps == EXTENTS else kernel.cycles(steps))
+
+
 def test_a_faster_kernel_in_smaller_tiles_may_be_slower() -> None:
     # Scratch leaves room for one row at a time, and each tile has its set-up.
     greedy = elementwise(EXTENTS, points(3.0), "greedy", scratch=230)

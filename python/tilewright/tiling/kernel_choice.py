@@ -7,7 +7,7 @@ After:   conv_xpulpv2; conv_integer's tiles are not even looked for
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilewright.options import Objective, Strategy
 from tilewright.plan import KernelOffer
@@ -29,7 +29,7 @@ class KernelDecision:
 def cheapest_kernel(
     candidates: Sequence[TilingProblem], capacities: Capacities, options: TilingOptions
 ) -> KernelDecision:
-    """The kernel with the fewest predicted cycles of those whose tiles fit; the preferred one of equals.
+    """The kernel with the fewest predicted cycles of those whose tiles fit; the preferred one of nearly equals.
 
     A kernel whose calls alone take nearly as long as another one's best tiles gets no tiles.
     Only cycles compare kernels: under another objective or strategy the first that fits is taken.
@@ -54,12 +54,13 @@ def cheapest_kernel(
             offers[number] = KernelOffer(problem.kernel.symbol, None)
             continue
         offers[number] = KernelOffer(problem.kernel.symbol, choices[number].predicted_cycles)
-        if taken is None or choices[number].least_cost < choices[taken].least_cost:
+        if taken is None or choices[number].least_cost < choices[taken].least_cost * SURELY_FASTER:
             taken = number
     if taken is None:
         raise min(failures, key=lambda failure: failure.missing_bytes)
     others = tuple(offer for number, offer in sorted(offers.items()) if number != taken)
-    return KernelDecision(candidates[taken], choices[taken], others)
+    choice = replace(choices[taken], least_cost=min(item.least_cost for item in choices.values()))
+    return KernelDecision(candidates[taken], choice, others)
 
 
 def calls_cycles(problem: TilingProblem) -> float:
