@@ -95,6 +95,9 @@ class KernelCost:
     factor: float = 1.0
 
 
+_UNMEASURED = KernelCost()
+
+
 @dataclass(frozen=True, slots=True)
 class Costs:
     """What kernels and tile loops cost, as ``tilewright calibrate`` measured it.
@@ -113,8 +116,10 @@ class Costs:
 
     def kernel(self, symbol: str) -> KernelCost:
         """The cost of a kernel by its C symbol."""
+        if not self.kernels:
+            return _UNMEASURED
         known = dict(self.kernels)
-        return known.get(kernel_key(symbol), known.get("default", KernelCost()))
+        return known.get(kernel_key(symbol), known.get("default", _UNMEASURED))
 
 
 def kernel_key(symbol: str) -> str:

@@ -181,11 +181,13 @@ class TilingProblem:
 
 def tile_lengths(problem: TilingProblem, steps: TileSteps) -> Iterator[tuple[dict[str, int], int]]:
     """Lengths of the tiles in every dimension, each with the number of tiles that have them: edges are shorter."""
-    extents = problem.extents
     parts = []
-    for name in problem.cuttable:
-        whole, rest = divmod(extents[name], steps[name])
-        sizes = ((steps[name], whole), (rest, 1)) if rest else ((steps[name], whole),)
+    for name, extent in problem.extents.items():
+        step = steps[name]
+        if step == extent:
+            continue
+        whole, rest = divmod(extent, step)
+        sizes = ((step, whole), (rest, 1)) if rest else ((step, whole),)
         parts.append([(name, size, times) for size, times in sizes])
     for tile in product(*parts):
         yield {**steps, **{name: size for name, size, _ in tile}}, prod(times for _, _, times in tile)
