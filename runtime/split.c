@@ -11,23 +11,24 @@ void tilewright_split_part(void *argument)
     if (lower >= split->upper) {
         return;
     }
+    /* Not on the stack, which may be short. */
+    struct tilewright_part *part =
+        (struct tilewright_part *)(void *)(split->views + core * split->views_bytes);
     struct tilewright_view *operands =
-        (struct tilewright_view *)(void *)(split->views + core * split->views_bytes);
+        (struct tilewright_view *)(void *)((uint8_t *)part + TILEWRIGHT_PART_BYTES);
     for (uint32_t i = 0; i < split->operand_count; i++) {
         operands[i] = split->operands[i];
     }
-    struct tilewright_part part = {
-        .operands = operands,
-        .shapes = (struct tilewright_shape *)(void *)(operands + split->operand_count),
-        .cut = NULL,
-        .lower = lower,
-        .upper = tilewright_minimum(lower + split->chunk, split->upper),
-        .call_lower = split->lower,
-        .call_upper = split->upper,
-        .core = core,
-        .flags = split->flags,
-    };
-    split->work(&part);
+    part->operands = operands;
+    part->shapes = (struct tilewright_shape *)(void *)(operands + split->operand_count);
+    part->cut = NULL;
+    part->lower = lower;
+    part->upper = tilewright_minimum(lower + split->chunk, split->upper);
+    part->call_lower = split->lower;
+    part->call_upper = split->upper;
+    part->core = core;
+    part->flags = split->flags;
+    split->work(part);
 }
 
 void tilewright_cut(struct tilewright_part *part, uint32_t operand, uint32_t axis, int32_t first,

@@ -36,9 +36,12 @@ static void multiply(int32_t *restrict a, const int32_t *restrict b, int32_t bia
     }
 }
 
+/* Two lines are on the stack at once. */
+enum { PIECE = TILEWRIGHT_LINE / 2 };
+
 static int32_t piece(int32_t left)
 {
-    return left < TILEWRIGHT_LINE ? left : TILEWRIGHT_LINE;
+    return left < PIECE ? left : PIECE;
 }
 
 static void binary_row(uint8_t *const *at, const int32_t *stride, int32_t count,
@@ -46,10 +49,10 @@ static void binary_row(uint8_t *const *at, const int32_t *stride, int32_t count,
 {
     const struct binary *binary = context;
     const struct tilewright_binary_integer_attributes *attributes = binary->attributes;
-    int32_t a[TILEWRIGHT_LINE];
-    int32_t b[TILEWRIGHT_LINE];
+    int32_t a[PIECE];
+    int32_t b[PIECE];
 
-    for (int32_t done = 0; done < count; done += TILEWRIGHT_LINE) {
+    for (int32_t done = 0; done < count; done += PIECE) {
         const int32_t length = piece(count - done);
         tilewright_line_load(a, at[0] + (ptrdiff_t)done * stride[0], stride[0], length,
                              attributes->a_type, attributes->a_zero_point);

@@ -81,7 +81,8 @@ static TILEWRIGHT_NOINLINE uint8_t *gather_taps(const struct conv *conv, struct 
 TILEWRIGHT_SMALL_CODE
 
 /* Column-wise copy of what four pixels see; `offset` leads to their image and group. */
-static void gather(const struct conv *conv, const struct pixels *pixels, ptrdiff_t offset)
+static TILEWRIGHT_NOINLINE void gather(const struct conv *conv, const struct pixels *pixels,
+                                       ptrdiff_t offset)
 {
     const struct tilewright_conv_integer_attributes *a = conv->attributes;
     const struct tilewright_shape *shape = conv->x->shape;
@@ -113,8 +114,9 @@ static void gather(const struct conv *conv, const struct pixels *pixels, ptrdiff
 
 /* Where the next four pixels of the tile read and write. Behind the last one they repeat it, which
  * costs no extra code. */
-static void advance(const struct conv *conv, const struct tilewright_view *y, ptrdiff_t offset,
-                    int32_t *oh, int32_t *ow, struct pixels *pixels, struct tilewright_sink *sink)
+static TILEWRIGHT_NOINLINE void advance(const struct conv *conv, const struct tilewright_view *y,
+                                        ptrdiff_t offset, int32_t *oh, int32_t *ow,
+                                        struct pixels *pixels, struct tilewright_sink *sink)
 {
     const struct tilewright_conv_integer_attributes *a = conv->attributes;
     const struct tilewright_shape *in = conv->x->shape;
@@ -189,9 +191,10 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_conv_integer_attribu
             int32_t row = out->origin[HEIGHT];
             int32_t column = out->origin[WIDTH];
             for (int32_t pixel = 0; pixel < count; pixel += TILEWRIGHT_BLOCK) {
-                struct pixels pixels;
-                advance(&conv, y, offset_out, &row, &column, &pixels, &sink);
-                gather(&conv, &pixels, offset_in);
+                /* Where the block's sums will be: stacks are short. */
+                struct pixels *const pixels = (struct pixels *)(void *)sink.block;
+                advance(&conv, y, offset_out, &row, &column, pixels, &sink);
+                gather(&conv, pixels, offset_in);
                 core(&sink, conv.columns, taps, weights, rows, channels, finish);
             }
             weights += (ptrdiff_t)padded * taps * weight_bytes;

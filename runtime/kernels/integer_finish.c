@@ -163,6 +163,20 @@ TILEWRIGHT_INLINE void block(struct tilewright_sink *sink, const int32_t *restri
     sink->pixel[3] = d;
 }
 
+/* The same for rules that call functions: with less in registers, as stacks are short. */
+TILEWRIGHT_INLINE void short_block(struct tilewright_sink *sink, const int32_t *sums,
+                                   const int32_t *rows, int32_t channels, const enum rule rule)
+{
+    do {
+        for (int32_t i = 0; i < sink->pixels; i++) {
+            uint8_t *at = sink->pixel[i];
+            sink->pixel[i] = at + sink->channel_stride;
+            store(at, *sums++, constants_of(rows, &sink->limits, rule), &sink->limits, rule);
+        }
+        rows += sink->row_words;
+    } while (--channels != 0);
+}
+
 TILEWRIGHT_INLINE void line(const struct tilewright_limits *limits, const int32_t *restrict sums,
                             const int32_t *row, uint8_t *restrict out, int32_t stride,
                             int32_t count, const enum rule rule)
@@ -181,7 +195,11 @@ TILEWRIGHT_INLINE void line(const struct tilewright_limits *limits, const int32_
     void tilewright_block_##name(struct tilewright_sink *sink, const int32_t *sums,                \
                                  const int32_t *rows, int32_t channels)                            \
     {                                                                                              \
-        block(sink, sums, rows, channels, rule);                                                   \
+        if (rule == RULE_EXACT || rule == RULE_RESCALE) {                                          \
+            short_block(sink, sums, rows, channels, rule);                                         \
+        } else {                                                                                   \
+            block(sink, sums, rows, channels, rule);                                               \
+        }                                                                                          \
     }                                                                                              \
     void tilewright_line_##name(const struct tilewright_limits *limits, const int32_t *sums,       \
                                 const int32_t *row, uint8_t *out, int32_t stride, int32_t count)   \

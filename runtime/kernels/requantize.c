@@ -30,6 +30,15 @@ static void requantize_row(uint8_t *const *at, const int32_t *stride, int32_t co
     }
 }
 
+static void next_channel(struct tilewright_walk_operand *walked, int32_t axis)
+{
+    if (walked->ring_rows != 0 && walked->ring_axis == axis) {
+        walked->ring_first += walked->ring_step;
+    } else {
+        walked->base += walked->stride[axis];
+    }
+}
+
 static TILEWRIGHT_NOINLINE void run(const struct tilewright_requantize_attributes *a,
                                     const struct tilewright_view *operands,
                                     tilewright_line_finish *finish)
@@ -38,28 +47,23 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_requantize_attribute
     const int32_t axis = a->channel_axis;
     const int32_t channels = axis < 0 ? 1 : shape->extent[axis];
     int32_t extent[TILEWRIGHT_MAX_RANK];
-    int32_t first_x[TILEWRIGHT_MAX_RANK];
-    int32_t first_y[TILEWRIGHT_MAX_RANK];
     struct requantize requantize = {a,
                                     (const int32_t *)(const void *)operands[ROWS].base,
                                     finish,
                                     {a->minimum, a->maximum, a->lowest, a->highest, 0, 0}};
+    struct tilewright_walk_operand walked[2] = {tilewright_walk_view(&operands[X], NULL, NULL),
+                                                tilewright_walk_view(&operands[Y], NULL, NULL)};
 
     for (int32_t i = 0; i < TILEWRIGHT_MAX_RANK; i++) {
         extent[i] = i == axis ? 1 : shape->extent[i];
-        first_x[i] = operands[X].shape->origin[i];
-        first_y[i] = shape->origin[i];
     }
     /* A row of the walk must not cross channels. */
     for (int32_t channel = 0; channel < channels; channel++) {
-        const struct tilewright_walk_operand walked[2] = {
-            tilewright_walk_view(&operands[X], first_x, NULL),
-            tilewright_walk_view(&operands[Y], first_y, NULL)};
         tilewright_walk(walked, 2, extent, requantize_row, &requantize);
         requantize.row += TILEWRIGHT_ROW_WORDS;
         if (axis >= 0) {
-            first_x[axis]++;
-            first_y[axis]++;
+            next_channel(&walked[0], axis);
+            next_channel(&walked[1], axis);
         }
     }
 }

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/walk.h"
 
-/* The axes that are left after sorting and merging, innermost first. */
+#if defined(__GNUC__)
+#define WALK_NOINLINE __attribute__((noinline))
+#else
+#define WALK_NOINLINE
+#endif
+
+/* The axes that are left after sorting and merging, innermost first. A merged axis has the strides
+ * of its innermost part. Short, as the stacks of a cluster's cores are. */
 struct walk {
     int32_t rank;
     int32_t extent[TILEWRIGHT_MAX_RANK];
-    int32_t stride[TILEWRIGHT_MAX_RANK][TILEWRIGHT_WALK_OPERANDS];
-    /* Operands (bit mask) for which the axis is a ring. */
-    uint32_t rings[TILEWRIGHT_MAX_RANK];
     uint8_t *base[TILEWRIGHT_WALK_OPERANDS];
+    uint8_t axis[TILEWRIGHT_MAX_RANK];
+    /* Operands (bit mask) for which the axis is a ring. */
+    uint8_t rings[TILEWRIGHT_MAX_RANK];
 };
 
 struct tilewright_walk_operand tilewright_walk_view(const struct tilewright_view *view,
@@ -42,8 +49,7 @@ static ptrdiff_t ring_offset(const struct tilewright_walk_operand *operand, int3
     return (ptrdiff_t)slot * operand->stride[operand->ring_axis];
 }
 
-static uint32_t rings_on(const struct tilewright_walk_operand *operands, int32_t count,
-                         int32_t axis)
+static uint8_t rings_on(const struct tilewright_walk_operand *operands, int32_t count, int32_t axis)
 {
     uint32_t rings = 0;
     for (int32_t i = 0; i < count; i++) {
@@ -51,7 +57,7 @@ static uint32_t rings_on(const struct tilewright_walk_operand *operands, int32_t
             rings |= 1u << i;
         }
     }
-    return rings;
+    return (uint8_t)rings;
 }
 
 static int32_t magnitude(int32_t value)
@@ -60,70 +66,71 @@ static int32_t magnitude(int32_t value)
 }
 
 /* Axes with rings go outermost, so that rows need not wrap. */
-static int is_inside(const struct walk *walk, int32_t axis, uint32_t rings, int32_t stride,
-                     int32_t last)
+static int is_inside(const struct walk *walk, int32_t at, uint8_t rings, int32_t stride,
+                     const struct tilewright_walk_operand *last)
 {
-    if ((rings != 0) != (walk->rings[axis] != 0)) {
+    if ((rings != 0) != (walk->rings[at] != 0)) {
         return rings == 0;
     }
-    return magnitude(stride) < magnitude(walk->stride[axis][last]);
+    return magnitude(stride) < magnitude(last->stride[walk->axis[at]]);
 }
 
-static void move_axis(struct walk *walk, int32_t to, int32_t from, int32_t count)
+static void move_axis(struct walk *walk, int32_t to, int32_t from)
 {
     walk->extent[to] = walk->extent[from];
+    walk->axis[to] = walk->axis[from];
     walk->rings[to] = walk->rings[from];
-    for (int32_t i = 0; i < count; i++) {
-        walk->stride[to][i] = walk->stride[from][i];
-    }
 }
 
 static void insert_axis(struct walk *walk, const struct tilewright_walk_operand *operands,
                         int32_t count, int32_t axis, int32_t extent)
 {
-    const uint32_t rings = rings_on(operands, count, axis);
+    const struct tilewright_walk_operand *last = &operands[count - 1];
+    const uint8_t rings = rings_on(operands, count, axis);
     int32_t at = walk->rank++;
-    while (at > 0 && is_inside(walk, at - 1, rings, operands[count - 1].stride[axis], count - 1)) {
-        move_axis(walk, at, at - 1, count);
+    while (at > 0 && is_inside(walk, at - 1, rings, last->stride[axis], last)) {
+        move_axis(walk, at, at - 1);
         at--;
     }
     walk->extent[at] = extent;
+    walk->axis[at] = (uint8_t)axis;
     walk->rings[at] = rings;
-    for (int32_t i = 0; i < count; i++) {
-        walk->stride[at][i] = operands[i].stride[axis];
-    }
 }
 
-static int continues(const struct walk *walk, int32_t inner, int32_t outer, int32_t count)
+/* Whether the axis at `outer` goes on where the one at `inner` ends. */
+static int continues(const struct walk *walk, const struct tilewright_walk_operand *operands,
+                     int32_t inner, int32_t outer, int32_t count)
 {
     if (walk->rings[inner] != 0 || walk->rings[outer] != 0) {
         return 0;
     }
     for (int32_t i = 0; i < count; i++) {
-        if (walk->stride[outer][i] != walk->stride[inner][i] * walk->extent[inner]) {
+        const int32_t *stride = operands[i].stride;
+        if (stride[walk->axis[outer]] != stride[walk->axis[inner]] * walk->extent[inner]) {
             return 0;
         }
     }
     return 1;
 }
 
-static void merge_axes(struct walk *walk, int32_t count)
+static void merge_axes(struct walk *walk, const struct tilewright_walk_operand *operands,
+                       int32_t count)
 {
     int32_t inner = 0;
-    for (int32_t axis = 1; axis < walk->rank; axis++) {
-        if (continues(walk, inner, axis, count)) {
-            walk->extent[inner] *= walk->extent[axis];
+    for (int32_t outer = 1; outer < walk->rank; outer++) {
+        if (continues(walk, operands, inner, outer, count)) {
+            walk->extent[inner] *= walk->extent[outer];
         } else {
             inner++;
-            move_axis(walk, inner, axis, count);
+            move_axis(walk, inner, outer);
         }
     }
     walk->rank = walk->rank == 0 ? 0 : inner + 1;
 }
 
 /* False for an empty box. */
-static int prepare(struct walk *walk, const struct tilewright_walk_operand *operands, int32_t count,
-                   const int32_t *extent)
+static WALK_NOINLINE int prepare(struct walk *walk, const struct tilewright_walk_operand *operands,
+                                 int32_t count, const int32_t *extent)
 {
     walk->rank = 0;
     for (int32_t i = 0; i < count; i++) {
@@ -143,16 +150,16 @@ static int prepare(struct walk *walk, const struct tilewright_walk_operand *oper
             }
         }
     }
-    merge_axes(walk, count);
+    merge_axes(walk, operands, count);
     return 1;
 }
 
 void tilewright_walk(const struct tilewright_walk_operand *operands, int32_t operand_count,
                      const int32_t *extent, tilewright_row_function row, const void *context)
 {
-    static const int32_t no_stride[TILEWRIGHT_WALK_OPERANDS] = {0};
     struct walk walk;
     int32_t index[TILEWRIGHT_MAX_RANK] = {0};
+    int32_t stride[TILEWRIGHT_WALK_OPERANDS] = {0};
     uint8_t *at[TILEWRIGHT_WALK_OPERANDS];
 
     if (!prepare(&walk, operands, operand_count, extent)) {
@@ -160,21 +167,23 @@ void tilewright_walk(const struct tilewright_walk_operand *operands, int32_t ope
     }
     const int32_t first = walk.rank > 0 && walk.rings[0] == 0 ? 1 : 0;
     const int32_t length = first != 0 ? walk.extent[0] : 1;
-    const int32_t *stride = first != 0 ? walk.stride[0] : no_stride;
-    int32_t axis;
+    for (int32_t i = 0; first != 0 && i < operand_count; i++) {
+        stride[i] = operands[i].stride[walk.axis[0]];
+    }
+    int32_t place;
     do {
         for (int32_t i = 0; i < operand_count; i++) {
             ptrdiff_t offset = 0;
-            for (axis = first; axis < walk.rank; axis++) {
-                offset += (walk.rings[axis] >> i & 1u) != 0
-                              ? ring_offset(&operands[i], index[axis])
-                              : (ptrdiff_t)index[axis] * walk.stride[axis][i];
+            for (place = first; place < walk.rank; place++) {
+                offset += (walk.rings[place] >> i & 1) != 0
+                              ? ring_offset(&operands[i], index[place])
+                              : (ptrdiff_t)index[place] * operands[i].stride[walk.axis[place]];
             }
             at[i] = walk.base[i] + offset;
         }
         row(at, stride, length, context);
-        for (axis = first; axis < walk.rank && ++index[axis] == walk.extent[axis]; axis++) {
-            index[axis] = 0;
+        for (place = first; place < walk.rank && ++index[place] == walk.extent[place]; place++) {
+            index[place] = 0;
         }
-    } while (axis < walk.rank);
+    } while (place < walk.rank);
 }

@@ -27,6 +27,8 @@ ROW_CYCLES = 80.0
 SHAPE_BYTES = 80
 VIEW_BYTES = 16
 """Of runtime/include/tilewright/runtime.h; a view is a pair of pointers, of 64 bits at most."""
+PART_BYTES = 48
+"""Of struct tilewright_part in runtime/include/tilewright/split.h, which lies before them."""
 
 MOST_CORES = 32
 
@@ -73,9 +75,9 @@ def best_sharing(
 
 
 def views_bytes(operands: Sequence[TileOperand], scratches: int, dimension: str) -> int:
-    """Bytes of one core's views of a kernel's operands, with the shapes that the core has for itself."""
+    """Bytes of one core's part and views of a kernel's operands, with the shapes that the core has for itself."""
     shapes = sum(_has_shape(operand) for operand in operands if follows(operand, dimension))
-    return VIEW_BYTES * (len(operands) + scratches) + SHAPE_BYTES * shapes
+    return PART_BYTES + VIEW_BYTES * (len(operands) + scratches) + SHAPE_BYTES * shapes
 
 
 def _has_shape(operand: TileOperand) -> bool:

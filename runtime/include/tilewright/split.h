@@ -24,9 +24,12 @@ struct tilewright_part {
     uint32_t flags;
 };
 
+/* Room for it: enough with pointers of 64 bits. */
+#define TILEWRIGHT_PART_BYTES 48
+
 /* Core c gets elements [lower + c * chunk, lower + (c + 1) * chunk) of [lower, upper), and calls
- * `work` if these are any. `operands` are all cores'. `views` is room for each core's operands
- * and shapes: cores * views_bytes, aligned as pointers. */
+ * `work` if these are any. `operands` are all cores'. `views` is room for each core's part,
+ * operands and shapes: cores * views_bytes, aligned as pointers. */
 struct tilewright_split {
     void (*work)(struct tilewright_part *part);
     const struct tilewright_view *operands;
