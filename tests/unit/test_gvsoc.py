@@ -249,7 +249,7 @@ def test_write_below_the_stack_ends_the_test(tmp_path: Path) -> None:
 
 
 def test_deep_stack_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    body = "volatile uint8_t deep[1560]; for (uint32_t i = 0; i < 1560; i++) { deep[i] = 1; } pool[1] = deep[7];"
+    body = "volatile uint8_t deep[2000]; for (uint32_t i = 0; i < 2000; i++) { deep[i] = 1; } pool[1] = deep[7];"
     program = build(PLATFORM, ON_CLUSTER.replace("BODY", body), tmp_path)
     assert simulate(PLATFORM, program, timeout_s=60) == 98
     assert "stack of a cluster core overflowed" in capfd.readouterr().out
