@@ -8,7 +8,7 @@ import re
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -138,11 +138,12 @@ def _measured(model: corpus.Network, folder: Path, steps: int) -> Network:
         return Network(name, "", (first,))
     case = Case(model, late_platform(folder))
     plenty = case.attempt(PLENTY)
-    least, complaint = smallest(case)
-    if plenty.artifacts is None or complaint:
-        return Network(name, "", (first, Point(least, 0, complaint or plenty.complaint)))
-    sizes = sizes_down(used_bytes(plenty.artifacts.plan), least, steps)
-    return Network(name, "", (first, *(point(case, size, reference, folder) for size in sizes)))
+    least, found = smallest(case)
+    if plenty.artifacts is None or found.complaint:
+        return Network(name, "", (first, Point(least, 0, found.complaint or plenty.complaint)))
+    *sizes, _ = sizes_down(used_bytes(plenty.artifacts.plan), least, steps)
+    points = [point(size, case.attempt(size), reference, model, folder) for size in sizes]
+    return Network(name, "", (first, *points, point(least, found, reference, model, folder)))
 
 
 @dataclass(frozen=True)
@@ -164,12 +165,11 @@ def sizes_down(first: int, last: int, steps: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys(round(first * (last / first) ** (step / (steps - 1))) for step in range(steps)))
 
 
-def point(case: Case, size: int, reference: Run, folder: Path) -> Point:
+def point(size: int, found: Attempt, reference: Run, model: corpus.Network, folder: Path) -> Point:
     """One size, beside what the untiled plan computed."""
-    found = case.attempt(size)
     if found.artifacts is None:
         return Point(size, 0, found.complaint, plan_s=found.seconds)
-    got = outputs(found.artifacts, case.model, folder)
+    got = outputs(found.artifacts, model, folder)
     cut = '"reduction": [' in found.artifacts.files["net_plan.json"].decode()
     verdict = got.complaint or compared(got.outputs, reference.outputs, sums_cut=cut)
     plan = found.artifacts.plan
@@ -193,19 +193,18 @@ def compared(got: Sequence[Array], wanted: Sequence[Array], *, sums_cut: bool) -
     return f"OTHER OUTPUT: {differing:,} bytes, by up to {largest:g}"
 
 
-def smallest(case: Case) -> tuple[int, str]:
-    """The least l1 that works, from the errors, which say what does; and what is wrong with it, or nothing."""
+def smallest(case: Case) -> tuple[int, Attempt]:
+    """The least l1 that works, from the errors, which say what does, and its plan; a complaint if that is not so."""
     size = LEAST
     while True:
         found = case.attempt(size)
-        if found.artifacts is not None:
-            break
         if found.status is not ExitStatus.DOES_NOT_FIT or found.needed_bytes <= size:
-            return size, found.complaint
+            break
         size = found.needed_bytes
-    if size > LEAST and case.attempt(size - 1).artifacts is not None:
-        return size, f"{size:,} bytes are said to be the least that works, but one less does"
-    return size, ""
+    if found.artifacts is not None and size > LEAST and case.attempt(size - 1).artifacts is not None:
+        complaint = f"{size:,} bytes are said to be the least that works, but one less does"
+        return size, replace(found, complaint=complaint)
+    return size, found
 
 
 def used_bytes(plan: Plan) -> int:
