@@ -177,7 +177,12 @@ def matches(expected: str, printed: str, any_figures: bool = False) -> bool:
         if any_figures:
             pattern = re.sub(r"(?:\\ )*[0-9][0-9,]*(?:\\\.[0-9]+)?", r" *[0-9][0-9,.]*", pattern)
         parts.append(pattern + r"[ \t]*\n")
-    return re.search(r"(?:^|\n)" + "".join(parts), printed.rstrip("\n") + "\n") is not None
+    return re.search(r"(?:^|\n)" + "".join(parts), _with_failures(printed).rstrip("\n") + "\n") is not None
+
+
+def _with_failures(printed: str) -> str:
+    """What CTest 4 prints, in the words of older ones: these count failures where there are none, too."""
+    return re.sub(r"(?m)^100% tests passed out of ", "100% tests passed, 0 tests failed out of ", printed)
 
 
 def tool_environment() -> dict[str, str]:

@@ -189,8 +189,10 @@ def _sleeper(folder: Path) -> Path:
 
 def _launcher(program: Path, before: str = "") -> subprocess.Popen[bytes]:
     words = (
-        "import os, signal, subprocess, sys, time; from tilewright.platform import load_platform; "
-        f"from tilewright.simulate import simulate\n{before}\n"
+        # What runs the tests may ignore these signals (nohup, a job in the background), and children with it.
+        "import os, signal, subprocess, sys, time; signal.signal(signal.SIGHUP, signal.SIG_DFL); "
+        "signal.signal(signal.SIGINT, signal.default_int_handler); "
+        f"from tilewright.platform import load_platform; from tilewright.simulate import simulate\n{before}\n"
         f"sys.exit(simulate(load_platform('host'), {str(program)!r}, timeout_s=300))"
     )
     return subprocess.Popen([sys.executable, "-c", words])

@@ -78,7 +78,7 @@ def addressed(source: str, function: str, folder: Path) -> list[tuple[int, str]]
     ).stdout
     lines = re.findall(r"^ +([0-9a-f]+):\t([0-9a-f]+) +\t(.*)$", text, re.MULTILINE)
     return [
-        (int(at, 16), decoded(int(word, 16)) if rest.startswith((".4byte", ".word")) else rest)
+        (int(at, 16), decoded(int(word, 16)) if rest.startswith((".4byte", ".word", "0x")) else rest)
         for at, word, rest in lines
     ]
 
