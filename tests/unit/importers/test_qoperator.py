@@ -6,7 +6,9 @@ Results may differ by one step where the exact value lies next to a rounding tie
 from __future__ import annotations
 
 import numpy as np
+import onnxruntime
 import pytest
+from numpy.lib import NumpyVersion
 from support.onnx_models import ModelBuilder, assert_equal_to_runtime, imported, operators, outputs_of, runtime_outputs
 from tilewright.errors import ExitStatus, TilewrightError
 from tilewright.graph import DType, Requantize
@@ -164,6 +166,8 @@ def test_functions(tmp_path, dtype, operator, attributes, scale):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("opset", "axis"), [(13, -1), (12, 1)])
 def test_softmax(tmp_path, dtype, opset, axis):
+    if dtype is np.int8 and opset == 13 and NumpyVersion(onnxruntime.__version__) < "1.24.0":
+        pytest.skip("onnxruntime before 1.24 wraps an int8 result of 1 to the lowest value")
     build = Builder()
     build.input("x", [3, 4, 6], dtype)
     low = -128 if dtype is np.int8 else 0
