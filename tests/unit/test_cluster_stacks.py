@@ -69,7 +69,7 @@ def depth(name: str, frames: dict[str, tuple[int, set[str]]], through_pointers: 
 def stack_bytes() -> int:
     """Of a worker, without the words that nothing may have written."""
     text = (runtime_dir() / "ports/pulp_open/cluster.c").read_text(encoding="utf-8")
-    sizes = [re.search(rf"#define {name} (\d+)u", text) for name in ("STACK_BYTES", "GUARD_WORDS")]
+    sizes = [re.search(rf"#define {name} (\d+)u", text) for name in ("TILEWRIGHT_PULP_STACK_BYTES", "GUARD_WORDS")]
     assert all(sizes)
     return int(sizes[0][1]) - 4 * int(sizes[1][1])  # type: ignore[index]
 
@@ -108,3 +108,14 @@ def test_a_frame_that_is_too_large_is_seen(frames: dict[str, tuple[int, set[str]
     spoilt = {**frames, "tilewright_core_narrow": (400, frames["tilewright_core_narrow"][1])}
     deepest = depth("tilewright_conv_integer_folded", spoilt, "tilewright_block_folded")
     assert deepest > stack_bytes()
+
+
+@pytest.mark.parametrize(("size", "status"), [("768u", 0), ("600u", 1)])
+def test_stacks_of_a_size_that_is_asked_for(size: str, status: int, tmp_path: Path) -> None:
+    runtime = runtime_dir()
+    options = [*load_platform("pulp-open").target.compile_options, f"-DTILEWRIGHT_PULP_STACK_BYTES={size}", "-c"]
+    command = [RISCV_GCC, "--specs=picolibc.specs", *options, f"-I{runtime / 'include'}", f"-I{runtime / 'ports'}"]
+    source = str(runtime / "ports/pulp_open/cluster.c")
+    done = subprocess.run([*command, source, "-o", str(tmp_path / "c.o")], capture_output=True, text=True, check=False)
+    assert done.returncode == status
+    assert ("no multiple of 16" in done.stderr) == bool(status)

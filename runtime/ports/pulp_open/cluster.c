@@ -5,8 +5,13 @@
 
 #include <stddef.h>
 
-/* What kernels need, and what core 0 needs besides to walk the program. */
-#define STACK_BYTES 592u
+/* What kernels of integers need; those of floats may want more, for which a plan with less of l1
+ * leaves room. */
+#ifndef TILEWRIGHT_PULP_STACK_BYTES
+#define TILEWRIGHT_PULP_STACK_BYTES 592u
+#endif
+#define STACK_BYTES TILEWRIGHT_PULP_STACK_BYTES
+/* What core 0 needs besides, to walk the program. */
 #define WALK_BYTES 768u
 #define FIRST_STACK_BYTES (STACK_BYTES + WALK_BYTES)
 /* Words at a stack's end that nothing may have written: frames have holes. */
@@ -14,6 +19,8 @@
 #define PAINT 0x57acc0deu
 #define PAINT_GAP_BYTES 64u
 #define POSTS 8u
+
+_Static_assert(STACK_BYTES % 16u == 0u, "TILEWRIGHT_PULP_STACK_BYTES is no multiple of 16");
 
 typedef void (*work_function)(void *argument);
 
@@ -173,7 +180,8 @@ static void check_stacks(void)
 {
     for (uint32_t core = 0; core < TILEWRIGHT_PULP_CORES; core++) {
         if (tilewright_stack_unused(core) < 4u * GUARD_WORDS) {
-            tilewright_console_write("the stack of a cluster core overflowed\n");
+            tilewright_console_write("the stack of a cluster core overflowed: build the port with "
+                                     "a larger TILEWRIGHT_PULP_STACK_BYTES\n");
             tilewright_exit(TILEWRIGHT_STACK_STATUS);
         }
     }
