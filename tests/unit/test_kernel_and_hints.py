@@ -103,7 +103,7 @@ def shared_rows() -> TilingProblem:
 
 def test_work_for_every_core_is_preferred() -> None:
     problem = shared_rows()
-    plain, hinted = chosen(problem, 5700, WITHOUT), chosen(problem, 5700)
+    plain, hinted = chosen(problem, 6300, WITHOUT), chosen(problem, 6300)
     assert (plain.steps["r"], hinted.steps["r"], hinted.hinted) == (9, 8, True)
     assert idle_cores(problem, plain.steps, problem.sharing(plain.steps)) == pytest.approx(1 - 72 / 128)
     assert idle_cores(problem, hinted.steps, problem.sharing(hinted.steps)) == 0.0
@@ -198,7 +198,7 @@ def test_plan_and_report_say_why() -> None:
 
 def test_the_option_switches_hints_off() -> None:
     types = json.loads((MODELS / "deeploy_residual/types.json").read_text())
-    on, off = (compiled("deeploy_residual", pools=["l1=3000"], types=types, hints=hints) for hints in (True, False))
+    on, off = (compiled("deeploy_residual", pools=["l1=6000"], types=types, hints=hints) for hints in (True, False))
     hinted = {layer.name for layer in on.layers if layer.reasons is not None and layer.reasons.hinted}
     assert hinted == {one.name for one, other in zip(on.layers, off.layers, strict=True) if one.tile != other.tile}
     assert not any(layer.reasons is not None and layer.reasons.hinted for layer in off.layers)
