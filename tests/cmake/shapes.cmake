@@ -40,7 +40,8 @@ write_shape(5 2 2)
 configure_project("${folder}" "${folder}/build")
 build_project("${folder}/build")
 test_project("${folder}/build")
-expect_match("${output}" "100% tests passed, 0 tests failed out of 2")
+# CTest 4 counts no failures where there are none.
+expect_match("${output}" "100% tests passed(, 0 tests failed)? out of 2")
 
 message("=== another shape in the npz file: generated again")
 execute_process(COMMAND "${CMAKE_COMMAND}" -E sleep 1.1)
