@@ -159,6 +159,14 @@ def test_a_faster_kernel_in_smaller_tiles_may_be_slower() -> None:
     assert found.others == (KernelOffer("greedy", chosen(greedy, 256).predicted_cycles),)
 
 
+def test_a_variant_is_for_where_the_first_does_not_fit() -> None:
+    first = elementwise(EXTENTS, points(9.0), scratch=230)
+    later = replace(elementwise(EXTENTS, points(3.0)), variant=1)
+    found = cheapest_kernel([first, later], {"l1": 1000}, TilingOptions())
+    assert (found.problem, found.others) == (first, ())
+    assert cheapest_kernel([first, later], {"l1": 200}, TilingOptions()).problem is later
+
+
 def test_a_kernel_that_does_not_fit_is_named() -> None:
     large, small = elementwise(EXTENTS, points(1.0), "large", scratch=600), elementwise(EXTENTS, points(9.0), "small")
     found = cheapest_kernel([large, small], {"l1": 500}, TilingOptions())

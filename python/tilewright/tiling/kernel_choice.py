@@ -31,7 +31,9 @@ def cheapest_kernel(
 ) -> KernelDecision:
     """The kernel with the fewest predicted cycles of those whose tiles fit; the preferred one of nearly equals.
 
-    A kernel whose calls alone take nearly as long as another one's best tiles gets no tiles.
+    A kernel whose calls alone take nearly as long as another one's best tiles gets no tiles. Of
+    variants of one symbol the first that fits stands for all: a later one cuts reductions, which
+    gives sums of floats another order, and is for where nothing else fits.
     Only cycles compare kernels: under another objective or strategy the first that fits is taken.
     Raises TileOverflow of the kernel that is closest to fitting: its numbers are the ones that work.
     """
@@ -43,6 +45,8 @@ def cheapest_kernel(
     for number, problem in enumerate(candidates):
         if taken is not None and not by_cycles:
             break
+        if problem.variant and any(candidates[other].kernel.symbol == problem.kernel.symbol for other in choices):
+            continue
         least = calls_cycles(problem)
         if taken is not None and least >= choices[taken].least_cost * SURELY_FASTER:
             offers[number] = KernelOffer(problem.kernel.symbol, round(least), calls_only=True)
