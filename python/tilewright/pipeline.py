@@ -140,7 +140,7 @@ def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: C
         program=schedule.program,
         layers=schedule.layers,
         pool_use=planned.pool_use,
-        kernel_sources=_sources(planned),
+        kernel_sources=_sources(planned, platform),
         kernel_headers=_headers(planned),
         static_pools=options.static_pools,
         io_in_pools=options.io_in_pools,
@@ -186,14 +186,16 @@ def _interface(graph: Graph, names: Iterable[str]) -> tuple[InterfaceTensor, ...
     )
 
 
-def _sources(planned: Planned) -> tuple[str, ...]:
+def _sources(planned: Planned, platform: Platform) -> tuple[str, ...]:
     """C files of the runtime that the model needs, in a fixed order."""
     kernels = {f"kernels/{source}" for kernel in planned.kernels for source in kernel.sources}
     moves = any(facts.copies for facts in planned.schedule.layers)
     shared = any(layer.split is not None for layer in kernel_steps(planned.schedule.program))
+    forks = shared or platform.core.called_on == "controller"
     measured = planned.schedule.profile is not None
-    common = (*(RUNTIME_SOURCES if moves else ()), *(("split.c",) if shared else ()))
-    return (*common, *(("profile.c",) if measured else ()), *sorted(kernels))
+    parts = (("split.c", shared), ("fork.c", forks), ("profile.c", measured))
+    needed = (source for source, is_needed in parts if is_needed)
+    return (*(RUNTIME_SOURCES if moves else ()), *needed, *sorted(kernels))
 
 
 def _headers(planned: Planned) -> tuple[str, ...]:

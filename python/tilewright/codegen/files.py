@@ -107,6 +107,7 @@ def _source(plan: Plan, common: Mapping[str, Any], pointers: tuple[tuple[str, st
         shapes=shapes,
         layers=texts,
         forked=plan.core.called_on == "controller",
+        cores=plan.core.count,
         pointers=pointers,
         **common,
     )

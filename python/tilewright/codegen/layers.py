@@ -23,6 +23,7 @@ from tilewright.codegen.expressions import (
     slot,
     tile_number,
 )
+from tilewright.codegen.forks import copies_meanwhile, joined
 from tilewright.codegen.literals import literal
 from tilewright.codegen.names import c_identifier, in_comment
 from tilewright.codegen.splits import SharedOperand, split_text
@@ -74,7 +75,10 @@ class LayerWriter:
         stem = f"{self.storage.prefix}_layer_{number:02d}_{c_identifier(facts.operator).lower()}"
         scope = _Scope(self, stem, kernel, loop, _Parts())
         scope.parts.needless.update(needless_waits(body, scope.indices()))
-        steps = tuple(scope.step(step) for step in body if not _is_needless(step, scope.parts))
+        ordered = copies_meanwhile(body)
+        steps = tuple(scope.step(step) for step in ordered if not _is_needless(step, scope.parts))
+        if kernel.split is not None:
+            steps = joined(steps)
         parts = scope.parts
         attributes = tuple((name, literal(value)) for name, value in kernel.attributes)
         first, end = (-loop.lead, loop.tiles + loop.trail) if loop is not None else (0, 1)

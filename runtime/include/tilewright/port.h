@@ -34,6 +34,15 @@ enum tilewright_port_status tilewright_copy_wait(uint32_t link, tilewright_token
 /* Run `work(argument)` on `cores` cores, the caller being core 0; returns when all have ended. */
 void tilewright_fork(uint32_t cores, void (*work)(void *argument), void *argument);
 void tilewright_barrier(void);
+
+/* A fork in two halves, with the same arguments: between them the caller may start copies. Ports
+ * need not define these; without them, all happens in the second half. */
+void tilewright_fork_start(uint32_t cores, void (*work)(void *argument), void *argument);
+void tilewright_fork_join(uint32_t cores, void (*work)(void *argument), void *argument);
+
+/* Only where a controller calls the model: run `work(argument)`, which forks to `cores` cores, on
+ * the core that walks such programs. */
+void tilewright_dispatch(uint32_t cores, void (*work)(void *argument), void *argument);
 uint32_t tilewright_core_id(void);
 
 /* Cycles (or instructions) since some start; wraps. */

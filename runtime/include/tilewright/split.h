@@ -45,10 +45,15 @@ struct tilewright_split {
 /* One core's part of the split at `argument`: for tilewright_fork. */
 void tilewright_split_part(void *argument);
 
-/* Run a call on `cores` cores, this one among them; returns when all are done. */
-static inline void tilewright_split_run(struct tilewright_split *split, uint32_t cores)
+/* A call on `cores` cores: between start and join, copies that it does not touch may be started. */
+static inline void tilewright_split_start(struct tilewright_split *split, uint32_t cores)
 {
-    tilewright_fork(cores, tilewright_split_part, split);
+    tilewright_fork_start(cores, tilewright_split_part, split);
+}
+
+static inline void tilewright_split_join(struct tilewright_split *split, uint32_t cores)
+{
+    tilewright_fork_join(cores, tilewright_split_part, split);
 }
 
 /* Cut an axis of an operand with a shape down to elements [first, end) of the whole array; further

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fork and join. On the fabric controller a fork goes to the cluster: its core 0 runs the work,
- * or shares it out. Between two forks the cluster's cores sleep. */
+/* Walk, fork and join. The fabric controller hands a program to the cluster's walker, which shares
+ * calls out to the workers: cores 0 to 7. Where a program has several of them, the walker is the
+ * control core beside them: it starts the next copies while they compute, which would else keep
+ * them waiting. A program of one core is walked by core 0. Cores without work sleep. */
 #include "registers.h"
 
 #include <stddef.h>
@@ -11,14 +13,19 @@
 #define TILEWRIGHT_PULP_STACK_BYTES 592u
 #endif
 #define STACK_BYTES TILEWRIGHT_PULP_STACK_BYTES
-/* What core 0 needs besides, to walk the program. */
+/* What the walker needs, which runs kernels too: those that no cores share. */
 #define WALK_BYTES 768u
-#define FIRST_STACK_BYTES (STACK_BYTES + WALK_BYTES)
+#define WALKER_STACK_BYTES (STACK_BYTES + WALK_BYTES)
 /* Words at a stack's end that nothing may have written: frames have holes. */
 #define GUARD_WORDS 4u
 #define PAINT 0x57acc0deu
 #define PAINT_GAP_BYTES 64u
 #define POSTS 8u
+
+#define WORKERS TILEWRIGHT_PULP_CORES
+#define CONTROL_CORE WORKERS
+#define TEAM_BARRIER 0u
+#define JOIN_BARRIER 1u
 
 _Static_assert(STACK_BYTES % 16u == 0u, "TILEWRIGHT_PULP_STACK_BYTES is no multiple of 16");
 
@@ -38,12 +45,12 @@ struct post {
     int32_t source_stride;
 };
 
-/* What the fabric controller and core 0 tell each other, in L2. */
+/* What the fabric controller and the walker tell each other, in L2. */
 struct mailbox {
     volatile uint32_t booted;
     volatile uint32_t started;
     volatile uint32_t ended;
-    volatile uint32_t cores;
+    volatile uint32_t cores; /* 0: the walker itself runs the job */
     struct job job;
     volatile uint32_t posted;
     volatile uint32_t copied;
@@ -51,24 +58,34 @@ struct mailbox {
 };
 
 static struct mailbox mailbox;
-uint32_t pulp_stack_ends[TILEWRIGHT_PULP_CORES];
+uint32_t pulp_stack_ends[WORKERS + 1u];
 
 void pulp_cluster_start(void);
 _Noreturn void pulp_cluster_main(uint32_t core);
 
-static PULP_L1 struct job team_job;
-static PULP_L1 uint32_t team_cores;
-static PULP_L1 _Alignas(16) uint32_t first_stack[FIRST_STACK_BYTES / 4u];
-static PULP_L1 _Alignas(16) uint32_t stacks[TILEWRIGHT_PULP_CORES - 1u][STACK_BYTES / 4u];
+/* A stack that overflows runs into others first, or into the plan's bytes. */
+static PULP_L1 struct {
+    _Alignas(16) uint32_t stacks[WORKERS][STACK_BYTES / 4u];
+    _Alignas(16) uint32_t walker_stack[WALKER_STACK_BYTES / 4u];
+    struct job job;
+    uint32_t team;
+    uint32_t walker;
+} cluster;
 
 static uint32_t *stack_of(uint32_t core)
 {
-    return core == 0u ? first_stack : stacks[core - 1u];
+    return core == cluster.walker ? cluster.walker_stack : cluster.stacks[core];
+}
+
+/* The walker is one of them, or comes behind them. */
+static uint32_t cores_that_run(void)
+{
+    return cluster.walker == CONTROL_CORE ? WORKERS + 1u : WORKERS;
 }
 
 uint32_t tilewright_stack_bytes(uint32_t core)
 {
-    return core == 0u ? FIRST_STACK_BYTES : STACK_BYTES;
+    return core == cluster.walker ? WALKER_STACK_BYTES : STACK_BYTES;
 }
 
 uint32_t tilewright_stack_unused(uint32_t core)
@@ -81,35 +98,53 @@ uint32_t tilewright_stack_unused(uint32_t core)
     return 4u * words;
 }
 
-/* Cluster: run the work on the first `cores` cores, the caller being core 0. */
-static void share_out(uint32_t cores, work_function work, void *argument)
+static __attribute__((noinline)) void gather(uint32_t cores)
 {
-    if (cores <= 1u) {
-        team_cores = 1u;
-        work(argument);
-        return;
-    }
-    const uint32_t team = (1u << cores) - 1u;
-    if (team_cores != cores) {
-        team_cores = cores;
-        pulp_write(PULP_BARRIER_TRIGGER, team);
-        pulp_write(PULP_BARRIER_TARGET, team);
-    }
-    team_job.work = work;
-    team_job.argument = argument;
-    pulp_fence();
-    pulp_write(PULP_TEAM_EVENT + 4u * PULP_EVENT_START, team & ~1u);
-    work(argument);
-    tilewright_barrier();
+    cluster.team = cores;
+    pulp_write(PULP_BARRIER_TRIGGER_MASK(TEAM_BARRIER), cores);
+    pulp_write(PULP_BARRIER_TARGET_MASK(TEAM_BARRIER), cores);
+    pulp_write(PULP_BARRIER_TRIGGER_MASK(JOIN_BARRIER), cores);
+    pulp_write(PULP_BARRIER_TARGET_MASK(JOIN_BARRIER), 1u << cluster.walker);
 }
 
-static _Noreturn void follow(void)
+static inline void work_as(uint32_t core)
+{
+    cluster.job.work(cluster.job.argument);
+    pulp_fence();
+    pulp_write(PULP_BARRIER_TRIGGER(JOIN_BARRIER), 1u << core);
+}
+
+/* The walker is not kept; if it is core 0, it works when it joins. */
+void tilewright_fork_start(uint32_t cores, work_function work, void *argument)
+{
+    const uint32_t workers = (1u << cores) - 1u;
+    if (cluster.team != workers) {
+        gather(workers);
+    }
+    cluster.job.work = work;
+    cluster.job.argument = argument;
+    pulp_fence();
+    pulp_write(PULP_TEAM_EVENT + 4u * PULP_EVENT_START, workers & ~(1u << cluster.walker));
+}
+
+void tilewright_fork_join(uint32_t cores, work_function work, void *argument)
+{
+    (void)cores;
+    (void)work;
+    (void)argument;
+    if (cluster.walker == 0u) {
+        work_as(0u);
+    }
+    pulp_sleep(1u << PULP_EVENT_BARRIER);
+    pulp_fence();
+}
+
+static _Noreturn void follow(uint32_t core)
 {
     for (;;) {
         pulp_sleep(1u << PULP_EVENT_START);
         pulp_fence();
-        team_job.work(team_job.argument);
-        tilewright_barrier();
+        work_as(core);
     }
 }
 
@@ -122,7 +157,11 @@ static _Noreturn void lead(void)
         if (mailbox.started == mailbox.ended) {
             continue;
         }
-        share_out(mailbox.cores, mailbox.job.work, mailbox.job.argument);
+        if (mailbox.cores == 0u) {
+            mailbox.job.work(mailbox.job.argument);
+        } else {
+            tilewright_fork(mailbox.cores, mailbox.job.work, mailbox.job.argument);
+        }
         pulp_fence();
         mailbox.ended = mailbox.started;
     }
@@ -143,23 +182,25 @@ static __attribute__((noinline)) void paint(uint32_t core)
 _Noreturn void pulp_cluster_main(uint32_t core)
 {
     paint(core);
-    if (core == 0u) {
+    if (core == cluster.walker) {
         lead();
     }
-    follow();
+    follow(core);
 }
 
 static void boot(void)
 {
-    for (uint32_t core = 0; core < TILEWRIGHT_PULP_CORES; core++) {
+    const uint32_t cores = cores_that_run();
+    for (uint32_t core = 0; core < cores; core++) {
         pulp_stack_ends[core] = (uint32_t)(uintptr_t)stack_of(core) + tilewright_stack_bytes(core);
         pulp_write(PULP_BOOT_ADDRESS + 4u * core, (uint32_t)(uintptr_t)&pulp_cluster_start);
     }
     pulp_fence();
     pulp_write(PULP_CLUSTER_CACHE, 0xffffffffu);
-    /* Core 0 last: it tells that it is ready when it has painted more than any other. */
-    pulp_write(PULP_FETCH_ENABLE, (1u << TILEWRIGHT_PULP_CORES) - 2u);
-    pulp_write(PULP_FETCH_ENABLE, (1u << TILEWRIGHT_PULP_CORES) - 1u);
+    /* The walker last: it tells that it is ready when it has painted more than any other. */
+    const uint32_t all = (1u << cores) - 1u;
+    pulp_write(PULP_FETCH_ENABLE, all & ~(1u << cluster.walker));
+    pulp_write(PULP_FETCH_ENABLE, all);
     while (mailbox.booted == 0u) {
     }
 }
@@ -178,7 +219,7 @@ static void serve_posts(void)
 
 static void check_stacks(void)
 {
-    for (uint32_t core = 0; core < TILEWRIGHT_PULP_CORES; core++) {
+    for (uint32_t core = 0; core < cores_that_run(); core++) {
         if (tilewright_stack_unused(core) < 4u * GUARD_WORDS) {
             tilewright_console_write("the stack of a cluster core overflowed: build the port with "
                                      "a larger TILEWRIGHT_PULP_STACK_BYTES\n");
@@ -187,6 +228,7 @@ static void check_stacks(void)
     }
 }
 
+/* Fabric controller: have the walker run the work, or share it out to `cores` cores. */
 static void run_on_cluster(uint32_t cores, work_function work, void *argument)
 {
     if (mailbox.booted == 0u) {
@@ -197,7 +239,7 @@ static void run_on_cluster(uint32_t cores, work_function work, void *argument)
     mailbox.cores = cores;
     mailbox.started++;
     pulp_fence();
-    pulp_write(PULP_SOFTWARE_EVENT + 4u * PULP_EVENT_START, 1u);
+    pulp_write(PULP_SOFTWARE_EVENT + 4u * PULP_EVENT_START, 1u << cluster.walker);
     while (mailbox.ended != mailbox.started) {
         serve_posts();
     }
@@ -205,22 +247,36 @@ static void run_on_cluster(uint32_t cores, work_function work, void *argument)
     check_stacks();
 }
 
-void tilewright_fork(uint32_t cores, void (*work)(void *argument), void *argument)
+/* Who walks is settled by the first program: cores are started once. */
+void tilewright_dispatch(uint32_t cores, work_function work, void *argument)
 {
-    if (pulp_is_controller()) {
-        run_on_cluster(cores, work, argument);
-    } else {
-        share_out(cores, work, argument);
+    if (mailbox.booted == 0u) {
+        cluster.walker = cores > 1u ? CONTROL_CORE : 0u;
     }
+    run_on_cluster(0u, work, argument);
 }
 
+void tilewright_fork(uint32_t cores, work_function work, void *argument)
+{
+    if (!pulp_is_controller()) {
+        tilewright_fork_start(cores, work, argument);
+        tilewright_fork_join(cores, work, argument);
+        return;
+    }
+    if (mailbox.booted == 0u) {
+        cluster.walker = CONTROL_CORE;
+    }
+    run_on_cluster(cores > 1u ? cores : 0u, work, argument);
+}
+
+/* Among the cores of a fork. */
 void tilewright_barrier(void)
 {
-    if (pulp_is_controller() || team_cores <= 1u) {
+    if (pulp_is_controller()) {
         return;
     }
     pulp_write(PULP_EVENT_MASK, 1u << PULP_EVENT_BARRIER);
-    (void)pulp_read(PULP_BARRIER_WAIT);
+    (void)pulp_read(PULP_BARRIER_WAIT_CLEAR(TEAM_BARRIER));
     pulp_write(PULP_EVENT_MASK, 0u);
     pulp_fence();
 }

@@ -15,9 +15,10 @@ tilewright_token_t pulp_hyper_start(tilewright_address_t destination, tilewright
            PULP_POSTED;
 }
 
+/* Whoever is not a worker is core 0. */
 uint32_t tilewright_core_id(void)
 {
-    return pulp_is_controller() ? 0u : pulp_hart() & 31u;
+    return pulp_is_controller() ? 0u : pulp_hart() % TILEWRIGHT_PULP_CORES;
 }
 
 /* mcycle (CSR 0xb00) counts on while a core sleeps; all domains have one clock after reset. */

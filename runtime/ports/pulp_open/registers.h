@@ -32,9 +32,11 @@
 #define PULP_EVENT_MASK_SET 0x10204008u
 #define PULP_EVENT_WAIT_CLEAR 0x1020403cu
 #define PULP_TEAM_EVENT 0x10204100u /* + 4 * event: write the cores that get it */
-#define PULP_BARRIER_TRIGGER 0x10204200u
-#define PULP_BARRIER_TARGET 0x1020420cu
-#define PULP_BARRIER_WAIT 0x1020421cu
+#define PULP_BARRIER(number) (0x10204200u + 0x20u * (number))
+#define PULP_BARRIER_TRIGGER_MASK(number) PULP_BARRIER(number)
+#define PULP_BARRIER_TARGET_MASK(number) (PULP_BARRIER(number) + 0x0cu)
+#define PULP_BARRIER_TRIGGER(number) (PULP_BARRIER(number) + 0x10u)
+#define PULP_BARRIER_WAIT_CLEAR(number) (PULP_BARRIER(number) + 0x1cu)
 #define PULP_CORE_DMA 0x10204400u
 
 #define PULP_EVENT_START 0u
@@ -52,7 +54,8 @@ static inline void pulp_write(uint32_t address, uint32_t value)
 }
 
 /* mhartid (CSR 0xf14); instructions are written by their encoding, so that -march need not name
- * zicsr. The cluster's cores are 0 to 7, the fabric controller is core 0 of cluster 31. */
+ * zicsr. The cluster's workers are 0 to 7, its control core 8, the fabric controller is core 0 of
+ * cluster 31. */
 static inline uint32_t pulp_hart(void)
 {
     uint32_t hart;

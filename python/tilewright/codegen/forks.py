@@ -1,0 +1,37 @@
+"""Calls that cores share, in two halves: whoever walks the program starts the next copies meanwhile.
+
+Before:  start x of tile t + 1, wait for x of tile t, kernel, start y
+After:   wait for x of tile t, start the kernel, start x of tile t + 1, join, start y
+
+A copy is then in flight for no longer than the plan has it, so what the plan keeps apart stays apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tilewright.codegen.context import StepText
+from tilewright.plan import CopyStart, Kernel, Step
+
+
+def copies_meanwhile(body: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps of a layer, with copies for later tiles behind a kernel that cores share."""
+    number = next(number for number, step in enumerate(body) if isinstance(step, Kernel))
+    kernel = body[number]
+    assert isinstance(kernel, Kernel)
+    if kernel.split is None:
+        return tuple(body)
+    later = [step for step in body[:number] if isinstance(step, CopyStart) and step.when.ahead > kernel.when.ahead]
+    before = [step for step in body[:number] if step not in later]
+    return (*before, kernel, *later, *body[number + 1 :])
+
+
+def joined(steps: Sequence[StepText]) -> tuple[StepText, ...]:
+    """A join behind the copies that are started while cores work."""
+    number = next(number for number, step in enumerate(steps) if step.kind == "kernel")
+    kernel = steps[number]
+    end = number + 1
+    while end < len(steps) and steps[end].kind.startswith("fetch"):
+        end += 1
+    return (*steps[:end], replace(kernel, kind="join"), *steps[end:])
