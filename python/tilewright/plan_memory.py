@@ -78,14 +78,15 @@ class Core:
     """What runs kernels: ``access_cycles`` lists the pools that it addresses directly.
 
     ``called_on`` is who calls the model: the core that runs kernels (``core``), or another one
-    (``controller``) that forks to the first core once for each inference. ``simd_bytes`` are what
-    one instruction of a kernel works on.
+    (``controller``) that has one of the cores walk the program. ``simd_bytes`` are what one
+    instruction of a kernel works on, ``pointer_bytes`` what a pointer in scratch takes at most.
     """
 
     count: int
     access_cycles: tuple[tuple[str, int], ...]
     called_on: str = "core"
     simd_bytes: int = 1
+    pointer_bytes: int = 8
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ def _target(table: Table) -> Target:
 
 
 def _core(table: Table, pools: tuple[Pool, ...]) -> Core:
-    table.only("count", "access_cycles", "called_on", "simd_bytes")
+    table.only("count", "access_cycles", "called_on", "simd_bytes", "pointer_bytes")
     access = table.table("access_cycles")
     for name in access.values:
         _known_pool(access, name, name, pools)
@@ -70,7 +70,11 @@ def _core(table: Table, pools: tuple[Pool, ...]) -> Core:
     cycles = tuple((name, access.integer(name, minimum=1, maximum=2**20)) for name in access.values)
     count = table.integer("count", 1, minimum=1, maximum=1024)
     called_on = table.choice("called_on", ("core", "controller"), "core")
-    return Core(count, cycles, called_on, table.power_of_two("simd_bytes", 1))
+    simd_bytes = table.power_of_two("simd_bytes", 1)
+    pointer_bytes = table.integer("pointer_bytes", 8, minimum=4, maximum=8)
+    if pointer_bytes not in (4, 8):
+        raise table.error("value", "pointers have 4 or 8 bytes", "pointer_bytes")
+    return Core(count, cycles, called_on, simd_bytes, pointer_bytes)
 
 
 def _io_pool(table: Table, pools: tuple[Pool, ...]) -> str:

@@ -28,6 +28,7 @@ SUPPORT = Path(__file__).parents[1] / "support"
 
 def platform_with(cores: int, folder: Path, *, scalar: bool = False) -> Path:
     text = (platforms_dir() / "pulp-open.toml").read_text(encoding="utf-8")
+    text = text.replace("pointer_bytes = 4", "pointer_bytes = 8")
     path = folder / "cores.toml"
     text = re.sub(r"(?m)^kernels = .*", 'kernels = ["scalar"]', text) if scalar else text
     path.write_text(re.sub(r"(?m)^count = \d+", f"count = {cores}", text), encoding="utf-8")

@@ -108,6 +108,7 @@ def _source(plan: Plan, common: Mapping[str, Any], pointers: tuple[tuple[str, st
         layers=texts,
         forked=plan.core.called_on == "controller",
         cores=plan.core.count,
+        pointer_bytes=plan.core.pointer_bytes,
         pointers=pointers,
         **common,
     )

@@ -4,15 +4,17 @@ Before:  start x of tile t + 1, wait for x of tile t, kernel, start y
 After:   wait for x of tile t, start the kernel, start x of tile t + 1, join, start y
 
 A copy is then in flight for no longer than the plan has it, so what the plan keeps apart stays apart.
+One that the same iteration waits for before the kernel (the only slot between home and core, filled
+before the next tile is cut from it) stays where it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from tilewright.codegen.context import StepText
-from tilewright.plan import CopyStart, Kernel, Step
+from tilewright.plan import CopyStart, Kernel, Step, Wait
 
 
 def copies_meanwhile(body: Sequence[Step]) -> tuple[Step, ...]:
@@ -22,9 +24,17 @@ def copies_meanwhile(body: Sequence[Step]) -> tuple[Step, ...]:
     assert isinstance(kernel, Kernel)
     if kernel.split is None:
         return tuple(body)
-    later = [step for step in body[:number] if isinstance(step, CopyStart) and step.when.ahead > kernel.when.ahead]
+    at_once = {(step.token, step.when.ahead) for step in body[:number] if isinstance(step, Wait)}
+    later = [step for step in body[:number] if _is_for_later(step, kernel, at_once)]
     before = [step for step in body[:number] if step not in later]
     return (*before, kernel, *later, *body[number + 1 :])
+
+
+def _is_for_later(step: Step, kernel: Kernel, at_once: Set[tuple[str, int]]) -> bool:
+    """Whether nothing before the kernel, in the same iteration, needs the copy that the step starts."""
+    if not isinstance(step, CopyStart) or step.when.ahead <= kernel.when.ahead:
+        return False
+    return (step.token, step.when.ahead) not in at_once
 
 
 def joined(steps: Sequence[StepText]) -> tuple[StepText, ...]:

@@ -15,13 +15,12 @@ from tilewright.operators.nest import along
 
 SOURCES = ("conv_xpulpv2.c", "xpulpv2_taps.c", *xpulpv2.SOURCES)
 
-_TAPS_BYTES = 128
-"""``TILEWRIGHT_XPULPV2_TAPS_BYTES``."""
+_TAPS_BYTES = 88
+_TAPS_POINTERS = 5
+"""Of ``TILEWRIGHT_XPULPV2_TAPS_BYTES``."""
 _PLANES_BYTES = 448
 """``TILEWRIGHT_XPULPV2_PLANES_BYTES``."""
 _MOST_FOURS = 4
-_POINTER_BYTES = 8
-"""Enough wherever the kernel is compiled."""
 _RUN_POINTERS = 5
 """Four pixels, and the step to the next four."""
 LEAST_RUN = 16
@@ -51,10 +50,13 @@ def _is_planar(conv: IntegerConv, graph: Graph) -> bool:
     return beside and inputs <= _MOST_PLANES and conv.dilations[1] == 1 and conv.kernel[1] > 1
 
 
+PIXEL_SCRATCH_POINTERS = _TAPS_POINTERS + _RUN_POINTERS + 1
+"""Pointers in the scratch of a 1x1 convolution."""
+
+
 def pixel_scratch_bytes(inputs: int, direct: bool) -> int:
-    """Scratch of a 1x1 convolution of so many channels."""
-    table = _TAPS_BYTES + _POINTER_BYTES * (_RUN_POINTERS + 1)
-    return table + (words(inputs) if direct else (BLOCK + 1) * words(inputs))
+    """The other scratch of a 1x1 convolution of so many channels."""
+    return _TAPS_BYTES + (words(inputs) if direct else (BLOCK + 1) * words(inputs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +89,19 @@ class _Words:
         return words(int(self.conv.weights.shape[2]) * inputs)
 
     def scratch_bytes(self, steps: TileSteps) -> int:
-        """The call's struct, runs, rows of the kernel, padding, copied words of pixels."""
+        """The call's struct, padding and copied words of pixels."""
         inputs = steps_product(self.conv.nest, steps, "ic")
-        rows, columns = self.conv.kernel
         if self.direct:
-            return _TAPS_BYTES + _POINTER_BYTES * (_RUN_POINTERS * rows * columns + rows) + columns * inputs
+            return _TAPS_BYTES + self.conv.kernel[1] * inputs
         padding = self.row_bytes if self.planar else words(inputs)
         copies = self._fours(steps) * BLOCK * self.slot_bytes(steps)
-        return _TAPS_BYTES + _POINTER_BYTES * (_RUN_POINTERS + rows) + padding + copies
+        return _TAPS_BYTES + padding + copies
+
+    def scratch_pointers(self, steps: TileSteps) -> int:
+        """Those of the call's struct, of runs and of rows of the kernel."""
+        rows, columns = self.conv.kernel
+        runs = rows * columns if self.direct else 1
+        return _TAPS_POINTERS + _RUN_POINTERS * runs + rows
 
     def _fours(self, steps: TileSteps) -> int:
         """Fours of pixels that are copied at once."""
@@ -172,6 +179,7 @@ class _Words:
             ),
             cycles=self.cycles,
             scratch_bytes=self.scratch_bytes,
+            scratch_pointers=self.scratch_pointers,
             # C could not tell channels of one group from channels of several.
             partial_bytes=self.partial_bytes if groups == 1 and self.can_cut else None,
             multiples={"oc": BLOCK, "ic": xpulpv2.WORD},

@@ -64,7 +64,8 @@ class KernelChoice:
         attributes: fields of the C struct, in order, with values.
         multiples: a cut dimension's step is a multiple of this.
         uncut: dimensions that this kernel needs whole, though the operator would allow a cut.
-        scratch_bytes: scratch for a tile, 4-byte aligned, 0 for none.
+        scratch_bytes: scratch for a tile, 4-byte aligned, 0 for none; without pointers in it.
+        scratch_pointers: pointers that C keeps in the scratch besides.
         cycles: predicted cycles of one kernel call on a tile with these steps.
         partial_bytes: bytes of the partial results of an output tile, for kernels that can be
             called part by part of a reduction; None: reductions stay whole. Where a reduction is
@@ -83,6 +84,7 @@ class KernelChoice:
     attributes: tuple[tuple[str, AttributeValue], ...]
     cycles: Callable[[TileSteps], float]
     scratch_bytes: Callable[[TileSteps], int] = no_scratch
+    scratch_pointers: Callable[[TileSteps], int] = no_scratch
     partial_bytes: Callable[[TileSteps], int] | None = None
     multiples: Mapping[str, int] = field(default_factory=dict)
     uncut: frozenset[str] = frozenset()

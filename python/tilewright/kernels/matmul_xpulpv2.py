@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels import xpulpv2
 from tilewright.kernels.compact import compact
-from tilewright.kernels.conv_xpulpv2 import LEAST_RUN, SOURCES, pixel_scratch_bytes
+from tilewright.kernels.conv_xpulpv2 import LEAST_RUN, PIXEL_SCRATCH_POINTERS, SOURCES, pixel_scratch_bytes
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, largest_sums, steps_product
 from tilewright.kernels.kernel import KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.matmul_integer import product_of
@@ -68,6 +68,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             ),
             cycles=cycles,
             scratch_bytes=lambda steps: pixel_scratch_bytes(steps_product(nest, steps, "k"), direct),
+            scratch_pointers=lambda _: PIXEL_SCRATCH_POINTERS,
             partial_bytes=partial_bytes if can_cut else None,
             multiples={"n": BLOCK, "k": xpulpv2.WORD},
             uncut=uncut,

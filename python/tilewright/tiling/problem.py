@@ -74,7 +74,8 @@ class TilingProblem:
     ``given`` are steps that the user asks for, ``given_far`` those of the larger tiles in a pool
     between home and core; dimensions that are absent are free. ``buffers`` says for operands whether
     their tiles have one or two slots, ``far_buffers`` the same of larger tiles. ``variant`` numbers
-    the kernels of one symbol that can run the node. ``costs`` and ``simd_bytes`` are the platform's.
+    the kernels of one symbol that can run the node. ``costs``, ``simd_bytes`` and ``pointer_bytes`` are the
+    platform's.
     """
 
     node: Node
@@ -89,6 +90,7 @@ class TilingProblem:
     cores: int = 1
     costs: Costs = field(default_factory=Costs)
     simd_bytes: int = 1
+    pointer_bytes: int = 8
     _sharings: dict[tuple[tuple[str, int], ...], Sharing | None] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -143,11 +145,15 @@ class TilingProblem:
         """Bytes of each scratch buffer that is needed: of the kernel, for each core, and of the cores' views."""
         sharing = self.sharing(steps)
         part, cores = (steps, 1) if sharing is None else (sharing.part(steps), sharing.cores)
-        sizes = {"scratch": cores * self.kernel.scratch_bytes(part), "partial": cores * self.partial_bytes(part)}
+        scratch_bytes = self.kernel.scratch_bytes(part) + self.pointer_bytes * self.kernel.scratch_pointers(part)
+        sizes = {"scratch": cores * scratch_bytes, "partial": cores * self.partial_bytes(part)}
         sizes = {role: size for role, size in sizes.items() if size}
         if sharing is not None:
-            sizes["views"] = cores * views_bytes(self.operands, len(sizes), sharing.dimension)
+            sizes["views"] = cores * self._views_bytes(len(sizes), sharing.dimension)
         return sizes
+
+    def _views_bytes(self, scratches: int, dimension: str) -> int:
+        return views_bytes(self.operands, scratches, dimension, self.pointer_bytes)
 
     def sharing(self, steps: TileSteps) -> Sharing | None:
         """How the cores share a tile with these steps; None if one core does it alone."""
@@ -224,6 +230,7 @@ def tiling_problem(
         cores=core.count,
         costs=platform.costs,
         simd_bytes=core.simd_bytes,
+        pointer_bytes=core.pointer_bytes,
     )
 
 

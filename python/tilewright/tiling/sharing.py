@@ -25,10 +25,11 @@ ROW_CYCLES = 80.0
 """What an elementwise kernel does for each row of adjacent elements, beside the elements."""
 
 SHAPE_BYTES = 80
-VIEW_BYTES = 16
-"""Of runtime/include/tilewright/runtime.h; a view is a pair of pointers, of 64 bits at most."""
-PART_BYTES = 48
-"""Of struct tilewright_part in runtime/include/tilewright/split.h, which lies before them."""
+VIEW_POINTERS = 2
+"""Of runtime/include/tilewright/runtime.h."""
+PART_BYTES = 24
+PART_POINTERS = 3
+"""Of struct tilewright_part in runtime/include/tilewright/split.h, which lies before the views."""
 
 MOST_CORES = 32
 
@@ -74,10 +75,11 @@ def best_sharing(
     return best
 
 
-def views_bytes(operands: Sequence[TileOperand], scratches: int, dimension: str) -> int:
+def views_bytes(operands: Sequence[TileOperand], scratches: int, dimension: str, pointer_bytes: int) -> int:
     """Bytes of one core's part and views of a kernel's operands, with the shapes that the core has for itself."""
     shapes = sum(_has_shape(operand) for operand in operands if follows(operand, dimension))
-    return PART_BYTES + VIEW_BYTES * (len(operands) + scratches) + SHAPE_BYTES * shapes
+    pointers = PART_POINTERS + VIEW_POINTERS * (len(operands) + scratches)
+    return PART_BYTES + pointer_bytes * pointers + SHAPE_BYTES * shapes
 
 
 def _has_shape(operand: TileOperand) -> bool:

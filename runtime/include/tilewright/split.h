@@ -24,8 +24,7 @@ struct tilewright_part {
     uint32_t flags;
 };
 
-/* Room for it: enough with pointers of 64 bits. */
-#define TILEWRIGHT_PART_BYTES 48
+#define TILEWRIGHT_PART_BYTES (24 + 3 * sizeof(void *))
 
 /* Core c gets elements [lower + c * chunk, lower + (c + 1) * chunk) of [lower, upper), and calls
  * `work` if these are any. `operands` are all cores'. `views` is room for each core's part,

@@ -7,7 +7,7 @@
 #include "tilewright/kernels/xpulpv2_core.h"
 
 /* Scratch behind which tables and copies begin: enough for the struct below anywhere. */
-#define TILEWRIGHT_XPULPV2_TAPS_BYTES 128
+#define TILEWRIGHT_XPULPV2_TAPS_BYTES (88 + 5 * sizeof(void *))
 
 /* Planes are copied for one four of pixels, or for as many as these bytes hold, up to four. */
 #define TILEWRIGHT_XPULPV2_PLANES_BYTES 448
