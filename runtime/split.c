@@ -3,32 +3,42 @@
 
 #include "tilewright/tile.h"
 
-void tilewright_split_part(void *argument)
+/* One core's operands; NULL if it has no part of the call. On a stack of its own, which kernels do
+ * not lie upon: stacks may be short. */
+static __attribute__((noinline)) const struct tilewright_view *
+own_operands(const struct tilewright_split *split)
 {
-    const struct tilewright_split *split = (const struct tilewright_split *)argument;
     const uint32_t core = tilewright_core_id();
     const int32_t lower = split->lower + (int32_t)core * split->chunk;
     if (lower >= split->upper) {
-        return;
+        return NULL;
     }
-    /* Not on the stack, which may be short. */
-    struct tilewright_part *part =
-        (struct tilewright_part *)(void *)(split->views + core * split->views_bytes);
     struct tilewright_view *operands =
-        (struct tilewright_view *)(void *)((uint8_t *)part + TILEWRIGHT_PART_BYTES);
+        (struct tilewright_view *)(void *)(split->views + core * split->views_bytes);
     for (uint32_t i = 0; i < split->operand_count; i++) {
         operands[i] = split->operands[i];
     }
-    part->operands = operands;
-    part->shapes = (struct tilewright_shape *)(void *)(operands + split->operand_count);
-    part->cut = NULL;
-    part->lower = lower;
-    part->upper = tilewright_minimum(lower + split->chunk, split->upper);
-    part->call_lower = split->lower;
-    part->call_upper = split->upper;
-    part->core = core;
-    part->flags = split->flags;
-    split->work(part);
+    struct tilewright_part part = {
+        .operands = operands,
+        .shapes = (struct tilewright_shape *)(void *)(operands + split->operand_count),
+        .cut = NULL,
+        .lower = lower,
+        .upper = tilewright_minimum(lower + split->chunk, split->upper),
+        .call_lower = split->lower,
+        .call_upper = split->upper,
+        .core = core,
+    };
+    split->cut(&part);
+    return operands;
+}
+
+void tilewright_split_part(void *argument)
+{
+    const struct tilewright_split *split = (const struct tilewright_split *)argument;
+    const struct tilewright_view *operands = own_operands(split);
+    if (operands != NULL) {
+        split->call(split->attributes, operands, split->flags);
+    }
 }
 
 void tilewright_cut(struct tilewright_part *part, uint32_t operand, uint32_t axis, int32_t first,

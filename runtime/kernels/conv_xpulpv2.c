@@ -62,23 +62,21 @@ static void find_way(struct tilewright_xpulpv2_taps *taps, int32_t is_planar, in
 }
 
 /* Tables, padding and copies behind the struct. */
-static void lay_out(struct tilewright_xpulpv2_taps *taps, uint8_t *scratch, uint8_t padding)
+static void lay_out(struct tilewright_xpulpv2_taps *taps, int32_t padding)
 {
     const int is_direct = taps->way >= TILEWRIGHT_XPULPV2_DIRECT;
     const int32_t runs = is_direct ? taps->kernel[0] * taps->kernel[1] : 1;
-    const int32_t padding_bytes =
-        taps->way == TILEWRIGHT_XPULPV2_COPIED ? whole_words(taps->inputs) : taps->run_bytes;
-    taps->runs = (struct tilewright_xpulpv2_run *)(void *)(scratch + TILEWRIGHT_XPULPV2_TAPS_BYTES);
-    taps->x_rows_at = (const uint8_t **)(void *)(taps->runs + runs);
+    taps->x_rows_at = (const uint8_t **)(void *)(tilewright_xpulpv2_runs(taps) + runs);
     taps->padding_row = (uint8_t *)(void *)(taps->x_rows_at + taps->kernel[0]);
-    taps->slots = taps->padding_row + padding_bytes;
-    for (uint8_t *at = taps->padding_row; at != taps->slots; at += 4) {
-        *(uint32_t *)(void *)at = padding * 0x01010101u;
+    taps->has_padding = padding >= 0 ? 1u : 0u;
+    uint8_t *const slots = tilewright_xpulpv2_slots(taps);
+    for (uint8_t *at = taps->padding_row; at != slots; at += 4) {
+        *(uint32_t *)(void *)at = (uint8_t)padding * 0x01010101u;
     }
     const int32_t pixels = taps->most * TILEWRIGHT_BLOCK;
     /* Bytes behind a copied pixel meet weights of zero, but should not be read unwritten. */
     for (int32_t i = 1; !is_direct && i <= pixels; i++) {
-        *(uint32_t *)(void *)(taps->slots + i * taps->slot_bytes - 4) = 0;
+        *(uint32_t *)(void *)(slots + i * taps->slot_bytes - 4) = 0;
     }
 }
 
@@ -90,9 +88,9 @@ static TILEWRIGHT_NOINLINE void prepare(struct tilewright_xpulpv2_taps *taps,
     const struct tilewright_shape *out = operands[Y].shape;
     taps->x = &operands[X];
     for (int32_t i = 0; i < 2; i++) {
-        taps->kernel[i] = a->kernel[i];
-        taps->strides[i] = a->strides[i];
-        taps->dilations[i] = a->dilations[i];
+        taps->kernel[i] = (int16_t)a->kernel[i];
+        taps->strides[i] = (int16_t)a->strides[i];
+        taps->dilations[i] = (int16_t)a->dilations[i];
     }
     taps->x_row = in->origin[HEIGHT];
     taps->x_rows = in->extent[HEIGHT];
@@ -109,7 +107,7 @@ static TILEWRIGHT_NOINLINE void prepare(struct tilewright_xpulpv2_taps *taps,
     const int32_t group = a->group_inputs;
     taps->inputs = held < group ? held : group;
     find_way(taps, a->is_planar, a->is_direct);
-    lay_out(taps, operands[SCRATCH].base, (uint8_t)a->padding);
+    lay_out(taps, a->padding);
     flatten(taps, in, out);
 }
 
@@ -134,7 +132,7 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_conv_xpulpv2_attribu
     tilewright_open(&job.sink, rule->rule, out->stride[CHANNEL], TILEWRIGHT_BLOCK,
                     &operands[PARTIAL], flags);
     job.sink.limits = TILEWRIGHT_LIMITS(a);
-    tilewright_xpulpv2_open(&job, taps->runs, rule, a->is_unsigned, flags);
+    tilewright_xpulpv2_open(&job, tilewright_xpulpv2_runs(taps), rule, a->is_unsigned, flags);
     for (int32_t n = 0; n < out->extent[BATCH]; n++) {
         const uint8_t *weights = operands[WEIGHTS].base;
         const int32_t *rows = (const int32_t *)(const void *)operands[ROWS].base;

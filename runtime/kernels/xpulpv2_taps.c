@@ -169,11 +169,11 @@ static TILEWRIGHT_NOINLINE void copy_four(const struct tilewright_xpulpv2_taps *
 /* `fours` times four pixels of one row by words of planes. */
 static void copy_fours(const struct tilewright_xpulpv2_taps *taps, int32_t column, int32_t fours)
 {
-    struct tilewright_xpulpv2_run *run = taps->runs;
+    struct tilewright_xpulpv2_run *run = tilewright_xpulpv2_runs(taps);
     const int32_t across = taps->strides[1];
     const int32_t slot_bytes = taps->slot_bytes;
     const int32_t last = taps->x_columns - WORD - 3 * across;
-    uint8_t *slot = taps->slots;
+    uint8_t *slot = tilewright_xpulpv2_slots(taps);
 
     run->step = (uintptr_t)(TILEWRIGHT_BLOCK * slot_bytes);
     for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
@@ -199,9 +199,9 @@ static void copy_fours(const struct tilewright_xpulpv2_taps *taps, int32_t colum
 static TILEWRIGHT_NOINLINE void point(const struct tilewright_xpulpv2_taps *taps, int32_t i,
                                       int32_t column)
 {
-    struct tilewright_xpulpv2_run *run = taps->runs;
+    struct tilewright_xpulpv2_run *run = tilewright_xpulpv2_runs(taps);
     if (taps->way < TILEWRIGHT_XPULPV2_DIRECT) {
-        uint8_t *slot = taps->slots + i * taps->slot_bytes;
+        uint8_t *slot = tilewright_xpulpv2_slots(taps) + i * taps->slot_bytes;
         run->pixel[i] = slot;
         if (taps->way == TILEWRIGHT_XPULPV2_COPIED) {
             copy_taps(taps, slot, column);
@@ -229,7 +229,7 @@ static void point_four(const struct tilewright_xpulpv2_taps *taps, int32_t colum
 {
     const ptrdiff_t offset = (ptrdiff_t)column * taps->x_stride;
     const int32_t across = taps->strides[1] * taps->x_stride;
-    struct tilewright_xpulpv2_run *run = taps->runs;
+    struct tilewright_xpulpv2_run *run = tilewright_xpulpv2_runs(taps);
     const uint8_t **row = taps->x_rows_at;
     for (int32_t kh = taps->kernel[0]; kh > 0; kh--) {
         const int is_inside = *row != NULL;

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.graph import Graph, Node
+from tilewright.graph import DType, Graph, Node
 from tilewright.kernels import depthwise_xpulpv2, xpulpv2
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, steps_product, words
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TileSteps
@@ -15,8 +15,8 @@ from tilewright.operators.nest import along
 
 SOURCES = ("conv_xpulpv2.c", "xpulpv2_taps.c", *xpulpv2.SOURCES)
 
-_TAPS_BYTES = 88
-_TAPS_POINTERS = 5
+_TAPS_BYTES = 64
+_TAPS_POINTERS = 4
 """Of ``TILEWRIGHT_XPULPV2_TAPS_BYTES``."""
 _PLANES_BYTES = 448
 """``TILEWRIGHT_XPULPV2_PLANES_BYTES``."""
@@ -33,6 +33,8 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """Kernels for Conv with 8-bit x, constant weights of 8 bits, and constant bias."""
     conv = integer_conv(node, graph, as_stored=True)
     if conv is None or not xpulpv2.fits(conv.weights):
+        return ()
+    if max(*conv.kernel, *conv.strides, *conv.dilations) > _MOST_IN_SHORT:
         return ()
     _, group_outputs, _, group_inputs = conv.weights.shape
     if group_outputs == 1 and group_inputs == 1:
@@ -54,9 +56,14 @@ PIXEL_SCRATCH_POINTERS = _TAPS_POINTERS + _RUN_POINTERS + 1
 """Pointers in the scratch of a 1x1 convolution."""
 
 
+NO_PADDING = -1
+"""Attribute ``padding`` where no tap lies beyond x."""
+_MOST_IN_SHORT = 2**15 - 1
+
+
 def pixel_scratch_bytes(inputs: int, direct: bool) -> int:
-    """The other scratch of a 1x1 convolution of so many channels."""
-    return _TAPS_BYTES + (words(inputs) if direct else (BLOCK + 1) * words(inputs))
+    """The other scratch of a 1x1 convolution of so many channels, without padding."""
+    return _TAPS_BYTES + (0 if direct else BLOCK * words(inputs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +83,11 @@ class _Words:
         return not self.planar and int(self.conv.weights.shape[3]) % xpulpv2.WORD == 0
 
     @property
+    def has_padding(self) -> bool:
+        """Whether taps may lie beyond x; those of larger kernels are taken to."""
+        return self.conv.kernel != (1, 1) or any(self.conv.node.attributes["pads"])
+
+    @property
     def row_bytes(self) -> int:
         """Bytes of the words of one row of the kernel, of one channel."""
         return words(self.conv.kernel[1])
@@ -92,10 +104,10 @@ class _Words:
         """The call's struct, padding and copied words of pixels."""
         inputs = steps_product(self.conv.nest, steps, "ic")
         if self.direct:
-            return _TAPS_BYTES + self.conv.kernel[1] * inputs
+            return _TAPS_BYTES + (self.conv.kernel[1] * inputs if self.has_padding else 0)
         padding = self.row_bytes if self.planar else words(inputs)
         copies = self._fours(steps) * BLOCK * self.slot_bytes(steps)
-        return _TAPS_BYTES + padding + copies
+        return _TAPS_BYTES + (padding if self.has_padding else 0) + copies
 
     def scratch_pointers(self, steps: TileSteps) -> int:
         """Those of the call's struct, of runs and of rows of the kernel."""
@@ -172,7 +184,8 @@ class _Words:
                 *conv.geometry,
                 ("group_inputs", group_inputs),
                 ("group_outputs", group_outputs),
-                *conv.stored_zero,
+                ("padding", conv.zero_point & 0xFF if self.has_padding else NO_PADDING),
+                ("is_unsigned", int(conv.dtype is DType.UINT8)),
                 ("is_planar", int(self.planar)),
                 ("is_direct", int(self.direct)),
                 *conv.finish.fields,

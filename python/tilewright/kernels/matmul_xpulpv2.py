@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels import xpulpv2
 from tilewright.kernels.compact import compact
-from tilewright.kernels.conv_xpulpv2 import LEAST_RUN, PIXEL_SCRATCH_POINTERS, SOURCES, pixel_scratch_bytes
+from tilewright.kernels.conv_xpulpv2 import LEAST_RUN, NO_PADDING, PIXEL_SCRATCH_POINTERS, SOURCES, pixel_scratch_bytes
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, largest_sums, steps_product
 from tilewright.kernels.kernel import KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.matmul_integer import product_of
@@ -60,7 +60,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 ("pads", (0, 0)),
                 ("group_inputs", taps),
                 ("group_outputs", channels),
-                ("padding", product.a_zero_point & 0xFF),
+                ("padding", NO_PADDING),
                 ("is_unsigned", int(product.a.dtype is DType.UINT8)),
                 ("is_planar", 0),
                 ("is_direct", int(direct)),

@@ -27,9 +27,6 @@ ROW_CYCLES = 80.0
 SHAPE_BYTES = 80
 VIEW_POINTERS = 2
 """Of runtime/include/tilewright/runtime.h."""
-PART_BYTES = 24
-PART_POINTERS = 3
-"""Of struct tilewright_part in runtime/include/tilewright/split.h, which lies before the views."""
 
 MOST_CORES = 32
 
@@ -76,10 +73,9 @@ def best_sharing(
 
 
 def views_bytes(operands: Sequence[TileOperand], scratches: int, dimension: str, pointer_bytes: int) -> int:
-    """Bytes of one core's part and views of a kernel's operands, with the shapes that the core has for itself."""
+    """Bytes of one core's views of a kernel's operands, with the shapes that the core has for itself."""
     shapes = sum(_has_shape(operand) for operand in operands if follows(operand, dimension))
-    pointers = PART_POINTERS + VIEW_POINTERS * (len(operands) + scratches)
-    return PART_BYTES + pointer_bytes * pointers + SHAPE_BYTES * shapes
+    return pointer_bytes * VIEW_POINTERS * (len(operands) + scratches) + SHAPE_BYTES * shapes
 
 
 def _has_shape(operand: TileOperand) -> bool:

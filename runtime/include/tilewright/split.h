@@ -21,16 +21,15 @@ struct tilewright_part {
     int32_t call_lower;
     int32_t call_upper;
     uint32_t core;
-    uint32_t flags;
 };
 
-#define TILEWRIGHT_PART_BYTES (24 + 3 * sizeof(void *))
-
-/* Core c gets elements [lower + c * chunk, lower + (c + 1) * chunk) of [lower, upper), and calls
- * `work` if these are any. `operands` are all cores'. `views` is room for each core's part,
- * operands and shapes: cores * views_bytes, aligned as pointers. */
+/* Core c gets elements [lower + c * chunk, lower + (c + 1) * chunk) of [lower, upper), and if these
+ * are any, `cut` cuts its operands down to them for `call`. `operands` are all cores'. `views` is
+ * room for each core's operands and shapes: cores * views_bytes, aligned as pointers. */
 struct tilewright_split {
-    void (*work)(struct tilewright_part *part);
+    void (*cut)(struct tilewright_part *part);
+    void (*call)(const void *attributes, const struct tilewright_view *operands, uint32_t flags);
+    const void *attributes;
     const struct tilewright_view *operands;
     uint32_t operand_count;
     uint8_t *views;

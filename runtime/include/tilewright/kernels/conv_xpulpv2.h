@@ -19,7 +19,7 @@ struct tilewright_conv_xpulpv2_attributes {
     int32_t pads[2];       /* above and to the left */
     int32_t group_inputs;  /* channels of x in one group */
     int32_t group_outputs; /* channels of y in one group */
-    int32_t padding;       /* the stored byte that stands for zero */
+    int32_t padding;       /* the stored byte that stands for zero; -1: taps never leave x */
     int32_t is_unsigned;   /* 1: x is uint8 */
     int32_t is_planar;     /* 1: weights are [c][kh][kw]; columns of x lie side by side */
     int32_t is_direct;     /* 1: c is a multiple of 4 and its elements lie side by side in x */

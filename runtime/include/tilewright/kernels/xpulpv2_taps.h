@@ -7,7 +7,7 @@
 #include "tilewright/kernels/xpulpv2_core.h"
 
 /* Scratch behind which tables and copies begin: enough for the struct below anywhere. */
-#define TILEWRIGHT_XPULPV2_TAPS_BYTES (88 + 5 * sizeof(void *))
+#define TILEWRIGHT_XPULPV2_TAPS_BYTES (64 + 4 * sizeof(void *))
 
 /* Planes are copied for one four of pixels, or for as many as these bytes hold, up to four. */
 #define TILEWRIGHT_XPULPV2_PLANES_BYTES 448
@@ -23,11 +23,9 @@ enum tilewright_xpulpv2_way {
  * loops need is copied to scratch. */
 struct tilewright_xpulpv2_taps {
     const struct tilewright_view *x;
-    struct tilewright_xpulpv2_run *runs; /* one for each tap if direct, else one */
-    const uint8_t **x_rows_at;           /* rows of x for those of the kernel; NULL: beyond x */
-    uint8_t *padding_row;                /* what a row of the kernel sees beyond x */
-    uint8_t *slots;                      /* copied taps of four pixels, or of several fours */
-    int32_t kernel[2], strides[2], dilations[2];
+    const uint8_t **x_rows_at; /* rows of x for those of the kernel; NULL: beyond x */
+    uint8_t *padding_row;      /* what a row of the kernel sees beyond x, if it sees that */
+    int16_t kernel[2], strides[2], dilations[2];
     int32_t first_row, first_column; /* of x, for row and column 0 of y; columns from the tile's */
     int32_t x_row, x_rows, x_columns;
     int32_t x_stride, x_channel_stride;
@@ -36,11 +34,26 @@ struct tilewright_xpulpv2_taps {
     int32_t inputs;     /* channels of x in one group, or those of a cut reduction */
     int32_t run_bytes;  /* of one row of the kernel; planar: in whole words */
     int32_t slot_bytes; /* all taps of a pixel, in whole words */
-    int32_t most;       /* fours of pixels that are copied at once */
-    enum tilewright_xpulpv2_way way;
+    uint8_t most;       /* fours of pixels that are copied at once */
+    uint8_t way;        /* enum tilewright_xpulpv2_way */
+    uint8_t has_padding;
 };
 _Static_assert(sizeof(struct tilewright_xpulpv2_taps) <= TILEWRIGHT_XPULPV2_TAPS_BYTES,
                "the kernels' declarations know how much scratch this takes");
+
+/* Behind the struct: one for each tap if direct, else one. */
+TILEWRIGHT_INLINE struct tilewright_xpulpv2_run *
+tilewright_xpulpv2_runs(const struct tilewright_xpulpv2_taps *taps)
+{
+    return (struct tilewright_xpulpv2_run *)((uintptr_t)taps + TILEWRIGHT_XPULPV2_TAPS_BYTES);
+}
+
+/* Copied taps of four pixels, or of several fours, behind the padding. */
+TILEWRIGHT_INLINE uint8_t *tilewright_xpulpv2_slots(const struct tilewright_xpulpv2_taps *taps)
+{
+    const int32_t inputs = taps->way == TILEWRIGHT_XPULPV2_COPIED ? taps->inputs : taps->run_bytes;
+    return taps->padding_row + (taps->has_padding != 0 ? (inputs + 3) & ~3 : 0);
+}
 
 /* The next pixel of y to compute. */
 struct tilewright_xpulpv2_place {
