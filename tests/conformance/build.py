@@ -37,7 +37,8 @@ class Generated:
 def runtime_library(folder: Path) -> Path:
     """All of the runtime for the host, compiled once for each content of its sources."""
     sources = [*sorted((RUNTIME / "kernels").glob("*.c")), RUNTIME / "copy.c", RUNTIME / "tile.c"]
-    sources += [RUNTIME / "ports" / "host" / "port.c", RUNTIME / "ports" / "common" / "one_core.c"]
+    ports = RUNTIME / "ports"
+    sources += [ports / "host" / "port.c", ports / "common" / "core_copies.c", ports / "common" / "one_core.c"]
     headers = sorted((RUNTIME / "include").rglob("*.h"))
     content = hashlib.sha256(b"".join(path.read_bytes() for path in (*sources, *headers))).hexdigest()[:16]
     target = folder / f"runtime_{content}"

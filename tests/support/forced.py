@@ -26,7 +26,12 @@ from support.planned import HOME_KINDS, NEAR_KINDS, link, near_platform, plan_of
 RUNTIME = Path(__file__).parents[2] / "runtime"
 PLATFORMS = Path(__file__).parents[2] / "platforms"
 FLAGS = "-std=c11 -g1 -O1 -ffp-contract=off -fsanitize=address,undefined -fno-sanitize-recover=all".split()
-LATE_PORT = Path(__file__).with_name("late_port.c")
+PORTS = RUNTIME / "ports"
+LATE_PORT = (
+    Path(__file__).with_name("late_port.c"),
+    PORTS / "common" / "one_core.c",
+    PORTS / "host" / "port.c",
+)
 
 MOST_SECONDS = 3600
 WAIT = re.compile(r"tilewright_copy_wait\((\w+), ([^;{]*?\])\)")
@@ -165,7 +170,7 @@ def late_library(folder: Path, models: Sequence[Generated]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     names = sorted({name for model in models for name in model.plan.kernel_sources} | {"copy.c", "tile.c"})
     objects = []
-    for source in (LATE_PORT, *(RUNTIME / name for name in names)):
+    for source in (*LATE_PORT, *(RUNTIME / name for name in names)):
         target = folder / f"{source.parent.name}_{source.stem}.o"
         objects.append(str(target))
         if not target.exists():

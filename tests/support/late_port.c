@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A port whose copies happen only when they, or later ones over the same link, are waited for: the
+/* Copies that happen only when they, or later ones over the same link, are waited for: the
  * destination holds a pattern until then. A wait for a copy that nobody started ends the program,
  * and so does a copy that nobody waited for by its end.
  */
@@ -72,24 +72,4 @@ __attribute__((destructor)) static void require_all_waited_for(void)
     if (pending_count > 0 && getenv("LATE_PORT_FORGETS") == NULL) {
         abort();
     }
-}
-
-void tilewright_fork(uint32_t cores, void (*work)(void *argument), void *argument)
-{
-    (void)cores;
-    work(argument);
-}
-
-void tilewright_barrier(void)
-{
-}
-
-uint32_t tilewright_core_id(void)
-{
-    return 0;
-}
-
-uint32_t tilewright_cycles(void)
-{
-    return 0;
 }

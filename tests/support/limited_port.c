@@ -53,23 +53,3 @@ enum tilewright_port_status tilewright_copy_wait(uint32_t link, tilewright_token
     (void)token;
     return TILEWRIGHT_PORT_OK;
 }
-
-void tilewright_fork(uint32_t cores, void (*work)(void *argument), void *argument)
-{
-    (void)cores;
-    work(argument);
-}
-
-void tilewright_barrier(void)
-{
-}
-
-uint32_t tilewright_core_id(void)
-{
-    return 0;
-}
-
-uint32_t tilewright_cycles(void)
-{
-    return 0;
-}

@@ -1,29 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A port whose cores work one after the other, the last one first if the environment
- * has BACKWARD. */
+/* Cores that work one after the other, the last one first if the environment has BACKWARD. With
+ * the macro AT_ONCE they have done all when a fork has started, else they do all when it is joined.
+ */
 #include <stdlib.h>
-#include <tilewright/copy_lines.h>
 #include <tilewright/port.h>
 
 static uint32_t core;
-
-tilewright_token_t tilewright_copy_start(uint32_t link, tilewright_address_t destination,
-                                         tilewright_address_t source, uint32_t lines,
-                                         uint32_t line_bytes, int32_t destination_stride,
-                                         int32_t source_stride)
-{
-    (void)link;
-    tilewright_copy_lines(destination, source, lines, line_bytes, destination_stride,
-                          source_stride);
-    return TILEWRIGHT_NO_COPY + 1u;
-}
-
-enum tilewright_port_status tilewright_copy_wait(uint32_t link, tilewright_token_t token)
-{
-    (void)link;
-    (void)token;
-    return TILEWRIGHT_PORT_OK;
-}
 
 void tilewright_fork(uint32_t cores, void (*work)(void *argument), void *argument)
 {
@@ -34,6 +16,29 @@ void tilewright_fork(uint32_t cores, void (*work)(void *argument), void *argumen
     core = 0;
 }
 
+#ifdef AT_ONCE
+static const void *started;
+
+void tilewright_fork_start(uint32_t cores, void (*work)(void *argument), void *argument)
+{
+    if (started != NULL) {
+        abort();
+    }
+    tilewright_fork(cores, work, argument);
+    started = argument;
+}
+
+void tilewright_fork_join(uint32_t cores, void (*work)(void *argument), void *argument)
+{
+    (void)cores;
+    (void)work;
+    if (started != argument) {
+        abort();
+    }
+    started = NULL;
+}
+#endif
+
 void tilewright_barrier(void)
 {
 }
@@ -41,13 +46,4 @@ void tilewright_barrier(void)
 uint32_t tilewright_core_id(void)
 {
     return core;
-}
-
-uint32_t tilewright_cycles(void)
-{
-    return 0;
-}
-
-void tilewright_idle(void)
-{
 }

@@ -126,6 +126,7 @@ def commands_of(plan: Plan, folder: Path, dimensions: int, max_bytes: int) -> di
     sources = [folder / name for name in ("net.c", "net_weights.c", "golden_main.c", "golden_vectors.c")]
     sources += [runtime / name for name in plan.kernel_sources]
     sources += [runtime / "test_support" / "golden.c", SUPPORT / "limited_port.c"]
+    sources += [runtime / "ports" / "common" / "one_core.c", runtime / "ports" / "host" / "port.c"]
     includes = [f"-I{path}" for path in (folder, runtime / "include", runtime / "test_support")]
     defines = [f"-DDIMENSIONS={dimensions}", f"-DMOST_BYTES={max_bytes}", "-D_DEFAULT_SOURCE"]
     program = folder / "golden"

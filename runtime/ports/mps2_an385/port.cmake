@@ -5,6 +5,7 @@ set(
   console.c
   start.c
   newlib.c
+  ../common/core_copies.c
   ../common/one_core.c
   ../common/startup.c
 )

@@ -4,6 +4,7 @@ set(
   port.c
   console.c
   crt0.S
+  ../common/core_copies.c
   ../common/one_core.c
   ../common/startup.c
   ../common/stdio.c
