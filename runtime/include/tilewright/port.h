@@ -31,12 +31,13 @@ tilewright_token_t tilewright_copy_start(uint32_t link, tilewright_address_t des
 /* Wait until the copy is complete; calls tilewright_idle while it waits. */
 enum tilewright_port_status tilewright_copy_wait(uint32_t link, tilewright_token_t token);
 
-/* Run `work(argument)` on `cores` cores, the caller being core 0; returns when all have ended. */
+/* Run `work(argument)` on cores 0 to `cores` - 1; returns when all have ended. The caller is core
+ * 0, or beside them. */
 void tilewright_fork(uint32_t cores, void (*work)(void *argument), void *argument);
 void tilewright_barrier(void);
 
 /* A fork in two halves, with the same arguments: between them the caller may start copies. Ports
- * need not define these; without them, all happens in the second half. */
+ * need not define these: by default all happens in the second half. */
 void tilewright_fork_start(uint32_t cores, void (*work)(void *argument), void *argument);
 void tilewright_fork_join(uint32_t cores, void (*work)(void *argument), void *argument);
 
