@@ -36,24 +36,18 @@ static void multiply(int32_t *restrict a, const int32_t *restrict b, int32_t bia
     }
 }
 
-/* Two lines are on the stack at once. */
-enum { PIECE = TILEWRIGHT_LINE / 2 };
+/* Two pieces of a line are on the stack at once; shorter ones below functions for floats, which
+ * need more of it, and more time than a call for each. */
+enum { PIECE = TILEWRIGHT_LINE / 2, SHORT_PIECE = 2 };
 
-static int32_t piece(int32_t left)
+TILEWRIGHT_INLINE void combine_pieces(uint8_t *const *at, const int32_t *stride, int32_t count,
+                                      const struct binary *binary, int32_t *a, int32_t *b,
+                                      const int32_t piece)
 {
-    return left < PIECE ? left : PIECE;
-}
-
-static void binary_row(uint8_t *const *at, const int32_t *stride, int32_t count,
-                       const void *context)
-{
-    const struct binary *binary = context;
     const struct tilewright_binary_integer_attributes *attributes = binary->attributes;
-    int32_t a[PIECE];
-    int32_t b[PIECE];
 
-    for (int32_t done = 0; done < count; done += PIECE) {
-        const int32_t length = piece(count - done);
+    for (int32_t done = 0; done < count; done += piece) {
+        const int32_t length = count - done < piece ? count - done : piece;
         tilewright_line_load(a, at[0] + (ptrdiff_t)done * stride[0], stride[0], length,
                              attributes->a_type, attributes->a_zero_point);
         tilewright_line_load(b, at[1] + (ptrdiff_t)done * stride[1], stride[1], length,
@@ -64,25 +58,42 @@ static void binary_row(uint8_t *const *at, const int32_t *stride, int32_t count,
     }
 }
 
-static void walk(const struct tilewright_view *a, const struct tilewright_view *b,
-                 const struct tilewright_view *y, tilewright_row_function row, const void *context)
+static void binary_row(uint8_t *const *at, const int32_t *stride, int32_t count,
+                       const void *context)
 {
-    const struct tilewright_walk_operand walked[3] = {tilewright_walk_view(a, NULL, NULL),
-                                                      tilewright_walk_view(b, NULL, NULL),
-                                                      tilewright_walk_view(y, NULL, NULL)};
+    int32_t a[PIECE];
+    int32_t b[PIECE];
+    combine_pieces(at, stride, count, context, a, b, PIECE);
+}
+
+static void short_row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
+{
+    int32_t a[SHORT_PIECE];
+    int32_t b[SHORT_PIECE];
+    combine_pieces(at, stride, count, context, a, b, SHORT_PIECE);
+}
+
+/* Walks a and b, the first operands, with y. */
+TILEWRIGHT_INLINE void walk(const struct tilewright_view *operands, const struct tilewright_view *y,
+                            tilewright_row_function row, const void *context)
+{
+    struct tilewright_walk_operand walked[3];
+    tilewright_walk_set(&walked[0], &operands[0], NULL, NULL);
+    tilewright_walk_set(&walked[1], &operands[1], NULL, NULL);
+    tilewright_walk_set(&walked[2], y, NULL, NULL);
     tilewright_walk(walked, 3, y->shape->extent, row, context);
 }
 
 static TILEWRIGHT_NOINLINE void run(const struct tilewright_binary_integer_attributes *a,
                                     const struct tilewright_view *operands, combine *operation,
-                                    tilewright_line_finish *finish)
+                                    tilewright_line_finish *finish, tilewright_row_function row)
 {
     const struct binary binary = {a,
                                   (const int32_t *)(const void *)operands[2].base,
                                   operation,
                                   finish,
                                   {a->minimum, a->maximum, a->lowest, a->highest, 0, 0}};
-    walk(&operands[0], &operands[1], &operands[3], binary_row, &binary);
+    walk(operands, &operands[3], row, &binary);
 }
 
 struct rescaled {
@@ -189,7 +200,7 @@ void tilewright_add_shifted(const struct tilewright_add_shifted_attributes *attr
                             const struct tilewright_view *operands, uint32_t flags)
 {
     (void)flags;
-    walk(&operands[0], &operands[1], &operands[2], shifted_row, attributes);
+    walk(operands, &operands[2], shifted_row, attributes);
 }
 
 void tilewright_add_rescaled(const struct tilewright_add_rescaled_attributes *attributes,
@@ -200,26 +211,26 @@ void tilewright_add_rescaled(const struct tilewright_add_rescaled_attributes *at
         {(1 << (attributes->shift - 1)) + attributes->zero_point * (1 << attributes->shift),
          attributes->shift, attributes->zero_point & 1}};
     (void)flags;
-    walk(&operands[0], &operands[1], &operands[2], rescaled_row, &rescaled);
+    walk(operands, &operands[2], rescaled_row, &rescaled);
 }
 
-#define TILEWRIGHT_DEFINE_BINARY(symbol, operation, rule)                                          \
+#define TILEWRIGHT_DEFINE_BINARY(symbol, operation, rule, row)                                     \
     void tilewright_##symbol##_##rule(                                                             \
         const struct tilewright_binary_integer_attributes *attributes,                             \
         const struct tilewright_view *operands, uint32_t flags)                                    \
     {                                                                                              \
         (void)flags;                                                                               \
-        run(attributes, operands, operation, tilewright_line_##rule);                              \
+        run(attributes, operands, operation, tilewright_line_##rule, row);                         \
     }
-#define TILEWRIGHT_DEFINE_BINARIES(rule)                                                           \
-    TILEWRIGHT_DEFINE_BINARY(add_integer, add, rule)                                               \
-    TILEWRIGHT_DEFINE_BINARY(sub_integer, subtract, rule)                                          \
-    TILEWRIGHT_DEFINE_BINARY(mul_integer, multiply, rule)
+#define TILEWRIGHT_DEFINE_BINARIES(rule, row)                                                      \
+    TILEWRIGHT_DEFINE_BINARY(add_integer, add, rule, row)                                          \
+    TILEWRIGHT_DEFINE_BINARY(sub_integer, subtract, rule, row)                                     \
+    TILEWRIGHT_DEFINE_BINARY(mul_integer, multiply, rule, row)
 
-TILEWRIGHT_DEFINE_BINARIES(none)
-TILEWRIGHT_DEFINE_BINARIES(shift)
-TILEWRIGHT_DEFINE_BINARIES(high)
-TILEWRIGHT_DEFINE_BINARIES(long)
-TILEWRIGHT_DEFINE_BINARIES(even)
-TILEWRIGHT_DEFINE_BINARIES(exact)
-TILEWRIGHT_DEFINE_BINARIES(rescale)
+TILEWRIGHT_DEFINE_BINARIES(none, binary_row)
+TILEWRIGHT_DEFINE_BINARIES(shift, binary_row)
+TILEWRIGHT_DEFINE_BINARIES(high, binary_row)
+TILEWRIGHT_DEFINE_BINARIES(long, binary_row)
+TILEWRIGHT_DEFINE_BINARIES(even, binary_row)
+TILEWRIGHT_DEFINE_BINARIES(exact, binary_row)
+TILEWRIGHT_DEFINE_BINARIES(rescale, short_row)

@@ -15,9 +15,10 @@ void tilewright_concat(const struct tilewright_concat_attributes *attributes,
         first[axis] = y->shape->origin[axis];
     }
     for (int32_t i = 0; i < attributes->inputs; i++) {
-        const struct tilewright_walk_operand walked[2] = {
-            tilewright_walk_view(&operands[i], NULL, NULL), tilewright_walk_view(y, first, NULL)};
+        struct tilewright_walk_operand walked[2];
         const int32_t *extent = operands[i].shape->extent;
+        tilewright_walk_set(&walked[0], &operands[i], NULL, NULL);
+        tilewright_walk_set(&walked[1], y, first, NULL);
         tilewright_walk(walked, 2, extent, tilewright_move_row, &attributes->element_bytes);
         first[attributes->axis] += extent[attributes->axis];
     }

@@ -15,7 +15,7 @@ void tilewright_copy(const struct tilewright_copy_attributes *attributes,
     for (int32_t axis = 0; axis < TILEWRIGHT_MAX_RANK; axis++) {
         first[axis] = attributes->starts[axis] + attributes->steps[axis] * y->origin[axis];
     }
-    walked[0] = tilewright_walk_view(&operands[0], first, attributes->steps);
-    walked[1] = tilewright_walk_view(&operands[1], NULL, NULL);
+    tilewright_walk_set(&walked[0], &operands[0], first, attributes->steps);
+    tilewright_walk_set(&walked[1], &operands[1], NULL, NULL);
     tilewright_walk(walked, 2, y->extent, tilewright_move_row, &attributes->element_bytes);
 }

@@ -6,6 +6,9 @@
 
 enum { A, B, Y, OPERANDS };
 
+/* Two lines are on the stack at once, below a division that takes longer than loading them. */
+enum { PIECE = TILEWRIGHT_LINE / 4 };
+
 static int64_t quotient(int64_t dividend, int64_t divisor)
 {
     const int64_t half = divisor >> 1;
@@ -21,11 +24,11 @@ static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const 
     const int64_t numerator = (int64_t)((uint64_t)a->numerator[1] << 32 | a->numerator[0]);
     uint8_t *y = at[Y];
 
-    for (int32_t done = 0; done < count; done += TILEWRIGHT_LINE) {
+    for (int32_t done = 0; done < count; done += PIECE) {
         const int32_t left = count - done;
-        const int32_t length = left < TILEWRIGHT_LINE ? left : TILEWRIGHT_LINE;
-        int32_t over[TILEWRIGHT_LINE];
-        int32_t under[TILEWRIGHT_LINE];
+        const int32_t length = left < PIECE ? left : PIECE;
+        int32_t over[PIECE];
+        int32_t under[PIECE];
         tilewright_line_load(over, at[A] + (ptrdiff_t)done * stride[A], stride[A], length,
                              a->a_type, 0);
         tilewright_line_load(under, at[B] + (ptrdiff_t)done * stride[B], stride[B], length,
@@ -44,7 +47,7 @@ void tilewright_divide_integer(const struct tilewright_divide_integer_attributes
     struct tilewright_walk_operand walked[OPERANDS];
     (void)flags;
     for (int32_t i = 0; i < OPERANDS; i++) {
-        walked[i] = tilewright_walk_view(&operands[i], NULL, NULL);
+        tilewright_walk_set(&walked[i], &operands[i], NULL, NULL);
     }
     tilewright_walk(walked, OPERANDS, operands[Y].shape->extent, row, attributes);
 }

@@ -50,8 +50,8 @@ void tilewright_gather(const struct tilewright_gather_attributes *attributes,
     (void)flags;
     still.extent[axis] = 1;
     still.stride[axis] = 0;
-    walked[0] = tilewright_walk_view(&x, NULL, NULL);
-    walked[1] = tilewright_walk_view(&operands[1], NULL, NULL);
-    walked[2] = tilewright_walk_view(&operands[2], NULL, NULL);
+    tilewright_walk_set(&walked[0], &x, NULL, NULL);
+    tilewright_walk_set(&walked[1], &operands[1], NULL, NULL);
+    tilewright_walk_set(&walked[2], &operands[2], NULL, NULL);
     tilewright_walk(walked, 3, operands[2].shape->extent, run_row, &gather);
 }

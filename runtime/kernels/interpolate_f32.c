@@ -50,14 +50,14 @@ void tilewright_interpolate_f32(const struct tilewright_interpolate_f32_attribut
                                 operands[0].shape->stride[axis],
                                 y->stride[axis],
                                 y->extent[axis]};
-    const struct tilewright_walk_operand walked[2] = {
-        tilewright_walk_view(&operands[0], NULL, NULL),
-        tilewright_walk_view(&operands[3], NULL, NULL)};
+    struct tilewright_walk_operand walked[2];
     int32_t extent[TILEWRIGHT_MAX_RANK];
 
     (void)flags;
     for (int32_t i = 0; i < TILEWRIGHT_MAX_RANK; i++) {
         extent[i] = i == axis ? 1 : y->extent[i];
     }
+    tilewright_walk_set(&walked[0], &operands[0], NULL, NULL);
+    tilewright_walk_set(&walked[1], &operands[3], NULL, NULL);
     tilewright_walk(walked, 2, extent, run_lines, &lines);
 }

@@ -32,7 +32,7 @@ void tilewright_line(const struct tilewright_line_attributes *attributes,
 
     (void)flags;
     for (int32_t i = 0; i < count; i++) {
-        walked[i] = tilewright_walk_view(&operands[i], NULL, NULL);
+        tilewright_walk_set(&walked[i], &operands[i], NULL, NULL);
         lines.stride[i] = operands[i].shape->stride[axis];
         lines.extent[i] = operands[i].shape->extent[axis];
     }

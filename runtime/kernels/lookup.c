@@ -57,9 +57,9 @@ static void words_row(uint8_t *const *at, const int32_t *stride, int32_t count, 
 static void run(const struct tilewright_view *operands, int32_t flip, tilewright_row_function row)
 {
     const struct lookup lookup = {operands[TABLE].base, flip};
-    const struct tilewright_walk_operand walked[2] = {
-        tilewright_walk_view(&operands[X], NULL, NULL),
-        tilewright_walk_view(&operands[Y], NULL, NULL)};
+    struct tilewright_walk_operand walked[2];
+    tilewright_walk_set(&walked[0], &operands[X], NULL, NULL);
+    tilewright_walk_set(&walked[1], &operands[Y], NULL, NULL);
     tilewright_walk(walked, 2, operands[Y].shape->extent, row, &lookup);
 }
 

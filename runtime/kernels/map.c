@@ -9,7 +9,7 @@ void tilewright_map(const struct tilewright_map_attributes *attributes,
 
     (void)flags;
     for (int32_t i = 0; i < count; i++) {
-        walked[i] = tilewright_walk_view(&operands[i], NULL, NULL);
+        tilewright_walk_set(&walked[i], &operands[i], NULL, NULL);
     }
     tilewright_walk(walked, count, operands[count - 1].shape->extent, attributes->row, attributes);
 }

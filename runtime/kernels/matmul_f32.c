@@ -55,9 +55,7 @@ void tilewright_matmul_f32(const struct tilewright_matmul_f32_attributes *attrib
 {
     const struct tilewright_shape *a = operands[A].shape;
     const struct tilewright_shape *y = operands[Y].shape;
-    const struct tilewright_walk_operand walked[2] = {
-        tilewright_walk_view(&operands[A], NULL, NULL),
-        tilewright_walk_view(&operands[Y], NULL, NULL)};
+    struct tilewright_walk_operand walked[2];
     int32_t extent[TILEWRIGHT_MAX_RANK];
     struct tilewright_float_rows rows;
     const struct matmul matmul = {&rows, (const float *)(const void *)operands[WEIGHTS].base};
@@ -75,5 +73,7 @@ void tilewright_matmul_f32(const struct tilewright_matmul_f32_attributes *attrib
     rows.bias = (const float *)(const void *)operands[BIAS].base;
     rows.partial = flags == TILEWRIGHT_WHOLE ? NULL : (float *)(void *)operands[PARTIAL].base;
     rows.flags = flags;
+    tilewright_walk_set(&walked[0], &operands[A], NULL, NULL);
+    tilewright_walk_set(&walked[1], &operands[Y], NULL, NULL);
     tilewright_walk(walked, 2, extent, run_rows, &matmul);
 }

@@ -129,9 +129,9 @@ void tilewright_matmul_variable_f32(
         extent[axis] = y->shape->extent[axis];
     }
     extent[LAST] = 1;
-    walked[0] = tilewright_walk_view(&operands[0], NULL, NULL);
-    walked[1] = tilewright_walk_view(&operands[1], NULL, NULL);
-    walked[2] = tilewright_walk_view(y, NULL, NULL);
+    tilewright_walk_set(&walked[0], &operands[0], NULL, NULL);
+    tilewright_walk_set(&walked[1], &operands[1], NULL, NULL);
+    tilewright_walk_set(&walked[2], y, NULL, NULL);
     /* The walk's last two axes are rows of a and y; b has k and n there. */
     walked[1].stride[FIRST_MATRIX_AXIS] = 0;
     walked[1].stride[LAST] = 0;

@@ -6,17 +6,20 @@
 
 enum { X, W, B, Y, OPERANDS };
 
+/* Two lines are on the stack at once. */
+enum { PIECE = TILEWRIGHT_LINE / 2 };
+
 static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
 {
     const struct tilewright_no_norm_integer_attributes *a = context;
     const uint8_t *b = at[B];
     uint8_t *y = at[Y];
 
-    for (int32_t done = 0; done < count; done += TILEWRIGHT_LINE) {
+    for (int32_t done = 0; done < count; done += PIECE) {
         const int32_t left = count - done;
-        const int32_t length = left < TILEWRIGHT_LINE ? left : TILEWRIGHT_LINE;
-        int32_t x[TILEWRIGHT_LINE];
-        int32_t w[TILEWRIGHT_LINE];
+        const int32_t length = left < PIECE ? left : PIECE;
+        int32_t x[PIECE];
+        int32_t w[PIECE];
         tilewright_line_load(x, at[X] + (ptrdiff_t)done * stride[X], stride[X], length, a->x_type,
                              0);
         tilewright_line_load(w, at[W] + (ptrdiff_t)done * stride[W], stride[W], length, a->w_type,
@@ -36,7 +39,7 @@ void tilewright_no_norm_integer(const struct tilewright_no_norm_integer_attribut
     struct tilewright_walk_operand walked[OPERANDS];
     (void)flags;
     for (int32_t i = 0; i < OPERANDS; i++) {
-        walked[i] = tilewright_walk_view(&operands[i], NULL, NULL);
+        tilewright_walk_set(&walked[i], &operands[i], NULL, NULL);
     }
     tilewright_walk(walked, OPERANDS, operands[Y].shape->extent, row, attributes);
 }

@@ -15,6 +15,14 @@ struct norm {
     int32_t x_stride, w_stride, b_stride, y_stride;
 };
 
+/* Half a line: it is on the stack below three loops' values. */
+enum { PIECE = TILEWRIGHT_LINE / 2 };
+
+static int32_t piece(int32_t left)
+{
+    return left < PIECE ? left : PIECE;
+}
+
 static int32_t word(const uint8_t *at)
 {
     return *(const int32_t *)(const void *)at;
@@ -45,10 +53,9 @@ static uint32_t root(uint64_t value)
 static int32_t mean_of(const struct norm *norm, const uint8_t *x)
 {
     int64_t sum = 0;
-    for (int32_t done = 0; done < norm->count; done += TILEWRIGHT_LINE) {
-        const int32_t left = norm->count - done;
-        const int32_t length = left < TILEWRIGHT_LINE ? left : TILEWRIGHT_LINE;
-        int32_t line[TILEWRIGHT_LINE];
+    for (int32_t done = 0; done < norm->count; done += PIECE) {
+        const int32_t length = piece(norm->count - done);
+        int32_t line[PIECE];
         tilewright_line_load(line, x + (ptrdiff_t)done * norm->x_stride, norm->x_stride, length,
                              norm->attributes->x_type, 0);
         for (int32_t i = 0; i < length; i++) {
@@ -61,10 +68,9 @@ static int32_t mean_of(const struct norm *norm, const uint8_t *x)
 static int32_t deviation_of(const struct norm *norm, const uint8_t *x, int32_t mean)
 {
     int64_t sum = 0;
-    for (int32_t done = 0; done < norm->count; done += TILEWRIGHT_LINE) {
-        const int32_t left = norm->count - done;
-        const int32_t length = left < TILEWRIGHT_LINE ? left : TILEWRIGHT_LINE;
-        int32_t line[TILEWRIGHT_LINE];
+    for (int32_t done = 0; done < norm->count; done += PIECE) {
+        const int32_t length = piece(norm->count - done);
+        int32_t line[PIECE];
         tilewright_line_load(line, x + (ptrdiff_t)done * norm->x_stride, norm->x_stride, length,
                              norm->attributes->x_type, mean);
         for (int32_t i = 0; i < length; i++) {
@@ -91,10 +97,9 @@ static void norm_line(const void *context, const uint8_t *x, uint8_t *y)
     const int32_t mean = norm->b == NULL ? 0 : mean_of(norm, x);
     const int32_t deviation = deviation_of(norm, x, mean);
 
-    for (int32_t done = 0; done < norm->count; done += TILEWRIGHT_LINE) {
-        const int32_t left = norm->count - done;
-        const int32_t length = left < TILEWRIGHT_LINE ? left : TILEWRIGHT_LINE;
-        int32_t line[TILEWRIGHT_LINE];
+    for (int32_t done = 0; done < norm->count; done += PIECE) {
+        const int32_t length = piece(norm->count - done);
+        int32_t line[PIECE];
         tilewright_line_load(line, x + (ptrdiff_t)done * norm->x_stride, norm->x_stride, length,
                              norm->attributes->x_type, mean);
         for (int32_t i = 0; i < length; i++) {

@@ -37,8 +37,8 @@ static void fill(const struct tilewright_pad_attributes *attributes,
         break;
     }
     source.base = (uint8_t *)&value;
-    walked[0] = tilewright_walk_view(&source, NULL, NULL);
-    walked[1] = tilewright_walk_view(y, NULL, NULL);
+    tilewright_walk_set(&walked[0], &source, NULL, NULL);
+    tilewright_walk_set(&walked[1], y, NULL, NULL);
     tilewright_walk(walked, 2, y->shape->extent, tilewright_move_row, &attributes->element_bytes);
 }
 
@@ -62,7 +62,7 @@ void tilewright_pad(const struct tilewright_pad_attributes *attributes,
         to[axis] = from[axis] + attributes->pads[axis];
         extent[axis] = (end < x_end ? end : x_end) - from[axis];
     }
-    walked[0] = tilewright_walk_view(&operands[0], from, NULL);
-    walked[1] = tilewright_walk_view(&operands[1], to, NULL);
+    tilewright_walk_set(&walked[0], &operands[0], from, NULL);
+    tilewright_walk_set(&walked[1], &operands[1], to, NULL);
     tilewright_walk(walked, 2, extent, tilewright_move_row, &attributes->element_bytes);
 }

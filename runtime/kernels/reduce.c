@@ -49,9 +49,7 @@ void tilewright_reduce(const struct tilewright_reduce_attributes *attributes,
                        const struct tilewright_view *operands, uint32_t flags)
 {
     const struct tilewright_shape *x = operands[0].shape;
-    const struct tilewright_walk_operand walked[2] = {
-        tilewright_walk_view(&operands[0], NULL, NULL),
-        tilewright_walk_view(&operands[1], NULL, NULL)};
+    struct tilewright_walk_operand walked[2];
     struct box box = {attributes, 0, {1}, {0}, 1};
     int32_t extent[TILEWRIGHT_MAX_RANK];
 
@@ -66,5 +64,7 @@ void tilewright_reduce(const struct tilewright_reduce_attributes *attributes,
             box.rank++;
         }
     }
+    tilewright_walk_set(&walked[0], &operands[0], NULL, NULL);
+    tilewright_walk_set(&walked[1], &operands[1], NULL, NULL);
     tilewright_walk(walked, 2, extent, run_results, &box);
 }

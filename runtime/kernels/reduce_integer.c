@@ -6,15 +6,6 @@
 
 enum { X, Y, SCRATCH };
 
-/* Walks the box of x with accumulators beside it, which stay where they are on reduced axes. */
-static void accumulate(const struct tilewright_view *x, struct tilewright_walk_operand accumulators,
-                       const int32_t *x_type, tilewright_row_function row)
-{
-    const struct tilewright_walk_operand walked[2] = {tilewright_walk_view(x, NULL, NULL),
-                                                      accumulators};
-    tilewright_walk(walked, 2, x->shape->extent, row, x_type);
-}
-
 static void add_words(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
 {
     uint8_t *y = at[1];
@@ -62,10 +53,13 @@ static void clear_words(uint8_t *const *at, const int32_t *stride, int32_t count
 void tilewright_sum_integer(const struct tilewright_sum_integer_attributes *attributes,
                             const struct tilewright_view *operands, uint32_t flags)
 {
-    const struct tilewright_walk_operand y = tilewright_walk_view(&operands[Y], NULL, NULL);
+    struct tilewright_walk_operand walked[2];
     (void)flags;
-    tilewright_walk(&y, 1, operands[Y].shape->extent, clear_words, NULL);
-    accumulate(&operands[X], y, &attributes->x_type, add_words);
+    tilewright_walk_set(&walked[0], &operands[X], NULL, NULL);
+    tilewright_walk_set(&walked[1], &operands[Y], NULL, NULL);
+    tilewright_walk(&walked[1], 1, operands[Y].shape->extent, clear_words, NULL);
+    /* The box of x with sums beside it, which stay where they are on reduced axes. */
+    tilewright_walk(walked, 2, operands[X].shape->extent, add_words, &attributes->x_type);
 }
 
 /* Scratch as an array of y's extents, row-major; returns the number of its elements. */
@@ -73,10 +67,10 @@ static int32_t scratch_of(const struct tilewright_view *operands, int32_t elemen
                           struct tilewright_walk_operand *scratch)
 {
     const struct tilewright_shape *shape = operands[Y].shape;
-    const struct tilewright_walk_operand empty = {operands[SCRATCH].base, {0}, 0, 0, 0, 0};
     int32_t elements = 1;
 
-    *scratch = empty;
+    scratch->base = operands[SCRATCH].base;
+    scratch->ring = NULL;
     for (int32_t axis = TILEWRIGHT_MAX_RANK - 1; axis >= 0; axis--) {
         scratch->stride[axis] = shape->extent[axis] == 1 ? 0 : elements * element_bytes;
         elements *= shape->extent[axis];
@@ -135,14 +129,16 @@ static void mean(const struct tilewright_mean_integer_attributes *attributes,
                  tilewright_row_function add, tilewright_row_function finish)
 {
     struct tilewright_walk_operand walked[2];
-    const int32_t elements = scratch_of(operands, element_bytes, &walked[0]);
+    const int32_t elements = scratch_of(operands, element_bytes, &walked[1]);
     uint32_t *words = (uint32_t *)(void *)operands[SCRATCH].base;
 
     for (int32_t i = 0; i < elements * (element_bytes / 4); i++) {
         words[i] = 0;
     }
-    accumulate(&operands[X], walked[0], &attributes->x_type, add);
-    walked[1] = tilewright_walk_view(&operands[Y], NULL, NULL);
+    tilewright_walk_set(&walked[0], &operands[X], NULL, NULL);
+    tilewright_walk(walked, 2, operands[X].shape->extent, add, &attributes->x_type);
+    walked[0] = walked[1];
+    tilewright_walk_set(&walked[1], &operands[Y], NULL, NULL);
     tilewright_walk(walked, 2, operands[Y].shape->extent, finish, attributes);
 }
 

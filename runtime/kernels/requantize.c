@@ -14,15 +14,15 @@ struct requantize {
     struct tilewright_limits limits;
 };
 
-static void requantize_row(uint8_t *const *at, const int32_t *stride, int32_t count,
-                           const void *context)
-{
-    const struct requantize *requantize = context;
-    int32_t sums[TILEWRIGHT_LINE];
+/* Functions for floats need more of the stack, and more time than a call for each piece. */
+enum { SHORT_PIECE = 4 };
 
-    for (int32_t done = 0; done < count; done += TILEWRIGHT_LINE) {
-        const int32_t left = count - done;
-        const int32_t length = left < TILEWRIGHT_LINE ? left : TILEWRIGHT_LINE;
+TILEWRIGHT_INLINE void requantize_pieces(uint8_t *const *at, const int32_t *stride, int32_t count,
+                                         const struct requantize *requantize, int32_t *sums,
+                                         const int32_t piece)
+{
+    for (int32_t done = 0; done < count; done += piece) {
+        const int32_t length = count - done < piece ? count - done : piece;
         tilewright_line_load(sums, at[0] + (ptrdiff_t)done * stride[0], stride[0], length,
                              requantize->attributes->x_type, -requantize->row[0]);
         requantize->finish(&requantize->limits, sums, requantize->row,
@@ -30,10 +30,23 @@ static void requantize_row(uint8_t *const *at, const int32_t *stride, int32_t co
     }
 }
 
+static void requantize_row(uint8_t *const *at, const int32_t *stride, int32_t count,
+                           const void *context)
+{
+    int32_t sums[TILEWRIGHT_LINE];
+    requantize_pieces(at, stride, count, context, sums, TILEWRIGHT_LINE);
+}
+
+static void short_row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
+{
+    int32_t sums[SHORT_PIECE];
+    requantize_pieces(at, stride, count, context, sums, SHORT_PIECE);
+}
+
 static void next_channel(struct tilewright_walk_operand *walked, int32_t axis)
 {
-    if (walked->ring_rows != 0 && walked->ring_axis == axis) {
-        walked->ring_first += walked->ring_step;
+    if (walked->ring != NULL && walked->ring->ring_axis == axis) {
+        walked->ring_first += walked->stride[axis];
     } else {
         walked->base += walked->stride[axis];
     }
@@ -41,7 +54,7 @@ static void next_channel(struct tilewright_walk_operand *walked, int32_t axis)
 
 static TILEWRIGHT_NOINLINE void run(const struct tilewright_requantize_attributes *a,
                                     const struct tilewright_view *operands,
-                                    tilewright_line_finish *finish)
+                                    tilewright_line_finish *finish, tilewright_row_function row)
 {
     const struct tilewright_shape *shape = operands[Y].shape;
     const int32_t axis = a->channel_axis;
@@ -51,15 +64,16 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_requantize_attribute
                                     (const int32_t *)(const void *)operands[ROWS].base,
                                     finish,
                                     {a->minimum, a->maximum, a->lowest, a->highest, 0, 0}};
-    struct tilewright_walk_operand walked[2] = {tilewright_walk_view(&operands[X], NULL, NULL),
-                                                tilewright_walk_view(&operands[Y], NULL, NULL)};
+    struct tilewright_walk_operand walked[2];
 
+    tilewright_walk_set(&walked[0], &operands[X], NULL, NULL);
+    tilewright_walk_set(&walked[1], &operands[Y], NULL, NULL);
     for (int32_t i = 0; i < TILEWRIGHT_MAX_RANK; i++) {
         extent[i] = i == axis ? 1 : shape->extent[i];
     }
     /* A row of the walk must not cross channels. */
     for (int32_t channel = 0; channel < channels; channel++) {
-        tilewright_walk(walked, 2, extent, requantize_row, &requantize);
+        tilewright_walk(walked, 2, extent, row, &requantize);
         requantize.row += TILEWRIGHT_ROW_WORDS;
         if (axis >= 0) {
             next_channel(&walked[0], axis);
@@ -68,18 +82,18 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_requantize_attribute
     }
 }
 
-#define TILEWRIGHT_DEFINE_REQUANTIZE(rule)                                                         \
+#define TILEWRIGHT_DEFINE_REQUANTIZE(rule, row)                                                    \
     void tilewright_requantize_##rule(const struct tilewright_requantize_attributes *attributes,   \
                                       const struct tilewright_view *operands, uint32_t flags)      \
     {                                                                                              \
         (void)flags;                                                                               \
-        run(attributes, operands, tilewright_line_##rule);                                         \
+        run(attributes, operands, tilewright_line_##rule, row);                                    \
     }
 
-TILEWRIGHT_DEFINE_REQUANTIZE(none)
-TILEWRIGHT_DEFINE_REQUANTIZE(shift)
-TILEWRIGHT_DEFINE_REQUANTIZE(high)
-TILEWRIGHT_DEFINE_REQUANTIZE(long)
-TILEWRIGHT_DEFINE_REQUANTIZE(even)
-TILEWRIGHT_DEFINE_REQUANTIZE(exact)
-TILEWRIGHT_DEFINE_REQUANTIZE(rescale)
+TILEWRIGHT_DEFINE_REQUANTIZE(none, requantize_row)
+TILEWRIGHT_DEFINE_REQUANTIZE(shift, requantize_row)
+TILEWRIGHT_DEFINE_REQUANTIZE(high, requantize_row)
+TILEWRIGHT_DEFINE_REQUANTIZE(long, requantize_row)
+TILEWRIGHT_DEFINE_REQUANTIZE(even, requantize_row)
+TILEWRIGHT_DEFINE_REQUANTIZE(exact, requantize_row)
+TILEWRIGHT_DEFINE_REQUANTIZE(rescale, short_row)

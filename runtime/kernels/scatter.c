@@ -43,14 +43,14 @@ void tilewright_scatter(const struct tilewright_scatter_attributes *attributes,
     struct tilewright_walk_operand walked[3];
 
     (void)flags;
-    walked[0] = tilewright_walk_view(&operands[0], NULL, NULL);
-    walked[1] = tilewright_walk_view(&operands[3], NULL, NULL);
+    tilewright_walk_set(&walked[0], &operands[0], NULL, NULL);
+    tilewright_walk_set(&walked[1], &operands[3], NULL, NULL);
     tilewright_walk(walked, 2, operands[3].shape->extent, tilewright_move_row,
                     &attributes->element_bytes);
     still.extent[axis] = 1;
     still.stride[axis] = 0;
-    walked[0] = tilewright_walk_view(&operands[1], NULL, NULL);
-    walked[1] = tilewright_walk_view(&operands[2], NULL, NULL);
-    walked[2] = tilewright_walk_view(&y, NULL, NULL);
+    tilewright_walk_set(&walked[0], &operands[1], NULL, NULL);
+    tilewright_walk_set(&walked[1], &operands[2], NULL, NULL);
+    tilewright_walk_set(&walked[2], &y, NULL, NULL);
     tilewright_walk(walked, 3, operands[2].shape->extent, run_row, &scatter);
 }

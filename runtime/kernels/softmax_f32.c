@@ -49,14 +49,14 @@ void tilewright_softmax_f32(const struct tilewright_softmax_f32_attributes *attr
     const struct tilewright_shape *x = operands[0].shape;
     const struct tilewright_shape *y = operands[1].shape;
     const struct softmax softmax = {attributes, y->extent[axis], x->stride[axis], y->stride[axis]};
-    const struct tilewright_walk_operand walked[2] = {
-        tilewright_walk_view(&operands[0], NULL, NULL),
-        tilewright_walk_view(&operands[1], NULL, NULL)};
+    struct tilewright_walk_operand walked[2];
     int32_t extent[TILEWRIGHT_MAX_RANK];
 
     (void)flags;
     for (int32_t i = 0; i < TILEWRIGHT_MAX_RANK; i++) {
         extent[i] = i == axis ? 1 : y->extent[i];
     }
+    tilewright_walk_set(&walked[0], &operands[0], NULL, NULL);
+    tilewright_walk_set(&walked[1], &operands[1], NULL, NULL);
     tilewright_walk(walked, 2, extent, run_lines, &softmax);
 }

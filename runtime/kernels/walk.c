@@ -12,52 +12,77 @@
 struct walk {
     int32_t rank;
     int32_t extent[TILEWRIGHT_MAX_RANK];
-    uint8_t *base[TILEWRIGHT_WALK_OPERANDS];
-    uint8_t axis[TILEWRIGHT_MAX_RANK];
-    /* Operands (bit mask) for which the axis is a ring. */
-    uint8_t rings[TILEWRIGHT_MAX_RANK];
+    int32_t index[TILEWRIGHT_MAX_RANK];
+    /* The axis, and from RINGS on the operands (bit mask) for which it is a ring. */
+    uint8_t tag[TILEWRIGHT_MAX_RANK];
 };
 
-struct tilewright_walk_operand tilewright_walk_view(const struct tilewright_view *view,
-                                                    const int32_t *first, const int32_t *step)
+enum { AXIS = 15, RINGS = 4 };
+
+void tilewright_walk_set(struct tilewright_walk_operand *operand,
+                         const struct tilewright_view *view, const int32_t *first,
+                         const int32_t *step)
 {
     const struct tilewright_shape *shape = view->shape;
-    struct tilewright_walk_operand operand = {view->base, {0}, 0, 0, 0, 0};
     ptrdiff_t offset = 0;
 
+    operand->ring = NULL;
+    operand->ring_first = 0;
     for (int32_t axis = 0; axis < TILEWRIGHT_MAX_RANK; axis++) {
         const int32_t begin = first != NULL ? first[axis] : shape->origin[axis];
         const int32_t advance = shape->extent[axis] == 1 ? 0 : (step != NULL ? step[axis] : 1);
         if (shape->ring_rows != 0 && shape->ring_axis == axis) {
-            operand.ring_axis = axis;
-            operand.ring_rows = shape->ring_rows;
-            operand.ring_first = begin;
-            operand.ring_step = advance;
-            operand.stride[axis] = shape->stride[axis];
+            operand->ring = shape;
+            operand->ring_first = begin;
+            operand->stride[axis] = advance;
         } else {
             offset += (ptrdiff_t)(begin - shape->origin[axis]) * shape->stride[axis];
-            operand.stride[axis] = advance * shape->stride[axis];
+            operand->stride[axis] = advance * shape->stride[axis];
         }
     }
-    operand.base += offset;
-    return operand;
+    operand->base = view->base + offset;
 }
 
 static ptrdiff_t ring_offset(const struct tilewright_walk_operand *operand, int32_t index)
 {
-    const int32_t slot = (operand->ring_first + index * operand->ring_step) % operand->ring_rows;
-    return (ptrdiff_t)slot * operand->stride[operand->ring_axis];
+    const struct tilewright_shape *ring = operand->ring;
+    const int32_t row = operand->ring_first + index * operand->stride[ring->ring_axis];
+    return (ptrdiff_t)(row % ring->ring_rows) * ring->stride[ring->ring_axis];
 }
 
-static uint8_t rings_on(const struct tilewright_walk_operand *operands, int32_t count, int32_t axis)
+static int32_t axis_at(const struct walk *walk, int32_t at)
 {
-    uint32_t rings = 0;
+    return walk->tag[at] & AXIS;
+}
+
+static int32_t rings_at(const struct walk *walk, int32_t at)
+{
+    return walk->tag[at] >> RINGS;
+}
+
+/* From an operand's base to where the row at the index begins. */
+static inline ptrdiff_t row_offset(const struct walk *walk,
+                                   const struct tilewright_walk_operand *operand, int32_t number,
+                                   int32_t first)
+{
+    ptrdiff_t offset = 0;
+    for (int32_t place = first; place < walk->rank; place++) {
+        offset += (rings_at(walk, place) >> number & 1) != 0
+                      ? ring_offset(operand, walk->index[place])
+                      : (ptrdiff_t)walk->index[place] * operand->stride[axis_at(walk, place)];
+    }
+    return offset;
+}
+
+static int32_t rings_on(const struct tilewright_walk_operand *operands, int32_t count, int32_t axis)
+{
+    int32_t rings = 0;
     for (int32_t i = 0; i < count; i++) {
-        if (operands[i].ring_rows != 0 && operands[i].ring_axis == axis) {
-            rings |= 1u << i;
+        if (operands[i].ring != NULL && operands[i].ring->ring_axis == axis) {
+            rings |= 1 << i;
         }
     }
-    return (uint8_t)rings;
+    return rings;
 }
 
 static int32_t magnitude(int32_t value)
@@ -66,47 +91,45 @@ static int32_t magnitude(int32_t value)
 }
 
 /* Axes with rings go outermost, so that rows need not wrap. */
-static int is_inside(const struct walk *walk, int32_t at, uint8_t rings, int32_t stride,
+static int is_inside(const struct walk *walk, int32_t at, int32_t rings, int32_t stride,
                      const struct tilewright_walk_operand *last)
 {
-    if ((rings != 0) != (walk->rings[at] != 0)) {
+    if ((rings != 0) != (rings_at(walk, at) != 0)) {
         return rings == 0;
     }
-    return magnitude(stride) < magnitude(last->stride[walk->axis[at]]);
+    return magnitude(stride) < magnitude(last->stride[axis_at(walk, at)]);
 }
 
 static void move_axis(struct walk *walk, int32_t to, int32_t from)
 {
     walk->extent[to] = walk->extent[from];
-    walk->axis[to] = walk->axis[from];
-    walk->rings[to] = walk->rings[from];
+    walk->tag[to] = walk->tag[from];
 }
 
 static void insert_axis(struct walk *walk, const struct tilewright_walk_operand *operands,
-                        int32_t count, int32_t axis, int32_t extent)
+                        int32_t count, int32_t axis, int32_t extent, int32_t rings)
 {
     const struct tilewright_walk_operand *last = &operands[count - 1];
-    const uint8_t rings = rings_on(operands, count, axis);
     int32_t at = walk->rank++;
+    walk->index[at] = 0;
     while (at > 0 && is_inside(walk, at - 1, rings, last->stride[axis], last)) {
         move_axis(walk, at, at - 1);
         at--;
     }
     walk->extent[at] = extent;
-    walk->axis[at] = (uint8_t)axis;
-    walk->rings[at] = rings;
+    walk->tag[at] = (uint8_t)(axis | rings << RINGS);
 }
 
 /* Whether the axis at `outer` goes on where the one at `inner` ends. */
 static int continues(const struct walk *walk, const struct tilewright_walk_operand *operands,
                      int32_t inner, int32_t outer, int32_t count)
 {
-    if (walk->rings[inner] != 0 || walk->rings[outer] != 0) {
+    if (rings_at(walk, inner) != 0 || rings_at(walk, outer) != 0) {
         return 0;
     }
     for (int32_t i = 0; i < count; i++) {
         const int32_t *stride = operands[i].stride;
-        if (stride[walk->axis[outer]] != stride[walk->axis[inner]] * walk->extent[inner]) {
+        if (stride[axis_at(walk, outer)] != stride[axis_at(walk, inner)] * walk->extent[inner]) {
             return 0;
         }
     }
@@ -133,21 +156,13 @@ static WALK_NOINLINE int prepare(struct walk *walk, const struct tilewright_walk
                                  int32_t count, const int32_t *extent)
 {
     walk->rank = 0;
-    for (int32_t i = 0; i < count; i++) {
-        walk->base[i] = operands[i].base;
-    }
     for (int32_t axis = 0; axis < TILEWRIGHT_MAX_RANK; axis++) {
         if (extent[axis] <= 0) {
             return 0;
         }
-        if (extent[axis] > 1) {
-            insert_axis(walk, operands, count, axis, extent[axis]);
-            continue;
-        }
-        for (int32_t i = 0; i < count; i++) {
-            if (operands[i].ring_rows != 0 && operands[i].ring_axis == axis) {
-                walk->base[i] += ring_offset(&operands[i], 0);
-            }
+        const int32_t rings = rings_on(operands, count, axis);
+        if (extent[axis] > 1 || rings != 0) {
+            insert_axis(walk, operands, count, axis, extent[axis], rings);
         }
     }
     merge_axes(walk, operands, count);
@@ -158,32 +173,26 @@ void tilewright_walk(const struct tilewright_walk_operand *operands, int32_t ope
                      const int32_t *extent, tilewright_row_function row, const void *context)
 {
     struct walk walk;
-    int32_t index[TILEWRIGHT_MAX_RANK] = {0};
     int32_t stride[TILEWRIGHT_WALK_OPERANDS] = {0};
     uint8_t *at[TILEWRIGHT_WALK_OPERANDS];
 
     if (!prepare(&walk, operands, operand_count, extent)) {
         return;
     }
-    const int32_t first = walk.rank > 0 && walk.rings[0] == 0 ? 1 : 0;
+    const int32_t first = walk.rank > 0 && rings_at(&walk, 0) == 0 ? 1 : 0;
     const int32_t length = first != 0 ? walk.extent[0] : 1;
     for (int32_t i = 0; first != 0 && i < operand_count; i++) {
-        stride[i] = operands[i].stride[walk.axis[0]];
+        stride[i] = operands[i].stride[axis_at(&walk, 0)];
     }
     int32_t place;
     do {
         for (int32_t i = 0; i < operand_count; i++) {
-            ptrdiff_t offset = 0;
-            for (place = first; place < walk.rank; place++) {
-                offset += (walk.rings[place] >> i & 1) != 0
-                              ? ring_offset(&operands[i], index[place])
-                              : (ptrdiff_t)index[place] * operands[i].stride[walk.axis[place]];
-            }
-            at[i] = walk.base[i] + offset;
+            at[i] = operands[i].base + row_offset(&walk, &operands[i], i, first);
         }
         row(at, stride, length, context);
-        for (place = first; place < walk.rank && ++index[place] == walk.extent[place]; place++) {
-            index[place] = 0;
+        for (place = first; place < walk.rank && ++walk.index[place] == walk.extent[place];
+             place++) {
+            walk.index[place] = 0;
         }
     } while (place < walk.rank);
 }

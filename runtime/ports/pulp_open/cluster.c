@@ -10,7 +10,7 @@
 /* What kernels of integers need; those of floats may want more, for which a plan with less of l1
  * leaves room. */
 #ifndef TILEWRIGHT_PULP_STACK_BYTES
-#define TILEWRIGHT_PULP_STACK_BYTES 592u
+#define TILEWRIGHT_PULP_STACK_BYTES 512u
 #endif
 #define STACK_BYTES TILEWRIGHT_PULP_STACK_BYTES
 /* What the walker needs, which runs kernels too: those that no cores share. */

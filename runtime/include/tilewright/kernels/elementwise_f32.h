@@ -63,7 +63,7 @@ TILEWRIGHT_INLINE void tilewright_elementwise(const struct tilewright_view *oper
 {
     struct tilewright_walk_operand walked[TILEWRIGHT_WALK_OPERANDS];
     for (int32_t i = 0; i < count; i++) {
-        walked[i] = tilewright_walk_view(&operands[i], NULL, NULL);
+        tilewright_walk_set(&walked[i], &operands[i], NULL, NULL);
     }
     tilewright_walk(walked, count, operands[count - 1].shape->extent, row, attributes);
 }

@@ -75,7 +75,7 @@ TILEWRIGHT_INLINE void tilewright_store_integer(uint8_t *at, int32_t element_byt
 TILEWRIGHT_INLINE struct tilewright_walk_operand
 tilewright_walk_parameters(const struct tilewright_view *constant, int32_t axis)
 {
-    struct tilewright_walk_operand operand = {constant->base, {0}, 0, 0, 0, 0};
+    struct tilewright_walk_operand operand = {constant->base, {0}, NULL, 0};
     operand.stride[axis] = 4;
     return operand;
 }

@@ -13,15 +13,13 @@ extern "C" {
 
 #define TILEWRIGHT_WALK_OPERANDS 4
 
-/* Where an operand is for each index of the box. On the ring's axis index i is at slot
- * (ring_first + i * ring_step) % ring_rows, elsewhere i strides from the base. */
+/* Where an operand is for each index of the box: i strides from the base, but on the axis of a
+ * ring, where the stride is in rows: index i is at slot (ring_first + i * stride) % ring_rows. */
 struct tilewright_walk_operand {
     uint8_t *base;
     int32_t stride[TILEWRIGHT_MAX_RANK];
-    int32_t ring_axis;
-    int32_t ring_rows;
+    const struct tilewright_shape *ring; /* NULL: none */
     int32_t ring_first;
-    int32_t ring_step;
 };
 
 /* Handles `count` elements: operand j's first is at at[j], its next stride[j] bytes further.
@@ -29,11 +27,21 @@ struct tilewright_walk_operand {
 typedef void (*tilewright_row_function)(uint8_t *const *at, const int32_t *stride, int32_t count,
                                         const void *context);
 
-/* The operand whose element for box index i of an axis is that of the tensor at first + step * i.
- * An axis of extent 1 stays where it is (broadcasting). Null first: the tile's origin; null
- * step: 1. */
-struct tilewright_walk_operand tilewright_walk_view(const struct tilewright_view *view,
-                                                    const int32_t *first, const int32_t *step);
+/* Makes the operand that whose element for box index i of an axis is that of the tensor at
+ * first + step * i. An axis of extent 1 stays where it is (broadcasting). Null first: the tile's
+ * origin; null step: 1. */
+void tilewright_walk_set(struct tilewright_walk_operand *operand,
+                         const struct tilewright_view *view, const int32_t *first,
+                         const int32_t *step);
+
+/* The same by value, which is on the stack twice meanwhile. */
+static inline struct tilewright_walk_operand
+tilewright_walk_view(const struct tilewright_view *view, const int32_t *first, const int32_t *step)
+{
+    struct tilewright_walk_operand operand;
+    tilewright_walk_set(&operand, view, first, step);
+    return operand;
+}
 
 /* Calls `row` for every row of the box; rows run along the axis on which the last operand is
  * densest. Nothing is called for an empty box. */

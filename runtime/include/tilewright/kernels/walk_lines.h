@@ -29,14 +29,15 @@ static inline void tilewright_walk_lines(const struct tilewright_view *x,
                                          const struct tilewright_view *y,
                                          tilewright_line_function line, const void *context)
 {
-    const struct tilewright_walk_operand walked[2] = {tilewright_walk_view(x, NULL, NULL),
-                                                      tilewright_walk_view(y, NULL, NULL)};
+    struct tilewright_walk_operand walked[2];
     const struct tilewright_line_call call = {line, context};
     int32_t extent[TILEWRIGHT_MAX_RANK];
 
     for (int32_t i = 0; i < TILEWRIGHT_MAX_RANK; i++) {
         extent[i] = i == TILEWRIGHT_MAX_RANK - 1 ? 1 : y->shape->extent[i];
     }
+    tilewright_walk_set(&walked[0], x, NULL, NULL);
+    tilewright_walk_set(&walked[1], y, NULL, NULL);
     tilewright_walk(walked, 2, extent, tilewright_call_lines, &call);
 }
 

@@ -1,0 +1,128 @@
+"""What calls take of a stack on RV32: C as the compiler tells it, libraries as their instructions do."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+
+from tilewright.platform import load_platform
+from tilewright.resources import runtime_dir
+
+from support.firmware import RISCV_GCC
+
+OBJDUMP = RISCV_GCC.replace("gcc", "objdump")
+IN_ASSEMBLER = {"tilewright_xpulpv2_": 64}
+"""Prefix to bytes of functions whose frames are written by hand."""
+
+
+@dataclass(slots=True)
+class Function:
+    """Bytes of its own frame, the functions that it calls, and the file that it stands in."""
+
+    frame_bytes: int
+    callees: set[str] = field(default_factory=set)
+    file: str = ""
+
+
+Functions = Mapping[str, Function]
+Pointed = Callable[[str, str], bool]
+
+
+def options() -> list[str]:
+    """How the platform compiles the runtime."""
+    runtime = runtime_dir()
+    includes = [f"-I{runtime / 'include'}", f"-I{runtime / 'ports'}"]
+    return ["--specs=picolibc.specs", *load_platform("pulp-open").target.compile_options, *includes]
+
+
+def runtime_functions(folder: Path) -> dict[str, Function]:
+    """All functions of kernels and of the cluster; static ones are their file's stem, a colon and their name."""
+    runtime = runtime_dir()
+    found: dict[str, Function] = {}
+    for source in (
+        *sorted((runtime / "kernels").glob("*.c")),
+        runtime / "split.c",
+        runtime / "ports/pulp_open/cluster.c",
+    ):
+        target = folder / f"{source.stem}.o"
+        command = [RISCV_GCC, *options(), "-O2", "-fcallgraph-info=su", "-c", str(source), "-o", str(target)]
+        subprocess.run(command, check=True)
+        _read_graph(target.with_suffix(".ci").read_text(encoding="utf-8"), source.stem, found)
+    return found
+
+
+def _read_graph(text: str, file: str, found: dict[str, Function]) -> None:
+    def short(title: str) -> str:
+        path, _, name = title.rpartition(":")
+        return f"{Path(path).stem}:{name}" if path else name
+
+    for title, frame in re.findall(r'node: \{ title: "([^"]+)" label: "[^"]*?\\n(\d+) bytes', text):
+        found[short(title)] = Function(int(frame), file=file)
+    for caller, callee in re.findall(r'edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"', text):
+        found[short(caller)].callees.add(short(callee))
+
+
+@lru_cache(maxsize=1)
+def _archives(folder: Path) -> tuple[str, ...]:
+    """The libraries that firmware is linked with."""
+    source = folder / "empty.c"
+    source.write_text("int main(void) { return 0; }\n", encoding="utf-8")
+    command = [RISCV_GCC, *options(), str(source), "-o", str(folder / "empty"), "-lm", "-Wl,--trace"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return tuple(sorted({word for word in (done.stdout + done.stderr).split() if word.endswith(".a")}))
+
+
+def library_functions(folder: Path) -> dict[str, Function]:
+    """Functions of libc, libm and libgcc, under all their names."""
+    found: dict[str, Function] = {}
+    for archive in _archives(folder):
+        text = subprocess.run(
+            [OBJDUMP, "-tdr", "--no-show-raw-insn", archive], check=True, capture_output=True, text=True
+        )
+        for member in re.split(r"^\S+:\s+file format .*$", text.stdout, flags=re.MULTILINE)[1:]:
+            _read_member(member, found)
+    return found
+
+
+def _read_member(text: str, found: dict[str, Function]) -> None:
+    at: dict[tuple[str, int], Function] = {}
+    for address, section, name in re.findall(r"^([0-9a-f]{8}) .{6}F (\S+)\t[0-9a-f]+ (?:\.hidden )?(\S+)$", text, re.M):
+        found[name] = at.setdefault((section, int(address, 16)), Function(0))
+    section, current = "", None
+    for line in text.splitlines():
+        if opened := re.match(r"Disassembly of section (\S+):", line):
+            section = opened[1]
+        elif label := re.match(r"([0-9a-f]+) <[^>]+>:", line):
+            current = at.get((section, int(label[1], 16)), current)
+        elif current is None:
+            continue
+        elif frame := re.search(r"\taddi?\s+sp,sp,-(\d+)", line):
+            current.frame_bytes = max(current.frame_bytes, int(frame[1]))
+        elif call := re.search(r"R_RISCV_(?:CALL_PLT|CALL|JAL|RVC_JUMP)\s+([A-Za-z_]\w*)", line):
+            current.callees.add(call[1])
+
+
+def depth(name: str, functions: Functions, pointed: Pointed, above: tuple[str, ...] = ()) -> int:
+    """Bytes that a call takes; through pointers it reaches what ``pointed(function, caller)`` says."""
+    if name in above:
+        return 0
+    if name not in functions:
+        return next(size for prefix, size in IN_ASSEMBLER.items() if name.startswith(prefix))
+    function = functions[name]
+    deepest = 0
+    for callee in sorted(function.callees):
+        targets = [callee]
+        if callee == "__indirect_call":
+            targets = [other for other in functions if other != name and pointed(other, name)]
+        for target in targets:
+            deepest = max(deepest, depth(target, functions, pointed, (*above, name)))
+    return function.frame_bytes + deepest
+
+
+def with_frame(functions: Functions, name: str, frame_bytes: int) -> dict[str, Function]:
+    """The same with a frame of another size."""
+    return {**functions, name: replace(functions[name], frame_bytes=frame_bytes)}
