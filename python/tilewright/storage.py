@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from tilewright.graph import Graph, Node
 from tilewright.kernels.registry import choices
 from tilewright.overlays import LayerUse, layer_use, peak_bytes
+from tilewright.plan import BufferKind, Link
 from tilewright.platform import Platform
+from tilewright.rewrites.rows import without_skipped_rows
 from tilewright.rewrites.views import is_view
 from tilewright.tiling.homes import Homes, assign_homes
 from tilewright.tiling.joins import join_parts, joining_nodes
@@ -35,11 +37,20 @@ class Stored:
 
 def plan_storage(graph: Graph, platform: Platform, *, io_in_pools: bool = False) -> Stored:
     """Join parts with their wholes, and give each tensor its home. Raises not_supported as ``assign_homes``."""
+    fewer_rows, slices = without_skipped_rows(graph)
+    stored = _stored(fewer_rows, platform, io_in_pools=io_in_pools)
+    if slices <= stored.homes.views:
+        return stored
+    return _stored(graph, platform, io_in_pools=io_in_pools)
+
+
+def _stored(graph: Graph, platform: Platform, *, io_in_pools: bool) -> Stored:
     candidates = joining_nodes(graph)
     over = {node.name: _over(node, graph, platform) for node in graph.nodes}
+    links = _links_of_tensors(platform)
 
     def stored(chosen: Collection[str]) -> Stored:
-        joined = join_parts(graph, chosen, platform.links)
+        joined = join_parts(graph, chosen, links)
         return Stored(joined.graph, assign_homes(joined.graph, platform, io_in_pools=io_in_pools, joined=joined), over)
 
     apart = stored(())
@@ -57,6 +68,12 @@ def plan_storage(graph: Graph, platform: Platform, *, io_in_pools: bool = False)
             best, least = tried, peak
             chosen.append(name)
     return best
+
+
+def _links_of_tensors(platform: Platform) -> tuple[Link, ...]:
+    """Links that carry more than constants, as both ends hold more."""
+    held = {pool.name for pool in platform.pools if set(pool.holds) != {BufferKind.CONSTANT}}
+    return tuple(link for link in platform.links if {link.source, link.target} <= held)
 
 
 def layer_nodes(graph: Graph, homes: Homes) -> list[Node]:

@@ -58,9 +58,9 @@ def test_the_only_slot_between_is_filled_before() -> None:
 def test_the_join_stands_behind_copies_inward_and_before_those_outward() -> None:
     kinds = ("wait", "kernel", "fetch", "fetch_ring", "store", "wait")
     steps = tuple(StepText(kind, "t >= 0" if kind == "kernel" else "", kind) for kind in kinds)
-    text = joined(steps)
-    assert [step.kind for step in text] == ["wait", "kernel", "fetch", "fetch_ring", "join", "store", "wait"]
-    assert text[4].guard == "t >= 0"
+    text = joined(steps, looped=True)
+    assert [step.kind for step in text] == ["attributes", "wait", *kinds[1:4], "join", "store", "wait"]
+    assert (text[0].guard, text[5].guard) == ("t == 0", "t >= 0")
 
 
 THREE_LEVELS = {

@@ -206,7 +206,7 @@ def test_plan_and_report_say_why() -> None:
 
 def test_the_option_switches_hints_off() -> None:
     types = json.loads((MODELS / "deeploy_residual/types.json").read_text())
-    on, off = (compiled("deeploy_residual", pools=["l1=6000"], types=types, hints=hints) for hints in (True, False))
+    on, off = (compiled("deeploy_residual", pools=["l1=4000"], types=types, hints=hints) for hints in (True, False))
     hinted = {layer.name for layer in on.layers if layer.reasons is not None and layer.reasons.hinted}
     assert hinted == {one.name for one, other in zip(on.layers, off.layers, strict=True) if one.tile != other.tile}
     assert not any(layer.reasons is not None and layer.reasons.hinted for layer in off.layers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,8 @@ from tilewright.graph import DType, Graph
 from tilewright.operators.evaluate import evaluate
 from tilewright.options import Buffering
 from tilewright.rewrites.pipeline import optimise
+from tilewright.rewrites.rows import without_skipped_rows
+from tilewright.storage import plan_storage
 
 EFFORT = settings(
     max_examples=3,
@@ -141,3 +144,50 @@ def test_models_whose_outputs_are_inputs_and_constants(tmp_path: Path) -> None:
     feeds = random_feeds(model)
     for got, want in zip(outputs_of(graph, feeds), runtime_outputs(model, feeds).values(), strict=True):
         np.testing.assert_array_equal(got, want)
+
+
+def strided_pixels(folder: Path) -> list[Graph]:
+    """1x1 convolutions with strides, of what a layer computed and others read too, and of the model's input."""
+    graphs = []
+    for pads, strides, direct in (([0] * 4, [2, 3], False), ([0] * 4, [3, 1], True), ([0, 0, 1, 1], [2, 2], False)):
+        net = ModelBuilder()
+        x = net.input("x", [1, 1, 9, 7])
+        whole = x if direct else net.node("MaxPool", x, kernel_shape=[3, 3], pads=[1, 1, 1, 1])
+        weights = net.constant(np.arange(1, 5, dtype=np.float32).reshape(4, 1, 1, 1) / 3)
+        net.node("Conv", whole, weights, strides=strides, pads=pads, output="y")
+        net.node("Neg", whole, output="z")
+        graphs.append(optimise(imported(folder, net.model("y", "z"))))
+    return graphs
+
+
+@needs_host_compiler
+def test_strided_pixels_read_their_rows_only(tmp_path: Path) -> None:
+    graphs = strided_pixels(tmp_path)
+    stored = [plan_storage(graph, levels_platform(asynchronous=True)) for graph in graphs]
+    convolutions = [node for item in stored for node in item.graph.nodes if node.operator == "Conv"]
+    assert [node.attributes["strides"] for node in convolutions] == [(1, 3), (1, 1), (2, 2)]
+    assert_runs(graphs, tmp_path, tmp_path, 7)
+
+
+def test_rows_stay_where_a_slice_of_them_would_have_to_be_copied(tmp_path: Path) -> None:
+    platform = levels_platform(asynchronous=True)
+    aligned = replace(platform, links=tuple(replace(link, align_bytes=64) for link in platform.links))
+    graph = strided_pixels(tmp_path)[0]
+    assert plan_storage(graph, aligned).graph is graph
+    fewer, slices = without_skipped_rows(graph)
+    assert (len(slices), len(fewer.nodes)) == (1, len(graph.nodes) + 1)
+
+
+def test_slices_of_rows_are_those_that_are_read(tmp_path: Path) -> None:
+    graph = strided_pixels(tmp_path)[0]
+    fewer, slices = without_skipped_rows(graph)
+    inputs = dict(zip(graph.inputs, random_inputs(graph, 3), strict=True))
+    wanted = evaluate(graph, inputs)["y"]
+    assert np.array_equal(evaluate(fewer, inputs)["y"], wanted)
+    spoilt = [
+        replace(node, attributes={**node.attributes, "starts": (0, 0, 1, 0), "steps": (1, 1, 1, 1)})
+        if node.name in slices
+        else node
+        for node in fewer.nodes
+    ]
+    assert not np.array_equal(evaluate(fewer.with_nodes(spoilt, fewer.tensors), inputs)["y"], wanted)

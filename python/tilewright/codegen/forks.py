@@ -37,11 +37,17 @@ def _is_for_later(step: Step, kernel: Kernel, at_once: Set[tuple[str, int]]) -> 
     return (step.token, step.when.ahead) not in at_once
 
 
-def joined(steps: Sequence[StepText]) -> tuple[StepText, ...]:
-    """A join behind the copies that are started while cores work."""
+def joined(steps: Sequence[StepText], *, looped: bool) -> tuple[StepText, ...]:
+    """A join behind the copies that are started while cores work, and attributes and shapes brought near them.
+
+    The latter while the first copies are under way.
+    """
     number = next(number for number, step in enumerate(steps) if step.kind == "kernel")
     kernel = steps[number]
+    waits = (place for place, step in enumerate(steps[:number]) if step.kind == "wait")
+    first = next(waits, number)
     end = number + 1
     while end < len(steps) and steps[end].kind.startswith("fetch"):
         end += 1
-    return (*steps[:end], replace(kernel, kind="join"), *steps[end:])
+    near = replace(kernel, kind="attributes", guard="t == 0" if looped else "", split=None)
+    return (*steps[:first], near, *steps[first:end], replace(kernel, kind="join"), *steps[end:])

@@ -78,7 +78,7 @@ class LayerWriter:
         ordered = copies_meanwhile(body)
         steps = tuple(scope.step(step) for step in ordered if not _is_needless(step, scope.parts))
         if kernel.split is not None:
-            steps = joined(steps)
+            steps = joined(steps, looped=loop is not None)
         parts = scope.parts
         attributes = tuple((name, literal(value)) for name, value in kernel.attributes)
         first, end = (-loop.lead, loop.tiles + loop.trail) if loop is not None else (0, 1)
@@ -261,7 +261,11 @@ class _Scope:
                 return ViewText(address, f"&{name}", moves)
             return ViewText(f"tilewright_at({address}, {name}.stride, &{name}, {len(view)}u)", f"&{name}", moves=True)
         begin = 0 if is_tile else _first_byte(buffer, operand)
-        return ViewText(f"{address} + {begin}" if begin else address, f"&{fixed}", moves)
+        shape = fixed
+        if step.split is not None:
+            shape = f"shape_{position}"
+            shapes.append((shape, "", "", fixed))
+        return ViewText(f"{address} + {begin}" if begin else address, f"&{shape}", moves)
 
     def _split(self, step: Kernel) -> SplitText:
         """The function and arguments of a call that several cores share."""

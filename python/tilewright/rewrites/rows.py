@@ -1,0 +1,58 @@
+"""Rows that a strided 1x1 convolution skips are no part of what it reads.
+
+Before:  y = Conv(x, w), kernel 1x1, strides (2, 2)
+After:   x.rows = Slice(x, every second row), a view; y = Conv(x.rows, w), strides (1, 2)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilewright.graph import Graph, Node, Tensor
+from tilewright.graph_edit import make_node
+
+
+def without_skipped_rows(graph: Graph) -> tuple[Graph, frozenset[str]]:
+    """The graph with such slices, and their names; worth it where they are views and move nothing.
+
+    Columns stay: without them a tile's rows would be lines as short as a pixel.
+    """
+    tensors = dict(graph.tensors)
+    taken = {*tensors, *(node.name for node in graph.nodes)}
+    nodes: list[Node] = []
+    added: set[str] = set()
+    for node in graph.nodes:
+        if not _skips_rows(node, graph):
+            nodes.append(node)
+            continue
+        rows = _rows(node, graph, taken)
+        taken.add(rows.name)
+        tensors[rows.name] = rows
+        added.add(rows.name)
+        nodes += _sliced(node, rows)
+    return (graph.with_nodes(nodes, tensors) if added else graph), frozenset(added)
+
+
+def _skips_rows(node: Node, graph: Graph) -> bool:
+    if node.operator != "Conv" or len(node.attributes["strides"]) != 2 or graph.tensor(node.inputs[0]).data is not None:
+        return False
+    kernel = graph.tensor(node.inputs[1]).shape[2:]
+    return kernel == (1, 1) and node.attributes["strides"][0] > 1 and not any(node.attributes["pads"])
+
+
+def _rows(node: Node, graph: Graph, taken: set[str]) -> Tensor:
+    x, y = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
+    name = f"{y.name}/rows"
+    while name in taken:
+        name += "_"
+    return replace(x, name=name, shape=(*x.shape[:2], y.shape[2], x.shape[3]))
+
+
+def _sliced(node: Node, rows: Tensor) -> tuple[Node, Node]:
+    down, across = node.attributes["strides"]
+    attributes = {"starts": (0, 0, 0, 0), "steps": (1, 1, down, 1)}
+    part = make_node(
+        "Slice", [node.inputs[0]], [rows.name], name=rows.name, attributes=attributes, sources=node.sources
+    )
+    inputs = (rows.name, *node.inputs[1:])
+    return part, replace(node, inputs=inputs, attributes={**node.attributes, "strides": (1, across)})
