@@ -233,6 +233,7 @@ function(_tilewright_model_library target manifest)
       TILEWRIGHT_REPORT "${folder}/${report}"
       TILEWRIGHT_C_PREFIX "${name}"
   )
+  _tilewright_core_stacks("${target}" "${json}")
   _tilewright_interpreter(python "tilewright_add_model(${target})")
   set(profile "$<TARGET_PROPERTY:${target},TILEWRIGHT_REPORT_PROFILE>")
   set(profile "$<$<BOOL:${profile}>:--profile;${profile}>")
@@ -246,6 +247,21 @@ function(_tilewright_model_library target manifest)
     USES_TERMINAL
     VERBATIM
   )
+endfunction()
+
+# What each core's stack must hold where kernels need more than a port gives. An executable has the
+# largest value of all models that it is linked with; tilewright_use_port tells the port.
+function(_tilewright_core_stacks target json)
+  string(JSON bytes ERROR_VARIABLE absent GET "${json}" core_stack_bytes)
+  if(absent)
+    return()
+  endif()
+  set_property(
+    TARGET "${target}"
+    APPEND
+    PROPERTY COMPATIBLE_INTERFACE_NUMBER_MAX TILEWRIGHT_CORE_STACK_BYTES
+  )
+  set_property(TARGET "${target}" PROPERTY INTERFACE_TILEWRIGHT_CORE_STACK_BYTES ${bytes})
 endfunction()
 
 # The objects of kernels, each compiled once for all models whose platform and folder have the

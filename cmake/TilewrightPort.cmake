@@ -34,7 +34,8 @@ function(tilewright_use_port executable)
   endif()
 endfunction()
 
-# runtime/ports/<port>/port.cmake names the port's sources and options.
+# runtime/ports/<port>/port.cmake names the port's sources and options, and the sources that are
+# optimised whatever the project does.
 function(_tilewright_port_sources caller executable port)
   _tilewright_layout(tool)
   set(folder "${tool_root}/runtime/ports/${port}")
@@ -59,9 +60,23 @@ function(_tilewright_port_sources caller executable port)
         PROPERTIES LANGUAGE C COMPILE_OPTIONS -xassembler-with-cpp
       )
     endif()
+    cmake_path(GET source FILENAME filename)
+    if(filename IN_LIST TILEWRIGHT_PORT_OPTIMIZED_SOURCES)
+      set_source_files_properties(
+        "${source}"
+        TARGET_DIRECTORY "${executable}"
+        PROPERTIES COMPILE_OPTIONS -O2
+      )
+    endif()
   endforeach()
   target_include_directories("${executable}" PRIVATE "${folder}" "${tool_root}/runtime/include")
   target_compile_options("${executable}" PRIVATE ${TILEWRIGHT_PORT_COMPILE_OPTIONS})
+  # The most that a linked model says, if any does.
+  set(stack "$<TARGET_PROPERTY:${executable},TILEWRIGHT_CORE_STACK_BYTES>")
+  target_compile_definitions(
+    "${executable}"
+    PRIVATE "$<$<BOOL:${stack}>:TILEWRIGHT_CORE_STACK_BYTES=${stack}>"
+  )
   target_link_options("${executable}" PRIVATE ${TILEWRIGHT_PORT_LINK_OPTIONS})
 endfunction()
 

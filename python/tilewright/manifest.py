@@ -67,6 +67,7 @@ def manifest(
         "sources": _ending(names, ".c"),
         "headers": _ending(names, ".h"),
         "kernel_sources": list(plan.kernel_sources),
+        **({"core_stack_bytes": plan.core_stack_bytes} if plan.core_stack_bytes else {}),
         "pools": {use.pool: use.used_bytes for use in plan.pool_use},
         "platform": facts.to_json(),
         "depends": {"model": plan.model_sha256, "platform": facts.sha256},

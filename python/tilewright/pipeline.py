@@ -12,6 +12,7 @@ from tilewright import __version__
 from tilewright.check import require_sound
 from tilewright.codegen.files import generate_files
 from tilewright.codegen.names import interface_identifiers
+from tilewright.core_stacks import larger_stack_bytes, require_room_for_stacks, with_room_for_stacks
 from tilewright.errors import TilewrightError, bad_input, does_not_fit
 from tilewright.graph import DType, Graph
 from tilewright.importers.freeze import read_frozen
@@ -88,8 +89,20 @@ def _checked_plan(options: CompileOptions) -> tuple[Plan, Planned, Platform]:
 def _planned(graph: Graph, platform: Platform, options: CompileOptions) -> Planned:
     """From the lock if there is one, else by search."""
     if options.plan_lock is None:
-        return plan_graph(graph, platform, options)
+        return _planned_beside_stacks(graph, platform, options)
     return locked_plan(graph, platform, options, read_lock(options.plan_lock, options))
+
+
+def _planned_beside_stacks(graph: Graph, platform: Platform, options: CompileOptions) -> Planned:
+    """With less of a pool where kernels need larger stacks, unless the user says how large the pool is."""
+    planned = plan_graph(graph, platform, options)
+    stacks = platform.core_stacks
+    given = {parse_pool_override(text).pool for text in options.pools}
+    if stacks is not None and stacks.pool not in given:
+        limited = with_room_for_stacks(planned, platform)
+        planned = planned if limited == platform else plan_graph(graph, limited, options)
+    require_room_for_stacks(planned, platform)
+    return planned
 
 
 def _require_sound(plan: Plan, options: CompileOptions) -> None:
@@ -146,6 +159,7 @@ def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: C
         io_in_pools=options.io_in_pools,
         tiling=planned.tiling,
         profile=schedule.profile,
+        core_stack_bytes=larger_stack_bytes(planned, platform),
     )
 
 

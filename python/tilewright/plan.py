@@ -314,6 +314,8 @@ class Plan:
     """Everything decided about one model.
 
     ``profile`` names the buffer where the program keeps what it measures of each layer, if it does.
+    ``core_stack_bytes`` are what each core needs of a stack, where that is more than the platform's cores
+    have, else 0.
     """
 
     name: str
@@ -341,3 +343,4 @@ class Plan:
     io_in_pools: bool = False
     tiling: TilingProof | None = None
     profile: str | None = None
+    core_stack_bytes: int = 0

@@ -6,7 +6,17 @@ import re
 from pathlib import Path
 
 from tilewright.plan import Access, BufferKind, Core, Link, Pool
-from tilewright.platform_types import Costs, Counter, KernelCost, LinkerLayout, Platform, Region, Simulator, Target
+from tilewright.platform_types import (
+    CoreStacks,
+    Costs,
+    Counter,
+    KernelCost,
+    LinkerLayout,
+    Platform,
+    Region,
+    Simulator,
+    Target,
+)
 from tilewright.toml_file import Table, read_toml, suggestion
 
 _KIND = "platform"
@@ -39,6 +49,7 @@ def parse_platform(path: Path) -> Platform:
         simulator=_simulator(root.table("simulator")) if root.has("simulator") else None,
         linker=_linker(root.table("linker")) if root.has("linker") else None,
         costs=_costs(root.table("cost")) if root.has("cost") else Costs(),
+        core_stacks=_core_stacks(root.table("core"), pools),
     )
 
 
@@ -59,7 +70,7 @@ def _target(table: Table) -> Target:
 
 
 def _core(table: Table, pools: tuple[Pool, ...]) -> Core:
-    table.only("count", "access_cycles", "called_on", "simd_bytes", "pointer_bytes")
+    table.only("count", "access_cycles", "called_on", "simd_bytes", "pointer_bytes", "stacks")
     access = table.table("access_cycles")
     for name in access.values:
         _known_pool(access, name, name, pools)
@@ -75,6 +86,20 @@ def _core(table: Table, pools: tuple[Pool, ...]) -> Core:
     if pointer_bytes not in (4, 8):
         raise table.error("value", "pointers have 4 or 8 bytes", "pointer_bytes")
     return Core(count, cycles, called_on, simd_bytes, pointer_bytes)
+
+
+def _core_stacks(core: Table, pools: tuple[Pool, ...]) -> CoreStacks | None:
+    if not core.has("stacks"):
+        return None
+    table = core.table("stacks")
+    table.only("pool", "size_bytes", "count", "other_bytes", "space_bytes")
+    return CoreStacks(
+        pool=_known_pool(table, "pool", table.string("pool"), pools).name,
+        size_bytes=table.integer("size_bytes", minimum=64, maximum=2**31),
+        count=table.integer("count", minimum=1, maximum=1024),
+        other_bytes=table.integer("other_bytes", 0, maximum=2**31),
+        space_bytes=table.integer("space_bytes", minimum=1, maximum=2**40),
+    )
 
 
 def _io_pool(table: Table, pools: tuple[Pool, ...]) -> str:

@@ -34,6 +34,25 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
+class CoreStacks:
+    """Stacks that lie in the memory of a pool, behind the plan's bytes.
+
+    Attributes:
+        pool: whose memory it is.
+        size_bytes: of each stack; the port makes them larger where kernels need it.
+        count: how many there are.
+        other_bytes: what the port keeps there besides.
+        space_bytes: of the memory: the pool, the stacks and the rest.
+    """
+
+    pool: str
+    size_bytes: int
+    count: int
+    other_bytes: int
+    space_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Simulator:
     """How to run a program; ``{elf}`` and ``{work_dir}`` in the commands are replaced.
 
@@ -140,6 +159,7 @@ class Platform:
     simulator: Simulator | None
     linker: LinkerLayout | None
     costs: Costs = Costs()
+    core_stacks: CoreStacks | None = None
 
     def pool(self, name: str) -> Pool:
         """The pool of that name. Raises KeyError."""

@@ -62,6 +62,7 @@ PART_OF = {
     "marks": "schedule",
     "ordering": "schedule",
     "overlays": "schedule",
+    "core_stacks": "planning",
     "lock_file": "planning",
     "manifest": "cli",
     "outputs": "cli",

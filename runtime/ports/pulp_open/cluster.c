@@ -8,9 +8,13 @@
 #include <stddef.h>
 
 /* What kernels of integers need; those of floats may want more, for which a plan with less of l1
- * leaves room. */
+ * leaves room: the models that a program is linked with say how much. */
 #ifndef TILEWRIGHT_PULP_STACK_BYTES
+#ifdef TILEWRIGHT_CORE_STACK_BYTES
+#define TILEWRIGHT_PULP_STACK_BYTES TILEWRIGHT_CORE_STACK_BYTES
+#else
 #define TILEWRIGHT_PULP_STACK_BYTES 512u
+#endif
 #endif
 #define STACK_BYTES TILEWRIGHT_PULP_STACK_BYTES
 /* What the walker needs, which runs kernels too: those that no cores share. */
