@@ -402,7 +402,7 @@ def test_forks(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(
     ("first", "walker", "sizes"),
-    [(8, 8, (8, 1, 3, 8, 2)), (1, 0, (8, 3, 8, 2))],
+    [(8, 8, (8, 1, 3, 8, 2)), (1, 0, (8, 1, 3, 8, 2))],
     ids=["control core", "core 0"],
 )
 def test_the_first_program_settles_who_walks(

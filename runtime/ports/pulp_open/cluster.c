@@ -128,7 +128,10 @@ void tilewright_fork_start(uint32_t cores, work_function work, void *argument)
     cluster.job.work = work;
     cluster.job.argument = argument;
     pulp_fence();
-    pulp_write(PULP_TEAM_EVENT + 4u * PULP_EVENT_START, workers & ~(1u << cluster.walker));
+    const uint32_t others = workers & ~(1u << cluster.walker);
+    if (others != 0u) { /* A write of 0 would wake all. */
+        pulp_write(PULP_TEAM_EVENT + 4u * PULP_EVENT_START, others);
+    }
 }
 
 void tilewright_fork_join(uint32_t cores, work_function work, void *argument)
@@ -162,6 +165,7 @@ static _Noreturn void lead(void)
             continue;
         }
         if (mailbox.cores == 0u) {
+            cluster.team = 0u;
             mailbox.job.work(mailbox.job.argument);
         } else {
             tilewright_fork(mailbox.cores, mailbox.job.work, mailbox.job.argument);
@@ -273,10 +277,10 @@ void tilewright_fork(uint32_t cores, work_function work, void *argument)
     run_on_cluster(cores > 1u ? cores : 0u, work, argument);
 }
 
-/* Among the cores of a fork. */
+/* Among the cores of a fork; one that runs a job alone has nobody to wait for. */
 void tilewright_barrier(void)
 {
-    if (pulp_is_controller()) {
+    if (pulp_is_controller() || pulp_hart() == CONTROL_CORE || cluster.team == 0u) {
         return;
     }
     pulp_write(PULP_EVENT_MASK, 1u << PULP_EVENT_BARRIER);
