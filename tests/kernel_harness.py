@@ -39,6 +39,8 @@ WARNINGS = (
     " -Wmissing-prototypes -Wstrict-prototypes -Werror -ffp-contract=off"
 ).split()
 
+POINTER_BYTES = ctypes.sizeof(ctypes.c_void_p)
+
 
 @dataclass(frozen=True)
 class Ring:
@@ -177,8 +179,9 @@ def run_kernel(
         for operand, array in zip(operands, contents, strict=False):
             operand.store(array)
         views = [operand.view for operand in operands]
-        if choice.scratch_bytes(taken):
-            views.append(View(memory.allocate(choice.scratch_bytes(taken)), None))
+        scratch_bytes = choice.scratch_bytes(taken) + POINTER_BYTES * choice.scratch_pointers(taken)
+        if scratch_bytes:
+            views.append(View(memory.allocate(scratch_bytes), None))
         flags = flags_of(box, extents, cut)
         if cut:
             views.append(View(_partial_results(choice, taken, memory, partial, flags), None))
