@@ -75,11 +75,12 @@ class LayerWriter:
         stem = f"{self.storage.prefix}_layer_{number:02d}_{c_identifier(facts.operator).lower()}"
         scope = _Scope(self, stem, kernel, loop, _Parts())
         scope.parts.needless.update(needless_waits(body, scope.indices()))
-        ordered = copies_meanwhile(body)
-        steps = tuple(scope.step(step) for step in ordered if not _is_needless(step, scope.parts))
-        if kernel.split is not None:
-            steps = joined(steps, looped=loop is not None)
         parts = scope.parts
+        needed = [
+            step for step in copies_meanwhile(body) if not (isinstance(step, Wait) and step.token in parts.needless)
+        ]
+        steps = tuple(map(scope.step, needed))
+        steps = joined(steps, looped=loop is not None) if kernel.split is not None else steps
         attributes = tuple((name, literal(value)) for name, value in kernel.attributes)
         first, end = (-loop.lead, loop.tiles + loop.trail) if loop is not None else (0, 1)
         return LayerText(
@@ -369,10 +370,6 @@ class _Scope:
         if buffer.ring_axis is not None:
             ring = (view.index(buffer.ring_axis), buffer.shape[buffer.ring_axis])
         return self.writer.shared_shape(_strides(buffer, view, operand), tuple(extent), tuple(origin), ring)
-
-
-def _is_needless(step: Step, parts: _Parts) -> bool:
-    return isinstance(step, Wait) and step.token in parts.needless
 
 
 def _addresses(step: StepText) -> tuple[str, ...]:
