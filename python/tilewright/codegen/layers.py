@@ -76,10 +76,9 @@ class LayerWriter:
         scope = _Scope(self, stem, kernel, loop, _Parts())
         scope.parts.needless.update(needless_waits(body, scope.indices()))
         parts = scope.parts
-        needed = [
-            step for step in copies_meanwhile(body) if not (isinstance(step, Wait) and step.token in parts.needless)
-        ]
-        steps = tuple(map(scope.step, needed))
+        needless = parts.needless
+        ordered = (one for one in copies_meanwhile(body) if not isinstance(one, Wait) or one.token not in needless)
+        steps = tuple(map(scope.step, ordered))
         steps = joined(steps, looped=loop is not None) if kernel.split is not None else steps
         attributes = tuple((name, literal(value)) for name, value in kernel.attributes)
         first, end = (-loop.lead, loop.tiles + loop.trail) if loop is not None else (0, 1)
