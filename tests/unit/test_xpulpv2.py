@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 from support.firmware import RISCV_GCC, build_riscv
+from tilewright.options import build_options
+from tilewright.pipeline import compile_model
 from tilewright.platform import load_platform
 from tilewright.resources import runtime_dir
 from tilewright.simulate import simulate, simulator_environment
@@ -174,3 +176,14 @@ def test_a_wrong_sum_is_seen(tmp_path: Path) -> None:
     status, output = run_cores(tmp_path, spoilt=True)
     assert status == 1
     assert not output.startswith("0 of")
+
+
+def test_kernels_beyond_what_its_fields_hold_are_left_to_scalar_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    def kernels() -> set[str]:
+        model = Path(__file__).parents[1] / "firmware" / "models" / "qdq_residual" / "network.onnx"
+        values = {"model": model, "platform": "pulp-open", "name": "net"}
+        return {layer.kernel for layer in compile_model(build_options(("test", values))).plan.layers}
+
+    assert any("conv_xpulpv2" in kernel for kernel in kernels())
+    monkeypatch.setattr("tilewright.kernels.conv_xpulpv2._MOST_IN_SHORT", 0)
+    assert not any("conv_xpulpv2" in kernel for kernel in kernels())
