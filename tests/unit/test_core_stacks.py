@@ -37,8 +37,8 @@ def options(folder: Path, rows: int = 16, platform: str = "pulp-open", pools: tu
     return CompileOptions(product(folder, rows), platform, "product", pools=pools)
 
 
-def used_bytes(folder: Path, **chosen: object) -> int:
-    plan = plan_model(options(folder, **chosen))  # type: ignore[arg-type]
+def used_bytes(folder: Path, rows: int, pools: tuple[str, ...] = ()) -> int:
+    plan = plan_model(options(folder, rows, pools=pools))
     return next(use.used_bytes for use in plan.pool_use if use.pool == "l1")
 
 

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.firmware import RISCV_GCC, build_riscv
-from tilewright.platform import Platform, load_platform
-from tilewright.simulate import simulate, simulator_environment
+from support.gvsoc import PLATFORM, TURNS, build, needs_gvsoc
+from tilewright.simulate import simulate
 
-PLATFORM = load_platform("pulp-open")
-SEARCHED = simulator_environment(PLATFORM, os.environ).get("PATH")
-
-pytestmark = pytest.mark.skipif(
-    shutil.which(RISCV_GCC) is None or shutil.which("gvsoc", path=SEARCHED) is None,
-    reason=f"needs {RISCV_GCC} and GVSoC (GVSOC_INSTALL_DIR)",
-)
+pytestmark = needs_gvsoc
 
 ON_CLUSTER = r"""
 #include <stdint.h>
@@ -183,27 +174,7 @@ FORKS = r"""
 #include <tilewright/port.h>
 #include "pulp_open.h"
 
-static uint32_t seen[8];
-static uint32_t turns[8];
-static volatile uint32_t errors;
-
-static void each(void *argument)
-{
-    const uint32_t cores = *(const uint32_t *)argument;
-    const uint32_t core = tilewright_core_id();
-    for (uint32_t turn = 1; turn <= 3; turn++) {
-        for (volatile uint32_t delay = 0; delay < 20u * (core + 1u); delay++) {
-        }
-        turns[core] = turn;
-        tilewright_barrier();
-        for (uint32_t other = 0; other < cores; other++) {
-            errors += turns[other] != turn;
-        }
-        tilewright_barrier();
-    }
-    seen[core]++;
-}
-
+TURNS
 static void walk(void *argument)
 {
     static const uint32_t sizes[] = {8, 1, 3, 8, 2};
@@ -221,7 +192,7 @@ int main(void)
     uint32_t cores = 8;
     tilewright_fork(8, each, &cores);
     for (uint32_t core = 0; core < 8; core++) {
-        printf("%u ", (unsigned)seen[core]);
+        printf("%u ", (unsigned)done[core]);
         errors += tilewright_stack_unused(core) < 64u || tilewright_stack_unused(core) == tilewright_stack_bytes(core);
     }
     printf("errors %u\n", (unsigned)errors);
@@ -230,33 +201,27 @@ int main(void)
 """
 
 
-def build(platform: Platform, text: str, folder: Path) -> Path:
-    source = folder / "main.c"
-    source.write_text(text, encoding="utf-8")
-    return build_riscv(platform, [source], folder / "main.elf")
-
-
 @pytest.mark.parametrize(("returned", "status"), [(0, 0), (7, 7), (255, 255), (256, 1), (-1, 255)])
 def test_exit_status(returned: int, status: int, tmp_path: Path) -> None:
-    program = build(PLATFORM, f"int main(void) {{ return {returned}; }}\n", tmp_path)
+    program = build(f"int main(void) {{ return {returned}; }}\n", tmp_path)
     assert simulate(PLATFORM, program, timeout_s=60) == status
 
 
 def test_write_below_the_stack_ends_the_test(tmp_path: Path) -> None:
     body = "for (volatile uint32_t *stack = (volatile uint32_t *)&argument;; stack--) { *stack = 0; }"
-    program = build(PLATFORM, ON_CLUSTER.replace("BODY", body), tmp_path)
+    program = build(ON_CLUSTER.replace("BODY", body), tmp_path)
     assert simulate(PLATFORM, program, timeout_s=8) != 0
 
 
 def test_deep_stack_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     body = "volatile uint8_t deep[2000]; for (uint32_t i = 0; i < 2000; i++) { deep[i] = 1; } pool[1] = deep[7];"
-    program = build(PLATFORM, ON_CLUSTER.replace("BODY", body), tmp_path)
+    program = build(ON_CLUSTER.replace("BODY", body), tmp_path)
     assert simulate(PLATFORM, program, timeout_s=60) == 98
     assert "stack of a cluster core overflowed" in capfd.readouterr().out
 
 
 def test_copies(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    program = build(PLATFORM, COPIES, tmp_path)
+    program = build(COPIES, tmp_path)
     status = simulate(PLATFORM, program, timeout_s=60)
     assert (status, capfd.readouterr().out.splitlines()) == (
         0,
@@ -265,13 +230,13 @@ def test_copies(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_forks(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    program = build(PLATFORM, FORKS, tmp_path)
+    program = build(FORKS.replace("TURNS", TURNS), tmp_path)
     status = simulate(PLATFORM, program, timeout_s=60)
     assert (status, capfd.readouterr().out) == (0, "11 9 7 5 5 5 5 5 errors 0\n")
 
 
 def test_constants_reach_hyperram(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    program = build(PLATFORM, FAR, tmp_path)
+    program = build(FAR, tmp_path)
     status = simulate(PLATFORM, program, timeout_s=60)
     assert (status, capfd.readouterr().out) == (0, "errors 0\n")
 
@@ -284,7 +249,7 @@ def test_constants_reach_hyperram(tmp_path: Path, capfd: pytest.CaptureFixture[s
 def test_constants_that_cannot_be_brought_are_told(
     spoil: str, status: int, text: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    program = build(PLATFORM, FAR, tmp_path)
+    program = build(FAR, tmp_path)
     assert PLATFORM.simulator is not None
     script = f"{spoil} program.elf && exec gvsoc_launcher --config={{work_dir}}/gvsoc_config.json"
     platform = replace(PLATFORM, simulator=replace(PLATFORM.simulator, command=("sh", "-c", script)))

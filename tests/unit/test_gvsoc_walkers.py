@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 
 import pytest
-from support.firmware import RISCV_GCC, build_riscv
-from tilewright.platform import load_platform
-from tilewright.simulate import simulate, simulator_environment
+from support.gvsoc import PLATFORM, TURNS, build, needs_gvsoc
+from tilewright.simulate import simulate
 
-PLATFORM = load_platform("pulp-open")
-SEARCHED = simulator_environment(PLATFORM, os.environ).get("PATH")
-
-pytestmark = pytest.mark.skipif(
-    shutil.which(RISCV_GCC) is None or shutil.which("gvsoc", path=SEARCHED) is None,
-    reason=f"needs {RISCV_GCC} and GVSoC (GVSOC_INSTALL_DIR)",
-)
+pytestmark = needs_gvsoc
 
 WALKERS = r"""
 #include <stdint.h>
@@ -29,27 +20,10 @@ WALKERS = r"""
 enum { BYTES = 512, PATIENCE = 300 };
 static uint8_t far[BYTES] __attribute__((section(".bss.tilewright.l2")));
 static uint8_t near[BYTES] __attribute__((section(".bss.tilewright.l1")));
-static volatile uint32_t turns[8], done[8];
-static volatile uint32_t errors, seen;
+static volatile uint32_t seen;
 static uint32_t seed;
 
-static void each(void *argument)
-{
-    const uint32_t cores = *(const uint32_t *)argument;
-    const uint32_t core = tilewright_core_id();
-    for (uint32_t turn = 1; turn <= 3; turn++) {
-        for (volatile uint32_t delay = 0; delay < 20u * (core + 1u); delay++) {
-        }
-        turns[core] = turn;
-        tilewright_barrier();
-        for (uint32_t other = 0; other < cores; other++) {
-            errors += turns[other] != turn;
-        }
-        tilewright_barrier();
-    }
-    done[core]++;
-}
-
+TURNS
 static void alone(void *argument)
 {
     *(uint32_t *)argument = done[tilewright_core_id()]++;
@@ -158,11 +132,8 @@ int main(void)
 def test_the_first_program_settles_who_walks(
     first: int, walker: int, sizes: tuple[int, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    text = WALKERS.replace("FIRST", str(first)).replace("SIZES", ", ".join(map(str, sizes)))
-    source = tmp_path / "main.c"
-    source.write_text(text, encoding="utf-8")
-    program = build_riscv(PLATFORM, [source], tmp_path / "main.elf")
-    status = simulate(PLATFORM, program, timeout_s=60)
+    text = WALKERS.replace("FIRST", str(first)).replace("SIZES", ", ".join(map(str, sizes))).replace("TURNS", TURNS)
+    status = simulate(PLATFORM, build(text, tmp_path), timeout_s=60)
     programs = [first, 9 - first, first, 8]
     forks = 2 * programs.count(8) * sizes + (8,)
     # Core 0 works when it joins, all others before; the control core finds all done.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -10,22 +9,16 @@ from pathlib import Path
 
 import pytest
 from support.firmware import RISCV_GCC, build_riscv
+from support.gvsoc import PLATFORM, needs_gvsoc
 from tilewright.options import build_options
 from tilewright.pipeline import compile_model
-from tilewright.platform import load_platform
 from tilewright.resources import runtime_dir
-from tilewright.simulate import simulate, simulator_environment
+from tilewright.simulate import simulate
 
-PLATFORM = load_platform("pulp-open")
 KERNELS = runtime_dir() / "kernels"
 SUPPORT = Path(__file__).parents[1] / "support"
-SEARCHED = simulator_environment(PLATFORM, os.environ).get("PATH")
 
 needs_compiler = pytest.mark.skipif(shutil.which(RISCV_GCC) is None, reason=f"needs {RISCV_GCC}")
-needs_gvsoc = pytest.mark.skipif(
-    shutil.which(RISCV_GCC) is None or shutil.which("gvsoc", path=SEARCHED) is None,
-    reason=f"needs {RISCV_GCC} and GVSoC (GVSOC_INSTALL_DIR)",
-)
 
 NAMES = "zero ra sp gp tp t0 t1 t2 s0 s1 a0 a1 a2 a3 a4 a5 a6 a7 s2 s3 s4 s5 s6 s7 s8 s9 s10 s11 t3 t4 t5 t6".split()
 
