@@ -6,7 +6,7 @@ Importers and rewrites take a ``Graph``, edit it here and give a new ``Graph`` b
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -201,6 +201,13 @@ def frozen(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
 def joined_sources(*nodes: Node) -> tuple[str, ...]:
     """The model's nodes that several nodes stand for, each once."""
     return tuple(dict.fromkeys(source for node in nodes for source in node.sources))
+
+
+def untaken(name: str, taken: Container[str]) -> str:
+    """The name, or a longer one if it is taken."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 def make_node(

@@ -67,8 +67,8 @@ class StepText:
     """A step of a layer.
 
     ``kind``: fetch, store, wait, kernel, or of a call that cores share attributes and join.
-    ``guard`` is empty if the step always runs. A copy is
-    a ``block``, or a rectangle with a ``shape``; it has no ``token`` if nobody waits for it alone.
+    ``guard`` is empty if the step always runs. A copy is a ``block``, or a rectangle with a
+    ``shape``; it has no ``token`` if nobody waits for it alone.
     ``shapes`` of a kernel give name, function, tile and the shape that the function changes.
     ``flags`` are another in each tile where a reduction is cut.
     """

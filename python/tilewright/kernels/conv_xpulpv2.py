@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.graph import DType, Graph, Node
+from tilewright.graph import Graph, Node
 from tilewright.kernels import depthwise_xpulpv2, xpulpv2
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, steps_product, words
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TileSteps
@@ -27,6 +27,11 @@ LEAST_RUN = 16
 """With fewer channels a run for each tap costs a core more than a copy of all taps."""
 _MOST_PLANES = 4
 """With more channels words of columns waste more products than words of channels cost to copy."""
+NO_PADDING = -1
+"""Attribute ``padding`` where no tap lies beyond x."""
+_MOST_IN_SHORT = 2**15 - 1
+PIXEL_SCRATCH_POINTERS = _TAPS_POINTERS + _RUN_POINTERS + 1
+"""Pointers in the scratch of a 1x1 convolution."""
 
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -50,15 +55,6 @@ def _is_planar(conv: IntegerConv, graph: Graph) -> bool:
     x = graph.tensor(conv.node.inputs[0])
     beside = x.order[-1] == len(x.order) - 1 or x.shape[1] == 1
     return beside and inputs <= _MOST_PLANES and conv.dilations[1] == 1 and conv.kernel[1] > 1
-
-
-PIXEL_SCRATCH_POINTERS = _TAPS_POINTERS + _RUN_POINTERS + 1
-"""Pointers in the scratch of a 1x1 convolution."""
-
-
-NO_PADDING = -1
-"""Attribute ``padding`` where no tap lies beyond x."""
-_MOST_IN_SHORT = 2**15 - 1
 
 
 def pixel_scratch_bytes(inputs: int, direct: bool) -> int:
@@ -173,6 +169,7 @@ class _Words:
         conv = self.conv
         groups, group_outputs, _, group_inputs = map(int, conv.weights.shape)
         x, y = conv.operands
+        padding, is_unsigned = conv.stored_zero
         uncut = ({"oc"} if group_outputs <= BLOCK else set()) | (set() if self.can_cut else {"ic"})
         return KernelChoice(
             symbol=f"tilewright_conv_xpulpv2_{conv.finish.rule.value}",
@@ -184,8 +181,8 @@ class _Words:
                 *conv.geometry,
                 ("group_inputs", group_inputs),
                 ("group_outputs", group_outputs),
-                ("padding", conv.zero_point & 0xFF if self.has_padding else NO_PADDING),
-                ("is_unsigned", int(conv.dtype is DType.UINT8)),
+                padding if self.has_padding else ("padding", NO_PADDING),
+                is_unsigned,
                 ("is_planar", int(self.planar)),
                 ("is_direct", int(self.direct)),
                 *conv.finish.fields,

@@ -66,7 +66,7 @@ class IntegerConv:
         return ("padding", self.zero_point & 0xFF), ("flip", int(self.dtype is DType.UINT8))
 
     @property
-    def stored_zero(self) -> tuple[tuple[str, AttributeValue], ...]:
+    def stored_zero(self) -> tuple[tuple[str, AttributeValue], tuple[str, AttributeValue]]:
         """The same for kernels that take elements of x as they are stored."""
         return ("padding", self.zero_point & 0xFF), ("is_unsigned", int(self.dtype is DType.UINT8))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright.graph import Graph, Node, Tensor
-from tilewright.graph_edit import make_node
+from tilewright.graph_edit import make_node, untaken
 
 
 def without_skipped_rows(graph: Graph) -> tuple[Graph, frozenset[str]]:
@@ -42,17 +42,12 @@ def _skips_rows(node: Node, graph: Graph) -> bool:
 
 def _rows(node: Node, graph: Graph, taken: set[str]) -> Tensor:
     x, y = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
-    name = f"{y.name}/rows"
-    while name in taken:
-        name += "_"
-    return replace(x, name=name, shape=(*x.shape[:2], y.shape[2], x.shape[3]))
+    return replace(x, name=untaken(f"{y.name}/rows", taken), shape=(*x.shape[:2], y.shape[2], x.shape[3]))
 
 
 def _sliced(node: Node, rows: Tensor) -> tuple[Node, Node]:
     down, across = node.attributes["strides"]
     attributes = {"starts": (0, 0, 0, 0), "steps": (1, 1, down, 1)}
-    part = make_node(
-        "Slice", [node.inputs[0]], [rows.name], name=rows.name, attributes=attributes, sources=node.sources
-    )
+    part = make_node("Slice", [node.inputs[0]], [rows.name], attributes=attributes, sources=node.sources)
     inputs = (rows.name, *node.inputs[1:])
     return part, replace(node, inputs=inputs, attributes={**node.attributes, "strides": (1, across)})

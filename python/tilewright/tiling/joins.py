@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import lcm
 
 from tilewright.graph import Graph, Node, Tensor
-from tilewright.graph_edit import make_node
+from tilewright.graph_edit import make_node, untaken
 from tilewright.kernels.float_common import MAX_RANK
 from tilewright.plan import Link
 from tilewright.rewrites.views import same_order
@@ -111,14 +111,12 @@ def _can_copy(families: Families, part: Part, tensor: Tensor) -> bool:
 def _with_copies(graph: Graph, copied: dict[str, list[int]]) -> Graph:
     """Each of these inputs of Concat nodes replaced by a copy right before the node."""
     tensors = dict(graph.tensors)
-    names = {node.name for node in graph.nodes}
+    names = {*tensors, *(node.name for node in graph.nodes)}
     nodes: list[Node] = []
     for node in graph.nodes:
         inputs = list(node.inputs)
         for position in copied.get(node.name, ()):
-            name = f"{node.outputs[0]}/part{position}"
-            while name in tensors or name in names:
-                name += "_"
+            name = untaken(f"{node.outputs[0]}/part{position}", names)
             whole = tensors[node.outputs[0]]
             tensors[name] = replace(tensors[inputs[position]], name=name, order=whole.order, data=None)
             names.add(name)

@@ -74,8 +74,8 @@ class TilingProblem:
     ``given`` are steps that the user asks for, ``given_far`` those of the larger tiles in a pool
     between home and core; dimensions that are absent are free. ``buffers`` says for operands whether
     their tiles have one or two slots, ``far_buffers`` the same of larger tiles. ``variant`` numbers
-    the kernels of one symbol that can run the node. ``costs``, ``simd_bytes`` and ``pointer_bytes`` are the
-    platform's.
+    the kernels of one symbol that can run the node. ``costs``, ``simd_bytes`` and ``pointer_bytes``
+    are the platform's.
     """
 
     node: Node
@@ -149,11 +149,8 @@ class TilingProblem:
         sizes = {"scratch": cores * scratch_bytes, "partial": cores * self.partial_bytes(part)}
         sizes = {role: size for role, size in sizes.items() if size}
         if sharing is not None:
-            sizes["views"] = cores * self._views_bytes(len(sizes), sharing.dimension)
+            sizes["views"] = cores * views_bytes(self.operands, len(sizes), sharing.dimension, self.pointer_bytes)
         return sizes
-
-    def _views_bytes(self, scratches: int, dimension: str) -> int:
-        return views_bytes(self.operands, scratches, dimension, self.pointer_bytes)
 
     def sharing(self, steps: TileSteps) -> Sharing | None:
         """How the cores share a tile with these steps; None if one core does it alone."""

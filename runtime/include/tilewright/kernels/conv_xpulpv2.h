@@ -3,10 +3,11 @@
  * Operands: x [n, c, h, w]; weights int8 [group][block][word][4 channels][4 taps], where words are
  * those of [kh][kw][c], or of [c][kh][kw] whose last row is read in whole words; constants
  * [group][channel][words of the rule]; y [n, c, h, w]; scratch: TILEWRIGHT_XPULPV2_TAPS_BYTES; 5
- * pointers, for each tap if direct, and one for each row of the kernel; padding in whole words, for
- * a row of the kernel, or one tap if neither direct nor planar; unless direct, all taps of 4 pixels
- * in whole words each, planar up to 4 times as far as 448 bytes hold them. Partial results, where
- * channels of the only group are cut: 64 bytes for 4 pixels of 4 channels. */
+ * pointers, for each tap if direct, and one for each row of the kernel; padding, if there is any,
+ * in whole words, for a row of the kernel, or one tap if neither direct nor planar; unless direct,
+ * all taps of 4 pixels in whole words each, planar up to 4 times as far as 448 bytes hold them.
+ * Partial results, where channels of the only group are cut: 64 bytes for 4 pixels of 4 channels.
+ */
 #ifndef TILEWRIGHT_KERNELS_CONV_XPULPV2_H
 #define TILEWRIGHT_KERNELS_CONV_XPULPV2_H
 
