@@ -20,7 +20,8 @@ class Lock:
     along which rows are kept by operand in ``kept``; for reports ``hinted`` and, for each kernel that was
     not taken, symbol, cycles and whether those are of its calls alone in ``other_kernels``. ``tiling``
     has objective, cost and bound of all tiles; ``pools`` have bytes used, lower bound, and whether
-    that is optimal; ``addresses`` pool, offset and size of each buffer.
+    that is optimal; ``addresses`` pool, offset and size of each buffer. Layers hand their last store
+    over to the next one if ``handed_over``.
     """
 
     platform: str
@@ -31,11 +32,14 @@ class Lock:
     problem_sha256: str
     pools: Mapping[str, Sequence[Any]]
     addresses: Mapping[str, Sequence[Any]]
+    handed_over: bool = False
 
 
 def format_lock(lock: Lock) -> str:
     """JSON text with a trailing newline."""
     parts = {"format": LOCK_FORMAT, **{field.name: getattr(lock, field.name) for field in fields(lock)}}
+    if not lock.handed_over:
+        del parts["handed_over"]
     return "{\n" + ",\n".join(_lines(parts)) + "\n}\n"
 
 
@@ -45,7 +49,9 @@ def parse_lock(text: str) -> Lock:
     if not isinstance(document, dict) or document.get("format") != LOCK_FORMAT:
         raise ValueError(f"no format {LOCK_FORMAT}")
     kinds: dict[str, type] = {"options": dict, "layers": list, "tiling": list, "pools": dict, "addresses": dict}
+    kinds["handed_over"] = bool
     values: dict[str, Any] = {field.name: document.get(field.name) for field in fields(Lock)}
+    values["handed_over"] = document.get("handed_over", False)
     for name, value in values.items():
         if not isinstance(value, kinds.get(name, str)):
             raise ValueError(f"'{name}' is missing or has the wrong type")

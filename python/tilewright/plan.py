@@ -152,7 +152,7 @@ class When:
     """At which iterations t of the enclosing loop a step runs, and for which tile u.
 
     u = t + ahead; the step runs if 0 <= u < tiles and u is the first (or last) tile of
-    its period. Outside a loop there is one tile, u = 0.
+    its period. Outside a loop there is one tile, u = 0; only a Wait there may be for another.
     """
 
     ahead: int = 0
@@ -179,7 +179,11 @@ class CopyStart:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Wait until the copy that CopyStart ``token`` started for tile u is complete."""
+    """Wait until the copy that CopyStart ``token`` started for tile u is complete.
+
+    Copies of a token are numbered from 0 on, one for each period: outside a loop u is that number, and
+    the copy may be one that a layer before started.
+    """
 
     token: str
     when: When = When()

@@ -57,6 +57,7 @@ def lock_text(planned: Planned, platform: Platform, options: CompileOptions) -> 
             problem_sha256=_problem_digest(items),
             pools={use.pool: [use.used_bytes, use.lower_bound_bytes, use.optimal] for use in planned.pool_use},
             addresses={item.buffer: [item.pool, item.offset_bytes, sizes[item.buffer]] for item in by_address},
+            handed_over=planned.schedule.handed_over,
         )
     )
 
@@ -88,7 +89,7 @@ def locked_plan(graph: Graph, platform: Platform, options: CompileOptions, lock:
     found = [kernel_problems(graph, nodes[name], platform, homes) for name in names]
     problems = with_constant_homes(found, platform)
     layers = tuple(_restored(items, entry, options) for items, entry in zip(problems, lock.layers, strict=True))
-    schedule = build_schedule(graph, layers, homes, platform, profiled=options.profile)
+    schedule = build_schedule(graph, layers, homes, platform, profiled=options.profile, handed_over=lock.handed_over)
     alive = lifetimes(schedule.program)
     items = placement_items(schedule, alive, io_in_pools=options.io_in_pools)
     _check_buffers(items, options, lock)

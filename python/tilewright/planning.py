@@ -16,7 +16,7 @@ from tilewright.graph import Graph, Node
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.kernels.registry import choices
 from tilewright.lifetime import disjoint_pairs, layer_at, lifetimes
-from tilewright.options import CompileOptions, Order, TileSteps
+from tilewright.options import Buffering, CompileOptions, Order, TileSteps
 from tilewright.ordering import order_graph
 from tilewright.placement.place import place
 from tilewright.placement.problem import DoesNotFit, Item, PoolLimit, Result
@@ -109,14 +109,27 @@ def _plan(
 
     layers = _each(choose, capacities, len(problems))
     bound = sum(layer.choice.least_cost for layer in layers)
-    schedule = build_schedule(graph, layers, homes, platform, profiled=options.profile)
-    try:
-        return _placed(schedule, layers, proof(options, layers, bound), platform, options)
-    except DoesNotFit:
-        better = together(schedule, layers, platform, options, choose)
+    schedules = _schedules(graph, layers, platform, options, homes)
+    for schedule in schedules:
+        try:
+            return _placed(schedule, layers, proof(options, layers, bound), platform, options)
+        except DoesNotFit:
+            continue
+    better = together(schedules[-1], layers, platform, options, choose)
     if better is not None:
         layers, bound = better
     return _shrunk(graph, layers, bound, platform, options, homes, choose)
+
+
+def _schedules(
+    graph: Graph, layers: Sequence[ScheduledLayer], platform: Platform, options: CompileOptions, homes: Homes
+) -> list[Schedule]:
+    """The programs to place, the first choice first: with last stores handed over, unless nothing may be doubled."""
+    plain = build_schedule(graph, layers, homes, platform, profiled=options.profile)
+    if options.buffering is Buffering.SINGLE:
+        return [plain]
+    handed = build_schedule(graph, layers, homes, platform, profiled=options.profile, handed_over=True)
+    return [handed, plain] if handed.handed_over else [plain]
 
 
 def _each(choose: Choose, capacities: Capacities, count: int) -> list[ScheduledLayer]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tilewright.graph import Array, Graph
+from tilewright.handover import hand_over
 from tilewright.marks import home_marks
 from tilewright.overlays import LayerUse, Overlay, find_overlays, layer_use
 from tilewright.plan import (
@@ -22,7 +23,7 @@ from tilewright.plan import (
 )
 from tilewright.platform import Platform
 from tilewright.profile_buffer import profile_buffer
-from tilewright.tile_loops import Constants, Names, ScheduledLayer, build_layer
+from tilewright.tile_loops import BuiltLayer, Constants, Names, ScheduledLayer, build_layer
 from tilewright.tiling.facts import layer_facts
 from tilewright.tiling.homes import Homes, candidate_pools
 from tilewright.tiling.problem import TILE_ALIGN_BYTES, near_pools
@@ -33,7 +34,8 @@ class Schedule:
     """The program before placement: steps, buffers, relations, constants by hash, facts.
 
     ``fixed`` gives buffers that must lie (other, bytes) from the start of another, since an
-    output lies over an input. ``profile`` names the buffer of what is measured.
+    output lies over an input. ``profile`` names the buffer of what is measured. ``handed_over`` tells
+    whether layers leave their last store to the next one.
     """
 
     program: tuple[Step, ...]
@@ -43,18 +45,24 @@ class Schedule:
     layers: tuple[LayerFacts, ...]
     fixed: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     profile: str | None = None
+    handed_over: bool = False
 
 
 def build_schedule(
-    graph: Graph, layers: Sequence[ScheduledLayer], homes: Homes, platform: Platform, *, profiled: bool = False
+    graph: Graph,
+    layers: Sequence[ScheduledLayer],
+    homes: Homes,
+    platform: Platform,
+    *,
+    profiled: bool = False,
+    handed_over: bool = False,
 ) -> Schedule:
     """Turn chosen tiles into a program with explicit lifetimes.
 
     Home buffers live as ``marks.home_marks`` says; constants live throughout, and so does the
-    profile that a ``profiled`` program writes.
+    profile that a ``profiled`` program writes. Last stores are ``handed_over`` to the next layer
+    where that can be (``handover``).
     """
-    constant_pools = candidate_pools(platform, BufferKind.CONSTANT)
-    scratch_pools = near_pools(platform, BufferKind.SCRATCH)
     tensors = _home_buffers(graph, homes)
     names = Names(set(tensors))
     constants = Constants(names, {}, {}, {})
@@ -66,12 +74,14 @@ def build_schedule(
     near: list[Buffer] = []
     facts: list[LayerFacts] = []
     accesses: Counter[str] = Counter()
-    for number, layer in enumerate(layers):
+    bodies = _bodies(layers, constants, platform, names)
+    if handed_over:
+        bodies = hand_over(layers, bodies, frozenset(constants.buffers), marks.ends)
+    for number, (layer, built) in enumerate(zip(layers, bodies, strict=True)):
         steps += [Begin(name) for name in marks.begins.get(number, ())]
-        built = build_layer(layer, constants, constant_pools, scratch_pools, names)
-        steps += [Begin(buffer.name) for buffer in built.buffers]
+        steps += [Begin(buffer.name) for buffer in built.buffers if buffer.name not in built.late]
         steps.append(Layer(layer.problem.node.name, built.body))
-        steps += [End(buffer.name) for buffer in reversed(built.buffers)]
+        steps += [End(buffer.name) for buffer in reversed(built.buffers) if buffer.name != built.left]
         steps += [End(name) for name in marks.ends.get(number, ())]
         near += built.buffers
         accesses.update(built.accesses)
@@ -84,7 +94,16 @@ def build_schedule(
     named = (*tensors.values(), *constants.buffers.values(), *profile, *near)
     buffers = tuple(replace(buffer, accessed_bytes=accesses[buffer.name]) for buffer in named)
     measured = profile[0].name if profile else None
-    return Schedule(program, buffers, relations, constants.data, tuple(facts), overlays.fixed, measured)
+    left = any(built.left for built in bodies)
+    return Schedule(program, buffers, relations, constants.data, tuple(facts), overlays.fixed, measured, left)
+
+
+def _bodies(
+    layers: Sequence[ScheduledLayer], constants: Constants, platform: Platform, names: Names
+) -> list[BuiltLayer]:
+    constant_pools = candidate_pools(platform, BufferKind.CONSTANT)
+    scratch_pools = near_pools(platform, BufferKind.SCRATCH)
+    return [build_layer(layer, constants, constant_pools, scratch_pools, names) for layer in layers]
 
 
 def _home_buffers(graph: Graph, homes: Homes) -> dict[str, Buffer]:

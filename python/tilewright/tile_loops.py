@@ -119,11 +119,17 @@ class Constants:
 
 @dataclass(frozen=True, slots=True)
 class BuiltLayer:
-    """The body of one layer, its buffers near the core, and bytes accessed by buffer."""
+    """The body of one layer, its buffers near the core, and bytes accessed by buffer.
+
+    ``late`` are the buffers whose lives begin inside the body, ``left`` is the one whose life ends
+    inside the next layer's.
+    """
 
     body: tuple[Step, ...]
     buffers: tuple[Buffer, ...]
     accesses: Mapping[str, int]
+    late: frozenset[str] = frozenset()
+    left: str = ""
 
 
 def build_layer(

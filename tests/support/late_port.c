@@ -65,6 +65,16 @@ enum tilewright_port_status tilewright_copy_wait(uint32_t link, tilewright_token
     return TILEWRIGHT_PORT_OK;
 }
 
+/* For -DTILEWRIGHT_LAYER_HOOK: behind a layer no copy may be under way. */
+void late_port_layer_done(uint32_t layer);
+void late_port_layer_done(uint32_t layer)
+{
+    (void)layer;
+    if (pending_count > 0) {
+        abort();
+    }
+}
+
 /* A copy for which nobody waited never happened. The variable is for tests of what bits alone show.
  */
 __attribute__((destructor)) static void require_all_waited_for(void)

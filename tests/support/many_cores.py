@@ -61,12 +61,20 @@ def generate(
 
 
 def build_golden(
-    model: str, plan: Plan, tolerance: str, folder: Path, *, late: bool = False, at_once: bool = False
+    model: str,
+    plan: Plan,
+    tolerance: str,
+    folder: Path,
+    *,
+    late: bool = False,
+    at_once: bool = False,
+    hooked: bool = False,
 ) -> Path:
     """A program that compares the network with the stored outputs.
 
     Copies are made when they start, or with ``late`` when they are waited for. Cores work when a
-    fork is joined, or with ``at_once`` when it starts.
+    fork is joined, or with ``at_once`` when it starts. With ``hooked`` (and ``late``) it ends where a copy
+    is under way behind a layer.
     """
     vectors = (MODELS / model / "inputs.npz", MODELS / model / "outputs.npz")
     for name, content in golden_files(GoldenRequest(plan, *vectors, tolerance)).items():
@@ -79,6 +87,7 @@ def build_golden(
     includes = [f"-I{path}" for path in (folder, runtime / "include", runtime / "test_support")]
     program = folder / f"golden_{int(late)}{int(at_once)}"
     command = [*WARNINGS, "-D_DEFAULT_SOURCE", *(["-DAT_ONCE"] if at_once else []), *includes]
+    command += ["-DTILEWRIGHT_LAYER_HOOK=late_port_layer_done"] if hooked else []
     sources.append(runtime / "test_support" / "golden.c")
     subprocess.run(["cc", *command, *map(str, sources), "-lm", "-o", str(program)], check=True)
     return program

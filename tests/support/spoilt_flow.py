@@ -125,7 +125,7 @@ TOKENS: Spoilt = {
     "lead too short": (Rule.TOKEN_NOT_STARTED, lead_too_short),
     "started twice": (Rule.TOKEN_REUSED, lambda: on_step(BASE, copy("relu.x"), lambda step: (step, step))),
     "awaited outside its loop": (
-        Rule.TOKEN_SCOPE,
+        Rule.TOKEN_NOT_STARTED,
         lambda: on_step(BASE, wait("relu.x"), lambda step: (step, Wait("conv.x"))),
     ),
     "awaited by another period": (Rule.TOKEN_SCOPE, lambda: on_step(BASE, wait("conv.w"), when(period=1))),

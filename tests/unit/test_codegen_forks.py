@@ -63,10 +63,15 @@ def test_the_join_stands_behind_copies_inward_and_before_those_outward() -> None
     assert (text[0].guard, text[5].guard) == ("t == 0", "t >= 0")
 
 
+NEAR = "weights = 'double', requantization = 'double'"
 THREE_LEVELS = {
     "two slots between": ("deeploy_residual", 3072, ""),
-    "one slot between": ("deeploy_residual", 3072, "{conv_2 = {l2 = {weights = 'single', requantization = 'single'}}}"),
-    "both": ("deeploy_residual", 3072, "{conv_2 = {l2 = {weights = 'single'}}}"),
+    "one slot between": (
+        "deeploy_residual",
+        3072,
+        f"{{conv_2 = {{{NEAR}, l2 = {{weights = 'single', requantization = 'single'}}}}}}",
+    ),
+    "both": ("deeploy_residual", 3072, f"{{conv_2 = {{{NEAR}, l2 = {{weights = 'single'}}}}}}"),
 }
 
 

@@ -17,7 +17,7 @@ def text_of(plan: Plan) -> LayerText:
     """The first layer of a plan as C."""
     layer = next(step for step in plan.program if isinstance(step, Layer))
     numbers = {link.name: number for number, link in enumerate(plan.links)}
-    return LayerWriter(storage_of(plan), numbers, {}).layer(0, layer, plan.layers[0])
+    return LayerWriter(storage_of(plan), numbers, {}, {}).layer(0, layer, plan.layers[0])
 
 
 def with_kernel(plan: Plan, old: Kernel, new: Kernel) -> Plan:

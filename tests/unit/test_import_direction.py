@@ -58,6 +58,7 @@ PART_OF = {
     "diagnostics": "cli",
     "golden": "cli",
     "golden_layers": "cli",
+    "handover": "schedule",
     "lives": "schedule",
     "marks": "schedule",
     "ordering": "schedule",

@@ -20,9 +20,10 @@ from tilewright.plan import BufferKind
 from tilewright.platform_types import Platform
 from tilewright.tiling.candidates import MAXIMUM_CANDIDATES, candidate_steps, even_steps
 from tilewright.tiling.choice import NEARLY_AS_FAST, SHORTLIST, TilingOptions, choose_tiles
-from tilewright.tiling.cost import load_cycles
+from tilewright.tiling.cost import load_cycles, start_cycles
 from tilewright.tiling.facts import layer_facts
 from tilewright.tiling.footprint import moved_elements, needed_elements
+from tilewright.tiling.orders import cheapest_orders
 from tilewright.tiling.problem import TileOperand, TilingProblem, tiling_problem
 
 CAPACITY = 4000
@@ -281,6 +282,24 @@ def test_buffering() -> None:
     assert 2 in overlapped.copies
     used = choose_tiles(waiting, {"l1": CAPACITY}, TilingOptions(objective=Objective.BYTES_USED))
     assert set(used.copies) == {1}
+
+
+def test_a_store_and_the_next_load_take_place_at_once() -> None:
+    """All but the first load and the last store; a second slot for one side leaves nothing to share."""
+    shape = (8, 40)
+    tensors = [variable("x", DType.FLOAT32, shape), variable("y", DType.FLOAT32, shape)]
+    graph = graph_of(Node("clip", "Clip", ("x",), ("y",), {"minimum": 0.0, "maximum": 6.0}), tensors)
+    steps = {"d0": np.array([2]), "d1": np.array([40])}
+    counts = {"d0": np.array([4]), "d1": np.array([1])}
+
+    def cycles(*doubled: int, asynchronous: bool = True) -> float:
+        problem = problem_of(graph, far_platform(CAPACITY, asynchronous=asynchronous))
+        return float(cheapest_orders(problem, steps, counts, doubled=frozenset(doubled)).cycles[0])
+
+    problem = problem_of(graph)
+    copied = sum(4 * (load_cycles(item, steps) - start_cycles(item, steps)) + 8 * 40 for item in problem.operands) / 2
+    assert cycles(asynchronous=False) - cycles() == pytest.approx(float(copied[0]) * 3 / 4)
+    assert cycles(0) == cycles(1) == cycles(0, 1) == cycles(asynchronous=False)
 
 
 def test_strategies() -> None:

@@ -180,6 +180,8 @@ class Expansion:
                     yield from self._loop(site, step, digits[time])
             elif isinstance(step, (Begin, End, Fork, Barrier)):
                 yield Event(site, time, {}, instance)
+            elif isinstance(step, Wait) and site.loop < 0:
+                yield Event(site, step.when.ahead, {}, instance)
             else:
                 tile = time + step.when.ahead
                 if runs(step.when, tile, tiles):

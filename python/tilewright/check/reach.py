@@ -67,12 +67,15 @@ def check_forks(facts: Facts, every: Iterable[Site], log: Log) -> None:
 
 
 def check_token_scopes(every: Iterable[Site], log: Log) -> None:
-    """A token is started and awaited in one loop and by one period, so that numbers of tiles agree."""
+    """A token is used in one loop and by one period, so that numbers of tiles agree; elsewhere only outside loops.
+
+    There, a step is for the copy of a number, whatever the loop on the other side.
+    """
     scopes: dict[str, tuple[int, int]] = {}
-    steps = [site for site in every if isinstance(site.step, (CopyStart, Wait))]
-    for site in sorted(steps, key=lambda site: isinstance(site.step, Wait)):
+    for site in every:
         step = site.step
-        assert isinstance(step, (CopyStart, Wait))
+        if not isinstance(step, (CopyStart, Wait)) or (site.loop < 0 and step.when.period == 1):
+            continue
         scope = (site.loop, step.when.period)
         if scopes.setdefault(step.token, scope) != scope:
             message = f"token {step.token} is used in two loops, or with two periods"

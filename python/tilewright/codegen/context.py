@@ -70,7 +70,8 @@ class StepText:
     ``guard`` is empty if the step always runs. A copy is a ``block``, or a rectangle with a
     ``shape``; it has no ``token`` if nobody waits for it alone.
     ``shapes`` of a kernel give name, function, tile and the shape that the function changes.
-    ``flags`` are another in each tile where a reduction is cut.
+    ``flags`` are another in each tile where a reduction is cut. ``members`` are assigned to attributes
+    near the cores, which are copied from ``attributes`` without them.
     """
 
     kind: str
@@ -91,6 +92,7 @@ class StepText:
     element_bytes: int = 0
     symbol: str = ""
     attributes: str = ""
+    members: tuple[tuple[str, str], ...] = ()
     shapes: tuple[tuple[str, str, str, str], ...] = ()
     operands: tuple[ViewText, ...] = ()
     flags: str = "TILEWRIGHT_WHOLE"
@@ -100,7 +102,11 @@ class StepText:
 
 @dataclass(frozen=True, slots=True)
 class LayerText:
-    """One C function."""
+    """One C function.
+
+    ``early`` are copies that start first, ``taken_over`` waits for what the layer before left, ``left``
+    link and token of the copy that the next one waits for.
+    """
 
     function: str
     comment: tuple[str, ...]
@@ -115,5 +121,7 @@ class LayerText:
     end: int
     looped: bool
     uses_context: bool
-    can_fail: bool
+    early: tuple[StepText, ...]
+    taken_over: tuple[StepText, ...]
     steps: tuple[StepText, ...]
+    left: tuple[int, str] | None

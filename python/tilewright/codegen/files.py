@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tilewright.codegen.context import ShapeText
+from tilewright.codegen.handover import left_copies
 from tilewright.codegen.interface import interface_texts, signature
 from tilewright.codegen.layers import LayerWriter
 from tilewright.codegen.names import in_comment
@@ -88,7 +89,8 @@ def generate_files(
 
 def _source(plan: Plan, common: Mapping[str, Any], pointers: tuple[tuple[str, str], ...]) -> str:
     storage = storage_of(plan)
-    writer = LayerWriter(storage, {link.name: number for number, link in enumerate(plan.links)}, {})
+    left = left_copies(plan.program)
+    writer = LayerWriter(storage, {link.name: number for number, link in enumerate(plan.links)}, left, {})
     layers = [step for step in plan.program if isinstance(step, Layer)]
     texts = [
         writer.layer(number, layer, facts)
@@ -103,7 +105,8 @@ def _source(plan: Plan, common: Mapping[str, Any], pointers: tuple[tuple[str, st
     return render(
         "source.c.j2",
         headers=[*_HEADERS, *split_header, *profile_header, *plan.kernel_headers],
-        layer_parameters=f"const struct {plan.name}_context *context" if common["arguments"] else "void",
+        context_type=f"const struct {plan.name}_context *" if common["arguments"] else "",
+        hands_over=bool(left),
         shapes=shapes,
         layers=texts,
         forked=plan.core.called_on == "controller",

@@ -6,11 +6,9 @@ After:   for (int32_t t = -1; t < 9; ++t) { if (t + 1 < 7) { fetch } ... kernel 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
-
-import numpy as np
 
 from tilewright.codegen.blocks import block_text
 from tilewright.codegen.context import LayerText, ShapeText, SplitText, StepText, TileFunction, ViewText
@@ -23,14 +21,15 @@ from tilewright.codegen.expressions import (
     slot,
     tile_number,
 )
+from tilewright.codegen.extents import constant_bounds, element_bytes, first_byte, view_strides
 from tilewright.codegen.forks import copies_meanwhile, joined
-from tilewright.codegen.literals import literal
+from tilewright.codegen.handover import LeftCopy, steps_of
+from tilewright.codegen.literals import literal, members
 from tilewright.codegen.names import c_identifier, in_comment
 from tilewright.codegen.splits import SharedOperand, split_text
 from tilewright.codegen.storage import Storage
 from tilewright.codegen.waits import needless_waits
 from tilewright.plan import (
-    AxisRange,
     Buffer,
     BufferKind,
     CopyStart,
@@ -61,25 +60,33 @@ class _Parts:
 
 @dataclass(frozen=True, slots=True)
 class LayerWriter:
-    """Writes the layers of one plan; equal shapes are stored once for the whole model."""
+    """Writes the layers of one plan; equal shapes are stored once for the whole model.
+
+    ``left`` are the copies that a layer leaves to the next one, by token.
+    """
 
     storage: Storage
     links: Mapping[str, int]
+    left: Mapping[str, LeftCopy]
     shared_shapes: dict[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, int]], str]
 
     def layer(self, number: int, layer: Layer, facts: LayerFacts) -> LayerText:
         """The C function of one layer."""
-        loop = next((step for step in layer.body if isinstance(step, Loop)), None)
-        body = loop.body if loop is not None else layer.body
-        kernel = next(step for step in body if isinstance(step, Kernel))
+        found = steps_of(layer)
+        loop = found.loop
+        kernel = next(step for step in found.body if isinstance(step, Kernel))
         stem = f"{self.storage.prefix}_layer_{number:02d}_{c_identifier(facts.operator).lower()}"
-        scope = _Scope(self, stem, kernel, loop, _Parts())
-        scope.parts.needless.update(needless_waits(body, scope.indices()))
+        scope = _Scope(self, stem, kernel, loop, found.all, _Parts())
         parts = scope.parts
-        needless = parts.needless
-        ordered = (one for one in copies_meanwhile(body) if not isinstance(one, Wait) or one.token not in needless)
-        steps = tuple(map(scope.step, ordered))
-        steps = joined(steps, looped=loop is not None) if kernel.split is not None else steps
+        parts.needless.update(needless_waits((*found.early, *found.body), scope.indices()))
+        ordered = [
+            step
+            for step in copies_meanwhile(found.body)
+            if not isinstance(step, Wait) or step.token not in parts.needless
+        ]
+        early, taken_over, steps = (tuple(map(scope.step, part)) for part in (found.early, found.taken_over, ordered))
+        if kernel.split is not None:
+            steps = joined(steps, looped=loop is not None)
         attributes = tuple((name, literal(value)) for name, value in kernel.attributes)
         first, end = (-loop.lead, loop.tiles + loop.trail) if loop is not None else (0, 1)
         return LayerText(
@@ -95,9 +102,11 @@ class LayerWriter:
             first=first,
             end=end,
             looped=loop is not None,
-            uses_context=any("context->" in text for step in steps for text in _addresses(step)),
-            can_fail=any(step.kind == "wait" for step in steps),
+            uses_context=any("context->" in text for step in (*early, *steps) for text in _addresses(step)),
+            early=early,
+            taken_over=taken_over,
             steps=steps,
+            left=scope.left(),
         )
 
     def _comment(self, layer: Layer, facts: LayerFacts, kernel: Kernel, loop: Loop | None) -> tuple[str, ...]:
@@ -136,6 +145,7 @@ class _Scope:
     stem: str
     kernel: Kernel
     loop: Loop | None
+    body: tuple[Step, ...]
     parts: _Parts
 
     def step(self, step: Step) -> StepText:
@@ -175,11 +185,11 @@ class _Scope:
             tile=tile_number(step.when),
             address=self._address(tile, step.when),
             home=self._address(home, step.when),
-            element_bytes=_element_bytes(buffer),
+            element_bytes=element_bytes(buffer),
         )
         strides = (buffer.strides_bytes, self._buffer(home).strides_bytes)
         is_box = not home.within and not step.kept
-        block = block_text(tile.rectangle, *strides, _element_bytes(buffer), self.loop) if is_box else None
+        block = block_text(tile.rectangle, *strides, element_bytes(buffer), self.loop) if is_box else None
         return replace(plain, block=block) if block is not None else self._rectangle(plain, tile, home, step.kept)
 
     def _rectangle(self, plain: StepText, tile: Operand, home: Operand, kept: str) -> StepText:
@@ -188,7 +198,7 @@ class _Scope:
         short = f"{self._short(tile)}_fresh" if kept else self._short(tile)
         function, shape = self._tile_shape(tile, view, short, kept)
         name = f"{self.stem}_{self._short(tile)}_home"
-        self.parts.home_strides[name] = _strides(self._buffer(home), view)
+        self.parts.home_strides[name] = view_strides(self._buffer(home), view)
         address = plain.home
         staged = staged_shape = ""
         if home.within:
@@ -208,7 +218,10 @@ class _Scope:
         )
 
     def _wait(self, step: Wait) -> StepText:
-        start = next(item for item in self._body() if isinstance(item, CopyStart) and item.token == step.token)
+        start = self.start_of(step)
+        if start is None:
+            left = self.writer.left[step.token]
+            return StepText("wait", "", in_comment(step.token), self.writer.links[left.link], "handover->token")
         inward = self._buffer(start.destination).kind is BufferKind.TILE
         tile = start.destination if inward else start.source
         return StepText(
@@ -231,6 +244,7 @@ class _Scope:
             comment=in_comment(step.name),
             symbol=step.symbol,
             attributes=f"{self.stem}_attributes",
+            members=members(step.attributes) if step.split is not None else (),
             shapes=tuple(shapes),
             operands=tuple(views),
             flags=flags or "TILEWRIGHT_WHOLE",
@@ -260,7 +274,7 @@ class _Scope:
             if is_tile:
                 return ViewText(address, f"&{name}", moves)
             return ViewText(f"tilewright_at({address}, {name}.stride, &{name}, {len(view)}u)", f"&{name}", moves=True)
-        begin = 0 if is_tile else _first_byte(buffer, operand)
+        begin = 0 if is_tile else first_byte(buffer, operand)
         shape = fixed
         if step.split is not None:
             shape = f"shape_{position}"
@@ -292,14 +306,18 @@ class _Scope:
         cut_at_home = buffer.kind is BufferKind.CONSTANT and any(axis.terms for axis in operand.rectangle)
         return not (cut_at_home and self.loop is not None)
 
-    def _body(self) -> Sequence[Step]:
-        return self.loop.body if self.loop is not None else self._straight()
+    def start_of(self, wait: Wait) -> CopyStart | None:
+        """The copy that the layer starts and waits for; None for one that the layer before left."""
+        found = (item for item in self.body if isinstance(item, CopyStart) and item.token == wait.token)
+        return next(found, None)
 
-    def _straight(self) -> Sequence[Step]:
-        layer = next(
-            item for item in self.writer.storage.plan.program if isinstance(item, Layer) and self.kernel in item.body
-        )
-        return layer.body
+    def left(self) -> tuple[int, str] | None:
+        """Link and token of the copy that is left to the next layer."""
+        for step in self.body:
+            if isinstance(step, CopyStart) and step.token in self.writer.left:
+                left, buffer = self.writer.left[step.token], self._buffer(step.source)
+                return self.writer.links[step.link], f"{self._short(step.source)}_token[{left.number % buffer.copies}]"
+        return None
 
     def _buffer(self, operand: Operand) -> Buffer:
         return self.writer.storage.buffers[operand.buffer]
@@ -319,7 +337,7 @@ class _Scope:
 
     def _cut_from(self, operand: Operand) -> Operand:
         """The tile near the core that is cut from a larger tile."""
-        copies = (item for item in self._body() if isinstance(item, CopyStart))
+        copies = (item for item in self.body if isinstance(item, CopyStart))
         return next(item.destination for item in copies if item.source.buffer == operand.buffer)
 
     def _slotted(self, token: str, buffer: Buffer, when: When, period: int) -> str:
@@ -361,40 +379,16 @@ class _Scope:
         assert len(view) <= MAXIMUM_RANK, f"{operand.buffer} has more than {MAXIMUM_RANK} axes"
         extent, origin = [], []
         for axis in view:
-            lower, upper = _constant_bounds(operand.rectangle[axis]) if axis >= 0 else (0, 1)
+            lower, upper = constant_bounds(operand.rectangle[axis]) if axis >= 0 else (0, 1)
             extent.append(upper - lower)
             origin.append(lower)
         buffer = self._buffer(operand)
         ring = (0, 0)
         if buffer.ring_axis is not None:
             ring = (view.index(buffer.ring_axis), buffer.shape[buffer.ring_axis])
-        return self.writer.shared_shape(_strides(buffer, view, operand), tuple(extent), tuple(origin), ring)
+        return self.writer.shared_shape(view_strides(buffer, view, operand), tuple(extent), tuple(origin), ring)
 
 
 def _addresses(step: StepText) -> tuple[str, ...]:
     views = (step.split.views,) if step.split is not None else ()
     return (step.address, step.home, *(view.base for view in step.operands), *views)
-
-
-def _first_byte(buffer: Buffer, operand: Operand) -> int:
-    """Bytes from the start of a whole array to a rectangle that no index moves."""
-    return sum(
-        _constant_bounds(axis)[0] * stride for axis, stride in zip(operand.rectangle, buffer.strides_bytes, strict=True)
-    )
-
-
-def _constant_bounds(axis: AxisRange) -> tuple[int, int]:
-    if axis.terms:
-        return 0, axis.extent
-    lower = min(max(axis.first_offset // axis.divisor, 0), axis.extent)
-    return lower, max(lower, min(axis.last_offset // axis.divisor + 1, axis.extent))
-
-
-def _strides(buffer: Buffer, view: tuple[int, ...], operand: Operand | None = None) -> tuple[int, ...]:
-    """Strides of the view's axes; an axis of extent 1 has stride 0 so that it broadcasts."""
-    extents = [axis.extent for axis in operand.rectangle] if operand is not None else list(buffer.shape)
-    return tuple(0 if axis < 0 or extents[axis] == 1 else buffer.strides_bytes[axis] for axis in view)
-
-
-def _element_bytes(buffer: Buffer) -> int:
-    return int(np.dtype(buffer.dtype).itemsize)

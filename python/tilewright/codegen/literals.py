@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tilewright.plan import AttributeValue
@@ -18,6 +20,24 @@ def literal(value: AttributeValue) -> str:
     if isinstance(value, int):
         return "INT32_MIN" if value == -(1 << 31) else f"{value}u" if value >= 1 << 31 else str(value)
     return value
+
+
+MOST_MEMBERS = 40
+"""More are copied from a constant struct: assignments would be longer than it is."""
+
+
+def members(attributes: Sequence[tuple[str, AttributeValue]]) -> tuple[tuple[str, str], ...]:
+    """Every number of a struct as what names it and its value, for assignments one by one; nothing for many.
+
+    Code that stores constants takes less time than reads from memory that is far from the core.
+    """
+    found: list[tuple[str, str]] = []
+    for name, value in attributes:
+        if isinstance(value, tuple):
+            found += [(f"{name}[{place}]", literal(item)) for place, item in enumerate(value)]
+        else:
+            found.append((name, literal(value)))
+    return tuple(found) if len(found) <= MOST_MEMBERS else ()
 
 
 def float_literal(value: float) -> str:

@@ -25,8 +25,9 @@ CUT_DIMENSIONS = 4
 class Orders:
     """Loop orders, outermost dimension first, and for each candidate the number of the best with its cost.
 
-    ``cycles`` is the time of all transfers, ``moved_bytes`` their bytes; ``starts`` the part that
-    the core spends on starting them, ``hidden`` the part that runs beside kernels.
+    ``cycles`` is the time of all transfers, of which a tile's store and the next one's loads, where
+    the core waits for both, take place at once; ``moved_bytes`` are their bytes, ``starts`` the part
+    that the core spends on starting them, ``hidden`` the part that runs beside kernels.
     """
 
     orders: tuple[tuple[str, ...], ...]
@@ -163,12 +164,18 @@ def _cost(loads: list[_Load], order: tuple[str, ...], counts: Mapping[str, Count
     moved = np.zeros(size, dtype=np.int64)
     starts: Cycles = np.zeros(size)
     hidden: Cycles = np.zeros(size)
+    waited: dict[bool, Cycles] = {False: np.zeros(size), True: np.zeros(size)}
     for load in loads:
         times = rounds(order, counts, load.operand)
         load_bytes = _bytes_once(load, order, counts) * (times // load.tiles)
         transfer = times * load.cycles + load_bytes / load.bytes_per_cycle
         cycles = cycles + transfer
         starts = starts + times * load.starts
-        hidden = hidden + np.where(load.overlaps, transfer - times * load.starts, 0.0)
+        copied = transfer - times * load.starts
+        hidden = hidden + np.where(load.overlaps, copied, 0.0)
         moved = moved + load_bytes
-    return _Totals(cycles, moved, starts, hidden)
+        if load.operand.link is not None and load.operand.link.asynchronous:
+            # Between two tiles; the first load and the last store are on their own.
+            between = copied * (times - 1) / times
+            waited[load.operand.write] = waited[load.operand.write] + np.where(load.overlaps, 0.0, between)
+    return _Totals(cycles - np.minimum(waited[False], waited[True]), moved, starts, hidden)

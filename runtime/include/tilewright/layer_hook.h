@@ -14,8 +14,10 @@ extern "C"
     void
     TILEWRIGHT_LAYER_HOOK(uint32_t layer);
 #define TILEWRIGHT_LAYER_DONE(layer) TILEWRIGHT_LAYER_HOOK((uint32_t)(layer))
+#define TILEWRIGHT_LAYER_IS_HOOKED 1
 #else
 #define TILEWRIGHT_LAYER_DONE(layer) ((void)0)
+#define TILEWRIGHT_LAYER_IS_HOOKED 0
 #endif
 
 #endif

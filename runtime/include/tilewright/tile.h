@@ -10,6 +10,12 @@
 extern "C" {
 #endif
 
+/* The last copy of a layer, for which the next layer waits. */
+struct tilewright_handover {
+    uint32_t link;
+    tilewright_token_t token;
+};
+
 static inline int32_t tilewright_minimum(int32_t a, int32_t b)
 {
     return a < b ? a : b;
