@@ -111,15 +111,24 @@ static TILEWRIGHT_NOINLINE void prepare(struct tilewright_xpulpv2_taps *taps,
     flatten(taps, in, out);
 }
 
+/* What is known of the rule comes in registers: constants elsewhere may be far from the core. */
 static TILEWRIGHT_NOINLINE void run(const struct tilewright_conv_xpulpv2_attributes *a,
                                     const struct tilewright_view *operands, uint32_t flags,
-                                    const struct tilewright_xpulpv2_rule *rule)
+                                    tilewright_block_finish *finish, int32_t row_words,
+                                    tilewright_xpulpv2_block *on_signed,
+                                    tilewright_xpulpv2_block *on_unsigned)
 {
     const struct tilewright_shape *in = operands[X].shape;
     const struct tilewright_view *y = &operands[Y];
     const struct tilewright_shape *out = y->shape;
     struct tilewright_xpulpv2_taps *const taps =
         (struct tilewright_xpulpv2_taps *)(void *)operands[SCRATCH].base;
+    struct tilewright_xpulpv2_job job;
+
+    job.rule.finish = finish;
+    job.rule.row_words = row_words;
+    job.rule.biased = finish != tilewright_block_folded;
+    job.finished = a->is_unsigned != 0 ? on_unsigned : on_signed;
     prepare(taps, a, operands);
     /* A tile has some groups with all their channels, or some channels of one group. */
     const int32_t group_outputs = a->group_outputs;
@@ -127,12 +136,10 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_conv_xpulpv2_attribu
     const int32_t channels = held < group_outputs ? held : group_outputs;
     const int32_t padded = whole_words(channels);
     const int32_t count = out->extent[HEIGHT] * out->extent[WIDTH];
-    struct tilewright_xpulpv2_job job;
-
-    tilewright_open(&job.sink, rule->rule, out->stride[CHANNEL], TILEWRIGHT_BLOCK,
+    tilewright_open(&job.sink, &job.rule, out->stride[CHANNEL], TILEWRIGHT_BLOCK,
                     &operands[PARTIAL], flags);
     job.sink.limits = TILEWRIGHT_LIMITS(a);
-    tilewright_xpulpv2_open(&job, tilewright_xpulpv2_runs(taps), rule, a->is_unsigned, flags);
+    tilewright_xpulpv2_open(&job, tilewright_xpulpv2_runs(taps), a->is_unsigned, flags);
     for (int32_t n = 0; n < out->extent[BATCH]; n++) {
         const uint8_t *weights = operands[WEIGHTS].base;
         const int32_t *rows = (const int32_t *)(const void *)operands[ROWS].base;
@@ -159,20 +166,22 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_conv_xpulpv2_attribu
     }
 }
 
-#define TILEWRIGHT_DEFINE_CONV(name)                                                               \
+#define TILEWRIGHT_DEFINE_CONV(name, row_words, on_signed, on_unsigned)                            \
     void tilewright_conv_xpulpv2_##name(                                                           \
         const struct tilewright_conv_xpulpv2_attributes *attributes,                               \
         const struct tilewright_view *operands, uint32_t flags)                                    \
     {                                                                                              \
-        run(attributes, operands, flags, &tilewright_xpulpv2_rule_##name);                         \
+        run(attributes, operands, flags, tilewright_block_##name, row_words, on_signed,            \
+            on_unsigned);                                                                          \
     }
 
-TILEWRIGHT_DEFINE_CONV(none)
-TILEWRIGHT_DEFINE_CONV(folded)
-TILEWRIGHT_DEFINE_CONV(high)
-TILEWRIGHT_DEFINE_CONV(layer)
-TILEWRIGHT_DEFINE_CONV(long)
-TILEWRIGHT_DEFINE_CONV(even)
-TILEWRIGHT_DEFINE_CONV(layer_even)
-TILEWRIGHT_DEFINE_CONV(exact)
-TILEWRIGHT_DEFINE_CONV(rescale)
+TILEWRIGHT_DEFINE_CONV(none, 1, NULL, NULL)
+TILEWRIGHT_DEFINE_CONV(folded, 2, tilewright_xpulpv2_folded_signed,
+                       tilewright_xpulpv2_folded_unsigned)
+TILEWRIGHT_DEFINE_CONV(high, 4, tilewright_xpulpv2_high_signed, tilewright_xpulpv2_high_unsigned)
+TILEWRIGHT_DEFINE_CONV(layer, 2, tilewright_xpulpv2_layer_signed, tilewright_xpulpv2_layer_unsigned)
+TILEWRIGHT_DEFINE_CONV(long, 4, NULL, NULL)
+TILEWRIGHT_DEFINE_CONV(even, 4, NULL, NULL)
+TILEWRIGHT_DEFINE_CONV(layer_even, 2, NULL, NULL)
+TILEWRIGHT_DEFINE_CONV(exact, 4, NULL, NULL)
+TILEWRIGHT_DEFINE_CONV(rescale, 2, NULL, NULL)

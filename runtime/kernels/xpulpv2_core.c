@@ -2,8 +2,7 @@
 #include "tilewright/kernels/xpulpv2_core.h"
 
 void tilewright_xpulpv2_open(struct tilewright_xpulpv2_job *job,
-                             struct tilewright_xpulpv2_run *table,
-                             const struct tilewright_xpulpv2_rule *rule, int32_t is_unsigned,
+                             struct tilewright_xpulpv2_run *table, int32_t is_unsigned,
                              uint32_t flags)
 {
     const struct tilewright_limits *limits = &job->sink.limits;
@@ -14,10 +13,13 @@ void tilewright_xpulpv2_open(struct tilewright_xpulpv2_job *job,
     } else if (job->sink.channel_stride == 1 && limits->minimum == ~limits->maximum) {
         job->clip = TILEWRIGHT_XPULPV2_CLIP_AROUND_ZERO;
     }
-    job->finished = flags == TILEWRIGHT_WHOLE ? rule->finished[is_unsigned] : NULL;
     job->add = is_unsigned != 0 ? tilewright_xpulpv2_sums_unsigned : tilewright_xpulpv2_sums_signed;
-    job->finish = (flags & TILEWRIGHT_LAST) != 0 ? rule->rule->finish : NULL;
-    job->biased = rule->rule->biased;
+    if (flags != TILEWRIGHT_WHOLE) {
+        job->finished = NULL;
+    }
+    if ((flags & TILEWRIGHT_LAST) == 0) {
+        job->rule.finish = NULL;
+    }
 }
 
 void tilewright_xpulpv2_channels(struct tilewright_xpulpv2_job *job, const uint8_t *weights,
@@ -38,7 +40,7 @@ void tilewright_xpulpv2_channels(struct tilewright_xpulpv2_job *job, const uint8
 static void fill(const struct tilewright_xpulpv2_job *job, int32_t *sums, const int32_t *rows)
 {
     for (int32_t c = 0; c < TILEWRIGHT_BLOCK; c++) {
-        const int32_t first = job->biased != 0 ? *rows : 0;
+        const int32_t first = job->rule.biased != 0 ? *rows : 0;
         for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
             *sums++ = first;
         }
@@ -58,9 +60,9 @@ static TILEWRIGHT_NOINLINE void by_block(struct tilewright_xpulpv2_job *job, int
         }
         job->add(job);
         tilewright_next_block(sink);
-        if (job->finish != NULL) {
-            job->finish(sink, sums, rows,
-                        channels < TILEWRIGHT_BLOCK ? channels : TILEWRIGHT_BLOCK);
+        if (job->rule.finish != NULL) {
+            job->rule.finish(sink, sums, rows,
+                             channels < TILEWRIGHT_BLOCK ? channels : TILEWRIGHT_BLOCK);
         }
         rows += TILEWRIGHT_BLOCK * sink->row_words;
     }
@@ -81,18 +83,3 @@ void tilewright_xpulpv2_core(struct tilewright_xpulpv2_job *job, int32_t fours)
         by_block(job, channels);
     }
 }
-
-#define TILEWRIGHT_XPULPV2_RULE(name, on_signed, on_unsigned)                                      \
-    const struct tilewright_xpulpv2_rule tilewright_xpulpv2_rule_##name = {                        \
-        &tilewright_rule_##name, {on_signed, on_unsigned}};
-
-TILEWRIGHT_XPULPV2_RULE(none, NULL, NULL)
-TILEWRIGHT_XPULPV2_RULE(folded, tilewright_xpulpv2_folded_signed,
-                        tilewright_xpulpv2_folded_unsigned)
-TILEWRIGHT_XPULPV2_RULE(high, tilewright_xpulpv2_high_signed, tilewright_xpulpv2_high_unsigned)
-TILEWRIGHT_XPULPV2_RULE(layer, tilewright_xpulpv2_layer_signed, tilewright_xpulpv2_layer_unsigned)
-TILEWRIGHT_XPULPV2_RULE(long, NULL, NULL)
-TILEWRIGHT_XPULPV2_RULE(even, NULL, NULL)
-TILEWRIGHT_XPULPV2_RULE(layer_even, NULL, NULL)
-TILEWRIGHT_XPULPV2_RULE(exact, NULL, NULL)
-TILEWRIGHT_XPULPV2_RULE(rescale, NULL, NULL)

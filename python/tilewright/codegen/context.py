@@ -104,8 +104,9 @@ class StepText:
 class LayerText:
     """One C function.
 
-    ``early`` are copies that start first, ``taken_over`` waits for what the layer before left, ``left``
-    link and token of the copy that the next one waits for.
+    ``attributes_name`` is empty where code sets the attributes. ``early`` are copies that start first,
+    ``taken_over`` waits for what the layer before left, ``left`` link and token of the copy that the next
+    one waits for.
     """
 
     function: str

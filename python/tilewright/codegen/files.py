@@ -100,16 +100,23 @@ def _source(plan: Plan, common: Mapping[str, Any], pointers: tuple[tuple[str, st
         ShapeText(name, stride or (0,), extent or (1,), origin or (0,), *ring)
         for (stride, extent, origin, ring), name in writer.shared_shapes.items()
     ]
+    context = f"const struct {plan.name}_context"
+    forked = plan.core.called_on == "controller"
+    passed = [(context, "context")] if common["arguments"] else []
+    passed += [("struct tilewright_handover", "handover")] if left else []
     profile_header = ["tilewright/profile.h"] if plan.profile is not None else []
     split_header = ["tilewright/split.h"] if any(step.split for step in kernel_steps(plan.program)) else []
     return render(
         "source.c.j2",
         headers=[*_HEADERS, *split_header, *profile_header, *plan.kernel_headers],
-        context_type=f"const struct {plan.name}_context *" if common["arguments"] else "",
+        context_parameter=f"{context} *context" if common["arguments"] else "void",
+        layer_parameters=", ".join(f"{c_type} *{name}" for c_type, name in passed) or "void",
+        layer_types=", ".join(f"{c_type} *" for c_type, _ in passed) or "void",
+        layer_arguments=", ".join("context" if forked and name == "context" else f"&{name}" for _, name in passed),
         hands_over=bool(left),
         shapes=shapes,
         layers=texts,
-        forked=plan.core.called_on == "controller",
+        forked=forked,
         cores=plan.core.count,
         pointer_bytes=plan.core.pointer_bytes,
         pointers=pointers,

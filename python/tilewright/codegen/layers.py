@@ -93,7 +93,7 @@ class LayerWriter:
             function=stem,
             comment=self._comment(layer, facts, kernel, loop),
             attributes_type=f"{kernel.symbol}_attributes",
-            attributes_name=f"{stem}_attributes",
+            attributes_name="" if any(step.members for step in steps) else f"{stem}_attributes",
             attributes=attributes,
             shapes=tuple(parts.shapes.values()),
             home_strides=tuple(parts.home_strides.items()),

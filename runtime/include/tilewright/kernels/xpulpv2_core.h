@@ -46,8 +46,7 @@ struct tilewright_xpulpv2_job {
     /* For C. */
     void (*finished)(struct tilewright_xpulpv2_job *job); /* NULL: sums go to the rule's finish */
     void (*add)(struct tilewright_xpulpv2_job *job);
-    tilewright_block_finish *finish; /* NULL: sums are partial results */
-    int32_t biased;
+    struct tilewright_rule rule; /* without a finish: sums are partial results */
     int32_t channels;
 };
 
@@ -85,22 +84,11 @@ tilewright_xpulpv2_block tilewright_xpulpv2_folded_signed, tilewright_xpulpv2_fo
 tilewright_xpulpv2_block tilewright_xpulpv2_layer_signed, tilewright_xpulpv2_layer_unsigned;
 tilewright_xpulpv2_block tilewright_xpulpv2_high_signed, tilewright_xpulpv2_high_unsigned;
 
-/* The cores that finish sums by one rule: [0] for int8, [1] for uint8 pixels. NULL: blocks of sums
- * go to the rule's own finish. */
-struct tilewright_xpulpv2_rule {
-    const struct tilewright_rule *rule;
-    tilewright_xpulpv2_block *finished[2];
-};
-extern const struct tilewright_xpulpv2_rule tilewright_xpulpv2_rule_none,
-    tilewright_xpulpv2_rule_folded, tilewright_xpulpv2_rule_high, tilewright_xpulpv2_rule_layer,
-    tilewright_xpulpv2_rule_long, tilewright_xpulpv2_rule_even, tilewright_xpulpv2_rule_layer_even,
-    tilewright_xpulpv2_rule_exact, tilewright_xpulpv2_rule_rescale;
-
-/* What does not change from pixels to pixels; the job's sink is open and has its limits. The end of
- * the runs and their words are left to the caller. */
+/* What does not change from pixels to pixels. The job's sink is open and has its limits; its rule
+ * and the core that finishes sums by it are those of whole reductions. The end of the runs and
+ * their words are left to the caller. */
 void tilewright_xpulpv2_open(struct tilewright_xpulpv2_job *job,
-                             struct tilewright_xpulpv2_run *table,
-                             const struct tilewright_xpulpv2_rule *rule, int32_t is_unsigned,
+                             struct tilewright_xpulpv2_run *table, int32_t is_unsigned,
                              uint32_t flags);
 
 /* The channels that the next calls of the core compute, of pixels that are `y_stride` apart. */
