@@ -126,7 +126,7 @@ def _schedules(
 ) -> list[Schedule]:
     """The programs to place, the first choice first: with last stores handed over, unless nothing may be doubled."""
     plain = build_schedule(graph, layers, homes, platform, profiled=options.profile)
-    if options.buffering is Buffering.SINGLE:
+    if options.buffering is Buffering.SINGLE or not any(link.asynchronous for link in platform.links):
         return [plain]
     handed = build_schedule(graph, layers, homes, platform, profiled=options.profile, handed_over=True)
     return [handed, plain] if handed.handed_over else [plain]

@@ -19,6 +19,7 @@ from tilewright.options import Buffering, LayerBuffers, Objective, TileSteps
 from tilewright.plan import Access, BufferKind, Core, Pool
 from tilewright.planning import Planned
 from tilewright.platform_types import Platform, Target
+from tilewright.rewrites.rows import without_skipped_rows
 from tilewright.tiling.problem import tiling_problem
 
 from support.planned import HOME_KINDS, NEAR_KINDS, link, near_platform, plan_of, planned
@@ -116,11 +117,11 @@ def forced(graph: Graph, number: int, seed: int) -> Forced:
 
 def forced_slots(graph: Graph, platform: Platform, chance: random.Random) -> LayerBuffers:
     """One slot, two or either for some operands, near the core and in l2."""
+    graph, _ = without_skipped_rows(graph)
+    node = graph.nodes[-1]
     homes = {name: "l3" if tensor.is_constant else "l2" for name, tensor in graph.tensors.items()}
     given: list[tuple[str, str, str]] = []
-    problems = [
-        tiling_problem(graph, graph.nodes[0], kernel, platform, homes) for kernel in choices(graph.nodes[0], graph)
-    ]
+    problems = [tiling_problem(graph, node, kernel, platform, homes) for kernel in choices(node, graph)]
     for operand in problems[0].operands:
         if not all(operand.name in {item.name for item in problem.operands} for problem in problems):
             continue

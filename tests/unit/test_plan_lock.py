@@ -168,6 +168,10 @@ def offer(document: dict[str, Any]) -> None:
     document["layers"][0]["other_kernels"] = [["f", "many", False]]
 
 
+def handed(document: dict[str, Any]) -> None:
+    document["handed_over"] = 1
+
+
 def version(document: dict[str, Any]) -> None:
     document["format"] = 0
 
@@ -183,6 +187,7 @@ def version(document: dict[str, Any]) -> None:
         (kept_rows, "cannot keep rows"),
         (order, ""),
         (text, "damaged: the layer"),
+        (handed, "damaged: 'handed_over'"),
         (hint, "damaged: the layer"),
         (offer, "damaged: the layer"),
         (version, "damaged: no format 1"),
