@@ -10,10 +10,11 @@ After:   layer a: loop { ..., kernel, start y }            layer b: start weight
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from tilewright.plan import Begin, CopyStart, End, Loop, Operand, Step, Wait, When, kernel_steps
+from tilewright.plan import Begin, Buffer, CopyStart, End, Operand, Step, Wait, When, kernel_steps, loop_in
 from tilewright.tile_loops import BuiltLayer, ScheduledLayer
 
 
@@ -61,25 +62,25 @@ def _last_store(layer: ScheduledLayer, built: BuiltLayer) -> _Store | None:
     link = problem.operands[written[0]].link
     if len(written) != 1 or link is None or not link.asynchronous:
         return None
-    loop = next((step for step in built.body if isinstance(step, Loop)), None)
+    loop = loop_in(built.body)
     body = built.body if loop is None else loop.body
     (kernel,) = kernel_steps(body)
     store = next(step for step in body if isinstance(step, CopyStart) and step.source == kernel.writes[0])
+    tile, home = store.source.buffer, store.destination.buffer
+    unawaited = tuple(step for step in body if not isinstance(step, Wait) or step.token != store.token)
     if loop is None:
-        rest = tuple(step for step in body if not isinstance(step, Wait) or step.token != store.token)
-        return _Store(store.source.buffer, store.destination.buffer, Wait(store.token), rest)
+        return _Store(tile, home, Wait(store.token), unawaited)
     period = store.when.period
     number = loop.tiles // period - 1
     # The loop's last round but those of other slots was there for this wait alone.
-    kept = body if number else tuple(step for step in body if not isinstance(step, Wait) or step.token != store.token)
-    shorter = replace(loop, body=kept, trail=max(0, loop.trail - period))
+    shorter = replace(loop, body=body if number else unawaited, trail=max(0, loop.trail - period))
     rest = tuple(shorter if step is loop else step for step in built.body)
-    return _Store(store.source.buffer, store.destination.buffer, Wait(store.token, When(number)), rest)
+    return _Store(tile, home, Wait(store.token, When(number)), rest)
 
 
 def _parted(body: tuple[Step, ...], constants: Set[str]) -> tuple[list[CopyStart], tuple[Step, ...]]:
     """Starts of loads of constants that happen once, for tiles of the kernel, and what is left of the body."""
-    loop = next((step for step in body if isinstance(step, Loop)), None)
+    loop = loop_in(body)
     inside = body if loop is None else loop.body
     (kernel,) = kernel_steps(inside)
     operands = {operand.buffer for operand in kernel.reads}
@@ -106,16 +107,13 @@ def _outside(operand: Operand) -> Operand:
 
 def _has_room(before: BuiltLayer, after: BuiltLayer, names: Set[str]) -> bool:
     """Whether the named buffers, of both layers, take no more bytes of a pool than one of the layers does."""
-    sizes = [
-        {pool: sum(buffer.size_bytes for buffer in layer.buffers if buffer.pools[0] == pool) for pool in _pools(layer)}
-        for layer in (before, after)
-    ]
-    together: dict[str, int] = {}
-    for buffer in (*before.buffers, *after.buffers):
-        if buffer.name in names:
-            together[buffer.pools[0]] = together.get(buffer.pools[0], 0) + buffer.size_bytes
-    return all(size <= max(each.get(pool, 0) for each in sizes) for pool, size in together.items())
+    alone = [_bytes_by_pool(layer.buffers) for layer in (before, after)]
+    together = _bytes_by_pool(buffer for buffer in (*before.buffers, *after.buffers) if buffer.name in names)
+    return all(size <= max(each[pool] for each in alone) for pool, size in together.items())
 
 
-def _pools(layer: BuiltLayer) -> set[str]:
-    return {buffer.pools[0] for buffer in layer.buffers}
+def _bytes_by_pool(buffers: Iterable[Buffer]) -> Counter[str]:
+    sizes: Counter[str] = Counter()
+    for buffer in buffers:
+        sizes[buffer.pools[0]] += buffer.size_bytes
+    return sizes

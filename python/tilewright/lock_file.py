@@ -50,8 +50,8 @@ def parse_lock(text: str) -> Lock:
         raise ValueError(f"no format {LOCK_FORMAT}")
     kinds: dict[str, type] = {"options": dict, "layers": list, "tiling": list, "pools": dict, "addresses": dict}
     kinds["handed_over"] = bool
+    document.setdefault("handed_over", False)
     values: dict[str, Any] = {field.name: document.get(field.name) for field in fields(Lock)}
-    values["handed_over"] = document.get("handed_over", False)
     for name, value in values.items():
         if not isinstance(value, kinds.get(name, str)):
             raise ValueError(f"'{name}' is missing or has the wrong type")

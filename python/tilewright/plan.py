@@ -7,6 +7,7 @@ Sizes, strides and offsets are bytes; lifetimes are half-open.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Union
@@ -75,6 +76,7 @@ __all__ = [
     "Wait",
     "When",
     "kernel_steps",
+    "loop_in",
 ]
 
 PLAN_FORMAT = 1
@@ -296,6 +298,11 @@ class Layer:
 
     name: str
     body: tuple[Step, ...]
+
+
+def loop_in(body: Sequence[Step]) -> Loop | None:
+    """The loop of a layer's body; None for a straight line."""
+    return next((step for step in body if isinstance(step, Loop)), None)
 
 
 def kernel_steps(body: tuple[Step, ...]) -> tuple[Kernel, ...]:

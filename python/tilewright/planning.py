@@ -8,7 +8,7 @@ the peak, whose tiles are chosen again, at most ``ROUNDS`` times.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tilewright.errors import not_supported
@@ -109,13 +109,12 @@ def _plan(
 
     layers = _each(choose, capacities, len(problems))
     bound = sum(layer.choice.least_cost for layer in layers)
-    schedules = _schedules(graph, layers, platform, options, homes)
-    for schedule in schedules:
+    for schedule in _schedules(graph, layers, platform, options, homes):
         try:
             return _placed(schedule, layers, proof(options, layers, bound), platform, options)
         except DoesNotFit:
             continue
-    better = together(schedules[-1], layers, platform, options, choose)
+    better = together(schedule, layers, platform, options, choose)
     if better is not None:
         layers, bound = better
     return _shrunk(graph, layers, bound, platform, options, homes, choose)
@@ -123,13 +122,14 @@ def _plan(
 
 def _schedules(
     graph: Graph, layers: Sequence[ScheduledLayer], platform: Platform, options: CompileOptions, homes: Homes
-) -> list[Schedule]:
-    """The programs to place, the first choice first: with last stores handed over, unless nothing may be doubled."""
-    plain = build_schedule(graph, layers, homes, platform, profiled=options.profile)
-    if options.buffering is Buffering.SINGLE or not any(link.asynchronous for link in platform.links):
-        return [plain]
-    handed = build_schedule(graph, layers, homes, platform, profiled=options.profile, handed_over=True)
-    return [handed, plain] if handed.handed_over else [plain]
+) -> Iterator[Schedule]:
+    """The programs to place, until one fits; first with last stores handed over. The last one hands none over."""
+    if options.buffering is not Buffering.SINGLE and any(link.asynchronous for link in platform.links):
+        handed = build_schedule(graph, layers, homes, platform, profiled=options.profile, handed_over=True)
+        yield handed
+        if not handed.handed_over:
+            return
+    yield build_schedule(graph, layers, homes, platform, profiled=options.profile)
 
 
 def _each(choose: Choose, capacities: Capacities, count: int) -> list[ScheduledLayer]:

@@ -127,7 +127,7 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_conv_xpulpv2_attribu
 
     job.rule.finish = finish;
     job.rule.row_words = row_words;
-    job.rule.biased = finish != tilewright_block_folded;
+    job.rule.biased = finish != tilewright_block_folded; /* as in tilewright_rule_folded */
     job.finished = a->is_unsigned != 0 ? on_unsigned : on_signed;
     prepare(taps, a, operands);
     /* A tile has some groups with all their channels, or some channels of one group. */
@@ -166,22 +166,21 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_conv_xpulpv2_attribu
     }
 }
 
-#define TILEWRIGHT_DEFINE_CONV(name, row_words, on_signed, on_unsigned)                            \
+#define TILEWRIGHT_DEFINE_CONV(name, on_signed, on_unsigned)                                       \
     void tilewright_conv_xpulpv2_##name(                                                           \
         const struct tilewright_conv_xpulpv2_attributes *attributes,                               \
         const struct tilewright_view *operands, uint32_t flags)                                    \
     {                                                                                              \
-        run(attributes, operands, flags, tilewright_block_##name, row_words, on_signed,            \
-            on_unsigned);                                                                          \
+        run(attributes, operands, flags, tilewright_block_##name, TILEWRIGHT_WORDS_##name,         \
+            on_signed, on_unsigned);                                                               \
     }
 
-TILEWRIGHT_DEFINE_CONV(none, 1, NULL, NULL)
-TILEWRIGHT_DEFINE_CONV(folded, 2, tilewright_xpulpv2_folded_signed,
-                       tilewright_xpulpv2_folded_unsigned)
-TILEWRIGHT_DEFINE_CONV(high, 4, tilewright_xpulpv2_high_signed, tilewright_xpulpv2_high_unsigned)
-TILEWRIGHT_DEFINE_CONV(layer, 2, tilewright_xpulpv2_layer_signed, tilewright_xpulpv2_layer_unsigned)
-TILEWRIGHT_DEFINE_CONV(long, 4, NULL, NULL)
-TILEWRIGHT_DEFINE_CONV(even, 4, NULL, NULL)
-TILEWRIGHT_DEFINE_CONV(layer_even, 2, NULL, NULL)
-TILEWRIGHT_DEFINE_CONV(exact, 4, NULL, NULL)
-TILEWRIGHT_DEFINE_CONV(rescale, 2, NULL, NULL)
+TILEWRIGHT_DEFINE_CONV(none, NULL, NULL)
+TILEWRIGHT_DEFINE_CONV(folded, tilewright_xpulpv2_folded_signed, tilewright_xpulpv2_folded_unsigned)
+TILEWRIGHT_DEFINE_CONV(high, tilewright_xpulpv2_high_signed, tilewright_xpulpv2_high_unsigned)
+TILEWRIGHT_DEFINE_CONV(layer, tilewright_xpulpv2_layer_signed, tilewright_xpulpv2_layer_unsigned)
+TILEWRIGHT_DEFINE_CONV(long, NULL, NULL)
+TILEWRIGHT_DEFINE_CONV(even, NULL, NULL)
+TILEWRIGHT_DEFINE_CONV(layer_even, NULL, NULL)
+TILEWRIGHT_DEFINE_CONV(exact, NULL, NULL)
+TILEWRIGHT_DEFINE_CONV(rescale, NULL, NULL)

@@ -207,23 +207,23 @@ TILEWRIGHT_INLINE void line(const struct tilewright_limits *limits, const int32_
         line(limits, sums, row, out, stride, count, rule);                                         \
     }
 
-#define TILEWRIGHT_DEFINE_RULE(name, rule, row_words, biased)                                      \
+#define TILEWRIGHT_DEFINE_RULE(name, rule, biased)                                                 \
     TILEWRIGHT_DEFINE_FINISH(name, rule)                                                           \
-    const struct tilewright_rule tilewright_rule_##name = {tilewright_block_##name, row_words,     \
-                                                           biased};                                \
-    const struct tilewright_line_rule tilewright_line_rule_##name = {tilewright_line_##name,       \
-                                                                     row_words, biased};
+    const struct tilewright_rule tilewright_rule_##name = {tilewright_block_##name,                \
+                                                           TILEWRIGHT_WORDS_##name, biased};       \
+    const struct tilewright_line_rule tilewright_line_rule_##name = {                              \
+        tilewright_line_##name, TILEWRIGHT_WORDS_##name, biased};
 
 TILEWRIGHT_DEFINE_FINISH(shift, RULE_SHIFT)
-TILEWRIGHT_DEFINE_RULE(none, RULE_NONE, 1, 1)
-TILEWRIGHT_DEFINE_RULE(folded, RULE_FOLDED, 2, 0)
-TILEWRIGHT_DEFINE_RULE(high, RULE_HIGH, 4, 1)
-TILEWRIGHT_DEFINE_RULE(layer, RULE_LAYER, 2, 1)
-TILEWRIGHT_DEFINE_RULE(long, RULE_LONG, 4, 1)
-TILEWRIGHT_DEFINE_RULE(even, RULE_EVEN, 4, 1)
-TILEWRIGHT_DEFINE_RULE(layer_even, RULE_LAYER_EVEN, 2, 1)
-TILEWRIGHT_DEFINE_RULE(exact, RULE_EXACT, 4, 1)
-TILEWRIGHT_DEFINE_RULE(rescale, RULE_RESCALE, 2, 1)
+TILEWRIGHT_DEFINE_RULE(none, RULE_NONE, 1)
+TILEWRIGHT_DEFINE_RULE(folded, RULE_FOLDED, 0)
+TILEWRIGHT_DEFINE_RULE(high, RULE_HIGH, 1)
+TILEWRIGHT_DEFINE_RULE(layer, RULE_LAYER, 1)
+TILEWRIGHT_DEFINE_RULE(long, RULE_LONG, 1)
+TILEWRIGHT_DEFINE_RULE(even, RULE_EVEN, 1)
+TILEWRIGHT_DEFINE_RULE(layer_even, RULE_LAYER_EVEN, 1)
+TILEWRIGHT_DEFINE_RULE(exact, RULE_EXACT, 1)
+TILEWRIGHT_DEFINE_RULE(rescale, RULE_RESCALE, 1)
 
 TILEWRIGHT_SMALL_CODE
 

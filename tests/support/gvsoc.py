@@ -18,6 +18,7 @@ HAS_GVSOC = (
     and shutil.which("gvsoc", path=simulator_environment(PLATFORM, os.environ).get("PATH")) is not None
 )
 
+# GVSoC is in no package, so a machine may lack it: skipped tests say so, and what they show needs one that has it.
 needs_gvsoc = pytest.mark.skipif(not HAS_GVSOC, reason=f"needs {RISCV_GCC} and GVSoC (GVSOC_INSTALL_DIR)")
 
 TURNS = r"""

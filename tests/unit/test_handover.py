@@ -12,13 +12,16 @@ from support.firmware import needs_host_compiler
 from support.many_cores import build_golden, checksums, generate, result
 from support.planned import far_platform, plan_of, planned
 from support.small_nodes import conv
+from tilewright import planning
 from tilewright.check import check
 from tilewright.check.rules import Rule
 from tilewright.graph import Graph
 from tilewright.lifetime import lifetimes
 from tilewright.options import Buffering
+from tilewright.placement.problem import DoesNotFit
 from tilewright.plan import Begin, CopyStart, End, Kernel, Layer, Loop, Phase, Plan, Step, Wait, When
 from tilewright.plan_json import dumps, loads
+from tilewright.schedule import Schedule
 
 L1_BYTES = 2200
 
@@ -119,6 +122,23 @@ def test_others_wait_for_their_own(changes: dict[str, Any]) -> None:
     assert "one.a" in tokens(loop_of(plan, "one").body, Wait)
 
 
+def test_where_gaps_leave_no_place_nothing_is_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    placed = planning._placed
+    refused: list[bool] = []
+
+    def without_room(schedule: Schedule, *others: Any) -> planning.Planned:
+        refused.append(schedule.handed_over)
+        if schedule.handed_over:
+            raise DoesNotFit("pool-overflow", "no place between gaps")
+        return placed(schedule, *others)
+
+    monkeypatch.setattr(planning, "_placed", without_room)
+    plan = found()
+    assert refused == [True, False]
+    assert not check(plan)
+    assert not any(isinstance(step, Wait) for step in body(plan, "two"))
+
+
 def test_plans_survive_json() -> None:
     plan = found()
     assert loads(dumps(plan)) == plan
@@ -146,6 +166,10 @@ SPOILT = {
     "the loop waits too": (
         Rule.TOKEN_NOT_STARTED,
         lambda plan: on_step(plan, lambda step: step == loop_of(plan, "one"), lambda loop: replace(loop, trail=9)),
+    ),
+    "awaited in another loop": (
+        Rule.TOKEN_SCOPE,
+        lambda plan: on_step(plan, wait("two.a"), lambda step: (step, replace(step, token="one.x"))),
     ),
     "a constant not loaded": (Rule.TOKEN_NOT_STARTED, lambda plan: on_step(plan, copy("two.weights"), without)),
     "a constant not awaited": (Rule.READ_BEFORE_WAIT, lambda plan: on_step(plan, wait("two.weights"), without)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tilewright.plan import Begin, CopyStart, End, Layer, Loop, Step, Wait
+from tilewright.plan import Begin, CopyStart, End, Layer, Loop, Step, Wait, loop_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class LayerSteps:
 def steps_of(layer: Layer) -> LayerSteps:
     """The parts of a layer's body."""
     steps = tuple(step for step in layer.body if not isinstance(step, (Begin, End)))
-    loop = next((step for step in steps if isinstance(step, Loop)), None)
+    loop = loop_in(steps)
     started = {step.token for step in steps if isinstance(step, CopyStart)}
     waits = [step for step in steps if isinstance(step, Wait) and step.token not in started]
     before = steps[: steps.index(waits[0])] if waits else ()

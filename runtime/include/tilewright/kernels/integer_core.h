@@ -94,7 +94,20 @@ tilewright_line_finish tilewright_line_none, tilewright_line_shift, tilewright_l
     tilewright_line_high, tilewright_line_layer, tilewright_line_long, tilewright_line_even,
     tilewright_line_layer_even, tilewright_line_exact, tilewright_line_rescale;
 
-/* A finish, and rows that hold no more than it needs. */
+/* Words of a row by the name of its rule: no more than its finish needs. */
+enum {
+    TILEWRIGHT_WORDS_none = 1,
+    TILEWRIGHT_WORDS_folded = 2,
+    TILEWRIGHT_WORDS_high = 4,
+    TILEWRIGHT_WORDS_layer = 2,
+    TILEWRIGHT_WORDS_long = 4,
+    TILEWRIGHT_WORDS_even = 4,
+    TILEWRIGHT_WORDS_layer_even = 2,
+    TILEWRIGHT_WORDS_exact = 4,
+    TILEWRIGHT_WORDS_rescale = 2
+};
+
+/* A finish with its rows. */
 struct tilewright_rule {
     tilewright_block_finish *finish;
     int32_t row_words;
