@@ -22,10 +22,10 @@ from pathlib import Path
 from random import Random
 from statistics import median
 
-from tilewright.allocate import Row, allocate, items_of, read_problem
 from tilewright.placement import PoolLimit, place
 from tilewright.placement.options import Options
 from tilewright.placement.place import place_with
+from tilewright.tools.allocate import Row, allocate, items_of, read_problem
 
 CAPACITY = 1048576
 LETTERS = "ABCDEFGHIJK"

@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 from link_map import code_bytes
-from tilewright.errors import TilewrightError
+from tilewright.base.errors import TilewrightError
 from tilewright.graph import DType, Graph
 from tilewright.importers.load import import_model
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from tilewright.ordering import OrderProblem, best_order, make_problem
+from tilewright.storage.order import OrderProblem, best_order, make_problem
 
 OPERATORS = 60
 

@@ -29,7 +29,7 @@ from pathlib import Path
 
 import corpus
 from sweep_network import CLOSE, Network, measured, product_sha256
-from tilewright.outputs import write_file
+from tilewright.base.outputs import write_file
 
 PAGE = """# Every network of the corpus on this machine, untiled and down to the smallest l1
 

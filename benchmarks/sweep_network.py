@@ -21,12 +21,12 @@ sys.path.insert(0, str(HERE.parent / "tests"))
 # These are found by the path above, so they cannot stand before it.
 from conformance.build import BuildError, Generated, build  # noqa: E402
 from support.forced import late_library, late_platform, run_each  # noqa: E402
-from tilewright.errors import ExitStatus, TilewrightError  # noqa: E402
-from tilewright.golden import match_arrays, read_arrays  # noqa: E402
+from tilewright.base.errors import ExitStatus, TilewrightError  # noqa: E402
 from tilewright.graph import Array  # noqa: E402
 from tilewright.options import CompileOptions  # noqa: E402
 from tilewright.pipeline import Artifacts, compile_model  # noqa: E402
 from tilewright.plan import Plan  # noqa: E402
+from tilewright.tools.golden import match_arrays, read_arrays  # noqa: E402
 
 POOL = "l1"
 PLENTY = 1 << 28

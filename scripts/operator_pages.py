@@ -17,10 +17,10 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from tilewright.graph import DType
-from tilewright.importers import convert
-from tilewright.importers.control import CONTROL
-from tilewright.importers.deeploy import OPERATORS as DIALECT_OPERATORS
-from tilewright.importers.deeploy_nodes import DIALECT
+from tilewright.importers.deeploy.dialect import OPERATORS as DIALECT_OPERATORS
+from tilewright.importers.deeploy.nodes import DIALECT
+from tilewright.importers.onnx import convert
+from tilewright.importers.onnx.control import CONTROL
 from tilewright.operators.registry import OPERATORS
 
 HEAD = "<!-- Written by scripts/reference_pages.py. -->\n"

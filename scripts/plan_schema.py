@@ -14,7 +14,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
 from tilewright.plan import PLAN_FORMAT, Plan, Step
-from tilewright.plan_json import STEPS
+from tilewright.plan.json import STEPS
 
 NUMBER = {"$ref": "#/$defs/Number"}
 PLAIN = {int: {"type": "integer"}, str: {"type": "string"}, bool: {"type": "boolean"}, float: NUMBER}

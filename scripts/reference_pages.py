@@ -57,7 +57,7 @@ def _escape(text: str) -> str:
 def command_line_page() -> str:
     """What ``--help`` of every command says, as tables."""
     os.environ["COLUMNS"] = "80"
-    from tilewright.cli import _parser
+    from tilewright.cli.main import _parser
 
     parser = _parser()
     lines = [f"{HEAD}\n# Command line\n", f"{parser.description}\n"]

@@ -85,8 +85,12 @@ if [ ! -x "$venv/bin/python" ] || ! "$venv/bin/python" -c '' 2>/dev/null; then
     "$python" -m venv "$venv"
 fi
 # What the environment was made from; when that changes it is brought up to date.
-stamp=$(cat pyproject.toml CMakeLists.txt cmake/TilewrightExtension.cmake python/tilewright/__init__.py \
-    $(ls python/tilewright/placement/*.cpp python/tilewright/placement/*.hpp 2>/dev/null) | sha256sum)
+# An editable installation knows its modules by the paths that they had, so their names belong to it.
+stamp=$({
+    cat pyproject.toml CMakeLists.txt cmake/TilewrightExtension.cmake python/tilewright/__init__.py \
+        $(ls python/tilewright/placement/*.cpp python/tilewright/placement/*.hpp 2>/dev/null)
+    find python/tilewright -name '*.py' | LC_ALL=C sort
+} | sha256sum)
 if [ "$(cat "$venv/tilewright.stamp" 2>/dev/null || :)" != "$stamp $root" ]; then
     say "Installing Tilewright and its tools into .venv"
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable '.[dev]'

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
 
-from tilewright import resources
+from tilewright.base import resources
 
 
 def _package() -> ModuleType:

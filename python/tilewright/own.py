@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import ParamSpec, TypeVar
 
-from tilewright.errors import TilewrightError, bad_input
+from tilewright.base.errors import TilewrightError, bad_input
 from tilewright.graph import Array, DType, Graph, Node, Tensor
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.own import Infer, Outputs, OwnOperator, operands_of

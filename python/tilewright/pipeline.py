@@ -9,11 +9,12 @@ from hashlib import sha256
 from pathlib import PurePosixPath
 
 from tilewright import __version__
+from tilewright.base.c_names import interface_identifiers
+from tilewright.base.errors import TilewrightError, bad_input, does_not_fit
+from tilewright.base.progress import progress
+from tilewright.base.toml_file import suggestion
 from tilewright.check import require_sound
 from tilewright.codegen.files import generate_files
-from tilewright.codegen.names import interface_identifiers
-from tilewright.core_stacks import larger_stack_bytes, require_room_for_stacks, with_room_for_stacks
-from tilewright.errors import TilewrightError, bad_input, does_not_fit
 from tilewright.graph import DType, Graph
 from tilewright.importers.freeze import read_frozen
 from tilewright.importers.load import import_model
@@ -21,12 +22,11 @@ from tilewright.importers.own import own_name
 from tilewright.options import CompileOptions
 from tilewright.own import load_operators
 from tilewright.plan import InterfaceTensor, Plan, kernel_steps
-from tilewright.plan_lock import lock_text, locked_plan, read_lock, stale_plan
-from tilewright.planning import Planned, plan_graph
+from tilewright.planning.core_stacks import larger_stack_bytes, require_room_for_stacks, with_room_for_stacks
+from tilewright.planning.lock import lock_text, locked_plan, read_lock, stale_plan
+from tilewright.planning.search import Planned, plan_graph
 from tilewright.platform import Platform, load_platform, parse_pool_override, with_pool_overrides
-from tilewright.progress import progress
 from tilewright.rewrites.pipeline import optimise
-from tilewright.toml_file import suggestion
 
 _log = logging.getLogger(__name__)
 

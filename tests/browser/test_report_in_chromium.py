@@ -20,7 +20,7 @@ from tilewright.options import build_options
 from tilewright.pipeline import plan_model
 from tilewright.plan import Plan
 from tilewright.report.html import report_html
-from tilewright.report.profile import Measured
+from tilewright.report.measured import Measured
 
 ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs" / "images"

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from tilewright.errors import ExitStatus, TilewrightError
+from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.graph import Array
-from tilewright.importers.convert import MISFIT
+from tilewright.importers.onnx.convert import MISFIT
 from tilewright.options import build_options
 from tilewright.pipeline import compile_model
 

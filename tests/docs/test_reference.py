@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tilewright.base.errors import ExitStatus
 from tilewright.cli import main
-from tilewright.errors import ExitStatus
 from tilewright.options import CompileOptions, read_options_file
 from tilewright.plan import Wait, When
 

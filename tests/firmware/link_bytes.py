@@ -15,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tilewright.plan_json import loads
+from tilewright.plan.json import loads
 from tilewright.report.data import report_data
 
 COUNTED = re.compile(r"^link (\S+): (\d+) bytes, (\d+) copies", re.MULTILINE)

@@ -18,7 +18,7 @@ from multiprocessing import Pool
 from pathlib import Path
 
 import tilewright
-from tilewright.errors import ExitStatus, TilewrightError
+from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.options import CompileOptions
 from tilewright.pipeline import compile_model
 

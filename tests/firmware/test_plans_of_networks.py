@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.check import check
 from tilewright.cli import main
-from tilewright.errors import ExitStatus, TilewrightError
 from tilewright.options import Buffering, CompileOptions
 from tilewright.pipeline import compile_model
 from tilewright.plan import Plan
-from tilewright.plan_json import dumps, loads
+from tilewright.plan.json import dumps, loads
 
 MODELS = Path(__file__).parent / "models"
 NETWORKS = {"qdq_residual": 3072, "float_mixture": 12288, "deeploy_residual": 3072}

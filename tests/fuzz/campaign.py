@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tilewright.errors import ExitStatus
+from tilewright.base.errors import ExitStatus
 
 from fuzz.bases import bases
 from fuzz.cases import fuzz_case

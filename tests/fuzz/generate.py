@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright import cli
-from tilewright.errors import ExitStatus
+from tilewright.base.errors import ExitStatus
 
 from fuzz.cases import FuzzCase
 

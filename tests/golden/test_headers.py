@@ -15,11 +15,11 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from tilewright import __version__
-from tilewright.errors import TilewrightError
+from tilewright.base.errors import TilewrightError
 from tilewright.options import CompileOptions
 from tilewright.pipeline import Artifacts, compile_model
 from tilewright.plan import Plan
-from tilewright.workspace import Sharing, shared_pools, workspace_files
+from tilewright.tools.workspace import Sharing, shared_pools, workspace_files
 
 HERE = Path(__file__).parent
 Golden = Callable[[Path, str], None]

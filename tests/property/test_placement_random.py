@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.placements import is_sound
-from tilewright.errors import TilewrightError
+from tilewright.base.errors import TilewrightError
 from tilewright.placement import DoesNotFit, Item, PoolLimit, Result, place
 from tilewright.placement.algorithms import ALGORITHMS
 from tilewright.placement.layout import Spot

@@ -13,7 +13,7 @@ from tilewright.graph import Graph
 from tilewright.operators.evaluate import evaluate
 from tilewright.options import Buffering, Order
 from tilewright.plan import RelationKind
-from tilewright.storage import plan_storage
+from tilewright.storage.joining import plan_storage
 
 EFFORT = settings(
     max_examples=200,

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from support.planned import far_platform, near_platform, plan_of, planned
 from support.small_nodes import conv, kernel_of, nodes
 from support.walk import copied, elements, events, rectangle
+from tilewright.base.errors import TilewrightError
 from tilewright.check import check
-from tilewright.errors import TilewrightError
 from tilewright.graph import Graph
 from tilewright.operators.nest import axis_range, is_exact
 from tilewright.options import Buffering, Objective, Strategy
 from tilewright.plan import BufferKind, CopyStart, Kernel, Layer, LayerFacts, Loop
-from tilewright.platform_types import Platform
-from tilewright.schedule import Schedule
+from tilewright.platform.types import Platform
+from tilewright.schedule.building import Schedule
 from tilewright.tiling.candidates import candidate_steps
 from tilewright.tiling.choice import TileChoice, TilingOptions, choose_tiles
 from tilewright.tiling.footprint import exact_writes

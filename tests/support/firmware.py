@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tilewright.base.resources import runtime_dir
 from tilewright.codegen.linker import linker_script
 from tilewright.platform import Platform
-from tilewright.resources import runtime_dir
 
 RISCV_GCC = "riscv64-unknown-elf-gcc"
 ARM_GCC = "arm-none-eabi-gcc"

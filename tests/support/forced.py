@@ -11,14 +11,14 @@ from pathlib import Path
 
 import numpy as np
 from conformance.build import Generated, build
+from tilewright.base.errors import TilewrightError
 from tilewright.codegen.files import generate_files
-from tilewright.errors import TilewrightError
 from tilewright.graph import Array, Graph
 from tilewright.kernels.registry import choices
 from tilewright.options import Buffering, LayerBuffers, Objective, TileSteps
 from tilewright.plan import Access, BufferKind, Core, Pool
-from tilewright.planning import Planned
-from tilewright.platform_types import Platform, Target
+from tilewright.planning.search import Planned
+from tilewright.platform.types import Platform, Target
 from tilewright.rewrites.rows import without_skipped_rows
 from tilewright.tiling.problem import tiling_problem
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tilewright.platform import load_platform
-from tilewright.simulate import simulator_environment
+from tilewright.tools.simulate import simulator_environment
 
 from support.firmware import RISCV_GCC, build_riscv
 

@@ -9,11 +9,11 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from tilewright.base.resources import platforms_dir, runtime_dir
 from tilewright.cli import main
-from tilewright.golden import GoldenRequest, golden_files
 from tilewright.plan import Plan
-from tilewright.plan_json import loads
-from tilewright.resources import platforms_dir, runtime_dir
+from tilewright.plan.json import loads
+from tilewright.tools.golden import GoldenRequest, golden_files
 
 from support.firmware import WARNINGS
 

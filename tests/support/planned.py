@@ -8,8 +8,8 @@ from pathlib import Path
 from tilewright.graph import Graph
 from tilewright.options import CompileOptions
 from tilewright.plan import Access, BufferKind, Core, InterfaceTensor, Link, Plan, Pool
-from tilewright.planning import Planned, plan_graph
-from tilewright.platform_types import Costs, Platform, Target
+from tilewright.planning.search import Planned, plan_graph
+from tilewright.platform.types import Costs, Platform, Target
 
 HOME_KINDS = (BufferKind.INPUT, BufferKind.OUTPUT, BufferKind.INTERMEDIATE, BufferKind.STATE)
 NEAR_KINDS = (BufferKind.TILE, BufferKind.SCRATCH)

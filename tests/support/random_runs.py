@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from conformance.build import Generated, build, runtime_library
-from tilewright.errors import TilewrightError
+from tilewright.base.errors import TilewrightError
 from tilewright.graph import Array, Graph
 from tilewright.importers.load import import_model
 from tilewright.kernels.registry import choices

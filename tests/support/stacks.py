@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
+from tilewright.base.resources import runtime_dir
 from tilewright.platform import load_platform
-from tilewright.resources import runtime_dir
 
 from support.firmware import RISCV_GCC
 

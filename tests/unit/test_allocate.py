@@ -6,9 +6,9 @@ import io
 from pathlib import Path
 
 import pytest
-from tilewright.allocate import allocate, read_problem
-from tilewright.errors import TilewrightError
+from tilewright.base.errors import TilewrightError
 from tilewright.placement.native import extension
+from tilewright.tools.allocate import allocate, read_problem
 
 # The example of MiniMalloc's README (google/minimalloc, Apache-2.0); its capacity there is 12.
 EXAMPLE = "id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\nb4,9,21,4\nb5,0,21,4\n"

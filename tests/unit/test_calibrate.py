@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tilewright.calibrate import Fitted, LinkCost, Sample, fit, least_squares, read_samples
-from tilewright.calibration_text import with_constants
+from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.cli import main
-from tilewright.errors import ExitStatus, TilewrightError
 from tilewright.platform import find_platform, load_platform
-from tilewright.platform_types import Costs, KernelCost
+from tilewright.platform.types import Costs, KernelCost
+from tilewright.tools.calibrate import Fitted, LinkCost, Sample, fit, least_squares, read_samples
+from tilewright.tools.calibration_text import with_constants
 
 KERNELS = {"conv_integer_folded": KernelCost(700.0, 1.6), "add_integer_shift": KernelCost(250.0, 1.2)}
 TRUE = Costs(900.0, 350.0, 1200.0, tuple(KERNELS.items()))

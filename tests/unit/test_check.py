@@ -11,10 +11,10 @@ from support.spoilt_flow import FLOW, TOKENS
 from support.spoilt_memory import MEMORY
 from support.spoilt_profile import PROFILES, profiled
 from support.spoilt_split import SPLITS, shared
+from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.check import Rule, check, require_sound
-from tilewright.errors import ExitStatus, TilewrightError
 from tilewright.plan import Begin, End, Index, Layer, Loop, Plan, Wait, When
-from tilewright.plan_json import dumps, loads
+from tilewright.plan.json import dumps, loads
 
 SPOILT = {**MEMORY, **FLOW, **SPLITS, **PROFILES}
 SOUND = {

@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tilewright import __version__, cli, cli_compile
-from tilewright.errors import does_not_fit, not_supported
+from tilewright import __version__, cli
+from tilewright.base.errors import does_not_fit, not_supported
+from tilewright.cli import compile as cli_compile
 from tilewright.options import CompileOptions
 
 

@@ -12,7 +12,7 @@ from support.sound import BASE
 from support.spoilt_flow import FLOW
 from support.spoilt_memory import MEMORY
 from tilewright import cli
-from tilewright.plan_json import dumps
+from tilewright.plan.json import dumps
 
 SPOILT = {**MEMORY, **FLOW}
 Tree = dict[str, Any]

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from support.firmware import RISCV_GCC
 from support.stacks import Functions, depth, library_functions, options, runtime_functions, with_frame
+from tilewright.base.resources import runtime_dir
 from tilewright.kernels.stacks import CORE_STACK_BYTES
-from tilewright.resources import runtime_dir
 
 pytestmark = pytest.mark.skipif(shutil.which(RISCV_GCC) is None, reason=f"needs {RISCV_GCC}")
 

@@ -6,7 +6,7 @@ from importlib.metadata import EntryPoint
 from importlib.resources import files
 from pathlib import Path
 
-from tilewright import resources
+from tilewright.base import resources
 
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 

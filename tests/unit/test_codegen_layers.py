@@ -7,9 +7,9 @@ from dataclasses import replace
 from support.planned import far_platform, plan_of, planned
 from support.small_nodes import conv
 from support.walk import events, rectangle
+from tilewright.codegen.buffers import storage_of
 from tilewright.codegen.context import LayerText
 from tilewright.codegen.layers import LayerWriter
-from tilewright.codegen.storage import storage_of
 from tilewright.plan import AxisRange, BufferKind, Kernel, Layer, Loop, Operand, Plan
 
 

@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.firmware import build_host, build_riscv, needs_host_compiler, needs_riscv
+from tilewright.base.resources import runtime_dir
 from tilewright.cli import main
-from tilewright.golden import GoldenRequest, golden_files
-from tilewright.golden_layers import layer_tensors
 from tilewright.options import CompileOptions, build_options
 from tilewright.pipeline import Artifacts, compile_model, imported_graph
 from tilewright.platform import load_platform
-from tilewright.resources import runtime_dir
-from tilewright.simulate import simulate
+from tilewright.tools.golden import GoldenRequest, golden_files
+from tilewright.tools.golden_layers import layer_tensors
+from tilewright.tools.simulate import simulate
 
 ROOT = Path(__file__).parents[2]
 DIGITS = ROOT / "examples" / "digits"

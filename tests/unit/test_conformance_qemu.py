@@ -11,8 +11,8 @@ from conformance.cases import node_cases
 from conformance.firmware import OnTarget, problems, program
 from conformance.run import generate
 from support.firmware import build_riscv, needs_riscv
+from tilewright.base.resources import runtime_dir
 from tilewright.platform import load_platform
-from tilewright.resources import runtime_dir
 
 PLATFORM = "qemu-virt-rv32f"
 SAMPLE = Path(__file__).parents[1] / "conformance" / "qemu.txt"

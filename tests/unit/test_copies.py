@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.firmware import build_host, needs_host_compiler
-from tilewright.copies import MAX_RANK, copy_commands
-from tilewright.resources import runtime_dir
+from tilewright.base.resources import runtime_dir
+from tilewright.plan.copies import MAX_RANK, copy_commands
 
 DRIVER = r"""
 #include <stdio.h>

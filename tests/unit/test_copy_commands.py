@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.firmware import WARNINGS, needs_host_compiler
+from tilewright.base.errors import TilewrightError
+from tilewright.base.resources import platforms_dir, runtime_dir
 from tilewright.cli import main
-from tilewright.copies import link_commands
-from tilewright.errors import TilewrightError
-from tilewright.golden import GoldenRequest, golden_files
 from tilewright.plan import CopyStart, Plan, Step
-from tilewright.plan_json import loads
+from tilewright.plan.copies import link_commands
+from tilewright.plan.json import loads
 from tilewright.platform import load_platform
-from tilewright.resources import platforms_dir, runtime_dir
+from tilewright.tools.golden import GoldenRequest, golden_files
 
 MODELS = Path(__file__).parents[1] / "firmware" / "models"
 SUPPORT = Path(__file__).parents[1] / "support"

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from tilewright.errors import ExitStatus, TilewrightError
-from tilewright.manifest import PlatformFacts, manifest
+from tilewright.base.errors import ExitStatus, TilewrightError
+from tilewright.base.resources import platforms_dir
 from tilewright.options import CompileOptions
 from tilewright.pipeline import compile_model, plan_model
-from tilewright.plan_json import dumps, loads
+from tilewright.plan.json import dumps, loads
 from tilewright.platform import load_platform
-from tilewright.resources import platforms_dir
+from tilewright.tools.manifest import PlatformFacts, manifest
 
 
 def product(folder: Path, rows: int) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.firmware import build_host, build_riscv, needs_host_compiler, needs_riscv
 from tilewright.platform import load_platform
-from tilewright.simulate import simulate
+from tilewright.tools.simulate import simulate
 
 PROGRAM = r"""
 #include <stdio.h>

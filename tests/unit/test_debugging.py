@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.firmware import build_riscv, needs_riscv
+from tilewright.base.resources import gdb_script, runtime_dir
 from tilewright.graph import Array
 from tilewright.importers.load import import_model
 from tilewright.operators.evaluate import evaluate
@@ -18,7 +19,6 @@ from tilewright.options import build_options
 from tilewright.pipeline import Artifacts, compile_model
 from tilewright.plan import BufferKind, Placement
 from tilewright.platform import load_platform
-from tilewright.resources import gdb_script, runtime_dir
 from tilewright.rewrites.pipeline import optimise
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from tilewright import cli
 from tilewright.options import CompileOptions
 from tilewright.pipeline import compile_model
 from tilewright.plan import Plan
-from tilewright.plan_json import dumps
+from tilewright.plan.json import dumps
 from tilewright.report.diff import diff_data, diff_text
 
 

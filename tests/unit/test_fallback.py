@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tilewright.errors import TilewrightError
+from tilewright.base.errors import TilewrightError
 from tilewright.options import CompileOptions
 from tilewright.pipeline import compile_model
 from tilewright.plan import BufferKind, Plan

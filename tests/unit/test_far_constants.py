@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from support.chains import conv_chain
 from support.planned import plan_of, planned
 from support.small_nodes import conv, graph_of, kernel_of, nodes
+from tilewright.base.errors import TilewrightError
 from tilewright.check import Rule, check
-from tilewright.errors import TilewrightError
 from tilewright.graph import DType, Graph, Node, constant, variable
 from tilewright.options import CompileOptions
 from tilewright.pipeline import compile_model

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 from support.firmware import RISCV_GCC
-from tilewright.errors import TilewrightError
+from tilewright.base.errors import TilewrightError
 from tilewright.platform import load_platform
-from tilewright.simulate import simulator_environment, with_python
+from tilewright.tools.simulate import simulator_environment, with_python
 
 ROOT = Path(__file__).resolve().parents[2]
 NOT_THERE = "GVSoC is not installed, or GVSOC_INSTALL_DIR does not name its folder"

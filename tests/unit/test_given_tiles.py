@@ -9,8 +9,8 @@ import pytest
 from support.chains import conv_chain
 from support.planned import far_platform, plan_of, planned
 from support.small_nodes import conv
+from tilewright.base.errors import TilewrightError
 from tilewright.check import check
-from tilewright.errors import TilewrightError
 from tilewright.graph import Graph
 from tilewright.options import CompileOptions, read_options_file
 from tilewright.pipeline import compile_model

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tilewright.errors import TilewrightError
-from tilewright.golden import match_arrays, parse_tolerance, read_arrays
+from tilewright.base.errors import TilewrightError
 from tilewright.graph import Array
 from tilewright.plan import InterfaceTensor
+from tilewright.tools.golden import match_arrays, parse_tolerance, read_arrays
 
 BYTES = InterfaceTensor("a/x:0", "a_x_0", "x", "int8", (1, 4))
 FLOATS = InterfaceTensor("y", "y", "y", "float32", (2,))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.gvsoc import PLATFORM, TURNS, build, needs_gvsoc
-from tilewright.simulate import simulate
+from tilewright.tools.simulate import simulate
 
 pytestmark = needs_gvsoc
 

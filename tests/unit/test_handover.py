@@ -12,16 +12,16 @@ from support.firmware import needs_host_compiler
 from support.many_cores import build_golden, checksums, generate, result
 from support.planned import far_platform, plan_of, planned
 from support.small_nodes import conv
-from tilewright import planning
 from tilewright.check import check
 from tilewright.check.rules import Rule
 from tilewright.graph import Graph
-from tilewright.lifetime import lifetimes
 from tilewright.options import Buffering
 from tilewright.placement.problem import DoesNotFit
 from tilewright.plan import Begin, CopyStart, End, Kernel, Layer, Loop, Phase, Plan, Step, Wait, When
-from tilewright.plan_json import dumps, loads
-from tilewright.schedule import Schedule
+from tilewright.plan.json import dumps, loads
+from tilewright.plan.lifetimes import lifetimes
+from tilewright.planning import search as planning
+from tilewright.schedule.building import Schedule
 
 L1_BYTES = 2200
 

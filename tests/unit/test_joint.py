@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from support.planned import NEAR_KINDS, far_platform, plan_of, planned
 from support.small_nodes import conv
+from tilewright.base.errors import TilewrightError
 from tilewright.check import check
-from tilewright.errors import TilewrightError
 from tilewright.graph import DType, Graph, Node, constant, variable
 from tilewright.plan import Access, BufferKind, Pool
-from tilewright.platform_types import Platform
+from tilewright.platform.types import Platform
 from tilewright.report.text import report_text
 from tilewright.tiling.joint import Candidate, Resident, choose_jointly
 

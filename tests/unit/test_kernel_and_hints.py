@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from support.planned import link
-from tilewright.errors import TilewrightError
+from tilewright.base.errors import TilewrightError
+from tilewright.base.resources import platforms_dir
 from tilewright.graph import Node
 from tilewright.kernels.kernel import KernelChoice, TileSteps
 from tilewright.operators.nest import Dimension, Nest, along
@@ -17,14 +18,14 @@ from tilewright.options import Objective, build_options
 from tilewright.pipeline import compile_model
 from tilewright.plan import KernelOffer, Plan
 from tilewright.platform import load_platform
-from tilewright.platform_types import Costs
+from tilewright.platform.types import Costs
 from tilewright.report.data import report_data
 from tilewright.report.text import report_text
-from tilewright.resources import platforms_dir
 from tilewright.tiling.choice import TileChoice, TilingOptions, choose_tiles
 from tilewright.tiling.hints import IDLE_SHARE, idle_cores, idle_factor, idle_lanes
 from tilewright.tiling.kernel_choice import cheapest_kernel
-from tilewright.tiling.problem import TileOperand, TilingProblem
+from tilewright.tiling.operand import TileOperand
+from tilewright.tiling.problem import TilingProblem
 from tilewright.tiling.sharing import Sharing
 
 MODELS = Path(__file__).parents[1] / "firmware" / "models"

@@ -9,10 +9,10 @@ import pytest
 from conformance.build import Generated, build
 from support.firmware import needs_host_compiler
 from support.forced import late_library, late_platform, run_each, wait_count, without_wait
-from tilewright.golden import match_arrays, read_arrays
 from tilewright.graph import Array
 from tilewright.options import Buffering, CompileOptions
 from tilewright.pipeline import compile_model
+from tilewright.tools.golden import match_arrays, read_arrays
 
 MODELS = Path(__file__).parents[1] / "firmware" / "models"
 POOLS = {"qdq_residual": "l1=3072", "float_mixture": "l1=12288", "deeploy_residual": "l1=3072"}

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import plans
-from tilewright.lifetime import disjoint_pairs, layer_at, lifetimes, tick_count
 from tilewright.plan import Barrier, Begin, End, Index, Layer, Loop, Step
+from tilewright.plan.lifetimes import disjoint_pairs, layer_at, lifetimes, tick_count
 
 NOTHING = Barrier()
 

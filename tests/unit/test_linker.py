@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from support.firmware import build_riscv, needs_riscv
+from tilewright.base.errors import TilewrightError
 from tilewright.codegen.linker import linker_script
-from tilewright.errors import TilewrightError
 from tilewright.platform import LinkerLayout, Platform, Region, load_platform
-from tilewright.simulate import simulate
+from tilewright.tools.simulate import simulate
 
 PROGRAM = r"""
 #include <stdint.h>

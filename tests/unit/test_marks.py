@@ -8,9 +8,9 @@ import pytest
 from support.planned import far_platform, near_platform, plan_of, planned
 from tilewright.check import Rule, check
 from tilewright.graph import DType, Graph, Node, variable
-from tilewright.marks import home_marks
 from tilewright.plan import Begin, BufferKind, End, Plan
-from tilewright.tiling.homes import Homes
+from tilewright.schedule.marks import home_marks
+from tilewright.storage.homes import Homes
 
 KINDS = {
     "x": BufferKind.INPUT,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.firmware import build_arm, needs_arm
 from tilewright.platform import Platform, load_platform
-from tilewright.simulate import simulate
+from tilewright.tools.simulate import simulate
 from unit.test_simulate import GREETING, HELLO
 
 pytestmark = needs_arm

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tilewright.errors import ExitStatus, TilewrightError
+from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.options import Buffering, CompileOptions, Effort, build_options, parse_setting, read_options_file
 
 CALL: dict[str, Any] = {"model": "models/my net.onnx", "platform": "host"}

@@ -6,7 +6,7 @@ import random
 from itertools import permutations
 
 import pytest
-from tilewright.ordering import OrderProblem, best_order, make_problem, peak_of
+from tilewright.storage.order import OrderProblem, best_order, make_problem, peak_of
 
 
 def random_problem(seed: int, operators: int) -> OrderProblem:

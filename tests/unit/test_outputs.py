@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 
 import pytest
-from tilewright.errors import TilewrightError
-from tilewright.outputs import write_all, write_file
+from tilewright.base.errors import TilewrightError
+from tilewright.base.outputs import write_all, write_file
 
 
 def manifest(*names: str) -> bytes:

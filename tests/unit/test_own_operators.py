@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from support.onnx_models import ModelBuilder
 from tilewright import own
-from tilewright.errors import TilewrightError
+from tilewright.base.errors import TilewrightError
 from tilewright.graph import Graph
 from tilewright.importers.load import import_model
 from tilewright.operators.evaluate import evaluate

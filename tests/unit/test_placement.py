@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 from support.placements import is_sound
-from tilewright.errors import TilewrightError
+from tilewright.base.errors import TilewrightError
 from tilewright.placement import DoesNotFit, Item, PoolLimit, place
 from tilewright.placement import native as native_module
 from tilewright.placement.algorithms import ALGORITHMS

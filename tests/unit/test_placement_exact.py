@@ -9,9 +9,9 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from tilewright.allocate import Row, allocate, items_of, read_problem
 from tilewright.placement import DoesNotFit, Item, PoolLimit, place
 from tilewright.placement.native import extension
+from tilewright.tools.allocate import Row, allocate, items_of, read_problem
 
 pytestmark = pytest.mark.skipif(extension() is None, reason="the exact search was not built")
 CORPUS = os.environ.get("TILEWRIGHT_CORPUS")

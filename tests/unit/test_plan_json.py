@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tilewright import plan
-from tilewright.errors import TilewrightError
+from tilewright.base.errors import TilewrightError
 from tilewright.plan import (
     Access,
     Begin,
@@ -25,7 +25,7 @@ from tilewright.plan import (
     Wait,
     When,
 )
-from tilewright.plan_json import dumps, loads
+from tilewright.plan.json import dumps, loads
 
 EMPTY = Plan(
     name="m",

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from support.chains import conv_chain
 from tilewright import cli
-from tilewright.errors import TilewrightError
-from tilewright.lock_file import parse_lock
+from tilewright.base.errors import TilewrightError
 from tilewright.options import CompileOptions, Order
 from tilewright.pipeline import compile_model
+from tilewright.planning.lock_file import parse_lock
 
 CALL = ("--platform", "qemu-virt-rv32", "--name", "net", "--pool", "l1=1200")
 
@@ -74,7 +74,7 @@ def test_the_plan_is_repeated_exactly(model: Path, changes: dict[str, Any]) -> N
 def test_nothing_is_searched(model: Path, lock: Path) -> None:
     script = (
         "import sys\n"
-        "from tilewright import cli\n"
+        "from tilewright import clin"
         "from tilewright.placement import native\n"
         "from tilewright.tiling import choice\n"
         "native.search_pool = choice.choose_tiles = None\n"

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.planned import far_platform, near_platform, plan_of, planned
-from tilewright import shortage
+from tilewright.base.errors import TilewrightError
 from tilewright.check import check
-from tilewright.errors import TilewrightError
 from tilewright.graph import DType, Graph, Node, Tensor, constant, variable
 from tilewright.options import Buffering
 from tilewright.plan import BufferKind
-from tilewright.platform_types import Platform
+from tilewright.planning import shortage
+from tilewright.platform.types import Platform
 from tilewright.rewrites.pipeline import optimise
 
 EFFORT = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from support.firmware import needs_host_compiler
-from tilewright.errors import TilewrightError
+from tilewright.base.errors import TilewrightError
+from tilewright.base.resources import platforms_dir, runtime_dir
 from tilewright.options import build_options
 from tilewright.pipeline import compile_model
 from tilewright.plan import BufferKind, Plan
 from tilewright.platform import load_platform
-from tilewright.resources import platforms_dir, runtime_dir
 
 MODEL = Path(__file__).parents[1] / "firmware" / "models" / "qdq_residual" / "network.onnx"
 

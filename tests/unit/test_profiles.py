@@ -12,13 +12,13 @@ from support.firmware import build_host, needs_host_compiler
 from support.planned import far_platform, plan_of, planned
 from support.small_nodes import conv
 from support.spoilt_profile import profiled
+from tilewright.base.errors import TilewrightError
 from tilewright.check import check
-from tilewright.errors import TilewrightError
-from tilewright.golden import _ranges
 from tilewright.plan import BufferKind, Placement, PoolUse
 from tilewright.platform import load_platform
-from tilewright.profile_buffer import profile_buffer
-from tilewright.profiles import profile_json
+from tilewright.schedule.profile_buffer import profile_buffer
+from tilewright.tools.golden import _ranges
+from tilewright.tools.measurements import profile_json
 
 PLAN = profiled()
 QEMU = load_platform("qemu-virt-rv32")
@@ -113,7 +113,7 @@ int main(void)
 
 @needs_host_compiler
 def test_c_prints_numbers_of_any_size(tmp_path: Path) -> None:
-    from tilewright.resources import runtime_dir
+    from tilewright.base.resources import runtime_dir
 
     source = tmp_path / "main.c"
     source.write_text(MAIN, encoding="utf-8")

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 from support.firmware import needs_host_compiler
-from tilewright.cli_progress import shown_progress
-from tilewright.progress import LOGGER, progress, tracked
+from tilewright.base.progress import LOGGER, progress, tracked
+from tilewright.cli.progress import shown_progress
 
 ROOT = Path(__file__).parents[2]
 DIGITS = ROOT / "examples" / "digits" / "digits.onnx"
@@ -93,10 +93,10 @@ def test_a_sweep_shows_its_sizes_and_nothing_of_its_processes(jobs: str) -> None
 
 
 LONG_SEARCH = """
-import tilewright.allocate
+import tilewright.tools.allocate
 from tilewright.cli import main
 
-place = tilewright.allocate.place_with
+place = tilewright.tools.allocate.place_with
 
 
 def slowly(items, pools, algorithm, options):
@@ -105,7 +105,7 @@ def slowly(items, pools, algorithm, options):
     return place(items, pools, algorithm, options)
 
 
-tilewright.allocate.place_with = slowly
+tilewright.tools.allocate.place_with = slowly
 sys.exit(main(["allocate", sys.argv[1]]))
 """
 

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 from support import plans
 from support.sound import BASE, placed_io
+from tilewright.base.errors import TilewrightError
 from tilewright.cli import main
-from tilewright.errors import TilewrightError
-from tilewright.lifetime import lifetimes
 from tilewright.plan import Placement, Plan, Relation, RelationKind
-from tilewright.plan_json import dumps
+from tilewright.plan.json import dumps
+from tilewright.plan.lifetimes import lifetimes
 from tilewright.report.drawing import draw
 from tilewright.report.html import report_html
+from tilewright.report.measured import measured_cycles, read_profile
 from tilewright.report.page import page_data
-from tilewright.report.profile import measured_cycles, read_profile
 from tilewright.report.touches import Edge, Touched, alive_steps, edges, layer_spans, touched_buffers
 
 

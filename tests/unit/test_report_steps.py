@@ -12,7 +12,7 @@ from tilewright.check import check
 from tilewright.cli import main
 from tilewright.graph import DType, Graph, Node, variable
 from tilewright.plan import Plan
-from tilewright.plan_json import dumps
+from tilewright.plan.json import dumps
 from tilewright.report.data import report_data, report_json
 from tilewright.report.text import report_text
 from tilewright.rewrites.pipeline import optimise

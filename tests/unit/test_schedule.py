@@ -29,11 +29,11 @@ from tilewright.plan import (
     Wait,
     When,
 )
-from tilewright.schedule import Schedule, build_schedule
-from tilewright.storage import layer_nodes
-from tilewright.tile_loops import ScheduledLayer
+from tilewright.schedule.building import Schedule, build_schedule
+from tilewright.schedule.tile_loops import ScheduledLayer
+from tilewright.storage.homes import assign_homes
+from tilewright.storage.joining import layer_nodes
 from tilewright.tiling.choice import TileChoice, TilingOptions, choose_tiles
-from tilewright.tiling.homes import assign_homes
 from tilewright.tiling.problem import TilingProblem, tiling_problem
 
 CLIP = {"minimum": 0.0, "maximum": 6.0}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.firmware import needs_host_compiler, needs_riscv
-from tilewright.resources import cmake, platforms, scons
+from tilewright.base.resources import cmake, platforms, scons
 
 ROOT = Path(__file__).parents[2]
 HOW_TO = (ROOT / "docs" / "how-to" / "scons.md").read_text(encoding="utf-8")

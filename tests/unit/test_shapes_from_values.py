@@ -10,7 +10,7 @@ from support.firmware import needs_host_compiler
 from support.host_runs import TILED, generated, host_outputs
 from support.onnx_models import ModelBuilder, random_feeds, runtime_outputs
 from tilewright import cli
-from tilewright.errors import ExitStatus, TilewrightError
+from tilewright.base.errors import ExitStatus, TilewrightError
 
 
 def _impossible():

@@ -14,10 +14,10 @@ from support.firmware import needs_host_compiler
 from support.host_runs import TILED, generated, host_outputs
 from support.onnx_models import ModelBuilder, random_feeds, runtime_outputs
 from tilewright import cli
+from tilewright.base.errors import ExitStatus, TilewrightError
+from tilewright.base.resources import runtime_dir
 from tilewright.check import check
-from tilewright.errors import ExitStatus, TilewrightError
 from tilewright.graph import Array
-from tilewright.resources import runtime_dir
 
 pytestmark = needs_host_compiler
 WAYS = pytest.mark.parametrize(

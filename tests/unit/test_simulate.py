@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from support.firmware import build_host, build_riscv, needs_host_compiler, needs_riscv
 from support.processes import left_after
-from tilewright.errors import TilewrightError
+from tilewright.base.errors import TilewrightError
 from tilewright.platform import Counter, Platform, Simulator, load_platform
-from tilewright.simulate import TIMEOUT_STATUS, simulate
+from tilewright.tools.simulate import TIMEOUT_STATUS, simulate
 
 ENOUGH_S = 100.0
 """For a loaded machine to do what takes a moment; programs that must not end by themselves stay longer."""
@@ -192,7 +192,7 @@ def _launcher(program: Path, before: str = "") -> subprocess.Popen[bytes]:
         # What runs the tests may ignore these signals (nohup, a job in the background), and children with it.
         "import os, signal, subprocess, sys, time; signal.signal(signal.SIGHUP, signal.SIG_DFL); "
         "signal.signal(signal.SIGINT, signal.default_int_handler); "
-        f"from tilewright.platform import load_platform; from tilewright.simulate import simulate\n{before}\n"
+        f"from tilewright.platform import load_platform; from tilewright.tools.simulate import simulate\n{before}\n"
         f"sys.exit(simulate(load_platform('host'), {str(program)!r}, timeout_s=300))"
     )
     return subprocess.Popen([sys.executable, "-c", words])

@@ -12,7 +12,7 @@ from tilewright.kernels.kernel import KernelChoice
 from tilewright.operators.nest import Dimension, Nest, along, whole
 from tilewright.plan import kernel_steps
 from tilewright.tiling.footprint import dense_tiles
-from tilewright.tiling.problem import TileOperand
+from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.sharing import FORK_CYCLES, Sharing, best_sharing
 
 

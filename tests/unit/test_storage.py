@@ -12,20 +12,21 @@ from support.machine import Machine
 from support.networks import Network
 from support.planned import far_platform, near_platform, plan_of, planned, with_cores
 from tilewright.check import Rule, check
-from tilewright.copies import copy_commands
 from tilewright.graph import DType, Graph, constant, packed_strides_bytes
 from tilewright.kernels.registry import choices
 from tilewright.operators.evaluate import evaluate
 from tilewright.options import Order
-from tilewright.overlays import Overlay, Overlays
 from tilewright.plan import Placement, Plan, RelationKind, kernel_steps
-from tilewright.platform_types import Platform
-from tilewright.pressure import pressure_bytes
+from tilewright.plan.copies import copy_commands
+from tilewright.platform.types import Platform
 from tilewright.rewrites.pipeline import optimise
-from tilewright.storage import plan_storage
+from tilewright.storage.joining import plan_storage
+from tilewright.storage.overlaps import Overlay, Overlays
+from tilewright.storage.places import reshaped_strides
+from tilewright.storage.pressure import pressure_bytes
 from tilewright.tiling.cost import load_cycles
-from tilewright.tiling.places import reshaped_strides
-from tilewright.tiling.problem import TileOperand, tiling_problem
+from tilewright.tiling.operand import TileOperand
+from tilewright.tiling.problem import tiling_problem
 
 SHAPE = (1, 4, 6, 5)
 
@@ -263,7 +264,7 @@ def test_the_checker_sees_an_output_over_an_input_that_is_read_later(monkeypatch
     net, total = residual()
     graph = graph_of(net, net.pooled(total), net.pooled("t0"), net.pooled("t1"))
     spoilt = Overlays((Overlay(total, "t0"),), {total: ("t0", 0)})
-    monkeypatch.setattr("tilewright.schedule.find_overlays", lambda *_: spoilt)
+    monkeypatch.setattr("tilewright.schedule.building.find_overlays", lambda *_: spoilt)
     platform = near_platform()
     found = plan_of(graph, platform, planned(graph, platform, order=Order.MODEL))
     assert check(found)[0].rule is Rule.UNWRITTEN_READ

@@ -22,7 +22,7 @@ from tilewright.operators.evaluate import evaluate
 from tilewright.options import Buffering
 from tilewright.rewrites.pipeline import optimise
 from tilewright.rewrites.rows import without_skipped_rows
-from tilewright.storage import plan_storage
+from tilewright.storage.joining import plan_storage
 
 EFFORT = settings(
     max_examples=3,

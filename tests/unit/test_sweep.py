@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from support.chains import conv_chain
 from tilewright import cli
-from tilewright.cli_sweep import split_pools
-from tilewright.errors import TilewrightError
+from tilewright.base.errors import TilewrightError
+from tilewright.cli.sweep import split_pools
 from tilewright.options import CompileOptions
 from tilewright.pipeline import compile_model
-from tilewright.sweep import SweepPoint, sizes_between, sweep, sweep_csv
+from tilewright.tools.sweep import SweepPoint, sizes_between, sweep, sweep_csv
 
 
 class Inline(Executor):
@@ -146,7 +146,7 @@ def test_the_command(options: CompileOptions, tmp_path: Path, capsys: pytest.Cap
 
 def test_the_picture(options: CompileOptions, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    from tilewright.sweep_picture import draw
+    from tilewright.tools.sweep_picture import draw
 
     points = sweep(options, "l1", (64, 1200, 8000), Inline())
     for name in ("a.svg", "b.svg", "c.png"):
@@ -157,7 +157,7 @@ def test_the_picture(options: CompileOptions, tmp_path: Path) -> None:
 
 
 def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tilewright.sweep_picture import draw
+    from tilewright.tools.sweep_picture import draw
 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(TilewrightError, match=r"tilewright\[plot\]"):

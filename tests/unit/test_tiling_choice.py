@@ -11,20 +11,21 @@ import numpy as np
 import pytest
 from support.planned import far_platform
 from support.small_nodes import conv, graph_of, kernel_of
-from tilewright.copies import copy_commands, link_commands
-from tilewright.errors import ExitStatus, TilewrightError
+from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.graph import DType, Graph, Node, packed_strides_bytes, variable
 from tilewright.operators.nest import AxisMap, axis_range, clipped, is_exact, tile_extent
 from tilewright.options import Buffering, Objective, Strategy
 from tilewright.plan import BufferKind
-from tilewright.platform_types import Platform
+from tilewright.plan.copies import copy_commands, link_commands
+from tilewright.platform.types import Platform
 from tilewright.tiling.candidates import MAXIMUM_CANDIDATES, candidate_steps, even_steps
 from tilewright.tiling.choice import NEARLY_AS_FAST, SHORTLIST, TilingOptions, choose_tiles
 from tilewright.tiling.cost import load_cycles, start_cycles
 from tilewright.tiling.facts import layer_facts
 from tilewright.tiling.footprint import moved_elements, needed_elements
+from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.orders import cheapest_orders
-from tilewright.tiling.problem import TileOperand, TilingProblem, tiling_problem
+from tilewright.tiling.problem import TilingProblem, tiling_problem
 
 CAPACITY = 4000
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tilewright.toml_lines import key_lines, line_of
+from tilewright.base.toml_lines import key_lines, line_of
 
 TEXT = """\
 name = "x" # a comment with [brackets] = "and quotes

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from support.firmware import RISCV_GCC, build_riscv
 from support.gvsoc import PLATFORM, needs_gvsoc
+from tilewright.base.resources import runtime_dir
 from tilewright.options import build_options
 from tilewright.pipeline import compile_model
-from tilewright.resources import runtime_dir
-from tilewright.simulate import simulate
+from tilewright.tools.simulate import simulate
 
 KERNELS = runtime_dir() / "kernels"
 SUPPORT = Path(__file__).parents[1] / "support"
@@ -178,5 +178,5 @@ def test_kernels_beyond_what_its_fields_hold_are_left_to_scalar_c(monkeypatch: p
         return {layer.kernel for layer in compile_model(build_options(("test", values))).plan.layers}
 
     assert any("conv_xpulpv2" in kernel for kernel in kernels())
-    monkeypatch.setattr("tilewright.kernels.conv_xpulpv2._MOST_IN_SHORT", 0)
+    monkeypatch.setattr("tilewright.kernels.xpulpv2.conv._MOST_IN_SHORT", 0)
     assert not any("conv_xpulpv2" in kernel for kernel in kernels())

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.check.alive import check_lifetimes
 from tilewright.check.expand import flatten, sites
 from tilewright.check.facts import gather
 from tilewright.check.flow import check_flow
 from tilewright.check.placed import check_placements, check_pool_use, check_relations
-from tilewright.check.profile import check_profile
+from tilewright.check.profiled import check_profile
 from tilewright.check.reach import check_forks, check_reach, check_token_scopes
 from tilewright.check.rules import Log, Rule, Violation
 from tilewright.check.shape import check_declarations, check_extent, check_steps
 from tilewright.check.split import check_splits
-from tilewright.errors import ExitStatus, TilewrightError
 from tilewright.plan import Plan
 
 

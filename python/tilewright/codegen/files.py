@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tilewright.base.c_names import in_comment
+from tilewright.codegen.buffers import Array, storage_of
 from tilewright.codegen.context import ShapeText
-from tilewright.codegen.handover import left_copies
 from tilewright.codegen.interface import interface_texts, signature
 from tilewright.codegen.layers import LayerWriter
-from tilewright.codegen.names import in_comment
+from tilewright.codegen.left_copies import left_copies
 from tilewright.codegen.pools import pool_text
-from tilewright.codegen.profile import profile_text
+from tilewright.codegen.profiling import profile_text
 from tilewright.codegen.render import render
-from tilewright.codegen.storage import Array, storage_of
 from tilewright.plan import Layer, Plan, kernel_steps
-from tilewright.plan_json import dumps
+from tilewright.plan.json import dumps
 from tilewright.report.text import report_text
 
 _HEADERS = ("tilewright/layer_hook.h", "tilewright/runtime.h", "tilewright/tile.h")

@@ -7,9 +7,9 @@ from math import prod
 
 import numpy as np
 
+from tilewright.base.c_names import in_comment
+from tilewright.codegen.buffers import Storage
 from tilewright.codegen.literals import float_literal
-from tilewright.codegen.names import in_comment
-from tilewright.codegen.storage import Storage
 from tilewright.plan import InterfaceTensor
 
 C_TYPES = {

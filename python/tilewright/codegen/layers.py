@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from tilewright.base.c_names import c_identifier, in_comment
 from tilewright.codegen.blocks import block_text
+from tilewright.codegen.buffers import Storage
 from tilewright.codegen.context import LayerText, ShapeText, SplitText, StepText, TileFunction, ViewText
 from tilewright.codegen.expressions import (
     axis_bounds,
@@ -23,11 +25,9 @@ from tilewright.codegen.expressions import (
 )
 from tilewright.codegen.extents import constant_bounds, element_bytes, first_byte, view_strides
 from tilewright.codegen.forks import copies_meanwhile, joined
-from tilewright.codegen.handover import LeftCopy, steps_of
+from tilewright.codegen.left_copies import LeftCopy, steps_of
 from tilewright.codegen.literals import literal, members
-from tilewright.codegen.names import c_identifier, in_comment
 from tilewright.codegen.splits import SharedOperand, split_text
-from tilewright.codegen.storage import Storage
 from tilewright.codegen.waits import needless_waits
 from tilewright.plan import (
     Buffer,

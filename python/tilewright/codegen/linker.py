@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilewright.base.errors import bad_input
 from tilewright.codegen.render import render
-from tilewright.errors import bad_input
 from tilewright.plan import Access, Pool
-from tilewright.platform_types import LinkerLayout, Platform, Region
+from tilewright.platform.types import LinkerLayout, Platform, Region
 
 _CODE_FLAGS = 5
 

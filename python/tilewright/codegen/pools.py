@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.codegen.buffers import Array, Storage
 from tilewright.codegen.interface import C_TYPES
 from tilewright.codegen.literals import float_literal
-from tilewright.codegen.storage import Array, Storage
 from tilewright.codegen.symbols import SymbolText, symbols
 from tilewright.plan import Access, Pool
 

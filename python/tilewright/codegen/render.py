@@ -9,7 +9,7 @@ from typing import Any
 
 import jinja2
 
-from tilewright.resources import templates
+from tilewright.base.resources import templates
 
 
 def render(template: str, **values: Any) -> str:

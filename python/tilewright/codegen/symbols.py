@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewright.codegen.storage import Storage
+from tilewright.codegen.buffers import Storage
 from tilewright.plan import BufferKind, Pool
 
 _WORDS = {BufferKind.TILE: "tile", BufferKind.SCRATCH: "scratch"}

@@ -9,9 +9,9 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from tilewright.errors import bad_input
+from tilewright.base.errors import bad_input
 from tilewright.graph import Array
-from tilewright.importers.source import SourceModel, SourceValue
+from tilewright.importers.onnx.source import SourceModel, SourceValue
 
 
 def read_frozen(path: Path) -> dict[str, Array]:

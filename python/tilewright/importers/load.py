@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tilewright.errors import bad_input
+from tilewright.base.errors import bad_input
 from tilewright.graph import Array, DType, Graph
-from tilewright.importers.convert import KNOWN_OPERATORS, convert
-from tilewright.importers.deeploy import is_dialect, read_integers
+from tilewright.importers.deeploy.dialect import is_dialect, read_integers
 from tilewright.importers.freeze import frozen
-from tilewright.importers.onnx import read_model
+from tilewright.importers.onnx.convert import KNOWN_OPERATORS, convert
+from tilewright.importers.onnx.reading import read_model
+from tilewright.importers.onnx.source import SourceModel
 from tilewright.importers.own import OwnOperators
-from tilewright.importers.qdq import fuse_quantized, quantized_interface
-from tilewright.importers.source import SourceModel
+from tilewright.importers.qdq.fusion import fuse_quantized, quantized_interface
 
 # Element types that the Deeploy dialect stores narrower integers in.
 _HOLD_INTEGERS = frozenset({"float32", "int64", "int32"})

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tilewright.graph import DType, Tensor
-from tilewright.importers.context import Call, Unsupported
-from tilewright.importers.source import SourceNode
+from tilewright.importers.onnx.context import Call, Unsupported
+from tilewright.importers.onnx.source import SourceNode
 
 Outputs = Sequence[tuple[Sequence[int], DType]]
 Infer = Callable[[Sequence["Tensor | None"], Mapping[str, Any]], Outputs]

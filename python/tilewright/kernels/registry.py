@@ -7,15 +7,15 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from tilewright.graph import Graph, Node
-from tilewright.kernels import (
+from tilewright.kernels.kernel import KernelChoice
+from tilewright.kernels.own import OwnOperator
+from tilewright.kernels.scalar import (
     binary_float,
     binary_integer,
     conv_float,
     conv_integer,
-    conv_xpulpv2,
     matmul_float,
     matmul_integer,
-    matmul_xpulpv2,
     movement,
     norm_float,
     norm_integer,
@@ -28,9 +28,9 @@ from tilewright.kernels import (
     unary_float,
     unary_integer,
 )
-from tilewright.kernels.breadth import BREADTH, FALLBACK
-from tilewright.kernels.kernel import KernelChoice
-from tilewright.kernels.own import OwnOperator
+from tilewright.kernels.scalar.breadth import BREADTH, FALLBACK
+from tilewright.kernels.xpulpv2 import conv as conv_xpulpv2
+from tilewright.kernels.xpulpv2 import matmul as matmul_xpulpv2
 from tilewright.operators.nest import Dimension
 
 SCALAR = "scalar"

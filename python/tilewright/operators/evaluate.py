@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tilewright.errors import bad_input
+from tilewright.base.errors import bad_input
 from tilewright.graph import Array, Graph, Node
 from tilewright.operators.registry import operator_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tilewright.errors import TilewrightError, not_supported
+from tilewright.base.errors import TilewrightError, not_supported
 from tilewright.graph import Array, Graph, Node
 from tilewright.operators.nest import Nest
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from tilewright.errors import not_supported
+from tilewright.base.errors import not_supported
 from tilewright.graph import Graph, Node
 from tilewright.operators.binary import BINARY
 from tilewright.operators.breadth import BREADTH

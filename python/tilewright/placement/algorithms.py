@@ -7,7 +7,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import cast
 
-from tilewright.errors import bad_input
+from tilewright.base.errors import bad_input
 from tilewright.placement import greedy, local_search
 from tilewright.placement.cliques import clique_bound
 from tilewright.placement.exact import exact

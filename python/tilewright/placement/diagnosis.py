@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tilewright.errors import ExitStatus
+from tilewright.base.errors import ExitStatus
 from tilewright.placement.layout import Layout, Spot
 from tilewright.placement.model import Model
 from tilewright.placement.options import Algorithm, Options, Outcome

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from tilewright.placement import greedy, local_search
 from tilewright.placement.cliques import clique_bound
-from tilewright.placement.homes import cheapest_homes, choose_homes
 from tilewright.placement.layout import Spot
 from tilewright.placement.model import Model
 from tilewright.placement.native import Verdict, extension, search_pool
 from tilewright.placement.objective import cost
 from tilewright.placement.options import Options, Outcome
+from tilewright.placement.pools import cheapest_homes, choose_homes
 
 
 def exact(model: Model, options: Options) -> Outcome:

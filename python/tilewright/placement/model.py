@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from tilewright.errors import bad_input, does_not_fit
+from tilewright.base.errors import bad_input, does_not_fit
 from tilewright.placement.problem import Item, PoolLimit
 
 Zone = tuple[int, int]

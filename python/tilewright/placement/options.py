@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tilewright.errors import bad_input
+from tilewright.base.errors import bad_input
 from tilewright.placement.layout import Spot
 from tilewright.placement.model import Model
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewright.errors import TilewrightError
+from tilewright.base.errors import TilewrightError
 
 
 @dataclass(frozen=True, slots=True)

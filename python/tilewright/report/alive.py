@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tilewright.lifetime import layer_at, lifetimes, tick_count
 from tilewright.plan import Begin, Buffer, BufferKind, End, Layer, Loop, Plan, Pool, RelationKind, Step
+from tilewright.plan.lifetimes import layer_at, lifetimes, tick_count
 
 Lifetime = tuple[int, int]
 

@@ -11,11 +11,11 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from tilewright.errors import bad_input
+from tilewright.base.errors import bad_input
+from tilewright.base.resources import templates
 from tilewright.plan import Plan
+from tilewright.report.measured import Measured
 from tilewright.report.page import page_data
-from tilewright.report.profile import Measured
-from tilewright.resources import templates
 
 _SCRIPTS = ("common.js", "maps.js", "layers.js", "graph.js", "tiles.js")
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewright.lifetime import tick_count
 from tilewright.plan import BufferKind, CopyStart, Kernel, Layer, Loop, Plan, RelationKind, Step
+from tilewright.plan.lifetimes import tick_count
 from tilewright.report.alive import Lifetime
 
 HOMES = (BufferKind.INPUT, BufferKind.OUTPUT, BufferKind.INTERMEDIATE, BufferKind.STATE)

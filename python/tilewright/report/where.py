@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.errors import bad_input
+from tilewright.base.errors import bad_input
 from tilewright.plan import Buffer, BufferKind, Layer, Plan, Pool, RelationKind
 from tilewright.report.alive import all_lifetimes
 from tilewright.report.text import shorten

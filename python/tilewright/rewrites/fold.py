@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright.graph import Graph, Tensor, constant
-from tilewright.graph_edit import GraphEditor, make_node
+from tilewright.graph.edit import GraphEditor, make_node
 from tilewright.operators.evaluate import evaluate_node
 
 

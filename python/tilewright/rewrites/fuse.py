@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from tilewright.graph import Array, Clamp, DType, Graph, Node, Tensor
-from tilewright.graph_edit import GraphEditor, joined_sources, with_attributes
+from tilewright.graph.edit import GraphEditor, joined_sources, with_attributes
 from tilewright.rewrites.views import VIEW_OPERATORS
 
 _CLAMPED = frozenset({"Conv", "MatMul", "Add", "Sub", "Mul", "MaxPool", "AveragePool"})

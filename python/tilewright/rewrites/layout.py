@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tilewright.graph import Graph, Node, Tensor, channels_last_order, identity_order
-from tilewright.graph_edit import GraphEditor, make_node
+from tilewright.graph.edit import GraphEditor, make_node
 from tilewright.rewrites.views import VIEW_OPERATORS, Order, input_order, is_view, same_order, view_order
 
 _CHANNELS_LAST = frozenset({"Conv", "MaxPool", "AveragePool"})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright.graph import Graph, Node, Tensor
-from tilewright.graph_edit import make_node, untaken
+from tilewright.graph.edit import make_node, untaken
 
 
 def without_skipped_rows(graph: Graph) -> tuple[Graph, frozenset[str]]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright.graph import Graph, Node, channels_last_order, identity_order
-from tilewright.graph_edit import GraphEditor, joined_sources, with_attributes
+from tilewright.graph.edit import GraphEditor, joined_sources, with_attributes
 
 Shape = tuple[int, ...]
 Order = tuple[int, ...]

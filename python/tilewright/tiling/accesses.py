@@ -9,7 +9,8 @@ from __future__ import annotations
 from math import prod
 
 from tilewright.operators.nest import AxisMap, Iteration
-from tilewright.tiling.problem import TileOperand, TilingProblem
+from tilewright.tiling.operand import TileOperand
+from tilewright.tiling.problem import TilingProblem
 
 
 def operand_accesses(problem: TilingProblem, operand: TileOperand) -> int:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from tilewright.errors import TilewrightError, bad_input
+from tilewright.base.errors import TilewrightError, bad_input
+from tilewright.base.toml_file import suggestion
 from tilewright.options import Buffering, LayerBuffers
 from tilewright.tiling.problem import TilingProblem
-from tilewright.toml_file import suggestion
 
 
 def with_buffers(problems: Sequence[TilingProblem], given: LayerBuffers) -> list[TilingProblem]:

@@ -14,7 +14,8 @@ import numpy as np
 
 from tilewright.plan import BufferKind
 from tilewright.platform import Platform
-from tilewright.tiling.problem import TileOperand, TilingProblem, rehomed
+from tilewright.tiling.operand import TileOperand
+from tilewright.tiling.problem import TilingProblem, rehomed
 
 Content = tuple[str, str, tuple[int, ...]]
 """What makes two constants one: digest of the bytes in memory order, element type, extents."""

@@ -13,14 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.copies import link_commands
 from tilewright.graph import packed_strides_bytes
 from tilewright.operators.nest import AxisMap, axis_range, clipped
 from tilewright.plan import Link
-from tilewright.platform_types import Costs
+from tilewright.plan.copies import link_commands
+from tilewright.platform.types import Costs
 from tilewright.tiling.footprint import Counts, Steps, tile_shape
 from tilewright.tiling.kept import axis_totals, ring_axis
-from tilewright.tiling.problem import TileOperand, TilingProblem
+from tilewright.tiling.operand import TileOperand
+from tilewright.tiling.problem import TilingProblem
 
 Cycles = npt.NDArray[np.float64]
 
@@ -144,7 +145,7 @@ def _axis_total(
 
 
 def transfer_shape(operand: TileOperand, link: Link, steps: Steps) -> tuple[Counts, Counts]:
-    """Lines of the largest tile, and commands of the link for it, as ``tilewright.copies`` cuts them."""
+    """Lines of the largest tile, and commands of the link for it, as ``tilewright.plan.copies`` cuts them."""
     shape = tile_shape(operand, steps)
     lines: Counts = np.asarray(1, dtype=np.int64)
     longest: Counts = np.asarray(1, dtype=np.int64)

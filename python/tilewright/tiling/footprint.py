@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from tilewright.operators.nest import AxisMap, axis_range, clipped
 from tilewright.plan import AxisRange
-from tilewright.tiling.problem import TileOperand
+from tilewright.tiling.operand import TileOperand
 
 Counts = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from tilewright.errors import TilewrightError, bad_input
+from tilewright.base.errors import TilewrightError, bad_input
+from tilewright.base.toml_file import suggestion
 from tilewright.graph import Node
 from tilewright.options import TileSteps
 from tilewright.tiling.problem import TilingProblem
-from tilewright.toml_file import suggestion
 
 Entry = TypeVar("Entry")
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tilewright.kernels.kernel import TileSteps
-from tilewright.tiling.problem import TileOperand, TilingProblem
+from tilewright.tiling.operand import TileOperand
+from tilewright.tiling.problem import TilingProblem
 from tilewright.tiling.sharing import Sharing
 
 IDLE_SHARE = 0.04

@@ -15,7 +15,8 @@ import numpy as np
 from tilewright.operators.nest import AxisMap, axis_range
 from tilewright.plan import AxisRange
 from tilewright.tiling.footprint import Counts
-from tilewright.tiling.problem import TileOperand, TilingProblem
+from tilewright.tiling.operand import TileOperand
+from tilewright.tiling.problem import TilingProblem
 
 
 def ring_axis(problem: TilingProblem, operand: TileOperand, dimension: str) -> int | None:

@@ -15,7 +15,8 @@ import numpy as np
 from tilewright.tiling.cost import Cycles, distinct_bytes, load_cycles, start_cycles
 from tilewright.tiling.footprint import Counts, Flags, Steps, rounds
 from tilewright.tiling.kept import ring_axis
-from tilewright.tiling.problem import TileOperand, TilingProblem
+from tilewright.tiling.operand import TileOperand
+from tilewright.tiling.problem import TilingProblem
 
 CUT_DIMENSIONS = 4
 """Dimensions whose order is permuted; further ones stay outermost in the nest's order."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.errors import ExitStatus, TilewrightError
+from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.tiling.footprint import Counts, Steps
 from tilewright.tiling.problem import TilingProblem
 

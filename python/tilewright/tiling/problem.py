@@ -11,14 +11,15 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 
-from tilewright.errors import not_supported
-from tilewright.graph import Array, Graph, Node, identity_order
+from tilewright.base.errors import not_supported
+from tilewright.graph import Graph, Node, identity_order
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, TileSteps
-from tilewright.operators.nest import AxisMap, Dimension, Iteration
+from tilewright.operators.nest import Dimension, Iteration
 from tilewright.options import Buffering
 from tilewright.plan import BufferKind, Link
 from tilewright.platform import Platform
-from tilewright.platform_types import Costs
+from tilewright.platform.types import Costs
+from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.sharing import Sharing, best_sharing, views_bytes
 
 TILE_ALIGN_BYTES = 4
@@ -26,45 +27,6 @@ TILE_ALIGN_BYTES = 4
 
 VIEWS_ALIGN_BYTES = 8
 """The cores' views of operands hold pointers."""
-
-
-@dataclass(frozen=True, slots=True)
-class TileOperand:
-    """An operand of a kernel with its home and the link over which tiles travel.
-
-    ``axes`` and ``extents`` are per axis of the stored array, ``order`` its memory order.
-    ``link`` is None where the core addresses the home pool: the kernel works there directly.
-    ``near`` is the pool of the tiles. Where no link joins the two, tiles come through a pool
-    between them: ``far_link`` brings larger tiles there (the source of ``link``).
-    ``home_strides`` are those of the home in bytes; None if it is packed in ``order``, as tiles are.
-    """
-
-    name: str
-    write: bool
-    axes: tuple[AxisMap, ...]
-    extents: tuple[int, ...]
-    order: tuple[int, ...]
-    view: tuple[int, ...]
-    element_bytes: int
-    align_bytes: int
-    home: str
-    link: Link | None
-    near: str
-    far_link: Link | None = None
-    dtype: str = ""
-    tensor: str | None = None
-    data: Array | None = None
-    home_strides: tuple[int, ...] | None = None
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes of the whole array."""
-        return prod(self.extents) * self.element_bytes
-
-    @property
-    def dimensions(self) -> frozenset[str]:
-        """Iteration dimensions that the operand depends on."""
-        return frozenset(name for axis in self.axes for name, _ in axis.terms)
 
 
 @dataclass(frozen=True, slots=True)

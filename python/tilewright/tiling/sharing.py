@@ -10,13 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
 
 from tilewright.kernels.kernel import KernelChoice, TileSteps
 from tilewright.operators.nest import AxisMap, Iteration, axis_range, is_exact, tile_extent
-
-if TYPE_CHECKING:
-    from tilewright.tiling.problem import TileOperand
+from tilewright.tiling.operand import TileOperand
 
 FORK_CYCLES = 300
 """Fork, the cores' views of the operands, and join; as measured on pulp-open."""

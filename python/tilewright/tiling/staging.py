@@ -16,7 +16,8 @@ from tilewright.options import Buffering
 from tilewright.plan import Link
 from tilewright.tiling.cost import transfer_shape
 from tilewright.tiling.footprint import moved_elements, tile_shape
-from tilewright.tiling.problem import TileOperand, TilingProblem
+from tilewright.tiling.operand import TileOperand
+from tilewright.tiling.problem import TilingProblem
 
 
 @dataclass(frozen=True, slots=True)

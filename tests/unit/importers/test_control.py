@@ -8,8 +8,8 @@ import pytest
 from onnx import parser
 from onnx.reference import ReferenceEvaluator
 from support.onnx_models import ModelBuilder, imported, operators, outputs_of
-from tilewright.errors import TilewrightError
-from tilewright.importers import control
+from tilewright.base.errors import TilewrightError
+from tilewright.importers.onnx import control
 from tilewright.rewrites.pipeline import optimise
 
 HEAD = '<ir_version: 9, opset_import: ["" : 18]>\n'

@@ -16,7 +16,7 @@ import pytest
 from support.layouts import assert_layout_sound
 from support.onnx_models import operators
 from tilewright.graph import DType, Requantize
-from tilewright.graph_edit import with_attributes
+from tilewright.graph.edit import with_attributes
 from tilewright.importers.load import import_model
 from tilewright.operators.evaluate import evaluate
 from tilewright.rewrites.pipeline import optimise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.onnx_models import ModelBuilder, imported, operators, outputs_of
-from tilewright.errors import ExitStatus, TilewrightError
+from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.graph import DType, RequantizeShift
 from tilewright.rewrites.pipeline import optimise
 

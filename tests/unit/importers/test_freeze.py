@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.onnx_models import ModelBuilder, imported, outputs_of
-from tilewright.errors import ExitStatus, TilewrightError
+from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.importers.freeze import read_frozen
 from tilewright.options import build_options
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.onnx_models import ModelBuilder, assert_equal_to_runtime, imported, operators, outputs_of
-from tilewright.errors import TilewrightError
+from tilewright.base.errors import TilewrightError
 
 GENERATOR = np.random.default_rng(7)
 SHAPE = (2, 3, 4, 6)

@@ -10,7 +10,7 @@ import onnxruntime
 import pytest
 from numpy.lib import NumpyVersion
 from support.onnx_models import ModelBuilder, assert_equal_to_runtime, imported, operators, outputs_of, runtime_outputs
-from tilewright.errors import ExitStatus, TilewrightError
+from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.graph import DType, Requantize
 from tilewright.rewrites.pipeline import optimise
 

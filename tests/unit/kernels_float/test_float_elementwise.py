@@ -8,8 +8,8 @@ from support.float_kernels import Kernels, Ring
 from support.float_nodes import Case, assert_tiling_changes_nothing, same_bits
 from support.single_node import random_array
 from tilewright.graph import Array, Clamp, Requantize
-from tilewright.kernels import binary_float, norm_float, pool_float, softmax_float, unary_float
 from tilewright.kernels.kernel import KernelChoice
+from tilewright.kernels.scalar import binary_float, norm_float, pool_float, softmax_float, unary_float
 
 CHOICES = {
     **dict.fromkeys(("Add", "Sub", "Mul", "Div"), binary_float.choices),

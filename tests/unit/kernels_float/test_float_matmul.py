@@ -8,8 +8,8 @@ from support.float_kernels import Kernels, Ring
 from support.float_nodes import Case, assert_tiling_changes_nothing, same_bits
 from support.single_node import random_array
 from tilewright.graph import Clamp
-from tilewright.kernels import matmul_float
 from tilewright.kernels.kernel import KernelChoice
+from tilewright.kernels.scalar import matmul_float
 
 
 def matmul(

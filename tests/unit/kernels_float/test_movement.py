@@ -10,8 +10,8 @@ from support.float_kernels import Kernels, Ring
 from support.float_nodes import Case, assert_tiling_changes_nothing, same_bits
 from support.single_node import random_array
 from tilewright.graph import Array, Clamp, Graph, Node
-from tilewright.kernels import movement, quantize
 from tilewright.kernels.kernel import KernelChoice
+from tilewright.kernels.scalar import movement, quantize
 
 CHOICES: dict[str, Callable[[Node, Graph], tuple[KernelChoice, ...]]] = {
     "Copy": movement.copy,

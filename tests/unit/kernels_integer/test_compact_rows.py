@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tilewright.graph import DType, Requantize, RequantizeShift
-from tilewright.kernels.compact import compact
 from tilewright.kernels.requantization import Finish, Rule, finish_of
+from tilewright.kernels.scalar.compact import compact
 
 Array = np.ndarray
 

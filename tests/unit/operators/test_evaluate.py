@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.single_node import run, single_node
-from tilewright.errors import ExitStatus, TilewrightError
+from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.graph import DType, Graph, Node, constant, variable
 from tilewright.operators.evaluate import evaluate
 from tilewright.operators.registry import OPERATORS, operator_of

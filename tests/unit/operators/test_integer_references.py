@@ -9,7 +9,7 @@ import pytest
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 from support.single_node import random_array, run, single_node
-from tilewright.errors import ExitStatus, TilewrightError
+from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.graph import Clamp, Requantize, RequantizeShift, Rescale
 from tilewright.operators.epilogue import apply
 

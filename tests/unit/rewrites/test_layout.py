@@ -7,7 +7,7 @@ import pytest
 from support.layouts import assert_layout_sound
 from support.onnx_models import ModelBuilder, imported, operators, outputs_of, random_feeds, runtime_outputs
 from tilewright.graph import DType, Graph, channels_last_order, identity_order, variable
-from tilewright.graph_edit import make_node
+from tilewright.graph.edit import make_node
 from tilewright.rewrites.pipeline import optimise
 
 RANDOM = np.random.default_rng(3)

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.layouts import moves_nothing, places
 from tilewright.graph import DType, Graph, channels_last_order, variable
-from tilewright.graph_edit import make_node
+from tilewright.graph.edit import make_node
 from tilewright.rewrites.views import (
     canonical,
     eliminate_views,

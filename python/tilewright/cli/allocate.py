@@ -1,0 +1,25 @@
+"""``tilewright allocate``: place the buffers of a MiniMalloc problem."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+
+def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command."""
+    allocate = commands.add_parser("allocate", parents=[common], help="offsets for buffers with lifetimes, from a CSV")
+    allocate.add_argument("problem", type=Path, help="columns id, lower, upper, size; optional alignment, offset")
+    allocate.add_argument("--capacity", type=int, help="bytes that there are; without it the smallest peak is sought")
+    allocate.add_argument("--algorithm", default="exact", help="exact, greedy_by_size, ... or package.module:function")
+    allocate.add_argument("--seed", type=int, default=0, help="for searches that draw random numbers")
+    allocate.add_argument("--effort", choices=["fast", "normal", "thorough"], default="normal", help="search budget")
+    allocate.add_argument("--output", type=Path, help="the problem with a column of offsets")
+    allocate.set_defaults(run=_allocate)
+
+
+def _allocate(parsed: argparse.Namespace) -> int:
+    from tilewright.tools.allocate import allocate
+
+    return allocate(parsed.problem, parsed.capacity, parsed.algorithm, parsed.seed, parsed.effort, parsed.output)

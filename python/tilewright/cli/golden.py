@@ -1,0 +1,71 @@
+"""``tilewright golden``: a firmware that compares a model with stored vectors on the target."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from tilewright.base.errors import bad_input
+from tilewright.base.outputs import write_all
+from tilewright.cli.compile import add_options, compile_options
+from tilewright.cli.plan import load_plan
+from tilewright.platform import load_platform
+
+if TYPE_CHECKING:
+    from tilewright.tools.golden import GoldenRequest
+
+
+def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command."""
+    golden = commands.add_parser("golden", parents=[common], help="a firmware that compares a model with vectors")
+    golden.add_argument("--plan", type=Path, required=True, help="the model's plan, a JSON file")
+    golden.add_argument("--inputs", type=Path, required=True, help="npz with input arrays")
+    golden.add_argument("--outputs", type=Path, required=True, help="npz with the expected output arrays")
+    golden.add_argument("--tolerance", default="0:0", metavar="ABS:REL", help="|got - want| <= abs + rel * |want|")
+    golden.add_argument("--platform", help="where it runs, and so what is counted; cycles if absent")
+    golden.add_argument("--output-dir", type=Path, required=True, help="folder of the generated files")
+    golden.add_argument(
+        "--compare-layers",
+        metavar="RUNS",
+        help="in so many runs compare what each layer writes",
+    )
+    golden.add_argument(
+        "--generate", action="append", default=[], metavar="WORD", help="a word of generate's that says which model"
+    )
+    golden.set_defaults(run=_golden)
+
+
+class _GenerateWords(argparse.ArgumentParser):
+    """The options of generate as words of another command."""
+
+    def error(self, message: str) -> NoReturn:
+        raise bad_input("usage", message, at="--compare-layers", help="--generate=--model --generate=<file> ...")
+
+
+def _comparing(request: GoldenRequest, runs: str, words: Sequence[str]) -> GoldenRequest:
+    """The request with the graph of the model that ``words`` say, as for generate. Raises bad_input."""
+    from tilewright.pipeline import imported_graph
+
+    if not runs.isdecimal() or int(runs) == 0:
+        raise bad_input("usage", f"--compare-layers is '{runs}', but must be a number of runs above 0")
+    parser = _GenerateWords(prog="golden", add_help=False)
+    add_options(parser)
+    graph = imported_graph(compile_options(parser.parse_args(list(words))))
+    return replace(request, compared=graph, compared_runs=int(runs))
+
+
+def _golden(parsed: argparse.Namespace) -> int:
+    from tilewright.tools.golden import GoldenRequest, golden_files
+
+    simulator = load_platform(parsed.platform).simulator if parsed.platform else None
+    unit = simulator.counter.value if simulator is not None else "cycles"
+    request = GoldenRequest(load_plan(parsed.plan), parsed.inputs, parsed.outputs, parsed.tolerance, unit)
+    if parsed.compare_layers is not None:
+        request = _comparing(request, parsed.compare_layers, parsed.generate)
+    files = golden_files(request)
+    manifest = "golden_manifest.json"
+    write_all(parsed.output_dir, files, manifest=manifest)
+    return 0

@@ -1,0 +1,135 @@
+"""The command line. CMake calls it and nothing else; so may any other build system.
+
+Standard output carries results only, standard error messages. The exit status is one of
+``errors.ExitStatus``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Sequence
+from types import FrameType
+from typing import NoReturn
+
+from tilewright import __version__
+from tilewright.base import resources
+from tilewright.base.errors import ExitStatus, TilewrightError, bad_input
+from tilewright.cli import allocate as cli_allocate
+from tilewright.cli import calibrate as cli_calibrate
+from tilewright.cli import compile as cli_compile
+from tilewright.cli import golden as cli_golden
+from tilewright.cli import plan as cli_plan
+from tilewright.cli import platform as cli_platform
+from tilewright.cli import simulate as cli_simulate
+from tilewright.cli import sweep as cli_sweep
+from tilewright.cli import where as cli_where
+from tilewright.cli import workspace as cli_workspace
+from tilewright.cli.diagnostics import FORMATS, Diagnostics
+from tilewright.cli.progress import PLACES, shown_progress
+
+_INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
+
+_COMMANDS = (
+    cli_compile,
+    cli_plan,
+    cli_sweep,
+    cli_platform,
+    cli_simulate,
+    cli_golden,
+    cli_allocate,
+    cli_workspace,
+    cli_where,
+    cli_calibrate,
+)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports bad usage like every other error."""
+
+    def error(self, message: str) -> NoReturn:
+        raise bad_input("usage", message, help=f"{self.prog} --help")
+
+
+class _ShowFolder(argparse.Action):
+    """Prints where others find what Tilewright ships: the option's constant."""
+
+    def __call__(self, *_: object) -> NoReturn:
+        sys.stdout.write(f"{self.const}\n")
+        raise SystemExit(ExitStatus.DONE)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status; only ``--debug`` lets a traceback out."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    messages = Diagnostics.of(words)
+    _unwind_when_terminated()
+    try:
+        parsed = _parser().parse_args(words)
+        messages.log(parsed.log_level)
+        with shown_progress(parsed.progress):
+            return int(parsed.run(parsed))
+    except TilewrightError as error:
+        return _report(messages, error)
+    except KeyboardInterrupt:
+        return _report(messages, _failure("interrupted", "stopped; earlier outputs are untouched", _INTERRUPTED))
+    except BrokenPipeError:
+        return _report(messages, bad_input("closed-output", "the reader of standard output went away"))
+    except Exception as error:  # the last line of defence: everything above is a mistake of the user, this is ours
+        what = f"{type(error).__name__}: {error}"
+        remedy = "this is a defect of Tilewright; --debug shows where"
+        return _report(messages, _failure("internal", what, ExitStatus.INTERNAL, remedy))
+
+
+def _unwind_when_terminated() -> None:
+    """SIGTERM ends a command like Ctrl-C, so that no temporary file is left."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, interrupt)
+
+
+def _failure(code: str, what: str, status: int, *remedies: str) -> tuple[TilewrightError, int]:
+    """What is no mistake in the input but is told like one, and its exit status."""
+    return TilewrightError(code, what, help=remedies), status
+
+
+def _report(messages: Diagnostics, error: TilewrightError | tuple[TilewrightError, int]) -> int:
+    shown, status = error if isinstance(error, tuple) else (error, error.status)
+    if messages.debug:
+        traceback.print_exc()
+    messages.error(shown, int(status))
+    return int(status)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="tilewright", description="From an ONNX model and a platform file to statically planned C.")
+    parser.add_argument("--version", action="version", version=f"tilewright {__version__}")
+    for option, folder, what in (
+        ("--cmake-dir", resources.cmake(), "folder for Tilewright_DIR"),
+        ("--scons-dir", resources.scons(), "toolpath of SCons"),
+        ("--gdb-script", resources.gdb_script(), "commands of GDB, to be sourced there"),
+    ):
+        parser.add_argument(option, action=_ShowFolder, nargs=0, const=folder, help=f"print the {what}")
+    _add_common(parser, "warning", "text", False, "own")
+    commands = parser.add_subparsers(title="commands", metavar="<command>", required=True)
+    common = _Parser(add_help=False)
+    _add_common(common, argparse.SUPPRESS, argparse.SUPPRESS, argparse.SUPPRESS, argparse.SUPPRESS)
+    for module in _COMMANDS:
+        module.add_commands(commands, common)
+    return parser
+
+
+def _add_common(parser: argparse.ArgumentParser, level: str, form: str, debug: str | bool, place: str) -> None:
+    """Options that may stand before or behind the command; the defaults come from the former place."""
+    levels = ["debug", "info", "warning", "error"]
+    parser.add_argument("--log-level", choices=levels, default=level, help="what goes to standard error")
+    parser.add_argument("--diagnostics", choices=FORMATS, default=form, help="how messages are written there")
+    parser.add_argument("--progress", choices=PLACES, default=place, help="whose terminal shows a bar")
+    parser.add_argument("--debug", action="store_true", default=debug, help="show the traceback of an error")

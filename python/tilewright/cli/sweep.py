@@ -1,0 +1,80 @@
+"""``tilewright sweep``: the size of a pool against bytes moved and predicted cycles."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tilewright.base.errors import bad_input
+from tilewright.base.outputs import write_file
+from tilewright.base.progress import LOGGER, progress
+from tilewright.cli.compile import add_options, compile_options
+
+
+def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command."""
+    sweep = commands.add_parser("sweep", parents=[common], help="a pool's size against bytes moved and cycles")
+    add_options(sweep)
+    add = sweep.add_argument
+    add("--steps", type=int, default=16, help="sizes to try, evenly spread by factors (default 16)")
+    add("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one for each core)")
+    add("--csv", type=Path, help="write the numbers to this file")
+    add("--svg", type=Path, help="draw them into this file; needs matplotlib")
+    add("--png", type=Path, help="the same as a bitmap")
+    sweep.epilog = "One --pool is a range: --pool l1=4096:131072. The others are as for 'generate'."
+    sweep.set_defaults(run=_sweep)
+
+
+def split_pools(pools: Sequence[str]) -> tuple[str, int, int, list[str]]:
+    """Pool, smallest and largest size of the one range among ``--pool``, and the others. Raises bad_input."""
+    ranges = [text for text in pools if ":" in text.partition("=")[2].partition("@")[0]]
+    if len(ranges) != 1:
+        what = f"{len(ranges)} of the pools are ranges; one has to be"
+        raise bad_input("sweep-range", what, at="--pool", help="for example --pool l1=4096:131072")
+    pool, _, text = ranges[0].partition("=")
+    first, _, last = text.partition(":")
+    if not pool or not first.isdecimal() or not last.isdecimal():
+        raise bad_input("sweep-range", f"'{ranges[0]}' is not <pool>=<bytes>:<bytes>", at="--pool")
+    return pool, int(first), int(last), [text for text in pools if text not in ranges]
+
+
+def _sweep(parsed: argparse.Namespace) -> int:
+    pool, first, last, others = split_pools(parsed.pool)
+    parsed.pool = others
+    options = compile_options(parsed)
+    if parsed.jobs < 1:
+        raise bad_input("usage", "--jobs must be above 0")
+    from concurrent.futures import ProcessPoolExecutor
+
+    from tilewright.report.text import table
+    from tilewright.tools.sweep import sizes_between, sweep, sweep_csv, sweep_rows
+
+    sizes = sizes_between(first, last, parsed.steps)
+    progress("Planning sizes", 0, len(sizes))
+    with ProcessPoolExecutor(min(parsed.jobs, len(sizes)), initializer=_silent) as executor:
+        try:
+            points = sweep(options, pool, sizes, executor, partial(progress, "Planning sizes"))
+        except BaseException:
+            executor.shutdown(wait=False, cancel_futures=True)
+            raise
+    headings = (pool, "used", "moved", "of compulsory", "cycles", "")
+    sys.stdout.write(table(headings, list(sweep_rows(points)), 0) + "\n")
+    if parsed.csv is not None:
+        write_file(parsed.csv, sweep_csv(points).encode())
+    for path in (parsed.svg, parsed.png):
+        if path is not None:
+            from tilewright.tools.sweep_picture import draw
+
+            draw(points, pool, f"{options.name} on {options.platform}", path)
+    return 0
+
+
+def _silent() -> None:
+    """In a process of the pool: the bar of the parent, which a fork inherits, is not for the stages of one size."""
+    logging.getLogger(LOGGER).disabled = True

@@ -1,0 +1,110 @@
+"""C names of a plan's buffers: layout macros, struct members, addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+
+from tilewright.base.c_names import unique_identifiers
+from tilewright.plan import Access, Buffer, BufferKind, Placement, Plan, Pool, RelationKind
+
+Array = npt.NDArray[Any]
+"""Elements of a constant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """Where generated code finds each buffer."""
+
+    plan: Plan
+    buffers: Mapping[str, Buffer]
+    placements: Mapping[str, Placement]
+    identifiers: Mapping[str, str]
+    parents: Mapping[str, tuple[str, int]]
+    members: Mapping[str, str]
+
+    @property
+    def prefix(self) -> str:
+        """C prefix of the model."""
+        return self.plan.name
+
+    @property
+    def pools(self) -> tuple[Pool, ...]:
+        """Writable pools in use without an address of their own, in the platform's order.
+
+        The caller provides them, or the generated code with static pools.
+        """
+        return tuple(pool for pool in self._writable if pool.base is None)
+
+    @property
+    def pinned_pools(self) -> tuple[Pool, ...]:
+        """Writable pools in use at an address that the platform or the user gave."""
+        return tuple(pool for pool in self._writable if pool.base is not None)
+
+    @property
+    def _writable(self) -> tuple[Pool, ...]:
+        used = {item.pool for item in self.placements.values()}
+        return tuple(pool for pool in self.plan.pools if pool.access is Access.READ_WRITE and pool.name in used)
+
+    @property
+    def constant_pools(self) -> tuple[Pool, ...]:
+        """Read-only pools in use; the linker fills them."""
+        used = {item.pool for item in self.placements.values()}
+        return tuple(pool for pool in self.plan.pools if pool.access is Access.READ_ONLY and pool.name in used)
+
+    def macro(self, buffer: str) -> str:
+        """Name of the buffer's macros, without suffix: KWS_L1_X."""
+        pool = self.placements[buffer].pool
+        return f"{self.prefix}_{pool}_{self.identifiers[buffer]}".upper()
+
+    def address(self, name: str) -> str:
+        """C expression of the buffer's first byte, a uint8_t pointer, inside a layer."""
+        if name in self.parents:
+            parent, offset = self.parents[name]
+            return self.address(parent) if not offset else f"{self.address(parent)} + {offset}"
+        buffer = self.buffers[name]
+        if name in self.members:
+            side = "inputs" if buffer.kind is BufferKind.INPUT else "outputs"
+            return f"tilewright_bytes(context->{side}->{self.members[name]})"
+        pool = next(pool for pool in self.plan.pools if pool.name == self.placements[name].pool)
+        if pool.access is Access.READ_ONLY:
+            return f"tilewright_bytes({self.prefix}_{pool.name}.{self.identifiers[name]})"
+        return self.pool_address(name, f"context->pools->{pool.name}")
+
+    def pool_address(self, name: str, passed: str) -> str:
+        """C expression of a placed buffer's first byte; ``passed`` is the base of a pool that the caller provides."""
+        if name in self.parents:
+            parent, offset = self.parents[name]
+            address = self.pool_address(parent, passed)
+            return f"{address} + {offset}" if offset else address
+        pool = next(pool for pool in self.plan.pools if pool.name == self.placements[name].pool)
+        base = f"{self.prefix}_pool_{pool.name}" if self.plan.static_pools else passed
+        if pool.base is not None:
+            base = f"{self.prefix}_POOL_{pool.name}_POINTER".upper()
+        return f"{base} + {self.macro(name)}_OFFSET"
+
+    def uses_context(self, name: str) -> bool:
+        """Whether the address depends on what the caller passed."""
+        return "context->" in self.address(name)
+
+
+def storage_of(plan: Plan) -> Storage:
+    """Name everything that a plan places."""
+    placed = {placement.buffer: placement for placement in plan.placements}
+    parents = {
+        relation.first: (relation.second, relation.offset_bytes)
+        for relation in plan.relations
+        if relation.kind is RelationKind.AT_OFFSET
+    }
+    members = {item.buffer: item.identifier for item in (*plan.inputs, *plan.outputs) if item.buffer not in placed}
+    return Storage(
+        plan=plan,
+        buffers={buffer.name: buffer for buffer in plan.buffers},
+        placements=placed,
+        identifiers=unique_identifiers(buffer.name for buffer in plan.buffers),
+        parents=parents,
+        members=members,
+    )

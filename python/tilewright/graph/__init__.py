@@ -1,0 +1,39 @@
+"""The graph between import and planning."""
+
+from __future__ import annotations
+
+from tilewright.graph.graph import (
+    Array,
+    Clamp,
+    DType,
+    Epilogue,
+    Graph,
+    Node,
+    Requantize,
+    RequantizeShift,
+    Rescale,
+    Tensor,
+    channels_last_order,
+    constant,
+    identity_order,
+    packed_strides_bytes,
+    variable,
+)
+
+__all__ = [
+    "Array",
+    "Clamp",
+    "DType",
+    "Epilogue",
+    "Graph",
+    "Node",
+    "Requantize",
+    "RequantizeShift",
+    "Rescale",
+    "Tensor",
+    "channels_last_order",
+    "constant",
+    "identity_order",
+    "packed_strides_bytes",
+    "variable",
+]

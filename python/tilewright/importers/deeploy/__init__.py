@@ -1,0 +1,1 @@
+"""Deeploy's dialect of ONNX."""

@@ -1,0 +1,1 @@
+"""ONNX operators as nodes of the graph."""

@@ -1,0 +1,36 @@
+"""Translators of the operators beyond those of convolutional networks, and of further element types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tilewright.importers.onnx.context import Call
+from tilewright.importers.onnx.einsum import einsum
+from tilewright.importers.onnx.elementwise import elementwise
+from tilewright.importers.onnx.indexing import INDEXING
+from tilewright.importers.onnx.normalization import NORMALIZATION, batch_normalization
+from tilewright.importers.onnx.quantize_any import quantize_any
+from tilewright.importers.onnx.rearrange import rearrange
+from tilewright.importers.onnx.recurrent import RECURRENT
+from tilewright.importers.onnx.reduction import REDUCTION
+from tilewright.importers.onnx.resize import RESIZE
+from tilewright.importers.onnx.spatial_breadth import windows
+
+Translators = Mapping[str, Callable[[Call], None]]
+
+
+def breadth(earlier: Translators) -> Translators:
+    """Translators by ONNX operator; ``earlier`` has those that some of them fall back on."""
+    return {
+        **elementwise(earlier),
+        **REDUCTION,
+        **INDEXING,
+        **RECURRENT,
+        **RESIZE,
+        **NORMALIZATION,
+        **quantize_any(earlier),
+        **rearrange(earlier),
+        **windows(earlier),
+        "Einsum": einsum,
+        "BatchNormalization": lambda call: batch_normalization(call, earlier["BatchNormalization"]),
+    }

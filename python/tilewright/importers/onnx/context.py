@@ -1,0 +1,273 @@
+"""What the translation of one ONNX node reads and writes.
+
+A translator gets a ``Call``: the node, its operands and the graph under construction. It
+emits nodes of the normal form (docs/reference/graph.md) or raises ``Unsupported``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tilewright.graph import Array, DType, Epilogue, Node, Tensor, constant, variable
+from tilewright.graph.edit import frozen
+from tilewright.importers.onnx.source import SourceNode
+
+MAX_RANK = 6
+MAX_BYTES = 1 << 30
+"""Of one tensor: offsets and strides of kernels are of 32 bits, with a sign, and plans are checked that far."""
+_DTYPES = {dtype.value: dtype for dtype in DType}
+
+
+class Unsupported(Exception):
+    """A node that cannot be translated: the reason, and what would work."""
+
+    def __init__(self, reason: str, help: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.help = help
+
+
+@dataclass
+class Construction:
+    """The graph as far as it is translated.
+
+    Attributes:
+        constants: arrays known at compile time, by the model's names; tensors are made of those
+            that a node reads.
+        integers_in_floats: whether float tensors may hold integers (the Deeploy dialect).
+        unrolled: how many nodes the bodies of control flow have become.
+        last_axis_softmax: whether Softmax without an axis runs over the last one, whatever the opset.
+    """
+
+    opset: int
+    integers_in_floats: bool
+    constants: dict[str, Array]
+    last_axis_softmax: bool = False
+    unrolled: int = 0
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    nodes: list[Node] = field(default_factory=list)
+    reserved: set[str] = field(default_factory=set)
+    node_names: set[str] = field(default_factory=set)
+
+    def fresh(self, base: str) -> str:
+        """A tensor name that neither the model nor the graph uses."""
+        name, number = base, 1
+        while name in self.reserved or name in self.tensors or name in self.constants:
+            number += 1
+            name = f"{base}_{number}"
+        return name
+
+    def fresh_node(self, base: str) -> str:
+        """A node name that is not taken."""
+        name, number = base, 1
+        while name in self.node_names:
+            number += 1
+            name = f"{base}_{number}"
+        self.node_names.add(name)
+        return name
+
+    def tensor(self, name: str) -> Tensor:
+        """A tensor that a translated node may read; constants are taken over on first use."""
+        if name not in self.tensors and name not in self.constants:
+            raise Unsupported(f"'{name}' is an output that its node does not give at inference", "do not use it")
+        if name not in self.tensors:
+            self.tensors[name] = checked(constant_tensor(name, self.constants[name]))
+        return self.tensors[name]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One node to translate."""
+
+    node: SourceNode
+    build: Construction
+
+    def has(self, index: int) -> bool:
+        """Whether an optional input is present."""
+        return index < len(self.node.inputs) and self.node.inputs[index] != ""
+
+    def input(self, index: int) -> Tensor:
+        """An input tensor; Unsupported if it is absent."""
+        if not self.has(index):
+            raise Unsupported(f"input {index} is missing", "export the model again")
+        return self.build.tensor(self.node.inputs[index])
+
+    def real(self, index: int) -> Tensor:
+        """An input that holds float32 (or, in a dialect, integers in place of it)."""
+        tensor = self.input(index)
+        if tensor.dtype is not DType.FLOAT32 and not self.build.integers_in_floats:
+            raise Unsupported(
+                f"input {index} has type {tensor.dtype.value}, float32 is supported",
+                "quantise with QuantizeLinear and DequantizeLinear (QDQ)",
+            )
+        return tensor
+
+    def known(self, index: int) -> Array | None:
+        """The elements of an input if they are constant, else None."""
+        return self.build.constants.get(self.node.inputs[index]) if self.has(index) else None
+
+    def constant(self, index: int, what: str) -> Array:
+        """The elements of an input that must be constant."""
+        array = self.known(index)
+        if array is None:
+            name = self.node.inputs[index] if self.has(index) else ""
+            remedy = f"make {what} a constant; if '{name}' is an input of the model, freeze it (options file)"
+            raise Unsupported(f"{what} (input {index}) is computed at run time", remedy)
+        return array
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """An attribute of the node."""
+        return self.node.attributes.get(name, default)
+
+    def integers(self, name: str, default: Iterable[int]) -> tuple[int, ...]:
+        """A list attribute."""
+        return tuple(int(value) for value in self.attribute(name, default))
+
+    def geometry(self, name: str, default: Iterable[int]) -> tuple[int, ...]:
+        """A list attribute of sizes and distances; Unsupported beyond 32 bits."""
+        values = self.integers(name, default)
+        if any(abs(value) > MAX_BYTES for value in values):
+            raise Unsupported(f"'{name}' {list(values)} is beyond 32 bits")
+        return values
+
+    def axes(self, attribute: str, index: int, rank: int, default: Iterable[int] | None = None) -> tuple[int, ...]:
+        """Axes from an attribute or, in newer opsets, from an input; negative ones resolved."""
+        if self.has(index):
+            listed = [int(axis) for axis in self.constant(index, attribute).reshape(-1)]
+        elif self.attribute(attribute) is not None:
+            listed = [int(axis) for axis in self.attribute(attribute)]
+        elif default is not None:
+            listed = list(default)
+        else:
+            raise Unsupported(f"'{attribute}' is missing", "export the model again")
+        return tuple(self.axis(axis, rank) for axis in listed)
+
+    def axis(self, axis: int, rank: int) -> int:
+        """An axis with negative numbers resolved."""
+        if not -rank <= axis < rank:
+            raise Unsupported(f"axis {axis} of a tensor with {rank} axes", "export the model again")
+        return axis % rank
+
+    def literal(self, array: Array, base: str) -> str:
+        """A new constant tensor; its name is derived from ``base``."""
+        name = self.build.fresh(base)
+        self.build.tensors[name] = checked(constant_tensor(name, array))
+        self.build.constants[name] = array
+        return name
+
+    def emit(
+        self,
+        operator: str,
+        inputs: Sequence[str],
+        shape: Sequence[int],
+        attributes: Mapping[str, Any] | None = None,
+        *,
+        dtype: DType | None = None,
+        part: str = "",
+        output: int = 0,
+        epilogue: Epilogue | None = None,
+    ) -> str:
+        """Add a node and give the name of its output.
+
+        Args:
+            dtype: of the output; that of the first input by default.
+            part: empty for the node that writes the model's output, else a word for an intermediate.
+        """
+        if operator == "Reshape" and prod(shape) != self.build.tensor(inputs[0]).elements:
+            raise Unsupported(f"{list(self.build.tensor(inputs[0]).shape)} cannot take shape {list(shape)}")
+        target = self.node.outputs[output]
+        name = self.build.fresh(f"{target}/{part}") if part else target
+        dtype = self.build.tensor(inputs[0]).dtype if dtype is None else dtype
+        if prod(shape) == 0:
+            # Nothing has to run for a tensor without elements; what reads it decides what that means.
+            self.build.constants[name] = np.zeros(tuple(shape), dtype.numpy)
+            return name
+        self.build.tensors[name] = checked(variable(name, dtype, shape))
+        label = self.build.fresh_node(f"{self.node.name or target}/{part}" if part else self.node.name or target)
+        sources = (self.node.name or target,)
+        self.build.nodes.append(
+            Node(label, operator, tuple(inputs), (name,), frozen(attributes or {}), epilogue, sources)
+        )
+        return name
+
+    def emit_all(
+        self,
+        operator: str,
+        inputs: Sequence[str],
+        outputs: Sequence[tuple[Sequence[int], DType]],
+        attributes: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Add a node that gives all of the model's outputs, each a shape and an element type.
+
+        An output that the model leaves out or does not name still exists, since the kernel writes it.
+        """
+        listed = [*self.node.outputs, *[""] * (len(outputs) - len(self.node.outputs))]
+        names = []
+        for target, (shape, dtype) in zip(listed, outputs, strict=True):
+            name = target or self.build.fresh(f"{listed[0]}/unused")
+            self.build.tensors[name] = checked(variable(name, dtype, shape))
+            names.append(name)
+        label = self.build.fresh_node(self.node.name or listed[0])
+        sources = (self.node.name or listed[0],)
+        self.build.nodes.append(
+            Node(label, operator, tuple(inputs), tuple(names), frozen(attributes or {}), None, sources)
+        )
+
+    def emit_parts(
+        self,
+        operator: str,
+        inputs: Sequence[str],
+        outputs: Sequence[tuple[Sequence[int], DType]],
+        attributes: Mapping[str, Any] | None = None,
+    ) -> tuple[str, ...]:
+        """Add a node all of whose outputs are intermediates, and give their names."""
+        base = next(name for name in self.node.outputs if name)
+        names = []
+        for number, (shape, dtype) in enumerate(outputs):
+            name = self.build.fresh(f"{base}/part{number}")
+            self.build.tensors[name] = checked(variable(name, dtype, shape))
+            names.append(name)
+        label = self.build.fresh_node(f"{self.node.name or base}/inner")
+        sources = (self.node.name or base,)
+        self.build.nodes.append(
+            Node(label, operator, tuple(inputs), tuple(names), frozen(attributes or {}), None, sources)
+        )
+        return tuple(names)
+
+
+def constant_tensor(name: str, array: Array) -> Tensor:
+    """A constant; Unsupported for an element type that the graph does not know."""
+    if array.dtype.name not in _DTYPES:
+        raise Unsupported(f"'{name}' has element type {array.dtype.name}", "convert the model to float32")
+    return constant(name, array)
+
+
+def dtype_named(name: str) -> DType:
+    """An element type by its NumPy name; Unsupported if the graph does not know it."""
+    if name not in _DTYPES:
+        raise Unsupported(f"element type {name}", "convert the model to float32")
+    return _DTYPES[name]
+
+
+def checked(tensor: Tensor) -> Tensor:
+    """The tensor itself; Unsupported if its shape is beyond what kernels take."""
+    if len(tensor.shape) > MAX_RANK:
+        raise Unsupported(f"'{tensor.name}' has {len(tensor.shape)} axes; at most {MAX_RANK} are supported")
+    if tensor.size_bytes > MAX_BYTES:
+        raise Unsupported(f"'{tensor.name}' takes {tensor.size_bytes:,} bytes; at most {MAX_BYTES:,} are supported")
+    if prod(tensor.shape) == 0:
+        raise Unsupported(f"'{tensor.name}' has no elements (shape {list(tensor.shape)})", "remove empty tensors")
+    return tensor
+
+
+def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of an elementwise result; Unsupported if the shapes do not broadcast."""
+    try:
+        return tuple(int(extent) for extent in np.broadcast_shapes(*shapes))
+    except ValueError:
+        raise Unsupported(f"shapes {' and '.join(str(list(s)) for s in shapes)} do not broadcast") from None

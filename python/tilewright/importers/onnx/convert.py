@@ -1,0 +1,338 @@
+"""From an ONNX model as read to a graph in normal form: shapes, constant folding, translation.
+
+Quantize and Dequantize stay nodes; fusing them is the next step.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+
+from tilewright.base.errors import TilewrightError, bad_input, not_supported
+from tilewright.graph import DType, Graph, Node, variable
+from tilewright.graph.edit import make_node, sorted_nodes
+from tilewright.importers.deeploy.nodes import DIALECT, OF_DEEPLOY, REINTERPRETED, gather_one
+from tilewright.importers.onnx.arithmetic import ARITHMETIC
+from tilewright.importers.onnx.breadth import breadth
+from tilewright.importers.onnx.context import Call, Construction, Unsupported, checked, constant_tensor, dtype_named
+from tilewright.importers.onnx.contrib import contrib
+from tilewright.importers.onnx.control import CONTROL, captured, expand_control
+from tilewright.importers.onnx.integer_products import integer_products
+from tilewright.importers.onnx.movement import MOVEMENT
+from tilewright.importers.onnx.quantization import QUANTIZATION
+from tilewright.importers.onnx.source import SourceModel, SourceNode, SourceValue
+from tilewright.importers.onnx.spatial import SPATIAL
+from tilewright.importers.own import OwnOperators, own_infer, translate_own
+from tilewright.importers.qoperator.nodes import qoperators
+
+_EARLIER = MappingProxyType({**MOVEMENT, **SPATIAL, **ARITHMETIC, **QUANTIZATION})
+_STANDARD = MappingProxyType({**_EARLIER, **breadth(_EARLIER)})
+FOREIGN = MappingProxyType({**qoperators(_STANDARD), **integer_products(_STANDARD), **contrib(_STANDARD)})
+TRANSLATORS: Mapping[str, Callable[[Call], None]] = MappingProxyType({**_STANDARD, **FOREIGN})
+_ANY_DOMAIN = frozenset("RequantShift QuantizeLinear DequantizeLinear Gelu RMSNorm".split()) | frozenset(FOREIGN)
+_NOT_FOLDED = ("DequantizeLinear", "RequantShift", "Random", "Bernoulli", "Multinomial")
+ALWAYS_FOLDED = frozenset(
+    "Constant ConstantOfShape Range Shape Size BlackmanWindow HammingWindow HannWindow MelWeightMatrix".split()
+)
+KNOWN_OPERATORS = frozenset(TRANSLATORS) | ALWAYS_FOLDED | frozenset(CONTROL)
+"""Operators that need no function body."""
+# What computes shapes: not to be blamed when the shape it starts from is the one that is missing.
+_OFTEN_FOLDED = frozenset(
+    (
+        "Shape Size Gather Range ConstantOfShape Expand Where Equal Not And Or Less Greater Floor Ceil "
+        "ReduceProd ReduceSum ReduceMax ReduceMin Min Max Mod Abs Neg Tile ScatterND"
+    ).split()
+)
+_MOST_LISTED = 20
+MISFIT = "its operands and attributes do not go together"
+"""Why a node is refused whose numbers a translator could not make sense of; never said of a valid model."""
+_MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+_log = logging.getLogger(__name__)
+_NONE: OwnOperators = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    place: str
+    reason: str
+    help: str
+
+
+def convert(
+    model: SourceModel,
+    dims: Mapping[str, int],
+    *,
+    integers_in_floats: bool = False,
+    own: OwnOperators = _NONE,
+) -> Graph:
+    """The model as a graph in normal form, float32 where it is quantised with Q and DQ nodes.
+
+    Args:
+        dims: a value for each symbol of a dynamic dimension; ``<input>.<axis>`` names one without symbol.
+        integers_in_floats: read the Deeploy dialect; float32 tensors then may hold integers.
+        own: operators that the firmware project brings along.
+
+    Raises:
+        TilewrightError (bad input): the graph is inconsistent, or ``dims`` names no dimension.
+        TilewrightError (not supported): every node and dimension that cannot be translated.
+    """
+    model = _without_empty_inputs(model, dims)
+    of_deeploy = any(node.operator in OF_DEEPLOY for node in model.nodes)
+    build = Construction(model.opset, integers_in_floats, dict(model.constants), last_axis_softmax=of_deeploy)
+    build.reserved.update(name for node in model.nodes for name in node.outputs)
+    build.reserved.update(value.name for value in model.inputs)
+
+    def visit(node: SourceNode) -> None:
+        infer = own_infer(node, own)
+        if infer is not None:
+            translate_own(Call(node, build), infer)
+        elif node.operator in CONTROL and node.domain in ("", "ai.onnx"):
+            expand_control(node, build, visit)
+        else:
+            _translate(node, model, build)
+
+    problems: list[_Problem] = []
+    unknown = _add_inputs(model, dims, build, problems)
+    for node in _in_order(model):
+        if unknown.intersection({*node.inputs, *captured(node)}) and (
+            _known_operator(node) or node.operator in _OFTEN_FOLDED
+        ):
+            unknown.update(node.outputs)
+            continue
+        try:
+            visit(node)
+        except Unsupported as problem:
+            problems.append(_Problem(node.place, problem.reason, problem.help))
+            unknown.update(node.outputs)
+        except _MISFITS as error:
+            _log.debug("%s", node.place, exc_info=True)
+            problems.append(_Problem(node.place, f"{MISFIT}: {error}", "export the model again"))
+            unknown.update(node.outputs)
+    for name in model.outputs:
+        if name not in unknown and name not in build.tensors and name not in build.constants:
+            problems.append(_Problem(f"output '{name}'", "its node does not give it at inference", "leave it out"))
+    if problems:
+        raise _refusal(model, problems)
+    return _finished(model, build)
+
+
+def _without_empty_inputs(model: SourceModel, dims: Mapping[str, int]) -> SourceModel:
+    """The model without inputs of extent 0 that are only concatenated: caches at the first step."""
+    concatenated = {name for node in model.nodes if node.operator == "Concat" for name in node.inputs}
+    others = {name for node in model.nodes if node.operator != "Concat" for name in node.inputs}
+    empty = {}
+    for value in model.inputs:
+        given = any(f"{value.name}.{axis}" in dims for axis in range(len(value.shape or ())))
+        extents = [extent for extent in value.shape or () if isinstance(extent, int)]
+        if 0 not in extents or len(extents) != len(value.shape or ()) or given:
+            continue
+        if value.name in concatenated - others and value.name not in model.outputs:
+            empty[value.name] = np.zeros(extents, np.float32)
+    inputs = tuple(value for value in model.inputs if value.name not in empty)
+    return replace(model, inputs=inputs, constants={**model.constants, **empty})
+
+
+def _known_operator(node: SourceNode) -> bool:
+    if node.operator in DIALECT or node.operator in CONTROL:
+        return True
+    return node.operator in TRANSLATORS and (node.domain in ("", "ai.onnx") or node.operator in _ANY_DOMAIN)
+
+
+def _add_inputs(model: SourceModel, dims: Mapping[str, int], build: Construction, problems: list[_Problem]) -> set[str]:
+    """Add the graph's inputs; gives the names of those without a known shape."""
+    symbols: set[str] = set()
+    unknown = set()
+    for value in model.inputs:
+        place = f"input '{value.name}'"
+        try:
+            shape = _static_shape(value, dims, symbols)
+            build.tensors[value.name] = checked(variable(value.name, dtype_named(value.element_type), shape))
+        except Unsupported as problem:
+            problems.append(_Problem(place, problem.reason, problem.help))
+            unknown.add(value.name)
+    for symbol in dims:
+        if symbol not in symbols:
+            raise bad_input(
+                "unknown-dimension",
+                f"the model has no dynamic dimension '{symbol}'",
+                at=model.file,
+                help="dimensions: " + (", ".join(sorted(symbols)) or "none is dynamic"),
+            )
+    return unknown
+
+
+def _static_shape(value: SourceValue, dims: Mapping[str, int], symbols: set[str]) -> tuple[int, ...]:
+    if value.shape is None:
+        raise Unsupported("no shape", "give the input a shape in the model")
+    names = [dim if isinstance(dim, str) else f"{value.name}.{axis}" for axis, dim in enumerate(value.shape)]
+    dynamic = [name for name, dim in zip(names, value.shape, strict=True) if not isinstance(dim, int) or dim == 0]
+    symbols.update(dynamic)
+    missing = [name for name in dynamic if name not in dims]
+    if missing:
+        raise Unsupported(
+            f"dynamic dimension {', '.join(missing)} without a value",
+            "DIMS " + " ".join(f"{name}=<n>" for name in missing),
+        )
+    for name in dynamic:
+        if dims[name] < 1:
+            raise bad_input("dimension", f"dimension '{name}' is {dims[name]}", help=f"DIMS {name}=<positive number>")
+    return tuple(dims[name] if name in dynamic else int(dim or 0) for name, dim in zip(names, value.shape, strict=True))
+
+
+def _in_order(model: SourceModel) -> list[SourceNode]:
+    """Nodes so that producers come first; files exist that are not sorted."""
+    known = {"", *model.constants, *(value.name for value in model.inputs)}
+    written: set[str] = set()
+    for node in model.nodes:
+        for name in node.outputs:
+            if name and (name in written or name in known):
+                raise _inconsistent(model, f"'{name}' is written twice")
+            written.add(name)
+    for node in model.nodes:
+        for name in node.inputs:
+            if name not in known and name not in written:
+                raise _inconsistent(model, f"{node.place} reads '{name}', which nothing writes")
+    for name in model.outputs:
+        if name not in known and name not in written:
+            raise _inconsistent(model, f"output '{name}' is written by no node")
+    if len(set(model.outputs)) != len(model.outputs):
+        raise _inconsistent(model, "an output is listed twice")
+    numbered = [
+        make_node(str(i), (*node.inputs, *sorted(captured(node))), node.outputs, name=str(i))
+        for i, node in enumerate(model.nodes)
+    ]
+    try:
+        return [model.nodes[int(node.name)] for node in sorted_nodes(numbered)]
+    except ValueError:
+        raise _inconsistent(model, "the graph has a cycle") from None
+
+
+def _inconsistent(model: SourceModel, what: str) -> TilewrightError:
+    return bad_input("model-broken", what, at=model.file, help="export the model again")
+
+
+def _translate(node: SourceNode, model: SourceModel, build: Construction) -> None:
+    if node.operator in ("Shape", "Size") and node.domain in ("", "ai.onnx"):
+        _fold_shape(node, build)
+        return
+    dialect = _of_dialect(node, build)
+    if dialect is None and _foldable(node, build):
+        _fold(node, model, build)
+        return
+    if dialect is not None:
+        dialect(Call(node, build))
+        return
+    if node.operator == "Gather" and gather_one(Call(node, build)):
+        return
+    if not _known_operator(node):
+        domain = f" of domain '{node.domain}'" if node.domain not in ("", "ai.onnx") else ""
+        raise Unsupported(f"operator {node.operator}{domain} is not supported", _way_out(node.operator))
+    TRANSLATORS[node.operator](Call(node, build))
+
+
+def _of_dialect(node: SourceNode, build: Construction) -> Callable[[Call], None] | None:
+    """The translator of an operator that only the dialect has, or that computes on integers in floats."""
+    if node.operator in DIALECT or not build.integers_in_floats:
+        return DIALECT.get(node.operator)
+    constant = all(name in build.constants for name in node.inputs if name)
+    return None if constant else REINTERPRETED.get(node.operator)
+
+
+def _way_out(operator: str) -> str:
+    if operator.startswith("QLinear") or operator.endswith("Integer"):
+        return "quantise in QDQ format"
+    return "replace it by supported operators: " + ", ".join(sorted(set(TRANSLATORS) - {"RequantShift"}))
+
+
+def _foldable(node: SourceNode, build: Construction) -> bool:
+    if node.operator.startswith(_NOT_FOLDED) or node.domain not in ("", "ai.onnx"):
+        return False
+    if not any(node.inputs):
+        return node.operator == "Constant"
+    return all(name in build.constants for name in node.inputs if name)
+
+
+def _fold(node: SourceNode, model: SourceModel, build: Construction) -> None:
+    arrays = [build.constants[name] if name else None for name in node.inputs]
+    try:
+        results = model.evaluate(node, arrays)
+    except ValueError as error:
+        raise Unsupported(f"cannot be computed at compile time: {error}", "fold constants at export") from None
+    for name, result in zip(node.outputs, results, strict=True):
+        if name:
+            build.constants[name] = result
+
+
+def _fold_shape(node: SourceNode, build: Construction) -> None:
+    name = node.inputs[0]
+    if not name:
+        raise Unsupported("input 0 is missing", "export the model again")
+    shape = build.constants[name].shape if name in build.constants else build.tensor(name).shape
+    if node.operator == "Size":
+        build.constants[node.outputs[0]] = np.asarray(np.prod(shape, dtype=np.int64))
+        return
+    first, last = node.attributes.get("start", 0), node.attributes.get("end")
+    build.constants[node.outputs[0]] = np.asarray(shape[first:last], np.int64)
+
+
+def _refusal(model: SourceModel, problems: list[_Problem]) -> TilewrightError:
+    listed = problems[:_MOST_LISTED]
+    places = [f"{problem.place}: {problem.reason}" for problem in listed]
+    if len(problems) > len(listed):
+        places.append(f"and {len(problems) - len(listed)} more")
+    count = "one place" if len(problems) == 1 else f"{len(problems)} places"
+    return not_supported(
+        "unsupported-model",
+        f"{count} in '{model.file}' cannot be translated",
+        at=tuple(places),
+        help=tuple(dict.fromkeys(problem.help for problem in listed if problem.help)),
+    )
+
+
+def _finished(model: SourceModel, build: Construction) -> Graph:
+    """The graph; outputs that are inputs or constants become copies of them."""
+    outputs = []
+    for name in model.outputs:
+        if name in build.constants or any(name == value.name for value in model.inputs):
+            outputs.append(_copied_output(name, build))
+        else:
+            outputs.append(name)
+    inputs = tuple(value.name for value in model.inputs)
+    graph = Graph(model.name, (), build.tensors, inputs, tuple(outputs))
+    return graph.with_nodes(_needed(build, outputs), build.tensors)
+
+
+def _copied_output(name: str, build: Construction) -> str:
+    if name in build.constants:
+        source = build.fresh(f"{name}/constant")
+        try:
+            tensor = checked(constant_tensor(source, build.constants[name]))
+        except Unsupported as problem:
+            raise not_supported("output", f"output '{name}': {problem.reason}", help=problem.help) from None
+        build.tensors[source] = tensor
+        output = name
+    else:
+        source, tensor = name, build.tensors[name]
+        output = build.fresh(f"{name}/output")
+    build.tensors[output] = replace(tensor, name=output, data=None)
+    build.nodes.append(make_node("Copy", [source], [output], name=build.fresh_node(output)))
+    return output
+
+
+def _needed(build: Construction, outputs: list[str]) -> list[Node]:
+    needed = set(outputs)
+    kept = []
+    for node in reversed(build.nodes):
+        if needed.intersection(node.outputs):
+            kept.append(node)
+            needed.update(node.inputs)
+    return kept[::-1]
+
+
+def float_inputs(model: SourceModel) -> tuple[str, ...]:
+    """Names of the inputs that hold float32."""
+    return tuple(value.name for value in model.inputs if value.element_type == DType.FLOAT32.value)

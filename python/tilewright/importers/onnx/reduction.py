@@ -1,0 +1,142 @@
+"""ONNX reductions, ArgMax and ArgMin, and operators along one axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import prod
+from types import MappingProxyType
+
+from tilewright.graph import DType
+from tilewright.importers.onnx.context import Call, Unsupported
+from tilewright.importers.onnx.elementwise import typed
+
+Translate = Callable[[Call], None]
+
+_FLOAT = frozenset({DType.FLOAT32})
+_SUMS = frozenset({DType.FLOAT32, DType.INT32, DType.INT64})
+_NUMBERS = frozenset(DType) - {DType.BOOL}
+REDUCED_TYPES: Mapping[str, frozenset[DType]] = MappingProxyType(
+    {
+        **dict.fromkeys(("ReduceSum", "ReduceMean", "ReduceProd", "ReduceL1", "ReduceSumSquare"), _SUMS),
+        **dict.fromkeys(("ReduceL2", "ReduceLogSum", "ReduceLogSumExp"), _FLOAT),
+        **dict.fromkeys(("ReduceMax", "ReduceMin"), frozenset(DType)),
+    }
+)
+
+
+_OF_ONE_ITSELF = frozenset({"ReduceSum", "ReduceMean", "ReduceProd", "ReduceMax", "ReduceMin"})
+"""Reductions that give back a single element."""
+
+
+def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
+    """The shape of a reduction over ``axes``."""
+    if keepdims:
+        return tuple(1 if axis in axes else extent for axis, extent in enumerate(shape))
+    return tuple(extent for axis, extent in enumerate(shape) if axis not in axes)
+
+
+def _reduction(operator: str) -> Translate:
+    def translate(call: Call) -> None:
+        """Axes as attribute or input; none means all, or nothing with noop_with_empty_axes."""
+        x = typed(call, 0, REDUCED_TYPES[operator])
+        rank = len(x.shape)
+        axes = tuple(sorted(set(call.axes("axes", 1, rank, ()))))
+        if not axes and call.attribute("noop_with_empty_axes", 0):
+            call.emit("Reshape", [x.name], x.shape)
+            return
+        axes = axes or tuple(range(rank))
+        keepdims = bool(call.attribute("keepdims", 1))
+        shape = reduced_shape(x.shape, axes, keepdims)
+        if operator in _OF_ONE_ITSELF and all(x.shape[axis] == 1 for axis in axes):
+            call.emit("Reshape", [x.name], shape)
+            return
+        call.emit(operator, [x.name], shape, {"axes": axes, "keepdims": keepdims})
+
+    return translate
+
+
+def _arg(operator: str) -> Translate:
+    def translate(call: Call) -> None:
+        """The index of the extreme along one axis, int64."""
+        x = typed(call, 0, _NUMBERS)
+        axis = call.axis(int(call.attribute("axis", 0)), len(x.shape))
+        keepdims = bool(call.attribute("keepdims", 1))
+        attributes = {
+            "axes": (axis,),
+            "keepdims": keepdims,
+            "select_last": bool(call.attribute("select_last_index", 0)),
+        }
+        call.emit(operator, [x.name], reduced_shape(x.shape, (axis,), keepdims), attributes, dtype=DType.INT64)
+
+    return translate
+
+
+def _normalised(operator: str, default: int) -> Translate:
+    """LogSoftmax and Hardmax. Before opset 13 they run over all axes from ``axis`` on, as one axis."""
+
+    def translate(call: Call) -> None:
+        x = typed(call, 0, _FLOAT)
+        rank = len(x.shape)
+        if call.build.opset >= 13:
+            call.emit(operator, [x.name], x.shape, {"axis": call.axis(int(call.attribute("axis", -1)), rank)})
+            return
+        axis = call.axis(int(call.attribute("axis", default)), rank)
+        flat = (prod(x.shape[:axis]), prod(x.shape[axis:]))
+        rows = call.emit("Reshape", [x.name], flat, part="rows")
+        result = call.emit(operator, [rows], flat, {"axis": 1}, part="result")
+        call.emit("Reshape", [result], x.shape)
+
+    return translate
+
+
+def lp_normalization(call: Call) -> None:
+    """LpNormalization with p = 1 or 2."""
+    x = typed(call, 0, _FLOAT)
+    p = int(call.attribute("p", 2))
+    if p not in (1, 2):
+        raise Unsupported(f"p = {p}")
+    axis = call.axis(int(call.attribute("axis", -1)), len(x.shape))
+    call.emit("LpNormalization", [x.name], x.shape, {"axis": axis, "p": p})
+
+
+def _running(operator: str) -> Translate:
+    """Running sums or products along one axis, which is constant."""
+
+    def translate(call: Call) -> None:
+        x = typed(call, 0, _SUMS)
+        axis = call.axis(int(call.constant(1, "the axis").reshape(-1)[0]), len(x.shape))
+        attributes = {name: int(call.attribute(name, 0)) for name in ("exclusive", "reverse")}
+        call.emit(operator, [x.name], x.shape, {"axis": axis, **attributes})
+
+    return translate
+
+
+def top_k(call: Call) -> None:
+    """TopK in order of rank, which is allowed where ``sorted`` is 0 as well."""
+    x = typed(call, 0, _NUMBERS)
+    axis = call.axis(int(call.attribute("axis", -1)), len(x.shape))
+    count = int(call.constant(1, "k").reshape(-1)[0]) if call.has(1) else int(call.attribute("k", 0))
+    if not 1 <= count <= x.shape[axis]:
+        raise Unsupported(f"k = {count} of extent {x.shape[axis]}")
+    shape = tuple(count if position == axis else extent for position, extent in enumerate(x.shape))
+    call.emit_all(
+        "TopK",
+        [x.name],
+        [(shape, x.dtype), (shape, DType.INT64)],
+        {"axis": axis, "largest": int(call.attribute("largest", 1))},
+    )
+
+
+REDUCTION: Mapping[str, Translate] = MappingProxyType(
+    {
+        **{operator: _reduction(operator) for operator in REDUCED_TYPES},
+        "ArgMax": _arg("ArgMax"),
+        "ArgMin": _arg("ArgMin"),
+        "LogSoftmax": _normalised("LogSoftmax", 1),
+        "Hardmax": _normalised("Hardmax", 1),
+        "LpNormalization": lp_normalization,
+        "CumSum": _running("CumSum"),
+        "CumProd": _running("CumProd"),
+        "TopK": top_k,
+    }
+)

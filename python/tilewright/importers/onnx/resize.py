@@ -1,0 +1,185 @@
+"""Resize and Upsample: axis by axis, a Gather where nearest elements are taken, else an interpolation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from tilewright.graph import Array, DType
+from tilewright.importers.onnx.context import Call, Unsupported
+from tilewright.importers.onnx.indexing import emit_gather
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """How one axis is resized; ``roi`` is start and end for tf_crop_and_resize."""
+
+    extent: int
+    output: int
+    scale: float
+    roi: tuple[float, float]
+
+
+def resize(call: Call) -> None:
+    """Resize with sizes or scales that are constant."""
+    mode = str(call.attribute("mode", "nearest"))
+    if mode not in ("nearest", "linear", "cubic"):
+        raise Unsupported(f"mode '{mode}'")
+    _apply(call, _axes_of(call), mode)
+
+
+def upsample(call: Call) -> None:
+    """Upsample, which Resize has replaced: asymmetric, rounding down."""
+    x = call.input(0)
+    scales = call.attribute("scales")
+    values = np.asarray(scales if scales is not None else call.constant(1, "the scales"), np.float64).reshape(-1)
+    axes = {
+        axis: _Axis(extent, int(np.floor(extent * values[axis])), float(values[axis]), (0.0, 1.0))
+        for axis, extent in enumerate(x.shape)
+    }
+    _apply(call, axes, str(call.attribute("mode", "nearest")), "asymmetric", "floor")
+
+
+def _apply(call: Call, axes: Mapping[int, _Axis], mode: str, coordinates: str = "", rounding: str = "") -> None:
+    x = call.input(0)
+    name, shape = x.name, x.shape
+    coordinates = coordinates or str(call.attribute("coordinate_transformation_mode", "half_pixel"))
+    changed = [
+        axis
+        for axis, way in axes.items()
+        if way.output != way.extent or coordinates == "tf_crop_and_resize" or way.scale != 1.0
+    ]
+    if mode != "nearest" and x.dtype is not DType.FLOAT32:
+        raise Unsupported(f"mode '{mode}' of {x.dtype.value}", "insert a Cast")
+    for axis in changed:
+        way = axes[axis]
+        if way.output < 1:
+            raise Unsupported("the output has no elements")
+        at = _positions(way, coordinates)
+        part = "" if axis == changed[-1] else f"axis{axis}"
+        shape = (*shape[:axis], way.output, *shape[axis + 1 :])
+        outside = (at < 0) | (at > way.extent - 1) if coordinates == "tf_crop_and_resize" else np.zeros(at.shape, bool)
+        if mode == "nearest" and not outside.any():
+            chosen = _nearest(at, way, rounding or str(call.attribute("nearest_mode", "round_prefer_floor")))
+            name = emit_gather(
+                call, name, call.literal(chosen, f"{call.node.outputs[0]}/nearest{axis}"), axis, part=part
+            )
+            continue
+        indices, weights = _table(call, at, way, mode)
+        attributes = {
+            "axis": axis,
+            "indices": tuple(int(index) for index in np.where(outside[:, None], -1, indices).reshape(-1)),
+            "weights": tuple(float(weight) for weight in np.where(outside[:, None], 0.0, weights).reshape(-1)),
+            "outside": float(call.attribute("extrapolation_value", 0.0)),
+        }
+        if x.dtype is not DType.FLOAT32:
+            raise Unsupported(f"extrapolation of {x.dtype.value}", "insert a Cast")
+        name = call.emit("Interpolate", [name], shape, attributes, part=part)
+    if not changed:
+        call.emit("Reshape", [x.name], x.shape)
+
+
+def _axes_of(call: Call) -> dict[int, _Axis]:
+    x = call.input(0)
+    rank = len(x.shape)
+    older = call.build.opset < 11
+    axes = call.axes("axes", 99, rank, range(rank))
+    roi_index, scales_index, sizes_index = (99, 1, 99) if older else (1, 2, 3)
+    roi = np.array([0.0] * len(axes) + [1.0] * len(axes))
+    if call.has(roi_index) and call.attribute("coordinate_transformation_mode") == "tf_crop_and_resize":
+        roi = call.constant(roi_index, "the region").astype(np.float64).reshape(-1)
+    scales = call.constant(scales_index, "the scales").reshape(-1) if call.has(scales_index) else np.zeros(0)
+    outputs: list[int]
+    if scales.size:
+        factors = [float(value) for value in scales]
+        widths = [roi[n + len(axes)] - roi[n] for n in range(len(axes))]
+        outputs = [int(np.floor(x.shape[a] * w * f)) for a, w, f in zip(axes, widths, factors, strict=True)]
+    elif call.has(sizes_index):
+        sizes = [int(size) for size in call.constant(sizes_index, "the sizes").reshape(-1)]
+        factors, outputs = _factors(call, [x.shape[axis] for axis in axes], sizes)
+    else:
+        raise Unsupported("neither scales nor sizes", "export the model again")
+    return {
+        axis: _Axis(x.shape[axis], outputs[n], factors[n], (float(roi[n]), float(roi[n + len(axes)])))
+        for n, axis in enumerate(axes)
+    }
+
+
+def _factors(call: Call, extents: list[int], sizes: list[int]) -> tuple[list[float], list[int]]:
+    """Scales from sizes, as keep_aspect_ratio_policy says."""
+    policy = str(call.attribute("keep_aspect_ratio_policy", "stretch"))
+    factors = [size / extent for size, extent in zip(sizes, extents, strict=True)]
+    if policy == "stretch":
+        return factors, sizes
+    factor = min(factors) if policy == "not_larger" else max(factors)
+    return [factor] * len(sizes), [int(np.floor(factor * extent + 0.5)) for extent in extents]
+
+
+def _positions(way: _Axis, coordinates: str) -> Array:
+    """The place in the input that each output position stands for."""
+    o = np.arange(way.output, dtype=np.float64)
+    resized = way.scale * way.extent  # before it was rounded to whole elements
+    if coordinates == "asymmetric":
+        return np.asarray(o / way.scale)
+    if coordinates == "align_corners":
+        return np.asarray(o * (way.extent - 1) / (resized - 1) if resized != 1 else o * 0)
+    if coordinates == "pytorch_half_pixel":
+        return np.asarray((o + 0.5) / way.scale - 0.5 if resized != 1 else o * 0 - 0.5)
+    if coordinates == "half_pixel_symmetric":
+        adjusted = way.output / resized
+        return np.asarray(way.extent / 2 * (1 - adjusted) + (o + 0.5) / way.scale - 0.5)
+    if coordinates == "tf_half_pixel_for_nn":
+        return np.asarray((o + 0.5) / way.scale)
+    if coordinates == "tf_crop_and_resize":
+        begin, end = way.roi
+        if resized != 1:
+            return np.asarray(begin * (way.extent - 1) + o * (end - begin) * (way.extent - 1) / (resized - 1))
+        return np.asarray(o * 0 + 0.5 * (begin + end) * (way.extent - 1))
+    if coordinates == "half_pixel":
+        return np.asarray((o + 0.5) / way.scale - 0.5)
+    raise Unsupported(f"coordinate_transformation_mode '{coordinates}'")
+
+
+def _nearest(at: Array, way: _Axis, rounding: str) -> Array:
+    rules: Mapping[str, Callable[[Array], Array]] = {
+        "round_prefer_floor": lambda x: np.ceil(x - 0.5),
+        "round_prefer_ceil": lambda x: np.floor(x + 0.5),
+        "floor": np.floor,
+        "ceil": np.ceil,
+    }
+    if rounding not in rules:
+        raise Unsupported(f"nearest_mode '{rounding}'")
+    return np.clip(rules[rounding](at), 0, way.extent - 1).astype(np.int32)
+
+
+def _table(call: Call, at: Array, way: _Axis, mode: str) -> tuple[Array, Array]:
+    """For each output the input positions that it reads, clamped to the edge, and their weights."""
+    if mode == "nearest":
+        chosen = _nearest(at, way, str(call.attribute("nearest_mode", "round_prefer_floor")))
+        return chosen[:, None], np.ones((len(at), 1))
+    stretch = min(way.scale, 1.0) if call.attribute("antialias", 0) else 1.0
+    half = int(np.ceil((1 if mode == "linear" else 2) / stretch))
+    base = np.floor(at)
+    taps = base[:, None] + np.arange(-half + 1, half + 1)[None, :]
+    distance = (taps - at[:, None]) * stretch
+    weights = np.maximum(0.0, 1.0 - np.abs(distance)) if mode == "linear" else _cubic(call, distance)
+    inside = (taps >= 0) & (taps <= way.extent - 1)
+    if call.attribute("exclude_outside", 0):
+        weights = np.where(inside, weights, 0.0)
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    return np.clip(taps, 0, way.extent - 1).astype(np.int32), weights
+
+
+def _cubic(call: Call, distance: Array) -> Array:
+    """Keys' cubic convolution with coefficient a."""
+    a = float(call.attribute("cubic_coeff_a", -0.75))
+    x = np.abs(distance)
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
+
+
+RESIZE: Mapping[str, Callable[[Call], None]] = MappingProxyType({"Resize": resize, "Upsample": upsample})

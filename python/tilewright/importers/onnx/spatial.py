@@ -1,0 +1,154 @@
+"""ONNX convolution and pooling: ``auto_pad`` and ``ceil_mode`` become pads and an output shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from tilewright.graph import Tensor
+from tilewright.importers.onnx.context import Call, Unsupported
+
+_SPATIAL_RANKS = (1, 2, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class _Windows:
+    """Windows over the spatial axes; ``pads`` are begins, then ends."""
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    pads: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        return {"strides": self.strides, "dilations": self.dilations, "pads": self.pads}
+
+
+def windows_of_call(call: Call, extents: tuple[int, ...], kernel: tuple[int, ...]) -> _Windows:
+    """Geometry of a node over ``extents``, with output extents as ONNX defines them."""
+    rank = len(extents)
+    strides = call.geometry("strides", (1,) * rank)
+    dilations = call.geometry("dilations", (1,) * rank)
+    pads = call.geometry("pads", (0,) * 2 * rank)
+    if not len(kernel) == len(strides) == len(dilations) == rank or len(pads) != 2 * rank:
+        raise Unsupported("kernel_shape, strides, dilations or pads do not match the spatial axes")
+    if min(*strides, *dilations, *kernel) < 1 or min(pads) < 0:
+        raise Unsupported("strides, dilations and kernel must be positive, pads not negative")
+    begins, ends, outputs = [], [], []
+    for axis in range(rank):
+        reach = (kernel[axis] - 1) * dilations[axis] + 1
+        begin, end = _pads(call, extents[axis], reach, strides[axis], (pads[axis], pads[axis + rank]))
+        outputs.append(_output(call, extents[axis] + begin + end - reach, strides[axis], extents[axis] + begin))
+        begins.append(begin)
+        ends.append(end)
+    return _Windows(kernel, strides, dilations, (*begins, *ends), tuple(outputs))
+
+
+def _pads(call: Call, extent: int, reach: int, stride: int, explicit: tuple[int, int]) -> tuple[int, int]:
+    mode = call.attribute("auto_pad", "NOTSET") or "NOTSET"
+    if mode == "NOTSET":
+        return explicit
+    if mode == "VALID":
+        return 0, 0
+    if mode not in ("SAME_UPPER", "SAME_LOWER"):
+        raise Unsupported(f"auto_pad '{mode}'")
+    total = max((-(-extent // stride) - 1) * stride + reach - extent, 0)
+    small, large = total // 2, total - total // 2
+    return (small, large) if mode == "SAME_UPPER" else (large, small)
+
+
+def _output(call: Call, span: int, stride: int, padded_begin: int) -> int:
+    """Number of windows. With ceil_mode a last partial window counts unless it starts in the end padding."""
+    if span < 0 and not call.attribute("ceil_mode", 0):
+        raise Unsupported("the window is larger than the padded input")
+    if not call.attribute("ceil_mode", 0):
+        return span // stride + 1
+    windows = -(-span // stride) + 1
+    return windows - 1 if (windows - 1) * stride >= padded_begin else windows
+
+
+def spatial_input(call: Call) -> Tensor:
+    """The first input, which has one to three spatial axes."""
+    x = call.input(0)
+    if len(x.shape) - 2 not in _SPATIAL_RANKS:
+        raise Unsupported(f"input with {len(x.shape)} axes", "1 to 3 spatial axes are supported")
+    return x
+
+
+def conv(call: Call) -> None:
+    """Conv with constant (or dequantised constant) weights."""
+    x, w = call.real(0), call.real(1)
+    spatial_input(call)
+    kernel = call.geometry("kernel_shape", w.shape[2:])
+    group = int(call.attribute("group", 1))
+    if kernel != w.shape[2:] or w.shape[1] * group != x.shape[1] or w.shape[0] % group:
+        raise Unsupported(f"weights {list(w.shape)} with {group} groups do not fit input {list(x.shape)}")
+    windows = windows_of_call(call, x.shape[2:], kernel)
+    inputs = [x.name, w.name]
+    if call.has(2):
+        bias = call.real(2)
+        if bias.shape != (w.shape[0],):
+            raise Unsupported(f"bias of shape {list(bias.shape)} for {w.shape[0]} channels")
+        inputs.append(bias.name)
+    attributes = {**windows.attributes, "group": group, "x_zero_point": 0, "w_zero_point": (0,)}
+    call.emit("Conv", inputs, (x.shape[0], w.shape[0], *windows.outputs), attributes)
+
+
+def _pool(call: Call, operator: str, extra: dict[str, Any]) -> None:
+    x = spatial_input(call)
+    if len(call.node.outputs) > 1 and call.node.outputs[1]:
+        raise Unsupported("the indices of the largest elements", "do not use the second output")
+    kernel = call.geometry("kernel_shape", ())
+    windows = windows_of_call(call, x.shape[2:], kernel)
+    attributes = {"kernel": kernel, **windows.attributes, **extra}
+    call.emit(operator, [x.name], (*x.shape[:2], *windows.outputs), attributes)
+
+
+def max_pool(call: Call) -> None:
+    """MaxPool; storage order concerns the indices only, which are not supported."""
+    _pool(call, "MaxPool", {})
+
+
+def average_pool(call: Call) -> None:
+    """AveragePool."""
+    call.real(0)
+    _pool(call, "AveragePool", {"count_include_pad": int(call.attribute("count_include_pad", 0)), "x_zero_point": 0})
+
+
+def _global_pool(call: Call, operator: str, extra: dict[str, Any]) -> None:
+    x = spatial_input(call)
+    rank = len(x.shape) - 2
+    attributes = {
+        "kernel": x.shape[2:],
+        "strides": (1,) * rank,
+        "dilations": (1,) * rank,
+        "pads": (0,) * 2 * rank,
+        **extra,
+    }
+    call.emit(operator, [x.name], (*x.shape[:2], *(1,) * rank), attributes)
+
+
+def global_average_pool(call: Call) -> None:
+    """AveragePool over the whole extent."""
+    call.real(0)
+    _global_pool(call, "AveragePool", {"count_include_pad": 0, "x_zero_point": 0})
+
+
+def global_max_pool(call: Call) -> None:
+    """MaxPool over the whole extent."""
+    _global_pool(call, "MaxPool", {})
+
+
+SPATIAL: Mapping[str, Callable[[Call], None]] = MappingProxyType(
+    {
+        "Conv": conv,
+        "MaxPool": max_pool,
+        "AveragePool": average_pool,
+        "GlobalAveragePool": global_average_pool,
+        "GlobalMaxPool": global_max_pool,
+    }
+)

@@ -1,0 +1,150 @@
+"""ONNX convolution and pooling beyond two spatial axes, transposed convolution, LpPool, indices of MaxPool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import prod
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from tilewright.graph import DType
+from tilewright.importers.onnx.context import Call, Unsupported
+from tilewright.importers.onnx.elementwise import typed
+from tilewright.importers.onnx.spatial import spatial_input, windows_of_call
+
+Translate = Callable[[Call], None]
+_FLOAT = frozenset({DType.FLOAT32})
+
+
+def lp_pool(call: Call) -> None:
+    """LpPool."""
+    x = typed(call, 0, _FLOAT)
+    spatial_input(call)
+    kernel = call.geometry("kernel_shape", ())
+    windows = windows_of_call(call, x.shape[2:], kernel)
+    attributes = {"kernel": kernel, **windows.attributes, "p": float(call.attribute("p", 2))}
+    call.emit("LpPool", [x.name], (*x.shape[:2], *windows.outputs), attributes)
+
+
+def global_lp_pool(call: Call) -> None:
+    """LpPool over the whole extent."""
+    x = typed(call, 0, _FLOAT)
+    spatial = len(spatial_input(call).shape) - 2
+    attributes = {
+        "kernel": x.shape[2:],
+        "strides": (1,) * spatial,
+        "dilations": (1,) * spatial,
+        "pads": (0,) * 2 * spatial,
+        "p": float(call.attribute("p", 2)),
+    }
+    call.emit("LpPool", [x.name], (*x.shape[:2], *(1,) * spatial), attributes)
+
+
+def max_pool(call: Call, plain: Translate) -> None:
+    """MaxPool, with indices if they are used."""
+    if len(call.node.outputs) < 2 or not call.node.outputs[1]:
+        plain(call)
+        return
+    x = typed(call, 0, frozenset({DType.FLOAT32, DType.INT8, DType.UINT8}))
+    extents = spatial_input(call).shape[2:]
+    kernel = call.geometry("kernel_shape", ())
+    windows = windows_of_call(call, extents, kernel)
+    rows_first = not call.attribute("storage_order", 0)
+    steps = [prod(extents[a + 1 :]) if rows_first else prod(extents[:a]) for a in range(len(extents))]
+    attributes = {"kernel": kernel, **windows.attributes, "steps": tuple(steps)}
+    shape = (*x.shape[:2], *windows.outputs)
+    call.emit_all("MaxPoolIndices", [x.name], [(shape, x.dtype), (shape, DType.INT64)], attributes)
+
+
+def max_unpool(call: Call) -> None:
+    """MaxUnpool: elements placed at their indices among zeros."""
+    x, indices = typed(call, 0, _FLOAT), typed(call, 1, frozenset({DType.INT64}))
+    spatial = len(x.shape) - 2
+    kernel = call.geometry("kernel_shape", ())
+    strides = call.geometry("strides", (1,) * spatial)
+    pads = call.geometry("pads", (0,) * 2 * spatial)
+    inferred = (
+        *x.shape[:2],
+        *((x.shape[2 + a] - 1) * strides[a] + kernel[a] - pads[a] - pads[a + spatial] for a in range(spatial)),
+    )
+    shape = inferred
+    if call.has(2):
+        shape = tuple(int(extent) for extent in call.constant(2, "the output shape").reshape(-1))
+    if any(extent < least for extent, least in zip(shape, inferred, strict=True)):
+        raise Unsupported(f"output shape {list(shape)}, less than {list(inferred)}")
+    total = prod(inferred)
+    zeros = call.literal(np.zeros(total, np.float32), f"{call.node.outputs[0]}/zeros")
+    flat = call.emit("Reshape", [x.name], (x.elements,), part="elements")
+    index = call.emit("Reshape", [indices.name], (x.elements,), dtype=DType.INT64, part="indices")
+    attributes = {"axis": 0, "reduction": "none"}
+    placed = call.emit("ScatterElements", [zeros, index, flat], (total,), attributes, part="placed")
+    if shape == inferred:
+        call.emit("Reshape", [placed], shape)
+        return
+    image = call.emit("Reshape", [placed], inferred, part="image")
+    ends = tuple(extent - least for extent, least in zip(shape, inferred, strict=True))
+    call.emit("Pad", [image], shape, {"pads": (*(0,) * len(shape), *ends), "value": 0.0})
+
+
+def conv_transpose(call: Call) -> None:
+    """ConvTranspose; output_shape, output_padding and auto_pad become pads."""
+    x, w = typed(call, 0, _FLOAT), typed(call, 1, _FLOAT)
+    spatial_input(call)
+    group = int(call.attribute("group", 1))
+    if len(w.shape) != len(x.shape) or w.shape[0] != x.shape[1] or x.shape[1] % group:
+        raise Unsupported(f"weights {list(w.shape)} with {group} groups do not fit input {list(x.shape)}")
+    attributes, outputs = _transposed_geometry(call, x.shape[2:], w.shape[2:])
+    channels = w.shape[1] * group
+    inputs = [x.name, w.name]
+    if call.has(2):
+        inputs.append(typed(call, 2, _FLOAT).name)
+        if call.input(2).shape != (channels,):
+            raise Unsupported(f"bias of shape {list(call.input(2).shape)} for {channels} channels")
+    call.emit("ConvTranspose", inputs, (x.shape[0], channels, *outputs), {**attributes, "group": group})
+
+
+def _transposed_geometry(
+    call: Call, extents: tuple[int, ...], kernel: tuple[int, ...]
+) -> tuple[dict[str, Any], tuple[int, ...]]:
+    rank = len(extents)
+    strides = call.geometry("strides", (1,) * rank)
+    dilations = call.geometry("dilations", (1,) * rank)
+    pads = call.geometry("pads", (0,) * 2 * rank)
+    extra = call.geometry("output_padding", (0,) * rank)
+    wanted = call.attribute("output_shape")
+    mode = call.attribute("auto_pad", "NOTSET") or "NOTSET"
+    begins, outputs = [], []
+    for axis in range(rank):
+        reach = strides[axis] * (extents[axis] - 1) + (kernel[axis] - 1) * dilations[axis] + 1 + extra[axis]
+        begin, end = pads[axis], pads[axis + rank]
+        output = reach - begin - end
+        if wanted is not None:
+            output = int(list(wanted)[-rank:][axis])
+        elif mode in ("SAME_UPPER", "SAME_LOWER"):
+            output = extents[axis] * strides[axis]
+        if wanted is not None or mode in ("SAME_UPPER", "SAME_LOWER"):
+            total = max(reach - output, 0)
+            begin = total // 2 if mode != "SAME_LOWER" else total - total // 2
+        elif mode == "VALID":
+            begin, output = 0, reach
+        if output < 1:
+            raise Unsupported("the output has no elements")
+        begins.append(begin)
+        outputs.append(output)
+    attributes = {"strides": strides, "dilations": dilations, "pads": (*begins, *(0,) * rank)}
+    return attributes, tuple(outputs)
+
+
+def windows(earlier: Mapping[str, Translate]) -> Mapping[str, Translate]:
+    """Translators by ONNX operator; ``earlier`` has those for the cases that were there before."""
+    return MappingProxyType(
+        {
+            "LpPool": lp_pool,
+            "GlobalLpPool": global_lp_pool,
+            "MaxPool": lambda call: max_pool(call, earlier["MaxPool"]),
+            "MaxUnpool": max_unpool,
+            "ConvTranspose": conv_transpose,
+        }
+    )

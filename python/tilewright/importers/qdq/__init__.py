@@ -1,0 +1,1 @@
+"""Integer operators from Q and DQ nodes around float operators."""

@@ -1,0 +1,155 @@
+"""Functions of one 8-bit tensor become a table of 256 results.
+
+Before:  x int8 -> Dequantize -> Sigmoid -> Mul by the same Dequantize -> Quantize -> y int8
+After:   x int8 -> Lookup -> y int8
+
+The table holds what the float32 operators give for each of the 256 values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from tilewright.graph import Array, Node, Tensor
+from tilewright.graph.edit import GraphEditor, make_node
+from tilewright.importers.qdq.match import EIGHT_BIT, per_tensor, quantized
+
+_Attributes = Mapping[str, Any]
+
+
+def _clip(x: Array, attributes: _Attributes) -> Array:
+    result: Array = np.clip(x, attributes["minimum"], attributes["maximum"])
+    return result
+
+
+def _leaky_relu(x: Array, attributes: _Attributes) -> Array:
+    return np.where(x < 0, x * attributes["alpha"], x)
+
+
+def _hard_sigmoid(x: Array, attributes: _Attributes) -> Array:
+    line: Array = x * attributes["alpha"] + attributes["beta"]
+    return np.clip(line, 0.0, 1.0)
+
+
+def _sigmoid(x: Array, attributes: _Attributes) -> Array:
+    result: Array = 1.0 / (1.0 + np.exp(-x))
+    return result
+
+
+def _tanh(x: Array, attributes: _Attributes) -> Array:
+    result: Array = np.tanh(x)
+    return result
+
+
+def _hard_swish(x: Array, attributes: _Attributes) -> Array:
+    result: Array = x * np.clip(x / 6.0 + 0.5, 0.0, 1.0)
+    return result
+
+
+_UNARY: Mapping[str, Callable[[Array, _Attributes], Array]] = MappingProxyType(
+    {
+        "Clip": _clip,
+        "LeakyRelu": _leaky_relu,
+        "HardSigmoid": _hard_sigmoid,
+        "Sigmoid": _sigmoid,
+        "Tanh": _tanh,
+        "HardSwish": _hard_swish,
+    }
+)
+_BINARY: Mapping[str, Callable[[Array, Array], Array]] = MappingProxyType(
+    {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide}
+)
+
+
+class _NoTable(Exception):
+    """The tensor is not a function of one 8-bit tensor."""
+
+
+class _Evaluation:
+    """The 256 values of tensors that are functions of one source."""
+
+    def __init__(self, editor: GraphEditor) -> None:
+        self._editor = editor
+        self.source: Tensor | None = None
+        self._known: dict[str, Array] = {}
+
+    def of(self, name: str) -> Array:
+        """Float32 values of a tensor: one, or one for each value of the source."""
+        if name not in self._known:
+            with np.errstate(all="ignore"):
+                self._known[name] = self._compute(name).astype(np.float32)
+        return self._known[name]
+
+    def _compute(self, name: str) -> Array:
+        tensor = self._editor.tensors[name]
+        if tensor.data is not None and tensor.elements == 1 and tensor.data.dtype.kind == "f":
+            return tensor.data.reshape(1)
+        entry = quantized(self._editor, name)
+        if entry is not None:
+            if entry.tensor.is_constant:
+                return self._constant(entry.tensor, entry.scale, entry.zero_point)
+            if self.source is not None and entry.tensor.name != self.source.name:
+                raise _NoTable
+            self.source = entry.tensor
+            limits = np.iinfo(entry.tensor.dtype.numpy)
+            stored = np.arange(limits.min, limits.max + 1)
+            return _real(stored, entry.scale, entry.zero_point)
+        node = self._editor.producer(name)
+        if node is None or node.epilogue is not None:
+            raise _NoTable
+        return self._apply(node, tensor)
+
+    def _constant(self, tensor: Tensor, scale: float, zero_point: int) -> Array:
+        if tensor.data is None or tensor.elements != 1:
+            raise _NoTable
+        return _real(tensor.data.reshape(1).astype(np.int64), scale, zero_point)
+
+    def _apply(self, node: Node, output: Tensor) -> Array:
+        if node.operator in _UNARY:
+            x = self.of(node.inputs[0]).astype(np.float64)
+            return _UNARY[node.operator](x, node.attributes)
+        if node.operator not in _BINARY:
+            raise _NoTable
+        a, b = self.of(node.inputs[0]), self.of(node.inputs[1])
+        if self.source is None or self.source.shape != output.shape:
+            raise _NoTable
+        return _BINARY[node.operator](a, b)
+
+
+def lookup_instead(editor: GraphEditor, quantize: Node) -> bool:
+    """Replace Quantize of a function of one 8-bit tensor by Lookup."""
+    output = editor.tensors[quantize.outputs[0]]
+    if output.dtype not in EIGHT_BIT or not per_tensor(quantize):
+        return False
+    evaluation = _Evaluation(editor)
+    try:
+        real = evaluation.of(quantize.inputs[0])
+    except _NoTable:
+        return False
+    source = evaluation.source
+    if source is None or source.shape != output.shape or real.size != 256:
+        return False
+    table = editor.constant(f"{output.name}/table", _stored(real, quantize, output))
+    node = make_node("Lookup", [source.name, table.name], [output.name], name=quantize.name, sources=quantize.sources)
+    editor.replace(quantize, node)
+    return True
+
+
+def _real(stored: Array, scale: float, zero_point: int) -> Array:
+    """DequantizeLinear."""
+    real: Array = (stored - zero_point).astype(np.float32) * np.float32(scale)
+    return real
+
+
+def _stored(real: Array, quantize: Node, output: Tensor) -> Array:
+    """QuantizeLinear of float32 values; NaN becomes the zero point."""
+    limits = np.iinfo(output.dtype.numpy)
+    with np.errstate(all="ignore"):
+        steps = np.rint(real / np.float32(quantize.attributes["scale"][0])).astype(np.float64)
+    steps = np.nan_to_num(steps, nan=0.0, posinf=np.inf, neginf=-np.inf) + quantize.attributes["zero_point"][0]
+    stored: Array = np.clip(steps, limits.min, limits.max).astype(output.dtype.numpy)
+    return stored

@@ -1,0 +1,109 @@
+"""What the steps of QDQ fusion look for in a graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.graph import Array, DType, Node, Tensor
+from tilewright.graph.edit import GraphEditor
+
+EIGHT_BIT = frozenset({DType.INT8, DType.UINT8})
+
+
+@dataclass(frozen=True, slots=True)
+class Quantized:
+    """A float tensor that is the dequantisation of ``tensor`` with one scale and zero point."""
+
+    tensor: Tensor
+    scale: float
+    zero_point: int
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A dequantised constant: int8 values, and one scale and zero point or one for each channel."""
+
+    name: str
+    data: Array
+    scale: tuple[float, ...]
+    zero_point: tuple[int, ...]
+
+
+def dequantize_of(editor: GraphEditor, tensor: str) -> Node | None:
+    """The Dequantize node that writes a tensor."""
+    node = editor.producer(tensor)
+    return node if node is not None and node.operator == "Dequantize" else None
+
+
+def per_tensor(node: Node) -> bool:
+    """Whether a Quantize or Dequantize has one positive, finite scale."""
+    scale: tuple[float, ...] = node.attributes["scale"]
+    return node.attributes["axis"] is None and 0.0 < scale[0] < float("inf")
+
+
+def same_parameters(one: Node, other: Node) -> bool:
+    """Whether two Quantize or Dequantize nodes have equal scale, zero point and axis."""
+    return all(one.attributes[key] == other.attributes[key] for key in ("scale", "zero_point", "axis"))
+
+
+def quantized(editor: GraphEditor, name: str) -> Quantized | None:
+    """What an 8-bit tensor with one scale holds, if ``name`` is its dequantisation."""
+    node = dequantize_of(editor, name)
+    if node is None or not per_tensor(node):
+        return None
+    tensor = editor.tensors[node.inputs[0]]
+    if tensor.dtype not in EIGHT_BIT:
+        return None
+    return Quantized(tensor, node.attributes["scale"][0], node.attributes["zero_point"][0])
+
+
+def weights(editor: GraphEditor, name: str, axis: int) -> Weights | None:
+    """Dequantised constant weights with scales per tensor or along ``axis``, brought to int8.
+
+    uint8 weights become int8 by taking 128 from values and zero points alike.
+    """
+    node = dequantize_of(editor, name)
+    if node is None or node.attributes["axis"] not in (None, axis):
+        return None
+    tensor = editor.tensors[node.inputs[0]]
+    scale: tuple[float, ...] = node.attributes["scale"]
+    zero_point: tuple[int, ...] = node.attributes["zero_point"]
+    if tensor.data is None or tensor.dtype not in EIGHT_BIT or not all(0 < s < float("inf") for s in scale):
+        return None
+    if len(set(zero_point)) == 1:
+        zero_point = zero_point[:1]
+    if tensor.dtype is DType.INT8:
+        return Weights(tensor.name, tensor.data, scale, zero_point)
+    shifted = (tensor.data.astype(np.int16) - 128).astype(np.int8)
+    name = editor.constant(f"{tensor.name}/int8", shifted).name
+    return Weights(name, shifted, scale, tuple(point - 128 for point in zero_point))
+
+
+def real_constant(editor: GraphEditor, name: str) -> Array | None:
+    """The float64 values of a constant or of a dequantised constant."""
+    tensor = editor.tensors[name]
+    if tensor.data is not None:
+        return tensor.data.astype(np.float64)
+    node = dequantize_of(editor, name)
+    if node is None:
+        return None
+    stored = editor.tensors[node.inputs[0]]
+    if stored.data is None:
+        return None
+    shape = [1] * len(stored.shape)
+    if node.attributes["axis"] is not None:
+        shape[node.attributes["axis"]] = -1
+    scale = np.asarray(node.attributes["scale"], np.float64).reshape(shape)
+    zero_point = np.asarray(node.attributes["zero_point"], np.int64).reshape(shape)
+    real: Array = (stored.data.astype(np.int64) - zero_point) * scale
+    return real.reshape(stored.shape)
+
+
+def quantized_value(value: float, scale: float, zero_point: int, dtype: DType) -> int:
+    """QuantizeLinear of one float32 value."""
+    limits = np.iinfo(dtype.numpy)
+    with np.errstate(over="ignore"):
+        steps = float(np.rint(np.float32(value) / np.float32(scale)))
+    return int(min(max(steps + zero_point, limits.min), limits.max))

@@ -1,0 +1,220 @@
+"""Operators whose inputs are all dequantised compute on the stored integers.
+
+Before:  Dequantize(x), Dequantize(w), Dequantize(b) -> Conv -> Clip -> Quantize
+After:   Conv on x, w and int32 b, with a Requantize epilogue
+
+An output that is not quantised once (a float output of the model, or one with several
+readers) gets a Rescale epilogue from Conv and MatMul; other operators then stay float.
+
+A bias is requantised to the accumulator's scale, round(bias / (x scale * w scale)), whatever
+scale it is stored in. The rounding moves a result by at most half an accumulator unit; where
+that exceeds 1/32 of an output step the operator stays float.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Union
+
+import numpy as np
+
+from tilewright.graph import Array, DType, Epilogue, Node
+from tilewright.graph.edit import GraphEditor, frozen, joined_sources
+from tilewright.importers.qdq.match import Quantized, Weights, quantized, real_constant, weights
+from tilewright.importers.qdq.tail import Tail, follow
+
+_ALLOWED_BIAS_STEPS = 1.0 / 32.0
+_ALLOWED_BIAS_RELATIVE = 1e-6
+_INT32_MAX = int(np.iinfo(np.int32).max)
+_Fused = Union[tuple[Node, Tail], None]
+_Fuse = Callable[[GraphEditor, Node], _Fused]
+
+
+def fuse_operator(editor: GraphEditor, node: Node) -> bool:
+    """Replace a float operator between Dequantize and Quantize by the integer operator."""
+    fuse = _FUSERS.get(node.operator)
+    if fuse is None or node.epilogue is not None or editor.tensors[node.outputs[0]].dtype is not DType.FLOAT32:
+        return False
+    fused = fuse(editor, node)
+    if fused is None:
+        return False
+    new, tail = fused
+    for absorbed in tail.absorbed:
+        editor.remove(absorbed)
+    sources = joined_sources(node, *tail.absorbed)
+    editor.replace(node, replace(new, outputs=(tail.output.name,), sources=sources))
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Accumulator:
+    """What an integer sum of products means and how large it gets.
+
+    Attributes:
+        scale: real value of one unit, for all channels or for each.
+        largest: bound of the absolute value without bias, likewise.
+        channels: number of output channels.
+    """
+
+    scale: Array
+    largest: Array
+    channels: int
+
+
+def _conv(editor: GraphEditor, node: Node) -> _Fused:
+    x, w = quantized(editor, node.inputs[0]), weights(editor, node.inputs[1], 0)
+    if x is None or x.tensor.is_constant or w is None:
+        return None
+    bias = _optional_bias(node)
+    tail = follow(editor, node, None if bias else 1)
+    finish = _finish(editor, _of_constant(x, w, 0), bias or tail.bias, tail)
+    if finish is None:
+        return None
+    bias, epilogue = finish
+    inputs = (x.tensor.name, w.name, *((bias,) if bias else ()))
+    attributes = frozen({**node.attributes, "x_zero_point": x.zero_point, "w_zero_point": w.zero_point})
+    return replace(node, inputs=inputs, attributes=attributes, epilogue=epilogue), tail
+
+
+def _matmul(editor: GraphEditor, node: Node) -> _Fused:
+    a = quantized(editor, node.inputs[0])
+    if a is None:
+        return None
+    rank = len(editor.tensors[node.inputs[1]].shape)
+    columns = rank - 2 if node.attributes["transpose_b"] else rank - 1
+    constant = weights(editor, node.inputs[1], columns)
+    if constant is not None and not a.tensor.is_constant:
+        accumulator = _of_constant(a, constant, columns)
+        b_name, b_zero_point = constant.name, constant.zero_point
+    else:
+        b = quantized(editor, node.inputs[1])
+        if b is None:
+            return None
+        accumulator = _of_activations(node, a, b)
+        b_name, b_zero_point = b.tensor.name, (b.zero_point,)
+    bias = _optional_bias(node)
+    tail = follow(editor, node, None if bias else len(editor.tensors[node.outputs[0]].shape) - 1)
+    finish = _finish(editor, accumulator, bias or tail.bias, tail)
+    if finish is None:
+        return None
+    bias, epilogue = finish
+    inputs = (a.tensor.name, b_name, *((bias,) if bias else ()))
+    attributes = frozen({**node.attributes, "a_zero_point": a.zero_point, "b_zero_point": b_zero_point})
+    return replace(node, inputs=inputs, attributes=attributes, epilogue=epilogue), tail
+
+
+def _optional_bias(node: Node) -> str:
+    return node.inputs[2] if len(node.inputs) > 2 else ""
+
+
+def _of_constant(x: Quantized, w: Weights, channel_axis: int) -> _Accumulator:
+    """Sums over all axes of w but the channels (more than one product if w has batch axes: a looser bound)."""
+    channels = w.data.shape[channel_axis]
+    shape = [-1 if axis == channel_axis else 1 for axis in range(w.data.ndim)]
+    zero_point = np.asarray(w.zero_point, np.int64).reshape(shape if len(w.zero_point) > 1 else ())
+    others = tuple(axis for axis in range(w.data.ndim) if axis != channel_axis)
+    weight = np.abs(w.data.astype(np.int64) - zero_point).sum(axis=others)
+    return _Accumulator(x.scale * np.asarray(w.scale, np.float64), weight * _reach(x), channels)
+
+
+def _of_activations(node: Node, a: Quantized, b: Quantized) -> _Accumulator:
+    depth = a.tensor.shape[-2 if node.attributes["transpose_a"] else -1]
+    channels = b.tensor.shape[-2 if node.attributes["transpose_b"] else -1]
+    largest = np.asarray([depth * _reach(a) * _reach(b)])
+    return _Accumulator(np.asarray([a.scale * b.scale], np.float64), largest, channels)
+
+
+def _reach(x: Quantized) -> int:
+    """The largest |x - zero point|."""
+    limits = np.iinfo(x.tensor.dtype.numpy)
+    return max(abs(int(limits.min) - x.zero_point), abs(int(limits.max) - x.zero_point))
+
+
+def _finish(editor: GraphEditor, accumulator: _Accumulator, bias: str, tail: Tail) -> tuple[str, Epilogue] | None:
+    """The bias in accumulator units and the epilogue; None if 32 bits or the bias's error forbid it."""
+    values = _bias(editor, accumulator, bias, tail) if bias else np.zeros(1, np.int64)
+    if values is None or np.any(accumulator.largest + np.abs(values) > _INT32_MAX):
+        return None
+    name = editor.constant(f"{bias}/int32", values.astype(np.int32)).name if bias else ""
+    return name, tail.epilogue(tuple(float(scale) for scale in accumulator.scale))
+
+
+def _bias(editor: GraphEditor, accumulator: _Accumulator, bias: str, tail: Tail) -> Array | None:
+    real = real_constant(editor, bias)
+    if real is None:
+        return None
+    real = np.broadcast_to(real.reshape(-1), (accumulator.channels,))
+    units = np.rint(real / accumulator.scale)
+    error = np.abs(units * accumulator.scale - real)
+    allowed = _ALLOWED_BIAS_STEPS * tail.scale if tail.quantize else _ALLOWED_BIAS_RELATIVE * np.abs(real)
+    if not np.all(np.isfinite(units)) or np.any(error > allowed) or np.any(np.abs(units) > _INT32_MAX):
+        return None
+    return units.astype(np.int64)
+
+
+def _sum(sign: float) -> _Fuse:
+    def fuse(editor: GraphEditor, node: Node) -> _Fused:
+        operands = _two_operands(editor, node)
+        tail = follow(editor, node)
+        if operands is None or tail.quantize is None:
+            return None
+        a, b = operands
+        attributes = {
+            "a_zero_point": a.zero_point,
+            "b_zero_point": b.zero_point,
+            "a_multiplier": a.scale / tail.scale,
+            "b_multiplier": sign * b.scale / tail.scale,
+        }
+        inputs = (a.tensor.name, b.tensor.name)
+        epilogue = tail.epilogue((tail.scale,))
+        new = replace(node, operator="Add", inputs=inputs, attributes=frozen(attributes), epilogue=epilogue)
+        return new, tail
+
+    return fuse
+
+
+def _product(editor: GraphEditor, node: Node) -> _Fused:
+    operands = _two_operands(editor, node)
+    tail = follow(editor, node)
+    if operands is None or tail.quantize is None:
+        return None
+    a, b = operands
+    attributes = frozen({"a_zero_point": a.zero_point, "b_zero_point": b.zero_point})
+    epilogue = tail.epilogue((a.scale * b.scale,))
+    return replace(node, inputs=(a.tensor.name, b.tensor.name), attributes=attributes, epilogue=epilogue), tail
+
+
+def _two_operands(editor: GraphEditor, node: Node) -> tuple[Quantized, Quantized] | None:
+    a, b = quantized(editor, node.inputs[0]), quantized(editor, node.inputs[1])
+    if a is None or b is None or (a.tensor.is_constant and b.tensor.is_constant):
+        return None
+    return a, b
+
+
+def _one_operand(describe: Callable[[Quantized], tuple[float, dict[str, Any]]]) -> _Fuse:
+    def fuse(editor: GraphEditor, node: Node) -> _Fused:
+        x = quantized(editor, node.inputs[0])
+        tail = follow(editor, node)
+        if x is None or x.tensor.is_constant or tail.quantize is None:
+            return None
+        unit, attributes = describe(x)
+        attributes = {**node.attributes, **attributes}
+        epilogue = tail.epilogue((unit,))
+        return replace(node, inputs=(x.tensor.name,), attributes=frozen(attributes), epilogue=epilogue), tail
+
+    return fuse
+
+
+_FUSERS: Mapping[str, _Fuse] = MappingProxyType(
+    {
+        "Conv": _conv,
+        "MatMul": _matmul,
+        "Add": _sum(1.0),
+        "Sub": _sum(-1.0),
+        "Mul": _product,
+        "AveragePool": _one_operand(lambda x: (x.scale, {"x_zero_point": x.zero_point})),
+        "Softmax": _one_operand(lambda x: (1.0, {"x_scale": x.scale})),
+    }
+)

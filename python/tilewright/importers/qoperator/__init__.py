@@ -1,0 +1,1 @@
+"""Operators on quantised tensors, as onnxruntime writes them."""

@@ -1,0 +1,1 @@
+"""Kernels in plain C, one declaration module for each family of operators."""

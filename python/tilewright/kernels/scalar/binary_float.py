@@ -1,0 +1,23 @@
+"""Float32 Add, Sub, Mul and Div with broadcasting by stride 0."""
+
+from __future__ import annotations
+
+from tilewright.graph import Graph, Node
+from tilewright.kernels.float_common import all_float, clamp_attributes, clamp_of, fits_rank
+from tilewright.kernels.kernel import KernelChoice
+from tilewright.kernels.scalar.elementwise_float import elementwise
+
+_STEMS = {"Add": "add_f32", "Sub": "sub_f32", "Mul": "mul_f32", "Div": "div_f32"}
+_ELEMENT_CYCLES = 10.0
+_DIVIDE_CYCLES = 28.0
+
+
+def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel for a float32 node of at most six axes."""
+    clamp = clamp_of(node)
+    stem = _STEMS.get(node.operator)
+    names = (*node.inputs, *node.outputs)
+    if clamp is None or stem is None or not all_float(graph, names) or not fits_rank(graph, names):
+        return ()
+    cycles = _DIVIDE_CYCLES if node.operator == "Div" else _ELEMENT_CYCLES
+    return (elementwise(node, graph, stem, clamp_attributes(clamp), cycles),)

@@ -1,0 +1,157 @@
+"""Float32 convolution: blocks of four output positions by four channels; depthwise on its own.
+
+Before:  w[M, C/group, kh, kw], b[M]
+After:   packed[group, M/group/4, kh*kw, C/group, 4] and biases[group, M/group/4, 4];
+         depthwise [M/4, 1 + kh*kw, 4], the four biases first
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilewright.graph import Array, Clamp, Graph, Node
+from tilewright.kernels.float_common import CALL_CYCLES, all_float, clamp_attributes, clamp_of, points, step_of
+from tilewright.kernels.kernel import HEIGHT, WIDTH, ConstantOperand, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.scalar.spatial_float import geometry, spatial_view
+from tilewright.operators.conv import CONV
+from tilewright.operators.nest import Nest, along, blocks, whole
+
+BLOCK = 4
+"""Output channels that are packed side by side."""
+
+LANES = 4
+"""Output positions that are gathered side by side."""
+
+_MAC_CYCLES = 1.9
+_SINGLE_MAC_CYCLES = 2.8
+_GATHER_CYCLES = 4.0
+_OUTPUT_CYCLES = 8.0
+_DEPTHWISE_MAC_CYCLES = 3.4
+_DEPTHWISE_OUTPUT_CYCLES = 25.0
+_POSITION_CYCLES = 150.0
+
+
+def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """Kernels for Conv with constant float32 weights and bias over one or two spatial axes."""
+    clamp = clamp_of(node)
+    if clamp is None or not all_float(graph, (*node.inputs, *node.outputs)):
+        return ()
+    constants = [graph.tensor(name).data for name in node.inputs[1:] if name]
+    if any(data is None for data in constants):
+        return ()
+    weights = np.asarray(constants[0])
+    bias = np.asarray(constants[1]) if len(constants) > 1 else np.zeros(weights.shape[0], np.float32)
+    if weights.ndim not in (3, 4):
+        return ()
+    nest = CONV.nest(node, graph)
+    groups = node.attributes["group"]
+    if groups > 1 and weights.shape[:2] == (groups, 1):
+        return (_depthwise(node, nest, clamp, weights, bias),)
+    if not _gathers(node, weights):
+        # Parts of a sum over channels alone add them in the same order.
+        return (_convolution(node, nest, clamp, weights, bias, LANES, parts=groups == 1),)
+    whole_sums = [_convolution(node, nest, clamp, weights, bias, lanes) for lanes in (LANES, 1)]
+    if groups > 1:
+        return tuple(whole_sums)
+    return (*whole_sums, _convolution(node, nest, clamp, weights, bias, LANES, parts=True))
+
+
+def pack(weights: Array, bias: Array) -> tuple[Array, Array]:
+    """Weights [groups, M/group, window, C/group] and bias [M] in blocks of four output channels.
+
+    float32 [groups, blocks, window, C/group, 4] and [groups, blocks, 4], zeros behind the last
+    channel of a group.
+    """
+    groups, outputs, window, inputs = weights.shape
+    count = -(-outputs // BLOCK)
+    padded = np.zeros((groups, count * BLOCK, window, inputs), np.float32)
+    padded[:, :outputs] = weights
+    biases = np.zeros((groups, count * BLOCK), np.float32)
+    biases[:, :outputs] = bias.reshape(groups, outputs)
+    blocked = padded.reshape(groups, count, BLOCK, window, inputs)
+    return np.ascontiguousarray(np.moveaxis(blocked, 2, -1)), biases.reshape(groups, count, BLOCK)
+
+
+def _convolution(
+    node: Node, nest: Nest, clamp: Clamp, weights: Array, bias: Array, lanes: int, *, parts: bool = False
+) -> KernelChoice:
+    """With one lane the scratch is a quarter and the kernel slower; sums are the same bit for bit.
+
+    With ``parts`` input channels may be cut, which adds the taps of a window in another order.
+    """
+    groups = node.attributes["group"]
+    window = int(np.prod(weights.shape[2:]))
+    rows = np.moveaxis(weights, 1, -1).reshape(groups, -1, window, weights.shape[1])
+    packed, biases = pack(rows, bias)
+    gather = _gathers(node, weights)
+
+    def taps(steps: TileSteps) -> int:
+        return window * step_of(nest, steps, "ic")
+
+    def cycles(steps: TileSteps) -> float:
+        positions = points(nest, steps, ("n", "group", "oh", "ow"))
+        outputs = -(-step_of(nest, steps, "oc") // BLOCK) * BLOCK
+        gathered = taps(steps) * _GATHER_CYCLES if gather else 0.0
+        per_mac = _MAC_CYCLES if lanes == LANES else _SINGLE_MAC_CYCLES
+        per_position = _POSITION_CYCLES + gathered + outputs * (taps(steps) * per_mac + _OUTPUT_CYCLES)
+        return CALL_CYCLES + positions * per_position
+
+    def partial_bytes(steps: TileSteps) -> int:
+        outputs = -(-step_of(nest, steps, "oc") // BLOCK) * BLOCK
+        return 4 * points(nest, steps, ("n", "oh", "ow")) * outputs
+
+    attributes = (
+        *geometry(node, weights.shape[2:]),
+        ("group_inputs", int(weights.shape[1])),
+        ("group_outputs", int(weights.shape[0]) // groups),
+        ("gather", lanes if gather else 0),
+        *clamp_attributes(clamp),
+    )
+    block = (along("group") if groups > 1 else whole(1), blocks("oc", BLOCK))
+    return KernelChoice(
+        symbol="tilewright_conv_f32",
+        sources=("conv_f32.c",),
+        nest=nest,
+        reads=(
+            TensorOperand(node.inputs[0], nest.reads[0], spatial_view(node)),
+            ConstantOperand("weights", packed, (*block, whole(window), along("ic"), whole(BLOCK))),
+            ConstantOperand("bias", biases, (*block, whole(BLOCK))),
+        ),
+        writes=(TensorOperand(node.outputs[0], nest.writes[0], spatial_view(node)),),
+        attributes=attributes,
+        cycles=cycles,
+        scratch_bytes=lambda steps: 4 * lanes * taps(steps) if gather else 0,
+        partial_bytes=partial_bytes if parts else None,
+        multiples={"oc": BLOCK, "ic": BLOCK},
+        uncut=frozenset({"kh", "kw", *(() if parts else ("ic",))}),
+        ring_axes=frozenset({HEIGHT, WIDTH}),
+    )
+
+
+def _gathers(node: Node, weights: Array) -> bool:
+    """Whether taps are gathered into scratch; a 1x1 kernel without padding reads them in place."""
+    return any(extent != 1 for extent in weights.shape[2:]) or any(node.attributes["pads"])
+
+
+def _depthwise(node: Node, nest: Nest, clamp: Clamp, weights: Array, bias: Array) -> KernelChoice:
+    window, biases = pack(weights.reshape(1, weights.shape[0], -1, 1), bias)
+    packed = np.concatenate([biases[0][:, None], window[0, :, :, 0]], axis=1)
+    taps = int(packed.shape[1]) - 1
+
+    def cycles(steps: TileSteps) -> float:
+        outputs = points(nest, steps, ("n", "oh", "ow")) * -(-step_of(nest, steps, "group") // BLOCK) * BLOCK
+        return CALL_CYCLES + outputs * (taps * _DEPTHWISE_MAC_CYCLES + _DEPTHWISE_OUTPUT_CYCLES)
+
+    constant = ConstantOperand("weights", packed, (blocks("group", BLOCK), whole(taps + 1), whole(BLOCK)))
+    return KernelChoice(
+        symbol="tilewright_depthwise_f32",
+        sources=("depthwise_f32.c",),
+        nest=nest,
+        reads=(TensorOperand(node.inputs[0], nest.reads[0], spatial_view(node)), constant),
+        writes=(TensorOperand(node.outputs[0], nest.writes[0], spatial_view(node)),),
+        attributes=(*geometry(node, weights.shape[2:]), *clamp_attributes(clamp)),
+        cycles=cycles,
+        multiples={"group": BLOCK},
+        uncut=frozenset({"kh", "kw"}),
+        ring_axes=frozenset({HEIGHT, WIDTH}),
+    )

@@ -1,0 +1,72 @@
+"""Products of few 8-bit vectors with a constant matrix (runtime/kernels/fully_connected_integer.c)."""
+
+from __future__ import annotations
+
+from tilewright.graph import Array, DType, Graph
+from tilewright.kernels.integer import BLOCK, block_sums_bytes, is_wide, packed_operands, steps_product
+from tilewright.kernels.kernel import KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.requantization import Finish
+from tilewright.kernels.scalar.spatial_integer import IntegerConv
+from tilewright.operators.nest import AxisMap, Nest, along
+
+SOURCES = ("fully_connected_integer.c", "integer_finish.c")
+
+MOST_ROWS = 2
+"""With more vectors the 4x4 core reads each weight less often."""
+
+
+def vector_choice(
+    nest: Nest,
+    x: TensorOperand,
+    y: TensorOperand,
+    dtype: DType,
+    weights: Array,
+    finish: Finish,
+    names: tuple[str, str, str],
+    group: AxisMap,
+) -> KernelChoice:
+    """The kernel on views [row, element].
+
+    Args:
+        dtype: of x; C reads uint8 as it is, so ``finish`` must have biases for that.
+        weights: int64[1, channels, 1, inputs] that fit int8.
+        names: the dimensions of the nest that rows and channels of y, and elements of x, follow.
+    """
+    variant = "unsigned" if dtype is DType.UINT8 else "integer"
+    channels = int(weights.shape[1])
+    row, channel, reduction = names
+
+    def cycles(steps: TileSteps) -> float:
+        block_count = -(-steps_product(nest, steps, channel) // BLOCK)
+        inputs = steps_product(nest, steps, reduction)
+        return 100.0 + steps_product(nest, steps, row) * block_count * (13.8 * inputs + 120.0)
+
+    def partial_bytes(steps: TileSteps) -> int:
+        return block_sums_bytes(steps_product(nest, steps, row), steps_product(nest, steps, channel), 1)
+
+    return KernelChoice(
+        symbol=f"tilewright_fully_connected_{variant}_{finish.rule.value}",
+        sources=SOURCES,
+        nest=nest,
+        reads=(x, *packed_operands(weights, finish.rows, group, channel, reduction)),
+        writes=(y,),
+        attributes=finish.fields,
+        cycles=cycles,
+        partial_bytes=partial_bytes,
+        multiples={channel: BLOCK, reduction: BLOCK},
+        uncut=frozenset() if channels > BLOCK else frozenset({channel}),
+    )
+
+
+def pointwise(conv: IntegerConv, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel for a 1x1 convolution of 1x1 images, as classifiers have it."""
+    shape = graph.tensor(conv.node.inputs[0]).shape
+    groups, _, window, _ = conv.weights.shape
+    single = window == 1 and groups == 1 and all(extent == 1 for extent in shape[2:]) and conv.pads == (0, 0)
+    if not single or shape[0] > MOST_ROWS or is_wide(conv.weights) or conv.dtype is DType.UINT8:
+        return ()
+    if any(extent != 1 for extent in graph.tensor(conv.node.outputs[0]).shape[2:]):
+        return ()
+    x, y = (TensorOperand(operand.tensor, operand.axes, (0, 1)) for operand in conv.operands)
+    names = ("n", "oc", "ic")
+    return (vector_choice(conv.nest, x, y, conv.dtype, conv.weights, conv.finish, names, along("group")),)

@@ -1,0 +1,101 @@
+"""Kernels of Gather, GatherElements and ScatterElements on elements of any type."""
+
+from __future__ import annotations
+
+from tilewright.graph import DType, Graph, Node
+from tilewright.kernels.float_common import CALL_CYCLES, MAX_RANK, fits_rank, points, trailing_operand
+from tilewright.kernels.kernel import KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.scalar.map import SUFFIX
+from tilewright.operators.nest import Nest
+from tilewright.operators.registry import OPERATORS
+from tilewright.plan import AttributeValue
+
+_ELEMENT_CYCLES = 25.0
+_INDEX_TYPES = (DType.INT32, DType.INT64)
+
+_Fields = tuple[tuple[str, AttributeValue], ...]
+
+
+def gather(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel for Gather; x's axis stands where the indices' first axis stands in the output."""
+    if not _applies(node, graph):
+        return ()
+    nest = OPERATORS[node.operator].nest(node, graph)
+    x, indices = (graph.tensor(name) for name in node.inputs)
+    axis, batch = int(node.attributes["axis"]), int(node.attributes["batch_dims"])
+    added = len(indices.shape) - batch
+    lead = MAX_RANK - len(graph.tensor(node.outputs[0]).shape)
+    at = lead + axis if added else 0
+    x_view = [-1] * MAX_RANK
+    for position in range(len(x.shape)):
+        if position != axis:
+            x_view[lead + position + (added - 1 if position > axis else 0)] = position
+    x_view[at] = axis
+    index_view = [-1] * MAX_RANK
+    for position in range(len(indices.shape)):
+        index_view[lead + (position if position < batch else axis + position - batch)] = position
+    reads = (
+        TensorOperand(x.name, nest.reads[0], tuple(x_view)),
+        TensorOperand(indices.name, nest.reads[1], tuple(index_view)),
+    )
+    return (_choice(node, graph, nest, "gather", reads, (*_bytes(node, graph), ("axis", at))),)
+
+
+def gather_elements(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The same kernel, all operands aligned."""
+    if not _applies(node, graph):
+        return ()
+    nest = OPERATORS[node.operator].nest(node, graph)
+    at = MAX_RANK - len(graph.tensor(node.outputs[0]).shape) + int(node.attributes["axis"])
+    return (_choice(node, graph, nest, "gather", _aligned(node, graph, nest), (*_bytes(node, graph), ("axis", at))),)
+
+
+def scatter_elements(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel that copies x and then applies the updates one by one."""
+    if not _applies(node, graph):
+        return ()
+    output = graph.tensor(node.outputs[0])
+    reduction = node.attributes["reduction"]
+    if reduction != "none" and output.dtype is DType.BOOL:
+        return ()
+    nest = OPERATORS[node.operator].nest(node, graph)
+    combine = "NULL" if reduction == "none" else f"tilewright_map_{reduction}_{SUFFIX[output.dtype]}"
+    at = MAX_RANK - len(output.shape) + int(node.attributes["axis"])
+    fields = (*_bytes(node, graph), ("axis", at), ("combine", combine))
+    choice = _choice(node, graph, nest, "scatter", _aligned(node, graph, nest), fields)
+    return (choice,)
+
+
+def _applies(node: Node, graph: Graph) -> bool:
+    names = (*node.inputs, *node.outputs)
+    return graph.tensor(node.inputs[1]).dtype in _INDEX_TYPES and fits_rank(graph, names)
+
+
+def _bytes(node: Node, graph: Graph) -> _Fields:
+    return (
+        ("element_bytes", graph.tensor(node.outputs[0]).dtype.size_bytes),
+        ("index_bytes", graph.tensor(node.inputs[1]).dtype.size_bytes),
+    )
+
+
+def _aligned(node: Node, graph: Graph, nest: Nest) -> tuple[TensorOperand, ...]:
+    return tuple(trailing_operand(graph, name, axes) for name, axes in zip(node.inputs, nest.reads, strict=True))
+
+
+def _choice(
+    node: Node, graph: Graph, nest: Nest, stem: str, reads: tuple[TensorOperand, ...], fields: _Fields
+) -> KernelChoice:
+    def cycles(steps: TileSteps) -> float:
+        return CALL_CYCLES + points(nest, steps) * _ELEMENT_CYCLES
+
+    combine = str(dict(fields).get("combine", "NULL")).removeprefix("tilewright_map_").rpartition("_")[0]
+    rows = (f"map_{combine}.c",) if combine else ()
+    return KernelChoice(
+        symbol=f"tilewright_{stem}",
+        sources=(f"{stem}.c", *rows, "move_row.c", "walk.c"),
+        nest=nest,
+        reads=reads,
+        writes=(trailing_operand(graph, node.outputs[0], nest.writes[0]),),
+        attributes=fields,
+        cycles=cycles,
+    )

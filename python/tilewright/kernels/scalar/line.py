@@ -1,0 +1,64 @@
+"""Operators along one axis as functions of one walker."""
+
+from __future__ import annotations
+
+from tilewright.graph import DType, Graph, Node
+from tilewright.kernels.float_common import CALL_CYCLES, MAX_RANK, fits_rank, points, trailing_operand
+from tilewright.kernels.kernel import KernelChoice, TileSteps
+from tilewright.kernels.scalar.map import SUFFIX, snake
+from tilewright.operators.registry import OPERATORS
+
+_FLOAT = frozenset({DType.FLOAT32})
+_SUMS = frozenset({DType.FLOAT32, DType.INT32, DType.INT64})
+_TYPES = {
+    **dict.fromkeys(("LogSoftmax", "Hardmax", "LpNormalization"), _FLOAT),
+    **dict.fromkeys(("CumSum", "CumProd"), _SUMS),
+    "TopK": frozenset(DType) - {DType.BOOL},
+}
+_PARAMETERS = {
+    "LpNormalization": ("p",),
+    "CumSum": ("exclusive", "reverse"),
+    "CumProd": ("exclusive", "reverse"),
+    "TopK": ("largest",),
+}
+_STEMS = {"TopK": "top_k"}
+_ELEMENT_CYCLES = {"LogSoftmax": 130.0, "TopK": 15.0}
+
+
+def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The walker with the function of the node's operator and type."""
+    x = graph.tensor(node.inputs[0])
+    names = (*node.inputs, *node.outputs)
+    if x.dtype not in _TYPES[node.operator] or not fits_rank(graph, names):
+        return ()
+    nest = OPERATORS[node.operator].nest(node, graph)
+    axis = int(node.attributes["axis"])
+    stem = _STEMS.get(node.operator, snake(node.operator))
+    parameters = [int(node.attributes[name]) for name in _PARAMETERS.get(node.operator, ())]
+    rounds = graph.tensor(node.outputs[0]).shape[axis] if node.operator == "TopK" else 1
+    element = _ELEMENT_CYCLES.get(node.operator, 20.0) * rounds
+
+    def cycles(steps: TileSteps) -> float:
+        return CALL_CYCLES + points(nest, steps) * element
+
+    return (
+        KernelChoice(
+            symbol="tilewright_line",
+            sources=("line.c", f"line_{stem}.c", "walk.c"),
+            nest=nest,
+            reads=tuple(
+                trailing_operand(graph, name, axes) for name, axes in zip(node.inputs, nest.reads, strict=True)
+            ),
+            writes=tuple(
+                trailing_operand(graph, name, axes) for name, axes in zip(node.outputs, nest.writes, strict=True)
+            ),
+            attributes=(
+                ("line", f"tilewright_line_{stem}_{SUFFIX[x.dtype]}"),
+                ("operands", len(names)),
+                ("axis", MAX_RANK - len(x.shape) + axis),
+                ("parameters", tuple([*parameters, 0, 0][:2])),
+            ),
+            cycles=cycles,
+            uncut=frozenset({f"d{axis}"}),
+        ),
+    )

@@ -1,0 +1,230 @@
+"""Matrix products of 8-bit tensors.
+
+A constant matrix runs as a 1x1 convolution over the rows of the other operand, or as products of
+vectors where there are few rows (conv_integer.c, fully_connected_integer.c); two matrices that are
+computed at run time have a kernel of their own (matmul_integer.c).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from tilewright.graph import Array, DType, Graph, Node, Tensor
+from tilewright.kernels.integer import (
+    BLOCK,
+    EIGHT_BIT,
+    as_signed,
+    block_sums_bytes,
+    constant_bias,
+    is_wide,
+    largest_sums,
+    magnitude,
+    packed_operands,
+    packed_rows,
+    steps_product,
+    words,
+)
+from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.requantization import ROW_WORDS, finish_of
+from tilewright.kernels.scalar.compact import compact
+from tilewright.kernels.scalar.conv_integer import SOURCES as CONV_SOURCES
+from tilewright.kernels.scalar.fully_connected_integer import MOST_ROWS, vector_choice
+from tilewright.kernels.scalar.spatial_integer import block_cycles
+from tilewright.operators.matmul import nest as nest_of
+from tilewright.operators.nest import Nest, blocks, whole
+
+MATMUL_SOURCES = ("matmul_integer.c", "integer_core.c", "integer_finish.c")
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """The parts of a MatMul node. ``k_axis`` and ``m_axis`` are those of a."""
+
+    node: Node
+    nest: Nest
+    a: Tensor
+    b: Tensor
+    y: Tensor
+    bias: Array
+    a_zero_point: int
+    b_zero_points: Array
+
+    @property
+    def transposed_a(self) -> bool:
+        """Whether rows and columns of a change places."""
+        return bool(self.node.attributes["transpose_a"])
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """Extents of the batch axes of y."""
+        return self.y.shape[:-2]
+
+    @property
+    def matrix(self) -> Array | None:
+        """int64[n, k] of a constant b that all batches share, zero point removed; None for others."""
+        data = self.b.data
+        if data is None or prod(self.b.shape[:-2]) != 1 or len(self.a.shape) != len(self.y.shape):
+            return None
+        matrix = data.reshape(data.shape[-2:]).astype(np.int64)
+        columns = matrix if self.node.attributes["transpose_b"] else matrix.T
+        weights: Array = columns - self.b_zero_points.reshape(-1, 1)
+        return weights
+
+    @property
+    def views(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Axes n, c, h, w of a and y: the first batch axis, k or n, the second batch axis, m."""
+        rank = len(self.a.shape)
+        m_axis, k_axis = (rank - 1, rank - 2) if self.transposed_a else (rank - 2, rank - 1)
+        first, second = (0 if rank > 2 else -1), (1 if rank > 3 else -1)
+        return (first, k_axis, second, m_axis), (first, rank - 1, second, rank - 2)
+
+
+def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """Kernels for MatMul with 8-bit operands and a constant bias, at most two batch axes."""
+    product = product_of(node, graph)
+    if product is None:
+        return ()
+    return _with_variables(product) if product.matrix is None else _with_constant(product, product.matrix)
+
+
+def product_of(node: Node, graph: Graph) -> Product | None:
+    """The parts of a MatMul that integer kernels can run."""
+    a, b = (graph.tensor(name) for name in node.inputs[:2])
+    y = graph.tensor(node.outputs[0])
+    bias = constant_bias(node, graph, y.shape[-1])
+    if a.dtype not in EIGHT_BIT or b.dtype not in EIGHT_BIT or bias is None or len(y.shape) > 4:
+        return None
+    zero_points = np.asarray(node.attributes.get("b_zero_point", (0,)), np.int64)
+    zero_point = int(node.attributes.get("a_zero_point", 0))
+    return Product(node, nest_of(node, graph), a, b, y, bias, zero_point, zero_points)
+
+
+def _with_constant(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
+    few = product.y.shape[-2] <= MOST_ROWS and prod(product.batch) == 1 and not is_wide(weights)
+    return _vectors(product, weights) if few else _pixels(product, weights)
+
+
+def _vectors(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
+    largest = largest_sums(weights, product.bias, product.a.dtype, product.a_zero_point)
+    folded = product.bias - product.a_zero_point * weights.sum(axis=1)
+    finish = finish_of(product.node.epilogue, product.y.dtype, folded, largest)
+    if finish is None:
+        return ()
+    rank = len(product.a.shape)
+    x_view = (rank - 1, rank - 2) if product.transposed_a else (rank - 2, rank - 1)
+    x = TensorOperand(product.a.name, product.nest.reads[0], x_view)
+    y = TensorOperand(product.y.name, product.nest.writes[0], (rank - 2, rank - 1))
+    matrix, names = weights[None, :, None], ("m", "n", "k")
+    finish = compact(finish, largest)
+    return (vector_choice(product.nest, x, y, product.a.dtype, matrix, finish, names, whole(1)),)
+
+
+def _pixels(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
+    largest = largest_sums(weights, product.bias, product.a.dtype, product.a_zero_point)
+    folded = product.bias - as_signed(product.a_zero_point, product.a.dtype) * weights.sum(axis=1)
+    finish = finish_of(product.node.epilogue, product.y.dtype, folded, largest)
+    if finish is None:
+        return ()
+    finish = compact(finish, largest)
+    channels, taps = weights.shape
+    views = product.views
+    x = TensorOperand(product.a.name, product.nest.reads[0], views[0])
+    y = TensorOperand(product.y.name, product.nest.writes[0], views[1])
+    nest = product.nest
+
+    def partial_bytes(steps: TileSteps) -> int:
+        pixels = steps_product(nest, steps, "b1", "m")
+        return steps_product(nest, steps, "b0") * block_sums_bytes(pixels, steps_product(nest, steps, "n"), BLOCK)
+
+    return (
+        KernelChoice(
+            symbol=f"tilewright_conv_{'wide' if is_wide(weights) else 'integer'}_{finish.rule.value}",
+            sources=CONV_SOURCES,
+            nest=nest,
+            reads=(x, *packed_operands(weights[None, :, None], finish.rows, whole(1), "n", "k")),
+            writes=(y,),
+            attributes=(
+                ("kernel", (1, 1)),
+                ("strides", (1, 1)),
+                ("dilations", (1, 1)),
+                ("pads", (0, 0)),
+                ("group_inputs", taps),
+                ("group_outputs", channels),
+                ("padding", product.a_zero_point & 0xFF),
+                ("flip", int(product.a.dtype is DType.UINT8)),
+                *finish.fields,
+            ),
+            cycles=lambda steps: block_cycles(nest, steps, 1, ("n", "k"), ("b0",), ("b1", "m")),
+            scratch_bytes=lambda steps: (BLOCK + 1) * words(steps_product(nest, steps, "k")),
+            partial_bytes=partial_bytes,
+            multiples={"n": BLOCK, "k": BLOCK},
+            uncut=frozenset() if channels > BLOCK else frozenset({"n"}),
+        ),
+    )
+
+
+def _with_variables(product: Product) -> tuple[KernelChoice, ...]:
+    if len(set(product.b_zero_points.tolist())) != 1:
+        return ()
+    b_zero_point = int(product.b_zero_points[0])
+    nest = product.nest
+    depth = nest.dimension("k").extent
+    reach = depth * magnitude(product.a.dtype, product.a_zero_point) * magnitude(product.b.dtype, b_zero_point)
+    if 2 * reach + int(np.abs(product.bias).max()) >= 1 << 31:
+        return ()
+    finish = finish_of(product.node.epilogue, product.y.dtype, product.bias, np.abs(product.bias) + reach)
+    if finish is None:
+        return ()
+    rows = packed_rows(finish.rows, 1)[0]
+    constants = ConstantOperand("requantization", rows, (blocks("n", BLOCK), whole(BLOCK), whole(ROW_WORDS)))
+    channels = product.y.shape[-1]
+    transposed_b = bool(product.node.attributes["transpose_b"])
+
+    def partial_bytes(steps: TileSteps) -> int:
+        batch = steps_product(nest, steps, "b0", "b1")
+        return batch * block_sums_bytes(steps_product(nest, steps, "m"), steps_product(nest, steps, "n"), BLOCK)
+
+    return (
+        KernelChoice(
+            symbol=f"tilewright_matmul_integer_{finish.rule.value}",
+            sources=MATMUL_SOURCES,
+            nest=nest,
+            reads=(
+                TensorOperand(product.a.name, nest.reads[0], _batched_view(product.a, product.transposed_a)),
+                TensorOperand(product.b.name, nest.reads[1], _batched_view(product.b, transposed_b)),
+                constants,
+            ),
+            writes=(TensorOperand(product.y.name, nest.writes[0], _batched_view(product.y, False)),),
+            attributes=(
+                ("a_zero_point", as_signed(product.a_zero_point, product.a.dtype)),
+                ("a_flip", int(product.a.dtype is DType.UINT8)),
+                ("b_zero_point", b_zero_point),
+                ("b_unsigned", int(product.b.dtype is DType.UINT8)),
+                *finish.limits,
+            ),
+            cycles=lambda steps: _variable_cycles(nest, steps),
+            scratch_bytes=lambda steps: 3 * BLOCK * steps_product(nest, steps, "k") + 4 * BLOCK * ROW_WORDS,
+            partial_bytes=partial_bytes,
+            multiples={"n": BLOCK, "k": BLOCK},
+            uncut=frozenset() if channels > BLOCK else frozenset({"n"}),
+        ),
+    )
+
+
+def _batched_view(tensor: Tensor, transposed: bool) -> tuple[int, ...]:
+    """Axes b0, b1, row, column; batch axes that the tensor lacks come first."""
+    rank = len(tensor.shape)
+    batch = (-1,) * (4 - rank) + tuple(range(rank - 2))
+    return (*batch, rank - 1, rank - 2) if transposed else (*batch, rank - 2, rank - 1)
+
+
+def _variable_cycles(nest: Nest, steps: TileSteps) -> float:
+    """Instructions on a tile: packing of columns, gathering of rows, the core."""
+    depth = steps_product(nest, steps, "k")
+    batch = steps_product(nest, steps, "b0", "b1")
+    channel_blocks = -(-steps_product(nest, steps, "n") // BLOCK)
+    row_blocks = -(-steps_product(nest, steps, "m") // BLOCK)
+    return 150.0 + batch * channel_blocks * (90.0 * depth + row_blocks * (55.0 * depth + 350.0))

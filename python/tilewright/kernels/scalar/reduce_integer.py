@@ -1,0 +1,114 @@
+"""Sums, means and quotients of integers (runtime/kernels/{reduce_integer,divide_integer}.c)."""
+
+from __future__ import annotations
+
+from math import prod
+
+from tilewright.graph import DType, Graph, Node
+from tilewright.kernels.integer import ELEMENT_TYPES, MAX_RANK, flat_operand, magnitude, steps_product
+from tilewright.kernels.kernel import KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.scalar.binary_integer import elementwise_cycles
+from tilewright.operators import elementwise
+from tilewright.operators.integer_reduction import nest as nest_of
+from tilewright.operators.nest import AxisMap
+
+REDUCE_SOURCES = ("reduce_integer.c", "integer_line.c", "walk.c")
+DIVIDE_SOURCES = ("divide_integer.c", "integer_line.c", "walk.c")
+
+_INT32_MAX = (1 << 31) - 1
+_SAFE_PRODUCT = 1 << 62
+_CYCLES = 14.0
+
+
+def total(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel for IntegerSum of 8-, 16- and 32-bit tensors."""
+    x, y = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
+    if x.dtype not in ELEMENT_TYPES or y.dtype is not DType.INT32 or len(x.shape) > MAX_RANK:
+        return ()
+    nest = nest_of(node, graph)
+    return (
+        KernelChoice(
+            symbol="tilewright_sum_integer",
+            sources=REDUCE_SOURCES,
+            nest=nest,
+            reads=(flat_operand(x.name, nest.reads[0], graph),),
+            writes=(_reduced(node, graph, nest.writes[0]),),
+            attributes=(("x_type", ELEMENT_TYPES[x.dtype]),),
+            cycles=lambda steps: elementwise_cycles(nest, steps, _CYCLES),
+        ),
+    )
+
+
+def mean(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel for IntegerMean of 8-, 16- and 32-bit tensors."""
+    x, y = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
+    if x.dtype not in ELEMENT_TYPES or y.dtype is not x.dtype or len(x.shape) > MAX_RANK:
+        return ()
+    nest = nest_of(node, graph)
+    axes = node.attributes["axes"]
+    count = prod(x.shape[axis] for axis in axes)
+    wide = (count + 1) * magnitude(x.dtype, 0) > _INT32_MAX
+    kept = tuple(f"d{axis}" for axis in range(len(x.shape)) if axis not in axes)
+
+    def scratch_bytes(steps: TileSteps) -> int:
+        return steps_product(nest, steps, *kept) * (8 if wide else 4)
+
+    return (
+        KernelChoice(
+            symbol="tilewright_mean_integer_wide" if wide else "tilewright_mean_integer",
+            sources=REDUCE_SOURCES,
+            nest=nest,
+            reads=(flat_operand(x.name, nest.reads[0], graph),),
+            writes=(_reduced(node, graph, nest.writes[0]),),
+            attributes=(
+                ("x_type", ELEMENT_TYPES[x.dtype]),
+                ("count", count),
+                ("shift", -1 if count & (count - 1) else count.bit_length() - 1),
+            ),
+            cycles=lambda steps: elementwise_cycles(nest, steps, 2 * _CYCLES if wide else _CYCLES),
+            scratch_bytes=scratch_bytes,
+        ),
+    )
+
+
+def divide(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel for IntegerDiv whose dividends and divisors fit 64 bits."""
+    a, b = (graph.tensor(name) for name in node.inputs)
+    y = graph.tensor(node.outputs[0])
+    if a.dtype not in ELEMENT_TYPES or b.dtype not in ELEMENT_TYPES or y.dtype is not DType.INT32:
+        return ()
+    numerator, eta, epsilon = (int(node.attributes[name]) for name in ("numerator", "eta", "epsilon"))
+    largest = max(abs(numerator) * magnitude(a.dtype, 0), abs(eta) * magnitude(b.dtype, 0) + abs(epsilon))
+    if largest >= _SAFE_PRODUCT or max(abs(eta), abs(epsilon)) > _INT32_MAX or len(y.shape) > MAX_RANK:
+        return ()
+    nest = elementwise.nest(node, graph)
+    return (
+        KernelChoice(
+            symbol="tilewright_divide_integer",
+            sources=DIVIDE_SOURCES,
+            nest=nest,
+            reads=tuple(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)),
+            writes=(flat_operand(y.name, nest.writes[0], graph),),
+            attributes=(
+                ("a_type", ELEMENT_TYPES[a.dtype]),
+                ("b_type", ELEMENT_TYPES[b.dtype]),
+                ("numerator", (numerator & 0xFFFFFFFF, numerator >> 32 & 0xFFFFFFFF)),
+                ("eta", eta),
+                ("epsilon", epsilon),
+            ),
+            cycles=lambda steps: elementwise_cycles(nest, steps, 300.0),
+            in_place=(0, 1),
+        ),
+    )
+
+
+def _reduced(node: Node, graph: Graph, axes: tuple[AxisMap, ...]) -> TensorOperand:
+    """y with an axis of extent 1 in the place of each reduced one."""
+    rank = len(graph.tensor(node.inputs[0]).shape)
+    view = []
+    position = 0
+    for axis in range(rank):
+        dropped = axis in node.attributes["axes"] and not node.attributes["keepdims"]
+        view.append(-1 if dropped else position)
+        position += 0 if dropped else 1
+    return TensorOperand(node.outputs[0], axes, ((-1,) * (MAX_RANK - rank) + tuple(view)))

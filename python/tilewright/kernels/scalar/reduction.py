@@ -1,0 +1,69 @@
+"""Reductions as reducers of one walker: one C file for each operator, one reducer for each element type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from tilewright.graph import DType, Graph, Node
+from tilewright.kernels.float_common import CALL_CYCLES, MAX_RANK, fits_rank, points, trailing_view
+from tilewright.kernels.kernel import KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.scalar.map import SUFFIX, snake
+from tilewright.operators.registry import OPERATORS
+
+_SUMS = frozenset({DType.FLOAT32, DType.INT32, DType.INT64})
+_FLOAT = frozenset({DType.FLOAT32})
+_NUMBERS = frozenset(DType) - {DType.BOOL}
+_TYPES: Mapping[str, frozenset[DType]] = MappingProxyType(
+    {
+        **dict.fromkeys(("ReduceSum", "ReduceMean", "ReduceProd", "ReduceL1", "ReduceSumSquare"), _SUMS),
+        **dict.fromkeys(("ReduceL2", "ReduceLogSum", "ReduceLogSumExp"), _FLOAT),
+        **dict.fromkeys(("ReduceMax", "ReduceMin"), frozenset(DType)),
+        **dict.fromkeys(("ArgMax", "ArgMin"), _NUMBERS),
+    }
+)
+_ELEMENT_CYCLES = 10.0
+_RESULT_CYCLES = 40.0
+
+
+def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The walker with the reducer of the node's operator and type."""
+    x = graph.tensor(node.inputs[0])
+    if x.dtype not in _TYPES[node.operator] or not fits_rank(graph, (*node.inputs, *node.outputs)):
+        return ()
+    # Bytes that are 0 or 1 compare as uint8.
+    suffix = "u8" if x.dtype is DType.BOOL else SUFFIX[x.dtype]
+    name = snake(node.operator.removeprefix("Reduce"))
+    nest = OPERATORS[node.operator].nest(node, graph)
+    axes = node.attributes["axes"]
+    lead = MAX_RANK - len(x.shape)
+    attributes = (
+        ("reducer", f"&tilewright_reduce_{name}_{suffix}"),
+        ("axes", sum(1 << (lead + axis) for axis in axes)),
+        ("select_last", int(node.attributes.get("select_last", False))),
+    )
+
+    def cycles(steps: TileSteps) -> float:
+        return CALL_CYCLES + points(nest, steps) * _ELEMENT_CYCLES + _RESULT_CYCLES
+
+    return (
+        KernelChoice(
+            symbol="tilewright_reduce",
+            sources=("reduce.c", f"reduce_{name}.c", "walk.c"),
+            nest=nest,
+            reads=(TensorOperand(x.name, nest.reads[0], trailing_view(len(x.shape))),),
+            writes=(TensorOperand(node.outputs[0], nest.writes[0], _written_view(node, len(x.shape))),),
+            attributes=attributes,
+            cycles=cycles,
+            uncut=frozenset(f"d{axis}" for axis in axes),
+        ),
+    )
+
+
+def _written_view(node: Node, rank: int) -> tuple[int, ...]:
+    """The output's axes where the input has them; -1 where a reduced axis is gone."""
+    if node.attributes["keepdims"]:
+        return trailing_view(rank)
+    axes = node.attributes["axes"]
+    kept = iter(range(rank - len(axes)))
+    return (-1,) * (MAX_RANK - rank) + tuple(-1 if axis in axes else next(kept) for axis in range(rank))

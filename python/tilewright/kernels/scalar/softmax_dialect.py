@@ -1,0 +1,69 @@
+"""Softmax approximations of the Deeploy dialect (runtime/kernels/softmax_dialect.c)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilewright.graph import DType, Graph, Node
+from tilewright.kernels.integer import EIGHT_BIT, MAX_RANK, flat_operand
+from tilewright.kernels.kernel import ConstantOperand, KernelChoice
+from tilewright.kernels.scalar.binary_integer import elementwise_cycles
+from tilewright.operators.integer_norm import last_axis_nest
+from tilewright.operators.integer_softmax import powers
+from tilewright.operators.nest import whole
+
+SOURCES = ("softmax_dialect.c", "walk.c")
+
+_UINT32_MAX = (1 << 32) - 1
+_MOST_ITA_ELEMENTS = 1 << 22
+
+
+def softmax(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel for iSoftmax of 8-bit tensors whose powers, and their sum, fit 32 bits."""
+    table = powers(node)
+    extent = graph.tensor(node.inputs[0]).shape[-1]
+    largest = int(table.max()) * max(extent, int(node.attributes["levels"]) - 1)
+    if int(table.min()) < 0 or table[0] == 0 or largest > _UINT32_MAX:
+        return ()
+    constant = ConstantOperand("powers", table.astype(np.uint32), (whole(256),))
+    return _choice(node, graph, "tilewright_softmax_table", int(node.attributes["levels"]) - 1, 55.0, constant)
+
+
+def ita_max(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel for ITAMax of 8-bit tensors."""
+    return _choice(node, graph, "tilewright_ita_max", int(node.attributes["levels"]) - 1, 35.0)
+
+
+def ita_partial_max(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel for ITAPartialMax of int8 tensors whose last axis is a multiple of the group."""
+    x = graph.tensor(node.inputs[0])
+    if x.dtype is not DType.INT8 or x.shape[-1] % node.attributes["group"]:
+        return ()
+    return _choice(node, graph, "tilewright_ita_partial_max", int(node.attributes["levels"]) // 2 - 1, 35.0)
+
+
+def _choice(
+    node: Node, graph: Graph, symbol: str, levels: int, per_element: float, *constants: ConstantOperand
+) -> tuple[KernelChoice, ...]:
+    x, y = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
+    if x.dtype not in EIGHT_BIT or y.dtype is not DType.UINT8 or not 0 < len(y.shape) <= MAX_RANK:
+        return ()
+    if x.shape[-1] > _MOST_ITA_ELEMENTS:
+        return ()
+    nest = last_axis_nest(node, graph)
+    return (
+        KernelChoice(
+            symbol=symbol,
+            sources=SOURCES,
+            nest=nest,
+            reads=(flat_operand(x.name, nest.reads[0], graph), *constants),
+            writes=(flat_operand(y.name, nest.writes[0], graph),),
+            attributes=(
+                ("flip", 128 if x.dtype is DType.INT8 else 0),
+                ("levels", levels),
+                ("group", int(node.attributes.get("group", 0))),
+            ),
+            cycles=lambda steps: elementwise_cycles(nest, steps, per_element),
+            uncut=frozenset({f"d{len(y.shape) - 1}"}),
+        ),
+    )

@@ -1,0 +1,25 @@
+"""Float32 softmax along one axis, which is never cut."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilewright.graph import Graph, Node
+from tilewright.kernels.float_common import MAX_RANK, all_float, clamp_attributes, clamp_of, fits_rank
+from tilewright.kernels.kernel import KernelChoice
+from tilewright.kernels.scalar.elementwise_float import elementwise
+
+_ELEMENT_CYCLES = 120.0
+
+
+def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel for float32 Softmax of at most six axes."""
+    clamp = clamp_of(node)
+    names = (*node.inputs, *node.outputs)
+    if clamp is None or not all_float(graph, names) or not fits_rank(graph, names):
+        return ()
+    rank = len(graph.tensor(node.inputs[0]).shape)
+    axis = int(node.attributes["axis"])
+    attributes = (("axis", MAX_RANK - rank + axis), *clamp_attributes(clamp))
+    choice = elementwise(node, graph, "softmax_f32", attributes, _ELEMENT_CYCLES)
+    return (replace(choice, uncut=frozenset({f"d{axis}"})),)

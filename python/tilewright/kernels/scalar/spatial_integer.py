@@ -1,0 +1,138 @@
+"""What the kernels of an 8-bit convolution share: its constants, geometry and cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.graph import Array, DType, Graph, Node
+from tilewright.kernels.integer import BLOCK, EIGHT_BIT, as_signed, constant_bias, largest_sums, steps_product
+from tilewright.kernels.kernel import TensorOperand, TileSteps
+from tilewright.kernels.requantization import Finish, finish_of
+from tilewright.kernels.scalar.compact import compact
+from tilewright.operators.conv import nest as nest_of
+from tilewright.operators.nest import Nest
+from tilewright.plan import AttributeValue
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerConv:
+    """A convolution that integer kernels can run.
+
+    Attributes:
+        weights: int64[groups, channels of a group, kernel..., channels of x], zero point removed.
+        finish: with biases that make up for the zero point of x.
+        kernel, strides, dilations, pads: of rows and columns; one row for 1-D.
+    """
+
+    node: Node
+    nest: Nest
+    dtype: DType
+    zero_point: int
+    weights: Array
+    finish: Finish
+    kernel: tuple[int, int]
+    strides: tuple[int, int]
+    dilations: tuple[int, int]
+    pads: tuple[int, int]
+
+    @property
+    def view(self) -> tuple[int, ...]:
+        """Axes n, c, h, w of the kernel's view."""
+        return (0, 1, 2, 3) if len(self.nest.writes[0]) == 4 else (0, 1, -1, 2)
+
+    @property
+    def operands(self) -> tuple[TensorOperand, TensorOperand]:
+        """x and y."""
+        return (
+            TensorOperand(self.node.inputs[0], self.nest.reads[0], self.view),
+            TensorOperand(self.node.outputs[0], self.nest.writes[0], self.view),
+        )
+
+    @property
+    def geometry(self) -> tuple[tuple[str, AttributeValue], ...]:
+        """The first fields of the attributes."""
+        return (
+            ("kernel", self.kernel),
+            ("strides", self.strides),
+            ("dilations", self.dilations),
+            ("pads", self.pads),
+        )
+
+    @property
+    def zero(self) -> tuple[tuple[str, AttributeValue], ...]:
+        """The fields that say what a byte of x means."""
+        return ("padding", self.zero_point & 0xFF), ("flip", int(self.dtype is DType.UINT8))
+
+    @property
+    def stored_zero(self) -> tuple[tuple[str, AttributeValue], tuple[str, AttributeValue]]:
+        """The same for kernels that take elements of x as they are stored."""
+        return ("padding", self.zero_point & 0xFF), ("is_unsigned", int(self.dtype is DType.UINT8))
+
+
+def integer_conv(node: Node, graph: Graph, *, as_stored: bool = False) -> IntegerConv | None:
+    """The node's constants in the form that integer kernels share; None if they do not apply.
+
+    Args:
+        as_stored: biases are for uint8 elements as they are, not for those that became int8.
+    """
+    x, w = (graph.tensor(name) for name in node.inputs[:2])
+    if x.dtype not in EIGHT_BIT or w.data is None or w.dtype not in EIGHT_BIT:
+        return None
+    attributes = node.attributes
+    zero_points = np.asarray(attributes.get("w_zero_point", (0,)), np.int64).reshape(-1, *(1,) * (w.data.ndim - 1))
+    weights = w.data.astype(np.int64) - zero_points
+    channels, flat = w.shape[0], weights.reshape(w.shape[0], -1)
+    bias = constant_bias(node, graph, channels)
+    if bias is None:
+        return None
+    zero_point = int(attributes.get("x_zero_point", 0))
+    largest = largest_sums(flat, bias, x.dtype, zero_point)
+    offset = zero_point if as_stored else as_signed(zero_point, x.dtype)
+    folded = bias - offset * flat.sum(axis=1)
+    finish = finish_of(node.epilogue, graph.tensor(node.outputs[0]).dtype, folded, largest)
+    if finish is None:
+        return None
+    groups = int(attributes["group"])
+    return IntegerConv(
+        node,
+        nest_of(node, graph),
+        x.dtype,
+        zero_point,
+        np.moveaxis(weights, 1, -1).reshape(groups, channels // groups, -1, w.shape[1]),
+        compact(finish, largest),
+        _pair(w.shape[2:], 1),
+        _pair(attributes["strides"], 1),
+        _pair(attributes["dilations"], 1),
+        _pair(tuple(attributes["pads"])[: len(w.shape) - 2], 0),
+    )
+
+
+def block_cycles(
+    nest: Nest,
+    steps: TileSteps,
+    window: int,
+    names: tuple[str, str],
+    outer: tuple[str, ...],
+    pixel: tuple[str, ...],
+) -> float:
+    """Instructions of the 4x4 core and its gather on a tile, as measured on RV32IMAC.
+
+    Args:
+        names: the dimensions of output channels and of the reduction.
+    """
+    channel, reduction = names
+    inputs = steps_product(nest, steps, reduction)
+    taps = window * inputs
+    pixel_blocks = steps_product(nest, steps, *outer) * -(-steps_product(nest, steps, *pixel) // BLOCK)
+    channel_blocks = -(-steps_product(nest, steps, channel) // BLOCK)
+    gather = 11.0 * taps + 120.0
+    # Partial results are loaded and stored by each part, finished by one.
+    finish = 110.0 + 120.0 * inputs / nest.dimension(reduction).extent
+    return 150.0 + pixel_blocks * (gather + channel_blocks * (43.0 * taps + finish))
+
+
+def _pair(values: tuple[int, ...], absent: int) -> tuple[int, int]:
+    """Of rows and columns; 1-D has no rows."""
+    return (absent, int(values[0])) if len(values) == 1 else (int(values[0]), int(values[1]))

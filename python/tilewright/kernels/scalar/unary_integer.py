@@ -1,0 +1,127 @@
+"""Lookup, Requantize and Softmax of integer tensors (runtime/kernels/{lookup,requantize,softmax_integer}.c)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilewright.graph import Array, DType, Epilogue, Graph, Node, Requantize
+from tilewright.kernels.integer import EIGHT_BIT, ELEMENT_TYPES, MAX_RANK, flat_operand, magnitude
+from tilewright.kernels.kernel import ConstantOperand, KernelChoice
+from tilewright.kernels.requantization import ROW_WORDS, finish_of
+from tilewright.kernels.scalar.binary_integer import elementwise_cycles
+from tilewright.operators import elementwise
+from tilewright.operators.nest import along, whole
+from tilewright.operators.quantization import lookup_nest
+from tilewright.operators.softmax import nest as softmax_nest
+
+LOOKUP_SOURCES = ("lookup.c", "walk.c")
+REQUANTIZE_SOURCES = ("requantize.c", "integer_line.c", "integer_finish.c", "walk.c")
+SOFTMAX_SOURCES = ("softmax_integer.c",)
+
+_LOOKUPS = {1: "tilewright_lookup_bytes", 4: "tilewright_lookup_words"}
+_INT32_MAX = (1 << 31) - 1
+
+
+def lookup(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel for Lookup with a constant table of elements of 8 or 32 bits."""
+    x, table = (graph.tensor(name) for name in node.inputs)
+    y = graph.tensor(node.outputs[0])
+    symbol = _LOOKUPS.get(y.dtype.size_bytes)
+    if x.dtype not in EIGHT_BIT or table.data is None or symbol is None or node.epilogue is not None:
+        return ()
+    if table.dtype is not y.dtype or len(y.shape) > MAX_RANK:
+        return ()
+    nest = lookup_nest(node, graph)
+    return (
+        KernelChoice(
+            symbol=symbol,
+            sources=LOOKUP_SOURCES,
+            nest=nest,
+            reads=(
+                flat_operand(x.name, nest.reads[0], graph),
+                ConstantOperand("table", np.ascontiguousarray(table.data.reshape(-1)), (whole(256),)),
+            ),
+            writes=(flat_operand(y.name, nest.writes[0], graph),),
+            attributes=(("flip", 128 if x.dtype is DType.INT8 else 0),),
+            cycles=lambda steps: elementwise_cycles(nest, steps, 8.0),
+            in_place=(0,),
+        ),
+    )
+
+
+def requantize(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel for Requantize of 8-bit and 32-bit integers, constants per tensor or along one axis."""
+    x, y = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
+    if x.dtype not in ELEMENT_TYPES or len(y.shape) > MAX_RANK:
+        return ()
+    zero_point = int(node.attributes.get("x_zero_point", 0))
+    axis = int(node.attributes["channel_axis"])
+    channels = y.shape[axis] if _values(node.epilogue) > 1 else 1
+    largest = np.full(channels, min(magnitude(x.dtype, zero_point), _INT32_MAX), np.int64)
+    finish = finish_of(node.epilogue, y.dtype, np.full(channels, -zero_point, np.int64), largest)
+    if finish is None:
+        return ()
+    nest = elementwise.nest(node, graph)
+    channel = along(f"d{axis}") if channels > 1 else whole(1)
+    return (
+        KernelChoice(
+            symbol=f"tilewright_requantize_{finish.rule.value}",
+            sources=REQUANTIZE_SOURCES,
+            nest=nest,
+            reads=(
+                flat_operand(x.name, nest.reads[0], graph),
+                ConstantOperand("requantization", finish.rows, (channel, whole(ROW_WORDS))),
+            ),
+            writes=(flat_operand(y.name, nest.writes[0], graph),),
+            attributes=(
+                ("x_type", ELEMENT_TYPES[x.dtype]),
+                ("channel_axis", MAX_RANK - len(y.shape) + axis if channels > 1 else -1),
+                *finish.limits,
+            ),
+            cycles=lambda steps: elementwise_cycles(nest, steps, 20.0),
+            in_place=(0,),
+        ),
+    )
+
+
+def softmax(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel for Softmax of 8-bit tensors that is requantised to 8 bits."""
+    x, y = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
+    epilogue = node.epilogue
+    if x.dtype not in EIGHT_BIT or y.dtype not in EIGHT_BIT or len(y.shape) > MAX_RANK:
+        return ()
+    if not isinstance(epilogue, Requantize) or len(epilogue.multiplier) != 1:
+        return ()
+    nest = softmax_nest(node, graph)
+    axis = int(node.attributes["axis"])
+    return (
+        KernelChoice(
+            symbol="tilewright_softmax_integer",
+            sources=SOFTMAX_SOURCES,
+            nest=nest,
+            reads=(
+                flat_operand(x.name, nest.reads[0], graph),
+                ConstantOperand("table", _powers(float(node.attributes["x_scale"])), (whole(256),)),
+            ),
+            writes=(flat_operand(y.name, nest.writes[0], graph),),
+            attributes=(
+                ("axis", MAX_RANK - len(y.shape) + axis),
+                ("is_unsigned", int(x.dtype is DType.UINT8)),
+                ("multiplier", float(np.float32(epilogue.multiplier[0]))),
+                ("zero_point", epilogue.zero_point),
+                ("minimum", epilogue.minimum),
+                ("maximum", epilogue.maximum),
+            ),
+            cycles=lambda steps: elementwise_cycles(nest, steps, 450.0),
+        ),
+    )
+
+
+def _powers(scale: float) -> Array:
+    """exp(-scale * d) for every difference d between two elements, float32[256]."""
+    return np.exp(-scale * np.arange(256, dtype=np.float64)).astype(np.float32)
+
+
+def _values(epilogue: Epilogue | None) -> int:
+    """How many channels an epilogue distinguishes."""
+    return max((len(getattr(epilogue, name, ())) for name in ("multiplier", "addend")), default=1)

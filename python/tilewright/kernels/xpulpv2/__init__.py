@@ -1,0 +1,1 @@
+"""Kernels with the SIMD instructions of PULP cores."""

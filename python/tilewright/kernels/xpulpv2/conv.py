@@ -1,0 +1,198 @@
+"""Convolution of 8-bit tensors, four products per instruction (runtime/kernels/conv_xpulpv2.c)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.graph import Graph, Node
+from tilewright.kernels.integer import BLOCK, block_sums_bytes, steps_product, words
+from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TileSteps
+from tilewright.kernels.scalar.spatial_integer import IntegerConv, integer_conv
+from tilewright.kernels.xpulpv2 import depthwise as depthwise_xpulpv2
+from tilewright.kernels.xpulpv2 import family as xpulpv2
+from tilewright.operators.nest import along
+
+SOURCES = ("conv_xpulpv2.c", "xpulpv2_taps.c", *xpulpv2.SOURCES)
+
+_TAPS_BYTES = 64
+_TAPS_POINTERS = 4
+"""Of ``TILEWRIGHT_XPULPV2_TAPS_BYTES``."""
+_PLANES_BYTES = 448
+"""``TILEWRIGHT_XPULPV2_PLANES_BYTES``."""
+_MOST_FOURS = 4
+_RUN_POINTERS = 5
+"""Four pixels, and the step to the next four."""
+LEAST_RUN = 16
+"""With fewer channels a run for each tap costs a core more than a copy of all taps."""
+_MOST_PLANES = 4
+"""With more channels words of columns waste more products than words of channels cost to copy."""
+NO_PADDING = -1
+"""Attribute ``padding`` where no tap lies beyond x."""
+_MOST_IN_SHORT = 2**15 - 1
+PIXEL_SCRATCH_POINTERS = _TAPS_POINTERS + _RUN_POINTERS + 1
+"""Pointers in the scratch of a 1x1 convolution."""
+
+
+def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """Kernels for Conv with 8-bit x, constant weights of 8 bits, and constant bias."""
+    conv = integer_conv(node, graph, as_stored=True)
+    if conv is None or not xpulpv2.fits(conv.weights):
+        return ()
+    if max(*conv.kernel, *conv.strides, *conv.dilations) > _MOST_IN_SHORT:
+        return ()
+    _, group_outputs, _, group_inputs = conv.weights.shape
+    if group_outputs == 1 and group_inputs == 1:
+        return depthwise_xpulpv2.depthwise(conv)
+    order = graph.tensor(node.inputs[0]).order
+    direct = group_inputs % xpulpv2.WORD == 0 and group_inputs >= LEAST_RUN and order[-1] == 1
+    return (_Words(conv, _is_planar(conv, graph), direct).choice(),)
+
+
+def _is_planar(conv: IntegerConv, graph: Graph) -> bool:
+    """Whether words of adjacent columns are the shorter way: few channels that lie apart, or one."""
+    inputs = int(conv.weights.shape[3])
+    x = graph.tensor(conv.node.inputs[0])
+    beside = x.order[-1] == len(x.order) - 1 or x.shape[1] == 1
+    return beside and inputs <= _MOST_PLANES and conv.dilations[1] == 1 and conv.kernel[1] > 1
+
+
+def pixel_scratch_bytes(inputs: int, direct: bool) -> int:
+    """The other scratch of a 1x1 convolution of so many channels, without padding."""
+    return _TAPS_BYTES + (0 if direct else BLOCK * words(inputs))
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """A convolution whose taps are read in words of channels, or of columns where it is planar.
+
+    ``direct``: words are read where they lie in x, otherwise they are copied to scratch.
+    """
+
+    conv: IntegerConv
+    planar: bool
+    direct: bool
+
+    @property
+    def can_cut(self) -> bool:
+        """Whether tiles may have some channels of x."""
+        return not self.planar and int(self.conv.weights.shape[3]) % xpulpv2.WORD == 0
+
+    @property
+    def has_padding(self) -> bool:
+        """Whether taps may lie beyond x; those of larger kernels are taken to."""
+        return self.conv.kernel != (1, 1) or any(self.conv.node.attributes["pads"])
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of the words of one row of the kernel, of one channel."""
+        return words(self.conv.kernel[1])
+
+    def slot_bytes(self, steps: TileSteps) -> int:
+        """Bytes of the words of one pixel."""
+        inputs = steps_product(self.conv.nest, steps, "ic")
+        if self.planar:
+            rows, columns = self.conv.kernel
+            return words((inputs * rows - 1) * columns + self.row_bytes)
+        return words(int(self.conv.weights.shape[2]) * inputs)
+
+    def scratch_bytes(self, steps: TileSteps) -> int:
+        """The call's struct, padding and copied words of pixels."""
+        inputs = steps_product(self.conv.nest, steps, "ic")
+        if self.direct:
+            return _TAPS_BYTES + (self.conv.kernel[1] * inputs if self.has_padding else 0)
+        padding = self.row_bytes if self.planar else words(inputs)
+        copies = self._fours(steps) * BLOCK * self.slot_bytes(steps)
+        return _TAPS_BYTES + (padding if self.has_padding else 0) + copies
+
+    def scratch_pointers(self, steps: TileSteps) -> int:
+        """Those of the call's struct, of runs and of rows of the kernel."""
+        rows, columns = self.conv.kernel
+        runs = rows * columns if self.direct else 1
+        return _TAPS_POINTERS + _RUN_POINTERS * runs + rows
+
+    def _fours(self, steps: TileSteps) -> int:
+        """Fours of pixels that are copied at once."""
+        if not self.planar:
+            return 1
+        return max(1, min(_MOST_FOURS, _PLANES_BYTES // (BLOCK * self.slot_bytes(steps))))
+
+    def partial_bytes(self, steps: TileSteps) -> int:
+        """Sums of all blocks of a tile."""
+        nest = self.conv.nest
+        pixels = steps_product(nest, steps, "oh", "ow")
+        return steps_product(nest, steps, "n") * block_sums_bytes(pixels, steps_product(nest, steps, "oc"), BLOCK)
+
+    def operands(self) -> tuple[ConstantOperand, ConstantOperand]:
+        """Weights and per-channel constants."""
+        weights, finish = self.conv.weights, self.conv.finish
+        if not self.planar:
+            return xpulpv2.packed_operands(weights, finish, along("group"), "oc", "ic")
+        groups, channels, _, inputs = map(int, weights.shape)
+        rows, columns = self.conv.kernel
+        planes = np.moveaxis(weights.reshape(groups, channels, rows, columns, inputs), -1, 2)
+        # The last row of the kernel is read in whole words.
+        padded = np.zeros((groups, channels, (inputs * rows - 1) * columns + self.row_bytes), np.int64)
+        padded[..., : inputs * rows * columns] = planes.reshape(groups, channels, -1)
+        packed = xpulpv2.packed_words(padded)
+        constants = xpulpv2.packed_constants(finish, groups, along("group"), "oc")
+        return xpulpv2.uncut_weights(packed, along("group"), "oc"), constants
+
+    def cycles(self, steps: TileSteps) -> float:
+        """Cycles on a tile, as measured on pulp-open."""
+        nest = self.conv.nest
+        slot_words = self.slot_bytes(steps) // 4
+        images = steps_product(nest, steps, "n", "group")
+        fours = images * -(-steps_product(nest, steps, "oh", "ow") // BLOCK)
+        apart = min(fours, images * self._fours_apart(steps))
+        share = steps_product(nest, steps, "ic") / nest.dimension("ic").extent
+        block = xpulpv2.block_cycles(self.conv.finish, slot_words, self.conv.kernel[0] if self.direct else 1, share)
+        together = 50.0 + (20.0 * self.conv.kernel[0] if self.direct else 22.0 * slot_words)
+        channel_blocks = xpulpv2.channel_blocks(nest, steps, "oc")
+        alone = 450.0 + 60.0 * self.conv.kernel[0] + 50.0 * slot_words
+        if self.direct:
+            more_runs = self.conv.kernel[0] * (self.conv.kernel[1] - 1)
+            alone = 300.0 + 60.0 * int(self.conv.weights.shape[2]) + 16.0 * more_runs * channel_blocks
+        return 2000.0 + fours * (channel_blocks * block + together) + apart * alone
+
+    def _fours_apart(self, steps: TileSteps) -> int:
+        """Fours of pixels of an image whose places C finds one by one: across rows, and beside padding."""
+        nest = self.conv.nest
+        rows, columns = steps_product(nest, steps, "oh"), steps_product(nest, steps, "ow")
+        flat = self.conv.kernel == (1, 1) and self.conv.strides == (1, 1)
+        if flat and columns == nest.dimension("ow").extent:
+            return 1
+        return rows * ((2 if self.conv.kernel[1] > 1 else 0) + (1 if columns % BLOCK else 0))
+
+    def choice(self) -> KernelChoice:
+        """The kernel."""
+        conv = self.conv
+        groups, group_outputs, _, group_inputs = map(int, conv.weights.shape)
+        x, y = conv.operands
+        padding, is_unsigned = conv.stored_zero
+        uncut = ({"oc"} if group_outputs <= BLOCK else set()) | (set() if self.can_cut else {"ic"})
+        return KernelChoice(
+            symbol=f"tilewright_conv_xpulpv2_{conv.finish.rule.value}",
+            sources=SOURCES,
+            nest=conv.nest,
+            reads=(x, *self.operands()),
+            writes=(y,),
+            attributes=(
+                *conv.geometry,
+                ("group_inputs", group_inputs),
+                ("group_outputs", group_outputs),
+                padding if self.has_padding else ("padding", NO_PADDING),
+                is_unsigned,
+                ("is_planar", int(self.planar)),
+                ("is_direct", int(self.direct)),
+                *conv.finish.fields,
+            ),
+            cycles=self.cycles,
+            scratch_bytes=self.scratch_bytes,
+            scratch_pointers=self.scratch_pointers,
+            # C could not tell channels of one group from channels of several.
+            partial_bytes=self.partial_bytes if groups == 1 and self.can_cut else None,
+            multiples={"oc": BLOCK, "ic": xpulpv2.WORD},
+            uncut=frozenset(uncut),
+        )

@@ -1,0 +1,74 @@
+"""Depthwise convolution of 8-bit tensors by words of a window (runtime/kernels/depthwise_xpulpv2.c)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilewright.graph import Array
+from tilewright.kernels.integer import steps_product, words
+from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TileSteps
+from tilewright.kernels.requantization import Rule
+from tilewright.kernels.scalar.spatial_integer import IntegerConv
+from tilewright.operators.nest import along, whole
+
+SOURCES = ("depthwise_xpulpv2.c", "xpulpv2_plane.c", "integer_core.c", "integer_finish.c")
+
+_CHANNELS = 4
+"""Channels whose windows are loaded together."""
+_ROWS = 3
+_WORD = 4
+_OUTPUT_CYCLES = {Rule.FOLDED: 16.0, Rule.LAYER: 21.0, Rule.HIGH: 21.0}
+_OUTPUT_BY_LINE = 40.0
+
+
+def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
+    """The kernel for one input and one output channel in each group, three rows of at most four taps."""
+    groups, group_outputs, _, group_inputs = map(int, conv.weights.shape)
+    rows, columns = conv.kernel
+    single = groups > 1 and group_outputs == 1 and group_inputs == 1
+    if not single or rows != _ROWS or columns > _WORD or conv.dilations[1] != 1:
+        return ()
+    x, y = conv.operands
+    weights = ConstantOperand(
+        "weights", _packed(conv.weights.reshape(groups, rows, columns)), (along("group"), whole(_ROWS), whole(_WORD))
+    )
+    constants = ConstantOperand("requantization", conv.finish.rows, (along("group"), whole(conv.finish.row_words)))
+    return (
+        KernelChoice(
+            symbol=f"tilewright_depthwise_xpulpv2_{conv.finish.rule.value}",
+            sources=SOURCES,
+            nest=conv.nest,
+            reads=(x, weights, constants),
+            writes=(y,),
+            attributes=(*conv.geometry, *conv.stored_zero, *conv.finish.fields),
+            cycles=lambda steps: _cycles(conv, steps),
+            scratch_bytes=lambda steps: _CHANNELS * _window(conv, steps) + 4 * steps_product(conv.nest, steps, "oh"),
+            multiples={"group": _CHANNELS} if groups > _CHANNELS else {},
+            uncut=frozenset({"ic", "oc"}),
+        ),
+    )
+
+
+def _packed(weights: Array) -> Array:
+    """int8[groups, 3, 4], zeros behind the last tap of a row."""
+    padded = np.zeros((*weights.shape[:2], _WORD), np.int8)
+    padded[:, :, : weights.shape[2]] = weights
+    return padded
+
+
+def _window(conv: IntegerConv, steps: TileSteps) -> int:
+    """Bytes of one channel's window."""
+    lengths = [
+        (steps_product(conv.nest, steps, name) - 1) * stride + (kernel - 1) * dilation + 1
+        for name, kernel, stride, dilation in zip(("oh", "ow"), conv.kernel, conv.strides, conv.dilations, strict=True)
+    ]
+    return lengths[0] * (words(lengths[1]) + 4) + 8
+
+
+def _cycles(conv: IntegerConv, steps: TileSteps) -> float:
+    """Cycles on a tile, as measured on pulp-open."""
+    rows, columns = steps_product(conv.nest, steps, "oh"), steps_product(conv.nest, steps, "ow")
+    output = _OUTPUT_CYCLES.get(conv.finish.rule, _OUTPUT_BY_LINE)
+    channel = 2.5 * _window(conv, steps) + columns * (25.0 + output * rows) + 90.0
+    total: float = 700.0 + _window(conv, steps) + steps_product(conv.nest, steps, "n", "group") * channel
+    return total

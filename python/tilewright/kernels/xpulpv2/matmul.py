@@ -1,0 +1,76 @@
+"""Products with a constant matrix, as 1x1 convolutions over the rows of the other operand."""
+
+from __future__ import annotations
+
+from tilewright.graph import DType, Graph, Node
+from tilewright.kernels.integer import BLOCK, block_sums_bytes, largest_sums, steps_product
+from tilewright.kernels.kernel import KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.requantization import finish_of
+from tilewright.kernels.scalar.compact import compact
+from tilewright.kernels.scalar.matmul_integer import product_of
+from tilewright.kernels.xpulpv2 import family as xpulpv2
+from tilewright.kernels.xpulpv2.conv import LEAST_RUN, NO_PADDING, PIXEL_SCRATCH_POINTERS, SOURCES, pixel_scratch_bytes
+from tilewright.operators.nest import whole
+
+
+def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """Kernels for MatMul of 8 bits with a constant matrix of 8 bits and constant bias."""
+    product = product_of(node, graph)
+    weights = None if product is None else product.matrix
+    if product is None or weights is None or not xpulpv2.fits(weights):
+        return ()
+    largest = largest_sums(weights, product.bias, product.a.dtype, product.a_zero_point)
+    folded = product.bias - product.a_zero_point * weights.sum(axis=1)
+    found = finish_of(node.epilogue, product.y.dtype, folded, largest)
+    if found is None:
+        return ()
+    finish = compact(found, largest)
+    channels, taps = map(int, weights.shape)
+    views, nest = product.views, product.nest
+    direct = taps % xpulpv2.WORD == 0 and taps >= LEAST_RUN and product.a.order[-1] == views[0][1]
+    can_cut = taps % xpulpv2.WORD == 0
+
+    def partial_bytes(steps: TileSteps) -> int:
+        pixels = steps_product(nest, steps, "b1", "m")
+        return steps_product(nest, steps, "b0") * block_sums_bytes(pixels, steps_product(nest, steps, "n"), BLOCK)
+
+    def cycles(steps: TileSteps) -> float:
+        depth = steps_product(nest, steps, "k")
+        words = -(-depth // xpulpv2.WORD)
+        fours = steps_product(nest, steps, "b0") * -(-steps_product(nest, steps, "b1", "m") // BLOCK)
+        block = xpulpv2.block_cycles(finish, words, 1, depth / taps)
+        gather = 80.0 if direct else 300.0 + 40.0 * depth
+        return 2000.0 + fours * (gather + xpulpv2.channel_blocks(nest, steps, "n") * block)
+
+    uncut = (frozenset() if channels > BLOCK else frozenset({"n"})) | (frozenset() if can_cut else frozenset({"k"}))
+    return (
+        KernelChoice(
+            symbol=f"tilewright_conv_xpulpv2_{finish.rule.value}",
+            sources=SOURCES,
+            nest=nest,
+            reads=(
+                TensorOperand(product.a.name, nest.reads[0], views[0]),
+                *xpulpv2.packed_operands(weights[None, :, None], finish, whole(1), "n", "k"),
+            ),
+            writes=(TensorOperand(product.y.name, nest.writes[0], views[1]),),
+            attributes=(
+                ("kernel", (1, 1)),
+                ("strides", (1, 1)),
+                ("dilations", (1, 1)),
+                ("pads", (0, 0)),
+                ("group_inputs", taps),
+                ("group_outputs", channels),
+                ("padding", NO_PADDING),
+                ("is_unsigned", int(product.a.dtype is DType.UINT8)),
+                ("is_planar", 0),
+                ("is_direct", int(direct)),
+                *finish.fields,
+            ),
+            cycles=cycles,
+            scratch_bytes=lambda steps: pixel_scratch_bytes(steps_product(nest, steps, "k"), direct),
+            scratch_pointers=lambda _: PIXEL_SCRATCH_POINTERS,
+            partial_bytes=partial_bytes if can_cut else None,
+            multiples={"n": BLOCK, "k": xpulpv2.WORD},
+            uncut=uncut,
+        ),
+    )

@@ -1,0 +1,70 @@
+"""Stacks of cores that lie beside the plan's bytes: what kernels need of them, and whether both fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilewright.base.errors import does_not_fit
+from tilewright.kernels.stacks import core_stack_bytes
+from tilewright.planning.search import Planned
+from tilewright.platform import Platform
+from tilewright.platform.types import CoreStacks
+from tilewright.schedule.tile_loops import ScheduledLayer
+
+
+def larger_stack_bytes(planned: Planned, platform: Platform) -> int:
+    """Bytes of each core's stack, 0 where those that every core has will do."""
+    stacks = platform.core_stacks
+    if stacks is None or not planned.layers:
+        return 0
+    most = core_stack_bytes(_deepest(planned).problem.kernel)
+    return most if most > stacks.size_bytes else 0
+
+
+def with_room_for_stacks(planned: Planned, platform: Platform) -> Platform:
+    """The platform, with a smaller pool where the plan leaves no room for larger stacks."""
+    stacks = platform.core_stacks
+    if stacks is None or _missing_bytes(planned, platform, stacks) <= 0:
+        return platform
+    room = _room_bytes(planned, platform, stacks)
+    pools = (replace(pool, size_bytes=room) if pool.name == stacks.pool else pool for pool in platform.pools)
+    return replace(platform, pools=tuple(pools)) if room > 0 else platform
+
+
+def require_room_for_stacks(planned: Planned, platform: Platform) -> None:
+    """Raise does_not_fit ``core-stacks`` with layer, kernel, bytes and the size of the pool that leaves room."""
+    stacks = platform.core_stacks
+    if stacks is None or (missing := _missing_bytes(planned, platform, stacks)) <= 0:
+        return
+    layer = _deepest(planned).problem
+    room = _room_bytes(planned, platform, stacks)
+    need = stacks.space_bytes - room
+    kernel = layer.kernel.symbol.removeprefix("tilewright_")
+    stack = larger_stack_bytes(planned, platform)
+    remedy = f"POOLS {stacks.pool}={room} leaves room for them"
+    raise does_not_fit(
+        "core-stacks",
+        f"kernel '{kernel}' needs stacks of {stack:,} bytes: {need:,} bytes beside pool "
+        f"'{stacks.pool}', of which the plan leaves {need - missing:,} ({missing:,} too few)",
+        at=f"layer {layer.node.name}",
+        help=remedy if room > 0 else "a platform whose cores have more memory",
+    )
+
+
+def _deepest(planned: Planned) -> ScheduledLayer:
+    return max(planned.layers, key=lambda layer: core_stack_bytes(layer.problem.kernel))
+
+
+def _room_bytes(planned: Planned, platform: Platform, stacks: CoreStacks) -> int:
+    """What stacks leave of the space, in whole units of the pool's alignment."""
+    size = max(larger_stack_bytes(planned, platform), stacks.size_bytes)
+    align = platform.pool(stacks.pool).align_bytes
+    return (stacks.space_bytes - stacks.count * size - stacks.other_bytes) // align * align
+
+
+def _missing_bytes(planned: Planned, platform: Platform, stacks: CoreStacks) -> int:
+    """Only what larger stacks take is held against the plan: others are the linker's."""
+    if not larger_stack_bytes(planned, platform):
+        return 0
+    used = sum(use.used_bytes for use in planned.pool_use if use.pool == stacks.pool)
+    return used - _room_bytes(planned, platform, stacks)

@@ -1,0 +1,292 @@
+"""The plan lock: kernels, tiles, loop orders, slots and addresses, to be repeated without any search.
+
+A lock is a small JSON file with a line for each layer and each buffer, for version control. It
+says for which platform and options it was made. Weights may change; where layers, sizes or
+lifetimes do, it no longer fits, and the error names the command that makes a new one.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, fields, is_dataclass, replace
+from enum import Enum
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from tilewright.base.errors import TilewrightError, bad_input
+from tilewright.graph import Graph
+from tilewright.options import CompileOptions
+from tilewright.placement.problem import Item
+from tilewright.plan import KernelOffer, Placement, PoolUse, TilingProof
+from tilewright.plan.lifetimes import lifetimes
+from tilewright.planning.lock_file import Lock, format_lock, parse_lock
+from tilewright.planning.search import Planned, kernel_problems, placement_items
+from tilewright.platform import Platform
+from tilewright.schedule.building import build_schedule
+from tilewright.schedule.tile_loops import ScheduledLayer
+from tilewright.storage.joining import layer_nodes, plan_storage
+from tilewright.tiling.choice import TileChoice
+from tilewright.tiling.constant_homes import with_constant_homes
+from tilewright.tiling.given import with_given
+from tilewright.tiling.kept import kept_dimension
+from tilewright.tiling.problem import TilingProblem
+from tilewright.tiling.staging import Staging, stagings
+
+_DECIDING = (
+    *("buffering", "effort", "algorithm", "types", "dims", "freeze", "quantized_io", "io_in_pools"),
+    *("strategy", "objective", "order", "hints", "tiles", "buffers", "profile"),
+)
+"""Options that decide a plan; the others only say how it is written down."""
+
+
+def lock_text(planned: Planned, platform: Platform, options: CompileOptions) -> str:
+    """The lock of a plan, with a trailing newline; a pure function of its arguments."""
+    items = placement_items(planned.schedule, planned.lifetimes, io_in_pools=options.io_in_pools)
+    sizes = {item.name: item.size_bytes for item in items}
+    by_address = sorted(planned.placements, key=lambda item: (item.pool, item.offset_bytes, item.buffer))
+    return format_lock(
+        Lock(
+            platform=platform.name,
+            platform_sha256=_platform_digest(platform),
+            options=_deciding(options),
+            layers=tuple(_layer_entry(layer) for layer in planned.layers),
+            tiling=list(astuple(planned.tiling)) if planned.tiling is not None else [],
+            problem_sha256=_problem_digest(items),
+            pools={use.pool: [use.used_bytes, use.lower_bound_bytes, use.optimal] for use in planned.pool_use},
+            addresses={item.buffer: [item.pool, item.offset_bytes, sizes[item.buffer]] for item in by_address},
+            handed_over=planned.schedule.handed_over,
+        )
+    )
+
+
+def read_lock(path: Path, options: CompileOptions) -> Lock:
+    """A lock from its file. Raises bad_input ``plan-lock`` for one that is missing or damaged."""
+    try:
+        return parse_lock(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise _stale(options, f"cannot read the plan lock: {error.strerror or error}") from error
+    except ValueError as error:
+        raise _stale(options, f"the plan lock is damaged: {error}") from error
+
+
+def locked_plan(graph: Graph, platform: Platform, options: CompileOptions, lock: Lock) -> Planned:
+    """The plan that a lock describes; nothing is searched, and the checker verifies the addresses.
+
+    Raises bad_input ``plan-lock`` where the lock does not fit model, platform or options.
+    """
+    _check_origin(platform, options, lock)
+    stored = plan_storage(graph, platform, io_in_pools=options.io_in_pools)
+    graph, homes = stored.graph, stored.homes
+    nodes = {node.name: node for node in layer_nodes(graph, homes)}
+    names = [entry["name"] for entry in lock.layers]
+    for name in (*nodes, *names):
+        if names.count(name) != (name in nodes):
+            where = "the model" if name in nodes else "the lock"
+            raise _stale(options, f"the layers differ: only {where} has '{name}'")
+    found = [kernel_problems(graph, nodes[name], platform, homes) for name in names]
+    problems = with_constant_homes(found, platform)
+    layers = tuple(_restored(items, entry, options) for items, entry in zip(problems, lock.layers, strict=True))
+    schedule = build_schedule(graph, layers, homes, platform, profiled=options.profile, handed_over=lock.handed_over)
+    alive = lifetimes(schedule.program)
+    items = placement_items(schedule, alive, io_in_pools=options.io_in_pools)
+    _check_buffers(items, options, lock)
+    placements = tuple(Placement(item.name, *lock.addresses[item.name][:2]) for item in items)
+    tiling = TilingProof(*lock.tiling) if lock.tiling else None
+    return Planned(schedule, layers, alive, placements, _pool_use(items, platform, options, lock), tiling)
+
+
+def stale_plan(options: CompileOptions, error: TilewrightError) -> TilewrightError:
+    """The error for locked addresses that the checker refuses."""
+    return _stale(options, f"its plan is not sound: {error.what}", error.at)
+
+
+def update_command(options: CompileOptions) -> str:
+    """The command that makes the lock anew, as one would type it."""
+    assert options.plan_lock is not None
+    words = ["tilewright", "plan", "--update", "--plan-lock", str(options.plan_lock)]
+    words += ["--model", str(options.model), "--platform", options.platform, "--name", options.name]
+    plain = CompileOptions(options.model, options.platform, options.name)
+    for field in fields(options):
+        value = getattr(options, field.name)
+        if value != getattr(plain, field.name) and field.name != "plan_lock":
+            words += _words(field.name, value)
+    return shlex.join(words)
+
+
+def _words(key: str, value: Any) -> Iterator[str]:
+    if key == "pools":
+        for text in value:
+            yield from ("--pool", text)
+    elif isinstance(value, Enum):
+        yield from ("--set", f"{key}={value.value}") if key == "order" else (f"--{key}", value.value)
+    elif isinstance(value, tuple):
+        yield from ("--set", f"{key}={_toml(value)}")
+    elif value is True:
+        yield f"--{key.replace('_', '-')}"
+    else:
+        yield from ("--set", f"{key}={str(value).lower() if value is False else value}")
+
+
+def _toml(value: Any) -> str:
+    """Pairs as an inline table."""
+    if isinstance(value, tuple):
+        return "{" + ", ".join(f"{json.dumps(name)} = {_toml(inner)}" for name, inner in value) + "}"
+    return json.dumps(value)
+
+
+def _stale(options: CompileOptions, what: str, at: Sequence[str] = ()) -> TilewrightError:
+    where = (str(options.plan_lock), *at)
+    return bad_input("plan-lock", what, at="; ".join(where), help=update_command(options))
+
+
+def _deciding(options: CompileOptions) -> dict[str, Any]:
+    """Options that decide the plan and are not the default, as JSON has them."""
+    plain = CompileOptions(options.model, options.platform, options.name).to_json()
+    given = options.to_json()
+    return {key: json.loads(json.dumps(given[key])) for key in _DECIDING if given[key] != plain[key]}
+
+
+def _platform_digest(platform: Platform) -> str:
+    facts = (platform.pools, platform.links, platform.core, platform.io_pool, platform.target.kernels)
+    return sha256(repr(_facts(facts)).encode()).hexdigest()
+
+
+def _facts(value: Any) -> Any:
+    """A value without what has its default, so that a lock outlives new fields."""
+    if isinstance(value, tuple):
+        return tuple(_facts(item) for item in value)
+    if isinstance(value, Enum):
+        return value.value
+    if not is_dataclass(value):
+        return value
+    pairs = [(field, getattr(value, field.name)) for field in fields(value)]
+    return tuple((field.name, _facts(content)) for field, content in pairs if content != field.default)
+
+
+def _problem_digest(items: Sequence[Item]) -> str:
+    """Of everything that decides where buffers may lie."""
+    facts = [
+        (item.name, item.size_bytes, item.align_bytes, item.pools, item.lifetime, item.at_offset, item.trails)
+        for item in items
+    ]
+    return sha256(repr(facts).encode()).hexdigest()
+
+
+def _layer_entry(layer: ScheduledLayer) -> dict[str, Any]:
+    problem, choice = layer.problem, layer.choice
+    names = [operand.name for operand in problem.operands]
+    entry: dict[str, Any] = {
+        "name": problem.node.name,
+        "kernel": problem.kernel.symbol,
+        "variant": problem.variant,
+        "cycles": choice.predicted_cycles,
+        "tile": {name: choice.steps[name] for name in choice.order},
+        "slots": {name: slots for name, slots in zip(names, choice.copies, strict=True) if slots},
+    }
+    if choice.hinted:
+        entry["hinted"] = True
+    if layer.others:
+        entry["other_kernels"] = [[item.kernel, item.predicted_cycles, item.calls_only] for item in layer.others]
+    if any(choice.kept):
+        entry["kept"] = {name: kept for name, kept in zip(names, choice.kept, strict=True) if kept}
+    staged = [(name, choice.staging(number)) for number, name in enumerate(names)]
+    double = {name: item.copies for name, item in staged if item is not None and item.copies > 1}
+    if double:
+        entry["staged_slots"] = double
+    larger = {name: {item.index: item.tiles} if item.index else {} for name, item in staged if item is not None}
+    return {**entry, "staged": larger} if larger else entry
+
+
+def _restored(problems: Sequence[TilingProblem], entry: Mapping[str, Any], options: CompileOptions) -> ScheduledLayer:
+    """The layer as the lock has it."""
+    name = entry["name"]
+    wanted = (entry["kernel"], entry["variant"])
+    problem = next((problem for problem in problems if (problem.kernel.symbol, problem.variant) == wanted), None)
+    if problem is None:
+        raise _stale(options, f"layer '{name}' cannot be run by kernel '{entry['kernel']}'")
+    try:
+        problem = with_given(problem, tuple(entry["tile"].items()))
+    except TilewrightError as error:
+        raise _stale(options, error.what, error.at) from error
+    operands = [operand.name for operand in problem.operands]
+    moving = [operand.name for operand in problem.operands if operand.link is not None]
+    staged = [operand.name for operand in problem.operands if operand.far_link is not None]
+    if sorted(entry["slots"]) != sorted(moving) or sorted(entry.get("staged", {})) != sorted(staged):
+        raise _stale(options, f"layer '{name}' has other operands")
+    steps, order = {**problem.extents, **entry["tile"]}, tuple(entry["tile"])
+    larger = tuple(_staging(problem, number, steps, order, entry, options) for number in range(len(operands)))
+    copies = tuple(entry["slots"].get(operand, 0) for operand in operands)
+    kept = tuple(entry.get("kept", {}).get(operand, "") for operand in operands)
+    for operand, along in zip(problem.operands, kept, strict=True):
+        if along and kept_dimension(problem, operand, steps, order) != along:
+            raise _stale(options, f"layer '{name}' cannot keep rows of '{operand.name}' along {along}")
+    choice = TileChoice(
+        steps,
+        order,
+        copies,
+        {},
+        entry["cycles"],
+        stagings=larger if staged else (),
+        kept=kept if any(kept) else (),
+        hinted=entry.get("hinted", False),
+    )
+    return ScheduledLayer(problem, choice, tuple(KernelOffer(*item) for item in entry.get("other_kernels", ())))
+
+
+def _staging(
+    problem: TilingProblem,
+    number: int,
+    steps: Mapping[str, int],
+    order: tuple[str, ...],
+    entry: Mapping[str, Any],
+    options: CompileOptions,
+) -> Staging | None:
+    operand = problem.operands[number]
+    if operand.far_link is None:
+        return None
+    wanted = entry["staged"][operand.name]
+    for item in stagings(operand, steps, order, problem.extents):
+        if ({item.index: item.tiles} if item.index else {}) == wanted:
+            return replace(item, copies=entry.get("staged_slots", {}).get(operand.name, 1))
+    raise _stale(options, f"layer '{entry['name']}' has no such larger tiles of '{operand.name}'")
+
+
+def _check_origin(platform: Platform, options: CompileOptions, lock: Lock) -> None:
+    """Platform and options are those for which the lock was made."""
+    given = _deciding(options)
+    for key in _DECIDING:
+        if given.get(key) != lock.options.get(key):
+            shown = [json.dumps(values[key]) if key in values else "the default" for values in (given, lock.options)]
+            raise _stale(options, f"option '{key}' is {shown[0]}; the lock was made with {shown[1]}")
+    if platform.name != lock.platform:
+        raise _stale(options, f"platform '{platform.name}'; the lock was made for '{lock.platform}'")
+    if _platform_digest(platform) != lock.platform_sha256:
+        raise _stale(options, f"platform '{platform.name}' or its POOLS have changed since the lock was made")
+
+
+def _check_buffers(items: Sequence[Item], options: CompileOptions, lock: Lock) -> None:
+    """Buffers, sizes and lifetimes are those for which addresses were found."""
+    sizes = {item.name: item.size_bytes for item in items}
+    for name in (*sizes, *lock.addresses):
+        locked = lock.addresses[name][2] if name in lock.addresses else None
+        if sizes.get(name) != locked:
+            mine, theirs = (f"{size:,} bytes" if size is not None else "absent" for size in (sizes.get(name), locked))
+            raise _stale(options, f"buffer '{name}' is {mine}; in the lock {theirs}")
+    if _problem_digest(items) != lock.problem_sha256:
+        raise _stale(options, "buffers live at other times, or may lie in other pools, than when the lock was made")
+
+
+def _pool_use(items: Sequence[Item], platform: Platform, options: CompileOptions, lock: Lock) -> tuple[PoolUse, ...]:
+    """As the lock has it; bytes used must be those of the addresses, so that nobody is told a wrong bound."""
+    uses = []
+    for pool in platform.pools:
+        spots = [(lock.addresses[item.name], item.size_bytes) for item in items]
+        end = max((offset + size for (name, offset, _), size in spots if name == pool.name), default=0)
+        used, bound, optimal = lock.pools.get(pool.name, (-1, 0, False))
+        if used != -(-end // pool.granule_bytes) * pool.granule_bytes:
+            raise _stale(options, f"the addresses in pool '{pool.name}' end at {end:,}; the lock says {used:,}")
+        uses.append(PoolUse(pool.name, used, bound, optimal))
+    return tuple(uses)

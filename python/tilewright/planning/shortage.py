@@ -1,0 +1,172 @@
+"""What is missing where a model does not fit: the smallest size of a pool that works, and what fills it.
+
+Whole plans are made for other sizes of the pool, so the size that is named works for every layer,
+and one byte less does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from tilewright.base.errors import TilewrightError, does_not_fit
+from tilewright.placement.problem import DoesNotFit
+from tilewright.plan import Placement, PoolUse, RelationKind
+from tilewright.plan.lifetimes import layer_at
+from tilewright.platform import Platform
+from tilewright.schedule.building import Schedule
+from tilewright.tiling.overflow import TileOverflow
+
+ATTEMPTS = 32
+"""Plans that are made at most; a search that ends earlier says 'works' instead of 'smallest'."""
+
+SHOWN = 6
+"""Buffers that a message names."""
+
+LONGEST_NAME = 48
+"""Characters of a buffer's name in a message; the middle of longer ones is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """A plan that fits, as far as messages need it."""
+
+    schedule: Schedule
+    lifetimes: Mapping[str, tuple[int, int]]
+    placements: tuple[Placement, ...]
+    pool_use: tuple[PoolUse, ...]
+
+
+Attempt = Callable[[Platform], Fitting]
+"""Plans for a platform. Raises TileOverflow or DoesNotFit."""
+
+Sizes = Mapping[str, int]
+"""Pool to bytes."""
+
+
+@dataclass(slots=True)
+class _Search:
+    """Attempts that are left, how to make one, and why the last one that failed did so."""
+
+    attempt: Attempt
+    platform: Platform
+    failure: TileOverflow | DoesNotFit
+    left: int = ATTEMPTS
+
+    def fit(self, sizes: Mapping[str, int | None]) -> Fitting | None:
+        """A plan with other sizes of some pools (None: unlimited), or None if it does not fit."""
+        self.left -= 1
+        pools = tuple(
+            replace(pool, size_bytes=sizes[pool.name]) if pool.name in sizes else pool for pool in self.platform.pools
+        )
+        try:
+            return self.attempt(replace(self.platform, pools=pools))
+        except (TileOverflow, DoesNotFit) as failure:
+            self.failure = failure
+            return None
+
+
+def explained(overflow: TileOverflow | DoesNotFit, attempt: Attempt, platform: Platform) -> TilewrightError:
+    """The overflow in the user's words: pool, need, have, missing, operator, what is alive, what works."""
+    pool, needed = _blamed(overflow)
+    have = platform.pool(pool).size_bytes
+    assert have is not None
+    search = _Search(attempt, platform, overflow)
+    found = _smallest(search, pool, have, needed)
+    if found is None:
+        return _together(search, overflow)
+    size, fitting, proved = found
+    smallest = "is the smallest that works" if proved else "works"
+    return does_not_fit(
+        overflow.code,
+        f"pool '{pool}' needs {size:,} bytes, platform '{platform.name}' gives {have:,} ({size - have:,} too many)",
+        at=_peak(fitting, pool, search.failure),
+        help=f"POOLS {pool}={size} {smallest} with everything else fixed; or EFFORT thorough",
+    )
+
+
+def _blamed(overflow: TileOverflow | DoesNotFit) -> tuple[str, int]:
+    if isinstance(overflow, TileOverflow):
+        return overflow.pool, overflow.needed_bytes
+    return overflow.diagnosis.pool, overflow.diagnosis.needed
+
+
+def _smallest(search: _Search, pool: str, have: int, guess: int) -> tuple[int, Fitting, bool] | None:
+    """The smallest size that works, its plan, and whether one byte less does not; None if no size works.
+
+    ``have`` does not work; ``guess`` is what the layer, or the placement, that failed would need.
+    """
+    low, high = have, max(guess, have + 1)
+    fitting = search.fit({pool: high})
+    if fitting is None:
+        low = high
+        fitting = search.fit({pool: None})
+        if fitting is None:
+            return None
+        high = max(_used(fitting)[pool], low + 1)
+        fitting = search.fit({pool: high}) or fitting
+    probe = high - 1
+    while high - low > 1 and search.left:
+        closer = search.fit({pool: probe})
+        if closer is None:
+            low = probe
+        else:
+            high, fitting = probe, closer
+        probe = (low + high) // 2
+    return high, fitting, high - low == 1
+
+
+def _together(search: _Search, overflow: TileOverflow | DoesNotFit) -> TilewrightError:
+    """No pool alone is to blame: sizes that work together, and how much each must grow."""
+    limits = {pool.name: pool.size_bytes for pool in search.platform.pools if pool.size_bytes is not None}
+    fitting = search.fit(dict.fromkeys(limits))
+    if fitting is None:
+        return overflow
+    used = _used(fitting)
+    short = {pool: used[pool] for pool, have in limits.items() if used[pool] > have}
+    pool, size = next(iter(short.items()))
+    text = " ".join(f"{pool}={size}" for pool, size in short.items())
+    return does_not_fit(
+        overflow.code,
+        f"pool '{pool}' needs {size:,} bytes, platform '{search.platform.name}' gives {limits[pool]:,} "
+        f"({size - limits[pool]:,} too many); no pool alone is to blame",
+        at=_peak(fitting, pool, search.failure),
+        help=f"POOLS {text} works",
+    )
+
+
+def _used(fitting: Fitting) -> Sizes:
+    return {use.pool: use.used_bytes for use in fitting.pool_use}
+
+
+def _peak(fitting: Fitting, pool: str, failure: TileOverflow | DoesNotFit) -> str:
+    """The step at which most bytes of the pool are alive, its operator, and those buffers, largest first.
+
+    Where a layer has no tiles for one byte less, its steps only: others just fill what there is.
+    """
+    relations = fitting.schedule.relations
+    roots = {item.first: item.second for item in relations if item.kind is RelationKind.AT_OFFSET}
+    inside = {item.buffer for item in fitting.placements if item.pool == pool}
+    sizes = {buffer.name: buffer.size_bytes for buffer in fitting.schedule.buffers if buffer.name in inside}
+    spans = {name: fitting.lifetimes[name] for name in sizes}
+    alive = {
+        tick: [name for name, (begin, end) in spans.items() if begin <= tick < end]
+        for tick in sorted({begin for begin, _ in spans.values()})
+    }
+    alive = {tick: [name for name in names if roots.get(name) not in names] for tick, names in alive.items()}
+    if isinstance(failure, TileOverflow):
+        program = fitting.schedule.program
+        alive = {tick: names for tick, names in alive.items() if layer_at(program, tick) == failure.layer} or alive
+    step = max(alive, key=lambda tick: (sum(sizes[name] for name in alive[tick]), -tick))
+    names = sorted(alive[step], key=lambda name: (-sizes[name], name))
+    listed = ", ".join(f"{_shortened(name)} {sizes[name]:,}" for name in names[:SHOWN])
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    layer = layer_at(fitting.schedule.program, step)
+    operator = next((facts.operator for facts in fitting.schedule.layers if facts.name == layer), None)
+    where = f"{layer} ({operator}), step {step}" if operator is not None else f"step {step}"
+    return f"{where}; alive: {listed}{more}"
+
+
+def _shortened(name: str) -> str:
+    half = (LONGEST_NAME - 3) // 2
+    return name if len(name) <= LONGEST_NAME else f"{name[:half]}...{name[-half:]}"

@@ -1,0 +1,140 @@
+"""Tiles of all layers together: each for itself where nothing else needs its pools, else jointly.
+
+Each layer for itself is optimal as long as everything can be placed. Where it cannot, homes and
+tiles share a pool: homes with one pool leave each layer what they do not take, and homes with a
+choice are decided together with the tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from tilewright.options import CompileOptions, Strategy
+from tilewright.plan import Buffer, BufferKind, Layer, RelationKind, TilingProof
+from tilewright.plan.lifetimes import lifetimes, tick_count
+from tilewright.platform import Platform
+from tilewright.schedule.building import Schedule
+from tilewright.schedule.tile_loops import ScheduledLayer
+from tilewright.tiling.field import Capacities
+from tilewright.tiling.joint import Candidate, Resident, choose_jointly
+from tilewright.tiling.overflow import TileOverflow
+
+WAYS = 12
+"""Candidates of one layer in the joint choice, of ever fewer bytes."""
+
+SMALLER = 0.8
+"""Each takes at most this share of the bytes of the one before."""
+
+Choose = Callable[[int, Capacities], ScheduledLayer]
+"""The best tiles of a layer, by its number, under capacities. Raises TileOverflow."""
+
+
+def together(
+    schedule: Schedule,
+    layers: Sequence[ScheduledLayer],
+    platform: Platform,
+    options: CompileOptions,
+    choose: Choose,
+) -> tuple[list[ScheduledLayer], int] | None:
+    """Tiles that leave room for the homes in their pools, and a bound of their cost; None if there are none.
+
+    Also None where no pool is shared, so that there is nothing to decide.
+    """
+    capacities = {pool.name: pool.size_bytes for pool in platform.pools}
+    residents = list(_residents(schedule, platform, options))
+    tiled = {pool for layer in layers for pool in layer.choice.near_bytes}
+    shared = {pool for resident in residents for pool, _ in resident.pools} & tiled
+    if not shared or options.strategy is not Strategy.COST:
+        return None
+    try:
+        if all(len(resident.pools) == 1 for resident in residents):
+            found = [choose(number, _left(number, residents, capacities)) for number in range(len(layers))]
+            return found, sum(layer.choice.least_cost for layer in found)
+        ways = [list(_ways(number, capacities, shared, choose)) for number in range(len(layers))]
+    except TileOverflow:
+        return None
+    candidates = [[Candidate(way.choice.near_bytes, way.choice.cost) for way in each] for each in ways]
+    joint = choose_jointly(candidates, residents, capacities)
+    if joint is None:
+        return None
+    found = [each[number] for each, number in zip(ways, joint.chosen, strict=True)]
+    bound = _cost(found) - (joint.cost - joint.bound)
+    # A candidate may cost a little more than the least, for fewer bytes.
+    share = min(
+        (way.choice.least_cost / way.choice.cost for each in ways for way in each if way.choice.cost), default=1.0
+    )
+    return found, int(bound * share)
+
+
+def proof(options: CompileOptions, layers: Sequence[ScheduledLayer], bound: int) -> TilingProof | None:
+    """What layers cost together, and the least that any choice of tiles costs; None where nothing was minimised."""
+    if options.strategy is not Strategy.COST:
+        return None
+    return TilingProof(options.objective.value, _cost(layers), max(0, bound))
+
+
+def _cost(layers: Sequence[ScheduledLayer]) -> int:
+    return sum(layer.choice.cost for layer in layers)
+
+
+def _residents(schedule: Schedule, platform: Platform, options: CompileOptions) -> Iterator[Resident]:
+    """Buffers that are no tiles, with the layers during which they live; parts of others left out."""
+    alive = lifetimes(schedule.program)
+    spans = _layer_ticks(schedule)
+    parts = {item.first for item in schedule.relations if item.kind is RelationKind.AT_OFFSET} | set(schedule.fixed)
+    callers = () if options.io_in_pools else (BufferKind.INPUT, BufferKind.OUTPUT)
+    for buffer in schedule.buffers:
+        if buffer.kind in (*callers, BufferKind.TILE, BufferKind.SCRATCH) or buffer.name in parts:
+            continue
+        begin, end = alive[buffer.name]
+        during = [number for number, (first, last) in enumerate(spans) if begin < last and first < end]
+        if during:
+            size = -(-buffer.size_bytes // buffer.align_bytes) * buffer.align_bytes
+            yield Resident(size, _costs(buffer, platform), during[0], during[-1])
+
+
+def _costs(buffer: Buffer, platform: Platform) -> tuple[tuple[str, int], ...]:
+    """What kernels' accesses to the buffer cost in each pool."""
+    return tuple((pool, buffer.accessed_bytes * (platform.access_cycles(pool) or 0)) for pool in buffer.pools)
+
+
+def _layer_ticks(schedule: Schedule) -> list[tuple[int, int]]:
+    spans = []
+    tick = 0
+    for step in schedule.program:
+        length = tick_count((step,))
+        if isinstance(step, Layer):
+            spans.append((tick, tick + length))
+        tick += length
+    return spans
+
+
+def _left(number: int, residents: Sequence[Resident], capacities: Capacities) -> dict[str, int | None]:
+    """What homes leave of each pool while a layer runs."""
+    left = dict(capacities)
+    for resident in residents:
+        ((pool, _),) = resident.pools
+        have = left[pool]
+        if have is not None and resident.first <= number <= resident.last:
+            left[pool] = max(0, have - resident.size_bytes)
+    return left
+
+
+def _ways(number: int, capacities: Capacities, shared: set[str], choose: Choose) -> Iterator[ScheduledLayer]:
+    """The best tiles of a layer for ever smaller shares of each shared pool, down to the smallest that work."""
+    best = choose(number, capacities)
+    yield best
+    for pool in sorted(shared & set(best.choice.near_bytes)):
+        used = best.choice.near_bytes[pool]
+        limit = int(used * SMALLER)
+        for _ in range(WAYS):
+            try:
+                way = choose(number, {**capacities, pool: limit})
+            except TileOverflow as error:
+                limit += error.missing_bytes
+                if limit < used:
+                    yield choose(number, {**capacities, pool: limit})
+                break
+            yield way
+            used = way.choice.near_bytes.get(pool, 0)
+            limit = int(used * SMALLER)

@@ -1,0 +1,43 @@
+"""What a chip offers to a plan: memories, links and cores, read from a TOML file."""
+
+from __future__ import annotations
+
+from tilewright.platform.loading import (
+    PoolOverride,
+    find_platform,
+    load_platform,
+    parse_pool_override,
+    platform_names,
+    with_pool_overrides,
+)
+from tilewright.platform.types import (
+    CoreStacks,
+    Costs,
+    Counter,
+    KernelCost,
+    LinkerLayout,
+    Platform,
+    Region,
+    Simulator,
+    Target,
+    kernel_key,
+)
+
+__all__ = [
+    "CoreStacks",
+    "Costs",
+    "Counter",
+    "KernelCost",
+    "LinkerLayout",
+    "Platform",
+    "PoolOverride",
+    "Region",
+    "Simulator",
+    "Target",
+    "find_platform",
+    "kernel_key",
+    "load_platform",
+    "parse_pool_override",
+    "platform_names",
+    "with_pool_overrides",
+]

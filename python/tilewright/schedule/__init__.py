@@ -1,0 +1,1 @@
+"""From decisions to a program with live and dead marks."""

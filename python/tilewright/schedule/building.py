@@ -1,0 +1,155 @@
+"""The program: layers in order, with the buffers that they need and live and dead marks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tilewright.graph import Array, Graph
+from tilewright.plan import (
+    Begin,
+    Buffer,
+    BufferKind,
+    End,
+    Layer,
+    LayerFacts,
+    Relation,
+    RelationKind,
+    Step,
+)
+from tilewright.platform import Platform
+from tilewright.schedule.handover import hand_over
+from tilewright.schedule.marks import home_marks
+from tilewright.schedule.profile_buffer import profile_buffer
+from tilewright.schedule.tile_loops import BuiltLayer, Constants, Names, ScheduledLayer, build_layer
+from tilewright.storage.homes import Homes, candidate_pools
+from tilewright.storage.overlaps import LayerUse, Overlay, find_overlays, layer_use
+from tilewright.tiling.facts import layer_facts
+from tilewright.tiling.problem import TILE_ALIGN_BYTES, near_pools
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The program before placement: steps, buffers, relations, constants by hash, facts.
+
+    ``fixed`` gives buffers that must lie (other, bytes) from the start of another, since an
+    output lies over an input. ``profile`` names the buffer of what is measured. ``handed_over`` tells
+    whether layers leave their last store to the next one.
+    """
+
+    program: tuple[Step, ...]
+    buffers: tuple[Buffer, ...]
+    relations: tuple[Relation, ...]
+    constants: Mapping[str, Array]
+    layers: tuple[LayerFacts, ...]
+    fixed: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    profile: str | None = None
+    handed_over: bool = False
+
+
+def build_schedule(
+    graph: Graph,
+    layers: Sequence[ScheduledLayer],
+    homes: Homes,
+    platform: Platform,
+    *,
+    profiled: bool = False,
+    handed_over: bool = False,
+) -> Schedule:
+    """Turn chosen tiles into a program with explicit lifetimes.
+
+    Home buffers live as ``marks.home_marks`` says; constants live throughout, and so does the
+    profile that a ``profiled`` program writes. Last stores are ``handed_over`` to the next layer
+    where that can be (``handover``).
+    """
+    tensors = _home_buffers(graph, homes)
+    names = Names(set(tensors))
+    constants = Constants(names, {}, {}, {})
+    uses = [_use(layer, graph) for layer in layers]
+    overlays = find_overlays(uses, homes, graph)
+    relations = (*_view_relations(homes), *map(_trails, overlays.pairs))
+    marks = home_marks([use.touched for use in uses], homes)
+    steps: list[Step] = [End(name) for name in marks.ends.get(-1, ())]
+    near: list[Buffer] = []
+    facts: list[LayerFacts] = []
+    accesses: Counter[str] = Counter()
+    bodies = _bodies(layers, constants, platform, names)
+    if handed_over:
+        bodies = hand_over(layers, bodies, frozenset(constants.buffers), marks.ends)
+    for number, (layer, built) in enumerate(zip(layers, bodies, strict=True)):
+        steps += [Begin(name) for name in marks.begins.get(number, ())]
+        steps += [Begin(buffer.name) for buffer in built.buffers if buffer.name not in built.late]
+        steps.append(Layer(layer.problem.node.name, built.body))
+        steps += [End(buffer.name) for buffer in reversed(built.buffers) if buffer.name != built.left]
+        steps += [End(name) for name in marks.ends.get(number, ())]
+        near += built.buffers
+        accesses.update(built.accesses)
+        facts.append(layer_facts(layer.problem, layer.choice, layer.others))
+    profile = [profile_buffer(names.take("profile"), len(layers), platform)] if profiled else []
+    throughout = (*constants.buffers, *(buffer.name for buffer in profile))
+    opening = [Begin(name) for name in (*throughout, *marks.start)]
+    closing = [End(name) for name in reversed((*throughout, *marks.finish))]
+    program = (*opening, *steps, *closing)
+    named = (*tensors.values(), *constants.buffers.values(), *profile, *near)
+    buffers = tuple(replace(buffer, accessed_bytes=accesses[buffer.name]) for buffer in named)
+    measured = profile[0].name if profile else None
+    left = any(built.left for built in bodies)
+    return Schedule(program, buffers, relations, constants.data, tuple(facts), overlays.fixed, measured, left)
+
+
+def _bodies(
+    layers: Sequence[ScheduledLayer], constants: Constants, platform: Platform, names: Names
+) -> list[BuiltLayer]:
+    constant_pools = candidate_pools(platform, BufferKind.CONSTANT)
+    scratch_pools = near_pools(platform, BufferKind.SCRATCH)
+    return [build_layer(layer, constants, constant_pools, scratch_pools, names) for layer in layers]
+
+
+def _home_buffers(graph: Graph, homes: Homes) -> dict[str, Buffer]:
+    """A buffer for each tensor that a layer computes or the interface holds; views included."""
+    buffers = {}
+    for name, root in homes.roots.items():
+        tensor = graph.tensor(name)
+        if homes.kinds[root] is BufferKind.CONSTANT:
+            continue
+        buffers[name] = Buffer(
+            name=name,
+            kind=homes.kinds[root],
+            tensor=name,
+            dtype=tensor.dtype.value,
+            shape=tensor.shape,
+            strides_bytes=homes.places[name].strides_bytes,
+            size_bytes=max(homes.sizes[name], 1),
+            align_bytes=_home_align_bytes(homes, name, tensor.dtype.size_bytes),
+            pools=homes.pools[name],
+            slot_bytes=homes.sizes[name],
+        )
+    return buffers
+
+
+def _home_align_bytes(homes: Homes, name: str, element_bytes: int) -> int:
+    """What the caller owns, and parts, need only be aligned as their elements."""
+    if homes.is_callers(name) or homes.groups[name] in homes.parts:
+        return element_bytes
+    return max(TILE_ALIGN_BYTES, element_bytes)
+
+
+def _view_relations(homes: Homes) -> tuple[Relation, ...]:
+    return tuple(
+        Relation(RelationKind.AT_OFFSET, name, root, homes.places[name].offset_bytes)
+        for name, root in homes.roots.items()
+        if name != root and homes.kinds[root] is not BufferKind.CONSTANT
+    )
+
+
+def _use(layer: ScheduledLayer, graph: Graph) -> LayerUse:
+    """What a layer touches; cores that share a call keep no order, so nothing is overwritten under them."""
+    use = layer_use(layer.problem.kernel, graph)
+    direct = any(operand.write and operand.link is None for operand in layer.problem.operands)
+    shared = direct and layer.problem.sharing(layer.choice.steps) is not None
+    return replace(use, over=()) if shared else use
+
+
+def _trails(overlay: Overlay) -> Relation:
+    return Relation(RelationKind.TRAILS, overlay.first, overlay.second, 0)

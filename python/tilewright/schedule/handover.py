@@ -1,0 +1,119 @@
+"""The last store of a layer, awaited by the next one: it travels beside that layer's first loads.
+
+Those are of constants that are loaded once: they depend on nothing that the layer before wrote, and
+stand before the loop. What else the next layer has near the core lives only behind the wait, so the
+two layers need no more room together than one of them alone.
+
+Before:  layer a: loop { ..., kernel, start y }, wait y    layer b: loop { start weights, start x, ... }
+After:   layer a: loop { ..., kernel, start y }            layer b: start weights, wait y, loop { start x, ... }
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+
+from tilewright.plan import Begin, Buffer, CopyStart, End, Operand, Step, Wait, When, kernel_steps, loop_in
+from tilewright.schedule.tile_loops import BuiltLayer, ScheduledLayer
+
+
+@dataclass(frozen=True, slots=True)
+class _Store:
+    """The last store of a layer: its buffers, its wait in the next layer, and the body without one."""
+
+    tile: str
+    home: str
+    wait: Wait
+    body: tuple[Step, ...]
+
+
+def hand_over(
+    layers: Sequence[ScheduledLayer],
+    built: Sequence[BuiltLayer],
+    constants: Set[str],
+    ends: Mapping[int, Sequence[str]],
+) -> list[BuiltLayer]:
+    """The layers, each with the wait for the last store of the one before where that needs no more room.
+
+    ``constants`` are the names of buffers that no layer writes, ``ends`` the homes whose lives end with
+    a layer: what nobody reads must be complete by then.
+    """
+    found = list(built)
+    for number in range(1, len(built)):
+        store = _last_store(layers[number - 1], found[number - 1])
+        if store is None or not layers[number].problem.moves or store.home in ends.get(number - 1, ()):
+            continue
+        early, rest = _parted(found[number].body, constants)
+        loaded = [step.destination.buffer for step in early]
+        if not _has_room(found[number - 1], found[number], {store.tile, *loaded}):
+            continue
+        late = tuple(buffer.name for buffer in found[number].buffers if buffer.name not in loaded)
+        body = (*early, store.wait, End(store.tile), *map(Begin, late), *rest)
+        found[number - 1] = replace(found[number - 1], body=store.body, left=store.tile)
+        found[number] = replace(found[number], body=body, late=frozenset(late))
+    return found
+
+
+def _last_store(layer: ScheduledLayer, built: BuiltLayer) -> _Store | None:
+    """None where the layer does not store tiles of one tensor over a link that copies by itself."""
+    problem = layer.problem
+    written = [number for number, operand in enumerate(problem.operands) if operand.write]
+    link = problem.operands[written[0]].link
+    if len(written) != 1 or link is None or not link.asynchronous:
+        return None
+    loop = loop_in(built.body)
+    body = built.body if loop is None else loop.body
+    (kernel,) = kernel_steps(body)
+    store = next(step for step in body if isinstance(step, CopyStart) and step.source == kernel.writes[0])
+    tile, home = store.source.buffer, store.destination.buffer
+    unawaited = tuple(step for step in body if not isinstance(step, Wait) or step.token != store.token)
+    if loop is None:
+        return _Store(tile, home, Wait(store.token), unawaited)
+    period = store.when.period
+    number = loop.tiles // period - 1
+    # The loop's last round but those of other slots was there for this wait alone.
+    shorter = replace(loop, body=body if number else unawaited, trail=max(0, loop.trail - period))
+    rest = tuple(shorter if step is loop else step for step in built.body)
+    return _Store(tile, home, Wait(store.token, When(number)), rest)
+
+
+def _parted(body: tuple[Step, ...], constants: Set[str]) -> tuple[list[CopyStart], tuple[Step, ...]]:
+    """Starts of loads of constants that happen once, for tiles of the kernel, and what is left of the body."""
+    loop = loop_in(body)
+    inside = body if loop is None else loop.body
+    (kernel,) = kernel_steps(inside)
+    operands = {operand.buffer for operand in kernel.reads}
+    once = When() if loop is None else When(0, loop.tiles)
+    early = [
+        step
+        for step in inside
+        if isinstance(step, CopyStart)
+        and step.source.buffer in constants
+        and step.destination.buffer in operands
+        and step.when == once
+    ]
+    rest = tuple(step for step in inside if step not in early)
+    starts = [
+        replace(step, source=_outside(step.source), destination=_outside(step.destination), when=When())
+        for step in early
+    ]
+    return starts, rest if loop is None else (replace(loop, body=rest),)
+
+
+def _outside(operand: Operand) -> Operand:
+    return replace(operand, period=1)
+
+
+def _has_room(before: BuiltLayer, after: BuiltLayer, names: Set[str]) -> bool:
+    """Whether the named buffers, of both layers, take no more bytes of a pool than one of the layers does."""
+    alone = [_bytes_by_pool(layer.buffers) for layer in (before, after)]
+    together = _bytes_by_pool(buffer for buffer in (*before.buffers, *after.buffers) if buffer.name in names)
+    return all(size <= max(each[pool] for each in alone) for pool, size in together.items())
+
+
+def _bytes_by_pool(buffers: Iterable[Buffer]) -> Counter[str]:
+    sizes: Counter[str] = Counter()
+    for buffer in buffers:
+        sizes[buffer.pools[0]] += buffer.size_bytes
+    return sizes

@@ -1,0 +1,110 @@
+"""Where whole tensors live: which tensors share storage, at which place in it, and the pool that is their home."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tilewright.base.errors import not_supported
+from tilewright.graph import Graph
+from tilewright.plan import BufferKind
+from tilewright.platform import Platform
+from tilewright.rewrites.views import is_view
+from tilewright.storage.families import Families
+from tilewright.storage.parts import Joined
+from tilewright.storage.places import Part, Place
+
+
+@dataclass(frozen=True, slots=True)
+class Homes:
+    """Storage of every tensor.
+
+    Attributes:
+        roots: tensor to the tensor whose bytes it shares; itself if it is no view.
+        kinds: kind of each root's buffer.
+        pools: tensor to its candidate pools, in order; all are reached alike by the core.
+        io_in_pools: whether the plan places inputs and outputs.
+        groups: tensor to the tensor that names all those that hold exactly the same bytes.
+        parts: group to its place in the group that it is a part of.
+        places: tensor to its place in the root.
+        sizes: tensor to the bytes from its first to behind its last.
+        views: names of the nodes that need no code.
+    """
+
+    roots: Mapping[str, str]
+    kinds: Mapping[str, BufferKind]
+    pools: Mapping[str, tuple[str, ...]]
+    io_in_pools: bool = False
+    groups: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, Part] = field(default_factory=dict)
+    places: Mapping[str, Place] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    views: frozenset[str] = frozenset()
+
+    @property
+    def homes(self) -> dict[str, str]:
+        """Tensor to the first candidate pool."""
+        return {name: pools[0] for name, pools in self.pools.items()}
+
+    @property
+    def strides(self) -> dict[str, tuple[int, ...]]:
+        """Strides in bytes of every tensor."""
+        return {name: place.strides_bytes for name, place in self.places.items()}
+
+    def is_callers(self, tensor: str) -> bool:
+        """Whether the caller owns the bytes, so that the plan does not place them."""
+        return not self.io_in_pools and self.kinds[self.roots[tensor]] in (BufferKind.INPUT, BufferKind.OUTPUT)
+
+
+def assign_homes(graph: Graph, platform: Platform, *, io_in_pools: bool = False, joined: Joined | None = None) -> Homes:
+    """Group tensors that share bytes and give each group its candidate pools.
+
+    ``joined`` says which parts lie inside others (none without it). Interface tensors live in the
+    caller's pool, or with ``io_in_pools`` in one that holds their kind. Raises not_supported where
+    no pool holds a kind.
+    """
+    families = Families(graph) if joined is None else joined.families
+    roots = {name: families.root(name) for name in graph.tensors}
+    kinds = {root: _kind(graph, root) for root in dict.fromkeys(roots.values())}
+    callers = () if io_in_pools else (BufferKind.INPUT, BufferKind.OUTPUT)
+    candidates = {
+        kind: (platform.io_pool,) if kind in callers else candidate_pools(platform, kind)
+        for kind in dict.fromkeys(kinds.values())
+    }
+    pools = {name: candidates[kinds[root]] for name, root in roots.items()}
+    views = {node.name for node in graph.nodes if is_view(graph, node)}
+    return Homes(
+        roots=roots,
+        kinds=kinds,
+        pools=pools,
+        io_in_pools=io_in_pools,
+        groups={name: families.group(name) for name in graph.tensors},
+        parts=dict(families.parts),
+        places=dict(families.places),
+        sizes=dict(families.sizes()),
+        views=frozenset(views if joined is None else views | joined.nodes),
+    )
+
+
+def _kind(graph: Graph, root: str) -> BufferKind:
+    if root in graph.inputs:
+        return BufferKind.INPUT
+    if root in graph.outputs:
+        return BufferKind.OUTPUT
+    return BufferKind.CONSTANT if graph.tensor(root).is_constant else BufferKind.INTERMEDIATE
+
+
+def candidate_pools(platform: Platform, kind: BufferKind) -> tuple[str, ...]:
+    """Pools where a home of that kind may lie: all that the core addresses, or one that links reach.
+
+    Tiles are cut and links are named before homes are placed, so a home that travels has one pool.
+    """
+    holders = [pool.name for pool in platform.pools if kind in pool.holds]
+    if not holders:
+        raise not_supported(
+            "no-home",
+            f"platform '{platform.name}' has no pool that holds '{kind.value}'",
+            help=f"add '{kind.value}' to 'holds' of a pool",
+        )
+    reach = {name for name, _ in platform.core.access_cycles}
+    return tuple(name for name in holders if name in reach) if holders[0] in reach else (holders[0],)

@@ -1,0 +1,109 @@
+"""Which Concat and Slice nodes move nothing, because their parts can lie inside the whole.
+
+All that can be joined are, unless that raises the peak of bytes alive: a part with gaps between
+its rows keeps the bytes in the gaps from others until its whole is complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from tilewright.graph import Graph, Node
+from tilewright.kernels.registry import choices
+from tilewright.plan import BufferKind, Link
+from tilewright.platform import Platform
+from tilewright.rewrites.rows import without_skipped_rows
+from tilewright.rewrites.views import is_view
+from tilewright.storage.homes import Homes, assign_homes
+from tilewright.storage.overlaps import LayerUse, layer_use, peak_bytes
+from tilewright.storage.parts import join_parts, joining_nodes
+
+_NEVER_IN_PLACE = frozenset({"Conv", "MatMul", "MaxPool", "AveragePool", "Concat", "Slice", "Copy"})
+"""Kernels that are costly to declare, or that surely need their input in another place than their output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A graph, perhaps with copies into parts, where its tensors lie, and inputs that outputs may replace.
+
+    ``over`` maps a node to the inputs over which its output may lie.
+    """
+
+    graph: Graph
+    homes: Homes
+    over: Mapping[str, tuple[str, ...]]
+
+
+def plan_storage(graph: Graph, platform: Platform, *, io_in_pools: bool = False) -> Stored:
+    """Join parts with their wholes, and give each tensor its home. Raises not_supported as ``assign_homes``."""
+    fewer_rows, slices = without_skipped_rows(graph)
+    stored = _stored(fewer_rows, platform, io_in_pools=io_in_pools)
+    if slices <= stored.homes.views:
+        return stored
+    return _stored(graph, platform, io_in_pools=io_in_pools)
+
+
+def _stored(graph: Graph, platform: Platform, *, io_in_pools: bool) -> Stored:
+    candidates = joining_nodes(graph)
+    over = {node.name: _over(node, graph, platform) for node in graph.nodes}
+    links = _links_of_tensors(platform)
+
+    def stored(chosen: Collection[str]) -> Stored:
+        joined = join_parts(graph, chosen, links)
+        return Stored(joined.graph, assign_homes(joined.graph, platform, io_in_pools=io_in_pools, joined=joined), over)
+
+    apart = stored(())
+    if not candidates:
+        return apart
+    together = stored(candidates)
+    least = _peak(apart)
+    if _peak(together) <= least:
+        return together
+    best, chosen = apart, list[str]()
+    for name in candidates:
+        tried = stored([*chosen, name])
+        peak = _peak(tried)
+        if peak <= least:
+            best, least = tried, peak
+            chosen.append(name)
+    return best
+
+
+def _links_of_tensors(platform: Platform) -> tuple[Link, ...]:
+    """Links that carry more than constants, as both ends hold more."""
+    held = {pool.name for pool in platform.pools if set(pool.holds) != {BufferKind.CONSTANT}}
+    return tuple(link for link in platform.links if {link.source, link.target} <= held)
+
+
+def layer_nodes(graph: Graph, homes: Homes) -> list[Node]:
+    """The nodes that need code: all but views and those whose result is constant."""
+    return [
+        node
+        for node in graph.nodes
+        if node.name not in homes.views and not all(graph.tensor(output).is_constant for output in node.outputs)
+    ]
+
+
+def _over(node: Node, graph: Graph, platform: Platform) -> tuple[str, ...]:
+    """Inputs over which the first kernel may write."""
+    shape = graph.tensor(node.outputs[0]).shape
+    alike = [name for name in node.inputs if name and graph.tensor(name).shape == shape]
+    if (
+        node.operator in _NEVER_IN_PLACE
+        or is_view(graph, node)
+        or all(graph.tensor(name).is_constant for name in alike)
+    ):
+        return ()
+    kernels = choices(node, graph, platform.target.kernels)
+    return layer_use(kernels[0], graph).over if kernels else ()
+
+
+def _peak(stored: Stored) -> int:
+    graph, homes = stored.graph, stored.homes
+    return peak_bytes([_use(node, graph, stored.over) for node in layer_nodes(graph, homes)], homes, graph)
+
+
+def _use(node: Node, graph: Graph, over: Mapping[str, tuple[str, ...]]) -> LayerUse:
+    reads = tuple(name for name in node.inputs if name and not graph.tensor(name).is_constant)
+    return LayerUse(reads, node.outputs, over.get(node.name, ()))

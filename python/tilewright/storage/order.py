@@ -1,0 +1,285 @@
+"""The order of operators with the lowest peak of bytes alive.
+
+A set of finished operators decides which tensors are alive, so orders are paths through such
+sets and the best one minimises the largest number of bytes along the path: Dijkstra's
+algorithm with max in the place of plus. On chains of blocks the sets are few. Where they
+are too many, a beam search finds an order, and the search so far gives a lower bound.
+
+Before:  a -> b (large) -> c (small), a -> d (large) -> e (small), add(c, e), run as a b d c e
+After:   a b c d e: b is dead before d is born
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import count
+
+from tilewright.graph import Graph, Node
+from tilewright.plan import BufferKind
+from tilewright.storage.homes import Homes
+from tilewright.storage.joining import Stored
+
+MAXIMUM_STATES = 60_000
+"""Sets of finished operators that are looked at before the beam takes over."""
+
+BEAM_WIDTH = 48
+
+
+@dataclass(frozen=True, slots=True)
+class OrderProblem:
+    """Operators by number, with what they need and write.
+
+    Attributes:
+        before: for each operator a mask of those that must run earlier.
+        reads: for each operator the values that it reads.
+        writes: for each operator the values that it writes.
+        sizes: bytes of each value.
+        writers: for each value a mask of the operators that write it.
+        users: for each value a mask of those that read or write it.
+        kept: values that stay alive to the end.
+        given: values that are alive from the start.
+        over: for each operator the values over which it may write its own, if they die with it.
+    """
+
+    before: tuple[int, ...]
+    reads: tuple[tuple[int, ...], ...]
+    writes: tuple[tuple[int, ...], ...]
+    sizes: tuple[int, ...]
+    writers: tuple[int, ...]
+    users: tuple[int, ...]
+    kept: frozenset[int] = frozenset()
+    given: frozenset[int] = frozenset()
+    over: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OrderResult:
+    """An order, its peak, a proven lower bound for all orders, and the peak of the given order."""
+
+    order: tuple[int, ...]
+    peak_bytes: int
+    lower_bound_bytes: int
+    given_peak_bytes: int
+
+
+def order_graph(stored: Stored) -> Graph:
+    """The graph with its operators in the best order; unchanged where the model's order is as good."""
+    graph = stored.graph
+    operators = [node for node in graph.nodes if node.name not in stored.homes.views]
+    tensor_bytes = {name: graph.tensor(name).size_bytes for name in graph.tensors}
+    result = best_order(order_problem(operators, stored.homes, tensor_bytes, stored.over))
+    if result.order == tuple(range(len(operators))):
+        return graph
+    return graph.with_nodes(_with_views(stored, [operators[number] for number in result.order]))
+
+
+def order_problem(
+    operators: Sequence[Node],
+    homes: Homes,
+    tensor_bytes: Mapping[str, int],
+    over: Mapping[str, tuple[str, ...]],
+) -> OrderProblem:
+    """Operators and storage as numbers; only what the plan places has a size.
+
+    A value is a group of tensors with the same bytes that an operator writes, or that is given;
+    who reads a whole reads the values that it is made of, and who reads a part of a value, the value.
+    """
+    content = _content(homes)
+    values = list(dict.fromkeys(name for groups in content.values() for name in groups))
+    numbers = {name: number for number, name in enumerate(values)}
+
+    def of(names: Iterable[str]) -> tuple[int, ...]:
+        return tuple(sorted({numbers[value] for name in names if name for value in content[homes.groups[name]]}))
+
+    placed = {BufferKind.INTERMEDIATE}
+    if homes.io_in_pools:
+        placed |= {BufferKind.INPUT, BufferKind.OUTPUT}
+    kinds = [homes.kinds[homes.roots[name]] for name in values]
+    return make_problem(
+        reads=tuple(of(node.inputs) for node in operators),
+        writes=tuple(of(node.outputs) for node in operators),
+        sizes=tuple(tensor_bytes[name] if kind in placed else 0 for name, kind in zip(values, kinds, strict=True)),
+        kept=frozenset(number for number, kind in enumerate(kinds) if kind is BufferKind.OUTPUT),
+        given=frozenset(number for number, kind in enumerate(kinds) if kind is BufferKind.INPUT),
+        over=tuple(of(_alone(over.get(node.name, ()), homes)) for node in operators),
+    )
+
+
+def _content(homes: Homes) -> dict[str, tuple[str, ...]]:
+    """For each group the groups that operators write, or that are given, in which its bytes are."""
+    made_of: dict[str, list[str]] = {}
+    for group, part in homes.parts.items():
+        if part.made_of:
+            made_of.setdefault(homes.groups[part.whole], []).append(group)
+    content: dict[str, tuple[str, ...]] = {}
+
+    def find(group: str) -> tuple[str, ...]:
+        if group not in content:
+            part = homes.parts.get(group)
+            if group in made_of:
+                found = [value for inner in made_of[group] for value in find(inner)]
+            elif part is not None and not part.made_of:
+                found = list(find(homes.groups[part.whole]))
+            else:
+                found = [group]
+            content[group] = tuple(dict.fromkeys(found))
+        return content[group]
+
+    for group in dict.fromkeys(homes.groups.values()):
+        find(group)
+    return content
+
+
+def _alone(names: Iterable[str], homes: Homes) -> list[str]:
+    """Tensors of families without parts: what lies over them must not wait for others."""
+    shared = {homes.roots[group] for group in homes.parts}
+    return [name for name in names if homes.roots[name] not in shared and not homes.is_callers(name)]
+
+
+def make_problem(
+    reads: tuple[tuple[int, ...], ...],
+    writes: tuple[tuple[int, ...], ...],
+    sizes: tuple[int, ...],
+    kept: frozenset[int] = frozenset(),
+    given: frozenset[int] = frozenset(),
+    over: tuple[tuple[int, ...], ...] = (),
+) -> OrderProblem:
+    """Work out who waits for whom: a reader of a value runs after all of its writers."""
+    writers = [0] * len(sizes)
+    users = [0] * len(sizes)
+    for operator, (read, written) in enumerate(zip(reads, writes, strict=True)):
+        for value in written:
+            writers[value] |= 1 << operator
+        for value in (*read, *written):
+            users[value] |= 1 << operator
+    before = []
+    for operator, values in enumerate(reads):
+        mask = 0
+        for value in values:
+            mask |= writers[value]
+        before.append(mask & ~(1 << operator))
+    over = over or ((),) * len(reads)
+    return OrderProblem(tuple(before), reads, writes, sizes, tuple(writers), tuple(users), kept, given, over)
+
+
+def best_order(problem: OrderProblem) -> OrderResult:
+    """The order with the lowest peak; the given one if no other is better."""
+    given = tuple(range(len(problem.reads)))
+    given_peak = peak_of(problem, given)
+    found, bound = _search(problem, given_peak)
+    if found is None:
+        found = _beam(problem)
+    peak = peak_of(problem, found)
+    if peak >= given_peak:
+        return OrderResult(given, given_peak, min(bound, given_peak), given_peak)
+    return OrderResult(found, peak, min(bound, peak), given_peak)
+
+
+def peak_of(problem: OrderProblem, order: Sequence[int]) -> int:
+    """Most bytes alive while the operators run in ``order``."""
+    state = _start(problem)
+    for operator in order:
+        state = _after(problem, state, operator)
+    return state.peak
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """A set of finished operators; ``pending`` counts each value's readers that have not run."""
+
+    done: int
+    peak: int
+    alive: int
+    order: tuple[int, ...]
+
+
+def _start(problem: OrderProblem) -> _State:
+    alive = sum(problem.sizes[value] for value in problem.given)
+    return _State(0, alive, alive, ())
+
+
+def _after(problem: OrderProblem, state: _State, operator: int) -> _State:
+    born = sum(problem.sizes[value] for value in problem.writes[operator] if not _exists(problem, state.done, value))
+    done = state.done | 1 << operator
+    replaced = any(problem.sizes[value] == born and _is_dead(problem, done, value) for value in problem.over[operator])
+    during = state.alive + (0 if replaced else born)
+    touched = {*problem.reads[operator], *problem.writes[operator]}
+    died = sum(problem.sizes[value] for value in touched if _is_dead(problem, done, value))
+    return _State(done, max(state.peak, during), state.alive + born - died, (*state.order, operator))
+
+
+def _exists(problem: OrderProblem, done: int, value: int) -> bool:
+    return value in problem.given or bool(done & problem.writers[value])
+
+
+def _is_dead(problem: OrderProblem, done: int, value: int) -> bool:
+    return value not in problem.kept and problem.users[value] & ~done == 0
+
+
+def _ready(problem: OrderProblem, done: int) -> list[int]:
+    return [
+        operator for operator, before in enumerate(problem.before) if not done >> operator & 1 and before & ~done == 0
+    ]
+
+
+def _search(problem: OrderProblem, limit: int) -> tuple[tuple[int, ...] | None, int]:
+    """The best order below ``limit`` bytes and the bound; None where there is none, or the budget ended."""
+    everything = (1 << len(problem.reads)) - 1
+    ties = count()
+    start = _start(problem)
+    queue: list[tuple[int, int, int, _State]] = [(start.peak, 0, next(ties), start)]
+    seen: set[int] = set()
+    while queue:
+        peak, _, _, state = heappop(queue)
+        if peak >= limit or state.done == everything:
+            return (state.order if state.done == everything else None), peak
+        if state.done in seen:
+            continue
+        seen.add(state.done)
+        if len(seen) > MAXIMUM_STATES:
+            return None, peak
+        for operator in _ready(problem, state.done):
+            following = _after(problem, state, operator)
+            if following.done not in seen:
+                heappush(queue, (following.peak, -len(following.order), next(ties), following))
+    return None, limit
+
+
+def _beam(problem: OrderProblem) -> tuple[int, ...]:
+    """A good order: the states with the lowest peak, then the fewest bytes alive, go on."""
+    states = [_start(problem)]
+    for _ in problem.reads:
+        following: dict[int, _State] = {}
+        for state in states:
+            for operator in _ready(problem, state.done):
+                new = _after(problem, state, operator)
+                old = following.get(new.done)
+                if old is None or (new.peak, new.order) < (old.peak, old.order):
+                    following[new.done] = new
+        ranked = sorted(following.values(), key=lambda state: (state.peak, state.alive, state.order))
+        states = ranked[:BEAM_WIDTH]
+    return states[0].order
+
+
+def _with_views(stored: Stored, operators: Sequence[Node]) -> list[Node]:
+    """Operators in their new order, each view right before its first reader."""
+    views = {node.outputs[0]: node for node in stored.graph.nodes if node.name in stored.homes.views}
+    placed: list[Node] = []
+    pending = dict(views)
+
+    def place(name: str) -> None:
+        view = pending.pop(name, None)
+        if view is not None:
+            for source in view.inputs:
+                place(source)
+            placed.append(view)
+
+    for operator in operators:
+        for name in operator.inputs:
+            place(name)
+        placed.append(operator)
+    for name in views:
+        place(name)
+    return placed

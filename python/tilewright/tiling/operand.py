@@ -1,0 +1,49 @@
+"""An operand of a kernel as the tiler sees it: its axes, its home, and the links over which its tiles travel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from tilewright.graph import Array
+from tilewright.operators.nest import AxisMap
+from tilewright.plan import Link
+
+
+@dataclass(frozen=True, slots=True)
+class TileOperand:
+    """An operand of a kernel with its home and the link over which tiles travel.
+
+    ``axes`` and ``extents`` are per axis of the stored array, ``order`` its memory order.
+    ``link`` is None where the core addresses the home pool: the kernel works there directly.
+    ``near`` is the pool of the tiles. Where no link joins the two, tiles come through a pool
+    between them: ``far_link`` brings larger tiles there (the source of ``link``).
+    ``home_strides`` are those of the home in bytes; None if it is packed in ``order``, as tiles are.
+    """
+
+    name: str
+    write: bool
+    axes: tuple[AxisMap, ...]
+    extents: tuple[int, ...]
+    order: tuple[int, ...]
+    view: tuple[int, ...]
+    element_bytes: int
+    align_bytes: int
+    home: str
+    link: Link | None
+    near: str
+    far_link: Link | None = None
+    dtype: str = ""
+    tensor: str | None = None
+    data: Array | None = None
+    home_strides: tuple[int, ...] | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the whole array."""
+        return prod(self.extents) * self.element_bytes
+
+    @property
+    def dimensions(self) -> frozenset[str]:
+        """Iteration dimensions that the operand depends on."""
+        return frozenset(name for axis in self.axes for name, _ in axis.terms)

@@ -1,0 +1,1 @@
+"""What works on plans and programs beside the compiler."""

@@ -1,0 +1,288 @@
+"""A firmware that runs a model on stored vectors and compares on the target.
+
+The vectors become C arrays, and a main with tables beside them; runtime/test_support does the
+rest. What the model's interface is comes from its plan.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tilewright.base.errors import bad_input
+from tilewright.codegen.buffers import storage_of
+from tilewright.codegen.interface import C_TYPES
+from tilewright.codegen.render import render
+from tilewright.graph import Array, Graph
+from tilewright.plan import InterfaceTensor, Plan, Pool
+from tilewright.tools.golden_layers import byte_lines, golden_type, layer_tensors, stored_bytes
+from tilewright.tools.manifest import sha256_hex
+
+_TOLERANCE = re.compile(r"(?P<absolute>[^:]+):(?P<relative>[^:]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class GoldenRequest:
+    """What one golden test compares; ``tolerance`` is ``<abs>:<rel>``, ``unit`` what the port counts.
+
+    With ``compared``, the graph that was planned, every layer is compared in the first ``compared_runs``.
+    """
+
+    plan: Plan
+    inputs: Path
+    outputs: Path
+    tolerance: str
+    unit: str = "cycles"
+    compared: Graph | None = None
+    compared_runs: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Tensor:
+    """A tensor of the interface as the templates print it."""
+
+    label: str
+    identifier: str
+    variable: str
+    buffer: str
+    macro: str
+    c_type: str
+    kind: str
+    section: str
+    vector_bytes: int
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """A pool that the harness provides."""
+
+    name: str
+    macro: str
+    section: str
+
+
+def golden_files(request: GoldenRequest) -> dict[str, bytes]:
+    """The files of the test's firmware, with ``golden_manifest.json`` that lists them.
+
+    Raises bad_input for files that cannot be read, arrays that do not match the interface and
+    values that a tensor's type cannot hold.
+    """
+    plan = request.plan
+    absolute, relative = parse_tolerance(request.tolerance)
+    inputs = match_arrays(plan.inputs, read_arrays(request.inputs), str(request.inputs))
+    outputs = match_arrays(plan.outputs, read_arrays(request.outputs), str(request.outputs))
+    runs = _common_runs([*inputs, *outputs], (*plan.inputs, *plan.outputs), request)
+    pool = next(pool for pool in plan.pools if pool.name == plan.io_pool)
+    sides = [
+        [_tensor(plan, item, array, side, pool) for item, array in zip(items, arrays, strict=True)]
+        for side, items, arrays in (("input", plan.inputs, inputs), ("output", plan.outputs, outputs))
+    ]
+    context: dict[str, Any] = {
+        "prefix": plan.name,
+        "inputs": sides[0],
+        "outputs": sides[1],
+        "tensors": [*sides[0], *sides[1]],
+        "pools": [] if plan.static_pools else [_pool(plan, pool) for pool in storage_of(plan).pools],
+        "io_in_pools": plan.io_in_pools,
+        "arguments": _arguments(plan),
+        "used_pools": [{"name": use.pool, "used_bytes": use.used_bytes} for use in plan.pool_use],
+        "far": _far(plan, [*sides[0], *sides[1]]),
+        "links": plan.links,
+        "runs": runs,
+        "unit": request.unit,
+        "profiled": plan.profile is not None,
+        "profile_arguments": _pool_argument(plan),
+        "layer_runs": 0,
+        "layer_tensors": [],
+        "absolute": repr(absolute),
+        "relative": repr(relative),
+    }
+    if request.compared is not None:
+        given = {item.name: array for item, array in zip(plan.inputs, inputs, strict=True)}
+        context["layer_runs"] = min(request.compared_runs, runs)
+        context["layer_tensors"] = layer_tensors(plan, request.compared, given, context["layer_runs"])
+    names = ("golden_main.c", "golden_vectors.c", "golden_vectors.h")
+    files = {name: render(f"{name}.j2", **context).encode() for name in names}
+    manifest = {
+        "sources": [name for name in names if name.endswith(".c")],
+        "runs": runs,
+        "watched": bool(context["far"]),
+        "compared_layers": bool(context["layer_tensors"]),
+        "files": {name: sha256_hex(content) for name, content in files.items()},
+    }
+    return {**files, "golden_manifest.json": (json.dumps(manifest, indent=2) + "\n").encode()}
+
+
+def parse_tolerance(text: str) -> tuple[float, float]:
+    """``<abs>:<rel>`` as two finite numbers that are not negative. Raises bad_input."""
+    match = _TOLERANCE.fullmatch(text)
+    try:
+        values = (float(match["absolute"]), float(match["relative"])) if match else (-1.0, -1.0)
+    except ValueError:
+        values = (-1.0, -1.0)
+    if not all(math.isfinite(value) and value >= 0 for value in values):
+        raise bad_input("bad-tolerance", f"'{text}' is not <abs>:<rel>", help="for example TOLERANCE 1e-5:1e-4")
+    return values
+
+
+def match_arrays(items: tuple[InterfaceTensor, ...], arrays: dict[str, Array], where: str) -> list[Array]:
+    """Runs of every tensor: arrays of shape [runs, *shape] in the tensors' types.
+
+    By name if every tensor's name is there, else by order. Raises bad_input.
+    """
+    names = [item.name for item in items]
+    if all(name in arrays for name in names):
+        chosen = names
+    elif len(arrays) == len(items) and not any(name in arrays for name in names):
+        chosen = list(arrays)
+    else:
+        what = f"the arrays are {_listed(list(arrays))}, the tensors {_listed(names)}"
+        raise bad_input("golden-arrays", what, at=where, help="name the arrays after the tensors")
+    return [_runs_of(item, arrays[name], f"{where}: {name}") for item, name in zip(items, chosen, strict=True)]
+
+
+def _runs_of(item: InterfaceTensor, array: Array, where: str) -> Array:
+    if array.shape == item.shape or (array.ndim <= len(item.shape) and array.size == math.prod(item.shape)):
+        runs = array.reshape(1, *item.shape)
+    elif array.ndim == len(item.shape) + 1 and array.shape[1:] == item.shape:
+        runs = array
+    else:
+        what = f"the array has shape {list(array.shape)}, the tensor '{item.name}' {list(item.shape)}"
+        raise bad_input("golden-shape", what, at=where, help="one more leading dimension makes it a list of runs")
+    return _converted(runs, np.dtype(item.dtype), where)
+
+
+def _converted(array: Array, dtype: np.dtype[Any], where: str) -> Array:
+    """The same values in another type; what it cannot hold is an error, except rounding to float."""
+    if array.dtype.kind not in "biuf":
+        raise bad_input("golden-type", f"the array has type {array.dtype}, which holds no numbers", at=where)
+    if dtype.kind == "f":
+        return array.astype(dtype)
+    if array.dtype.kind == "f" and not bool(np.all(np.isfinite(array) & (array == np.rint(array)))):
+        raise bad_input(
+            "golden-value", f"the tensor is {dtype}, but the array has values that are no whole numbers", at=where
+        )
+    low, high = (0, 1) if dtype.kind == "b" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+    outside = (array < low) | (array > high) if array.dtype.kind != "b" else np.zeros(array.shape, bool)
+    if bool(np.any(outside)):
+        value = array[outside].flat[0]
+        raise bad_input("golden-value", f"{value} does not fit {dtype} ({low} to {high})", at=where)
+    return array.astype(dtype)
+
+
+def _common_runs(arrays: list[Array], items: tuple[InterfaceTensor, ...], request: GoldenRequest) -> int:
+    counts = {item.name: len(array) for item, array in zip(items, arrays, strict=True)}
+    if len(set(counts.values())) != 1:
+        listed = ", ".join(f"'{name}' {count}" for name, count in counts.items())
+        where = (str(request.inputs), str(request.outputs))
+        raise bad_input("golden-runs", f"arrays have different numbers of runs: {listed}", at=where)
+    runs = next(iter(counts.values()))
+    if runs == 0:
+        raise bad_input("golden-runs", "there are no runs", at=str(request.inputs))
+    return runs
+
+
+def _tensor(plan: Plan, item: InterfaceTensor, array: Array, side: str, pool: Pool) -> _Tensor:
+    content = stored_bytes(array)
+    variable = f"{side}_{item.identifier}"
+    return _Tensor(
+        label=item.identifier,
+        identifier=item.identifier,
+        variable=variable,
+        buffer=_placed_address(plan, item) if plan.io_in_pools else f"(uint8_t *){variable}",
+        macro=f"{plan.name}_{side}_{item.identifier}".upper(),
+        c_type=C_TYPES[item.dtype],
+        kind=golden_type(item.dtype),
+        section=_section(pool),
+        vector_bytes=len(content),
+        lines=byte_lines(content),
+    )
+
+
+def _arguments(plan: Plan) -> list[str]:
+    """What the run function is given."""
+    memory = _pool_argument(plan)
+    sides = [f"&{side}" for side, items in (("in", plan.inputs), ("out", plan.outputs)) if items]
+    return [*(() if plan.io_in_pools else sides), *((memory,) if memory else ())]
+
+
+def _pool_argument(plan: Plan) -> str:
+    """The pools that the harness provides, if there are any."""
+    return "&memory" if not plan.static_pools and storage_of(plan).pools else ""
+
+
+def _placed_address(plan: Plan, item: InterfaceTensor) -> str:
+    """Where the plan put an input or output, as a constant expression."""
+    storage = storage_of(plan)
+    return storage.pool_address(item.buffer, f"pool_{storage.placements[item.buffer].pool}")
+
+
+def _pool(plan: Plan, pool: Pool) -> _Pool:
+    return _Pool(pool.name, f"{plan.name}_POOL_{pool.name}".upper(), _section(pool))
+
+
+def _far(plan: Plan, tensors: list[_Tensor]) -> list[tuple[str, str]]:
+    """C objects and their sizes that kernels must not touch, since only links reach their pools.
+
+    Kernels cannot touch pools from which only the controller copies, nor can the test.
+    """
+    near = {name for name, _ in plan.core.access_cycles}
+    by_core = {end for link in plan.links if link.issuer == "core" for end in (link.source, link.target)}
+    near |= {pool.name for pool in plan.pools if pool.name not in by_core}
+    storage = storage_of(plan)
+    far: list[tuple[str, str]] = []
+    if plan.io_pool not in near and not plan.io_in_pools:
+        far = [(tensor.variable, f"sizeof {tensor.variable}") for tensor in tensors]
+    arrays = f"{plan.name}_pool_" if plan.static_pools else "pool_"
+    for pool in storage.pools:
+        if pool.name not in near:
+            far += _ranges(plan, pool, arrays + pool.name)
+    for pool in storage.pinned_pools:
+        if pool.name not in near:
+            far += _ranges(plan, pool, f"{plan.name}_POOL_{pool.name}_POINTER".upper())
+    for pool in storage.constant_pools:
+        if pool.name not in near:
+            far.append((f"&{plan.name}_{pool.name}", f"sizeof {plan.name}_{pool.name}"))
+    return far
+
+
+def _ranges(plan: Plan, pool: Pool, start: str) -> list[tuple[str, str]]:
+    """A pool in use, but for the profile in it, which the program writes beside its kernels."""
+    size = f"{plan.name}_POOL_{pool.name}_SIZE".upper()
+    place = next((item for item in plan.placements if (item.buffer, item.pool) == (plan.profile, pool.name)), None)
+    if place is None:
+        return [(start, size)]
+    used = next(use.used_bytes for use in plan.pool_use if use.pool == pool.name)
+    end = place.offset_bytes + next(buffer.size_bytes for buffer in plan.buffers if buffer.name == plan.profile)
+    before = [(start, f"{place.offset_bytes}u")] if place.offset_bytes else []
+    return [*before, *([(f"{start} + {end}u", f"{used - end}u")] if used > end else [])]
+
+
+def _section(pool: Pool) -> str:
+    """The attribute that puts a variable into a pool's section."""
+    return f'__attribute__((section("{pool.section}"))) ' if pool.section else ""
+
+
+def read_arrays(path: Path) -> dict[str, Array]:
+    """Arrays by name, in the file's order. Raises bad_input."""
+    try:
+        archive = np.load(path, allow_pickle=False)
+        if isinstance(archive, np.lib.npyio.NpzFile):
+            with archive:
+                return {name: archive[name] for name in archive.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise bad_input("golden-file", f"cannot read the arrays: {error}", at=str(path)) from error
+    raise bad_input("golden-file", "the file is no npz archive", at=str(path))
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names) or "none"

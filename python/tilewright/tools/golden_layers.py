@@ -1,0 +1,108 @@
+"""What each layer of a model should write, worked out by the operators' references, for golden tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.codegen.buffers import Storage, storage_of
+from tilewright.graph import Array, Graph
+from tilewright.operators.evaluate import evaluate
+from tilewright.plan import Buffer, BufferKind, Layer, Plan
+from tilewright.report.touches import HOMES, touched_buffers
+
+_BYTES_PER_LINE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class LayerTensor:
+    """A tensor behind the layer that writes it, as the templates print it."""
+
+    layer: int
+    layer_name: str
+    label: str
+    variable: str
+    kind: str
+    address: str
+    count: int
+    size_bytes: int
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    vector_bytes: int
+    lines: tuple[str, ...]
+
+
+def layer_tensors(plan: Plan, graph: Graph, inputs: Mapping[str, Array], runs: int) -> list[LayerTensor]:
+    """Every whole tensor that a layer writes and that the graph knows, with the references of the first runs.
+
+    ``inputs`` are arrays of shape [runs, *shape]. Raises TilewrightError from an operator without reference.
+    """
+    values = [evaluate(graph, {name: array[run] for name, array in inputs.items()}) for run in range(runs)]
+    storage = storage_of(plan)
+    touched = touched_buffers(plan)
+    layers = [step.name for step in plan.program if isinstance(step, Layer)]
+    found = []
+    for buffer in plan.buffers:
+        name = buffer.tensor or buffer.name
+        written = touched[buffer.name].written
+        if not written or buffer.kind not in HOMES or name not in graph.tensors or not buffer.size_bytes:
+            continue
+        data = np.stack([value[name] for value in values])
+        if data.shape[1:] == buffer.shape and data.dtype == np.dtype(buffer.dtype) and data.size:
+            found.append(_layer_tensor(storage, buffer, written[-1], layers[written[-1]], data))
+    return sorted(found, key=lambda item: (item.layer, item.label))
+
+
+def _layer_tensor(storage: Storage, buffer: Buffer, layer: int, layer_name: str, data: Array) -> LayerTensor:
+    content = stored_bytes(data)
+    return LayerTensor(
+        layer=layer,
+        layer_name=_text(layer_name),
+        label=_text(buffer.tensor or buffer.name),
+        variable=f"layer_{storage.identifiers[buffer.name]}",
+        kind=golden_type(buffer.dtype),
+        address=_address(storage, buffer.name),
+        count=data[0].size,
+        size_bytes=data[0].nbytes,
+        extents=buffer.shape or (1,),
+        strides=buffer.strides_bytes or (0,),
+        vector_bytes=len(content),
+        lines=byte_lines(content),
+    )
+
+
+def _address(storage: Storage, name: str) -> str:
+    """The buffer's first byte as a constant expression of the harness, which owns pools, inputs and outputs."""
+    offset = 0
+    while name in storage.parents and name not in storage.members:
+        name, further = storage.parents[name]
+        offset += further
+    if name in storage.members:
+        side = "input" if storage.buffers[name].kind is BufferKind.INPUT else "output"
+        address = f"(uint8_t *){side}_{storage.members[name]}"
+    else:
+        address = storage.pool_address(name, f"pool_{storage.placements[name].pool}")
+    return f"{address} + {offset}" if offset else address
+
+
+def _text(name: str) -> str:
+    """What may stand in a C string, and in a printf argument."""
+    return "".join(sign if sign.isascii() and sign.isprintable() and sign not in '"\\?' else "_" for sign in name)
+
+
+def golden_type(dtype: str) -> str:
+    """The enumerator of golden.h."""
+    return f"GOLDEN_{'UINT8' if dtype == 'bool' else dtype.upper()}"
+
+
+def stored_bytes(array: Array) -> bytes:
+    """The elements as the target stores them."""
+    return np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()
+
+
+def byte_lines(content: bytes) -> tuple[str, ...]:
+    """Initialisers of bytes, 16 to a line."""
+    rows = (content[start : start + _BYTES_PER_LINE] for start in range(0, len(content), _BYTES_PER_LINE))
+    return tuple("".join(f"{byte}," for byte in row) for row in rows)

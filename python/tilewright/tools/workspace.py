@@ -1,0 +1,169 @@
+"""One set of pools for several models: a header with sizes, and functions that share it out.
+
+Before:  kws needs sram 16,000, vad needs sram 4,000
+After:   EXCLUSIVE   sram 16,000: both from offset 0
+         CONCURRENT  sram 20,000: kws from 0, vad from 16,000
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import combinations
+from math import lcm
+
+from tilewright import __version__
+from tilewright.base.errors import TilewrightError, bad_input
+from tilewright.codegen.buffers import storage_of
+from tilewright.codegen.render import render
+from tilewright.plan import Plan, Pool
+from tilewright.tools.manifest import sha256_hex
+
+DEFAULT_SECTION = ".bss.tilewright."
+
+
+class Sharing(Enum):
+    """EXCLUSIVE: one model runs at a time, all have the same bytes. CONCURRENT: each has its own."""
+
+    EXCLUSIVE = "exclusive"
+    CONCURRENT = "concurrent"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one model takes of a shared pool: ``size_bytes`` from ``offset_bytes``."""
+
+    model: str
+    offset_bytes: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPool:
+    """A pool that models share, with the part of each model that uses it."""
+
+    name: str
+    size_bytes: int
+    align_bytes: int
+    section: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A model's use of a pool."""
+
+    plan: Plan
+    pool: Pool
+    size_bytes: int
+
+
+def workspace_files(name: str, plans: Sequence[Plan], sharing: Sharing) -> dict[str, bytes]:
+    """``<name>.h`` and ``<name>_manifest.json``. Raises bad_input for models that cannot share."""
+    pools = shared_pools(name, plans, sharing)
+    members = {plan.name: [pool.name for pool in storage_of(plan).pools] for plan in plans}
+    header = render(
+        "workspace.h.j2",
+        tool_version=__version__,
+        prefix=name,
+        macro=name.upper(),
+        guard=f"{name}_H".upper(),
+        sharing=sharing.value,
+        models=[plan.name for plan in plans],
+        members=members,
+        pools=pools,
+    ).encode()
+    manifest = {
+        "name": name,
+        "sharing": sharing.value,
+        "models": [plan.name for plan in plans],
+        "pools": {pool.name: pool.size_bytes for pool in pools},
+        "files": {f"{name}.h": sha256_hex(header)},
+    }
+    return {f"{name}.h": header, f"{name}_manifest.json": (json.dumps(manifest, indent=2) + "\n").encode()}
+
+
+def shared_pools(name: str, plans: Sequence[Plan], sharing: Sharing) -> tuple[SharedPool, ...]:
+    """The pools that the application provides, in the order in which the models name them.
+
+    EXCLUSIVE takes the maximum of the models' sizes; CONCURRENT their sum, with what alignment
+    and granules add between two parts. Raises bad_input for models that cannot share.
+    """
+    _check_names(name, plans)
+    uses: dict[str, list[_Use]] = {}
+    for plan in plans:
+        used = {use.pool: use.used_bytes for use in plan.pool_use}
+        for pool in storage_of(plan).pools:
+            uses.setdefault(pool.name, []).append(_Use(plan, pool, used[pool.name]))
+    if sharing is Sharing.CONCURRENT:
+        _check_pinned(plans)
+    return tuple(_shared(found, sharing) for found in uses.values())
+
+
+def _shared(uses: Sequence[_Use], sharing: Sharing) -> SharedPool:
+    first = uses[0]
+    for use in uses:
+        if use.pool.section != first.pool.section:
+            raise _refused(
+                f"pool '{use.pool.name}' is in section '{first.pool.section}' for model '{first.plan.name}' "
+                f"and in '{use.pool.section}' for '{use.plan.name}'",
+                "give both models the same platform, or the same section by POOLS",
+            )
+    parts = _side_by_side(uses) if sharing is Sharing.CONCURRENT else _on_each_other(uses)
+    return SharedPool(
+        name=first.pool.name,
+        size_bytes=max(part.offset_bytes + part.size_bytes for part in parts),
+        align_bytes=max(use.pool.align_bytes for use in uses),
+        section=first.pool.section or f"{DEFAULT_SECTION}{first.pool.name}",
+        parts=parts,
+    )
+
+
+def _on_each_other(uses: Sequence[_Use]) -> tuple[Part, ...]:
+    return tuple(Part(use.plan.name, 0, use.size_bytes) for use in uses)
+
+
+def _side_by_side(uses: Sequence[_Use]) -> tuple[Part, ...]:
+    """Parts in the models' order, but last the one behind which most bytes would be left free."""
+    step = lcm(*(use.pool.align_bytes for use in uses), *(use.pool.granule_bytes for use in uses))
+    last = max(reversed(uses), key=lambda use: -use.size_bytes % step)
+    offset = 0
+    parts = []
+    for use in (*(use for use in uses if use is not last), last):
+        parts.append(Part(use.plan.name, offset, use.size_bytes))
+        offset += -(-use.size_bytes // step) * step
+    return tuple(parts)
+
+
+def _check_names(name: str, plans: Sequence[Plan]) -> None:
+    names = [plan.name for plan in plans]
+    for model in names:
+        if names.count(model) > 1:
+            raise _refused(f"two models have the C prefix '{model}'", "give one of them another NAME")
+        if model.upper() == name.upper():
+            raise _refused(f"the workspace and a model have the same C prefix '{name}'", "rename the workspace")
+    for plan in plans:
+        if plan.static_pools:
+            raise _refused(f"model '{plan.name}' has pools of its own", "leave STATIC_POOLS out")
+
+
+def _check_pinned(plans: Sequence[Plan]) -> None:
+    """Pools at an address of their own must not meet."""
+    ranges = []
+    for plan in plans:
+        used = {use.pool: use.used_bytes for use in plan.pool_use}
+        for pool in storage_of(plan).pinned_pools:
+            assert pool.base is not None
+            ranges.append((plan.name, pool.name, pool.base, pool.base + used[pool.name]))
+    for (model, pool_name, begin, end), (other, _, other_begin, other_end) in combinations(ranges, 2):
+        if model != other and begin < other_end and other_begin < end:
+            raise _refused(
+                f"pool '{pool_name}' is at address 0x{begin:x} for model '{model}', on bytes of '{other}'",
+                "give the models different addresses by POOLS, or share EXCLUSIVE",
+            )
+
+
+def _refused(what: str, remedy: str) -> TilewrightError:
+    return bad_input("workspace", what, help=remedy)
