@@ -202,14 +202,19 @@ function(_tilewright_model_library target manifest)
   list(TRANSFORM headers PREPEND "${folder}/")
   list(TRANSFORM kernels PREPEND "${tool_root}/runtime/")
 
+  _tilewright_json_list(gcc_options "${json}" gcc_options library)
+  set(gcc_options "$<$<C_COMPILER_ID:GNU>:${gcc_options}>")
+  _tilewright_gcc_options_of_sources("${json}")
+
   set(compiled "${kernels}")
   if(TILEWRIGHT_SHARE_KERNELS)
-    _tilewright_shared_objects(compiled "${compile_options}" ${kernels})
+    _tilewright_shared_objects(compiled "${compile_options};${gcc_options}" ${kernels})
   endif()
   add_library("${target}" STATIC ${sources} ${headers} ${compiled})
   target_include_directories("${target}" PUBLIC "${folder}" "${tool_root}/runtime/include")
   target_compile_options("${target}" PUBLIC ${compile_options})
   target_link_options("${target}" PUBLIC ${compile_options})
+  target_compile_options("${target}" PRIVATE "${gcc_options}")
   _tilewright_target_options("${target}")
   _tilewright_needs_libm(needs_libm ${kernels})
   if(needs_libm)
@@ -262,89 +267,6 @@ function(_tilewright_core_stacks target json)
     PROPERTY COMPATIBLE_INTERFACE_NUMBER_MAX TILEWRIGHT_CORE_STACK_BYTES
   )
   set_property(TARGET "${target}" PROPERTY INTERFACE_TILEWRIGHT_CORE_STACK_BYTES ${bytes})
-endfunction()
-
-# The objects of kernels, each compiled once for all models whose platform and folder have the
-# same options. What is set on a model's target later does not reach them.
-function(_tilewright_shared_objects result compile_options)
-  _tilewright_layout(tool)
-  set(settings "${compile_options}")
-  foreach(property COMPILE_OPTIONS COMPILE_DEFINITIONS INCLUDE_DIRECTORIES)
-    get_property(value DIRECTORY PROPERTY ${property})
-    string(APPEND settings "\n${value}")
-  endforeach()
-  foreach(
-    variable
-    CMAKE_C_FLAGS
-    CMAKE_BUILD_TYPE
-    CMAKE_POSITION_INDEPENDENT_CODE
-    CMAKE_INTERPROCEDURAL_OPTIMIZATION
-    CMAKE_C_VISIBILITY_PRESET
-    TILEWRIGHT_OPTIMIZE
-  )
-    string(APPEND settings "\n${${variable}}")
-  endforeach()
-  string(SHA256 key "${settings}")
-  string(SUBSTRING "${key}" 0 8 key)
-  set(objects "")
-  foreach(source IN LISTS ARGN)
-    cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${tool_root}/runtime" OUTPUT_VARIABLE name)
-    string(MAKE_C_IDENTIFIER "tilewright_${name}_${key}" object)
-    if(NOT TARGET ${object})
-      add_library(${object} OBJECT EXCLUDE_FROM_ALL "${source}")
-      target_include_directories(${object} PRIVATE "${tool_root}/runtime/include")
-      target_compile_options(${object} PRIVATE ${compile_options})
-      _tilewright_target_options(${object})
-    endif()
-    list(APPEND objects $<TARGET_OBJECTS:${object}>)
-  endforeach()
-  set(${result} "${objects}" PARENT_SCOPE)
-endfunction()
-
-# Whether one of some C files uses the mathematical library.
-function(_tilewright_needs_libm result)
-  set(${result} FALSE PARENT_SCOPE)
-  foreach(source IN LISTS ARGN)
-    file(STRINGS "${source}" lines REGEX "^#include <math[.]h>" LIMIT_COUNT 1)
-    if(lines)
-      set(${result} TRUE PARENT_SCOPE)
-    endif()
-  endforeach()
-endfunction()
-
-# How generated code and kernels are compiled, whatever the project does.
-function(_tilewright_target_options target)
-  set_target_properties(
-    "${target}"
-    PROPERTIES C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF LINKER_LANGUAGE C
-  )
-  target_compile_options("${target}" PRIVATE -ffp-contract=off -ffunction-sections -fdata-sections)
-  if(NOT DEFINED TILEWRIGHT_OPTIMIZE)
-    set(TILEWRIGHT_OPTIMIZE -O2)
-  endif()
-  if(TILEWRIGHT_OPTIMIZE STREQUAL "")
-    return()
-  endif()
-  get_property(is_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
-  set(configurations "${CMAKE_BUILD_TYPE}")
-  if(is_multi_config)
-    set(configurations "${CMAKE_CONFIGURATION_TYPES}")
-  endif()
-  if(configurations STREQUAL "")
-    set(configurations "-")
-  endif()
-  get_property(directory_options DIRECTORY PROPERTY COMPILE_OPTIONS)
-  foreach(configuration IN LISTS configurations)
-    string(REPLACE "-" "" configuration "${configuration}")
-    string(TOUPPER "${configuration}" upper)
-    set(flags "${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${upper}} ${directory_options}")
-    if(NOT flags MATCHES "-O([1-9sz]|fast)")
-      target_compile_options(
-        "${target}"
-        PRIVATE "$<$<CONFIG:${configuration}>:${TILEWRIGHT_OPTIMIZE}>"
-      )
-    endif()
-  endforeach()
 endfunction()
 
 # Sets the path of a platform's file, and what the tool is given: the file, or a shipped name.

@@ -78,8 +78,6 @@ static TILEWRIGHT_NOINLINE uint8_t *gather_taps(const struct conv *conv, struct 
     return out;
 }
 
-TILEWRIGHT_SMALL_CODE
-
 /* Column-wise copy of what four pixels see; `offset` leads to their image and group. */
 static TILEWRIGHT_NOINLINE void gather(const struct conv *conv, const struct pixels *pixels,
                                        ptrdiff_t offset)

@@ -3,9 +3,6 @@
 
 #include "tilewright/kernels/xpulpv2_taps.h"
 
-/* Its loops are elsewhere; what is fetched for each call should be short. */
-TILEWRIGHT_SMALL_CODE
-
 enum { X, WEIGHTS, ROWS, Y, SCRATCH, PARTIAL };
 enum { BATCH, CHANNEL, HEIGHT, WIDTH };
 
@@ -71,12 +68,12 @@ static void lay_out(struct tilewright_xpulpv2_taps *taps, int32_t padding)
     taps->has_padding = padding >= 0 ? 1u : 0u;
     uint8_t *const slots = tilewright_xpulpv2_slots(taps);
     for (uint8_t *at = taps->padding_row; at != slots; at += 4) {
-        *(uint32_t *)(void *)at = (uint8_t)padding * 0x01010101u;
+        tilewright_store_word(at, (uint8_t)padding * 0x01010101u);
     }
     const int32_t pixels = taps->most * TILEWRIGHT_BLOCK;
     /* Bytes behind a copied pixel meet weights of zero, but should not be read unwritten. */
     for (int32_t i = 1; !is_direct && i <= pixels; i++) {
-        *(uint32_t *)(void *)(slots + i * taps->slot_bytes - 4) = 0;
+        tilewright_store_word(slots + i * taps->slot_bytes - 4, 0);
     }
 }
 

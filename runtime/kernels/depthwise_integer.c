@@ -142,8 +142,6 @@ static void stride(const struct tilewright_depthwise_integer_attributes *a,
     } while (first != last);
 }
 
-TILEWRIGHT_SMALL_CODE
-
 /* The window's extent on an axis, and which part of it the tile of x holds. */
 static int32_t extent_of(const struct tilewright_depthwise_integer_attributes *a,
                          const struct tilewright_shape *in, const struct tilewright_shape *out,

@@ -47,7 +47,7 @@ static void spread(const struct windows *windows, uint8_t *to, const uint8_t *fr
     uint8_t *c = b + windows->size;
     uint8_t *d = c + windows->size;
     for (int32_t i = windows->width; i > 0; i--) {
-        const uint32_t word = *(const uint32_t *)(const void *)from;
+        const uint32_t word = tilewright_load_word(from);
         *a++ = (uint8_t)word;
         *b++ = (uint8_t)(word >> 8);
         *c++ = (uint8_t)(word >> 16);
@@ -131,7 +131,7 @@ static struct windows open(const struct tilewright_depthwise_xpulpv2_attributes 
     windows.first = *row * windows.pitch + *column;
     const uint32_t padding = (uint32_t)a->padding * 0x01010101u;
     for (int32_t i = 0; i < CHANNELS * windows.size; i += 4) {
-        *(uint32_t *)(void *)(windows.bytes + i) = padding;
+        tilewright_store_word(windows.bytes + i, padding);
     }
     return windows;
 }

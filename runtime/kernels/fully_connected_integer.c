@@ -85,8 +85,6 @@ static TILEWRIGHT_NOINLINE void core_unsigned(struct tilewright_sink *sink, cons
     core(sink, vector, stride, taps, w, rows, channels, finish, 1);
 }
 
-TILEWRIGHT_SMALL_CODE
-
 static TILEWRIGHT_NOINLINE void run(const struct tilewright_fully_connected_integer_attributes *a,
                                     const struct tilewright_view *operands, uint32_t flags,
                                     vector_core *multiply, const struct tilewright_rule *rule)

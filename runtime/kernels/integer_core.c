@@ -125,7 +125,7 @@ TILEWRIGHT_NOINLINE uint8_t *tilewright_interleave(uint8_t *restrict out,
 
 void tilewright_flip(uint8_t *bytes, int32_t count)
 {
-    uint32_t *words = (uint32_t *)(void *)bytes;
+    tilewright_word *words = (tilewright_word *)(void *)bytes;
     for (; count > 0; count -= 4) {
         *words++ ^= 0x80808080u;
     }

@@ -3,11 +3,6 @@
  * contains only those that its layers need. */
 #include "tilewright/kernels/integer_core.h"
 
-/* As minimum and maximum, GCC would compile a clamp to two more moves than as two branches. */
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("no-ssa-phiopt")
-#endif
-
 enum rule {
     RULE_NONE,
     RULE_SHIFT,
@@ -224,8 +219,6 @@ TILEWRIGHT_DEFINE_RULE(even, RULE_EVEN, 1)
 TILEWRIGHT_DEFINE_RULE(layer_even, RULE_LAYER_EVEN, 1)
 TILEWRIGHT_DEFINE_RULE(exact, RULE_EXACT, 1)
 TILEWRIGHT_DEFINE_RULE(rescale, RULE_RESCALE, 1)
-
-TILEWRIGHT_SMALL_CODE
 
 void tilewright_open(struct tilewright_sink *sink, const struct tilewright_rule *rule,
                      int32_t channel_stride, int32_t pixels, const struct tilewright_view *partial,

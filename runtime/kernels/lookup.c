@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/lookup.h"
 
+#include "tilewright/kernels/compiler.h"
 #include "tilewright/kernels/walk.h"
 
 enum { X, TABLE, Y };
@@ -44,11 +45,12 @@ static void bytes_row(uint8_t *const *at, const int32_t *stride, int32_t count, 
 static void words_row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
 {
     const struct lookup *lookup = context;
-    const uint32_t *table = (const uint32_t *)(const void *)lookup->table;
+    const uint8_t *const table = lookup->table;
+    const int32_t flip = lookup->flip;
     const uint8_t *x = at[0];
     uint8_t *y = at[1];
     for (; count > 0; count--) {
-        *(uint32_t *)(void *)y = table[*x ^ lookup->flip];
+        tilewright_store_word(y, tilewright_load_word(table + 4 * (*x ^ flip)));
         x += stride[0];
         y += stride[1];
     }

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "tilewright/kernels/compiler.h"
 #include "tilewright/kernels/map_rows.h"
 
-#if defined(__GNUC__)
-#define MAY_ALIAS __attribute__((__may_alias__))
-#else
-#define MAY_ALIAS
-#endif
-
-/* Elements are moved as integers, whatever they are. */
-typedef uint16_t MAY_ALIAS half_word;
-typedef uint32_t MAY_ALIAS word;
-typedef uint64_t MAY_ALIAS long_word;
-
+/* Elements of 2, 4 and 8 bytes are moved as words, whatever they are. */
 TILEWRIGHT_MAP_3(where_1, uint8_t, uint8_t, uint8_t, uint8_t, a != 0 ? b : c)
-TILEWRIGHT_MAP_3(where_2, half_word, uint8_t, half_word, half_word, a != 0 ? b : c)
-TILEWRIGHT_MAP_3(where_4, word, uint8_t, word, word, a != 0 ? b : c)
-TILEWRIGHT_MAP_3(where_8, long_word, uint8_t, long_word, long_word, a != 0 ? b : c)
+TILEWRIGHT_MAP_3(where_2, tilewright_half_word, uint8_t, tilewright_half_word, tilewright_half_word,
+                 a != 0 ? b : c)
+TILEWRIGHT_MAP_3(where_4, tilewright_word, uint8_t, tilewright_word, tilewright_word,
+                 a != 0 ? b : c)
+TILEWRIGHT_MAP_3(where_8, tilewright_double_word, uint8_t, tilewright_double_word,
+                 tilewright_double_word, a != 0 ? b : c)

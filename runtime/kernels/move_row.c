@@ -1,25 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/move_row.h"
 
-#if defined(__GNUC__)
-#define MAY_ALIAS __attribute__((__may_alias__))
-#else
-#define MAY_ALIAS
-#endif
-
-/* Elements are moved as integers, whatever they are. */
-typedef uint16_t MAY_ALIAS half_word;
-typedef uint32_t MAY_ALIAS word;
+#include "tilewright/kernels/compiler.h"
 
 static void move_words(uint8_t *to, const uint8_t *from, int32_t count)
 {
-    const word *source = (const word *)(const void *)from;
-    word *target = (word *)(void *)to;
+    const tilewright_word *source = (const tilewright_word *)(const void *)from;
+    tilewright_word *target = (tilewright_word *)(void *)to;
     for (; count >= 4; count -= 4) {
-        const word a = source[0];
-        const word b = source[1];
-        const word c = source[2];
-        const word d = source[3];
+        const uint32_t a = source[0];
+        const uint32_t b = source[1];
+        const uint32_t c = source[2];
+        const uint32_t d = source[3];
         target[0] = a;
         target[1] = b;
         target[2] = c;
@@ -65,18 +57,18 @@ void tilewright_move_row(uint8_t *const *at, const int32_t *stride, int32_t coun
         break;
     case 2:
         for (; count > 0; count--, from += stride[0], to += stride[1]) {
-            *(half_word *)(void *)to = *(const half_word *)(const void *)from;
+            *(tilewright_half_word *)(void *)to = *(const tilewright_half_word *)(const void *)from;
         }
         break;
     case 8:
         for (; count > 0; count--, from += stride[0], to += stride[1]) {
-            ((word *)(void *)to)[1] = ((const word *)(const void *)from)[1];
-            *(word *)(void *)to = *(const word *)(const void *)from;
+            tilewright_store_word(to + 4, tilewright_load_word(from + 4));
+            tilewright_store_word(to, tilewright_load_word(from));
         }
         break;
     default:
         for (; count > 0; count--, from += stride[0], to += stride[1]) {
-            *(word *)(void *)to = *(const word *)(const void *)from;
+            tilewright_store_word(to, tilewright_load_word(from));
         }
         break;
     }

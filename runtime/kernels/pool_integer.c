@@ -65,8 +65,6 @@ static TILEWRIGHT_NOINLINE int32_t total(const struct rows *w, const uint8_t *fi
     return sum;
 }
 
-TILEWRIGHT_SMALL_CODE
-
 /* The taps that lie in [lower, upper). */
 static struct span clip(int32_t start, int32_t taps, int32_t dilation, int32_t lower, int32_t upper)
 {

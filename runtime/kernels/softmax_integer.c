@@ -3,8 +3,6 @@
 
 #include "tilewright/kernels/integer_core.h"
 
-TILEWRIGHT_SMALL_CODE
-
 enum { X, TABLE, Y };
 
 struct softmax {

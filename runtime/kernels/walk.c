@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/walk.h"
 
-#if defined(__GNUC__)
-#define WALK_NOINLINE __attribute__((noinline))
-#else
-#define WALK_NOINLINE
-#endif
+#include "tilewright/kernels/compiler.h"
 
 /* The axes that are left after sorting and merging, innermost first. A merged axis has the strides
  * of its innermost part. Short, as the stacks of a cluster's cores are. */
@@ -152,8 +148,9 @@ static void merge_axes(struct walk *walk, const struct tilewright_walk_operand *
 }
 
 /* False for an empty box. */
-static WALK_NOINLINE int prepare(struct walk *walk, const struct tilewright_walk_operand *operands,
-                                 int32_t count, const int32_t *extent)
+static TILEWRIGHT_NOINLINE int prepare(struct walk *walk,
+                                       const struct tilewright_walk_operand *operands,
+                                       int32_t count, const int32_t *extent)
 {
     walk->rank = 0;
     for (int32_t axis = 0; axis < TILEWRIGHT_MAX_RANK; axis++) {

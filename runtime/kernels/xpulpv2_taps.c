@@ -78,7 +78,7 @@ static TILEWRIGHT_NOINLINE void copy_planes(const struct tilewright_xpulpv2_taps
 static TILEWRIGHT_NOINLINE void copy_inside(const struct tilewright_xpulpv2_taps *taps,
                                             uint8_t *slot, int32_t column)
 {
-    const uint32_t padding = *(const uint32_t *)(const void *)taps->padding_row;
+    const uint32_t padding = tilewright_load_word(taps->padding_row);
     const int32_t columns = taps->kernel[1];
     const int32_t rows = taps->kernel[0];
     ptrdiff_t offset = column;
@@ -110,7 +110,7 @@ static TILEWRIGHT_NOINLINE void copy_word_planes(const struct tilewright_xpulpv2
     const uint32_t right = column > last ? (uint32_t)(column - last) * 8u : 0u;
     const int is_beyond = left >= 32u || right >= 32u;
     const uint32_t seen = is_beyond ? 0u : 0xffffffffu << left >> right;
-    const uint32_t padding = *(const uint32_t *)(const void *)taps->padding_row;
+    const uint32_t padding = tilewright_load_word(taps->padding_row);
     const uint32_t beside = padding & ~seen;
     const int32_t columns = taps->kernel[1];
     const int32_t rows = taps->kernel[0];

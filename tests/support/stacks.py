@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from tilewright.base.resources import runtime_dir
+from tilewright.kernels.gcc_options import LIBRARY_OPTIONS, SOURCE_OPTIONS
 from tilewright.platform import load_platform
 
 from support.firmware import RISCV_GCC
@@ -49,7 +50,9 @@ def runtime_functions(folder: Path) -> dict[str, Function]:
         runtime / "ports/pulp_open/cluster.c",
     ):
         target = folder / f"{source.stem}.o"
-        command = [RISCV_GCC, *options(), "-O2", "-fcallgraph-info=su", "-c", str(source), "-o", str(target)]
+        own = SOURCE_OPTIONS.get(str(source.relative_to(runtime)), ())
+        optimize = ["-O2", *LIBRARY_OPTIONS, *own]
+        command = [RISCV_GCC, *options(), *optimize, "-fcallgraph-info=su", "-c", str(source), "-o", str(target)]
         subprocess.run(command, check=True)
         _read_graph(target.with_suffix(".ci").read_text(encoding="utf-8"), source.stem, found)
     return found

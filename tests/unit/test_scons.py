@@ -49,7 +49,11 @@ def make_model(path: Path, *variant: str) -> None:
 def test_example_runs_in_qemu(tmp_path: Path) -> None:
     for example in ("digits", "scons"):
         shutil.copytree(ROOT / "examples" / example, tmp_path / example)
-    assert "360 images, onnxruntime" in run_scons(tmp_path / "scons", "run")
+    output = run_scons(tmp_path / "scons", "run")
+    assert "360 images, onnxruntime" in output
+    assert re.search(r"-fno-tree-ter .*integer_core\.c", output)
+    assert re.search(r"-O2 .*-Os .*conv_integer\.c", output)
+    assert not re.search(r"-Os .*integer_core\.c", output)
 
 
 @needs_host_compiler

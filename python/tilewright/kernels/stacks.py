@@ -27,7 +27,7 @@ CORE_STACK_BYTES = MappingProxyType(
         "map_min_f32": 544,
         "map_mul_f32": 560,
         "map_pow_i32_f32": 544,
-        "map_pow_i64_f32": 544,
+        "map_pow_i64_f32": 560,
         "map_sin_f32": 880,
         "map_tan_f32": 880,
         "matmul_f32": 704,

@@ -12,8 +12,9 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import SCons.Errors
@@ -188,9 +189,20 @@ def _library(env: Any, target: str, folder: Path, manifest: Any, operators: list
     own = env.Clone()
     own.Append(CCFLAGS=[*CODE_OPTIONS, *_optimize(env)])
     own.AppendUnique(CPPPATH=[str(path.parent) for path in operators])
-    library = own.StaticLibrary(str(folder / target), _objects(own, folder, [*sources, *kernels]))
+    of_source = _use_gcc_options(own, manifest["gcc_options"])
+    library = own.StaticLibrary(str(folder / target), _objects(own, folder, [*sources, *kernels], of_source))
     env.Clean(library, str(folder))
     return library
+
+
+def _use_gcc_options(own: Any, options: Any) -> dict[Path, list[str]]:
+    """Add what GCC is given for all files of a library, if the compiler is GCC; gives what single sources get too."""
+    command = [*shlex.split(own.subst("$CC")), "-dM", "-E", "-x", "c", "-"]
+    done = subprocess.run(command, input="", capture_output=True, text=True, check=False)
+    if "__GNUC__" not in done.stdout or "__clang__" in done.stdout:
+        return {}
+    own.Append(CCFLAGS=options["library"])
+    return {ROOT / "runtime" / name: words for name, words in options["sources"].items()}
 
 
 def _optimize(env: Any) -> list[str]:
@@ -199,11 +211,14 @@ def _optimize(env: Any) -> list[str]:
     return [option] if option and not re.search(r"-O([1-9sz]|fast)", flags) else []
 
 
-def _objects(env: Any, folder: Path, sources: Iterable[Path]) -> list[Any]:
-    """Objects in a folder of the build, whose names tell sources of one name apart."""
+def _objects(
+    env: Any, folder: Path, sources: Iterable[Path], options: Mapping[Path, list[str]] = MappingProxyType({})
+) -> list[Any]:
+    """Objects in a folder of the build, whose names tell sources of one name apart; some with more options."""
     nodes: list[Any] = []
     for source in sources:
-        nodes += env.StaticObject(str(folder / "objects" / f"{source.parent.name}-{source.stem}"), str(source))
+        target = str(folder / "objects" / f"{source.parent.name}-{source.stem}")
+        nodes += env.StaticObject(target, str(source), CCFLAGS=[*env["CCFLAGS"], *options.get(source, [])])
     return nodes
 
 

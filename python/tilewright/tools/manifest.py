@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tilewright.kernels.gcc_options import LIBRARY_OPTIONS, SOURCE_OPTIONS
 from tilewright.options import CompileOptions
 from tilewright.plan import Plan
 
@@ -67,6 +68,7 @@ def manifest(
         "sources": _ending(names, ".c"),
         "headers": _ending(names, ".h"),
         "kernel_sources": list(plan.kernel_sources),
+        "gcc_options": _gcc_options(plan),
         **({"core_stack_bytes": plan.core_stack_bytes} if plan.core_stack_bytes else {}),
         "pools": {use.pool: use.used_bytes for use in plan.pool_use},
         "platform": facts.to_json(),
@@ -99,6 +101,12 @@ def file_sha256(path: Path) -> str:
 def sha256_hex(content: bytes) -> str:
     """SHA-256 as lower-case hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
+
+
+def _gcc_options(plan: Plan) -> dict[str, Any]:
+    """What GCC is given for all C files of the library, and behind that for single kernel sources."""
+    sources = {name: list(SOURCE_OPTIONS[name]) for name in plan.kernel_sources if name in SOURCE_OPTIONS}
+    return {"library": list(LIBRARY_OPTIONS), "sources": sources}
 
 
 def _ending(names: Sequence[str], suffix: str) -> list[str]:

@@ -3,29 +3,8 @@
 #ifndef TILEWRIGHT_KERNELS_FLOAT_MATH_H
 #define TILEWRIGHT_KERNELS_FLOAT_MATH_H
 
+#include "tilewright/kernels/compiler.h"
 #include "tilewright/runtime.h"
-
-/* Before register allocation GCC's scheduler hoists so many loads out of an unrolled block that the
- * accumulators no longer fit. */
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("no-schedule-insns", "no-tree-ter")
-#endif
-
-#if defined(__GNUC__)
-#define TILEWRIGHT_INLINE static inline __attribute__((always_inline))
-#define TILEWRIGHT_NOINLINE __attribute__((noinline))
-#else
-#define TILEWRIGHT_INLINE static inline
-#define TILEWRIGHT_NOINLINE
-#endif
-
-/* Loops of four over accumulators must vanish, or the accumulators end up in memory; GCC does not
- * unroll them by itself at -O2, clang does. */
-#if defined(__GNUC__) && !defined(__clang__)
-#define TILEWRIGHT_UNROLL_4 _Pragma("GCC unroll 4")
-#else
-#define TILEWRIGHT_UNROLL_4
-#endif
 
 /* a * b + c; fused where the target has the instruction. -std=c11 never contracts by itself. */
 TILEWRIGHT_INLINE float tilewright_multiply_add(float a, float b, float c)

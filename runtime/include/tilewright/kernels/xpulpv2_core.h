@@ -55,7 +55,7 @@ TILEWRIGHT_INLINE uint32_t tilewright_xpulpv2_word(const uint8_t *from)
 {
 #if defined(__riscv) && __riscv_xlen == 32
     uint32_t word;
-    __asm__("lw %0, %1" : "=r"(word) : "m"(*(const uint32_t *)(const void *)from));
+    __asm__("lw %0, %1" : "=r"(word) : "m"(*(const tilewright_word *)(const void *)from));
     return word;
 #else
     return (uint32_t)from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 |
@@ -66,7 +66,7 @@ TILEWRIGHT_INLINE uint32_t tilewright_xpulpv2_word(const uint8_t *from)
 TILEWRIGHT_INLINE void tilewright_xpulpv2_put(uint8_t *to, uint32_t word)
 {
 #if defined(__riscv) && __riscv_xlen == 32
-    __asm__("sw %1, %0" : "=m"(*(uint32_t *)(void *)to) : "r"(word));
+    __asm__("sw %1, %0" : "=m"(*(tilewright_word *)(void *)to) : "r"(word));
 #else
     to[0] = (uint8_t)word;
     to[1] = (uint8_t)(word >> 8);

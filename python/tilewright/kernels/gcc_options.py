@@ -1,0 +1,28 @@
+"""How GCC compiles the C files of a model's library, beside what the platform and the project say.
+
+Other compilers do without: the code is the same, only slower or larger.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+LIBRARY_OPTIONS = ("-fno-schedule-insns", "-fno-tree-ter")
+"""Of every C file. GCC's first scheduling pass and its expression replacement move loads and sums of unrolled blocks
+apart until the accumulators no longer fit the registers: 2.8 instead of 2.0 instructions per product.
+"""
+
+SOURCE_OPTIONS = MappingProxyType(
+    {
+        "kernels/conv_integer.c": ("-Os",),
+        "kernels/conv_xpulpv2.c": ("-Os",),
+        "kernels/integer_finish.c": ("-fno-ssa-phiopt",),
+        "kernels/pool_integer.c": ("-Os",),
+        "kernels/softmax_integer.c": ("-Os",),
+    }
+)
+"""Of single files, by their path in runtime/, behind all others.
+
+``-Os``: the loops that matter are in other files, or are as fast with it. ``-fno-ssa-phiopt``: as a minimum and a
+maximum, a clamp is compiled to two more moves than as two branches.
+"""

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What kernels ask of the compiler beyond C11. Only for kernels. The options with which GCC
+ * compiles them are in each model's manifest (docs/reference/cmake.md). */
+#ifndef TILEWRIGHT_KERNELS_COMPILER_H
+#define TILEWRIGHT_KERNELS_COMPILER_H
+
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define TILEWRIGHT_INLINE static inline __attribute__((always_inline))
+#define TILEWRIGHT_NOINLINE __attribute__((noinline))
+#define TILEWRIGHT_MAY_ALIAS __attribute__((__may_alias__))
+#else
+#define TILEWRIGHT_INLINE static inline
+#define TILEWRIGHT_NOINLINE
+#define TILEWRIGHT_MAY_ALIAS
+#endif
+
+/* Loops of four over accumulators must vanish, or the accumulators end up in memory; GCC does not
+ * unroll them by itself at -O2, clang does. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define TILEWRIGHT_UNROLL_4 _Pragma("GCC unroll 4")
+#else
+#define TILEWRIGHT_UNROLL_4
+#endif
+
+/* Four bytes at a time, whatever the type of the elements that they belong to: a compiler that
+ * sees several kernels at once (LTO) must not conclude that such a load or store misses elements
+ * of another type. */
+typedef uint32_t TILEWRIGHT_MAY_ALIAS tilewright_word;
+typedef uint16_t TILEWRIGHT_MAY_ALIAS tilewright_half_word;
+typedef uint64_t TILEWRIGHT_MAY_ALIAS tilewright_double_word;
+
+TILEWRIGHT_INLINE uint32_t tilewright_load_word(const uint8_t *at)
+{
+    return *(const tilewright_word *)(const void *)at;
+}
+
+TILEWRIGHT_INLINE void tilewright_store_word(uint8_t *at, uint32_t word)
+{
+    *(tilewright_word *)(void *)at = word;
+}
+
+#endif

@@ -1,0 +1,74 @@
+"""Options that GCC needs for kernels: every build takes them from the manifest, and no source has them inside."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.firmware import needs_host_compiler
+from tilewright.base.resources import runtime_dir
+from tilewright.kernels.gcc_options import LIBRARY_OPTIONS, SOURCE_OPTIONS
+
+ROOT = Path(__file__).parents[2]
+PROJECT = f"""cmake_minimum_required(VERSION 3.22)
+project(p LANGUAGES C)
+add_subdirectory([[{ROOT}]] tilewright)
+tilewright_add_model(digits MODEL [[{ROOT / "examples/digits/digits.onnx"}]] PLATFORM host)
+"""
+PRAGMA = re.compile(r"GCC optimize|__attribute__\(\(optimize")
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("a project")
+    (folder / "CMakeLists.txt").write_text(PROJECT, encoding="utf-8")
+    return folder
+
+
+def commands(project: Path, compiler: str, share: str) -> dict[str, list[str]]:
+    """C file to the words of its command, of those that are compiled for the model."""
+    build = project / f"{compiler}-{share}"
+    call = ["cmake", "-S", project, "-B", build, "-G", "Ninja", f"-DCMAKE_C_COMPILER={compiler}"]
+    call += [f"-DTILEWRIGHT_PYTHON={sys.executable}", f"-DTILEWRIGHT_SHARE_KERNELS={share}"]
+    done = subprocess.run([*call, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    entries = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
+    return {Path(entry["file"]).name: entry["command"].split() for entry in entries}
+
+
+@needs_host_compiler
+@pytest.mark.parametrize("share", ["OFF", "ON"])
+def test_cmake_gives_gcc_what_the_manifest_says(project: Path, share: str) -> None:
+    found = commands(project, "gcc", share)
+    for name in ("digits.c", "walk.c", "conv_integer.c", "integer_finish.c"):
+        assert set(LIBRARY_OPTIONS) <= set(found[name])
+    glue = found["conv_integer.c"]
+    assert glue.index("-Os") > glue.index("-O2")
+    assert "-fno-ssa-phiopt" in found["integer_finish.c"]
+    assert not {"-Os", "-fno-ssa-phiopt"} & set(found["walk.c"])
+
+
+@pytest.mark.skipif(shutil.which("clang") is None, reason="needs clang")
+def test_cmake_gives_clang_none_of_it(project: Path) -> None:
+    for words in commands(project, "clang", "OFF").values():
+        assert not {*LIBRARY_OPTIONS, "-Os", "-fno-ssa-phiopt"} & set(words)
+
+
+def test_options_are_those_of_files_that_exist() -> None:
+    assert [name for name in SOURCE_OPTIONS if not (runtime_dir() / name).is_file()] == []
+
+
+def inside(text: str) -> bool:
+    return PRAGMA.search(text) is not None
+
+
+def test_no_source_has_options_inside() -> None:
+    files = [path for suffix in ("c", "h") for path in runtime_dir().rglob(f"*.{suffix}")]
+    assert len(files) > 200
+    assert [path.name for path in files if inside(path.read_text(encoding="utf-8"))] == []
+    assert inside('#pragma GCC optimize("Os")')
