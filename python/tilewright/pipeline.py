@@ -22,9 +22,11 @@ from tilewright.importers.own import own_name
 from tilewright.options import CompileOptions
 from tilewright.own import load_operators
 from tilewright.plan import InterfaceTensor, Plan, kernel_steps
-from tilewright.planning.core_stacks import larger_stack_bytes, require_room_for_stacks, with_room_for_stacks
+from tilewright.planning.core_stacks import larger_stack_bytes
 from tilewright.planning.lock import lock_text, locked_plan, read_lock, stale_plan
-from tilewright.planning.search import Planned, plan_graph
+from tilewright.planning.prepare import prepare
+from tilewright.planning.realise import Planned
+from tilewright.planning.retries import search
 from tilewright.platform import Platform, load_platform, parse_pool_override, with_pool_overrides
 from tilewright.rewrites.pipeline import optimise
 
@@ -46,14 +48,28 @@ class Artifacts:
 
 def compile_model(options: CompileOptions) -> Artifacts:
     """From model and platform to checked plan and C. Raises TilewrightError; writes nothing."""
-    plan, planned, platform = _checked_plan(options)
+    platform = sized_platform(options)
+    graph = imported_graph(options)
+    planned = _planned(graph, platform, options)
+    plan = assemble_plan(graph, planned, platform, options)
+    _require_good(plan, options)
     files = generate_files(plan, planned.schedule.constants, planned.lifetimes)
     return Artifacts(files, plan, summary(plan), lock_text(planned, platform, options))
 
 
 def plan_model(options: CompileOptions) -> Plan:
     """From model and platform to checked plan, no C. Raises TilewrightError; writes nothing."""
-    return _checked_plan(options)[0]
+    platform = sized_platform(options)
+    graph = imported_graph(options)
+    planned = _planned(graph, platform, options)
+    plan = assemble_plan(graph, planned, platform, options)
+    _require_good(plan, options)
+    return plan
+
+
+def sized_platform(options: CompileOptions) -> Platform:
+    """The platform, with pools of the sizes that the user gives."""
+    return with_pool_overrides(load_platform(options.platform), [parse_pool_override(text) for text in options.pools])
 
 
 def imported_graph(options: CompileOptions) -> Graph:
@@ -71,38 +87,21 @@ def imported_graph(options: CompileOptions) -> Graph:
     return optimise(replace(graph, extensions=extensions))
 
 
-def _checked_plan(options: CompileOptions) -> tuple[Plan, Planned, Platform]:
-    overrides = [parse_pool_override(text) for text in options.pools]
-    platform = with_pool_overrides(load_platform(options.platform), overrides)
-    graph = imported_graph(options)
+def _planned(graph: Graph, platform: Platform, options: CompileOptions) -> Planned:
+    """From the lock if there is one, else by search."""
     _log.info("%s: %d operators to plan for %s", options.name, len(graph.nodes), platform.name)
-    planned = _planned(graph, platform, options)
-    plan = assemble_plan(graph, planned, platform, options)
-    _log.info("%s: %d layers planned; now the checker", options.name, len(planned.layers))
+    if options.plan_lock is not None:
+        return locked_plan(graph, platform, options, read_lock(options.plan_lock, options))
+    return search(prepare(graph, platform, options), platform, options)
+
+
+def _require_good(plan: Plan, options: CompileOptions) -> None:
+    """Raise TilewrightError for a plan that is not sound, or that takes more than the user's budget."""
+    _log.info("%s: %d layers planned; now the checker", options.name, len(plan.layers))
     progress("Checking the plan", 0, 1)
     _require_sound(plan, options)
     _require_budget(plan, options)
     progress("Checking the plan", 1, 1)
-    return plan, planned, platform
-
-
-def _planned(graph: Graph, platform: Platform, options: CompileOptions) -> Planned:
-    """From the lock if there is one, else by search."""
-    if options.plan_lock is None:
-        return _planned_beside_stacks(graph, platform, options)
-    return locked_plan(graph, platform, options, read_lock(options.plan_lock, options))
-
-
-def _planned_beside_stacks(graph: Graph, platform: Platform, options: CompileOptions) -> Planned:
-    """With less of a pool where kernels need larger stacks, unless the user says how large the pool is."""
-    planned = plan_graph(graph, platform, options)
-    stacks = platform.core_stacks
-    given = {parse_pool_override(text).pool for text in options.pools}
-    if stacks is not None and stacks.pool not in given:
-        limited = with_room_for_stacks(planned, platform)
-        planned = planned if limited == platform else plan_graph(graph, limited, options)
-    require_room_for_stacks(planned, platform)
-    return planned
 
 
 def _require_sound(plan: Plan, options: CompileOptions) -> None:

@@ -17,7 +17,7 @@ from tilewright.graph import Array, Graph
 from tilewright.kernels.registry import choices
 from tilewright.options import Buffering, LayerBuffers, Objective, TileSteps
 from tilewright.plan import Access, BufferKind, Core, Pool
-from tilewright.planning.search import Planned
+from tilewright.planning.realise import Planned
 from tilewright.platform.types import Platform, Target
 from tilewright.rewrites.rows import without_skipped_rows
 from tilewright.tiling.problem import tiling_problem

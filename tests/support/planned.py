@@ -8,7 +8,9 @@ from pathlib import Path
 from tilewright.graph import Graph
 from tilewright.options import CompileOptions
 from tilewright.plan import Access, BufferKind, Core, InterfaceTensor, Link, Plan, Pool
-from tilewright.planning.search import Planned, plan_graph
+from tilewright.planning.prepare import prepare
+from tilewright.planning.realise import Planned
+from tilewright.planning.retries import search
 from tilewright.platform.types import Costs, Platform, Target
 
 HOME_KINDS = (BufferKind.INPUT, BufferKind.OUTPUT, BufferKind.INTERMEDIATE, BufferKind.STATE)
@@ -59,7 +61,8 @@ def options(**changes: object) -> CompileOptions:
 
 def planned(graph: Graph, platform: Platform, **changes: object) -> Planned:
     """The graph with homes, tiles, program and places; raises TilewrightError."""
-    return plan_graph(graph, platform, options(**changes))
+    chosen = options(**changes)
+    return search(prepare(graph, platform, chosen), platform, chosen)
 
 
 def plan_of(graph: Graph, platform: Platform, found: Planned) -> Plan:

@@ -20,7 +20,8 @@ from tilewright.placement.problem import DoesNotFit
 from tilewright.plan import Begin, CopyStart, End, Kernel, Layer, Loop, Phase, Plan, Step, Wait, When
 from tilewright.plan.json import dumps, loads
 from tilewright.plan.lifetimes import lifetimes
-from tilewright.planning import search as planning
+from tilewright.planning import retries
+from tilewright.planning.realise import Planned
 from tilewright.schedule.building import Schedule
 
 L1_BYTES = 2200
@@ -123,16 +124,16 @@ def test_others_wait_for_their_own(changes: dict[str, Any]) -> None:
 
 
 def test_where_gaps_leave_no_place_nothing_is_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    placed = planning._placed
+    realise = retries.realise
     refused: list[bool] = []
 
-    def without_room(schedule: Schedule, *others: Any) -> planning.Planned:
+    def without_room(schedule: Schedule, *others: Any) -> Planned:
         refused.append(schedule.handed_over)
         if schedule.handed_over:
             raise DoesNotFit("pool-overflow", "no place between gaps")
-        return placed(schedule, *others)
+        return realise(schedule, *others)
 
-    monkeypatch.setattr(planning, "_placed", without_room)
+    monkeypatch.setattr(retries, "realise", without_room)
     plan = found()
     assert refused == [True, False]
     assert not check(plan)

@@ -175,7 +175,7 @@ def test_every_part_is_there() -> None:
         ("importers/load", "from tilewright.operators import nest", "importers.load imports operators.nest"),
         ("tiling/cost", "def f():\n    from tilewright import planning", "tiling.cost imports planning"),
         ("check/rules", "from tilewright.graph import DType", "check.rules imports graph"),
-        ("planning/search", "from tilewright.codegen import layers", "planning.search imports codegen.layers"),
+        ("planning/retries", "from tilewright.codegen import layers", "planning.retries imports codegen.layers"),
         ("codegen/layers", "import tilewright.schedule", "codegen.layers imports schedule"),
         ("rewrites/fold", "import onnx.helper", "rewrites.fold imports onnx"),
         ("pipeline", "import onnxruntime", "pipeline imports onnxruntime"),

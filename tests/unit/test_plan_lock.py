@@ -74,7 +74,7 @@ def test_the_plan_is_repeated_exactly(model: Path, changes: dict[str, Any]) -> N
 def test_nothing_is_searched(model: Path, lock: Path) -> None:
     script = (
         "import sys\n"
-        "from tilewright import clin"
+        "from tilewright import cli\n"
         "from tilewright.placement import native\n"
         "from tilewright.tiling import choice\n"
         "native.search_pool = choice.choose_tiles = None\n"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tilewright.base.errors import does_not_fit
 from tilewright.kernels.stacks import core_stack_bytes
-from tilewright.planning.search import Planned
+from tilewright.planning.realise import Planned
 from tilewright.platform import Platform
 from tilewright.platform.types import CoreStacks
 from tilewright.schedule.tile_loops import ScheduledLayer

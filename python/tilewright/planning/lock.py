@@ -17,19 +17,18 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.base.errors import TilewrightError, bad_input
-from tilewright.graph import Graph
+from tilewright.graph import Graph, Node
 from tilewright.options import CompileOptions
-from tilewright.placement.problem import Item
-from tilewright.plan import KernelOffer, Placement, PoolUse, TilingProof
-from tilewright.plan.lifetimes import lifetimes
+from tilewright.placement import Item, PoolLimit, Result
+from tilewright.plan import KernelOffer, TilingProof
+from tilewright.planning.decisions import Decisions
 from tilewright.planning.lock_file import Lock, format_lock, parse_lock
-from tilewright.planning.search import Planned, kernel_problems, placement_items
+from tilewright.planning.prepare import Prepared, prepare
+from tilewright.planning.realise import Planned, placement_items, realise, schedule_of
 from tilewright.platform import Platform
-from tilewright.schedule.building import build_schedule
 from tilewright.schedule.tile_loops import ScheduledLayer
-from tilewright.storage.joining import layer_nodes, plan_storage
+from tilewright.storage.joining import Stored, layer_nodes
 from tilewright.tiling.choice import TileChoice
-from tilewright.tiling.constant_homes import with_constant_homes
 from tilewright.tiling.given import with_given
 from tilewright.tiling.kept import kept_dimension
 from tilewright.tiling.problem import TilingProblem
@@ -78,24 +77,29 @@ def locked_plan(graph: Graph, platform: Platform, options: CompileOptions, lock:
     Raises bad_input ``plan-lock`` where the lock does not fit model, platform or options.
     """
     _check_origin(platform, options, lock)
-    stored = plan_storage(graph, platform, io_in_pools=options.io_in_pools)
-    graph, homes = stored.graph, stored.homes
-    nodes = {node.name: node for node in layer_nodes(graph, homes)}
+    prepared = prepare(graph, platform, options, lambda stored: _locked_order(stored, options, lock))
+    decisions = _locked_decisions(prepared, options, lock)
+    schedule = schedule_of(prepared, decisions, platform, options)
+    return realise(schedule, decisions, platform, options, lambda items, pools: _addresses(items, pools, options, lock))
+
+
+def _locked_order(stored: Stored, options: CompileOptions, lock: Lock) -> list[Node]:
+    """The layers as they stand in the lock."""
+    nodes = {node.name: node for node in layer_nodes(stored.graph, stored.homes)}
     names = [entry["name"] for entry in lock.layers]
     for name in (*nodes, *names):
         if names.count(name) != (name in nodes):
             where = "the model" if name in nodes else "the lock"
             raise _stale(options, f"the layers differ: only {where} has '{name}'")
-    found = [kernel_problems(graph, nodes[name], platform, homes) for name in names]
-    problems = with_constant_homes(found, platform)
-    layers = tuple(_restored(items, entry, options) for items, entry in zip(problems, lock.layers, strict=True))
-    schedule = build_schedule(graph, layers, homes, platform, profiled=options.profile, handed_over=lock.handed_over)
-    alive = lifetimes(schedule.program)
-    items = placement_items(schedule, alive, io_in_pools=options.io_in_pools)
-    _check_buffers(items, options, lock)
-    placements = tuple(Placement(item.name, *lock.addresses[item.name][:2]) for item in items)
-    tiling = TilingProof(*lock.tiling) if lock.tiling else None
-    return Planned(schedule, layers, alive, placements, _pool_use(items, platform, options, lock), tiling)
+    return [nodes[name] for name in names]
+
+
+def _locked_decisions(prepared: Prepared, options: CompileOptions, lock: Lock) -> Decisions:
+    return Decisions(
+        tuple(_restored(items, entry, options) for items, entry in zip(prepared.problems, lock.layers, strict=True)),
+        lock.handed_over,
+        TilingProof(*lock.tiling) if lock.tiling else None,
+    )
 
 
 def stale_plan(options: CompileOptions, error: TilewrightError) -> TilewrightError:
@@ -279,14 +283,16 @@ def _check_buffers(items: Sequence[Item], options: CompileOptions, lock: Lock) -
         raise _stale(options, "buffers live at other times, or may lie in other pools, than when the lock was made")
 
 
-def _pool_use(items: Sequence[Item], platform: Platform, options: CompileOptions, lock: Lock) -> tuple[PoolUse, ...]:
-    """As the lock has it; bytes used must be those of the addresses, so that nobody is told a wrong bound."""
-    uses = []
-    for pool in platform.pools:
-        spots = [(lock.addresses[item.name], item.size_bytes) for item in items]
-        end = max((offset + size for (name, offset, _), size in spots if name == pool.name), default=0)
-        used, bound, optimal = lock.pools.get(pool.name, (-1, 0, False))
-        if used != -(-end // pool.granule_bytes) * pool.granule_bytes:
-            raise _stale(options, f"the addresses in pool '{pool.name}' end at {end:,}; the lock says {used:,}")
-        uses.append(PoolUse(pool.name, used, bound, optimal))
-    return tuple(uses)
+def _addresses(items: Sequence[Item], pools: Sequence[PoolLimit], options: CompileOptions, lock: Lock) -> Result:
+    """As the lock has them; bytes used must be those of the addresses, so that nobody is told a wrong bound."""
+    _check_buffers(items, options, lock)
+    placements = {item.name: (lock.addresses[item.name][0], lock.addresses[item.name][1]) for item in items}
+    stated = {pool.name: lock.pools.get(pool.name, (-1, 0, False)) for pool in pools}
+    for pool in pools:
+        ends = [placements[item.name][1] + item.size_bytes for item in items if placements[item.name][0] == pool.name]
+        end = max(ends, default=0)
+        if stated[pool.name][0] != -(-end // pool.granule_bytes) * pool.granule_bytes:
+            what = f"the addresses in pool '{pool.name}' end at {end:,}; the lock says {stated[pool.name][0]:,}"
+            raise _stale(options, what)
+    used, bounds, optimal = ({name: entry[part] for name, entry in stated.items()} for part in range(3))
+    return Result(placements, used, bounds, optimal)

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 from tilewright.base.errors import TilewrightError, does_not_fit
 from tilewright.placement.problem import DoesNotFit
-from tilewright.plan import Placement, PoolUse, RelationKind
+from tilewright.plan import RelationKind
 from tilewright.plan.lifetimes import layer_at
+from tilewright.planning.realise import Planned
 from tilewright.platform import Platform
-from tilewright.schedule.building import Schedule
 from tilewright.tiling.overflow import TileOverflow
 
 ATTEMPTS = 32
@@ -27,17 +27,7 @@ LONGEST_NAME = 48
 """Characters of a buffer's name in a message; the middle of longer ones is left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fitting:
-    """A plan that fits, as far as messages need it."""
-
-    schedule: Schedule
-    lifetimes: Mapping[str, tuple[int, int]]
-    placements: tuple[Placement, ...]
-    pool_use: tuple[PoolUse, ...]
-
-
-Attempt = Callable[[Platform], Fitting]
+Attempt = Callable[[Platform], Planned]
 """Plans for a platform. Raises TileOverflow or DoesNotFit."""
 
 Sizes = Mapping[str, int]
@@ -53,7 +43,7 @@ class _Search:
     failure: TileOverflow | DoesNotFit
     left: int = ATTEMPTS
 
-    def fit(self, sizes: Mapping[str, int | None]) -> Fitting | None:
+    def fit(self, sizes: Mapping[str, int | None]) -> Planned | None:
         """A plan with other sizes of some pools (None: unlimited), or None if it does not fit."""
         self.left -= 1
         pools = tuple(
@@ -91,7 +81,7 @@ def _blamed(overflow: TileOverflow | DoesNotFit) -> tuple[str, int]:
     return overflow.diagnosis.pool, overflow.diagnosis.needed
 
 
-def _smallest(search: _Search, pool: str, have: int, guess: int) -> tuple[int, Fitting, bool] | None:
+def _smallest(search: _Search, pool: str, have: int, guess: int) -> tuple[int, Planned, bool] | None:
     """The smallest size that works, its plan, and whether one byte less does not; None if no size works.
 
     ``have`` does not work; ``guess`` is what the layer, or the placement, that failed would need.
@@ -135,11 +125,11 @@ def _together(search: _Search, overflow: TileOverflow | DoesNotFit) -> Tilewrigh
     )
 
 
-def _used(fitting: Fitting) -> Sizes:
+def _used(fitting: Planned) -> Sizes:
     return {use.pool: use.used_bytes for use in fitting.pool_use}
 
 
-def _peak(fitting: Fitting, pool: str, failure: TileOverflow | DoesNotFit) -> str:
+def _peak(fitting: Planned, pool: str, failure: TileOverflow | DoesNotFit) -> str:
     """The step at which most bytes of the pool are alive, its operator, and those buffers, largest first.
 
     Where a layer has no tiles for one byte less, its steps only: others just fill what there is.

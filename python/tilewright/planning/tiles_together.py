@@ -7,11 +7,13 @@ choice are decided together with the tiles.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from tilewright.options import CompileOptions, Strategy
-from tilewright.plan import Buffer, BufferKind, Layer, RelationKind, TilingProof
+from tilewright.plan import Buffer, BufferKind, Layer, RelationKind
 from tilewright.plan.lifetimes import lifetimes, tick_count
+from tilewright.planning.decide import Decider, cost_of
+from tilewright.planning.decisions import Decisions
 from tilewright.platform import Platform
 from tilewright.schedule.building import Schedule
 from tilewright.schedule.tile_loops import ScheduledLayer
@@ -25,56 +27,45 @@ WAYS = 12
 SMALLER = 0.8
 """Each takes at most this share of the bytes of the one before."""
 
-Choose = Callable[[int, Capacities], ScheduledLayer]
-"""The best tiles of a layer, by its number, under capacities. Raises TileOverflow."""
 
+def together(schedule: Schedule, decisions: Decisions, decider: Decider) -> Decisions | None:
+    """Tiles that leave room for the homes in their pools; None if there are none.
 
-def together(
-    schedule: Schedule,
-    layers: Sequence[ScheduledLayer],
-    platform: Platform,
-    options: CompileOptions,
-    choose: Choose,
-) -> tuple[list[ScheduledLayer], int] | None:
-    """Tiles that leave room for the homes in their pools, and a bound of their cost; None if there are none.
-
-    Also None where no pool is shared, so that there is nothing to decide.
+    ``schedule`` is the program of ``decisions``, which did not fit. Also None where no pool is shared,
+    so that there is nothing to decide.
     """
-    capacities = {pool.name: pool.size_bytes for pool in platform.pools}
-    residents = list(_residents(schedule, platform, options))
-    tiled = {pool for layer in layers for pool in layer.choice.near_bytes}
+    capacities = decider.capacities
+    residents = list(_residents(schedule, decider.platform, decider.options))
+    tiled = {pool for layer in decisions.layers for pool in layer.choice.near_bytes}
     shared = {pool for resident in residents for pool, _ in resident.pools} & tiled
-    if not shared or options.strategy is not Strategy.COST:
+    if not shared or decider.options.strategy is not Strategy.COST:
         return None
+    count = len(decisions.layers)
     try:
         if all(len(resident.pools) == 1 for resident in residents):
-            found = [choose(number, _left(number, residents, capacities)) for number in range(len(layers))]
-            return found, sum(layer.choice.least_cost for layer in found)
-        ways = [list(_ways(number, capacities, shared, choose)) for number in range(len(layers))]
+            found = [decider.choose(number, _left(number, residents, capacities)) for number in range(count)]
+            return decider.decided(found, sum(layer.choice.least_cost for layer in found))
+        ways = [list(_ways(number, shared, decider)) for number in range(count)]
     except TileOverflow:
         return None
+    return _jointly(ways, residents, decider)
+
+
+def _jointly(
+    ways: Sequence[Sequence[ScheduledLayer]], residents: Sequence[Resident], decider: Decider
+) -> Decisions | None:
+    """The cheapest way of each layer with a pool for each resident, so that all fit; None if they never do."""
     candidates = [[Candidate(way.choice.near_bytes, way.choice.cost) for way in each] for each in ways]
-    joint = choose_jointly(candidates, residents, capacities)
+    joint = choose_jointly(candidates, residents, decider.capacities)
     if joint is None:
         return None
     found = [each[number] for each, number in zip(ways, joint.chosen, strict=True)]
-    bound = _cost(found) - (joint.cost - joint.bound)
+    bound = cost_of(found) - (joint.cost - joint.bound)
     # A candidate may cost a little more than the least, for fewer bytes.
     share = min(
         (way.choice.least_cost / way.choice.cost for each in ways for way in each if way.choice.cost), default=1.0
     )
-    return found, int(bound * share)
-
-
-def proof(options: CompileOptions, layers: Sequence[ScheduledLayer], bound: int) -> TilingProof | None:
-    """What layers cost together, and the least that any choice of tiles costs; None where nothing was minimised."""
-    if options.strategy is not Strategy.COST:
-        return None
-    return TilingProof(options.objective.value, _cost(layers), max(0, bound))
-
-
-def _cost(layers: Sequence[ScheduledLayer]) -> int:
-    return sum(layer.choice.cost for layer in layers)
+    return decider.decided(found, int(bound * share))
 
 
 def _residents(schedule: Schedule, platform: Platform, options: CompileOptions) -> Iterator[Resident]:
@@ -120,8 +111,9 @@ def _left(number: int, residents: Sequence[Resident], capacities: Capacities) ->
     return left
 
 
-def _ways(number: int, capacities: Capacities, shared: set[str], choose: Choose) -> Iterator[ScheduledLayer]:
+def _ways(number: int, shared: set[str], decider: Decider) -> Iterator[ScheduledLayer]:
     """The best tiles of a layer for ever smaller shares of each shared pool, down to the smallest that work."""
+    choose, capacities = decider.choose, decider.capacities
     best = choose(number, capacities)
     yield best
     for pool in sorted(shared & set(best.choice.near_bytes)):

@@ -1,0 +1,75 @@
+"""Kernels and tiles of a prepared graph's layers for pools of given sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tilewright.base.progress import tracked
+from tilewright.options import CompileOptions, Strategy
+from tilewright.plan import TilingProof
+from tilewright.planning.decisions import Decisions
+from tilewright.planning.prepare import Prepared
+from tilewright.platform import Platform
+from tilewright.schedule.tile_loops import ScheduledLayer
+from tilewright.tiling.choice import TilingOptions
+from tilewright.tiling.field import Capacities
+from tilewright.tiling.kernel_choice import cheapest_kernel
+from tilewright.tiling.overflow import TileOverflow
+
+
+@dataclass(frozen=True, slots=True)
+class Decider:
+    """What decisions are made from: a prepared graph, the platform with its pools, and the user's wishes."""
+
+    prepared: Prepared
+    platform: Platform
+    options: CompileOptions
+
+    @property
+    def capacities(self) -> Capacities:
+        """Pool to bytes; None for a pool without limit."""
+        return {pool.name: pool.size_bytes for pool in self.platform.pools}
+
+    def choose(self, number: int, limits: Capacities) -> ScheduledLayer:
+        """The best kernel and tiles of a layer, by its number, within ``limits``. Raises TileOverflow."""
+        options = self.options
+        tiling = TilingOptions(options.buffering, options.objective, options.strategy, options.hints)
+        found = cheapest_kernel(self.prepared.problems[number], limits, tiling)
+        return ScheduledLayer(found.problem, found.choice, found.others)
+
+    def decided(self, layers: Sequence[ScheduledLayer], bound: int) -> Decisions:
+        """Decisions of these layers; no other tiles cost less than ``bound``."""
+        if self.options.strategy is not Strategy.COST:
+            return Decisions(tuple(layers))
+        proof = TilingProof(self.options.objective.value, cost_of(layers), max(0, bound))
+        return Decisions(tuple(layers), tiling=proof)
+
+
+def each_for_itself(decider: Decider) -> Decisions:
+    """The best tiles of every layer, as if its buffers were alone in the pools.
+
+    Raises the TileOverflow that asks for the most, so that its size suits all.
+    """
+    layers: list[ScheduledLayer] = []
+    failures: list[TileOverflow] = []
+    for number in tracked("Choosing tiles", range(len(decider.prepared.problems))):
+        try:
+            layers.append(decider.choose(number, decider.capacities))
+        except TileOverflow as error:
+            failures.append(error)
+    if failures:
+        raise max(failures, key=lambda failure: (failure.pool == failures[0].pool, failure.needed_bytes))
+    return decider.decided(layers, sum(layer.choice.least_cost for layer in layers))
+
+
+def with_layers(decisions: Decisions, layers: Sequence[ScheduledLayer]) -> Decisions:
+    """The decisions with other tiles; what tiles cost at least stays as it is."""
+    tiling = decisions.tiling
+    proof = tiling and replace(tiling, cost=cost_of(layers))
+    return replace(decisions, layers=tuple(layers), tiling=proof)
+
+
+def cost_of(layers: Sequence[ScheduledLayer]) -> int:
+    """What the tiles of all layers cost together, in the unit of the objective."""
+    return sum(layer.choice.cost for layer in layers)

@@ -1,0 +1,82 @@
+"""What every plan of a graph starts from: storage, layers in their order, and the kernels that can run each.
+
+Nothing here depends on how large pools are, but for constants that exceed their first pool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from tilewright.base.errors import not_supported
+from tilewright.base.progress import tracked
+from tilewright.graph import Graph, Node
+from tilewright.kernels.registry import choices
+from tilewright.options import CompileOptions, Order, TileSteps
+from tilewright.platform import Platform
+from tilewright.storage.homes import Homes
+from tilewright.storage.joining import Stored, layer_nodes, plan_storage
+from tilewright.storage.order import order_graph
+from tilewright.tiling.buffering import with_buffers
+from tilewright.tiling.constant_homes import with_constant_homes
+from tilewright.tiling.given import given_by_layer, with_given_steps
+from tilewright.tiling.problem import TilingProblem, tiling_problem
+
+Arrange = Callable[[Stored], list[Node]]
+"""The layers of a graph in the order in which they run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A graph with its storage; ``problems`` has for each layer, in order, a problem for each kernel that can run it.
+
+    The kernels of a layer stand in order of preference.
+    """
+
+    graph: Graph
+    homes: Homes
+    problems: tuple[tuple[TilingProblem, ...], ...]
+
+
+def prepare(graph: Graph, platform: Platform, options: CompileOptions, arrange: Arrange | None = None) -> Prepared:
+    """Storage of all tensors, the order of layers, and what is to be decided about each.
+
+    Layers run in the order that ``arrange`` gives, without it as ``options.order`` says.
+    Raises not_supported for an operator without kernel or a missing link, bad_input for options
+    that name no layer or that no kernel allows.
+    """
+    stored = plan_storage(graph, platform, io_in_pools=options.io_in_pools)
+    layers = _arranged(stored, options) if arrange is None else arrange(stored)
+    steps = given_by_layer(layers, options.tiles, "tiles")
+    buffers = given_by_layer(layers, options.buffers, "buffers")
+    found = [
+        _kernel_problems(stored, node, platform, steps.get(node.name, ()))
+        for node in tracked("Finding kernels", layers)
+    ]
+    found = [with_buffers(items, buffers.get(node.name, ())) for node, items in zip(layers, found, strict=True)]
+    problems = with_constant_homes(found, platform)
+    return Prepared(stored.graph, stored.homes, tuple(map(tuple, problems)))
+
+
+def _arranged(stored: Stored, options: CompileOptions) -> list[Node]:
+    graph = order_graph(stored) if options.order is Order.BEST else stored.graph
+    return layer_nodes(graph, stored.homes)
+
+
+def _kernel_problems(stored: Stored, node: Node, platform: Platform, steps: TileSteps) -> list[TilingProblem]:
+    """What is to be decided about a layer, for each kernel that can run it and that allows the given steps."""
+    graph, homes = stored.graph, stored.homes
+    kernels = choices(node, graph, platform.target.kernels)
+    if not kernels:
+        raise not_supported(
+            "no-kernel",
+            f"no kernel for {node.operator} with these types and attributes",
+            at=f"{node.name} ({node.operator})",
+            help="docs/reference/operators.md lists what is supported",
+        )
+    problems: list[TilingProblem] = []
+    for kernel in kernels:
+        variant = sum(kernel.symbol == other.kernel.symbol for other in problems)
+        problem = tiling_problem(graph, node, kernel, platform, homes.homes, homes.strides)
+        problems.append(replace(problem, variant=variant))
+    return with_given_steps(problems, steps) if steps else problems

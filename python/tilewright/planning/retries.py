@@ -1,0 +1,152 @@
+"""The search for decisions that can be realised: what found no place says what is tried next.
+
+Each layer's tiles are the best for themselves as long as everything can be placed. Where it
+cannot, the remedies of ``first_that_fits`` are tried one behind the other: each changes the
+decisions that failed, and the next one changes those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain, repeat
+
+from tilewright.options import Buffering, CompileOptions
+from tilewright.placement import DoesNotFit
+from tilewright.plan.lifetimes import layer_at
+from tilewright.planning.core_stacks import require_room_for_stacks, with_room_for_stacks
+from tilewright.planning.decide import Decider, each_for_itself, with_layers
+from tilewright.planning.decisions import Decisions
+from tilewright.planning.prepare import Prepared
+from tilewright.planning.realise import Planned, realise, schedule_of
+from tilewright.planning.shortage import explained
+from tilewright.planning.tiles_together import together
+from tilewright.platform import Platform, parse_pool_override
+from tilewright.schedule.building import Schedule
+from tilewright.tiling.field import Capacities
+from tilewright.tiling.overflow import TileOverflow
+
+ROUNDS = 31
+"""Times that the tiles of one layer are made smaller."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """Decisions whose buffers found no place, and what each layer's tiles might take of the pools."""
+
+    decisions: Decisions
+    limits: tuple[Capacities, ...]
+    schedule: Schedule
+    overflow: DoesNotFit
+
+
+_Attempt = tuple[Decisions, tuple[Capacities, ...]]
+"""Decisions to be realised, and what each layer's tiles may take of the pools."""
+
+_Remedy = Callable[[_Failure, Decider], _Attempt | None]
+"""Other decisions behind a failure; None where this remedy changes nothing."""
+
+
+def search(prepared: Prepared, platform: Platform, options: CompileOptions) -> Planned:
+    """The plan of a prepared graph, beside the stacks that its kernels need.
+
+    Where stacks need some of a pool whose size the user did not give, the plan is made again
+    for a smaller pool. Raises TilewrightError ``does-not-fit`` with pool, need, have, missing
+    bytes, operator and the smallest size that works.
+    """
+    planned = _explained(prepared, platform, options)
+    stacks = platform.core_stacks
+    given = {parse_pool_override(text).pool for text in options.pools}
+    if stacks is not None and stacks.pool not in given:
+        limited = with_room_for_stacks(planned, platform)
+        planned = planned if limited == platform else _explained(prepared, limited, options)
+    require_room_for_stacks(planned, platform)
+    return planned
+
+
+def _explained(prepared: Prepared, platform: Platform, options: CompileOptions) -> Planned:
+    def attempt(sized: Platform) -> Planned:
+        return first_that_fits(prepared, sized, options)
+
+    try:
+        return attempt(platform)
+    except (TileOverflow, DoesNotFit) as overflow:
+        raise explained(overflow, attempt, platform) from overflow
+
+
+def first_that_fits(prepared: Prepared, platform: Platform, options: CompileOptions) -> Planned:
+    """The first decisions that find a place in pools of given sizes.
+
+    Raises TileOverflow for a layer without tiles that fit, and the last DoesNotFit where no remedy is left.
+    """
+    decider = Decider(prepared, platform, options)
+    hand_over = options.buffering is not Buffering.SINGLE and any(link.asynchronous for link in platform.links)
+    decisions = replace(each_for_itself(decider), hand_over=hand_over)
+    limits = (decider.capacities,) * len(decisions.layers)
+    remedies = chain((_each_store_awaited, _tiles_together), repeat(_smaller_at_the_peak, ROUNDS))
+    while True:
+        schedule = schedule_of(prepared, decisions, platform, options)
+        try:
+            return realise(schedule, decisions, platform, options)
+        except DoesNotFit as overflow:
+            decisions, limits = _after(_Failure(decisions, limits, schedule, overflow), remedies, decider)
+
+
+def _after(failure: _Failure, remedies: Iterator[_Remedy], decider: Decider) -> _Attempt:
+    """What the next remedy that changes something makes of a failure. Raises its overflow where there is none."""
+    for remedy in remedies:
+        attempt = remedy(failure, decider)
+        if attempt is not None:
+            return attempt
+    raise failure.overflow
+
+
+def _each_store_awaited(failure: _Failure, _: Decider) -> _Attempt | None:
+    """No layer leaves its last store to the next one: less is alive at once."""
+    if not failure.schedule.handed_over:
+        return None
+    return replace(failure.decisions, hand_over=False), failure.limits
+
+
+def _tiles_together(failure: _Failure, decider: Decider) -> _Attempt | None:
+    """Tiles that leave room for the homes in their pools."""
+    decisions = together(failure.schedule, failure.decisions, decider)
+    return None if decisions is None else (decisions, failure.limits)
+
+
+def _smaller_at_the_peak(failure: _Failure, decider: Decider) -> _Attempt:
+    """Less of the pool, by what is missing, for the layer at its peak: gaps between buffers take room as well.
+
+    Raises the failure's overflow where smaller tiles of that layer do not help.
+    """
+    number = _at_peak(failure)
+    if number is None:
+        raise failure.overflow
+    diagnosis, layers = failure.overflow.diagnosis, list(failure.decisions.layers)
+    share = layers[number].choice.near_bytes[diagnosis.pool] - diagnosis.missing
+    limit = {**failure.limits[number], diagnosis.pool: share}
+    try:
+        layers[number] = decider.choose(number, limit)
+    except TileOverflow as error:
+        # Said in terms of what the platform has, not of a share of it.
+        raise failure.overflow from error
+    limits = (*failure.limits[:number], limit, *failure.limits[number + 1 :])
+    return replace(with_layers(failure.decisions, layers), hand_over=False), limits
+
+
+def _at_peak(failure: _Failure) -> int | None:
+    """The layer at the peak of the pool that overflowed, if smaller tiles of it can help.
+
+    Without a peak that is known, the layer with the largest tiles there.
+    """
+    diagnosis = failure.overflow.diagnosis
+    where = layer_at(failure.schedule.program, diagnosis.step) if diagnosis.step is not None else None
+    shares = {
+        number: layer.choice.near_bytes.get(diagnosis.pool, 0)
+        for number, layer in enumerate(failure.decisions.layers)
+        if layer.problem.moves and where in (None, layer.problem.node.name)
+    }
+    number = max(shares, key=lambda item: shares[item], default=None)
+    if number is None or diagnosis.missing <= 0 or shares[number] <= diagnosis.missing:
+        return None
+    return number
