@@ -95,12 +95,12 @@ def check_writes(case: Case, nest: Nest, box: Box) -> None:
         assert len(written) == np.prod([high - low for low, high in bounds])
 
 
-def check_grid(case: Case, nest: Nest, steps: dict[str, int]) -> None:
-    """If every axis is exact for these steps, the tiles' write boxes are a partition of the output."""
+def check_grid(case: Case, nest: Nest, steps: dict[str, int]) -> bool:
+    """If every axis is exact for these steps, the tiles' write boxes are a partition of the output; else False."""
     shape = case.graph.tensor("out").shape
     ranges = [axis_range(axis, extent, {}) for axis, extent in zip(nest.writes[0], shape, strict=True)]
     if not all(is_exact(axis, steps) for axis in ranges):
-        return
+        return False
     count = np.zeros(shape, np.int64)
     parallel = [d for d in nest.dimensions if d.iteration is not Iteration.REDUCTION]
     for corner in product(*(range(0, d.extent, steps[d.name]) for d in parallel)):
@@ -108,6 +108,7 @@ def check_grid(case: Case, nest: Nest, steps: dict[str, int]) -> None:
         box.update({d.name: (low, min(low + steps[d.name], d.extent)) for d, low in zip(parallel, corner, strict=True)})
         count[tuple(slice(*clipped(axis, box)) for axis in ranges)] += 1
     assert (count == 1).all()
+    return True
 
 
 def check_values(case: Case) -> None:
@@ -127,8 +128,8 @@ def check_values(case: Case) -> None:
     np.testing.assert_allclose(got.reshape(wanted.shape), wanted, rtol=1e-4, atol=1e-4)
 
 
-def check_poison(case: Case, nest: Nest, box: Box) -> None:
-    """What lies outside the read boxes has no influence on what the box writes."""
+def check_poison(case: Case, nest: Nest, box: Box) -> bool:
+    """What lies outside the read boxes has no influence on what the box writes; False where writes are not exact."""
     box = {**box, **{d.name: (0, d.extent) for d in nest.dimensions if d.iteration is Iteration.REDUCTION}}
     poisoned: list[Array] = []
     for index, array in enumerate(case.arrays):
@@ -139,8 +140,10 @@ def check_poison(case: Case, nest: Nest, box: Box) -> None:
     region = tuple(slice(*interval) for interval in intervals(nest.writes[0], case.graph.tensor("out").shape, box))
     steps = lengths(box)
     shape = case.graph.tensor("out").shape
-    if all(is_exact(axis_range(a, e, {}), steps) for a, e in zip(nest.writes[0], shape, strict=True)):
-        np.testing.assert_array_equal(run(case.graph, poisoned)[region], run(case.graph, case.arrays)[region])
+    if not all(is_exact(axis_range(a, e, {}), steps) for a, e in zip(nest.writes[0], shape, strict=True)):
+        return False
+    np.testing.assert_array_equal(run(case.graph, poisoned)[region], run(case.graph, case.arrays)[region])
+    return True
 
 
 def draw_box(data: st.DataObject, nest: Nest) -> Box:
@@ -163,18 +166,23 @@ def draw_steps(data: st.DataObject, nest: Nest) -> dict[str, int]:
 
 @pytest.mark.parametrize("family", CASES)
 def test_boxes_hold_what_their_points_touch(family):
+    grids = poisoned = 0
+
     @EFFORT
     @given(CASES[family], st.data())
     def check(case, data):
+        nonlocal grids, poisoned
         nest = nest_of(case)
         box = draw_box(data, nest)
         check_reads(case, nest, box)
         check_writes(case, nest, box)
-        check_grid(case, nest, draw_steps(data, nest))
-        check_grid(case, nest, {d.name: d.extent for d in nest.dimensions})
-        check_poison(case, nest, box)
+        grids += check_grid(case, nest, draw_steps(data, nest))
+        grids += check_grid(case, nest, {d.name: d.extent for d in nest.dimensions})
+        poisoned += check_poison(case, nest, box)
 
     check()
+    assert grids > 0, "no grid of tiles was exact"
+    assert poisoned > 0, "no box was exact"
 
 
 @pytest.mark.parametrize("family", [name for name in CASES if name not in ("Softmax", "iLayerNorm")])
