@@ -15,7 +15,7 @@ fi
 
 ./scripts/lint.sh
 say "pytest"
-pytest -q -n 2 ${selection[@]+"${selection[@]}"}
+pytest -q -n 2 --durations=10 ${selection[@]+"${selection[@]}"}
 for preset in host qemu-rv32; do
     say "ctest: $preset"
     cmake --preset "$preset" "-DTILEWRIGHT_LONG_TESTS=$long"

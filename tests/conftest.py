@@ -1,4 +1,4 @@
-"""Puts this folder on the import path, so that tests share tests/support; golden files."""
+"""Puts this folder on the import path, so that tests share tests/support; golden files; skips that fail CI."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.skips import unexpected
 
 UPDATE = "--update-golden"
 
@@ -19,6 +20,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption(UPDATE) and os.environ.get("CI"):
         raise pytest.UsageError(f"{UPDATE} is not for continuous integration")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """In continuous integration a skip that tests/support/skips.py does not allow fails the run."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if not os.environ.get("CI") or reporter is None or hasattr(session.config, "workerinput"):
+        return
+    skipped = [(report.nodeid, str(report.longrepr)) for report in reporter.stats.get("skipped", ())]
+    lines = unexpected(skipped)
+    if lines:
+        reporter.section("skips that continuous integration does not expect (tests/support/skips.py)", red=True)
+        for line in lines:
+            reporter.line(line)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture

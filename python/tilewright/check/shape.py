@@ -5,7 +5,7 @@ Everything behind this stage may look names up, divide and expand without asking
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from tilewright.check.expand import Site, event_count, operands_of, scratch_of, when_of
 from tilewright.check.facts import ELEMENT_BYTES
@@ -25,6 +25,7 @@ from tilewright.plan import (
     Plan,
     Pool,
     RelationKind,
+    Step,
 )
 
 MOST_EVENTS = 20_000_000
@@ -80,25 +81,33 @@ def check_steps(plan: Plan, every: Iterable[Site], log: Log) -> None:
             _known("buffer", [step.buffer], ranks, site.place, log)
         if isinstance(step, CopyStart):
             _known("link", [step.link], links, site.place, log)
-            demand(not step.kept or step.kept in site.names, f"keeps along {step.kept}, which is no index")
-            is_ring = rings.get(step.destination.buffer) is not None
-            demand(is_ring == bool(step.kept), "a ring keeps elements along an index, others keep none")
-            demand(rings.get(step.source.buffer) is None, "a copy out of a ring")
-            ranks_agree = len(step.source.rectangle) == len(step.destination.rectangle)
-            demand(not step.kept or ranks_agree, "source and ring differ in rank")
+            _check_copy(step, site, rings, demand)
         if isinstance(step, Fork):
             demand(step.cores >= 1, f"{step.cores} cores")
         if isinstance(step, Kernel):
             _known("buffer", scratch_of(step), ranks, site.place, log)
             _check_kernel(step, site, ranks, rings, demand, log)
             demand(all(rings.get(operand.buffer) is None for operand in step.writes), "writes into a ring")
-        when = when_of(step)
-        if when is not None:
-            demand(_divides(when.period, site.tiles), f"period {when.period} does not divide {site.tiles} tiles")
+        _check_period(step, site, demand)
         reads, writes = operands_of(step)
         for operand in (*reads, *writes):
             _known("buffer", [operand.buffer], ranks, site.place, log)
             _check_operand(operand, site, ranks, demand, log)
+
+
+def _check_period(step: Step, site: Site, demand: Demand) -> None:
+    when = when_of(step)
+    if when is not None:
+        demand(_divides(when.period, site.tiles), f"period {when.period} does not divide {site.tiles} tiles")
+
+
+def _check_copy(step: CopyStart, site: Site, rings: Mapping[str, int | None], demand: Demand) -> None:
+    demand(not step.kept or step.kept in site.names, f"keeps along {step.kept}, which is no index")
+    is_ring = rings.get(step.destination.buffer) is not None
+    demand(is_ring == bool(step.kept), "a ring keeps elements along an index, others keep none")
+    demand(rings.get(step.source.buffer) is None, "a copy out of a ring")
+    ranks_agree = len(step.source.rectangle) == len(step.destination.rectangle)
+    demand(not step.kept or ranks_agree, "source and ring differ in rank")
 
 
 def check_extent(plan: Plan, log: Log) -> None:

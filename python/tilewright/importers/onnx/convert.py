@@ -6,7 +6,7 @@ Quantize and Dequantize stay nodes; fusing them is the next step.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -97,7 +97,20 @@ def convert(
 
     problems: list[_Problem] = []
     unknown = _add_inputs(model, dims, build, problems)
-    for node in _in_order(model):
+    _visit_all(_in_order(model), visit, unknown, problems)
+    for name in model.outputs:
+        if name not in unknown and name not in build.tensors and name not in build.constants:
+            problems.append(_Problem(f"output '{name}'", "its node does not give it at inference", "leave it out"))
+    if problems:
+        raise _refusal(model, problems)
+    return _finished(model, build)
+
+
+def _visit_all(
+    nodes: Sequence[SourceNode], visit: Callable[[SourceNode], None], unknown: set[str], problems: list[_Problem]
+) -> None:
+    """Translate the nodes; what cannot be is added to ``problems``, and what depends on it to ``unknown``."""
+    for node in nodes:
         if unknown.intersection({*node.inputs, *captured(node)}) and (
             _known_operator(node) or node.operator in _OFTEN_FOLDED
         ):
@@ -112,12 +125,6 @@ def convert(
             _log.debug("%s", node.place, exc_info=True)
             problems.append(_Problem(node.place, f"{MISFIT}: {error}", "export the model again"))
             unknown.update(node.outputs)
-    for name in model.outputs:
-        if name not in unknown and name not in build.tensors and name not in build.constants:
-            problems.append(_Problem(f"output '{name}'", "its node does not give it at inference", "leave it out"))
-    if problems:
-        raise _refusal(model, problems)
-    return _finished(model, build)
 
 
 def _without_empty_inputs(model: SourceModel, dims: Mapping[str, int]) -> SourceModel:
@@ -185,6 +192,19 @@ def _static_shape(value: SourceValue, dims: Mapping[str, int], symbols: set[str]
 
 def _in_order(model: SourceModel) -> list[SourceNode]:
     """Nodes so that producers come first; files exist that are not sorted."""
+    _require_consistent_names(model)
+    numbered = [
+        make_node(str(i), (*node.inputs, *sorted(captured(node))), node.outputs, name=str(i))
+        for i, node in enumerate(model.nodes)
+    ]
+    try:
+        return [model.nodes[int(node.name)] for node in sorted_nodes(numbered)]
+    except ValueError:
+        raise _inconsistent(model, "the graph has a cycle") from None
+
+
+def _require_consistent_names(model: SourceModel) -> None:
+    """Each name is written once, and what nodes and outputs read is written."""
     known = {"", *model.constants, *(value.name for value in model.inputs)}
     written: set[str] = set()
     for node in model.nodes:
@@ -201,14 +221,6 @@ def _in_order(model: SourceModel) -> list[SourceNode]:
             raise _inconsistent(model, f"output '{name}' is written by no node")
     if len(set(model.outputs)) != len(model.outputs):
         raise _inconsistent(model, "an output is listed twice")
-    numbered = [
-        make_node(str(i), (*node.inputs, *sorted(captured(node))), node.outputs, name=str(i))
-        for i, node in enumerate(model.nodes)
-    ]
-    try:
-        return [model.nodes[int(node.name)] for node in sorted_nodes(numbered)]
-    except ValueError:
-        raise _inconsistent(model, "the graph has a cycle") from None
 
 
 def _inconsistent(model: SourceModel, what: str) -> TilewrightError:
