@@ -125,7 +125,7 @@ def check_values(case: Case) -> None:
         collected.setdefault(position, []).append(case.value(values))
     wanted = run(case.graph, case.arrays)
     got = np.array([case.combine(collected[i]) for i in np.ndindex(wanted.shape)], np.float64)
-    np.testing.assert_allclose(got.reshape(wanted.shape), wanted, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(got.reshape(wanted.shape), wanted, rtol=1e-5, atol=1e-5)
 
 
 def check_poison(case: Case, nest: Nest, box: Box) -> bool:

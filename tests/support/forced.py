@@ -255,4 +255,4 @@ def _difference(case: Forced, tiled: bytes | str, untiled: bytes | str) -> str |
     if case.exact:
         return "other bits"
     got, want = (np.frombuffer(content, np.float32) for content in (tiled, untiled) if isinstance(content, bytes))
-    return None if np.allclose(got, want, rtol=1e-4, atol=1e-5, equal_nan=True) else "other numbers"
+    return None if np.allclose(got, want, rtol=1e-5, atol=2e-6, equal_nan=True) else "other numbers"

@@ -109,7 +109,7 @@ def operators(graph):
     return Counter(node.operator for node in graph.nodes)
 
 
-def assert_equal_to_runtime(folder, model, *, steps=0, absolute=1e-5, relative=1e-4, feeds=None, **options):
+def assert_equal_to_runtime(folder, model, *, steps=0, absolute=1e-6, relative=1e-5, feeds=None, **options):
     """Imported and optimised graph against onnxruntime; integers may differ by ``steps``. Gives the optimised graph."""
     feeds = feeds or random_feeds(model)
     expected = list(runtime_outputs(model, feeds).values())

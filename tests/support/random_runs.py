@@ -171,10 +171,10 @@ def equal(wanted: Array, got: Array) -> str:
 
 
 def close(wanted: Array, got: Array) -> str:
-    """Floats are to be within 1e-4 relative to the value, or 1e-5 to the tensor's largest; others the same."""
+    """Floats are to be within 2e-5 relative to the value, or 2e-6 to the tensor's largest; others the same."""
     if wanted.dtype.kind != "f":
         return equal(wanted, got)
-    allowed = 1e-4 * np.abs(wanted) + 1e-5 * max(float(np.abs(wanted).max()), 1.0)
+    allowed = 2e-5 * np.abs(wanted) + 2e-6 * max(float(np.abs(wanted).max()), 1.0)
     return _told(wanted, got, ~(np.abs(got - wanted) <= allowed))
 
 

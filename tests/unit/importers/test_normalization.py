@@ -43,7 +43,7 @@ def test_scales_that_follow_other_axes_are_applied_afterwards(tmp_path):
     scale, bias = (constant for constant in map(_array, model.graph.initializer))
     centred = x - x.mean(-1, keepdims=True)
     wanted = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * scale + bias
-    np.testing.assert_allclose(outputs_of(graph, {"x0": x})[0], wanted, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(outputs_of(graph, {"x0": x})[0], wanted, rtol=5e-6, atol=1e-6)
 
 
 def _array(tensor):
@@ -63,7 +63,7 @@ def test_root_mean_square(tmp_path, operator):
     assert operators(graph) == {"RMSNormalization": 1}
     x = values(*SHAPE)
     wanted = x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-2) * _array(model.graph.initializer[0])
-    np.testing.assert_allclose(outputs_of(graph, {"x0": x})[0], wanted, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(outputs_of(graph, {"x0": x})[0], wanted, rtol=5e-6, atol=1e-6)
 
 
 def test_deeploys_norm_takes_its_own_epsilon_and_makes_softmax_run_over_the_last_axis(tmp_path):
@@ -75,7 +75,7 @@ def test_deeploys_norm_takes_its_own_epsilon_and_makes_softmax_run_over_the_last
     normal = x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-6) * _array(build.constants[0])
     powers = np.exp(normal - normal.max(-1, keepdims=True))
     wanted = powers / powers.sum(-1, keepdims=True)
-    np.testing.assert_allclose(outputs_of(graph, {"x": x})[0], wanted, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(outputs_of(graph, {"x": x})[0], wanted, rtol=5e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.float_kernels import Kernels, Ring
-from support.float_nodes import Case, assert_tiling_changes_nothing, same_bits
+from support.float_nodes import Case, assert_tiling_changes_nothing, same_bits, terms
 from support.single_node import random_array
+from support.tolerance import assert_sums_close
 from tilewright.graph import Clamp, Requantize
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.kernels.scalar import conv_float
@@ -76,7 +77,7 @@ CASES = {
 def test_equals_the_reference_however_it_is_cut(kernels: Kernels, name: str) -> None:
     case = CASES[name]
     untiled = [assert_tiling_changes_nothing(kernels, case, choice) for choice in alternatives(case)]
-    np.testing.assert_allclose(untiled[0], case.expected(), rtol=1e-4, atol=1e-5)
+    assert_sums_close(untiled[0], case.expected(), terms(alternatives(case)[0]))
     for other in untiled[1:]:
         assert same_bits(other, untiled[0])
 
@@ -87,7 +88,7 @@ def test_input_channels_may_be_cut(kernels: Kernels, name: str, step: int) -> No
     case = CASES[name]
     choice = next(choice for choice in alternatives(case) if choice.partial_bytes is not None)
     steps = {"ic": step, "oh": 4, "oc": 4}
-    np.testing.assert_allclose(case.result(kernels, choice, steps), case.expected(), rtol=1e-4, atol=1e-5)
+    assert_sums_close(case.result(kernels, choice, steps), case.expected(), terms(choice))
     in_place = case.result(kernels, choice, steps, in_place=True)
     assert same_bits(in_place, case.result(kernels, choice, steps))
 
@@ -152,7 +153,7 @@ def test_a_wrong_weight_is_noticed(kernels: Kernels) -> None:
     wrong[0, 0, 1, 1] += 0.01
     expected = Case(case.operator, (case.arrays[0], wrong, case.arrays[2]), case.attributes, case.shape).expected()
     with pytest.raises(AssertionError):
-        np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
+        assert_sums_close(result, expected, terms(preferred(case)))
 
 
 def test_the_sanitizer_sees_a_tile_that_is_too_small(kernels: Kernels) -> None:

@@ -42,7 +42,7 @@ def check(folder, operator, inputs, *constants, outputs=1, opset=20, **attribute
         info.type.tensor_type.elem_type = onnx.helper.np_dtype_to_tensor_dtype(np.asarray(want).dtype)
     for got, want in zip(outputs_of(imported(folder, model), feeds), wanted, strict=True):
         assert got.dtype == np.asarray(want).dtype
-        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(got, want, rtol=5e-6, atol=1e-6)
 
 
 FLOAT_UNARY = (

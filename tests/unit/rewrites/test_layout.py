@@ -31,7 +31,7 @@ def optimised(folder, model):
     assert_layout_sound(graph)
     feeds = random_feeds(model)
     for got, want in zip(outputs_of(graph, feeds), runtime_outputs(model, feeds).values(), strict=True):
-        np.testing.assert_allclose(got, want, atol=1e-5, rtol=1e-4)
+        np.testing.assert_allclose(got, want, atol=2e-6 * float(np.abs(want).max()), rtol=1e-6)
     return graph
 
 
