@@ -56,7 +56,8 @@ fi
 granted() {
     local package
     for package in ${wishes[@]+"${wishes[@]}"}; do
-        if apt-cache show "$package" 2>/dev/null | grep -q '^Package:'; then
+        # Read whole: a pipe into `grep -q` fails now and then, as apt-cache dies of its closed end.
+        if [ -n "$(apt-cache madison "$package" 2>/dev/null)" ]; then
             echo "$package"
         fi
     done

@@ -41,7 +41,7 @@ def test_generated_pages_are_what_the_code_says() -> None:
 
 
 def test_platform_keys() -> None:
-    tree = ast.parse((ROOT / "python" / "tilewright" / "platform_file.py").read_text(encoding="utf-8"))
+    tree = ast.parse((ROOT / "python" / "tilewright" / "platform" / "file.py").read_text(encoding="utf-8"))
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
     known = [arg.value for call in calls if call.func.attr == "only" for arg in call.args]
     text = page("platform.md")
