@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping
 
 ALLOWED: Mapping[str, str] = {
     r"GVSoC": "GVSoC is in no package, so machines of continuous integration lack it",
-    r"TILEWRIGHT_CORPUS|got empty parameter set for \(network\)": "networks that belong to others are no part of the project",
+    r"TILEWRIGHT_CORPUS|got empty parameter set for \(network\)": (
+        "networks that belong to others are no part of the project"
+    ),
     r"needs chromium and chromedriver": "Ubuntu has Chromium as a snap only",
     r"onnxruntime before 1\.24": "the newest onnxruntime for Python 3.10 has that defect",
     r"needs a mount namespace of its own": "containers without the right to mount",
