@@ -1,4 +1,4 @@
-"""Puts this folder on the import path, so that tests share tests/support; golden files; skips that fail CI."""
+"""Puts this folder on the import path; golden files; skips that fail CI; simulators of pulp-open."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.gvsoc import PLATFORM, needs_gvsoc
+from support.interpreted import WAYS, interpreted, needs_interpreter
 from support.skips import unexpected
+from tilewright.platform import Platform
 
 UPDATE = "--update-golden"
 
@@ -50,3 +53,14 @@ def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
         assert expected == text, f"{lines}\n{UPDATE} writes the file anew"
 
     return compare
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(None, id="GVSoC", marks=needs_gvsoc),
+        *(pytest.param(way, id=way, marks=needs_interpreter) for way in WAYS),
+    ]
+)
+def pulp_open(request: pytest.FixtureRequest) -> Platform:
+    """pulp-open in each simulator: in GVSoC, and in the interpreter with several orders of harts and copies."""
+    return PLATFORM if request.param is None else interpreted(*WAYS[request.param])

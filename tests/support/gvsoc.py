@@ -1,9 +1,12 @@
-"""Programs for pulp-open that run in GVSoC, where it is installed."""
+"""Programs for pulp-open, and whether GVSoC is installed."""
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -45,8 +48,11 @@ static void each(void *argument)
 """
 
 
-def build(text: str, folder: Path) -> Path:
-    """A program of one C file."""
+@cache
+def build(text: str) -> Path:
+    """A program of one C file; kept until the tests end, since each simulator runs it."""
+    folder = Path(tempfile.mkdtemp(prefix="tilewright-pulp-open-"))
+    atexit.register(shutil.rmtree, folder)
     source = folder / "main.c"
     source.write_text(text, encoding="utf-8")
     return build_riscv(PLATFORM, [source], folder / "main.elf")

@@ -30,12 +30,16 @@ static int32_t between(int32_t low, int32_t high)
     return low + (int32_t)(next() % (uint32_t)(high - low + 1));
 }
 
-static void fill(void)
+static void fill_bytes(void)
 {
     for (int32_t i = 0; i < X_BYTES; i++) {
         x[i] = (uint8_t)next();
         weights[i] = (uint8_t)next();
     }
+}
+
+static void fill_rows(void)
+{
     for (int32_t i = 0; i < ROW_INTS; i++) {
         rows[i] = i % 4 == 3 ? between(0, 20) : (int32_t)(next() << 8 ^ next()) >> between(0, 20);
     }
@@ -100,7 +104,7 @@ static void compare(tilewright_xpulpv2_block *assembler, tilewright_xpulpv2_bloc
                     int32_t row_words)
 {
     struct tilewright_xpulpv2_job job;
-    fill();
+    fill_rows();
     const uint32_t seed = state;
     memset(y, 0, sizeof y);
     work_of(&job, row_words, 0, seed);
@@ -118,7 +122,7 @@ static void compare(tilewright_xpulpv2_block *assembler, tilewright_xpulpv2_bloc
 static void compare_sums(tilewright_xpulpv2_block *assembler, tilewright_xpulpv2_block *reference)
 {
     struct tilewright_xpulpv2_job job;
-    fill();
+    fill_rows();
     const uint32_t seed = state;
     work_of(&job, 1, 0, seed);
     reference(&job);
@@ -156,7 +160,7 @@ static void compare_planes(tilewright_xpulpv2_column *assembler,
                            tilewright_xpulpv2_column *reference)
 {
     struct tilewright_xpulpv2_plane plane;
-    fill();
+    fill_rows();
     const uint32_t seed = state;
     memset(y, 0, sizeof y);
     plane_of(&plane, 0, seed);
@@ -173,6 +177,7 @@ static void work(void *argument)
 {
     (void)argument;
     for (int32_t i = 0; i < 40; i++) {
+        fill_bytes();
         compare_sums(tilewright_xpulpv2_sums_signed, reference_sums_signed);
         compare_sums(tilewright_xpulpv2_sums_unsigned, reference_sums_unsigned);
         compare(tilewright_xpulpv2_folded_signed, reference_folded_signed, 2);

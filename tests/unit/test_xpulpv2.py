@@ -1,18 +1,22 @@
-"""The assembler of kernel family xpulpv2: its encodings, and its results against C in GVSoC."""
+"""The assembler of kernel family xpulpv2: its encodings, and its results against C in simulators of pulp-open."""
 
 from __future__ import annotations
 
+import atexit
 import re
 import shutil
 import subprocess
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import pytest
 from support.firmware import RISCV_GCC, build_riscv
-from support.gvsoc import PLATFORM, needs_gvsoc
+from support.gvsoc import PLATFORM
 from tilewright.base.resources import runtime_dir
 from tilewright.options import build_options
 from tilewright.pipeline import compile_model
+from tilewright.platform import Platform
 from tilewright.tools.simulate import simulate
 
 KERNELS = runtime_dir() / "kernels"
@@ -130,8 +134,11 @@ def test_the_loop_of_planes_ends_with_its_store(tmp_path: Path) -> None:
     assert sum(text.startswith("pv.sdotsp.b") for text in code[setup : setup + offset // 2]) == 3
 
 
-def run_cores(folder: Path, *, spoilt: bool = False) -> tuple[int, str]:
-    """The status and output of tests/support/xpulpv2_cores.c; ``spoilt``: the reference adds 1 to each sum."""
+@cache
+def cores(*, spoilt: bool = False) -> Path:
+    """The program of tests/support/xpulpv2_cores.c; ``spoilt``: the reference adds 1 to each sum."""
+    folder = Path(tempfile.mkdtemp(prefix="tilewright-cores-"))
+    atexit.register(shutil.rmtree, folder)
     block = (KERNELS / "xpulpv2_block_c.c").read_text(encoding="utf-8")
     plane = (KERNELS / "xpulpv2_plane.c").read_text(encoding="utf-8")
     block = re.sub(r"#if !defined\(__riscv\).*", "#if 1", block)
@@ -153,20 +160,24 @@ def run_cores(folder: Path, *, spoilt: bool = False) -> tuple[int, str]:
     shutil.copy(SUPPORT / "xpulpv2_cores.c", folder)
     names = ("xpulpv2_block.c", "xpulpv2_plane.c", "integer_finish.c")
     sources = [folder / "xpulpv2_cores.c", folder / "reference_block.c", folder / "reference_plane.c"]
-    program = build_riscv(PLATFORM, [*sources, *(KERNELS / name for name in names)], folder / "cores.elf")
+    return build_riscv(PLATFORM, [*sources, *(KERNELS / name for name in names)], folder / "cores.elf")
+
+
+def run_cores(platform: Platform, *, spoilt: bool = False) -> tuple[int, str]:
+    """Exit status and last line."""
     lines: list[str] = []
-    status = simulate(PLATFORM, program, 60, heard=lines.append)
+    status = simulate(platform, cores(spoilt=spoilt), 60, heard=lines.append)
     return status, lines[-1]
 
 
-@needs_gvsoc
-def test_assembler_and_c_give_the_same_bits(tmp_path: Path) -> None:
-    assert run_cores(tmp_path) == (0, "0 of 560 differ")
+@needs_compiler
+def test_assembler_and_c_give_the_same_bits(pulp_open: Platform) -> None:
+    assert run_cores(pulp_open) == (0, "0 of 560 differ")
 
 
-@needs_gvsoc
-def test_a_wrong_sum_is_seen(tmp_path: Path) -> None:
-    status, output = run_cores(tmp_path, spoilt=True)
+@needs_compiler
+def test_a_wrong_sum_is_seen(pulp_open: Platform) -> None:
+    status, output = run_cores(pulp_open, spoilt=True)
     assert status == 1
     assert not output.startswith("0 of")
 

@@ -1,14 +1,11 @@
-"""Who walks a program on pulp-open, in GVSoC: the control core, or core 0."""
+"""Who walks a program on pulp-open, in each of its simulators: the control core, or core 0."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from support.gvsoc import PLATFORM, TURNS, build, needs_gvsoc
+from support.gvsoc import TURNS, build
+from tilewright.platform import Platform
 from tilewright.tools.simulate import simulate
-
-pytestmark = needs_gvsoc
 
 WALKERS = r"""
 #include <stdint.h>
@@ -130,10 +127,14 @@ int main(void)
     ids=["control core", "core 0"],
 )
 def test_the_first_program_settles_who_walks(
-    first: int, walker: int, sizes: tuple[int, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    pulp_open: Platform,
+    first: int,
+    walker: int,
+    sizes: tuple[int, ...],
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     text = WALKERS.replace("FIRST", str(first)).replace("SIZES", ", ".join(map(str, sizes))).replace("TURNS", TURNS)
-    status = simulate(PLATFORM, build(text, tmp_path), timeout_s=60)
+    status = simulate(pulp_open, build(text), timeout_s=60)
     programs = [first, 9 - first, first, 8]
     forks = 2 * programs.count(8) * sizes + (8,)
     # Core 0 works when it joins, all others before; the control core finds all done.

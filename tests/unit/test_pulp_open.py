@@ -1,15 +1,13 @@
-"""pulp-open in GVSoC: exit status, traps, copies, fork and join, HyperRAM."""
+"""The port of pulp-open in each of its simulators: exit status, traps, copies, fork and join, HyperRAM."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from support.gvsoc import PLATFORM, TURNS, build, needs_gvsoc
+from tilewright.platform import Platform
 from tilewright.tools.simulate import simulate
-
-pytestmark = needs_gvsoc
 
 ON_CLUSTER = r"""
 #include <stdint.h>
@@ -202,54 +200,55 @@ int main(void)
 
 
 @pytest.mark.parametrize(("returned", "status"), [(0, 0), (7, 7), (255, 255), (256, 1), (-1, 255)])
-def test_exit_status(returned: int, status: int, tmp_path: Path) -> None:
-    program = build(f"int main(void) {{ return {returned}; }}\n", tmp_path)
-    assert simulate(PLATFORM, program, timeout_s=60) == status
+def test_exit_status(pulp_open: Platform, returned: int, status: int) -> None:
+    program = build(f"int main(void) {{ return {returned}; }}\n")
+    assert simulate(pulp_open, program, timeout_s=60) == status
 
 
-def test_write_below_the_stack_ends_the_test(tmp_path: Path) -> None:
+def test_write_below_the_stack_ends_the_test(pulp_open: Platform) -> None:
     body = "for (volatile uint32_t *stack = (volatile uint32_t *)&argument;; stack--) { *stack = 0; }"
-    program = build(ON_CLUSTER.replace("BODY", body), tmp_path)
-    assert simulate(PLATFORM, program, timeout_s=8) != 0
+    program = build(ON_CLUSTER.replace("BODY", body))
+    assert simulate(pulp_open, program, timeout_s=8) != 0
 
 
-def test_deep_stack_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_deep_stack_is_told(pulp_open: Platform, capfd: pytest.CaptureFixture[str]) -> None:
     body = "volatile uint8_t deep[2000]; for (uint32_t i = 0; i < 2000; i++) { deep[i] = 1; } pool[1] = deep[7];"
-    program = build(ON_CLUSTER.replace("BODY", body), tmp_path)
-    assert simulate(PLATFORM, program, timeout_s=60) == 98
+    program = build(ON_CLUSTER.replace("BODY", body))
+    assert simulate(pulp_open, program, timeout_s=60) == 98
     assert "stack of a cluster core overflowed" in capfd.readouterr().out
 
 
-def test_copies(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    program = build(COPIES, tmp_path)
-    status = simulate(PLATFORM, program, timeout_s=60)
+def test_copies(pulp_open: Platform, capfd: pytest.CaptureFixture[str]) -> None:
+    program = build(COPIES)
+    status = simulate(pulp_open, program, timeout_s=60)
     assert (status, capfd.readouterr().out.splitlines()) == (
         0,
         ["controller 0", "cluster 0", "hyper from controller 0", "hyper from cluster 0"],
     )
 
 
-def test_forks(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    program = build(FORKS.replace("TURNS", TURNS), tmp_path)
-    status = simulate(PLATFORM, program, timeout_s=60)
+def test_forks(pulp_open: Platform, capfd: pytest.CaptureFixture[str]) -> None:
+    program = build(FORKS.replace("TURNS", TURNS))
+    status = simulate(pulp_open, program, timeout_s=60)
     assert (status, capfd.readouterr().out) == (0, "11 9 7 5 5 5 5 5 errors 0\n")
 
 
-def test_constants_reach_hyperram(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    program = build(FAR, tmp_path)
-    status = simulate(PLATFORM, program, timeout_s=60)
+def test_constants_reach_hyperram(pulp_open: Platform, capfd: pytest.CaptureFixture[str]) -> None:
+    program = build(FAR)
+    status = simulate(pulp_open, program, timeout_s=60)
     assert (status, capfd.readouterr().out) == (0, "errors 0\n")
 
 
+@needs_gvsoc
 @pytest.mark.parametrize(
     ("spoil", "status", "text"),
     [("rm", 1, "path: program.elf"), ("rm program.elf && touch", 97, "cannot read program.elf")],
     ids=["no file, which GVSoC itself refuses", "empty file"],
 )
 def test_constants_that_cannot_be_brought_are_told(
-    spoil: str, status: int, text: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    spoil: str, status: int, text: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    program = build(FAR, tmp_path)
+    program = build(FAR)
     assert PLATFORM.simulator is not None
     script = f"{spoil} program.elf && exec gvsoc_launcher --config={{work_dir}}/gvsoc_config.json"
     platform = replace(PLATFORM, simulator=replace(PLATFORM.simulator, command=("sh", "-c", script)))
