@@ -3,6 +3,7 @@
 """Writes the reference pages that follow from the code; --check only says which are out of date.
 
 docs/reference/cmake-functions.md from the comments of cmake/, command-line.md from the parser,
+the table of platform.md from the dataclasses of platform files,
 errors.md from the calls that make errors, operators.md and a page for each operator from importers,
 plan.schema.json from the dataclasses of plans.
 """
@@ -24,6 +25,10 @@ sys.path.insert(0, str(ROOT / "python"))
 
 import plan_schema  # noqa: E402, for the path above
 from operator_pages import operator_pages  # noqa: E402
+from setting_pages import platform_keys, with_region  # noqa: E402
+from tilewright.base.toml_file import Codes  # noqa: E402
+from tilewright.options.compile import OPTION_CODES  # noqa: E402
+from tilewright.platform.file import PLATFORM_CODES  # noqa: E402
 
 HEAD = "<!-- Written by scripts/reference_pages.py. -->\n"
 
@@ -107,7 +112,7 @@ class Said:
     what: str
 
 
-MAKERS = {"bad_input": 2, "does_not_fit": 3, "not_supported": 4}
+MAKERS = {"bad_input": 2, "does_not_fit": 3, "DoesNotFit": 3, "not_supported": 4}
 
 
 def errors_page() -> str:
@@ -135,12 +140,37 @@ def _one_line(text: str) -> str:
 
 def _python_errors() -> Iterator[Said]:
     """Calls of what makes errors, with a literal code; functions that pass a code on make errors too."""
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "python").rglob("*.py"))]
-    makers = {**MAKERS, **{name: status for tree in trees for name, status in _passing_on(tree)}}
-    for tree in trees:
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "python").rglob("*.py"))}
+    makers = {**MAKERS, **{name: status for tree in trees.values() for name, status in _passing_on(tree)}}
+    for path, tree in trees.items():
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and len(node.args) > 1:
+            if isinstance(node, ast.Call) and node.args:
                 yield from _said(node, makers)
+                yield from _said_of_tables(node, CODES_OF.get(path.parent.name, ()))
+
+
+CODES_OF = {
+    "base": (PLATFORM_CODES, OPTION_CODES),
+    "platform": (PLATFORM_CODES,),
+    "options": (OPTION_CODES,),
+}
+"""Folder to the codes of errors in the tables that are read there."""
+
+
+def _said_of_tables(node: ast.Call, kinds: tuple[Codes, ...]) -> Iterator[Said]:
+    """What is told of tables: by their methods ``wrong`` and ``missing``, or with one of their codes."""
+    if not isinstance(node.func, (ast.Attribute, ast.Name)):
+        return
+    called = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
+    code, what = {"wrong": "value", "missing": "missing"}.get(called), node.args[0]
+    if called in MAKERS and isinstance(node.args[0], ast.Attribute):
+        code, what = node.args[0].attr, node.args[1]
+    message = _template(what)
+    if code is None or message == "{...}":
+        return
+    for codes in kinds:
+        shown = message.replace("{...}", codes.word, 1) if code == "key" else message
+        yield Said(getattr(codes, code), 2, shown)
 
 
 def _passing_on(tree: ast.Module) -> Iterator[tuple[str, int]]:
@@ -155,13 +185,9 @@ def _passing_on(tree: ast.Module) -> Iterator[tuple[str, int]]:
 
 
 def _said(node: ast.Call, makers: dict[str, int]) -> Iterator[Said]:
-    """Errors of TOML files are methods of a table, and have its kind before their code."""
     code, messages = _template(node.args[0]), [_template(item) for item in node.args[1:]]
-    if isinstance(node.func, ast.Attribute) and node.func.attr == "error" and re.fullmatch("[a-z-]+", code):
-        yield Said(f"platform-{code}", 2, messages[0])
     if not isinstance(node.func, ast.Name):
         return
-    code = re.sub(r"^\{\.\.\.\}", "platform", code)
     name = node.func.id
     if name == "_failure" and code == "internal":
         yield Said(code, 70, messages[0])
@@ -192,6 +218,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a page is out of date")
     check = parser.parse_args().check
     pages = {"cmake-functions.md": cmake_page(), "command-line.md": command_line_page(), "errors.md": errors_page()}
+    pages["platform.md"] = with_region((PAGES / "platform.md").read_text(encoding="utf-8"), "keys", platform_keys())
     pages |= {**operator_pages(), "plan.schema.json": plan_schema.text()}
     old = [name for name, text in pages.items() if not _is(PAGES / name, text)]
     for name in old:

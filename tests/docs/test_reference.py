@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tilewright.base import settings
 from tilewright.base.errors import ExitStatus
 from tilewright.cli import main
 from tilewright.options import CompileOptions, read_options_file
 from tilewright.plan import Wait, When
+from tilewright.platform.types import PlatformFile
 
 from docs import setups
 from docs.pages import ROOT, blocks
@@ -40,14 +41,26 @@ def test_generated_pages_are_what_the_code_says() -> None:
     assert done.returncode == 0, f"{done.stdout}{done.stderr}scripts/reference_pages.py writes them anew"
 
 
+def tables_below(kind: Any, title: str = "") -> Iterator[tuple[str, str]]:
+    """Table and key of everything that can stand in a platform file."""
+    for key in settings.keys_of(kind):
+        inner = next((item for item in (key.item, key.type) if is_dataclass(item)), None)
+        if inner is not None:
+            yield from tables_below(inner, f"{title}.{key.name}".strip("."))
+        elif not key.setting.is_name:
+            yield title, key.name
+
+
 def test_platform_keys() -> None:
-    tree = ast.parse((ROOT / "python" / "tilewright" / "platform" / "file.py").read_text(encoding="utf-8"))
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
-    known = [arg.value for call in calls if call.func.attr == "only" for arg in call.args]
-    text = page("platform.md")
-    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+ \| [^|]*)\|", text, re.MULTILINE)
-    documented = {word for row in rows for word in re.findall(r"\w+", row)}
-    assert documented | set(re.findall(r"\*\*\[+(\w+)\]+\*\*", text)) >= {*known}
+    """Each key stands below its table, and nothing else does."""
+    title, documented = "", []
+    table = page("platform.md").partition("<!-- keys:")[2].partition("<!-- end of keys")[0]
+    row = r"^\| (?:\*\*\[+([\w.]+)\]+\*\*|`(\w+)`) \| [^|]*\| [^|]*\| [^|]+\|$"
+    for heading, key in re.findall(row, table, re.MULTILINE):
+        title = heading or title
+        documented += [] if heading else [(title, key)]
+    assert len(documented) > 40
+    assert sorted(documented) == sorted(tables_below(PlatformFile))
 
 
 def test_keys_of_the_options_file() -> None:

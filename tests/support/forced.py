@@ -63,7 +63,7 @@ def levels_platform(*, asynchronous: bool) -> Platform:
     )
     ends = (("l3", "l2"), ("l2", "l1"), ("l1", "l2"))
     links = tuple(link(source, target, asynchronous=asynchronous) for source, target in ends)
-    target = Target((), ("scalar",), None, 4096)
+    target = Target(("scalar",))
     return Platform("levels", target, Core(1, (("l1", 1),)), "l2", pools, links, None, None)
 
 

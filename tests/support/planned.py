@@ -11,7 +11,8 @@ from tilewright.plan import Access, BufferKind, Core, InterfaceTensor, Link, Pla
 from tilewright.planning.prepare import prepare
 from tilewright.planning.realise import Planned
 from tilewright.planning.retries import search
-from tilewright.platform.types import Costs, Platform, Target
+from tilewright.platform.costs import Costs
+from tilewright.platform.types import Platform, Target
 
 HOME_KINDS = (BufferKind.INPUT, BufferKind.OUTPUT, BufferKind.INTERMEDIATE, BufferKind.STATE)
 NEAR_KINDS = (BufferKind.TILE, BufferKind.SCRATCH)
@@ -40,7 +41,7 @@ def far_platform(
         link("flash", "l1", asynchronous=asynchronous),
     )
     core = Core(1, tuple((name, 1) for name in reach))
-    return Platform("far", Target((), ("scalar",), None, 4096), core, "sram", pools, links, None, None)
+    return Platform("far", Target(("scalar",)), core, "sram", pools, links, None, None)
 
 
 def near_platform(sram_bytes: int | None = 1 << 22) -> Platform:

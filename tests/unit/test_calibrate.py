@@ -11,7 +11,7 @@ import pytest
 from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.cli import main
 from tilewright.platform import find_platform, load_platform
-from tilewright.platform.types import Costs, KernelCost
+from tilewright.platform.costs import Costs, KernelCost
 from tilewright.tools.calibrate import Fitted, LinkCost, Sample, fit, least_squares, read_samples
 from tilewright.tools.calibration_text import with_constants
 

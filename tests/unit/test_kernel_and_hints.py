@@ -18,7 +18,7 @@ from tilewright.options import Objective, build_options
 from tilewright.pipeline import compile_model
 from tilewright.plan import KernelOffer, Plan
 from tilewright.platform import load_platform
-from tilewright.platform.types import Costs
+from tilewright.platform.costs import Costs
 from tilewright.report.data import report_data
 from tilewright.report.text import report_text
 from tilewright.tiling.choice import TileChoice, TilingOptions, choose_tiles

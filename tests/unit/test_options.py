@@ -89,7 +89,7 @@ def test_files_are_beside_the_options_file(tmp_path: Path) -> None:
 def test_errors_of_a_file_name_the_line(tmp_path: Path) -> None:
     path = tmp_path / "options.toml"
     path.write_text('# first\nplatform = "host"\nefort = "fast"\n')
-    with pytest.raises(TilewrightError, match=r"options\.toml:3\n.*did you mean 'effort'"):
+    with pytest.raises(TilewrightError, match=r"options\.toml:3: efort\n.*did you mean 'effort'"):
         read_options_file(path)
     path.write_text("effort = \n")
     with pytest.raises(TilewrightError, match="not TOML"):

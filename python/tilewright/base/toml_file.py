@@ -7,7 +7,7 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,141 +21,150 @@ else:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """A table of a TOML file, with where it stands.
+class Codes:
+    """Codes of the errors in files of one kind.
 
-    The methods return checked values; without ``default`` a missing key is an error. All
-    errors have a code that begins with ``kind``.
+    Attributes:
+        file: the file cannot be read.
+        syntax: it is not TOML.
+        key: it has a key that is not known.
+        value: a key has a wrong value.
+        missing: a key that must be there is not.
+        word: what a key is called in messages.
     """
 
-    kind: str
     file: str
-    lines: dict[KeyPath, int]
+    syntax: str
+    key: str
+    value: str
+    missing: str
+    word: str = "key"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of a TOML file, with where it stands; or values that were given elsewhere.
+
+    The methods that are named after a type return the checked value of a key, which must be there.
+
+    Attributes:
+        codes: the codes of all errors.
+        source: the file, or another place where values are given (``command line``).
+        lines: the line of each key; None if the source is no file.
+        path: keys from the root to this table.
+        values: what the table has.
+    """
+
+    codes: Codes
+    source: str
+    lines: dict[KeyPath, int] | None
     path: KeyPath
     values: Mapping[str, Any]
 
-    def error(self, code: str, what: str, *keys: str | int, help: str | tuple[str, ...] = ()) -> TilewrightError:
-        """An error at a key (a path of keys) of this table, or at the table itself."""
+    def place(self, *keys: str | int) -> str:
+        """Where a key (a path of keys) of this table stands, or the table itself: ``chip.toml:3: core.count``."""
         path = (*self.path, *keys)
-        place = f"{self.file}:{line_of(self.lines, path)}"
-        return bad_input(f"{self.kind}-{code}", what, at=f"{place}: {key_text(path)}" if path else place, help=help)
+        source = self.source if self.lines is None else f"{self.source}:{line_of(self.lines, path)}"
+        return f"{source}: {key_text(path)}" if path else source
 
-    def only(self, *known: str) -> None:
+    def wrong(self, what: str, *keys: str | int, help: str | tuple[str, ...] = ()) -> TilewrightError:
+        """The error for a value that cannot be right."""
+        return bad_input(self.codes.value, what, at=self.place(*keys), help=help)
+
+    def missing(self, what: str, *keys: str | int) -> TilewrightError:
+        """The error for something that must be there."""
+        return bad_input(self.codes.missing, what, at=self.place(*keys))
+
+    def only(self, known: Sequence[str]) -> None:
         """Refuse keys that are not known, with the nearest known one suggested."""
         for key in self.values:
             if key not in known:
-                raise self.error("key", f"unknown key '{key}'", key, help=suggestion(key, known))
+                place, remedy = self.place(key), suggestion(key, known)
+                raise bad_input(self.codes.key, f"unknown {self.codes.word} '{key}'", at=place, help=remedy)
 
-    def has(self, key: str) -> bool:
-        """Whether the key is given."""
-        return key in self.values
+    def must_be(self, key: str, expected: str) -> TilewrightError:
+        """The error for a value of the wrong kind or size."""
+        return self.wrong(f"'{key}' must be {expected}, not {_shown(self.values[key])}", key)
 
-    def string(self, key: str, default: str | None = None) -> str:
-        """A string that is not empty."""
-        value = self._get(key, default)
+    def text(self, key: str) -> str:
+        """A text that is not empty."""
+        value = self.values[key]
         if not isinstance(value, str) or not value:
-            raise self._wrong(key, "a string that is not empty", value)
+            raise self.must_be(key, "a text that is not empty")
         return value
 
-    def choice(self, key: str, choices: Sequence[str], default: str | None = None) -> str:
-        """One of some strings."""
-        value = self.string(key, default)
-        if value not in choices:
-            raise self.error("value", f"'{key}' is '{value}'", key, help=suggestion(value, choices))
+    def choice(self, key: str, choices: Sequence[Any]) -> Any:
+        """One of some texts or numbers."""
+        value = self.values[key]
+        if isinstance(value, bool) or value not in choices:
+            names = list(map(str, choices))
+            remedy = suggestion(str(value), names)
+            raise self.wrong(f"'{key}' is {_shown(value)}, not one of {', '.join(names)}", key, help=remedy)
         return value
 
-    def integer(self, key: str, default: int | None = None, minimum: int = 0, maximum: int = 2**63 - 1) -> int:
+    def integer(self, key: str, minimum: float = 0, maximum: float = 2**63 - 1) -> int:
         """A whole number in a range."""
-        value = self._get(key, default)
+        value = self.values[key]
         if not isinstance(value, int) or isinstance(value, bool):
-            raise self._wrong(key, "a whole number", value)
+            raise self.must_be(key, "a whole number")
         if not minimum <= value <= maximum:
-            limit = f"at least {minimum}" if value < minimum else f"at most {maximum}"
-            raise self._wrong(key, limit, value)
+            raise self.must_be(key, f"at least {minimum}" if value < minimum else f"at most {maximum}")
         return value
 
-    def power_of_two(self, key: str, default: int | None = None, zero: bool = False) -> int:
-        """A power of two (or 0, if ``zero``)."""
-        value = self.integer(key, default, minimum=0 if zero else 1)
-        if value & (value - 1):
-            raise self._wrong(key, "a power of two", value)
-        return value
-
-    def positive(self, key: str, default: float | None = None) -> float:
-        """A finite number above 0."""
-        value = self._get(key, default)
+    def number(self, key: str, *, above_zero: bool = False) -> float:
+        """A finite number of at least 0, or above it."""
+        value = self.values[key]
         if not isinstance(value, (int, float)) or isinstance(value, bool):
-            raise self._wrong(key, "a number", value)
-        if not math.isfinite(value) or value <= 0:
-            raise self._wrong(key, "a finite number above 0", value)
+            raise self.must_be(key, "a number")
+        if not math.isfinite(value) or value < 0 or (above_zero and value == 0):
+            raise self.must_be(key, f"a finite number {'above 0' if above_zero else 'that is not negative'}")
         return float(value)
 
-    def number(self, key: str, default: float | None = None) -> float:
-        """A finite number that is not negative."""
-        value = self._get(key, default)
-        if not isinstance(value, (int, float)) or isinstance(value, bool):
-            raise self._wrong(key, "a number", value)
-        if not math.isfinite(value) or value < 0:
-            raise self._wrong(key, "a finite number that is not negative", value)
-        return float(value)
-
-    def boolean(self, key: str, default: bool | None = None) -> bool:
+    def boolean(self, key: str) -> bool:
         """True or false."""
-        value = self._get(key, default)
+        value = self.values[key]
         if not isinstance(value, bool):
-            raise self._wrong(key, "true or false", value)
+            raise self.must_be(key, "true or false")
         return value
 
-    def strings(self, key: str, default: tuple[str, ...] | None = None, *, empty: bool = False) -> tuple[str, ...]:
-        """A list of strings."""
-        value = self._get(key, default)
+    def texts(self, key: str) -> tuple[str, ...]:
+        """A list of texts, none of them empty."""
+        value = self.values[key]
         if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) and item for item in value):
-            raise self._wrong(key, "a list of strings", value)
-        if not value and not empty:
-            raise self._wrong(key, "a list with at least one string", value)
+            raise self.must_be(key, "a list of texts")
         return tuple(value)
 
-    def table(self, key: str, default: Mapping[str, Any] | None = None) -> Table:
+    def table(self, key: str) -> Table:
         """A table inside this one."""
-        value = self._get(key, default)
-        if not isinstance(value, dict):
-            raise self._wrong(key, "a table", value)
-        return Table(self.kind, self.file, self.lines, (*self.path, key), value)
+        value = self.values[key]
+        if not isinstance(value, Mapping):
+            raise self.must_be(key, "a table")
+        return replace(self, path=(*self.path, key), values=value)
 
     def tables(self, key: str) -> tuple[Table, ...]:
         """An array of tables; none if the key is missing."""
         value = self.values.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-            raise self._wrong(key, f"written as [[{key}]]", value)
+        if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
+            raise self.must_be(key, f"written as [[{key}]]")
         path = (*self.path, key)
-        return tuple(Table(self.kind, self.file, self.lines, (*path, i), item) for i, item in enumerate(value))
-
-    def _get(self, key: str, default: Any) -> Any:
-        if key in self.values:
-            return self.values[key]
-        if default is None:
-            raise self.error("missing", f"'{key}' is missing", key)
-        return default
-
-    def _wrong(self, key: str, expected: str, value: Any) -> TilewrightError:
-        return self.error("value", f"'{key}' must be {expected}, not {_shown(value)}", key)
+        return tuple(replace(self, path=(*path, index), values=item) for index, item in enumerate(value))
 
 
-def read_toml(path: Path, kind: str) -> Table:
+def read_toml(path: Path, codes: Codes) -> Table:
     """The root table of a file. Raises bad_input for a missing, unreadable or broken file."""
     try:
         text = path.read_bytes().decode("utf-8").replace("\r\n", "\n")
     except OSError as error:
-        raise bad_input(f"{kind}-file", f"cannot read the file: {error.strerror or error}", at=str(path)) from error
+        raise bad_input(codes.file, f"cannot read the file: {error.strerror or error}", at=str(path)) from error
     except UnicodeDecodeError as error:
-        raise bad_input(f"{kind}-syntax", "the file is not UTF-8 text", at=str(path)) from error
+        raise bad_input(codes.syntax, "the file is not UTF-8 text", at=str(path)) from error
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"at line (\d+)", str(error))
         place = f"{path}:{line[1]}" if line else str(path)
-        raise bad_input(f"{kind}-syntax", f"the file is not TOML: {error}", at=place) from error
-    return Table(kind, str(path), key_lines(text), (), values)
+        raise bad_input(codes.syntax, f"the file is not TOML: {error}", at=place) from error
+    return Table(codes, str(path), key_lines(text), (), values)
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

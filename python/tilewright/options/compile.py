@@ -16,14 +16,17 @@ from typing import Any, TypeVar
 
 from tilewright.base.c_names import c_identifier
 from tilewright.base.errors import TilewrightError, bad_input
-from tilewright.base.toml_file import read_toml, suggestion
-from tilewright.base.toml_lines import line_of
+from tilewright.base.toml_file import Codes, read_toml, suggestion
 from tilewright.platform import parse_pool_override
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+
+OPTION_CODES = Codes("options-file", "options-syntax", "unknown-option", "bad-option", "missing-option", "option")
+"""Codes of errors in options, wherever they are given."""
 
 
 class Buffering(Enum):
@@ -170,10 +173,10 @@ def read_options_file(path: Path) -> dict[str, Any]:
 
     Raises bad_input for a missing file, broken TOML, an unknown key or a wrong value, each with its line.
     """
-    table = read_toml(path, "options")
+    table = read_toml(path, OPTION_CODES)
     values = dict(table.values)
     for key, value in values.items():
-        where = f"{path}:{line_of(table.lines, (key,))}"
+        where = table.place(key)
         _parser(key, where)(value, where)
     for key in ("model", "freeze", "plan_lock"):
         if key in values:

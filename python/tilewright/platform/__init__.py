@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilewright.platform.costs import Costs, KernelCost, kernel_key
 from tilewright.platform.loading import (
     PoolOverride,
     find_platform,
@@ -12,15 +13,12 @@ from tilewright.platform.loading import (
 )
 from tilewright.platform.types import (
     CoreStacks,
-    Costs,
     Counter,
-    KernelCost,
     LinkerLayout,
     Platform,
     Region,
     Simulator,
     Target,
-    kernel_key,
 )
 
 __all__ = [

@@ -14,26 +14,11 @@ from tilewright.base.errors import bad_input
 from tilewright.base.resources import platforms_dir
 from tilewright.base.toml_file import suggestion
 from tilewright.plan import Pool
-from tilewright.platform.file import SECTION, parse_platform
-from tilewright.platform.types import Counter, LinkerLayout, Platform, Region, Simulator, Target
+from tilewright.platform.file import parse_platform
+from tilewright.platform.types import SECTION, Platform
 
 _OVERRIDE = re.compile(r"(?P<pool>[^=@\s]+)=(?P<bytes>0[xX][0-9a-fA-F]+|[0-9]+)(?:@(?P<where>\S+))?")
 _ADDRESS = re.compile(r"0[xX][0-9a-fA-F]+")
-
-__all__ = [
-    "Counter",
-    "LinkerLayout",
-    "Platform",
-    "PoolOverride",
-    "Region",
-    "Simulator",
-    "Target",
-    "find_platform",
-    "load_platform",
-    "parse_pool_override",
-    "platform_names",
-    "with_pool_overrides",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +72,7 @@ def parse_pool_override(text: str) -> PoolOverride:
         return PoolOverride(match["pool"], size_bytes)
     if _ADDRESS.fullmatch(where):
         return PoolOverride(match["pool"], size_bytes, base=int(where, 16))
-    if not SECTION.fullmatch(where):
+    if not SECTION.pattern.fullmatch(where):
         raise bad_input("pool-override", f"'{where}' in '{text}' is neither a section nor an address 0x...")
     return PoolOverride(match["pool"], size_bytes, section=where)
 

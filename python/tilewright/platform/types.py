@@ -1,11 +1,24 @@
-"""What a validated platform file says. Numbers are bytes and cycles."""
+"""What a platform file says, one dataclass for each of its tables; their fields are its keys.
+
+``PlatformFile`` is the file as it is written, ``Platform`` what the other stages get of it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from enum import Enum
 
-from tilewright.plan import Core, Link, Pool
+from tilewright.base.settings import Form, setting
+from tilewright.plan import Access, BufferKind, Core, Link, Pool
+from tilewright.platform.costs import Costs
+
+IDENTIFIER = Form(re.compile(r"[a-z](_?[a-z0-9])*"), "lower-case letters, digits and single underscores")
+SECTION = Form(re.compile(r"\.?[A-Za-z_][A-Za-z0-9_.$-]*"), "letters, digits, '.', '_', '$' and '-'")
+_NAME = Form(re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*"), "letters, digits, '.', '_' and '-'")
+_VARIABLE = Form(re.compile(r"[A-Za-z_][A-Za-z0-9_]*"), "letters, digits and '_'")
+_LARGEST = 2**31
+_CYCLES = {"unit": "cycles", "maximum": _LARGEST}
 
 
 class Counter(Enum):
@@ -18,59 +31,234 @@ class Counter(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """How code is compiled for the platform.
+    """How code is compiled for the platform."""
 
-    Attributes:
-        compile_options: options that select instruction set and ABI.
-        kernels: kernel families in order of preference.
-        port: folder under runtime/ports, None if the user supplies the port (or no link is used).
-        stack_bytes: the least stack that the platform guarantees.
-    """
-
-    compile_options: tuple[str, ...]
-    kernels: tuple[str, ...]
-    port: str | None
-    stack_bytes: int
+    kernels: tuple[str, ...] = field(
+        metadata=setting(
+            "kernel families; of kernels with nearly equal cost the first is taken: `scalar`, `xpulpv2` "
+            "([families](operators-and-kernels.md#families))",
+            form=IDENTIFIER,
+        )
+    )
+    compile_options: tuple[str, ...] = field(
+        default=(), metadata=setting("options of compiler and linker that select instruction set and ABI")
+    )
+    port: str | None = field(
+        default=None,
+        metadata=setting(
+            "folder under `runtime/ports`; none: the user supplies the port, or the plan needs no link",
+            form=IDENTIFIER,
+            none="none",
+        ),
+    )
+    stack_bytes: int = field(
+        default=4096,
+        metadata=setting(
+            "the least stack; the shipped linker script fails to link with less",
+            unit="bytes",
+            minimum=256,
+            maximum=_LARGEST,
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class CoreStacks:
-    """Stacks that lie in the memory of a pool, behind the plan's bytes.
+    """Stacks that lie in the memory of a pool, behind the plan's bytes."""
 
-    Attributes:
-        pool: whose memory it is.
-        size_bytes: of each stack; the port makes them larger where kernels need it.
-        count: how many there are.
-        other_bytes: what the port keeps there besides.
-        space_bytes: of the memory: the pool, the stacks and the rest.
-    """
+    pool: str = field(
+        metadata=setting("the pool in whose memory the stacks lie, behind the plan's bytes", shown="pool")
+    )
+    size_bytes: int = field(
+        metadata=setting(
+            "of each stack. Where a kernel needs a larger one, the plan says so (`core_stack_bytes`), takes less of "
+            "the pool, and the port makes the stacks larger; a pool whose size POOLS gives is refused if it leaves no "
+            "room",
+            unit="bytes",
+            minimum=64,
+            maximum=_LARGEST,
+        )
+    )
+    count: int = field(metadata=setting("how many stacks there are", minimum=1, maximum=1024))
+    space_bytes: int = field(
+        metadata=setting("the memory: pool, stacks and the rest", unit="bytes", minimum=1, maximum=2**40)
+    )
+    other_bytes: int = field(
+        default=0, metadata=setting("what the port keeps in that memory besides", unit="bytes", maximum=_LARGEST)
+    )
 
-    pool: str
-    size_bytes: int
-    count: int
-    other_bytes: int
-    space_bytes: int
+
+@dataclass(frozen=True, slots=True)
+class CoreTable:
+    """The table ``[core]``: what runs kernels."""
+
+    access_cycles: tuple[tuple[str, int], ...] = field(
+        metadata=setting(
+            "the pools that kernels address, and the cycles of one access; a pool that is not listed cannot be "
+            "addressed. At least one of them can be written",
+            unit="cycles",
+            minimum=1,
+            maximum=2**20,
+            shown="pool = cycles",
+        )
+    )
+    count: int = field(default=1, metadata=setting("cores that run kernels", minimum=1, maximum=1024))
+    called_on: str = field(
+        default="core",
+        metadata=setting(
+            "who calls the model: the core that walks the program, or a controller, which hands it to that core once "
+            "for each inference (`tilewright_dispatch`)",
+            choices=("core", "controller"),
+        ),
+    )
+    pointer_bytes: int = field(
+        default=8,
+        metadata=setting(
+            "what a pointer takes in scratch, of which each core has its own; generated code does not compile where "
+            "pointers are larger",
+            unit="bytes",
+            choices=(4, 8),
+        ),
+    )
+    simd_bytes: int = field(
+        default=1,
+        metadata=setting(
+            "what one instruction of a kernel works on: tiles of whole words are "
+            "[preferred](../explanation/tiling.md#hints-of-the-hardware), as are those with work for every core",
+            unit="bytes",
+            minimum=1,
+            power_of_two=True,
+        ),
+    )
+    stacks: CoreStacks | None = field(
+        default=None, metadata=setting("stacks of the cores in a pool's memory, where there are any")
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class IoTable:
+    """The table ``[io]``."""
+
+    pool: str = field(metadata=setting("where the caller's buffers are; a pool that can be written", shown="pool"))
+
+
+@dataclass(frozen=True, slots=True)
+class PoolTable:
+    """One table ``[[pool]]``; pools stand in order of preference."""
+
+    name: str = field(metadata=setting("what links, options and C call it", form=IDENTIFIER))
+    size_bytes: int | None = field(
+        metadata=setting(
+            "the plan's allowance, not the region",
+            unit="bytes",
+            minimum=1,
+            maximum=2**48,
+            none="unlimited",
+        )
+    )
+    holds: tuple[BufferKind, ...] = field(
+        metadata=setting("kinds of buffers; `constant` stands in `ro` pools and nowhere else")
+    )
+    align_bytes: int = field(
+        default=16, metadata=setting("alignment of the pool's start", unit="bytes", minimum=1, power_of_two=True)
+    )
+    granule_bytes: int = field(
+        default=1, metadata=setting("totals round up to it", unit="bytes", minimum=1, maximum=_LARGEST)
+    )
+    cache_line_bytes: int = field(
+        default=0,
+        metadata=setting(
+            "0: not cached; else buffers are padded and maintained", unit="bytes", maximum=4096, power_of_two=True
+        ),
+    )
+    access: Access = field(
+        default=Access.READ_WRITE, metadata=setting("what the program may do; a read-only pool holds constants only")
+    )
+    section: str | None = field(
+        default=None,
+        metadata=setting(
+            "linker section of the pool's arrays",
+            form=SECTION,
+            default="`.bss.tilewright.<pool>`; `.rodata.tilewright.<prefix>.<pool>` for `ro`",
+        ),
+    )
+    base: int | None = field(
+        default=None,
+        metadata=setting(
+            "instead of `section`: the address where the pool begins, a multiple of `align_bytes`", maximum=2**64 - 1
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LinkTable:
+    """One table ``[[link]]``; both ways are two links of the plan."""
+
+    source: str = field(metadata=setting("the pool that is read", key="from", shown="pool"))
+    target: str = field(metadata=setting("the pool that is written; never a read-only one", key="to", shown="pool"))
+    bytes_per_cycle: float = field(metadata=setting("how fast bytes travel", unit="bytes", above_zero=True))
+    both_ways: bool = field(default=False, metadata=setting("another link with the same numbers leads back"))
+    setup_cycles: int = field(default=0, metadata=setting("for each command", **_CYCLES))
+    line_cycles: int = field(default=0, metadata=setting("for each line of a copy", **_CYCLES))
+    dimensions: int = field(
+        default=2,
+        metadata=setting(
+            "of one command. With 1 each line of a copy is a command; copies have two at most, so 3 is the same as 2",
+            minimum=1,
+            maximum=3,
+        ),
+    )
+    max_bytes: int = field(
+        default=0,
+        metadata=setting(
+            "of one command, a multiple of `align_bytes` and `round_up_bytes`: as many lines as fit, longer lines in "
+            "pieces; 0: no limit",
+            unit="bytes",
+            maximum=2**32 - 1,
+        ),
+    )
+    outstanding: int = field(default=1, metadata=setting("commands in flight", minimum=1, maximum=1024))
+    align_bytes: int = field(
+        default=1, metadata=setting("of addresses, strides and lines", unit="bytes", minimum=1, power_of_two=True)
+    )
+    round_up_bytes: int = field(
+        default=1,
+        metadata=setting(
+            "lines are moved rounded up to it; above 1 only one way, and to a pool that kernels do not address: tiles "
+            "there get room behind their lines",
+            unit="bytes",
+            minimum=1,
+            power_of_two=True,
+        ),
+    )
+    asynchronous: bool = field(default=False, metadata=setting("copies go on while kernels run"))
+    issuer: str = field(default="core", metadata=setting("who starts a command", choices=("core", "controller")))
 
 
 @dataclass(frozen=True, slots=True)
 class Simulator:
-    """How to run a program; ``{elf}`` and ``{work_dir}`` in the commands are replaced.
+    """How to run a program; ``{elf}`` and ``{work_dir}`` in the commands are replaced."""
 
-    Attributes:
-        command: its exit status is the firmware's.
-        counter: what ``tilewright_cycles`` counts.
-        prepare: run before it, empty if nothing has to be.
-        install_dir: environment variable with the folder of an installation, whose bin/ has the
-            programs and whose lib/ the libraries; without it they are where PATH has the first program.
-            None if they are on PATH like any other.
-        python_modules: what the python3 that runs the programs must have.
-    """
-
-    command: tuple[str, ...]
-    counter: Counter
-    prepare: tuple[str, ...] = ()
-    install_dir: str | None = None
-    python_modules: tuple[str, ...] = ()
+    command: tuple[str, ...] = field(
+        metadata=setting(
+            "`{elf}` is replaced by the program's path, `{work_dir}` by a folder in which it runs and that goes away "
+            "afterwards; only the program is in it, as `program.elf`. Its exit status is the firmware's"
+        )
+    )
+    counter: Counter = field(default=Counter.CYCLES, metadata=setting("what `tilewright_cycles` counts there"))
+    prepare: tuple[str, ...] = field(default=(), metadata=setting("a command to run before it"))
+    install_dir: str | None = field(
+        default=None,
+        metadata=setting(
+            "an environment variable; if it is set, programs are found in its `bin` and libraries in its `lib`; else "
+            "libraries are found beside the folder of PATH that has the programs",
+            form=_VARIABLE,
+        ),
+    )
+    python_modules: tuple[str, ...] = field(
+        default=(),
+        metadata=setting("the simulator runs with the first python3 on PATH that has these modules", form=_VARIABLE),
+    )
 
     @property
     def programs(self) -> tuple[str, ...]:
@@ -81,16 +269,65 @@ class Simulator:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Memory that the shipped linker script may fill: [base, base + size_bytes).
+    """Memory that the shipped linker script may fill: [base, base + size_bytes)."""
 
-    ``loaded`` is False where no loader can write. Constants there are in sections of the program
-    file that are not allocated, with their addresses; the port's start-up brings them there.
-    """
+    name: str = field(metadata=setting("what pools and the keys below call it", form=IDENTIFIER, is_name=True))
+    base: int = field(metadata=setting("its address", maximum=2**64 - 1))
+    size_bytes: int = field(metadata=setting("how long it is", unit="bytes", minimum=1, maximum=2**48))
+    loaded: bool = field(
+        default=True,
+        metadata=setting(
+            "false: no loader reaches it; constants for it are in sections of the program file that are not "
+            "allocated, with their addresses, and the port's start-up brings them there"
+        ),
+    )
 
-    name: str
-    base: int
-    size_bytes: int
-    loaded: bool = True
+
+@dataclass(frozen=True, slots=True)
+class LinkerTable:
+    """The table ``[linker]``; only for the script that is shipped for tests and examples."""
+
+    regions: tuple[Region, ...] = field(metadata=setting("memories; they do not overlap", shown="region"))
+    code: str | None = field(
+        default=None,
+        metadata=setting(
+            "the region of code, constants, and the source of initialised data", shown="region", default="the first"
+        ),
+    )
+    data: str | None = field(
+        default=None,
+        metadata=setting(
+            "the region of data, and of the stack in all that is left", shown="region", default="the first"
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformFile:
+    """A platform file as it is written."""
+
+    name: str = field(metadata=setting("the platform's name", form=_NAME))
+    target: Target = field(metadata=setting("how code is compiled"))
+    core: CoreTable = field(metadata=setting("what runs kernels"))
+    io: IoTable = field(metadata=setting("where the caller's buffers are"))
+    pool: tuple[PoolTable, ...] = field(metadata=setting("memories, in order of preference"))
+    link: tuple[LinkTable, ...] = field(
+        default=(),
+        metadata=setting(
+            "ways between pools, named `<from>-><to>`; numbered in the order of the file, the way back behind the way "
+            "there"
+        ),
+    )
+    simulator: Simulator | None = field(default=None, metadata=setting("how to run a program"))
+    cost: Costs = field(
+        default_factory=Costs,
+        metadata=setting(
+            "what the prediction is made of beside the links, as `tilewright calibrate` writes it", default="no cost"
+        ),
+    )
+    linker: LinkerTable | None = field(
+        default=None, metadata=setting("only for the script that is shipped for tests and examples")
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,46 +344,6 @@ class LinkerLayout:
 
 
 @dataclass(frozen=True, slots=True)
-class KernelCost:
-    """What one kernel costs here: cycles of a call = call_cycles + factor * what the kernel's own formula says."""
-
-    call_cycles: float = 0.0
-    factor: float = 1.0
-
-
-_UNMEASURED = KernelCost()
-
-
-@dataclass(frozen=True, slots=True)
-class Costs:
-    """What kernels and tile loops cost, as ``tilewright calibrate`` measured it.
-
-    Attributes:
-        layer_cycles: once for each layer.
-        tile_cycles: for each tile of a layer, beside its copies and its kernel call.
-        fork_cycles: for each kernel call that several cores share.
-        kernels: (symbol without its first word, cost) pairs; ``default`` is for those that are not listed.
-    """
-
-    layer_cycles: float = 0.0
-    tile_cycles: float = 0.0
-    fork_cycles: float = 300.0
-    kernels: tuple[tuple[str, KernelCost], ...] = ()
-
-    def kernel(self, symbol: str) -> KernelCost:
-        """The cost of a kernel by its C symbol."""
-        if not self.kernels:
-            return _UNMEASURED
-        known = dict(self.kernels)
-        return known.get(kernel_key(symbol), known.get("default", _UNMEASURED))
-
-
-def kernel_key(symbol: str) -> str:
-    """How a platform file names a kernel."""
-    return symbol.removeprefix("tilewright_")
-
-
-@dataclass(frozen=True, slots=True)
 class Platform:
     """A validated platform file. Links are one-way and named ``<source>-><target>``."""
 
@@ -158,7 +355,7 @@ class Platform:
     links: tuple[Link, ...]
     simulator: Simulator | None
     linker: LinkerLayout | None
-    costs: Costs = Costs()
+    costs: Costs = field(default_factory=Costs)
     core_stacks: CoreStacks | None = None
 
     def pool(self, name: str) -> Pool:

@@ -17,7 +17,7 @@ from tilewright.graph import packed_strides_bytes
 from tilewright.operators.nest import AxisMap, axis_range, clipped
 from tilewright.plan import Link
 from tilewright.plan.copies import link_commands
-from tilewright.platform.types import Costs
+from tilewright.platform.costs import Costs
 from tilewright.tiling.footprint import Counts, Steps, tile_shape
 from tilewright.tiling.kept import axis_totals, ring_axis
 from tilewright.tiling.operand import TileOperand

@@ -18,7 +18,7 @@ from tilewright.operators.nest import Dimension, Iteration
 from tilewright.options import Buffering
 from tilewright.plan import BufferKind, Link
 from tilewright.platform import Platform
-from tilewright.platform.types import Costs
+from tilewright.platform.costs import Costs
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.sharing import Sharing, best_sharing, views_bytes
 

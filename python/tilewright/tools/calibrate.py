@@ -19,7 +19,7 @@ import numpy as np
 
 from tilewright.base.errors import bad_input
 from tilewright.graph import Array
-from tilewright.platform.types import Costs, KernelCost, kernel_key
+from tilewright.platform.costs import Costs, KernelCost, kernel_key
 from tilewright.tools.measurements import PROFILE_FORMAT
 
 

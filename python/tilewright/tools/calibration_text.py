@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from tilewright.platform.types import Costs
+from tilewright.platform.costs import Costs
 from tilewright.tools.calibrate import Fitted, LinkCost
 
 _HEADER = re.compile(r"\s*\[+\s*(?P<name>[^\]]+?)\s*\]+\s*(#.*)?")

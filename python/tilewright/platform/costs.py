@@ -1,0 +1,52 @@
+"""The table ``[cost]`` of a platform file: what kernels and tile loops cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tilewright.base.settings import setting
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCost:
+    """What one kernel costs here: cycles of a call = call_cycles + factor * what the kernel's own formula says."""
+
+    call_cycles: float = field(default=0.0, metadata=setting("once for each call", unit="cycles"))
+    factor: float = field(
+        default=1.0, metadata=setting("what the kernel's own formula says is multiplied by it", above_zero=True)
+    )
+
+
+_UNMEASURED = KernelCost()
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What kernels and tile loops cost, as ``tilewright calibrate`` measured it."""
+
+    layer_cycles: float = field(default=0.0, metadata=setting("once for each layer", unit="cycles"))
+    tile_cycles: float = field(
+        default=0.0,
+        metadata=setting("for each tile of a layer, beside its copies and its kernel call", unit="cycles"),
+    )
+    fork_cycles: float = field(
+        default=300.0, metadata=setting("for each kernel call that several cores share", unit="cycles")
+    )
+    kernels: tuple[tuple[str, KernelCost], ...] = field(
+        default=(),
+        metadata=setting(
+            "kernel: its symbol without `tilewright_`, or `default` for those that are not listed", shown="kernel"
+        ),
+    )
+
+    def kernel(self, symbol: str) -> KernelCost:
+        """The cost of a kernel by its C symbol."""
+        if not self.kernels:
+            return _UNMEASURED
+        known = dict(self.kernels)
+        return known.get(kernel_key(symbol), known.get("default", _UNMEASURED))
+
+
+def kernel_key(symbol: str) -> str:
+    """How a platform file names a kernel."""
+    return symbol.removeprefix("tilewright_")
