@@ -191,10 +191,11 @@ def _started(
 def _pass_on(process: subprocess.Popen[bytes], heard: Callable[[str], object]) -> None:
     """The program's output to ours, and line by line to ``heard``."""
     assert process.stdout is not None
-    for line in process.stdout:
-        sys.stdout.write(line.decode(errors="replace"))
-        sys.stdout.flush()
-        heard(line.decode(errors="replace").rstrip("\r\n"))
+    with process.stdout as lines:
+        for line in lines:
+            sys.stdout.write(line.decode(errors="replace"))
+            sys.stdout.flush()
+            heard(line.decode(errors="replace").rstrip("\r\n"))
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
