@@ -11,8 +11,10 @@ import pytest
 from support.firmware import needs_host_compiler
 from support.many_cores import build_golden, checksums, every_order, generate, result
 from tilewright.check import check
-from tilewright.codegen.context import StepText
+from tilewright.codegen.blocks import BlockText
+from tilewright.codegen.calls import AttributesText, JoinText, KernelText, SplitText
 from tilewright.codegen.forks import copies_meanwhile, joined
+from tilewright.codegen.steps import BlockCopyText, WaitText
 from tilewright.plan import CopyStart, Kernel, Layer, Loop, Operand, Phase, Plan, Split, Step, Wait, When
 
 NOW, AHEAD = When(), When(1)
@@ -56,10 +58,14 @@ def test_the_only_slot_between_is_filled_before() -> None:
 
 
 def test_the_join_stands_behind_copies_inward_and_before_those_outward() -> None:
-    kinds = ("wait", "kernel", "fetch", "fetch_ring", "store", "wait")
-    steps = tuple(StepText(kind, "t >= 0" if kind == "kernel" else "", kind) for kind in kinds)
-    text = joined(steps, looped=True)
-    assert [step.kind for step in text] == ["attributes", "wait", *kinds[1:4], "join", "store", "wait"]
+    split = SplitText("part", (), (), (), (), 0, 1, 8, "views", 16, (), "0", "8")
+    wait, kernel = WaitText("", 0, "token[0]", "FAULT"), KernelText("t >= 0", "add", "attributes", (), split=split)
+    lines = BlockText((), "", "1", "4", 0, 0)
+    inward, outward = (BlockCopyText("", way, 0, "", "t", "near", "home", lines) for way in (True, False))
+    text = joined((wait, kernel, inward, inward, outward, wait), looped=True)
+    kinds = [AttributesText, WaitText, KernelText, BlockCopyText, BlockCopyText, JoinText, BlockCopyText, WaitText]
+    assert [type(step) for step in text] == kinds
+    assert text[6] is outward
     assert (text[0].guard, text[5].guard) == ("t == 0", "t >= 0")
 
 

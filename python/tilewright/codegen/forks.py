@@ -11,9 +11,9 @@ before the next tile is cut from it) stays where it is.
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import replace
 
-from tilewright.codegen.context import StepText
+from tilewright.codegen.calls import AttributesText, JoinText, KernelText
+from tilewright.codegen.steps import BlockCopyText, RectangleCopyText, StepText, WaitText
 from tilewright.plan import CopyStart, Kernel, Step, Wait
 
 
@@ -42,12 +42,17 @@ def joined(steps: Sequence[StepText], *, looped: bool) -> tuple[StepText, ...]:
 
     The latter while the first copies are under way.
     """
-    number = next(number for number, step in enumerate(steps) if step.kind == "kernel")
-    kernel = steps[number]
-    waits = (place for place, step in enumerate(steps[:number]) if step.kind == "wait")
+    number, kernel = next((number, step) for number, step in enumerate(steps) if isinstance(step, KernelText))
+    waits = (place for place, step in enumerate(steps[:number]) if isinstance(step, WaitText))
     first = next(waits, number)
     end = number + 1
-    while end < len(steps) and steps[end].kind.startswith("fetch"):
+    while end < len(steps) and _is_inward(steps[end]):
         end += 1
-    near = replace(kernel, kind="attributes", guard="t == 0" if looped else "", split=None)
-    return (*steps[:first], near, *steps[first:end], replace(kernel, kind="join"), *steps[end:])
+    assert kernel.split is not None
+    near = AttributesText("t == 0" if looped else "", kernel.attributes, kernel.members, kernel.shapes)
+    join = JoinText(kernel.guard, kernel.split.cores)
+    return (*steps[:first], near, *steps[first:end], join, *steps[end:])
+
+
+def _is_inward(step: StepText) -> bool:
+    return isinstance(step, (BlockCopyText, RectangleCopyText)) and step.inward

@@ -7,13 +7,14 @@ After:   for (int32_t t = -1; t < 9; ++t) { if (t + 1 < 7) { fetch } ... kernel 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 
-from tilewright.base.c_names import c_identifier, in_comment
+from tilewright.base.c_names import c_identifier
 from tilewright.codegen.blocks import block_text
 from tilewright.codegen.buffers import Storage
-from tilewright.codegen.context import LayerText, ShapeText, SplitText, StepText, TileFunction, ViewText
+from tilewright.codegen.calls import WHOLE, CallShape, KernelText, SplitText, ViewText
+from tilewright.codegen.context import LayerText
 from tilewright.codegen.expressions import (
     axis_bounds,
     condition,
@@ -25,9 +26,19 @@ from tilewright.codegen.expressions import (
 )
 from tilewright.codegen.extents import constant_bounds, element_bytes, first_byte, view_strides
 from tilewright.codegen.forks import copies_meanwhile, joined
+from tilewright.codegen.functions import FunctionText
+from tilewright.codegen.layer_comment import layer_comment
+from tilewright.codegen.layer_function import LayerFunction, Surroundings
+from tilewright.codegen.layer_parts import (
+    attributes_constant,
+    home_strides_constants,
+    part_functions,
+    tile_function,
+)
 from tilewright.codegen.left_copies import LeftCopy, steps_of
-from tilewright.codegen.literals import literal, members
+from tilewright.codegen.literals import members
 from tilewright.codegen.splits import SharedOperand, split_text
+from tilewright.codegen.steps import BlockCopyText, RectangleCopyText, StepText, TileShape, WaitText
 from tilewright.codegen.waits import needless_waits
 from tilewright.plan import (
     Buffer,
@@ -51,10 +62,9 @@ MAXIMUM_RANK = 6
 class _Parts:
     """What a layer needs beside its steps, collected while they are written."""
 
-    tile_functions: dict[str, TileFunction] = field(default_factory=dict)
+    tile_functions: dict[str, FunctionText] = field(default_factory=dict)
     home_strides: dict[str, tuple[int, ...]] = field(default_factory=dict)
     tokens: dict[str, int] = field(default_factory=dict)
-    shapes: dict[str, ShapeText] = field(default_factory=dict)
     needless: set[str] = field(default_factory=set)
 
 
@@ -66,6 +76,7 @@ class LayerWriter:
     """
 
     storage: Storage
+    around: Surroundings
     links: Mapping[str, int]
     left: Mapping[str, LeftCopy]
     shared_shapes: dict[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, int]], str]
@@ -87,47 +98,21 @@ class LayerWriter:
         early, taken_over, steps = (tuple(map(scope.step, part)) for part in (found.early, found.taken_over, ordered))
         if kernel.split is not None:
             steps = joined(steps, looped=loop is not None)
-        attributes = tuple((name, literal(value)) for name, value in kernel.attributes)
-        first, end = (-loop.lead, loop.tiles + loop.trail) if loop is not None else (0, 1)
-        return LayerText(
-            function=stem,
-            comment=self._comment(layer, facts, kernel, loop),
-            attributes_type=f"{kernel.symbol}_attributes",
-            attributes_name="" if any(step.members for step in steps) else f"{stem}_attributes",
-            attributes=attributes,
-            shapes=tuple(parts.shapes.values()),
-            home_strides=tuple(parts.home_strides.items()),
-            tile_functions=tuple(parts.tile_functions.values()),
+        function = LayerFunction(
+            name=stem,
+            record=number,
             tokens=tuple(parts.tokens.items()),
-            first=first,
-            end=end,
-            looped=loop is not None,
-            uses_context=any("context->" in text for step in (*early, *steps) for text in _addresses(step)),
             early=early,
             taken_over=taken_over,
             steps=steps,
+            iterations=(-loop.lead, loop.tiles + loop.trail) if loop is not None else None,
             left=scope.left(),
         )
-
-    def _comment(self, layer: Layer, facts: LayerFacts, kernel: Kernel, loop: Loop | None) -> tuple[str, ...]:
-        lines = [f"{facts.operator} '{in_comment(layer.name)}': {facts.macs:,} MACs, kernel {facts.kernel}"]
-        for role, operands in (("reads", kernel.reads), ("writes", kernel.writes)):
-            for operand in operands:
-                lines.append(f"  {role} {self._described(operand)}")
-        if loop is not None:
-            cuts = ", ".join(f"{index.name} {index.extent} in steps of {index.step}" for index in loop.indices)
-            lines.append(f"  {loop.tiles} tiles: {cuts}")
-        return tuple(lines)
-
-    def _described(self, operand: Operand) -> str:
-        buffer = self.storage.buffers[operand.buffer]
-        placement = self.storage.placements.get(buffer.name)
-        where = "the caller's" if placement is None else f"{placement.pool} + {placement.offset_bytes}"
-        if buffer.name in self.storage.parents:
-            where = f"a view of {in_comment(self.storage.parents[buffer.name][0])}"
-        extents = "".join(f"[{axis.extent}]" for axis in operand.rectangle)
-        tile = f", tile {''.join(f'[{extent}]' for extent in buffer.shape)}" if buffer.kind is BufferKind.TILE else ""
-        return f"{in_comment(buffer.tensor or buffer.name)} {buffer.dtype} {extents}{tile}: {where}"
+        return LayerText(
+            comment=layer_comment(self.storage, layer, facts, kernel, loop),
+            constants=(*attributes_constant(stem, kernel), *home_strides_constants(parts.home_strides)),
+            functions=(*parts.tile_functions.values(), *part_functions(steps), function.text(self.around)),
+        )
 
     def shared_shape(
         self, stride: tuple[int, ...], extent: tuple[int, ...], origin: tuple[int, ...], ring: tuple[int, int]
@@ -175,79 +160,82 @@ class _Scope:
             name = f"{self._short(tile)}_token"
             self.parts.tokens[name] = buffer.copies
             token = self._slotted(name, buffer, step.when, tile.period)
-        kind = "fetch_ring" if step.kept else "fetch"
-        plain = StepText(
-            kind=kind if inward else "store",
-            guard=self._guard(step.when),
-            comment=in_comment(self._buffer(home).tensor or home.buffer),
-            link=self.writer.links[step.link],
-            token=token,
-            tile=tile_number(step.when),
-            address=self._address(tile, step.when),
-            home=self._address(home, step.when),
-            element_bytes=element_bytes(buffer),
-        )
         strides = (buffer.strides_bytes, self._buffer(home).strides_bytes)
         is_box = not home.within and not step.kept
         block = block_text(tile.rectangle, *strides, element_bytes(buffer), self.loop) if is_box else None
-        return replace(plain, block=block) if block is not None else self._rectangle(plain, tile, home, step.kept)
+        if block is None:
+            return self._rectangle(step, tile, home, token, inward=inward)
+        return BlockCopyText(
+            guard=self._guard(step.when),
+            inward=inward,
+            link=self.writer.links[step.link],
+            token=token,
+            tile=tile_number(step.when),
+            near=self._address(tile, step.when),
+            home=self._address(home, step.when),
+            copied=block,
+        )
 
-    def _rectangle(self, plain: StepText, tile: Operand, home: Operand, kept: str) -> StepText:
-        """A copy that may take several commands, as a shape; with ``kept`` of what the ring lacks."""
+    def _rectangle(
+        self, step: CopyStart, tile: Operand, home: Operand, token: str, *, inward: bool
+    ) -> RectangleCopyText:
+        """A copy that may take several commands, as a shape; of a ring only what it lacks."""
         view = self._view(tile)
-        short = f"{self._short(tile)}_fresh" if kept else self._short(tile)
-        function, shape = self._tile_shape(tile, view, short, kept)
+        short = f"{self._short(tile)}_fresh" if step.kept else self._short(tile)
+        function, shape = self._tile_shape(tile, view, short, step.kept)
         name = f"{self.stem}_{self._short(tile)}_home"
         self.parts.home_strides[name] = view_strides(self._buffer(home), view)
-        address = plain.home
-        staged = staged_shape = ""
+        address = self._address(home, step.when)
+        shapes = [TileShape("shape", shape, function)]
         if home.within:
             whole = Operand(home.buffer, home.within, home.period)
             staged, staged_shape = self._tile_shape(whole, view, self._short(whole))
+            shapes.append(TileShape("staged", staged_shape, staged))
             if staged:
                 address = f"tilewright_behind({address}, {name}, &staged, {len(view)}u)"
-        return replace(
-            plain,
-            tile_function=function,
-            shape=shape,
+        return RectangleCopyText(
+            guard=self._guard(step.when),
+            inward=inward,
+            function=f"tilewright_{('fetch_ring' if step.kept else 'fetch') if inward else 'store'}",
+            link=self.writer.links[step.link],
+            token=token,
+            tile=tile_number(step.when),
+            near=self._address(tile, step.when),
             home=address,
+            shapes=tuple(shapes),
             home_stride=name,
-            staged_function=staged,
-            staged_shape=staged_shape,
             rank=len(view),
+            element_bytes=element_bytes(self._buffer(tile)),
         )
 
     def _wait(self, step: Wait) -> StepText:
         start = self.start_of(step)
         if start is None:
             left = self.writer.left[step.token]
-            return StepText("wait", "", in_comment(step.token), self.writer.links[left.link], "handover->token")
+            return WaitText("", self.writer.links[left.link], "handover->token", self.writer.around.fault)
         inward = self._buffer(start.destination).kind is BufferKind.TILE
         tile = start.destination if inward else start.source
-        return StepText(
-            kind="wait",
+        return WaitText(
             guard=self._guard(step.when),
-            comment=in_comment(step.token),
             link=self.writer.links[start.link],
             token=self._slotted(f"{self._short(tile)}_token", self._buffer(tile), step.when, tile.period),
+            fault=self.writer.around.fault,
         )
 
     def _kernel(self, step: Kernel) -> StepText:
-        shapes: list[tuple[str, str, str, str]] = []
+        shapes: list[CallShape] = []
         pairs = enumerate(zip((*step.reads, *step.writes), step.axes, strict=True))
         views = [self._operand(step, position, operand, axes, shapes) for position, (operand, axes) in pairs]
         views += [ViewText(self.writer.storage.address(name)) for name in step.scratch]
         flags = self._flags(step)
-        return StepText(
-            kind="kernel",
+        return KernelText(
             guard=self._guard(step.when),
-            comment=in_comment(step.name),
             symbol=step.symbol,
             attributes=f"{self.stem}_attributes",
             members=members(step.attributes) if step.split is not None else (),
             shapes=tuple(shapes),
             operands=tuple(views),
-            flags=flags or "TILEWRIGHT_WHOLE",
+            flags=flags or WHOLE,
             flags_move=bool(flags),
             split=self._split(step) if step.split is not None else None,
         )
@@ -258,7 +246,7 @@ class _Scope:
         position: int,
         operand: Operand,
         view: tuple[int, ...],
-        shapes: list[tuple[str, str, str, str]],
+        shapes: list[CallShape],
     ) -> ViewText:
         """The view of an operand; what tiles change in its shape is added to ``shapes``."""
         buffer = self._buffer(operand)
@@ -270,7 +258,7 @@ class _Scope:
         function, fixed = self._tile_shape(operand, view, f"operand_{position}")
         if function:
             name = f"shape_{position}"
-            shapes.append((name, function, tile_number(step.when), fixed))
+            shapes.append(CallShape(name, function, tile_number(step.when), fixed))
             if is_tile:
                 return ViewText(address, f"&{name}", moves)
             return ViewText(f"tilewright_at({address}, {name}.stride, &{name}, {len(view)}u)", f"&{name}", moves=True)
@@ -278,7 +266,7 @@ class _Scope:
         shape = fixed
         if step.split is not None:
             shape = f"shape_{position}"
-            shapes.append((shape, "", "", fixed))
+            shapes.append(CallShape(shape, "", "", fixed))
         return ViewText(f"{address} + {begin}" if begin else address, f"&{shape}", moves)
 
     def _split(self, step: Kernel) -> SplitText:
@@ -371,7 +359,7 @@ class _Scope:
                 lower = fresh_lower(operand.rectangle[axis], kept, indices) if is_ring else bounds.lower
                 axes.append((position, lower, bounds.upper))
             lines = tuple(index_lines(self.loop.indices, used, self.loop.groups))
-            self.parts.tile_functions[name] = TileFunction(name, base, lines, tuple(axes))
+            self.parts.tile_functions[name] = tile_function(name, lines, axes)
         return name, base
 
     def _whole_shape(self, operand: Operand, view: tuple[int, ...]) -> str:
@@ -387,8 +375,3 @@ class _Scope:
         if buffer.ring_axis is not None:
             ring = (view.index(buffer.ring_axis), buffer.shape[buffer.ring_axis])
         return self.writer.shared_shape(view_strides(buffer, view, operand), tuple(extent), tuple(origin), ring)
-
-
-def _addresses(step: StepText) -> tuple[str, ...]:
-    views = (step.split.views,) if step.split is not None else ()
-    return (step.address, step.home, *(view.base for view in step.operands), *views)

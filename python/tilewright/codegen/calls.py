@@ -1,0 +1,207 @@
+"""Kernel calls as C: on one core, or in two halves where several cores share a call.
+
+Before:  Kernel(conv, reads x and weights, writes y), y split over 8 cores
+After:   attributes and shapes brought near the cores; start; (copies meanwhile); join
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tilewright.codegen.steps import StepText
+
+WHOLE = "TILEWRIGHT_WHOLE"
+"""Flags of a kernel call whose sums are not cut."""
+
+_KERNEL_BEGINS = "measured.kernel_cycles -= tilewright_cycles();"
+_KERNEL_ENDS = "measured.kernel_cycles += tilewright_cycles();"
+
+
+@dataclass(frozen=True, slots=True)
+class ViewText:
+    """An operand of a kernel call: C expressions of its first byte, which may be another in each tile, and shape."""
+
+    base: str
+    shape: str = "NULL"
+    moves: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CallShape:
+    """A ``struct tilewright_shape`` of a kernel call: a copy of ``base``, changed by ``function(tile, &name)``.
+
+    ``function`` is empty where no tile changes the shape.
+    """
+
+    name: str
+    function: str
+    tile: str
+    base: str
+
+
+@dataclass(frozen=True, slots=True)
+class SplitText:
+    """The function that one core runs of a shared call, and what the call gets.
+
+    ``bounds`` declare the part's bounds for ``cuts`` (operand, axis, first and end) and ``moves``
+    (operand without a shape, bytes), ``lines`` the tile's for ``lower`` and ``upper``. ``scratch``
+    has an operand and its bytes for each core.
+    """
+
+    name: str
+    bounds: tuple[str, ...]
+    cuts: tuple[tuple[int, int, str, str], ...]
+    moves: tuple[tuple[int, str], ...]
+    scratch: tuple[tuple[int, int], ...]
+    operands: int
+    chunk: int
+    cores: int
+    views: str
+    views_bytes: int
+    lines: tuple[str, ...]
+    lower: str
+    upper: str
+
+    @property
+    def body(self) -> tuple[str, ...]:
+        """The statements of the function that cuts the operands down to one core's part."""
+        return (
+            *self.bounds,
+            *(f"tilewright_cut(part, {operand}, {axis}, {first}, {end});" for operand, axis, first, end in self.cuts),
+            *(f"part->operands[{operand}].base += {size};" for operand, size in self.moves),
+            *(f"part->operands[{operand}].base += part->core * {size}u;" for operand, size in self.scratch),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class KernelText(StepText):
+    """A kernel call.
+
+    ``attributes`` is the C name of the call's constant attributes. ``members`` are assigned to attributes
+    near the cores that share the call. ``flags_move`` where a reduction is cut, so that flags are others
+    in each tile.
+    """
+
+    measures: ClassVar[str] = "KERNELS"
+
+    guard: str
+    symbol: str
+    attributes: str
+    operands: tuple[ViewText, ...]
+    shapes: tuple[CallShape, ...] = ()
+    members: tuple[tuple[str, str], ...] = ()
+    flags: str = WHOLE
+    flags_move: bool = False
+    split: SplitText | None = None
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """C expressions of the memory that the step touches."""
+        views = (self.split.views,) if self.split is not None else ()
+        return (*(view.base for view in self.operands), *views)
+
+    @property
+    def declarations(self) -> tuple[str, ...]:
+        """Shapes and operands; for a shared call attributes and the description of how cores share it."""
+        return (*self._shape_declarations(), *self._operand_declarations(), *self._split_declarations())
+
+    def lines(self, *, profiled: bool) -> tuple[str, ...]:
+        """What the tile changes, and the call, or its start where cores share it."""
+        call = (
+            self._start()
+            if self.split is not None
+            else (f"{self.symbol}(&{self.attributes}, operands, {self.flags});",)
+        )
+        found = (
+            *(f"{shape.function}({shape.tile}, &{shape.name});" for shape in self.shapes if shape.function),
+            *(f"operands[{number}].base = {view.base};" for number, view in enumerate(self.operands) if view.moves),
+            *call,
+        )
+        if not profiled:
+            return found
+        ends = (_KERNEL_ENDS,) if self.split is None else ()
+        return (_KERNEL_BEGINS, *found, *ends)
+
+    def _start(self) -> tuple[str, ...]:
+        split = self.split
+        assert split is not None
+        bounds = (*split.lines, f"split.lower = {split.lower};", f"split.upper = {split.upper};") if split.lines else ()
+        flags = (f"split.flags = {self.flags};",) if self.flags_move else ()
+        return (*bounds, *flags, f"tilewright_split_start(&split, {split.cores}u);")
+
+    def _shape_declarations(self) -> tuple[str, ...]:
+        if self.split is not None:
+            comment = "/* All cores read shapes and attributes, from memory near them. */"
+            return (comment, *(f"struct tilewright_shape {shape.name};" for shape in self.shapes))
+        return tuple(
+            line
+            for shape in self.shapes
+            for line in (
+                f"struct tilewright_shape {shape.name};",
+                f"tilewright_copy_shape(&{shape.name}, &{shape.base});",
+            )
+        )
+
+    def _operand_declarations(self) -> tuple[str, ...]:
+        return (
+            "struct tilewright_view operands[] = {",
+            *(f"    {{{'NULL' if view.moves else view.base}, {view.shape}}}," for view in self.operands),
+            "};",
+        )
+
+    def _split_declarations(self) -> tuple[str, ...]:
+        split = self.split
+        if split is None:
+            return ()
+        fixed = () if split.lines else (f"    .lower = {split.lower},", f"    .upper = {split.upper},")
+        return (
+            f"struct {self.symbol}_attributes attributes;",
+            "struct tilewright_split split = {",
+            f"    .cut = {split.name},",
+            f"    .call = {split.name}_call,",
+            "    .attributes = &attributes,",
+            "    .operands = operands,",
+            f"    .operand_count = {split.operands},",
+            f"    .views = {split.views},",
+            f"    .views_bytes = {split.views_bytes},",
+            *fixed,
+            f"    .chunk = {split.chunk},",
+            *(() if self.flags_move else (f"    .flags = {self.flags},",)),
+            "};",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AttributesText(StepText):
+    """Attributes and shapes of a shared call are brought near the cores, once for a layer."""
+
+    measures: ClassVar[str] = "KERNELS"
+
+    guard: str
+    attributes: str
+    members: tuple[tuple[str, str], ...]
+    shapes: tuple[CallShape, ...]
+
+    def lines(self, *, profiled: bool) -> tuple[str, ...]:
+        """Assignments of all members, or of the constant as a whole where the call has no members of its own."""
+        members = tuple(f"attributes.{member} = {value};" for member, value in self.members)
+        return (
+            *(members or (f"attributes = {self.attributes};",)),
+            *(f"tilewright_copy_shape(&{shape.name}, &{shape.base});" for shape in self.shapes),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class JoinText(StepText):
+    """The end of a call that ``cores`` cores share."""
+
+    measures: ClassVar[str] = "KERNELS"
+
+    guard: str
+    cores: int
+
+    def lines(self, *, profiled: bool) -> tuple[str, ...]:
+        """The call; it ends what the kernel's start began to measure."""
+        join = f"tilewright_split_join(&split, {self.cores}u);"
+        return (join, _KERNEL_ENDS) if profiled else (join,)

@@ -1,0 +1,211 @@
+"""What a model's source has beside its layers: the run function, and functions that tell where things lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilewright.codegen.buffers import Storage
+from tilewright.codegen.functions import FunctionText, block
+from tilewright.codegen.interface import InterfaceText, Signature
+from tilewright.codegen.pools import PoolText
+from tilewright.codegen.profiling import ProfileText
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the run function and its helpers depend on.
+
+    ``hands_over`` says that layers leave copies to the
+    next one, ``forked`` that a controller calls the model and one of ``cores`` cores runs the layers.
+    """
+
+    storage: Storage
+    signature: Signature
+    constant_pools: tuple[PoolText, ...]
+    hands_over: bool
+    forked: bool
+    cores: int
+
+    @property
+    def prefix(self) -> str:
+        """The model's C name."""
+        return self.storage.prefix
+
+    @property
+    def macro(self) -> str:
+        """The start of the model's macros."""
+        return self.prefix.upper()
+
+    @property
+    def context(self) -> str:
+        """The type that carries what the caller passed; empty if nothing is passed."""
+        return f"const struct {self.prefix}_context" if self.signature.arguments else ""
+
+    @property
+    def passed(self) -> tuple[tuple[str, str], ...]:
+        """Type and name of what each layer gets by pointer."""
+        context = ((self.context, "context"),) if self.context else ()
+        return (*context, *((("struct tilewright_handover", "handover"),) if self.hands_over else ()))
+
+    @property
+    def layer_parameters(self) -> str:
+        """Parameters of a layer's function."""
+        return ", ".join(f"{c_type} *{name}" for c_type, name in self.passed) or "void"
+
+
+def entry_functions(entry: Entry, layers: tuple[str, ...]) -> tuple[FunctionText, ...]:
+    """The run function, last, and what it calls beside the functions ``layers``."""
+    check = (_misaligned(entry.prefix),) if entry.signature.pointers else ()
+    if not entry.forked:
+        return (*check, _run(entry, _all_layers(entry, layers)))
+    return (
+        *check,
+        FunctionText(
+            f"static enum {entry.prefix}_status {entry.prefix}_all_layers({_context_parameter(entry)})",
+            _all_layers(entry, layers),
+        ),
+        _infer(entry),
+        _run(entry, _dispatch(entry)),
+    )
+
+
+def opening_lines(entry: Entry, pointer_bytes: int) -> tuple[str, ...]:
+    """What stands before the constants: a check of the size of pointers, and the struct of what the caller passed."""
+    lines: list[str] = []
+    if pointer_bytes < 8:
+        told = f'"scratch has room for pointers of {pointer_bytes} bytes: [core] pointer_bytes"'
+        lines += [f"_Static_assert(sizeof(void *) <= {pointer_bytes}, {told});", ""]
+    if entry.context:
+        members = (f"    const struct {entry.prefix}_{name} *{name};" for name in entry.signature.arguments)
+        lines += ["/* What the caller passed. */", f"struct {entry.prefix}_context {{", *members, "};", ""]
+    return tuple(lines)
+
+
+def accessor_functions(
+    signature: Signature, accessors: Sequence[InterfaceText], profile: ProfileText | None, prefix: str
+) -> tuple[FunctionText, ...]:
+    """Functions that tell where records of a profile, and inputs and outputs in pools, lie."""
+    parameters = signature.accessor_parameters
+    found = []
+    if profile is not None:
+        returned = f"const struct tilewright_profile *{prefix}_profile({parameters})"
+        told = _told(parameters, "const void *", profile.from_caller)
+        found.append(FunctionText(returned, told, _profile_layers(profile, prefix)))
+    for item in accessors:
+        returned = f"{item.c_type} *{item.accessor}({parameters})"
+        found.append(FunctionText(returned, _told(parameters, "void *", item.address)))
+    return tuple(found)
+
+
+def _inference_struct(entry: Entry) -> tuple[str, ...]:
+    return (
+        "/* What the core that was called hands to the one that runs the layers. */",
+        f"struct {entry.prefix}_inference {{",
+        *((f"    {entry.context} *context;",) if entry.context else ()),
+        f"    enum {entry.prefix}_status status;",
+        "};",
+        "",
+    )
+
+
+def _profile_layers(profile: ProfileText, prefix: str) -> tuple[str, ...]:
+    """Names and multiply-accumulates of the layers, in the order of the records."""
+    table = f"const struct tilewright_profile_layer {prefix}_profile_layers[{prefix.upper()}_PROFILE_LAYERS] = {{"
+    return (table, *(f'    {{"{name}", {macs}u}},' for name, macs in profile.layers), "};", "")
+
+
+def _told(parameters: str, c_type: str, address: str) -> tuple[str, ...]:
+    unused = parameters != "void" and "pools->" not in address
+    return (*(("(void)pools;",) if unused else ()), f"return ({c_type})({address});")
+
+
+def _misaligned(prefix: str) -> FunctionText:
+    signature = f"static int {prefix}_is_misaligned(const void *pointer, uintptr_t align)"
+    return FunctionText(signature, ("return (uintptr_t)pointer % align != 0u;",))
+
+
+def _context_parameter(entry: Entry) -> str:
+    return f"{entry.context} *context" if entry.context else "void"
+
+
+def _all_layers(entry: Entry, layers: tuple[str, ...]) -> tuple[str, ...]:
+    """Each layer in turn, and the hook behind it."""
+    types = ", ".join(f"{c_type} *" for c_type, _ in entry.passed) or "void"
+    given = ", ".join("context" if entry.forked and name == "context" else f"&{name}" for _, name in entry.passed)
+    fault = f"return {entry.macro}_DEVICE_FAULT;"
+    awaited = "TILEWRIGHT_LAYER_IS_HOOKED && tilewright_copy_wait(handover.link, handover.token) != TILEWRIGHT_PORT_OK"
+    each = (
+        f"const enum {entry.prefix}_status status = layers[number]({given});",
+        *block(f"if (status != {entry.macro}_OK)", ("return status;",)),
+        *(block(f"if ({awaited})", (fault,)) if entry.hands_over else ()),
+        "TILEWRIGHT_LAYER_DONE(number);",
+    )
+    return (
+        f"static enum {entry.prefix}_status (*const layers[])({types}) = {{",
+        *(f"    {name}," for name in layers),
+        "};",
+        *(("struct tilewright_handover handover = {0, TILEWRIGHT_NO_COPY};",) if entry.hands_over else ()),
+        *block("for (size_t number = 0; number < sizeof layers / sizeof layers[0]; ++number)", each),
+        f"return {entry.macro}_OK;",
+    )
+
+
+def _infer(entry: Entry) -> FunctionText:
+    """What the core that runs the layers is started with."""
+    arguments = entry.signature.arguments
+    copies: tuple[str, ...] = ()
+    if arguments:
+        pools = f"const struct {entry.prefix}_pools pools = *inference->context->pools;"
+        members = ", ".join("&pools" if name == "pools" else f"inference->context->{name}" for name in arguments)
+        copies = (
+            "/* Copies on the stack of the core that runs the layers: it reads them for every tile. */",
+            *((pools,) if "pools" in arguments else ()),
+            f"{entry.context} context = {{{members}}};",
+        )
+    run = f"inference->status = {entry.prefix}_all_layers({'&context' if arguments else ''});"
+    return FunctionText(
+        f"static void {entry.prefix}_infer(void *argument)",
+        (f"struct {entry.prefix}_inference *inference = argument;", *copies, run),
+        _inference_struct(entry),
+    )
+
+
+def _dispatch(entry: Entry) -> tuple[str, ...]:
+    context = "&context, " if entry.context else ""
+    return (
+        f"struct {entry.prefix}_inference inference = {{{context}{entry.macro}_OK}};",
+        f"tilewright_dispatch({entry.cores}u, {entry.prefix}_infer, &inference);",
+        "return inference.status;",
+    )
+
+
+def _run(entry: Entry, layers: tuple[str, ...]) -> FunctionText:
+    arguments = entry.signature.arguments
+    context = (f"{entry.context} context = {{{', '.join(arguments)}}};",) if arguments else ()
+    return FunctionText(
+        f"enum {entry.prefix}_status {entry.prefix}_run({entry.signature.parameters})",
+        (*_argument_checks(entry), *_pool_checks(entry), *context, *layers),
+    )
+
+
+def _argument_checks(entry: Entry) -> tuple[str, ...]:
+    bad = (f"return {entry.macro}_BAD_ARGUMENT;",)
+    found = [line for name in entry.signature.arguments for line in block(f"if ({name} == NULL)", bad)]
+    for pointer, align in entry.signature.pointers:
+        found += block(f"if ({pointer} == NULL)", bad)
+        misaligned = f"{entry.prefix}_is_misaligned({pointer}, {align})"
+        found += block(f"if ({misaligned})", (f"return {entry.macro}_MISALIGNED;",))
+    return tuple(found)
+
+
+def _pool_checks(entry: Entry) -> tuple[str, ...]:
+    """Constants of a pool at a fixed address lie inside the pool."""
+    found: list[str] = []
+    for pool in entry.constant_pools:
+        if pool.base and pool.capacity != "unlimited":
+            symbol = f"{entry.prefix}_{pool.name}"
+            behind = f"(uintptr_t)&{symbol} - {entry.macro}_POOL_{pool.name.upper()}_BASE"
+            room = f"{pool.capacity}u - sizeof {symbol}"
+            found += block(f"if ({behind} > {room})", (f"return {entry.macro}_MISALIGNED;",))
+    return tuple(found)

@@ -1,0 +1,30 @@
+"""C functions as the templates print them: a signature and finished lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionText:
+    """A function: the line before its opening brace, its statements, not indented, and lines before the signature."""
+
+    signature: str
+    lines: tuple[str, ...]
+    before: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The C name."""
+        return self.signature.partition("(")[0].split()[-1].lstrip("*")
+
+
+def indented(lines: Sequence[str]) -> tuple[str, ...]:
+    """Lines of a block inside the one that they stand in."""
+    return tuple(f"    {line}" for line in lines)
+
+
+def block(opening: str, lines: Sequence[str]) -> tuple[str, ...]:
+    """Lines in braces behind ``opening``, for example a loop or a condition."""
+    return (f"{opening} {{" if opening else "{", *indented(lines), "}")

@@ -1,0 +1,32 @@
+"""The comment above a layer's function: what it computes, on which bytes, in which tiles."""
+
+from __future__ import annotations
+
+from tilewright.base.c_names import in_comment
+from tilewright.codegen.buffers import Storage
+from tilewright.plan import BufferKind, Kernel, Layer, LayerFacts, Loop, Operand
+
+
+def layer_comment(
+    storage: Storage, layer: Layer, facts: LayerFacts, kernel: Kernel, loop: Loop | None
+) -> tuple[str, ...]:
+    """Operator, kernel, operands with their places, and tiles; a line each."""
+    lines = [f"{facts.operator} '{in_comment(layer.name)}': {facts.macs:,} MACs, kernel {facts.kernel}"]
+    for role, operands in (("reads", kernel.reads), ("writes", kernel.writes)):
+        for operand in operands:
+            lines.append(f"  {role} {_described(storage, operand)}")
+    if loop is not None:
+        cuts = ", ".join(f"{index.name} {index.extent} in steps of {index.step}" for index in loop.indices)
+        lines.append(f"  {loop.tiles} tiles: {cuts}")
+    return tuple(lines)
+
+
+def _described(storage: Storage, operand: Operand) -> str:
+    buffer = storage.buffers[operand.buffer]
+    placement = storage.placements.get(buffer.name)
+    where = "the caller's" if placement is None else f"{placement.pool} + {placement.offset_bytes}"
+    if buffer.name in storage.parents:
+        where = f"a view of {in_comment(storage.parents[buffer.name][0])}"
+    extents = "".join(f"[{axis.extent}]" for axis in operand.rectangle)
+    tile = f", tile {''.join(f'[{extent}]' for extent in buffer.shape)}" if buffer.kind is BufferKind.TILE else ""
+    return f"{in_comment(buffer.tensor or buffer.name)} {buffer.dtype} {extents}{tile}: {where}"

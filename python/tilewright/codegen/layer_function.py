@@ -1,0 +1,97 @@
+"""The C function of a layer, from its steps: declarations, first copies, the loop, the record of a profile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewright.codegen.functions import FunctionText, block
+from tilewright.codegen.profiling import ProfileText
+from tilewright.codegen.steps import StepText, statements
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What all layers of a model have in common.
+
+    ``parameters`` are those of a layer's function, ``passed`` their names (context, handover).
+    """
+
+    prefix: str
+    parameters: str
+    passed: tuple[str, ...]
+    profile: ProfileText | None
+
+    @property
+    def fault(self) -> str:
+        """The status of a layer whose copy failed."""
+        return f"{self.prefix}_DEVICE_FAULT".upper()
+
+
+@dataclass(frozen=True, slots=True)
+class LayerFunction:
+    """The parts of a layer's function.
+
+    ``tokens`` gives arrays of copies under way and their length. ``early`` are copies that start first,
+    ``taken_over`` waits for what the layer before left, ``left`` link and token of the copy that the next layer
+    waits for. ``iterations`` are the first and the end of the loop, None without a loop. ``record`` is the number
+    of the layer's record in a profile.
+    """
+
+    name: str
+    record: int
+    tokens: tuple[tuple[str, int], ...]
+    early: tuple[StepText, ...]
+    taken_over: tuple[StepText, ...]
+    steps: tuple[StepText, ...]
+    iterations: tuple[int, int] | None
+    left: tuple[int, str] | None
+
+    def text(self, around: Surroundings) -> FunctionText:
+        """The whole function."""
+        profiled = around.profile is not None
+        declared = tuple(line for step in self.steps for line in step.declarations)
+        taken_over = statements(self.taken_over, looped=False, profiled=profiled)
+        lines = (
+            *(f"tilewright_token_t {name}[{copies}] = {{0}};" for name, copies in self.tokens),
+            *self._unused(around),
+            *(_MEASURED if profiled else ()),
+            *statements(self.early, looped=False, profiled=profiled),
+            *declared,
+            *(("/* What the layer before left under way. */",) if taken_over else ()),
+            *taken_over,
+            *self._walk(profiled=profiled),
+            *self._left(),
+            *self._recorded(around.profile),
+            f"return {around.prefix.upper()}_OK;",
+        )
+        return FunctionText(f"static enum {around.prefix}_status {self.name}({around.parameters})", lines)
+
+    def _walk(self, *, profiled: bool) -> tuple[str, ...]:
+        lines = statements(self.steps, looped=self.iterations is not None, profiled=profiled)
+        if self.iterations is None:
+            return lines
+        first, end = self.iterations
+        return block(f"for (int32_t t = {first}; t < {end}; ++t)", lines)
+
+    def _left(self) -> tuple[str, ...]:
+        if self.left is None:
+            return ()
+        link, token = self.left
+        return (f"*handover = (struct tilewright_handover){{{link}u, {token}}};",)
+
+    def _recorded(self, profile: ProfileText | None) -> tuple[str, ...]:
+        if profile is None:
+            return ()
+        records = f"((struct tilewright_profile *)(void *)({profile.address}))"
+        return ("measured.cycles = tilewright_cycles() - begin;", f"{records}[{self.record}] = measured;")
+
+    def _unused(self, around: Surroundings) -> tuple[str, ...]:
+        """Casts of parameters that the function has only because others have them."""
+        addresses = [text for step in (*self.early, *self.steps) for text in step.addresses]
+        measured = around.profile is not None and around.profile.uses_context
+        used = {"context": measured or any("context->" in text for text in addresses)}
+        used["handover"] = self.left is not None or bool(self.taken_over)
+        return tuple(f"(void){name};" for name in around.passed if not used[name])
+
+
+_MEASURED = ("struct tilewright_profile measured = {0, 0, 0, 0};", "const uint32_t begin = tilewright_cycles();")

@@ -1,0 +1,62 @@
+"""The source file of a model: layers, the run function, and the constants that both use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tilewright.codegen.buffers import Storage
+from tilewright.codegen.context import LayerText, ShapeText
+from tilewright.codegen.entry import Entry, accessor_functions, entry_functions, opening_lines
+from tilewright.codegen.interface import InterfaceText, Signature
+from tilewright.codegen.layer_function import Surroundings
+from tilewright.codegen.layers import LayerWriter
+from tilewright.codegen.left_copies import left_copies
+from tilewright.codegen.pools import PoolText
+from tilewright.codegen.profiling import profile_text
+from tilewright.plan import Layer, Plan, kernel_steps
+
+_HEADERS = ("tilewright/layer_hook.h", "tilewright/runtime.h", "tilewright/tile.h")
+
+
+def source_text(
+    storage: Storage, signature: Signature, accessors: Sequence[InterfaceText], constant_pools: Sequence[PoolText]
+) -> dict[str, Any]:
+    """What the template of the source file prints beside the banner."""
+    plan = storage.plan
+    left = left_copies(plan.program)
+    profile = profile_text(storage) if plan.profile is not None else None
+    entry = Entry(
+        storage, signature, tuple(constant_pools), bool(left), plan.core.called_on == "controller", plan.core.count
+    )
+    around = Surroundings(plan.name, entry.layer_parameters, tuple(name for _, name in entry.passed), profile)
+    writer = LayerWriter(storage, around, {link.name: number for number, link in enumerate(plan.links)}, left, {})
+    layers = _layers(plan, writer)
+    functions = tuple(layer.function for layer in layers)
+    return {
+        "headers": _headers(plan),
+        "opening": opening_lines(entry, plan.core.pointer_bytes),
+        "shapes": [
+            ShapeText(name, stride or (0,), extent or (1,), origin or (0,), *ring)
+            for (stride, extent, origin, ring), name in writer.shared_shapes.items()
+        ],
+        "layers": layers,
+        "entry": (
+            *accessor_functions(signature, accessors, profile, plan.name),
+            *entry_functions(entry, functions),
+        ),
+    }
+
+
+def _layers(plan: Plan, writer: LayerWriter) -> list[LayerText]:
+    layers = [step for step in plan.program if isinstance(step, Layer)]
+    return [
+        writer.layer(number, layer, facts)
+        for number, (layer, facts) in enumerate(zip(layers, plan.layers, strict=True))
+    ]
+
+
+def _headers(plan: Plan) -> list[str]:
+    split = ["tilewright/split.h"] if any(step.split for step in kernel_steps(plan.program)) else []
+    profile = ["tilewright/profile.h"] if plan.profile is not None else []
+    return [*_HEADERS, *split, *profile, *plan.kernel_headers]
