@@ -147,7 +147,7 @@ def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: C
         inputs=_interface(graph, graph.inputs),
         outputs=_interface(graph, graph.outputs),
         buffers=schedule.buffers,
-        relations=schedule.relations,
+        relations=planned.relations,
         placements=planned.placements,
         program=schedule.program,
         layers=schedule.layers,

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.placements import is_sound
 from tilewright.base.errors import TilewrightError
-from tilewright.placement import DoesNotFit, Item, PoolLimit, Result, place
+from tilewright.placement import DoesNotFit, Item, PoolLimit, Result, Trail, place
 from tilewright.placement.algorithms import ALGORITHMS
 from tilewright.placement.layout import Spot
 from tilewright.placement.model import build_model
@@ -50,7 +50,10 @@ def problems(draw: st.DrawFn, *, pools: int = 3, relations: bool = True) -> tupl
         if kind == "view":
             item = replace(item, align_bytes=1, pools=items[0].pools, at_offset=("b0", draw(st.integers(0, 5))))
         elif kind == "trail" and conflicts:
-            item = replace(item, trails=((min(conflicts), draw(st.integers(-4, 6))),))
+            least = draw(st.integers(-4, 6))
+            most = draw(st.none() | st.integers(least, 8))
+            others = draw(st.lists(st.sampled_from(sorted(conflicts)), min_size=1, max_size=2, unique=True))
+            item = replace(item, trails=tuple(Trail(other, least, most) for other in others))
         elif kind == "fixed":
             item = replace(item, align_bytes=1, fixed_offset=draw(st.integers(0, 12)))
         items.append(item)

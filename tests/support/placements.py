@@ -39,7 +39,7 @@ def _pair(first: Item, second: Item, placements: Mapping[str, tuple[str, int]]) 
     if pool != other_pool or not bytes_a & bytes_b:
         return True
     for item, other, below in ((first, second, b - a), (second, first, a - b)):
-        for name, distance in item.trails:
-            if name == other.name:
-                return below >= distance
+        for trail in item.trails:
+            if trail.other == other.name:
+                return trail.least <= below and (trail.most is None or below <= trail.most)
     return second.name not in first.conflicts and first.name not in second.conflicts

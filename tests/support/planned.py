@@ -89,7 +89,7 @@ def plan_of(graph: Graph, platform: Platform, found: Planned) -> Plan:
         inputs=interface(graph.inputs),
         outputs=interface(graph.outputs),
         buffers=schedule.buffers,
-        relations=schedule.relations,
+        relations=found.relations,
         placements=found.placements,
         program=schedule.program,
         layers=schedule.layers,

@@ -11,11 +11,13 @@ from types import ModuleType
 import pytest
 from support.placements import is_sound
 from tilewright.base.errors import TilewrightError
-from tilewright.placement import DoesNotFit, Item, PoolLimit, place
+from tilewright.placement import DoesNotFit, Item, PoolLimit, Trail, place
 from tilewright.placement import native as native_module
 from tilewright.placement.algorithms import ALGORITHMS
-from tilewright.placement.model import Model
+from tilewright.placement.layout import Spot
+from tilewright.placement.model import Model, build_model
 from tilewright.placement.options import Options, Outcome
+from tilewright.placement.verify import verify_spots
 
 needs_extension = pytest.mark.skipif(native_module.extension() is None, reason="the exact search was not built")
 UNLIMITED = (PoolLimit("p", None, 16),)
@@ -140,12 +142,74 @@ def test_relations(algorithm: str) -> None:
         Item("whole", 32, 4, ("p",), frozenset({"other"})),
         Item("part", 8, 8, ("p",), frozenset({"other", "late"}), at_offset=("whole", 8)),
         Item("other", 24, 8, ("p",)),
-        Item("late", 20, 4, ("p",), trails=(("other", 0),)),
+        Item("late", 20, 4, ("p",), trails=(Trail("other"),)),
         Item("device", 4, 4, ("p",), frozenset({"whole", "other", "late"}), fixed_offset=12),
     ]
     result = place(items, UNLIMITED, algorithm)
     assert is_sound(items, UNLIMITED, result.placements)
     assert result.lower_bound["p"] <= result.used["p"]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_outputs_lie_exactly_over_inputs(algorithm: str) -> None:
+    items = [
+        Item("a", 32, 4, ("p",), lifetime=(0, 2)),
+        Item("b", 32, 4, ("p",), frozenset({"c"}), trails=(Trail("a", 0, 0),), lifetime=(1, 3)),
+        Item("c", 32, 4, ("p",), trails=(Trail("b", 0, 0),), lifetime=(2, 4)),
+    ]
+    result = place(items, UNLIMITED, algorithm)
+    assert is_sound(items, UNLIMITED, result.placements)
+    assert result.used == result.lower_bound == {"p": 32}
+
+
+def test_an_output_beside_its_input_is_no_overlap_and_one_a_byte_beside_is() -> None:
+    """The judge of these tests, and the verifier, know that elements are read in any order."""
+    items = [Item("a", 8, 1, ("p",)), Item("b", 8, 1, ("p",), trails=(Trail("a", 0, 0),))]
+    model = build_model(items, UNLIMITED)
+    for offset, sound in ((0, True), (8, True), (1, False), (7, False)):
+        placements = {"a": ("p", 0), "b": ("p", offset)}
+        assert is_sound(items, UNLIMITED, placements) == sound
+        assert _verified(model, [(0, 0), (0, offset)]) == sound
+        below = {"a": ("p", offset), "b": ("p", 0)}
+        assert is_sound(items, UNLIMITED, below) == sound
+        assert _verified(model, [(0, offset), (0, 0)]) == sound
+
+
+@needs_extension
+def test_an_output_stays_beside_its_input_where_that_saves_bytes() -> None:
+    """Joined they conflict with both others, which conflict too; apart, two and two share bytes."""
+    items = [
+        Item("a", 8, 1, ("p",), frozenset({"c"})),
+        Item("c", 8, 1, ("p",), frozenset({"d"})),
+        Item("d", 8, 1, ("p",), frozenset({"y"})),
+        Item("y", 8, 1, ("p",), trails=(Trail("a", 0, 0),)),
+    ]
+    result = place(items, UNLIMITED)
+    assert is_sound(items, UNLIMITED, result.placements)
+    assert result.used == result.lower_bound == {"p": 16}
+    assert place(items, [PoolLimit("p", 16)]).used == {"p": 16}
+    with pytest.raises(DoesNotFit):
+        place(items, [PoolLimit("p", 15)])
+
+
+@needs_extension
+def test_an_output_lies_over_an_input_whose_offset_is_given() -> None:
+    items = [
+        Item("a", 8, 1, ("p",), frozenset({"device"}), fixed_offset=0),
+        Item("y", 8, 1, ("p",), trails=(Trail("a", 0, 0),)),
+        Item("device", 4, 1, ("p",), frozenset({"y"}), fixed_offset=8),
+    ]
+    result = place(items, UNLIMITED)
+    assert result.placements["y"] == ("p", 0)
+    assert result.used == {"p": 12}
+
+
+def _verified(model: Model, spots: list[Spot | None]) -> bool:
+    try:
+        verify_spots(model, spots, "spoilt")
+    except TilewrightError:
+        return False
+    return True
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -21,7 +21,7 @@ from tilewright.plan.copies import copy_commands
 from tilewright.platform.types import Platform
 from tilewright.rewrites.pipeline import optimise
 from tilewright.storage.joining import plan_storage
-from tilewright.storage.overlaps import Overlay, Overlays
+from tilewright.storage.overlaps import Overlay
 from tilewright.storage.places import reshaped_strides
 from tilewright.storage.pressure import pressure_bytes
 from tilewright.tiling.cost import load_cycles
@@ -253,17 +253,19 @@ def part_operand(data: st.DataObject) -> tuple[TileOperand, tuple[int, ...]]:
 
 
 def test_bytes_that_buffers_share_are_no_pressure() -> None:
-    spans = {"a": (0, 8), "view": (2, 6), "over": (0, 8), "c": (8, 12)}
+    spans = {"a": (0, 8), "view": (2, 6), "over": (12, 20), "c": (8, 12)}
     alive = {"a": (0, 4), "view": (1, 3), "over": (3, 7), "c": (2, 9)}
-    assert pressure_bytes(spans, alive) == 12
-    assert pressure_bytes({"a": (4, 8), "b": (0, 4)}, {"a": (0, 2), "b": (2, 4)}) == 4
-    assert pressure_bytes({}, {}) == 0
+    assert pressure_bytes(spans, alive, {"over": ("c", "a")}) == 12
+    assert pressure_bytes(spans, alive, {"over": ("c",)}) == 16
+    assert pressure_bytes(spans, alive, {}) == 20
+    assert pressure_bytes({"a": (4, 8), "b": (0, 4)}, {"a": (0, 2), "b": (2, 4)}, {}) == 4
+    assert pressure_bytes({}, {}, {}) == 0
 
 
 def test_the_checker_sees_an_output_over_an_input_that_is_read_later(monkeypatch: pytest.MonkeyPatch) -> None:
     net, total = residual()
     graph = graph_of(net, net.pooled(total), net.pooled("t0"), net.pooled("t1"))
-    spoilt = Overlays((Overlay(total, "t0"),), {total: ("t0", 0)})
+    spoilt = (Overlay(total, "t0", (total,), ("t0",)),)
     monkeypatch.setattr("tilewright.schedule.building.find_overlays", lambda *_: spoilt)
     platform = near_platform()
     found = plan_of(graph, platform, planned(graph, platform, order=Order.MODEL))

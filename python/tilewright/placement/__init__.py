@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from tilewright.placement.place import place
-from tilewright.placement.problem import Diagnosis, DoesNotFit, Item, PoolLimit, Result
+from tilewright.placement.problem import Diagnosis, DoesNotFit, Item, PoolLimit, Result, Trail
 
-__all__ = ["Diagnosis", "DoesNotFit", "Item", "PoolLimit", "Result", "place"]
+__all__ = ["Diagnosis", "DoesNotFit", "Item", "PoolLimit", "Result", "Trail", "place"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tilewright.placement import greedy, local_search
 from tilewright.placement.cliques import clique_bound
@@ -12,6 +13,9 @@ from tilewright.placement.native import Verdict, extension, search_pool
 from tilewright.placement.objective import cost
 from tilewright.placement.options import Options, Outcome
 from tilewright.placement.pools import cheapest_homes, choose_homes
+
+TRAILS_SHARE = 100
+"""Part of a budget's nodes for the search that decides about trails itself; each of them takes longer."""
 
 
 def exact(model: Model, options: Options) -> Outcome:
@@ -46,6 +50,52 @@ def arrange(model: Model, homes: Mapping[int, Sequence[int]], options: Options) 
             for u, offset in found.offsets.items():
                 spots[u] = (pool, offset)
     return Outcome(spots, bounds, proved)
+
+
+def improved(model: Model, outcome: Outcome, options: Options) -> Outcome:
+    """An outcome whose trails were settled, or a better one of a short search that decides about trails itself.
+
+    Where all units have a spot they keep their pools; bounds are then those of all distances that trails allow.
+    """
+    short = replace(options, nodes=options.nodes // TRAILS_SHARE)
+    if None in outcome.spots:
+        again = outcome if _is_hopeless(model) else exact(model, short)
+        return outcome if None in again.spots else again
+    spots, bounds = list(outcome.spots), dict(outcome.bounds)
+    for pool, units in _homes(model, spots).items():
+        if pool in bounds:
+            continue
+        bounds[pool] = clique_bound(model, units)
+        peak = max(spot[1] + model.units[u].size for u in units if (spot := spots[u]) is not None)
+        if peak == bounds[pool]:
+            continue
+        found = search_pool(model, units, peak - 1, short.nodes, short.seed, True, short.progress)
+        if found is None:
+            continue
+        bounds[pool] = max(bounds[pool], min(found.bound, peak))
+        if found.verdict is Verdict.FITS:
+            for u, offset in found.offsets.items():
+                spots[u] = (pool, offset)
+    return Outcome(spots, bounds, outcome.proved)
+
+
+def _homes(model: Model, spots: Sequence[Spot | None]) -> dict[int, list[int]]:
+    homes: dict[int, list[int]] = {}
+    for unit in model.units:
+        spot = spots[unit.index]
+        if spot is not None:
+            homes.setdefault(spot[0], []).append(unit.index)
+    return homes
+
+
+def _is_hopeless(model: Model) -> bool:
+    """Whether those that have one pool need more of it than there is, wherever they lie."""
+    homes: dict[int, list[int]] = {}
+    for unit in model.units:
+        if len(unit.pools) == 1:
+            homes.setdefault(unit.pools[0], []).append(unit.index)
+    limits = {pool: model.limit(pool) for pool in homes}
+    return any(limit is not None and clique_bound(model, homes[pool]) > limit for pool, limit in limits.items())
 
 
 def _without_extension(model: Model, options: Options) -> Outcome:

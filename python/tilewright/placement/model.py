@@ -107,7 +107,7 @@ def _index(items: Sequence[Item], pools: Sequence[PoolLimit]) -> dict[str, Item]
         if item.size_bytes < 0 or item.align_bytes < 1:
             raise bad_input("placement-problem", f"buffer '{item.name}' has a negative size or no alignment")
         views = [item.at_offset[0]] if item.at_offset else []
-        others = [*item.conflicts, *(other for other, _ in item.trails), *views]
+        others = [*item.conflicts, *(trail.other for trail in item.trails), *views]
         for other in others:
             if other not in by_name:
                 raise bad_input("placement-problem", f"buffer '{item.name}' refers to an unknown buffer '{other}'")
@@ -201,7 +201,7 @@ def _congruence(name: str, modulus: int, residue: int, other_modulus: int, other
 
 def _pair_zones(items: Sequence[Item], by_name: Mapping[str, Item]) -> Iterator[tuple[str, str, int, int]]:
     """Pairs of items (a, b) with the interval that address(a) - address(b) must avoid."""
-    trailing = {(item.name, other) for item in items for other, _ in item.trails}
+    trailing = {(item.name, trail.other) for item in items for trail in item.trails}
     trailing |= {(other, name) for name, other in trailing}
     done: set[str] = set()
     for item in items:
@@ -213,9 +213,11 @@ def _pair_zones(items: Sequence[Item], by_name: Mapping[str, Item]) -> Iterator[
                 yield (item.name, other, *_disjoint(size, by_name[other].size_bytes))
         done.add(item.name)
     for item in items:
-        for other, distance in item.trails:
-            low, high = _disjoint(item.size_bytes, by_name[other].size_bytes)
-            yield item.name, other, max(-distance, low), high
+        for trail in item.trails:
+            low, high = _disjoint(item.size_bytes, by_name[trail.other].size_bytes)
+            yield item.name, trail.other, max(-trail.least, low), high
+            if trail.most is not None:
+                yield item.name, trail.other, low, min(-trail.most, high)
 
 
 def _disjoint(size: int, other_size: int) -> Zone:

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from tilewright.placement.algorithms import find_algorithm
 from tilewright.placement.cliques import clique_bound
 from tilewright.placement.diagnosis import no_fit
+from tilewright.placement.exact import exact, improved
 from tilewright.placement.layout import Layout, Spot
 from tilewright.placement.model import Model, build_model
 from tilewright.placement.options import Options
 from tilewright.placement.problem import Item, PoolLimit, Result
+from tilewright.placement.trails import settled, spread
 from tilewright.placement.verify import verify_spots
 
 
@@ -41,9 +43,13 @@ def place_with(items: Sequence[Item], pools: Sequence[PoolLimit], algorithm: str
     """As ``place``, with budgets in numbers."""
     model = build_model(items, pools)
     chosen = find_algorithm(algorithm)
-    outcome = chosen(model, options)
+    close = settled(items, model)
+    found = outcome = chosen(close, options)
+    if close is not model:
+        outcome = spread(found, close, model)
+        outcome = improved(model, outcome, options) if chosen is exact else outcome
     if any(spot is None for spot in outcome.spots):
-        raise no_fit(model, outcome, chosen, options)
+        raise no_fit(close, found, chosen, options)
     verify_spots(model, outcome.spots, algorithm)
     return _result(model, outcome.spots, outcome.bounds)
 

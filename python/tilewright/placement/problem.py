@@ -11,6 +11,19 @@ from tilewright.base.errors import TilewrightError
 
 
 @dataclass(frozen=True, slots=True)
+class Trail:
+    """An item may overlap ``other`` where it begins ``least`` to ``most`` bytes below it; ``most`` None: or further.
+
+    Negative bytes are above it. Over an input that is read element by element in any order, an
+    output begins 0 to 0 bytes below; behind one that is read from the first byte to the last, 0 or more.
+    """
+
+    other: str
+    least: int = 0
+    most: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """A buffer to place.
 
@@ -23,8 +36,7 @@ class Item:
         fixed_offset: the offset, when it is given from outside. The first candidate is its pool.
         at_offset: (other, n): this item begins n bytes behind the start of other, in the same
             pool (a view). Items joined like this have no conflict with each other.
-        trails: pairs (other, n): this item may overlap other as long as it begins at least n
-            bytes below it (n may be negative). Takes the place of the pair's conflict.
+        trails: items that this one may overlap, and where. Takes the place of the pair's conflict.
         accesses: bytes read and written over a run; with ``PoolLimit.access_cost`` the benefit
             of a fast pool.
         lifetime: [first, behind the last) tick of a life without holes; for bounds and messages.
@@ -37,7 +49,7 @@ class Item:
     conflicts: frozenset[str] = frozenset()
     fixed_offset: int | None = None
     at_offset: tuple[str, int] | None = None
-    trails: tuple[tuple[str, int], ...] = ()
+    trails: tuple[Trail, ...] = ()
     accesses: int = 0
     lifetime: tuple[int, int] | None = None
 

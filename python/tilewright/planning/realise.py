@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilewright.base.progress import progress
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.options import CompileOptions
-from tilewright.placement import Item, PoolLimit, Result, place
-from tilewright.plan import BufferKind, Placement, PoolUse, RelationKind, TilingProof
+from tilewright.placement import Item, PoolLimit, Result, Trail, place
+from tilewright.plan import BufferKind, Placement, PoolUse, Relation, RelationKind, TilingProof
 from tilewright.plan.lifetimes import disjoint_pairs, lifetimes
 from tilewright.planning.decisions import Decisions
 from tilewright.planning.prepare import Prepared
 from tilewright.platform import Platform
 from tilewright.schedule.building import Schedule, build_schedule
 from tilewright.schedule.tile_loops import ScheduledLayer
+from tilewright.storage.overlaps import Overlay
 from tilewright.storage.pressure import pressure_bytes
 
 Lifetimes = Mapping[str, tuple[int, int]]
@@ -27,11 +28,15 @@ Placer = Callable[[Sequence[Item], Sequence[PoolLimit]], Result]
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A placed schedule, and the decisions that it follows from."""
+    """A placed schedule, and the decisions that it follows from.
+
+    ``relations`` are those of the schedule, and which outputs lie over an input.
+    """
 
     decisions: Decisions
     schedule: Schedule
     lifetimes: Lifetimes
+    relations: tuple[Relation, ...]
     placements: tuple[Placement, ...]
     pool_use: tuple[PoolUse, ...]
 
@@ -84,18 +89,15 @@ def realise(
     else:
         result = placer(items, limits)
     placements = tuple(Placement(item.name, *result.placements[item.name]) for item in items)
-    return Planned(decisions, schedule, alive, placements, _pool_use(items, alive, platform, result))
+    use = _pool_use(schedule, items, alive, platform, result)
+    return Planned(decisions, schedule, alive, _relations(schedule, result), placements, use)
 
 
 def placement_items(schedule: Schedule, alive: Lifetimes, *, io_in_pools: bool) -> list[Item]:
     """Everything that the plan places; the caller's buffers and views of them are not."""
-    views = {
-        relation.first: (relation.second, relation.offset_bytes)
-        for relation in schedule.relations
-        if relation.kind is RelationKind.AT_OFFSET
-    }
-    parents = {**views, **schedule.fixed}
-    relatives = _relatives(schedule, parents)
+    views = _views(schedule)
+    families = _families(schedule, views)
+    trails = _trails(schedule.overlays)
     external = () if io_in_pools else (BufferKind.INPUT, BufferKind.OUTPUT)
     placed = [buffer for buffer in schedule.buffers if buffer.kind not in external]
     names = {buffer.name for buffer in placed}
@@ -106,8 +108,9 @@ def placement_items(schedule: Schedule, alive: Lifetimes, *, io_in_pools: bool) 
             size_bytes=buffer.size_bytes,
             align_bytes=buffer.align_bytes,
             pools=buffer.pools,
-            conflicts=frozenset(conflicts[buffer.name]) - relatives[buffer.name],
-            at_offset=parents.get(buffer.name),
+            conflicts=frozenset(conflicts[buffer.name]) - families[buffer.name],
+            at_offset=views.get(buffer.name),
+            trails=trails.get(buffer.name, ()),
             accesses=buffer.accessed_bytes,
             lifetime=alive[buffer.name],
         )
@@ -115,29 +118,65 @@ def placement_items(schedule: Schedule, alive: Lifetimes, *, io_in_pools: bool) 
     ]
 
 
-def _relatives(schedule: Schedule, parents: Mapping[str, tuple[str, int]]) -> dict[str, frozenset[str]]:
-    """For each buffer all whose distance from it is given, itself among them."""
-    ends = {}
-    for buffer in schedule.buffers:
-        at = buffer.name
-        while at in parents:
-            at = parents[at][0]
-        ends[buffer.name] = at
+def _views(schedule: Schedule) -> dict[str, tuple[str, int]]:
+    """Each view with the buffer in which it lies, and the bytes from that one's start."""
+    views = (item for item in schedule.relations if item.kind is RelationKind.AT_OFFSET)
+    return {item.first: (item.second, item.offset_bytes) for item in views}
+
+
+def _families(schedule: Schedule, views: Mapping[str, tuple[str, int]]) -> dict[str, frozenset[str]]:
+    """For each buffer those whose distance from it is given, itself among them; a view is of a buffer that is none."""
     joined: dict[str, set[str]] = {}
-    for name, end in ends.items():
-        joined.setdefault(end, set()).add(name)
-    sets = {end: frozenset(names) for end, names in joined.items()}
-    return {name: sets[end] for name, end in ends.items()}
+    roots = {buffer.name: views[buffer.name][0] if buffer.name in views else buffer.name for buffer in schedule.buffers}
+    for name, root in roots.items():
+        joined.setdefault(root, set()).add(name)
+    sets = {root: frozenset(names) for root, names in joined.items()}
+    return {name: sets[root] for name, root in roots.items()}
 
 
-def _pool_use(items: Sequence[Item], alive: Lifetimes, platform: Platform, result: Result) -> tuple[PoolUse, ...]:
+def _trails(overlays: Iterable[Overlay]) -> dict[str, tuple[Trail, ...]]:
+    """Exactly over the input: only an element's own bytes are read for the last time before it is written."""
+    trails: dict[str, tuple[Trail, ...]] = {}
+    for overlay in overlays:
+        own = tuple(Trail(name, 0, 0) for name in overlay.seconds)
+        trails.update({name: (*trails.get(name, ()), *own) for name in overlay.firsts})
+    return trails
+
+
+def _relations(schedule: Schedule, result: Result) -> tuple[Relation, ...]:
+    """Views, and the outputs that were placed over an input."""
+    spots = result.placements
+    over = [item for item in schedule.overlays if spots[item.first] == spots[item.second]]
+    return (*schedule.relations, *(Relation(RelationKind.TRAILS, item.first, item.second, 0) for item in over))
+
+
+def _pool_use(
+    schedule: Schedule, items: Sequence[Item], alive: Lifetimes, platform: Platform, result: Result
+) -> tuple[PoolUse, ...]:
     """Bytes used of each pool and their bound; what is alive together is a bound too, and sees the lives of parts."""
+    over: dict[str, tuple[str, ...]] = {}
+    for overlay in schedule.overlays:
+        over[overlay.first] = (*over.get(overlay.first, ()), overlay.second)
+    spans = _spans_apart(items)
     uses = []
     for pool in platform.pools:
-        spots = {item: offset for item, (name, offset) in result.placements.items() if name == pool.name}
-        inside = [item for item in items if item.name in spots]
-        spans = {item.name: (spots[item.name], spots[item.name] + item.size_bytes) for item in inside}
-        pressure = -(-pressure_bytes(spans, alive) // pool.granule_bytes) * pool.granule_bytes
+        inside = {item.name: spans[item.name] for item in items if result.placements[item.name][0] == pool.name}
+        pressure = -(-pressure_bytes(inside, alive, over) // pool.granule_bytes) * pool.granule_bytes
         bound = max(result.lower_bound[pool.name], pressure)
         uses.append(PoolUse(pool.name, result.used[pool.name], bound, result.used[pool.name] == bound))
     return tuple(uses)
+
+
+def _spans_apart(items: Sequence[Item]) -> dict[str, tuple[int, int]]:
+    """Bytes [begin, end) of items where no two families share any."""
+    starts: dict[str, int] = {}
+    end = 0
+    for item in items:
+        if item.at_offset is None:
+            starts[item.name] = end
+            end += item.size_bytes
+    spans = {}
+    for item in items:
+        root, distance = item.at_offset or (item.name, 0)
+        spans[item.name] = (starts[root] + distance, starts[root] + distance + item.size_bytes)
+    return spans

@@ -69,10 +69,11 @@ def _jointly(
 
 
 def _residents(schedule: Schedule, platform: Platform, options: CompileOptions) -> Iterator[Resident]:
-    """Buffers that are no tiles, with the layers during which they live; parts of others left out."""
+    """Buffers that are no tiles, with the layers during which they live; left out what may share bytes of others."""
     alive = lifetimes(schedule.program)
     spans = _layer_ticks(schedule)
-    parts = {item.first for item in schedule.relations if item.kind is RelationKind.AT_OFFSET} | set(schedule.fixed)
+    views = {item.first: item.second for item in schedule.relations if item.kind is RelationKind.AT_OFFSET}
+    parts = {*views, *(views.get(overlay.first, overlay.first) for overlay in schedule.overlays)}
     callers = () if options.io_in_pools else (BufferKind.INPUT, BufferKind.OUTPUT)
     for buffer in schedule.buffers:
         if buffer.kind in (*callers, BufferKind.TILE, BufferKind.SCRATCH) or buffer.name in parts:

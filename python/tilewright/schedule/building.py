@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from tilewright.graph import Array, Graph
 from tilewright.plan import (
@@ -33,9 +33,8 @@ from tilewright.tiling.problem import TILE_ALIGN_BYTES, near_pools
 class Schedule:
     """The program before placement: steps, buffers, relations, constants by hash, facts.
 
-    ``fixed`` gives buffers that must lie (other, bytes) from the start of another, since an
-    output lies over an input. ``profile`` names the buffer of what is measured. ``handed_over`` tells
-    whether layers leave their last store to the next one.
+    ``overlays`` are outputs that may lie over an input. ``profile`` names the buffer of what is measured.
+    ``handed_over`` tells whether layers leave their last store to the next one.
     """
 
     program: tuple[Step, ...]
@@ -43,7 +42,7 @@ class Schedule:
     relations: tuple[Relation, ...]
     constants: Mapping[str, Array]
     layers: tuple[LayerFacts, ...]
-    fixed: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    overlays: tuple[Overlay, ...] = ()
     profile: str | None = None
     handed_over: bool = False
 
@@ -68,7 +67,7 @@ def build_schedule(
     constants = Constants(names, {}, {}, {})
     uses = [_use(layer, graph) for layer in layers]
     overlays = find_overlays(uses, homes, graph)
-    relations = (*_view_relations(homes), *map(_trails, overlays.pairs))
+    relations = _view_relations(homes)
     marks = home_marks([use.touched for use in uses], homes)
     steps: list[Step] = [End(name) for name in marks.ends.get(-1, ())]
     near: list[Buffer] = []
@@ -95,7 +94,7 @@ def build_schedule(
     buffers = tuple(replace(buffer, accessed_bytes=accesses[buffer.name]) for buffer in named)
     measured = profile[0].name if profile else None
     left = any(built.left for built in bodies)
-    return Schedule(program, buffers, relations, constants.data, tuple(facts), overlays.fixed, measured, left)
+    return Schedule(program, buffers, relations, constants.data, tuple(facts), overlays, measured, left)
 
 
 def _bodies(
@@ -149,7 +148,3 @@ def _use(layer: ScheduledLayer, graph: Graph) -> LayerUse:
     direct = any(operand.write and operand.link is None for operand in layer.problem.operands)
     shared = direct and layer.problem.sharing(layer.choice.steps) is not None
     return replace(use, over=()) if shared else use
-
-
-def _trails(overlay: Overlay) -> Relation:
-    return Relation(RelationKind.TRAILS, overlay.first, overlay.second, 0)

@@ -1,4 +1,4 @@
-"""Which outputs lie exactly over an input that dies with their operator, and how many bytes are alive then.
+"""Which outputs may lie exactly over an input that dies with their operator, and how many bytes are alive then.
 
 Before:  layers 0 conv -> a, 1 clip a -> b, 2 conv b -> y; nothing else reads a
 After:   b over a: the clip runs in place
@@ -6,7 +6,7 @@ After:   b over a: the clip runs in place
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilewright.graph import Graph
@@ -16,9 +16,6 @@ from tilewright.storage.homes import Homes
 from tilewright.storage.lives import Life, group_lives
 from tilewright.storage.places import same_strides
 from tilewright.storage.pressure import union_bytes
-
-HOME_ALIGN_BYTES = 8
-"""No home needs more; an output over an input must suit both."""
 
 _PLACED = (BufferKind.INTERMEDIATE, BufferKind.INPUT, BufferKind.OUTPUT)
 
@@ -42,18 +39,15 @@ class LayerUse:
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """``first`` is written over ``second``, element on element, and ``second`` is dead then."""
+    """``first`` may be written over ``second``, element on element, and ``second`` is dead then.
+
+    ``firsts`` and ``seconds`` are all names of the same bytes as ``first`` and ``second`` have.
+    """
 
     first: str
     second: str
-
-
-@dataclass(frozen=True, slots=True)
-class Overlays:
-    """Overlays in the order of layers; ``fixed`` gives roots that have to lie (root, bytes) from another root."""
-
-    pairs: tuple[Overlay, ...]
-    fixed: Mapping[str, tuple[str, int]]
+    firsts: tuple[str, ...] = ()
+    seconds: tuple[str, ...] = ()
 
 
 def layer_use(kernel: KernelChoice, graph: Graph) -> LayerUse:
@@ -81,127 +75,98 @@ def _matches(item: TensorOperand, kernel: KernelChoice, graph: Graph) -> bool:
     )
 
 
-def find_overlays(uses: Sequence[LayerUse], homes: Homes, graph: Graph) -> Overlays:
-    """For each layer in turn the first input over which its output can lie, nothing else being in the way."""
-    clusters = Clusters(uses, homes)
-    pairs = tuple(
-        Overlay(use.writes[0], candidate)
+def find_overlays(uses: Sequence[LayerUse], homes: Homes, graph: Graph) -> tuple[Overlay, ...]:
+    """Every output that may lie over an input of its layer, in the order of layers, a kernel's first choice first.
+
+    Whether something else is in the way is for the placement to say.
+    """
+    lives = group_lives([use.touched for use in uses], homes)
+    return tuple(
+        Overlay(use.writes[0], candidate, *_aliases(homes, use.writes[0], candidate))
         for number, use in enumerate(uses)
-        for candidate in _first_over(clusters, number, use, graph)
+        for candidate in use.over
+        if _may_lie(number, use, candidate, lives, homes, graph)
     )
-    return Overlays(pairs, clusters.fixed())
 
 
-def _first_over(clusters: Clusters, number: int, use: LayerUse, graph: Graph) -> tuple[str, ...]:
-    for candidate in use.over:
-        if clusters.may_lie(number, use, candidate, graph.tensor(candidate).shape):
-            clusters.lay(use.writes[0], candidate)
-            return (candidate,)
-    return ()
+def _aliases(homes: Homes, *tensors: str) -> Iterator[tuple[str, ...]]:
+    """For each tensor all names of its bytes."""
+    for tensor in tensors:
+        yield tuple(name for name, group in homes.groups.items() if group == homes.groups[tensor])
+
+
+def _may_lie(number: int, use: LayerUse, candidate: str, lives: Mapping[str, Life], homes: Homes, graph: Graph) -> bool:
+    """Whether a layer's output suits an input's place: same strides and pools, and the input dead afterwards."""
+    written = use.writes[0]
+    if not all(_is_placed(homes, name) for name in (written, candidate)):
+        return False
+    if homes.roots[written] == homes.roots[candidate] or homes.pools[written] != homes.pools[candidate]:
+        return False
+    born, dead = lives[homes.groups[written]].begin, lives[homes.groups[candidate]].end
+    strides = [homes.places[name].strides_bytes for name in (written, candidate)]
+    if born != number or dead != number or not same_strides(graph.tensor(candidate).shape, *strides):
+        return False
+    return not _is_read_elsewhere(use, candidate, homes)
+
+
+def _is_placed(homes: Homes, tensor: str) -> bool:
+    """Whether the plan places the tensor, and its bytes are free when nobody reads them any more."""
+    return not homes.is_callers(tensor) and homes.kinds[homes.roots[tensor]] in _PLACED
+
+
+def _is_read_elsewhere(use: LayerUse, candidate: str, homes: Homes) -> bool:
+    """Whether the layer reads some of the candidate's bytes under another name."""
+    begin, end = _span(homes, candidate)
+    others = (name for name in use.reads if name != candidate and homes.roots[name] == homes.roots[candidate])
+    return any(low < end and begin < high for low, high in (_span(homes, name) for name in others))
+
+
+def _span(homes: Homes, tensor: str) -> tuple[int, int]:
+    """The bytes [begin, end) of a tensor in its family."""
+    begin = homes.places[tensor].offset_bytes
+    return begin, begin + homes.sizes[tensor]
 
 
 def peak_bytes(uses: Sequence[LayerUse], homes: Homes, graph: Graph) -> int:
-    """The most bytes of homes that are alive in a layer, with outputs over inputs where that can be."""
-    clusters = Clusters(uses, homes)
-    for number, use in enumerate(uses):
-        _first_over(clusters, number, use, graph)
-    return max((clusters.alive_bytes(number) for number in range(-1, len(uses))), default=0)
+    """The most bytes of homes that are alive in a layer, with an output over an input where that can be."""
+    lives = group_lives([use.touched for use in uses], homes)
+    families: dict[str, list[str]] = {}
+    for group in lives:
+        if _is_placed(homes, group):
+            families.setdefault(homes.roots[group], []).append(group)
+    return max(
+        (_alive_bytes(number, uses, families, lives, homes, graph) for number in range(-1, len(uses))), default=0
+    )
 
 
-class Clusters:
-    """Families whose distance in memory is fixed because an output of one lies over a tensor of the other.
-
-    A span is the bytes [begin, end) of a group, from the start of its cluster's first family.
-    """
-
-    def __init__(self, uses: Sequence[LayerUse], homes: Homes) -> None:
-        self._homes = homes
-        self._lives = group_lives([use.touched for use in uses], homes)
-        self._cluster: dict[str, str] = {}
-        self._shift: dict[str, int] = {}
-        self._groups: dict[str, list[str]] = {}
-        self._over: set[tuple[str, str]] = set()
-        for group in self._lives:
-            root = homes.roots[group]
-            if not homes.is_callers(group) and homes.kinds[root] in _PLACED:
-                self._cluster[root], self._shift[root] = root, 0
-                self._groups.setdefault(root, []).append(group)
-
-    def may_lie(self, number: int, use: LayerUse, candidate: str, shape: tuple[int, ...]) -> bool:
-        """Whether the layer's output can lie over an input: same place, dead afterwards, nothing else in the way."""
-        homes, written = self._homes, use.writes[0]
-        one, other = homes.roots[written], homes.roots[candidate]
-        if one not in self._cluster or other not in self._cluster or self._cluster[one] == self._cluster[other]:
-            return False
-        groups = homes.groups[written], homes.groups[candidate]
-        born, dead = self._lives[groups[0]].begin, self._lives[groups[1]].end
-        places = homes.places[written], homes.places[candidate]
-        if born != number or dead != number or homes.pools[written] != homes.pools[candidate]:
-            return False
-        if not same_strides(shape, places[0].strides_bytes, places[1].strides_bytes):
-            return False
-        if (places[0].offset_bytes - places[1].offset_bytes) % HOME_ALIGN_BYTES:
-            return False
-        return not self._read_elsewhere(use, candidate) and self._is_free(groups, self._distance(written, candidate))
-
-    def lay(self, first: str, second: str) -> None:
-        """Fix the distance of the two families."""
-        homes = self._homes
-        self._over.add((homes.groups[first], homes.groups[second]))
-        distance = self._distance(first, second)
-        kept, gone = self._cluster[homes.roots[second]], self._cluster[homes.roots[first]]
-        for root in [root for root, cluster in self._cluster.items() if cluster == gone]:
-            self._cluster[root] = kept
-            self._shift[root] += distance
-        self._groups[kept] += self._groups.pop(gone)
-
-    def fixed(self) -> dict[str, tuple[str, int]]:
-        """Roots with their distance from the root that names their cluster."""
-        return {
-            root: (cluster, self._shift[root] - self._shift[cluster])
-            for root, cluster in self._cluster.items()
-            if root != cluster
-        }
-
-    def alive_bytes(self, number: int) -> int:
-        """Bytes that are alive in a layer."""
-        now = Life(number, number)
-        total = 0
-        for groups in self._groups.values():
-            total += union_bytes(self._span(group) for group in groups if self._lives[group].meets(now))
+def _alive_bytes(
+    number: int,
+    uses: Sequence[LayerUse],
+    families: Mapping[str, Sequence[str]],
+    lives: Mapping[str, Life],
+    homes: Homes,
+    graph: Graph,
+) -> int:
+    """Bytes of homes that are alive in a layer; what its output shares with an input counts once."""
+    now = Life(number, number)
+    alive = {root: [group for group in groups if lives[group].meets(now)] for root, groups in families.items()}
+    total = sum(union_bytes(_span(homes, group) for group in groups) for groups in alive.values())
+    if number < 0:
         return total
+    use = uses[number]
+    over = (name for name in use.over if _may_lie(number, use, name, lives, homes, graph))
+    shared = any(_is_free(use.writes[0], name, alive, homes) for name in over)
+    return total - homes.sizes[use.writes[0]] if shared else total
 
-    def _distance(self, first: str, second: str) -> int:
-        """By how much the first one's cluster must move so that it lies over the second."""
-        return self._start(second) - self._start(first)
 
-    def _start(self, tensor: str) -> int:
-        return self._shift[self._homes.roots[tensor]] + self._homes.places[tensor].offset_bytes
-
-    def _span(self, group: str) -> tuple[int, int]:
-        return self._start(group), self._start(group) + self._homes.sizes[group]
-
-    def _read_elsewhere(self, use: LayerUse, candidate: str) -> bool:
-        """Whether the layer reads some of the candidate's bytes under another name."""
-        homes = self._homes
-        begin, end = self._span(candidate)
-        for name in use.reads:
-            if name != candidate and homes.roots[name] == homes.roots[candidate]:
-                low, high = self._span(name)
-                if low < end and begin < high:
-                    return True
-        return False
-
-    def _is_free(self, pair: tuple[str, str], distance: int) -> bool:
-        """Whether no group of one cluster lives on bytes of the other's while those live, the pair aside."""
-        homes = self._homes
-        mine, theirs = (self._groups[self._cluster[homes.roots[group]]] for group in pair)
-        for group in mine:
-            low, high = (at + distance for at in self._span(group))
-            for other in theirs:
-                begin, end = self._span(other)
-                if (group, other) == pair or high <= begin or end <= low:
-                    continue
-                if self._lives[group].meets(self._lives[other]):
-                    return False
-        return True
+def _is_free(written: str, candidate: str, alive: Mapping[str, Sequence[str]], homes: Homes) -> bool:
+    """Whether no other group of one family that is alive lies on bytes of the other one's, if the two lie together."""
+    move = homes.places[candidate].offset_bytes - homes.places[written].offset_bytes
+    pair = homes.groups[written], homes.groups[candidate]
+    for group in alive[homes.roots[written]]:
+        low, high = (at + move for at in _span(homes, group))
+        for other in alive[homes.roots[candidate]]:
+            begin, end = _span(homes, other)
+            if (group, other) != pair and low < end and begin < high:
+                return False
+    return True

@@ -1,18 +1,24 @@
 """The most bytes of a pool that are alive at one time: no placement with these pools and this order needs less.
 
-Buffers whose distance is given, views and outputs over inputs, count the bytes that they share once.
+Buffers whose distance is given, views and parts, count the bytes that they share once. So do an
+output and the largest of the inputs over which it may lie.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 Interval = tuple[int, int]
 """Half-open."""
 
 
-def pressure_bytes(spans: Mapping[str, Interval], alive: Mapping[str, Interval]) -> int:
-    """Most bytes in the union of the spans (bytes) of buffers that are alive (ticks) together."""
+def pressure_bytes(
+    spans: Mapping[str, Interval], alive: Mapping[str, Interval], over: Mapping[str, Sequence[str]]
+) -> int:
+    """Most bytes in the union of the spans (bytes) of buffers that are alive (ticks) together.
+
+    ``over`` gives buffers on whose bytes a buffer may lie though both are alive.
+    """
     marks = [(alive[name][0], True, name) for name in spans if alive[name][0] < alive[name][1]]
     marks += [(alive[name][1], False, name) for name in spans if alive[name][0] < alive[name][1]]
     # Half-open: at one tick, what ends goes before what begins.
@@ -24,10 +30,20 @@ def pressure_bytes(spans: Mapping[str, Interval], alive: Mapping[str, Interval])
             now[name] = spans[name]
         else:
             # Only where nothing more begins can there be a peak.
-            most = max(most, union_bytes(now.values())) if grown else most
+            most = max(most, union_bytes(now.values()) - _shared_bytes(now, over)) if grown else most
             del now[name]
         grown = begins
     return most
+
+
+def _shared_bytes(now: Mapping[str, Interval], over: Mapping[str, Sequence[str]]) -> int:
+    """What outputs have in common with inputs at most, if each lies over the largest that it may lie over."""
+    shared = 0
+    for name, others in over.items():
+        if name in now:
+            sizes = [now[other][1] - now[other][0] for other in others if other in now]
+            shared += min(max(sizes, default=0), now[name][1] - now[name][0])
+    return shared
 
 
 def union_bytes(spans: Iterable[Interval]) -> int:
