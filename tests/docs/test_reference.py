@@ -16,7 +16,7 @@ from tilewright.base import settings
 from tilewright.base.errors import ExitStatus
 from tilewright.cli import main
 from tilewright.options import CompileOptions, read_options_file
-from tilewright.plan import Wait, When
+from tilewright.plan import Runs, Wait
 from tilewright.platform.types import PlatformFile
 
 from docs import setups
@@ -182,7 +182,7 @@ def test_steps_in_json() -> None:
     step = json.loads(block.text)
     assert step["step"] == "wait"
     assert set(step) - {"step"} <= {field.name for field in fields(Wait)}
-    assert set(step["when"]) <= {field.name for field in fields(When)}
+    assert set(step["runs"]) <= {field.name for field in fields(Runs)}
 
 
 def test_tables_of_the_options_file(tmp_path: Path) -> None:

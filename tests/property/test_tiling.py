@@ -132,8 +132,8 @@ def test_a_wrong_period_is_seen() -> None:
     layer = next(step for step in found.program if isinstance(step, Layer))
     loop = next(step for step in layer.body if isinstance(step, Loop))
     kernel = next(step for step in loop.body if isinstance(step, Kernel))
-    slow = next(step for step in loop.body if isinstance(step, CopyStart) and step.when.period > 1)
-    late = replace(slow, when=replace(slow.when, period=loop.tiles))
+    slow = next(step for step in loop.body if isinstance(step, CopyStart) and step.runs.every > 1)
+    late = replace(slow, runs=replace(slow.runs, every=kernel.runs.count, count=1))
     body = tuple(late if step is slow else step for step in loop.body)
     assert kernel in body
     broken = replace(found, program=(replace(layer, body=(replace(loop, body=body),)),))

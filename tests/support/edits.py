@@ -71,8 +71,8 @@ def destination(**fields: Any) -> Change:
     return lambda step: replace(step, destination=replace(step.destination, **fields))
 
 
-def when(**fields: Any) -> Change:
-    return lambda step: replace(step, when=replace(step.when, **fields))
+def runs(**fields: Any) -> Change:
+    return lambda step: replace(step, runs=replace(step.runs, **fields))
 
 
 def read(position: int, **fields: Any) -> Change:

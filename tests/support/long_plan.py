@@ -17,6 +17,8 @@ from tilewright.plan import (
     Placement,
     Plan,
     PoolUse,
+    Runs,
+    Stage,
     Step,
     Wait,
 )
@@ -44,7 +46,13 @@ def long_plan(layers: int) -> Plan:
     for number in range(layers):
         near = (f"f{number}.x", f"f{number}.y")
         program += [Begin(name) for name in (homes[number + 1], *near) if name != "out"]
-        program.append(Layer(f"f{number}", (_loop(number, homes[number], homes[number + 1]),)))
+        program.append(
+            Layer(
+                f"f{number}",
+                (Stage(f"f{number}", "Relu", f"f{number}"),),
+                (_loop(number, homes[number], homes[number + 1]),),
+            )
+        )
         program += [End(name) for name in (*near, homes[number]) if name != "x"]
     places = [Placement(name, "sram", number % 2 * ROWS * COLUMNS) for number, name in enumerate(names)]
     places += [Placement(tile.name, "l1", (tile.name[-1] == "y") * STEP * COLUMNS) for tile in tiles]
@@ -66,12 +74,14 @@ def long_plan(layers: int) -> Plan:
 
 def _loop(number: int, source: str, target: str) -> Loop:
     area = (along("r", ROWS), whole(COLUMNS))
+    tiles = Runs(0, 1, ROWS // STEP, ("r",))
+    once = replace(tiles, over=())
     near = [Operand(f"f{number}.{side}", area) for side in "xy"]
     body: tuple[Step, ...] = (
-        CopyStart("in", near[0].buffer, Operand(source, area), near[0]),
-        Wait(near[0].buffer),
-        Kernel(f"f{number}", "tw_f", (near[0],), (near[1],), (), ((0, 1), (0, 1)), ()),
-        CopyStart("out", near[1].buffer, near[1], Operand(target, area)),
-        Wait(near[1].buffer),
+        CopyStart("in", near[0].buffer, Operand(source, area), near[0], tiles),
+        Wait(near[0].buffer, once),
+        Kernel(f"f{number}", "tw_f", (near[0],), (near[1],), (), ((0, 1), (0, 1)), (), runs=tiles),
+        CopyStart("out", near[1].buffer, near[1], Operand(target, area), tiles),
+        Wait(near[1].buffer, once),
     )
     return Loop((Index("r", ROWS, STEP),), body)

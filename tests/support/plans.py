@@ -22,7 +22,6 @@ from tilewright.plan import (
     Link,
     Loop,
     Operand,
-    Phase,
     Placement,
     Plan,
     Pool,
@@ -30,9 +29,10 @@ from tilewright.plan import (
     Quantization,
     Relation,
     RelationKind,
+    Runs,
+    Stage,
     Step,
     Wait,
-    When,
 )
 
 RW, RO = Access.READ_WRITE, Access.READ_ONLY
@@ -77,6 +77,7 @@ def interface(name: str, shape: tuple[int, ...], quantization: Quantization | No
 
 def conv_steps() -> tuple[Step, ...]:
     """m[oc, oh, :] from x[rows oh - 1 ... oh + 1, :] and w[oc, :], tiles of 2 channels and 3 rows."""
+    tiles, channels = Runs(0, 1, 6, ("oc", "oh")), Runs(0, 3, 2, ("oc",))
     x = (along("oh", 8, 1, 1), whole(4))
     w = (along("oc", 4), whole(3))
     m = (along("oc", 4), along("oh", 8), whole(4))
@@ -88,17 +89,18 @@ def conv_steps() -> tuple[Step, ...]:
         scratch=("conv.scratch",),
         axes=((0, 1), (), (0, 1, 2)),
         attributes=(("stride", 1),),
+        runs=tiles,
     )
     body: tuple[Step, ...] = (
-        CopyStart("in", "conv.x", Operand("x", x), Operand("conv.x", x), When(1)),
-        CopyStart("load", "conv.w", Operand("w", w, 3), Operand("conv.w", w, 3), When(0, 3)),
-        Wait("conv.x"),
-        Wait("conv.w", When(0, 3)),
-        Wait("conv.y", When(-2)),
+        CopyStart("in", "conv.x", Operand("x", x), Operand("conv.x", x), replace(tiles, first=-1)),
+        CopyStart("load", "conv.w", Operand("w", w), Operand("conv.w", w), channels),
+        Wait("conv.x", Runs(0, 1, 6)),
+        Wait("conv.w", Runs(0, 3, 2)),
+        Wait("conv.y", Runs(2, 1, 6)),
         kernel,
-        CopyStart("out", "conv.y", Operand("conv.y", m), Operand("m", m)),
+        CopyStart("out", "conv.y", Operand("conv.y", m), Operand("m", m), tiles),
     )
-    return (Loop((Index("oc", 4, 2), Index("oh", 8, 3)), body, lead=1, trail=2),)
+    return (Loop((Index("oc", 4, 2), Index("oh", 8, 3)), body),)
 
 
 def relu_steps() -> tuple[Step, ...]:
@@ -147,10 +149,10 @@ def two_layers() -> Plan:
         Begin("m"),
         Begin("v"),
         *(Begin(item.name) for item in near),
-        Layer("conv", conv_steps()),
+        Layer("conv", (Stage("conv", "Conv", "conv"),), conv_steps()),
         *(End(item.name) for item in near),
         *(Begin(item.name) for item in late),
-        Layer("relu", relu_steps()),
+        Layer("relu", (Stage("relu", "Relu", "relu"),), relu_steps()),
         *(End(item.name) for item in late),
         End("v"),
         End("m"),
@@ -188,6 +190,7 @@ def two_layers() -> Plan:
 def reduction() -> Plan:
     """y[o] = sum over c of w[o, c] * x[c], c cut in three, partial results kept in l1; core reads sram."""
     x, w, y = (along("c", 6),), (along("o", 4), along("c", 6)), (along("o", 4),)
+    tiles, results = Runs(0, 1, 6, ("o", "c")), Runs(2, 3, 2)
     kernel = Kernel(
         "mv",
         "tw_mv",
@@ -197,13 +200,14 @@ def reduction() -> Plan:
         ((0,), (), (0,)),
         (),
         reduction=("c",),
+        runs=tiles,
     )
     body: tuple[Step, ...] = (
-        CopyStart("load", "mv.w", Operand("w", w), Operand("mv.w", w)),
-        Wait("mv.w"),
+        CopyStart("load", "mv.w", Operand("w", w), Operand("mv.w", w), tiles),
+        Wait("mv.w", Runs(0, 1, 6)),
         kernel,
-        CopyStart("out", "mv.y", Operand("mv.y", y, 3), Operand("y", y), When(0, 3, Phase.LAST)),
-        Wait("mv.y", When(0, 3, Phase.LAST)),
+        CopyStart("out", "mv.y", Operand("mv.y", y), Operand("y", y), replace(results, over=("o",))),
+        Wait("mv.y", results),
     )
     base = two_layers()
     buffers = (
@@ -232,7 +236,7 @@ def reduction() -> Plan:
         buffers=buffers,
         relations=(),
         placements=(Placement("w", "flash", 0), Placement("mv.w", "l1", 0), Placement("mv.y", "l1", 4)),
-        program=(*map(Begin, marks), Layer("mv", (loop,)), *map(End, marks)),
+        program=(*map(Begin, marks), Layer("mv", (Stage("mv", "MatMul", "mv"),), (loop,)), *map(End, marks)),
         layers=(),
         pool_use=(PoolUse("l1", 8, 8, True), PoolUse("flash", 24, 24, True)),
         kernel_sources=(),

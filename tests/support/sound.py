@@ -15,21 +15,18 @@ from tilewright.plan import (
     RelationKind,
     Step,
     Wait,
-    When,
 )
 
 from support import plans
 from support.edits import (
     copy,
-    destination,
     kernel,
     loops,
     moved,
     on_step,
     read,
-    source,
+    runs,
     wait,
-    when,
     with_buffer,
     with_links,
 )
@@ -40,7 +37,7 @@ BASE, REDUCTION = plans.two_layers(), plans.reduction()
 def ring() -> Plan:
     """Rows of x that the next tile needs too stay in a ring of five rows."""
     plan = with_buffer(BASE, "conv.x", copies=1, size_bytes=20, ring_axis=0)
-    return on_step(plan, copy("conv.x"), lambda step: replace(step, when=When(), kept="oh"))
+    return on_step(plan, copy("conv.x"), lambda step: replace(runs(first=0)(step), kept="oh"))
 
 
 def trails(offset: int, behind: int) -> Plan:
@@ -57,15 +54,13 @@ def placed_io(offset: int) -> Plan:
 
 
 def one_tile_loop() -> Plan:
-    """The first layer's loop with a single tile, no lead, no trail."""
+    """The first layer's loop with a single tile."""
     index = (Index("oc", 4, 4), Index("oh", 8, 8))
-    plan = on_step(BASE, loops, lambda step: replace(step, indices=index, lead=0, trail=0))
-    plan = on_step(plan, is_conv_copy, when(ahead=0, period=1))
-    plan = on_step(plan, wait("conv.w"), when(period=1))
+    plan = on_step(BASE, loops, lambda step: replace(step, indices=index))
+    for wanted in (is_conv_copy, kernel("conv"), wait("conv.x"), wait("conv.w")):
+        plan = on_step(plan, wanted, runs(first=0, every=1, count=1))
     plan = on_step(plan, wait("conv.y"), lambda step: None)
     plan = on_step(plan, copy("conv.y"), lambda step: (step, Wait("conv.y")))
-    plan = on_step(plan, copy("conv.w"), source(period=1))
-    plan = on_step(plan, copy("conv.w"), destination(period=1))
     plan = on_step(plan, kernel("conv"), read(1, period=1))
     for name, shape in {"conv.x": (8, 4), "conv.w": (4, 3), "conv.y": (4, 8, 4)}.items():
         like = plans.buffer(name, BufferKind.TILE, shape, "l1")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright.check import Rule
-from tilewright.plan import AxisRange, End, Kernel, Operand, Phase, Plan, Wait, When
+from tilewright.plan import AxisRange, End, Kernel, Loop, Operand, Plan, Wait
 
 from support import plans
 from support.edits import (
@@ -15,10 +15,10 @@ from support.edits import (
     loops,
     on_step,
     read,
+    runs,
     same,
     source,
     wait,
-    when,
     with_buffer,
     without,
     write,
@@ -32,15 +32,26 @@ SHIFTED_ROWS = (AxisRange((("oh", 1),), -2, 1, 1, 8), plans.whole(4))
 TOP_HALF = (AxisRange((), 0, 1, 1, 4), plans.whole(32))
 
 
-def phased(plan: Plan, phase: Phase) -> Plan:
-    """Store the result of the reduction in another phase."""
-    return on_step(on_step(plan, copy("mv.y"), when(phase=phase)), wait("mv.y"), when(phase=phase))
+def stored_at_once() -> Plan:
+    """The result of the reduction is stored after its first part."""
+    return on_step(on_step(REDUCTION, copy("mv.y"), runs(first=0)), wait("mv.y"), runs(first=0))
 
 
-def rows_loaded_by(condition: When) -> Plan:
-    """Rows of the ring arrive at other times."""
-    plan = on_step(ring(), copy("conv.x"), lambda step: replace(step, when=condition))
-    return on_step(plan, wait("conv.x"), when(period=condition.period))
+def added_elsewhere() -> Plan:
+    """The second part of the reduction is added to other results than the first."""
+    moving = (AxisRange((("o", 1), ("c", 1)), 0, -1, 1, 4),)
+    return on_step(REDUCTION, kernel("mv"), write(rectangle=moving))
+
+
+def rows_loaded_once() -> Plan:
+    """Rows arrive for the first two tiles only, the second time in place of the fourth."""
+    plan = on_step(ring(), copy("conv.x"), runs(every=3, count=2))
+    return on_step(plan, wait("conv.x"), runs(every=3, count=2))
+
+
+def awaited_in_two_loops() -> Plan:
+    other = Loop((), (Wait("conv.x"),))
+    return on_step(BASE, loops, lambda step: (step, other))
 
 
 def output_partly_written() -> Plan:
@@ -74,12 +85,13 @@ def read_after_in_place() -> Plan:
 
 
 def loaded_once() -> Plan:
-    plan = on_step(BASE, copy("conv.w"), when(period=6))
-    return on_step(plan, wait("conv.w"), when(period=6))
+    plan = on_step(BASE, copy("conv.w"), runs(every=6, count=1))
+    return on_step(plan, wait("conv.w"), runs(every=6, count=1))
 
 
-def lead_too_short() -> Plan:
-    return on_step(BASE, loops, lambda step: replace(step, lead=0))
+def loaded_too_often() -> Plan:
+    """Weights are loaded for every tile, and awaited for each tile of channels."""
+    return on_step(BASE, copy("conv.w"), runs(every=1, count=6, over=("oc", "oh")))
 
 
 def copy_and_wait_missing() -> Plan:
@@ -109,27 +121,51 @@ TOKENS: Spoilt = {
     "no wait for a store": (Rule.OVERWRITTEN_BEFORE_WAIT, lambda: on_step(BASE, wait("conv.y"), without)),
     "no wait for the last store": (Rule.END_BEFORE_WAIT, lambda: on_step(BASE, wait("relu.y"), without)),
     "no wait to the end": (Rule.NEVER_AWAITED, started_without_end),
-    "trail too short": (
+    "no wait for the last store of a loop": (
         Rule.END_BEFORE_WAIT,
-        lambda: on_step(BASE, loops, lambda step: replace(step, trail=1)),
+        lambda: on_step(BASE, wait("conv.y"), runs(count=5)),
     ),
-    "waits for the wrong tile": (Rule.TOKEN_NOT_STARTED, lambda: on_step(BASE, wait("conv.x"), when(ahead=2))),
+    "waits for the wrong copy": (
+        Rule.TOKEN_NOT_STARTED,
+        lambda: on_step(BASE, wait("conv.x"), lambda step: replace(step, number=2)),
+    ),
     "waits for a store too late": (
         Rule.OVERWRITTEN_BEFORE_WAIT,
-        lambda: on_step(BASE, wait("conv.y"), when(ahead=-3)),
+        lambda: on_step(BASE, wait("conv.y"), runs(first=3)),
     ),
     "waits twice": (Rule.TOKEN_NOT_STARTED, lambda: on_step(BASE, wait("relu.x"), lambda step: (step, step))),
     "never started": (Rule.TOKEN_NOT_STARTED, lambda: on_step(BASE, copy("relu.x"), without)),
     "never started in a loop": (Rule.TOKEN_NOT_STARTED, lambda: on_step(BASE, copy("conv.x"), without)),
     "store never started": (Rule.TOKEN_NOT_STARTED, lambda: on_step(BASE, copy("conv.y"), without)),
-    "lead too short": (Rule.TOKEN_NOT_STARTED, lead_too_short),
+    "the last load is missing": (Rule.TOKEN_NOT_STARTED, lambda: on_step(BASE, copy("conv.x"), runs(count=5))),
+    "loads start too late": (Rule.TOKEN_NOT_STARTED, lambda: on_step(BASE, copy("conv.x"), runs(first=1))),
     "started twice": (Rule.TOKEN_REUSED, lambda: on_step(BASE, copy("relu.x"), lambda step: (step, step))),
     "awaited outside its loop": (
         Rule.TOKEN_NOT_STARTED,
         lambda: on_step(BASE, wait("relu.x"), lambda step: (step, Wait("conv.x"))),
     ),
-    "awaited by another period": (Rule.TOKEN_SCOPE, lambda: on_step(BASE, wait("conv.w"), when(period=1))),
-    "period does not divide": (Rule.MALFORMED, lambda: on_step(BASE, copy("conv.w"), when(period=4))),
+    "awaited in two loops": (Rule.TOKEN_SCOPE, awaited_in_two_loops),
+    "awaited more often than started": (
+        Rule.TOKEN_NOT_STARTED,
+        lambda: on_step(BASE, wait("conv.w"), runs(every=1, count=6)),
+    ),
+    "period does not divide": (Rule.MALFORMED, lambda: on_step(BASE, copy("conv.w"), destination(period=4))),
+    "runs at no iteration": (Rule.MALFORMED, lambda: on_step(BASE, copy("conv.w"), runs(every=0))),
+    "never runs": (Rule.MALFORMED, lambda: on_step(BASE, copy("conv.w"), runs(count=0))),
+    "more blocks than tiles": (Rule.MALFORMED, lambda: on_step(BASE, kernel("conv"), runs(count=7))),
+    "enumerates an index twice": (Rule.MALFORMED, lambda: on_step(BASE, kernel("conv"), runs(over=("oc", "oc", "oh")))),
+    "enumerates no index": (Rule.UNKNOWN_NAME, lambda: on_step(BASE, kernel("conv"), runs(over=("oc", "ow")))),
+    "names an index that it does not enumerate": (
+        Rule.UNKNOWN_NAME,
+        lambda: on_step(BASE, copy("conv.x"), runs(over=("oc",), count=2)),
+    ),
+    "a wait that enumerates": (Rule.MALFORMED, lambda: on_step(BASE, wait("conv.x"), runs(over=("oc", "oh")))),
+    "a wait for no copy": (
+        Rule.MALFORMED,
+        lambda: on_step(BASE, wait("conv.x"), lambda step: replace(step, number=-1)),
+    ),
+    "runs twice outside loops": (Rule.MALFORMED, lambda: on_step(BASE, wait("relu.x"), runs(count=2))),
+    "runs late outside loops": (Rule.MALFORMED, lambda: on_step(BASE, kernel("relu"), runs(first=1))),
 }
 
 RINGS: Spoilt = {
@@ -137,8 +173,8 @@ RINGS: Spoilt = {
         Rule.SLOT_CONTENT,
         lambda: on_step(ring(), copy("conv.x"), lambda step: replace(step, kept="oc")),
     ),
-    "rows loaded once": (Rule.SLOT_CONTENT, lambda: rows_loaded_by(When(0, 3))),
-    "rows loaded too early": (Rule.DESTINATION_BUSY, lambda: rows_loaded_by(When(1))),
+    "rows loaded once": (Rule.SLOT_CONTENT, rows_loaded_once),
+    "rows loaded too early": (Rule.DESTINATION_BUSY, lambda: on_step(ring(), copy("conv.x"), runs(first=-1))),
     "no wait for rows": (Rule.READ_BEFORE_WAIT, lambda: on_step(ring(), wait("conv.x"), without)),
     "more rows than the ring has": (Rule.RECTANGLE, lambda: with_buffer(ring(), "conv.x", shape=(4, 4))),
     "rows of another place": (
@@ -168,7 +204,7 @@ CONTENT: Spoilt = {
     "slots swapped at the load": (Rule.DESTINATION_BUSY, lambda: on_step(BASE, copy("conv.x"), destination(period=3))),
     "one slot for two tiles": (Rule.DESTINATION_BUSY, lambda: with_buffer(BASE, "conv.x", copies=1)),
     "loaded once for all": (Rule.SLOT_CONTENT, loaded_once),
-    "loaded too often": (Rule.TOKEN_SCOPE, lambda: on_step(BASE, copy("conv.w"), when(period=1))),
+    "loaded too often": (Rule.READ_BEFORE_WAIT, loaded_too_often),
     "reads another rectangle": (Rule.SLOT_CONTENT, lambda: on_step(BASE, kernel("conv"), read(0, rectangle=ROW_BELOW))),
     "copy and wait missing": (Rule.UNWRITTEN_READ, copy_and_wait_missing),
     "kernel missing": (Rule.UNWRITTEN_READ, lambda: on_step(BASE, kernel("conv"), without)),
@@ -177,15 +213,12 @@ CONTENT: Spoilt = {
     "producer partly written": (Rule.UNWRITTEN_READ, producer_partly_written),
     "tiles written twice": (Rule.WRITTEN_TWICE, tiles_written_twice),
     "read after overwritten in place": (Rule.UNWRITTEN_READ, read_after_in_place),
-    "partial results stored": (Rule.PARTIAL_READ, lambda: phased(REDUCTION, Phase.FIRST)),
+    "partial results stored": (Rule.PARTIAL_READ, stored_at_once),
     "reduction not declared": (
         Rule.WRITTEN_TWICE,
         lambda: on_step(REDUCTION, kernel("mv"), lambda step: replace(step, reduction=())),
     ),
-    "part of a reduction skipped": (
-        Rule.REDUCTION_ORDER,
-        lambda: on_step(REDUCTION, kernel("mv"), lambda step: replace(step, when=When(0, 3, Phase.LAST))),
-    ),
+    "part of a reduction added elsewhere": (Rule.REDUCTION_ORDER, added_elsewhere),
     "accumulator moves": (Rule.SLOT_CONTENT, lambda: accumulator_moves()),
 }
 

@@ -7,12 +7,10 @@ from dataclasses import replace
 
 from tilewright.check import Rule
 from tilewright.plan import (
-    Barrier,
     Begin,
     BufferKind,
     Core,
     End,
-    Fork,
     Index,
     Kernel,
     Placement,
@@ -31,6 +29,7 @@ from support.edits import (
     moved,
     on_step,
     read,
+    runs,
     same,
     source,
     with_buffer,
@@ -80,6 +79,11 @@ def caller_views_the_plan() -> Plan:
     return viewed(*BASE.relations, Relation(RelationKind.AT_OFFSET, "out", "m", 0))
 
 
+def more_tiles_than_can_be_checked() -> Plan:
+    plan = on_step(BASE, loops, lambda step: replace(step, indices=(Index("oc", 4, 2), Index("oh", 9 * 10**11, 3))))
+    return on_step(plan, kernel("conv"), runs(count=6 * 10**11))
+
+
 FORM: Spoilt = {
     "unknown buffer": (
         Rule.UNKNOWN_NAME,
@@ -105,10 +109,7 @@ FORM: Spoilt = {
         Rule.MALFORMED,
         lambda: on_step(BASE, loops, lambda step: replace(step, indices=(Index("oc", 4, 0), Index("oh", 8, 3)))),
     ),
-    "more tiles than can be checked": (
-        Rule.MALFORMED,
-        lambda: on_step(BASE, loops, lambda step: replace(step, indices=(Index("oc", 4, 2), Index("oh", 10**12, 3)))),
-    ),
+    "more tiles than can be checked": (Rule.TOO_LARGE, more_tiles_than_can_be_checked),
     "beyond all memory": (Rule.TOO_LARGE, lambda: moved(BASE, "m", 10**12)),
     "view of two buffers": (
         Rule.MALFORMED,
@@ -191,11 +192,6 @@ REACH: Spoilt = {
         Rule.FORBIDDEN_WRITE,
         lambda: on_step(BASE, copy("relu.y"), destination(buffer="x", rectangle=(plans.whole(8), plans.whole(4)))),
     ),
-    "more cores than there are": (
-        Rule.FORK,
-        lambda: on_step(BASE, kernel("relu"), lambda step: (Fork(2), step, Barrier())),
-    ),
-    "fork without barrier": (Rule.FORK, lambda: on_step(BASE, kernel("relu"), lambda step: (Fork(1), step))),
 }
 
 MEMORY: Spoilt = {**FORM, **PLACEMENT, **LIFETIMES, **REACH}

@@ -3,38 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from math import prod
 
-from tilewright.plan import CopyStart, Kernel, Layer, Loop, Operand, Phase, Step, Wait
+from tilewright.plan import CopyStart, Kernel, Layer, Loop, Operand, Runs, Step, Wait
 
 Bounds = dict[str, tuple[int, int]]
 Rectangle = tuple[tuple[int, int], ...]
 
 
 def events(steps: Iterable[Step]) -> Iterator[tuple[CopyStart | Wait | Kernel, int, Bounds]]:
-    """Every copy, wait and kernel call in order, with its tile and the bounds of the indices."""
+    """Every copy, wait and kernel call in order, with its block and the bounds of the indices."""
     for step in steps:
         if isinstance(step, Layer):
             yield from events(step.body)
         elif isinstance(step, Loop):
-            grid = _grid(step)
-            for time in range(-step.lead, len(grid) + step.trail):
-                for inner in step.body:
-                    assert isinstance(inner, (CopyStart, Wait, Kernel))
-                    tile = time + inner.when.ahead
-                    edge = 0 if inner.when.phase is Phase.FIRST else inner.when.period - 1
-                    if 0 <= tile < len(grid) and tile % inner.when.period == edge:
-                        yield inner, tile, grid[tile]
+            inside = [inner for inner in step.body if isinstance(inner, (CopyStart, Wait, Kernel))]
+            assert len(inside) == len(step.body)
+            at = {(number, time): block for number, inner in enumerate(inside) for block, time in _times(inner.runs)}
+            times = [time for _, time in at]
+            for time in range(min(times), max(times) + 1):
+                for number, inner in enumerate(inside):
+                    if (number, time) in at:
+                        block = at[number, time]
+                        yield inner, block, _grid(step, inner.runs)[block]
         elif isinstance(step, (CopyStart, Wait, Kernel)):
             yield step, 0, {}
 
 
-def _grid(loop: Loop) -> list[Bounds]:
-    tiles: list[Bounds] = [{}]
-    for index in loop.indices:
-        spans = [(low, min(low + index.step, index.extent)) for low in range(0, index.extent, index.step)]
-        tiles = [{**tile, index.name: span} for tile in tiles for span in spans]
-    return tiles
+def _times(runs: Runs) -> list[tuple[int, int]]:
+    return [(block, runs.first + runs.every * block) for block in range(runs.count)]
+
+
+@cache
+def _grid(loop: Loop, runs: Runs) -> list[Bounds]:
+    """The bounds of each combination of tiles that a step enumerates; a wait enumerates nothing."""
+    blocks: list[Bounds] = [{}] if runs.over else [{}] * runs.count
+    for name in runs.over:
+        blocks = [{**block, **bounds} for block in blocks for bounds in _tiles(loop, name)]
+    return blocks
+
+
+def _tiles(loop: Loop, name: str) -> list[Bounds]:
+    """The bounds of an index in each of its tiles, with those of the larger tile around it."""
+    indices = {index.name: index for index in loop.indices}
+    larger = {item.name: item for item in loop.coarse}
+    index = indices[larger[name].of if name in larger else name]
+    step = index.step * (larger[name].tiles if name in larger else 1)
+    found = []
+    for low in range(0, index.extent, step):
+        bounds = {name: (low, min(low + step, index.extent))}
+        for item in loop.coarse:
+            if item.of == name:
+                begin = low - low % (item.tiles * step)
+                bounds[item.name] = (begin, min(begin + item.tiles * step, index.extent))
+        found.append(bounds)
+    return found
 
 
 def rectangle(operand: Operand, bounds: Bounds) -> Rectangle:

@@ -13,7 +13,7 @@ from support.spoilt_profile import PROFILES, profiled
 from support.spoilt_split import SPLITS, shared
 from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.check import Rule, check, require_sound
-from tilewright.plan import Begin, End, Index, Layer, Loop, Plan, Wait, When
+from tilewright.plan import Begin, CopyStart, End, Index, Kernel, Layer, Loop, Plan, Runs, Step, Wait
 from tilewright.plan.json import dumps, loads
 
 SPOILT = {**MEMORY, **FLOW, **SPLITS, **PROFILES}
@@ -66,7 +66,7 @@ def test_messages_name_buffers_addresses_and_step() -> None:
     (violation, *_) = check(FLOW["no wait for a load"][1]())
     assert str(violation) == (
         "read-before-wait: conv.x [0, 4)x[0, 4) is read before the copy into it was awaited "
-        "(layer conv, tick 12, kernel conv, tile 0)"
+        "(layer conv, tick 12, kernel conv, block 0)"
     )
 
 
@@ -96,7 +96,7 @@ def nested(inner: Loop) -> Plan:
     """The loop over oc and oh as a loop over oh inside a loop over oc."""
 
     def split(step: Layer) -> Layer:
-        outer = Loop((Index("oc", 4, 2),), (inner,))
+        outer = Loop((Index("oc", 4, 2),), (replace(inner, runs=Runs(0, 1, 2, ("oc",))),))
         return replace(step, body=(outer,)) if step.name == "conv" else step
 
     return on_step(BASE, lambda step: isinstance(step, Layer), split)
@@ -106,7 +106,14 @@ def inner_loop() -> Loop:
     (layer,) = (step for step in BASE.program if isinstance(step, Layer) and step.name == "conv")
     (loop,) = layer.body
     assert isinstance(loop, Loop)
-    return replace(loop, indices=loop.indices[1:])
+    return replace(loop, indices=loop.indices[1:], body=tuple(map(of_one_channel, loop.body)))
+
+
+def of_one_channel(step: Step) -> Step:
+    """The step for the tiles of one entry into the inner loop."""
+    assert isinstance(step, (CopyStart, Wait, Kernel))
+    over = tuple(name for name in step.runs.over if name != "oc")
+    return replace(step, runs=replace(step.runs, count=step.runs.count // 2, over=over))
 
 
 def test_loops_nest_and_tiles_restart_in_the_inner_loop() -> None:
@@ -115,7 +122,7 @@ def test_loops_nest_and_tiles_restart_in_the_inner_loop() -> None:
 
 def test_marks_in_a_loop_forget_the_tile_before() -> None:
     inner = inner_loop()
-    body = tuple(step for step in inner.body if step not in (Wait("conv.w", When(0, 3)),))
+    body = tuple(step for step in inner.body if step != Wait("conv.w", Runs(0, 3, 1)))
     assert check(nested(replace(inner, body=body)))[0].rule is Rule.READ_BEFORE_WAIT
     marks = on_step(on_step(BASE, same(Begin("conv.w")), without), same(End("conv.w")), without)
     plan = on_step(marks, copy("conv.w"), lambda step: (Begin("conv.w"), step))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from math import prod
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright.codegen.blocks import BlockText, block_text
-from tilewright.plan import AxisRange, Index, Loop
+from tilewright.plan import AxisRange, Index, Loop, Runs
 
 
 def names_of(text: BlockText, tile: int) -> dict[str, int]:
@@ -94,17 +95,19 @@ def tiles_compared(shape: tuple[int, ...], steps: tuple[int, ...], cut: list[int
         min(by_axis[axis].step + 2 * halo, extent) if axis in by_axis else extent for axis, extent in enumerate(shape)
     )
     home = packed(shape, element)
-    text = block_text(axes, packed(tile_shape, element), home, element, loop)
+    tiles = prod(index.count for index in indices)
+    runs = Runs(0, 1, tiles, tuple(index.name for index in indices))
+    text = block_text(axes, packed(tile_shape, element), home, element, loop, runs)
     if text is None:
         return 0
-    for tile in range(loop.tiles):
+    for tile in range(tiles):
         assert touched(text, tile) == wanted(axes, home, element, loop, tile)
-    return loop.tiles
+    return tiles
 
 
 def test_rows_of_packed_arrays_are_one_line() -> None:
     axes = (AxisRange((("oh", 1),), 0, 0, 1, 25), AxisRange((), 0, 4, 1, 5), AxisRange((), 0, 63, 1, 64))
-    text = block_text(axes, (320, 64, 1), (320, 64, 1), 1, Loop((Index("oh", 25, 5),), ()))
+    text = block_text(axes, (320, 64, 1), (320, 64, 1), 1, Loop((Index("oh", 25, 5),), ()), Runs(0, 1, 5, ("oh",)))
     assert text is not None
     assert (text.line_count, text.line_bytes, text.home_offset) == ("1", "1600", "oh_lower * 320")
     assert [line.split(" = ")[0] for line in text.lines] == ["const int32_t oh_lower"]
@@ -113,4 +116,4 @@ def test_rows_of_packed_arrays_are_one_line() -> None:
 @pytest.mark.parametrize("strides", [((32, 8, 1), (100, 16, 2)), ((32, 8, 1), (200, 30, 1))])
 def test_what_needs_several_commands_is_left_to_the_runtime(strides: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     axes = tuple(AxisRange((), 0, extent - 1, 1, extent) for extent in (3, 4, 8))
-    assert block_text(axes, *strides, 1, None) is None
+    assert block_text(axes, *strides, 1, None, Runs()) is None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from math import prod
+from itertools import product
+from math import fmod, prod
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tilewright.codegen.expressions import axis_bounds, condition, fresh_lower, index_lines, slot
+from tilewright.codegen.expressions import axis_bounds, condition, fresh_lower, index_lines, slot, tile_number
 from tilewright.operators.nest import clipped, index_bounds
-from tilewright.plan import AxisRange, Index, Phase, When
+from tilewright.plan import AxisRange, Index, Loop, Runs
 
 _FUNCTIONS = {
     "tilewright_minimum": min,
@@ -44,10 +45,9 @@ def _ranges(draw: st.DrawFn) -> tuple[tuple[Index, ...], AxisRange]:
 def test_bounds_match_the_nest(case: tuple[tuple[Index, ...], AxisRange]) -> None:
     indices, axis = case
     bounds = axis_bounds(axis, {index.name: index for index in indices})
-    lines = index_lines(indices, {name for name, _ in axis.terms})
-    tiles = 1
-    for index in indices:
-        tiles *= index.count
+    tiles = prod(index.count for index in indices)
+    every = Runs(0, 1, tiles, tuple(index.name for index in indices))
+    lines = index_lines(Loop(indices, ()), every, {name for name, _ in axis.terms})
     for tile in range(tiles):
         values = _run(lines, tile)
         for name, (lower, upper) in index_bounds(indices, tile).items():
@@ -84,23 +84,48 @@ def test_what_a_ring_lacks_is_behind_the_tile_before(case: tuple[tuple[Index, ..
         assert expected == end or found == expected
 
 
-def test_guards_hold_exactly_when_a_step_has_a_tile() -> None:
-    tiles, lead, trail = 6, 1, 2
-    for ahead in range(-2, 2):
-        for period in (1, 2, 3):
-            for phase in Phase:
-                when = When(ahead, period, phase)
-                text = condition(when, tiles, lead, trail)
-                for t in range(-lead, tiles + trail):
-                    u = t + ahead
-                    expected = 0 <= u < tiles and u % period == (0 if phase is Phase.FIRST else period - 1)
-                    if u >= 0:
-                        assert bool(eval(text.replace("&&", "and") or "True", {"t": t})) == expected, (when, t, text)
-                    else:
-                        assert not eval(text.replace("&&", "and"), {"t": t})
+def test_guards_hold_exactly_when_a_step_has_a_block() -> None:
+    for first, every, count in product(range(-4, 9), (1, 2, 3, 6), (1, 2, 3, 6)):
+        runs = Runs(first, every, count)
+        iterations = range(min(first, -2), max(runs.iterations[-1], 7) + 1)
+        text = condition(runs, iterations)
+        found = [t for t in iterations if truth(text, t)]
+        assert found == list(runs.iterations), (runs, text)
+
+
+def test_slots_and_indices_follow_the_number_of_the_block() -> None:
+    loop = Loop((Index("a", 8, 2), Index("b", 9, 3)), ())
+    for first, every, count in product(range(-4, 9), (1, 2, 3, 6), (1, 2, 6, 12)):
+        runs = Runs(first, every, count, ("a", "b"))
+        lines = index_lines(loop, runs, {"a", "b"})
+        for block, t in enumerate(runs.iterations):
+            number = eval(tile_number(runs), {"t": t})
+            values = _run(lines, number)
+            assert (values["a_lower"], values["b_lower"]) == (2 * (block // 3), 3 * (block % 3))
+            assert (values["a_upper"], values["b_upper"]) == (values["a_lower"] + 2, values["b_lower"] + 3)
+            for period, copies in ((1, 2), (2, 2), (4, 3)):
+                text = slot(runs, period, copies).replace("/", "//")
+                assert eval(text, {"t": t}) == block // period % copies
+
+
+def truth(text: str, t: int) -> bool:
+    """The value of a condition in C, whose % keeps the sign of the dividend."""
+
+    class Number(int):
+        def __mod__(self, divisor: int) -> int:
+            return int(fmod(self, divisor))
+
+        def __add__(self, other: int) -> Number:
+            return Number(int(self) + other)
+
+        def __sub__(self, other: int) -> Number:
+            return Number(int(self) - other)
+
+    return bool(eval(text.replace("&&", "and") or "True", {"t": Number(t)}))
 
 
 def test_slots_rotate_with_the_period() -> None:
-    assert slot(When(), 1, 1) == ""
-    assert slot(When(1), 1, 2) == "(t + 1) % 2"
-    assert slot(When(0), 4, 2) == "t / 4 % 2"
+    assert slot(Runs(), 1, 1) == ""
+    assert slot(Runs(-1, 1, 8), 1, 2) == "(t + 1) % 2"
+    assert slot(Runs(0, 1, 8), 4, 2) == "t / 4 % 2"
+    assert slot(Runs(3, 4, 2), 1, 2) == "t / 4 % 2"

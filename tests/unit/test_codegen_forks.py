@@ -15,46 +15,47 @@ from tilewright.codegen.blocks import BlockText
 from tilewright.codegen.calls import AttributesText, JoinText, KernelText, SplitText
 from tilewright.codegen.forks import copies_meanwhile, joined
 from tilewright.codegen.steps import BlockCopyText, WaitText
-from tilewright.plan import CopyStart, Kernel, Layer, Loop, Operand, Phase, Plan, Split, Step, Wait, When
+from tilewright.plan import CopyStart, Kernel, Layer, Loop, Operand, Plan, Runs, Split, Step, Wait
 
-NOW, AHEAD = When(), When(1)
+NOW, AHEAD = Runs(0, 1, 8), Runs(-1, 1, 8)
 SPLIT = Split("n", 8, 4, 2, (), (), "views", 96)
-KERNEL = Kernel("k", "symbol", (), (), (), (), (), split=SPLIT)
+KERNEL = Kernel("k", "symbol", (), (), (), (), (), runs=NOW, split=SPLIT)
 
 
-def start(token: str, when: When = NOW) -> CopyStart:
-    return CopyStart("l2->l1", token, Operand(token, ()), Operand(f"{token}.tile", ()), when)
+def start(token: str, runs: Runs = NOW) -> CopyStart:
+    return CopyStart("l2->l1", token, Operand(token, ()), Operand(f"{token}.tile", ()), runs)
 
 
-X, Y, Y_LEFT = start("x", AHEAD), start("y", When(0, 1, Phase.LAST)), Wait("y", When(-2))
+X, Y, Y_LEFT = start("x", AHEAD), start("y"), Wait("y", Runs(2, 1, 8))
+X_READY = Wait("x", NOW)
 
 
 def test_the_next_copies_are_started_behind_the_call() -> None:
-    w = start("w", When(1, 4))
-    body = (X, w, Wait("x"), Y_LEFT, Wait("w", When(0, 4)), KERNEL, Y)
-    assert copies_meanwhile(body) == (Wait("x"), Y_LEFT, Wait("w", When(0, 4)), KERNEL, X, w, Y)
+    w = start("w", Runs(-1, 4, 2))
+    body = (X, w, X_READY, Y_LEFT, Wait("w", Runs(0, 4, 2)), KERNEL, Y)
+    assert copies_meanwhile(body) == (X_READY, Y_LEFT, Wait("w", Runs(0, 4, 2)), KERNEL, X, w, Y)
 
 
 def test_a_call_that_nobody_shares_stays_where_it_is() -> None:
-    body = (X, Wait("x"), Y_LEFT, replace(KERNEL, split=None), Y)
+    body = (X, X_READY, Y_LEFT, replace(KERNEL, split=None), Y)
     assert copies_meanwhile(body) == body
 
 
 def test_copies_of_the_same_tile_stay_before_the_call() -> None:
-    body = (start("x"), Wait("x"), Y_LEFT, KERNEL, Y)
+    body = (start("x"), X_READY, Y_LEFT, KERNEL, Y)
     assert copies_meanwhile(body) == body
 
 
 def test_a_second_slot_between_is_filled_meanwhile() -> None:
-    far, arrived = start("far", When(5, 4)), Wait("far", When(1, 4))
-    body = (Wait("x"), far, arrived, X, Y_LEFT, KERNEL, Y)
-    assert copies_meanwhile(body) == (Wait("x"), arrived, Y_LEFT, KERNEL, far, X, Y)
+    far, arrived = start("far", Runs(-5, 4, 2)), Wait("far", Runs(-1, 4, 2))
+    body = (X_READY, far, arrived, X, Y_LEFT, KERNEL, Y)
+    assert copies_meanwhile(body) == (X_READY, arrived, Y_LEFT, KERNEL, far, X, Y)
 
 
 def test_the_only_slot_between_is_filled_before() -> None:
-    far, arrived = start("far", When(1, 4)), Wait("far", When(1, 4))
-    body = (Wait("x"), far, arrived, X, Y_LEFT, KERNEL, Y)
-    assert copies_meanwhile(body) == (Wait("x"), far, arrived, Y_LEFT, KERNEL, X, Y)
+    far, arrived = start("far", Runs(-1, 4, 2)), Wait("far", Runs(-1, 4, 2))
+    body = (X_READY, far, arrived, X, Y_LEFT, KERNEL, Y)
+    assert copies_meanwhile(body) == (X_READY, far, arrived, Y_LEFT, KERNEL, X, Y)
 
 
 def test_the_join_stands_behind_copies_inward_and_before_those_outward() -> None:
@@ -102,7 +103,7 @@ def work_at_join(body: tuple[Step, ...]) -> tuple[Step, ...]:
     """The order of the C, with the kernel behind the copies that are started meanwhile."""
     steps = list(copies_meanwhile(body))
     (kernel,) = (step for step in steps if isinstance(step, Kernel))
-    inward = [step for step in steps[steps.index(kernel) :] if isinstance(step, CopyStart) and step.when.ahead > 0]
+    inward = [step for step in steps[steps.index(kernel) :] if isinstance(step, CopyStart) and step.runs.first < 0]
     steps.remove(kernel)
     steps.insert(steps.index(inward[-1]) + 1 if inward else copies_meanwhile(body).index(kernel), kernel)
     return tuple(steps)
@@ -110,7 +111,7 @@ def work_at_join(body: tuple[Step, ...]) -> tuple[Step, ...]:
 
 def all_later(body: tuple[Step, ...]) -> tuple[Step, ...]:
     """Wrong: even what the iteration waits for is started behind the kernel."""
-    later = [step for step in body if isinstance(step, CopyStart) and step.when.ahead > 0]
+    later = [step for step in body if isinstance(step, CopyStart) and step.runs.first < 0]
     steps = [step for step in body if step not in later]
     at = next(number for number, step in enumerate(steps) if isinstance(step, Kernel))
     return (*steps[: at + 1], *later, *steps[at + 1 :])
@@ -130,14 +131,14 @@ def test_the_checker_accepts_the_order_of_the_c(case: str, tmp_path: Path) -> No
 @pytest.mark.parametrize("case", THREE_LEVELS)
 def test_larger_tiles_between_change_no_bit(case: str, tmp_path: Path) -> None:
     plan = staged(case, tmp_path)
-    waits = {step.token: step.when.ahead for step in loop_steps(plan) if isinstance(step, Wait)}
+    waits = {step.token: step.runs.first for step in loop_steps(plan) if isinstance(step, Wait)}
     single = {step.token for step in loop_steps(plan) if isinstance(step, CopyStart) and is_due(step, waits)}
     assert bool(single) == (case != "two slots between")
     assert len(set(every_order("deeploy_residual", plan, "0:0", tmp_path))) == 1
 
 
 def is_due(step: CopyStart, waits: dict[str, int]) -> bool:
-    return 0 < step.when.ahead == waits[step.token]
+    return 0 > step.runs.first == waits[step.token]
 
 
 def loop_steps(plan: Plan) -> list[Step]:

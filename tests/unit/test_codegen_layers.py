@@ -63,7 +63,7 @@ def test_a_home_read_twice_has_a_tile_function_for_each_use() -> None:
         for first in (0, 2)
     )
     direct = replace(kernel, reads=(upper, lower), axes=((0, 1, 2, 3), (0, 1, 2, 3), kernel.axes[-1]))
-    loads_nothing = replace(index, body=tuple(step for step in index.body if isinstance(step, Kernel)), lead=0, trail=0)
+    loads_nothing = replace(index, body=tuple(step for step in index.body if isinstance(step, Kernel)))
     (layer,) = (step for step in plan.program if isinstance(step, Layer))
     program = tuple(replace(layer, body=(loads_nothing,)) if step is layer else step for step in plan.program)
     text = text_of(with_kernel(replace(plan, program=program), kernel, direct))

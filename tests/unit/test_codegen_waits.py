@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import pytest
 from tilewright.codegen.waits import needless_waits
-from tilewright.plan import AxisRange, CopyStart, Index, Kernel, Operand, Phase, Step, Wait, When
+from tilewright.plan import AxisRange, CopyStart, Index, Kernel, Operand, Runs, Step, Wait
 
 INDICES = {"n": Index("n", 12, 4)}
-HALF = When(0, 2, Phase.FIRST)
+HALF = Runs(0, 2, 2)
 
 
-def start(token: str, link: str = "l2->l1", when: When = HALF, first: int = 0) -> CopyStart:
+def start(token: str, link: str = "l2->l1", runs: Runs = HALF, first: int = 0) -> CopyStart:
     """A copy of elements [n + first, n + first + 4) of 12."""
     rectangle = (AxisRange((("n", 1),), first, first, 1, 12),)
-    return CopyStart(link, token, Operand(token, rectangle), Operand(f"{token}.tile", rectangle), when)
+    return CopyStart(link, token, Operand(token, rectangle), Operand(f"{token}.tile", rectangle), runs)
 
 
 W, B = start("w"), start("b")
@@ -36,8 +36,8 @@ def test_of_three_only_the_last_stays() -> None:
     [
         (W, start("b", link="l1->l2"), *WAITS),
         (B, W, *WAITS),
-        (W, start("b", when=When(1, 2)), *WAITS),
-        (W, B, Wait("w", HALF), Wait("b", When(0, 4))),
+        (W, start("b", runs=Runs(-1, 2, 2)), *WAITS),
+        (W, B, Wait("w", HALF), Wait("b", Runs(0, 4, 1))),
         (W, B, Wait("w", HALF), KERNEL, Wait("b", HALF)),
         (W, start("b", first=8), *WAITS),
     ],

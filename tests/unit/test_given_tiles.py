@@ -89,7 +89,7 @@ def test_larger_tiles_between_home_and_core(tmp_path: Path) -> None:
     options = CompileOptions(Path(values["model"]), values["platform"], "net", tiles=tiles)
     plan = compile_model(options).plan
     (loop,) = (step for layer in plan.program for step in getattr(layer, "body", ()) if isinstance(step, Loop))
-    assert {(group.of, group.tiles) for group in loop.groups} == {("oc", 2)}
+    assert {(coarse.of, coarse.tiles) for coarse in loop.coarse} == {("oc", 2)}
     staged = [buffer.shape for buffer in plan.buffers if buffer.name.startswith("conv2.") and "staged" in buffer.name]
     assert staged
     for given, part in ((("l2.oc", 6), "no multiple of oc = 4"), (("l2.oc", 12), "write every element once")):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.edits import copy, map_steps, on_step, wait, without
+from support.edits import copy, map_steps, on_step, runs, wait, without
 from support.firmware import needs_host_compiler
 from support.many_cores import build_golden, checksums, generate, result
 from support.planned import far_platform, plan_of, planned
@@ -17,7 +17,7 @@ from tilewright.check.rules import Rule
 from tilewright.graph import Graph
 from tilewright.options import Buffering
 from tilewright.placement.problem import DoesNotFit
-from tilewright.plan import Begin, CopyStart, End, Kernel, Layer, Loop, Phase, Plan, Step, Wait, When
+from tilewright.plan import Begin, CopyStart, End, Kernel, Layer, Loop, Plan, Step, Wait
 from tilewright.plan.json import dumps, loads
 from tilewright.plan.lifetimes import lifetimes
 from tilewright.planning import retries
@@ -64,15 +64,20 @@ def store_of(plan: Plan) -> CopyStart:
     return next(step for step in loop_of(plan, "one").body if isinstance(step, CopyStart) and step.token == "one.a")
 
 
+def waits_of(loop: Loop) -> list[Wait]:
+    return [step for step in loop.body if isinstance(step, Wait) and step.token == "one.a"]
+
+
 def test_the_next_layer_waits_behind_its_first_loads() -> None:
     plan = found()
     assert not check(plan)
     one, two = loop_of(plan, "one"), body(plan, "two")
-    number = one.tiles // store_of(plan).when.period - 1
+    number = store_of(plan).runs.count - 1
+    assert number == waits_of(one)[0].runs.count > 0
     starts = [step.destination.buffer for step in two if isinstance(step, CopyStart)]
     assert starts == ["two.weights.tile", "two.bias.tile"]
     (late,) = (step for step in two if isinstance(step, Wait))
-    assert late == Wait("one.a", When(number))
+    assert late == Wait("one.a", number=number)
     place = two.index(late)
     assert all(isinstance(step, CopyStart) for step in two[:place])
     assert two[place + 1] == End("one.a.tile")
@@ -86,8 +91,8 @@ def test_the_next_layer_waits_behind_its_first_loads() -> None:
 @pytest.mark.parametrize("buffering", [Buffering.AUTO, Buffering.DOUBLE])
 def test_the_loop_has_no_round_for_the_wait_alone(buffering: Buffering) -> None:
     handed, alone = (loop_of(found(buffering=buffering, source=source), "one") for source in ("a", "x"))
-    assert handed.tiles == alone.tiles
-    assert handed.trail == alone.trail - store_of(found(buffering=buffering)).when.period
+    store = store_of(found(buffering=buffering))
+    assert handed.iterations.stop == alone.iterations.stop - store.runs.every
 
 
 def test_a_straight_line_hands_over_too() -> None:
@@ -160,13 +165,13 @@ SPOILT = {
     "nobody waits": (Rule.END_BEFORE_WAIT, lambda plan: on_step(plan, late, without)),
     "the wrong tile": (
         Rule.TOKEN_NOT_STARTED,
-        lambda plan: on_step(plan, late, lambda step: replace(step, when=When(99))),
+        lambda plan: on_step(plan, late, lambda step: replace(step, number=99)),
     ),
     "twice": (Rule.TOKEN_NOT_STARTED, lambda plan: on_step(plan, late, lambda step: (step, step))),
     "behind the loop": (Rule.END_BEFORE_WAIT, moved_behind_the_loop),
     "the loop waits too": (
         Rule.TOKEN_NOT_STARTED,
-        lambda plan: on_step(plan, lambda step: step == loop_of(plan, "one"), lambda loop: replace(loop, trail=9)),
+        lambda plan: on_step(plan, in_loop, runs(count=store_of(plan).runs.count)),
     ),
     "awaited in another loop": (
         Rule.TOKEN_SCOPE,
@@ -178,7 +183,11 @@ SPOILT = {
 
 
 def late(step: Step) -> bool:
-    return isinstance(step, Wait) and step.token == "one.a" and step.when.phase is Phase.FIRST and step.when.ahead > 0
+    return isinstance(step, Wait) and step.token == "one.a" and step.number > 0
+
+
+def in_loop(step: Step) -> bool:
+    return isinstance(step, Wait) and step.token == "one.a" and not step.number
 
 
 @pytest.mark.parametrize("case", SPOILT)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import plans
-from tilewright.plan import Barrier, Begin, End, Index, Layer, Loop, Step
+from tilewright.plan import Begin, End, Index, Layer, Loop, Step, Wait
 from tilewright.plan.lifetimes import disjoint_pairs, layer_at, lifetimes, tick_count
 
-NOTHING = Barrier()
+NOTHING = Wait("t")
 
 
 def loop(*body: Step) -> Loop:
@@ -31,7 +31,7 @@ def loop(*body: Step) -> Loop:
         ((NOTHING, Begin("a"), NOTHING), (1, 3)),
         ((NOTHING, End("a"), NOTHING), (0, 1)),
         ((Begin("a"), End("a"), NOTHING, Begin("a"), End("a")), (0, 4)),
-        ((Begin("a"), Layer("l", (NOTHING, End("a")))), (0, 3)),
+        ((Begin("a"), Layer("l", (), (NOTHING, End("a")))), (0, 3)),
     ],
 )
 def test_marks_give_half_open_ticks(program: tuple[Step, ...], expected: tuple[int, int]) -> None:
@@ -49,7 +49,7 @@ def test_hand_made_plan() -> None:
 
 
 def test_layer_at_names_the_layer_whose_buffers_begin() -> None:
-    program = (Begin("a"), Layer("first", (NOTHING,)), End("a"), Layer("second", (loop(NOTHING),)), NOTHING)
+    program = (Begin("a"), Layer("first", (), (NOTHING,)), End("a"), Layer("second", (), (loop(NOTHING),)), NOTHING)
     assert [layer_at(program, tick) for tick in range(8)] == [*["first"] * 3, *["second"] * 4, None]
 
 

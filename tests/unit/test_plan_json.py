@@ -22,8 +22,8 @@ from tilewright.plan import (
     Operand,
     Plan,
     Pool,
+    Runs,
     Wait,
-    When,
 )
 from tilewright.plan.json import dumps, loads
 
@@ -58,7 +58,7 @@ KERNEL = Kernel(
     ((0, -1),),
     (("low", float("-inf")), ("zero", -0.0), ("many", (1, 2)), ("reals", (1.0, 1e30)), ("none", ()), ("text", "a")),
 )
-SMALL = replace(EMPTY, program=(Loop((Index("i", 5, 2),), (Begin("x"), Wait("t", When(ahead=-1)), KERNEL), lead=1),))
+SMALL = replace(EMPTY, program=(Loop((Index("i", 5, 2),), (Begin("x"), Wait("t", Runs(first=-1)), KERNEL)),))
 
 
 def of(cls: type, **known: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -86,7 +86,7 @@ def tuples(items: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 def any_step() -> st.SearchStrategy[Any]:
     term = st.tuples(st.text(max_size=2), st.integers())
     operand = of(plan.Operand, rectangle=tuples(of(plan.AxisRange, terms=tuples(term))))
-    when = of(plan.When)
+    runs = of(plan.Runs)
     value = st.one_of(st.integers(), st.floats(), st.text(max_size=3), tuples(st.integers()), tuples(st.floats()))
     kernel = of(
         plan.Kernel,
@@ -94,15 +94,21 @@ def any_step() -> st.SearchStrategy[Any]:
         writes=tuples(operand),
         axes=tuples(tuples(st.integers())),
         attributes=tuples(st.tuples(st.text(max_size=3), value)),
-        when=when,
+        runs=runs,
     )
-    copy = of(plan.CopyStart, source=operand, destination=operand, when=when)
-    leaf = st.one_of(kernel, copy, of(plan.Wait, when=when), of(plan.Fork), of(plan.Barrier), of(plan.Begin))
+    copy = of(plan.CopyStart, source=operand, destination=operand, runs=runs)
+    leaf = st.one_of(kernel, copy, of(plan.Wait, runs=runs), of(plan.Begin))
     nested = st.one_of(leaf, of(plan.End))
 
     def containers(steps: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-        loop = of(plan.Loop, indices=tuples(of(plan.Index)), body=tuples(steps))
-        return loop | of(plan.Layer, body=tuples(steps))
+        loop = of(
+            plan.Loop,
+            indices=tuples(of(plan.Index)),
+            coarse=tuples(of(plan.CoarseIndex)),
+            body=tuples(steps),
+            runs=runs,
+        )
+        return loop | of(plan.Layer, stages=tuples(of(plan.Stage)), body=tuples(steps))
 
     return st.recursive(nested, containers, max_leaves=4)
 
@@ -154,12 +160,12 @@ def test_text_is_strict_json_with_one_short_line_per_step() -> None:
     document = json.loads(text, parse_constant=lambda name: pytest.fail(name))
     assert list(document)[:3] == ["format", "name", "model"]
     assert text.endswith("}\n")
-    assert '\n    {"step": "wait", "token": "t", "when": {"ahead": -1}},\n' in text
+    assert '\n    {"step": "wait", "token": "t", "runs": {"first": -1}},\n' in text
 
 
 def deep(levels: int) -> str:
     """A plan whose steps nest deeper than any program."""
-    step = '{"step": "layer", "name": "l", "body": [' * levels + "]}" * levels
+    step = '{"step": "layer", "name": "l", "stages": [], "body": [' * levels + "]}" * levels
     return broken('"program": [', '"program": [' + step + ",")
 
 
@@ -179,8 +185,8 @@ def broken(change: str, by: str) -> str:
         ('{"format": ' + "1" * 5000 + "}", "plan-json", ""),
         ("[]", "plan-data", "$"),
         ("{}", "plan-format", "$"),
-        (broken('"format": 1', '"format": 999'), "plan-format", "$.format"),
-        (broken('"format": 1', '"format": true'), "plan-format", "$.format"),
+        (broken('"format": 2', '"format": 999'), "plan-format", "$.format"),
+        (broken('"format": 2', '"format": true'), "plan-format", "$.format"),
         (broken(' "stack_bytes": 0,\n', ""), "plan-data", "$"),
         (broken('"stack_bytes": 0', '"stack_bytes": "0"'), "plan-data", "$.stack_bytes"),
         (broken('"stack_bytes": 0', '"stack_bytes": true'), "plan-data", "$.stack_bytes"),
@@ -189,7 +195,7 @@ def broken(change: str, by: str) -> str:
         (broken('"stack_bytes"', '"stack"'), "plan-data", "$"),
         (broken('"step": "begin"', '"step": "start"'), "plan-data", "$.program[0].body[0]"),
         (broken('"step": "begin"', '"step": []'), "plan-data", "$.program[0].body[0]"),
-        (broken('"ahead": -1', '"ahead": -1.5'), "plan-data", "$.program[0].body[1].when.ahead"),
+        (broken('"first": -1', '"first": -1.5'), "plan-data", "$.program[0].body[1].runs.first"),
         (broken('["low", {"float": "-inf"}]', '["low", {"float": "x"}]'), "plan-data", ".attributes[0][1]"),
         (broken('["low", {"float": "-inf"}]', '["low"]'), "plan-data", ".attributes[0]"),
         (broken('"access": "rw"', '"access": "wr"'), "plan-data", "$.pools[0].access"),

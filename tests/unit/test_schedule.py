@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 import pytest
@@ -23,11 +24,10 @@ from tilewright.plan import (
     Kernel,
     Layer,
     Loop,
-    Phase,
     RelationKind,
+    Runs,
     Step,
     Wait,
-    When,
 )
 from tilewright.schedule.building import Schedule, build_schedule
 from tilewright.schedule.tile_loops import ScheduledLayer
@@ -85,9 +85,8 @@ def buffers(schedule: Schedule) -> dict[str, Buffer]:
     return named
 
 
-def test_a_loop_with_two_slots_leads_and_trails() -> None:
+def test_a_loop_with_two_slots_has_a_prologue_and_an_epilogue() -> None:
     loop = loop_of(schedule_of(chain(), buffering=Buffering.DOUBLE), "clip")
-    assert (loop.lead, loop.trail) == (1, 2)
     kinds = [type(step).__name__ for step in loop.body]
     assert kinds == ["CopyStart", "Wait", "Wait", "Kernel", "CopyStart"]
     load, ready, free, kernel, store = loop.body
@@ -96,26 +95,30 @@ def test_a_loop_with_two_slots_leads_and_trails() -> None:
     assert isinstance(free, Wait)
     assert isinstance(kernel, Kernel)
     assert isinstance(store, CopyStart)
-    assert (load.when, ready.when) == (When(1), When(0))
-    assert (store.when, free.when) == (When(0, 1, Phase.LAST), When(-2))
+    assert kernel.runs == store.runs == Runs(0, 1, kernel.runs.count, tuple(index.name for index in loop.indices))
+    assert kernel.runs.count == prod(index.count for index in loop.indices) > 2
+    assert load.runs == replace(kernel.runs, first=-1)
+    assert (ready.runs, free.runs) == (Runs(0, 1, kernel.runs.count), Runs(2, 1, kernel.runs.count))
+    assert loop.iterations == range(-1, kernel.runs.count + 2)
     assert load.token == ready.token != free.token == store.token
 
 
 def test_a_loop_with_one_slot_waits_for_its_last_store() -> None:
     loop = loop_of(schedule_of(chain(), buffering=Buffering.SINGLE), "clip")
-    assert (loop.lead, loop.trail) == (0, 1)
-    assert [step.when for step in loop.body if isinstance(step, Wait)] == [When(0), When(-1)]
+    tiles = prod(index.count for index in loop.indices)
+    assert loop.iterations == range(tiles + 1)
+    assert [step.runs for step in loop.body if isinstance(step, Wait)] == [Runs(0, 1, tiles), Runs(1, 1, tiles)]
 
 
 def test_an_operand_that_stays_is_loaded_once_per_period() -> None:
     loop = loop_of(schedule_of(conv((1, 4, 12, 12), (16, 4, 3, 3), (10, 10))), "conv")
     assert loop.indices[0].name == "oc"
     kernel = next(step for step in loop.body if isinstance(step, Kernel))
-    inside = loop.tiles // loop.indices[0].count
+    inside = kernel.runs.count // loop.indices[0].count
     weights = kernel.reads[1]
     assert weights.period == inside > 1
     load = next(s for s in loop.body if isinstance(s, CopyStart) and s.destination.buffer == weights.buffer)
-    assert load.when.period == load.destination.period == inside
+    assert (load.runs.every, load.runs.over, load.destination.period) == (inside, ("oc",), 1)
     assert kernel.reads[0].period == kernel.writes[0].period == 1
 
 
@@ -134,12 +137,12 @@ def test_a_cut_reduction_stores_each_result_once(copies: int) -> None:
     assert call.reduction == ("ic",)
     assert call.writes[0].period == 3
     assert call.scratch[-1] == "conv.partial"
-    happened = [(type(step).__name__, tile) for step, tile, _ in events(schedule.program) if acts_on(step, "conv.y")]
-    stores = [tile for name, tile in happened if name == "CopyStart"]
-    assert stores == [2, 5]
-    assert [tile for name, tile in happened if name == "Wait"] == [0, 3]
+    happened = [(type(step).__name__, block) for step, block, _ in events(schedule.program) if acts_on(step, "conv.y")]
+    assert [block for name, block in happened if name == "CopyStart"] == [0, 1]
+    assert [block for name, block in happened if name == "Wait"] == [0, 1]
+    assert happened.index(("Kernel", 2)) < happened.index(("CopyStart", 0)) < happened.index(("Kernel", 3))
     free = happened.index(("Wait", 0))
-    assert free > happened.index(("CopyStart", 2))
+    assert free > happened.index(("CopyStart", 0))
     assert free < happened.index(("Kernel", 3)) or copies == 2
 
 
@@ -152,7 +155,7 @@ def test_one_tile_needs_no_loop() -> None:
     body = schedule.program[layer(schedule, "clip")]
     assert isinstance(body, Layer)
     assert [type(step).__name__ for step in body.body] == ["CopyStart", "Wait", "Kernel", "CopyStart", "Wait"]
-    assert all(step.when == When() for step in body.body if isinstance(step, (CopyStart, Wait, Kernel)))
+    assert all(step.runs == Runs() for step in body.body if isinstance(step, (CopyStart, Wait, Kernel)))
 
 
 def test_marks_stand_around_the_layers_that_use_a_buffer() -> None:
@@ -304,7 +307,7 @@ def test_the_checker_sees_a_wait_that_is_missing_and_an_end_that_is_early() -> N
     loop = loop_of(found.schedule, "clip")
     unawaited = replace(loop, body=tuple(step for step in loop.body if not isinstance(step, Wait)))
     program = list(plan.program)
-    program[number] = Layer("clip", (unawaited,))
+    program[number] = Layer("clip", (), (unawaited,))
     assert check(replace(plan, program=tuple(program)))
     early = [step for step in plan.program if step != End("v")]
     early.insert(number, End("v"))

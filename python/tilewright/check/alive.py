@@ -73,7 +73,7 @@ class _Lives:
             needs_begin = self.facts.buffers[name].kind in _MARKED
             if name in self.ended or (needs_begin and name not in self.begun):
                 message = f"{name} is used {'after its End' if name in self.ended else 'before its Begin'}"
-                self.log.report(Rule.OUTSIDE_LIFETIME, message, event.site.place, event.tile)
+                self.log.report(Rule.OUTSIDE_LIFETIME, message, event.site.place, event.block)
                 sound = False
         if sound:
             self.sound_sites.add(event.site.tick)

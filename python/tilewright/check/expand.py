@@ -1,28 +1,26 @@
-"""The program as the sequence of steps that run, with the tile that each one is for.
+"""The program as the sequence of steps that run, with the block that each one is for.
 
-Interval arithmetic is written here from the docstring of ``plan.AxisRange``.
+Arithmetic of blocks and intervals is written here from the docstrings of ``plan.Runs`` and ``plan.AxisRange``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import prod
 
 from tilewright.plan import (
     AxisRange,
-    Barrier,
     Begin,
     CopyStart,
     End,
-    Fork,
     Kernel,
     Layer,
     Loop,
     Operand,
-    Phase,
+    Runs,
     Step,
     Wait,
-    When,
 )
 
 Rectangle = tuple[tuple[int, int], ...]
@@ -31,7 +29,7 @@ Rectangle = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Digit:
-    """One index in one tile: bounds [lower, upper), and which of its ``count`` tiles it is."""
+    """One index in one block: bounds [lower, upper), and which of the index's ``count`` tiles it is."""
 
     lower: int
     upper: int
@@ -46,15 +44,16 @@ Digits = Mapping[str, Digit]
 class Site:
     """A step in the program: its tick, layer and innermost loop (the loop's tick, or -1).
 
-    ``names`` are the indices visible to it; ``tiles`` the number of tiles of its loop.
+    ``names`` are the indices that the step's rectangles may name: those that it enumerates, and those of the blocks
+    of the loops around it. ``blocks`` is the number of combinations that it enumerates.
     """
 
     step: Step
     tick: int
     layer: str
     loop: int
-    tiles: int
     names: frozenset[str]
+    blocks: int
     children: tuple[Site, ...] = ()
 
     @property
@@ -66,10 +65,10 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One run of a step for tile ``tile``; ``instance`` counts entries into loops."""
+    """One run of a step, for block ``block``; ``instance`` counts entries into loops."""
 
     site: Site
-    tile: int
+    block: int
     digits: Digits
     instance: int
 
@@ -101,52 +100,95 @@ def scratch_of(step: Kernel) -> tuple[str, ...]:
     return step.scratch if step.split is None else (*step.scratch, step.split.views)
 
 
-def when_of(step: Step) -> When | None:
-    """The step's ``When``, if its kind has one."""
-    return step.when if isinstance(step, (CopyStart, Wait, Kernel)) else None
+def runs_of(step: Step) -> Runs | None:
+    """The step's ``Runs``, if its kind has one."""
+    return step.runs if isinstance(step, (CopyStart, Wait, Kernel, Loop)) else None
 
 
 def sites(program: tuple[Step, ...]) -> tuple[Site, ...]:
     """The program's steps with their ticks: positions in the pre-order walk."""
-    return _Numbering().walk(program, "", -1, 1, frozenset())
+    return _Numbering().walk(program, _Around())
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What stands around a body: the layer, the innermost loop with its tick, the indices of blocks of loops."""
+
+    layer: str = ""
+    tick: int = -1
+    loop: Loop | None = None
+    names: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
 class _Numbering:
     tick: int = 0
 
-    def walk(
-        self, body: tuple[Step, ...], layer: str, loop: int, tiles: int, names: frozenset[str]
-    ) -> tuple[Site, ...]:
-        return tuple(self._site(step, layer, loop, tiles, names) for step in body)
+    def walk(self, body: tuple[Step, ...], around: _Around) -> tuple[Site, ...]:
+        return tuple(self._site(step, around) for step in body)
 
-    def _site(self, step: Step, layer: str, loop: int, tiles: int, names: frozenset[str]) -> Site:
+    def _site(self, step: Step, around: _Around) -> Site:
         tick = self.tick
         self.tick += 1
+        names, blocks = _enumerated(step, around)
         children: tuple[Site, ...] = ()
         if isinstance(step, Layer):
-            children = self.walk(step.body, step.name, loop, tiles, names)
+            children = self.walk(step.body, _Around(step.name, around.tick, around.loop, around.names))
         elif isinstance(step, Loop):
-            inside = names | {index.name for index in step.indices} | {group.name for group in step.groups}
-            children = self.walk(step.body, layer, tick, _tiles(step), inside)
-        return Site(step, tick, layer, loop, tiles, names, children)
+            children = self.walk(step.body, _Around(around.layer, tick, step, names))
+        return Site(step, tick, around.layer, around.tick, names, blocks, children)
 
 
-def _tiles(loop: Loop) -> int:
-    """Number of tiles; 0 for a malformed index, which another rule reports."""
-    return loop.tiles if all(index.step >= 1 for index in loop.indices) else 0
+def _enumerated(step: Step, around: _Around) -> tuple[frozenset[str], int]:
+    """The indices visible to a step, and how many blocks it could have; 0 for malformed indices."""
+    runs = runs_of(step)
+    if runs is None:
+        return around.names, 1
+    counts = index_counts(around.loop)
+    coarse = around.loop.coarse if around.loop is not None else ()
+    own = {name for name in runs.over if name in counts}
+    own |= {item.name for item in coarse if item.of in own}
+    return around.names | own, prod(counts.get(name, 0) for name in runs.over)
+
+
+def index_counts(loop: Loop | None) -> dict[str, int]:
+    """How many tiles each index and coarse index of a loop has; 0 for a malformed one, which another rule reports."""
+    if loop is None:
+        return {}
+    counts = {index.name: index.count if index.step >= 1 else 0 for index in loop.indices}
+    coarse = {item.name: counts.get(item.of, 0) // item.tiles if item.tiles >= 1 else 0 for item in loop.coarse}
+    return {**counts, **coarse}
+
+
+def iterations(body: tuple[Step, ...]) -> tuple[int, int]:
+    """The iterations [begin, end) of a loop with this body: from the first to the last at which a step runs."""
+    begin, end = [], []
+    for step in body:
+        runs = runs_of(step)
+        if isinstance(step, Layer):
+            first, last = iterations(step.body)
+        elif runs is not None:
+            first, last = runs.first, runs.first + runs.every * (runs.count - 1) + 1
+        else:
+            continue
+        if first < last:
+            begin.append(first)
+            end.append(last)
+    return min(begin, default=0), max(end, default=0)
 
 
 def event_count(body: tuple[Step, ...], times: int = 1) -> int:
-    """At most how many events the program has; its loops must be well-formed."""
+    """How many steps the program runs, and iterations of its loops; the loops must be well-formed."""
     total = 0
     for step in body:
+        runs = runs_of(step)
         if isinstance(step, Layer):
             total += event_count(step.body, times)
         elif isinstance(step, Loop):
-            total += event_count(step.body, times * (step.lead + step.tiles + step.trail))
+            begin, end = iterations(step.body)
+            total += times * step.runs.count * (end - begin) + event_count(step.body, times * step.runs.count)
         else:
-            total += times
+            total += times * (runs.count if runs is not None else 1)
     return total
 
 
@@ -159,41 +201,58 @@ def flatten(roots: tuple[Site, ...]) -> Iterator[Site]:
 
 @dataclass(slots=True)
 class Expansion:
-    """Runs through a program, tile by tile."""
+    """Runs through a program, iteration by iteration."""
 
     roots: tuple[Site, ...]
     entries: int = field(default=0)
 
     def events(self) -> Iterator[Event]:
         """The steps that run, in order. Loops and layers themselves are no events."""
-        yield from self._body(self.roots, 0, 1, {0: {}}, 0)
+        yield from self._body(self.roots, 0, _Entry(None, {}, 0))
 
-    def _body(
-        self, body: tuple[Site, ...], time: int, tiles: int, digits: Mapping[int, Digits], instance: int
-    ) -> Iterator[Event]:
+    def _body(self, body: tuple[Site, ...], time: int, entry: _Entry) -> Iterator[Event]:
         for site in body:
             step = site.step
             if isinstance(step, Layer):
-                yield from self._body(site.children, time, tiles, digits, instance)
-            elif isinstance(step, Loop):
-                if 0 <= time < tiles:
-                    yield from self._loop(site, step, digits[time])
-            elif isinstance(step, (Begin, End, Fork, Barrier)):
-                yield Event(site, time, {}, instance)
-            elif isinstance(step, Wait) and site.loop < 0:
-                yield Event(site, step.when.ahead, {}, instance)
+                yield from self._body(site.children, time, entry)
+                continue
+            runs = runs_of(step)
+            if runs is None:
+                yield Event(site, 0, {}, entry.instance)
+                continue
+            block = block_at(runs, time)
+            if block is None:
+                continue
+            digits = entry.digits(runs.over, block)
+            if isinstance(step, Loop):
+                yield from self._loop(site, step, digits)
             else:
-                tile = time + step.when.ahead
-                if runs(step.when, tile, tiles):
-                    yield Event(site, tile, digits[tile], instance)
+                yield Event(site, block, digits, entry.instance)
 
     def _loop(self, site: Site, loop: Loop, outer: Digits) -> Iterator[Event]:
         self.entries += 1
-        instance = self.entries
-        tiles = loop.tiles
-        digits = {tile: {**outer, **tile_digits(loop, tile)} for tile in range(tiles)}
-        for time in range(-loop.lead, tiles + loop.trail):
-            yield from self._body(site.children, time, tiles, digits, instance)
+        entry = _Entry(loop, outer, self.entries)
+        for time in range(*iterations(loop.body)):
+            yield from self._body(site.children, time, entry)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One entry into a loop (None: the program itself), with the digits of the loops around it."""
+
+    loop: Loop | None
+    outer: Digits
+    instance: int
+    known: dict[tuple[tuple[str, ...], int], Digits] = field(default_factory=dict)
+
+    def digits(self, over: tuple[str, ...], block: int) -> Digits:
+        """The indices visible to a step in one of its blocks."""
+        if not over or self.loop is None:
+            return self.outer
+        key = (over, block)
+        if key not in self.known:
+            self.known[key] = {**self.outer, **block_digits(self.loop, over, block)}
+        return self.known[key]
 
 
 def fresh_bounds(axis: AxisRange, kept: str, digits: Digits) -> tuple[int, int]:
@@ -208,34 +267,40 @@ def fresh_bounds(axis: AxisRange, kept: str, digits: Digits) -> tuple[int, int]:
     return min(max(begin, had), end), end
 
 
-def runs(when: When, tile: int, tiles: int) -> bool:
-    """Whether a step runs for a tile number; numbers outside [0, tiles) never do."""
-    if not 0 <= tile < tiles:
-        return False
-    return tile % when.period == (0 if when.phase is Phase.FIRST else when.period - 1)
+def block_at(runs: Runs, time: int) -> int | None:
+    """The block on which a step works at an iteration; None if it does not run then."""
+    block, rest = divmod(time - runs.first, runs.every)
+    return block if rest == 0 and 0 <= block < runs.count else None
 
 
-def tile_digits(loop: Loop, tile: int) -> dict[str, Digit]:
-    """Every index and group of a loop in one of its tiles, in their order; the last index turns fastest."""
-    digits: list[tuple[str, Digit]] = []
-    for index in reversed(loop.indices):
-        count = -(-index.extent // index.step)
-        tile, coordinate = divmod(tile, count)
-        lower = coordinate * index.step
-        digits.append((index.name, Digit(lower, min(index.extent, lower + index.step), coordinate, count)))
-    found = dict(reversed(digits))
-    steps = {index.name: index for index in loop.indices}
-    for group in loop.groups:
-        fine, index = found[group.of], steps[group.of]
-        coordinate = fine.coordinate // group.tiles
-        step = group.tiles * index.step
-        upper = min(index.extent, (coordinate + 1) * step)
-        found[group.name] = Digit(coordinate * step, upper, coordinate, fine.count // group.tiles)
+def block_digits(loop: Loop, over: tuple[str, ...], block: int) -> dict[str, Digit]:
+    """Every index that a step enumerates in one of its blocks, and the coarse indices around them.
+
+    The digits stand in the order of ``over``; the last index turns fastest.
+    """
+    counts = index_counts(loop)
+    extents = {index.name: (index.extent, index.step) for index in loop.indices}
+    for coarse in loop.coarse:
+        extent, step = extents[coarse.of]
+        extents[coarse.name] = (extent, step * coarse.tiles)
+    coordinates: dict[str, int] = {}
+    for name in reversed(over):
+        block, coordinates[name] = divmod(block, counts[name])
+    found = {name: _digit(*extents[name], coordinates[name], counts[name]) for name in over}
+    for coarse in loop.coarse:
+        if coarse.of in coordinates:
+            coordinate = coordinates[coarse.of] // coarse.tiles
+            found[coarse.name] = _digit(*extents[coarse.name], coordinate, counts[coarse.name])
     return found
 
 
+def _digit(extent: int, step: int, coordinate: int, count: int) -> Digit:
+    lower = coordinate * step
+    return Digit(lower, min(extent, lower + step), coordinate, count)
+
+
 def rectangle_of(ranges: tuple[AxisRange, ...], digits: Digits) -> Rectangle:
-    """A rectangle in one tile; an empty axis is (a, a)."""
+    """A rectangle in one block; an empty axis is (a, a)."""
     bounds = []
     for axis in ranges:
         low, high = axis.first_offset, axis.last_offset

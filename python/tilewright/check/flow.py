@@ -99,7 +99,7 @@ class _Machine:
             return
         if source.base != target.base or self._layout(read, axes[0]) != self._layout(write, axes[1]):
             message = f"{write.buffer} {text(write.rectangle)} is written over elements of {read.buffer} not yet read"
-            self.log.report(Rule.TRAILS, message, event.site.place, event.tile)
+            self.log.report(Rule.TRAILS, message, event.site.place, event.block)
 
     def _layout(self, seen: Seen, axes: Axes) -> tuple[int, list[tuple[int, int, int]]]:
         """Bytes of an element, and extent and stride of each long axis by its place in the kernel's view."""
@@ -164,34 +164,34 @@ class _Machine:
         part = seen.tracked
         if part is None:
             return
-        name, place, tile = seen.buffer, event.site.place, event.tile
+        name, place, block = seen.buffer, event.site.place, event.block
         if self.facts.buffers[name].ring_axis is not None:
             if not self._holds_rows(seen, event):
                 return
         elif seen.slot >= 0:
             held = self.slots.get((name, seen.slot))
             if held is None:
-                self.log.report(Rule.UNWRITTEN_READ, f"slot {seen.slot} of {name} holds nothing", place, tile)
+                self.log.report(Rule.UNWRITTEN_READ, f"slot {seen.slot} of {name} holds nothing", place, block)
                 return
             if not _holds(held.rectangle, seen.held):
                 message = f"slot {seen.slot} of {name} holds {text(held.rectangle)}, read is {text(seen.rectangle)}"
-                self.log.report(Rule.SLOT_CONTENT, message, place, tile)
+                self.log.report(Rule.SLOT_CONTENT, message, place, block)
                 return
         memory = self.shadow.memory(part)
         if self.shadow.window(memory.incoming, part).any():
             message = f"{name} {text(seen.rectangle)} is read before the copy into it was awaited"
-            self.log.report(Rule.READ_BEFORE_WAIT, message, place, tile)
+            self.log.report(Rule.READ_BEFORE_WAIT, message, place, block)
             return
         owner, number = self.shadow.window(memory.owner, part), self._number(name)
         if (owner == number).all():
             return
         if (owner == -number).any():
             message = f"{name} {text(seen.rectangle)} holds partial results of a reduction"
-            self.log.report(Rule.PARTIAL_READ, message, place, tile)
+            self.log.report(Rule.PARTIAL_READ, message, place, block)
             return
         missing = int(np.count_nonzero(owner != number))
         message = f"{missing} of {owner.size} bytes of {name} {text(seen.rectangle)} were never written, or overwritten"
-        self.log.report(Rule.UNWRITTEN_READ, message, place, tile)
+        self.log.report(Rule.UNWRITTEN_READ, message, place, block)
 
     def _holds_rows(self, seen: Seen, event: Event) -> bool:
         """Whether each row of a ring that is read is the one that was loaded last where it lies."""
@@ -200,7 +200,7 @@ class _Machine:
             if held is None or not _holds(held.rectangle, rectangle):
                 what = text(held.rectangle) if held is not None else "nothing"
                 message = f"row {key[1]} of the ring {seen.buffer} holds {what}, read is {text(rectangle)}"
-                self.log.report(Rule.SLOT_CONTENT, message, event.site.place, event.tile)
+                self.log.report(Rule.SLOT_CONTENT, message, event.site.place, event.block)
                 return False
         return True
 
@@ -227,10 +227,10 @@ class _Machine:
         memory = self.shadow.memory(part)
         if self.shadow.window(memory.outgoing, part).any():
             message = f"{seen.buffer} {text(seen.rectangle)} is overwritten while a copy from it is in flight"
-            self.log.report(Rule.OVERWRITTEN_BEFORE_WAIT, message, event.site.place, event.tile)
+            self.log.report(Rule.OVERWRITTEN_BEFORE_WAIT, message, event.site.place, event.block)
         if self.shadow.window(memory.incoming, part).any():
             message = f"{seen.buffer} {text(seen.rectangle)} is written while a copy into it is in flight"
-            self.log.report(Rule.DESTINATION_BUSY, message, event.site.place, event.tile)
+            self.log.report(Rule.DESTINATION_BUSY, message, event.site.place, event.block)
 
     def _fill_slot(self, seen: Seen, filled: tuple[int, int]) -> None:
         """A slot gets new content; the old one is gone, also where the new one is smaller."""
@@ -248,7 +248,7 @@ class _Machine:
         again = (owner == mine) | (owner == -mine)
         if again.any() and self.facts.root_kind(seen.buffer) is not BufferKind.STATE:
             message = f"{int(np.count_nonzero(again))} bytes of {seen.buffer} {text(seen.rectangle)} are written again"
-            self.log.report(Rule.WRITTEN_TWICE, message, event.site.place, event.tile)
+            self.log.report(Rule.WRITTEN_TWICE, message, event.site.place, event.block)
         owner[...] = number
 
     def _kernel_write(self, kernel: Kernel, seen: Seen, operand: Operand, event: Event) -> None:
@@ -265,7 +265,7 @@ class _Machine:
             self._check_free(seen, part, event)
             return
         if seen.slot >= 0:
-            filled = (event.instance, event.tile // operand.period)
+            filled = (event.instance, event.block // operand.period)
             held = self.slots.get((seen.buffer, seen.slot))
             if held is None or held.filled != filled:
                 self._fill_slot(seen, filled)
@@ -282,21 +282,21 @@ class _Machine:
             message = (
                 f"{seen.buffer} {text(seen.rectangle)}: part {done} of the reduction comes where {expected} is due"
             )
-            self.log.report(Rule.REDUCTION_ORDER, message, event.site.place, event.tile)
+            self.log.report(Rule.REDUCTION_ORDER, message, event.site.place, event.block)
         self.next_partial[key] = done + 1
 
     def _accumulate(self, seen: Seen, part: Region, number: int, event: Event) -> None:
         """Add to partial results, which must still be there."""
-        place, tile = event.site.place, event.tile
+        place, block = event.site.place, event.block
         held = self.slots.get((seen.buffer, seen.slot))
         if seen.slot >= 0 and (held is None or held.rectangle != seen.rectangle):
             message = f"slot {seen.slot} of {seen.buffer} does not hold the partial results of {text(seen.rectangle)}"
-            self.log.report(Rule.SLOT_CONTENT, message, place, tile)
+            self.log.report(Rule.SLOT_CONTENT, message, place, block)
             return
         owner = self.shadow.window(self.shadow.memory(part).owner, part)
         if (owner != -abs(number)).any():
             message = f"{seen.buffer} {text(seen.rectangle)} holds no partial results to add to"
-            self.log.report(Rule.UNWRITTEN_READ, message, place, tile)
+            self.log.report(Rule.UNWRITTEN_READ, message, place, block)
         owner[...] = number
 
     def _copy(self, step: CopyStart, event: Event) -> None:
@@ -304,10 +304,10 @@ class _Machine:
         touched = self._touched(step, source, destination, event)
         for ends in touched:
             check_transfer(self.facts, self.shadow, step, ends, event, self.log)
-        key = (step.token, event.tile // step.when.period)
+        key = (step.token, event.block)
         if key in self.flights:
             message = f"token {step.token} number {key[1]} is started again before it was awaited"
-            self.log.report(Rule.TOKEN_REUSED, message, event.site.place, event.tile)
+            self.log.report(Rule.TOKEN_REUSED, message, event.site.place, event.block)
             self._land(self.flights.pop(key))
         self.started += 1
         self.flights[key] = _Flight(self.started, source.buffer, destination.buffer, touched, event.site.place)
@@ -321,7 +321,7 @@ class _Machine:
             return ((source, destination),)
         if source.rectangle != destination.rectangle:
             message = f"copies {text(source.rectangle)} into a ring as {text(destination.rectangle)}"
-            self.log.report(Rule.COPY_ORIGIN, message, event.site.place, event.tile)
+            self.log.report(Rule.COPY_ORIGIN, message, event.site.place, event.block)
             return ()
         bounds = fresh_bounds(step.destination.rectangle[axis], step.kept, event.digits)
         fresh = part_of(self.facts, self.shadow, destination, axis, bounds)
@@ -337,7 +337,7 @@ class _Machine:
             if self.facts.buffers[destination.buffer].ring_axis is not None:
                 self._fill_rows(destination, part)
             elif destination.slot >= 0:
-                self._fill_slot(destination, (event.instance, event.tile // step.destination.period))
+                self._fill_slot(destination, (event.instance, event.block // step.destination.period))
             self._write(destination, part, self._number(destination.buffer), event)
             self._check_free(destination, part, event)
             self.shadow.window(self.shadow.memory(part).incoming, part)[...] = self.started
@@ -345,11 +345,11 @@ class _Machine:
             self.shadow.window(self.shadow.memory(outgoing).outgoing, outgoing)[...] += 1
 
     def _wait(self, step: Wait, event: Event) -> None:
-        key = (step.token, event.tile // step.when.period)
+        key = (step.token, step.number + event.block)
         flight = self.flights.pop(key, None)
         if flight is None:
             message = f"no copy {step.token} number {key[1]} is in flight"
-            self.log.report(Rule.TOKEN_NOT_STARTED, message, event.site.place, event.tile)
+            self.log.report(Rule.TOKEN_NOT_STARTED, message, event.site.place, event.block)
             return
         self._land(flight)
 

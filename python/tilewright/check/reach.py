@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from tilewright.check.expand import Site, operands_of, scratch_of
 from tilewright.check.facts import Facts
 from tilewright.check.rules import Log, Rule
-from tilewright.plan import Access, Barrier, BufferKind, CopyStart, Fork, Kernel, Wait
+from tilewright.plan import Access, BufferKind, CopyStart, Kernel, Wait
 
 
 def check_reach(facts: Facts, every: Iterable[Site], log: Log) -> None:
@@ -46,37 +46,12 @@ def _check_written(facts: Facts, name: str, site: Site, log: Log) -> None:
         log.report(Rule.FORBIDDEN_WRITE, f"writes to {name} in a read-only pool", site.place)
 
 
-def check_forks(facts: Facts, every: Iterable[Site], log: Log) -> None:
-    """Between a Fork and its Barrier stand kernels only, on no more cores than there are."""
-    open_fork: Site | None = None
-    for site in every:
-        step = site.step
-        if isinstance(step, Fork):
-            if open_fork is not None:
-                log.report(Rule.FORK, "a fork inside a fork", site.place)
-            if step.cores > facts.plan.core.count:
-                log.report(Rule.FORK, f"{step.cores} cores, there are {facts.plan.core.count}", site.place)
-            open_fork = site
-        elif isinstance(step, Barrier):
-            open_fork = None
-        elif open_fork is not None and (isinstance(step, (CopyStart, Wait)) or site.loop != open_fork.loop):
-            log.report(Rule.FORK, "something other than a kernel between a fork and its barrier", site.place)
-            open_fork = None
-    if open_fork is not None:
-        log.report(Rule.FORK, "a fork without a barrier", open_fork.place)
-
-
 def check_token_scopes(every: Iterable[Site], log: Log) -> None:
-    """A token is used in one loop and by one period, so that numbers of tiles agree; elsewhere only outside loops.
-
-    There, a step is for the copy of a number, whatever the loop on the other side.
-    """
-    scopes: dict[str, tuple[int, int]] = {}
+    """A token is used in one loop, and elsewhere only outside loops: entries into two loops have no common order."""
+    scopes: dict[str, int] = {}
     for site in every:
         step = site.step
-        if not isinstance(step, (CopyStart, Wait)) or (site.loop < 0 and step.when.period == 1):
+        if not isinstance(step, (CopyStart, Wait)) or site.loop < 0:
             continue
-        scope = (site.loop, step.when.period)
-        if scopes.setdefault(step.token, scope) != scope:
-            message = f"token {step.token} is used in two loops, or with two periods"
-            log.report(Rule.TOKEN_SCOPE, message, site.place)
+        if scopes.setdefault(step.token, site.loop) != site.loop:
+            log.report(Rule.TOKEN_SCOPE, f"token {step.token} is used in two loops", site.place)

@@ -39,7 +39,6 @@ class Rule(Enum):
     LINK_ALIGNMENT = "link-alignment"
     LINK_ROUND_UP = "link-round-up"
     FORBIDDEN_WRITE = "forbidden-write"
-    FORK = "fork"
     SPLIT = "split"
 
     RECTANGLE = "rectangle"
@@ -77,15 +76,15 @@ class Violation:
 
 @dataclass(slots=True)
 class Log:
-    """Collects violations; a rule is reported once for each place, however many tiles break it there."""
+    """Collects violations; a rule is reported once for each place, however many blocks break it there."""
 
     violations: list[Violation] = field(default_factory=list)
     seen: set[tuple[Rule, str]] = field(default_factory=set)
 
-    def report(self, rule: Rule, message: str, place: str, tile: int | None = None) -> None:
-        """Record a violation at a place; the tile is named but does not make another place."""
+    def report(self, rule: Rule, message: str, place: str, block: int | None = None) -> None:
+        """Record a violation at a place; the block is named but does not make another place."""
         if (rule, place) in self.seen:
             return
         self.seen.add((rule, place))
-        where = place if tile is None else f"{place}, tile {tile}"
+        where = place if block is None else f"{place}, block {block}"
         self.violations.append(Violation(rule, message, where))

@@ -84,7 +84,7 @@ class Shadow:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """An operand in one tile: its rectangle, slot (-1 for a home), where the slot begins, and its bytes.
+    """An operand in one block: its rectangle, slot (-1 for a home), where the slot begins, and its bytes.
 
     ``held`` is the rectangle that the slot must hold, of which the operand's is a part.
 
@@ -106,18 +106,18 @@ class Seen:
 
 
 def see(facts: Facts, shadow: Shadow, operand: Operand, event: Event, log: Log) -> Seen:
-    """The bytes that an operand means in one tile; a rectangle that does not fit counts as empty."""
+    """The bytes that an operand means in one block; a rectangle that does not fit counts as empty."""
     rectangle = rectangle_of(operand.rectangle, event.digits)
     held = rectangle_of(operand.within, event.digits) if operand.within else rectangle
     buffer = facts.buffers[operand.buffer]
     slot, needed = -1, [end for _, end in rectangle]
     if buffer.kind is BufferKind.TILE:
-        slot = event.tile // operand.period % buffer.copies
+        slot = event.block // operand.period % buffer.copies
         needed = [end - begin for begin, end in held]
     inside = all(low <= begin and end <= high for (low, high), (begin, end) in zip(held, rectangle, strict=True))
     if not inside or any(need > extent for need, extent in zip(needed, buffer.shape, strict=True)):
         message = f"{text(rectangle)} does not fit {operand.buffer} of shape {buffer.shape}"
-        log.report(Rule.RECTANGLE, message, event.site.place, event.tile)
+        log.report(Rule.RECTANGLE, message, event.site.place, event.block)
         rectangle = held = tuple((0, 0) for _ in rectangle)
     return locate(facts, shadow, operand.buffer, rectangle, slot, held)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from tilewright.check.expand import Site, event_count, operands_of, scratch_of, when_of
+from tilewright.check.expand import Site, event_count, index_counts, operands_of, runs_of, scratch_of
 from tilewright.check.facts import ELEMENT_BYTES
 from tilewright.check.rules import Log, Rule
 from tilewright.plan import (
@@ -17,7 +17,6 @@ from tilewright.plan import (
     BufferKind,
     CopyStart,
     End,
-    Fork,
     Kernel,
     Link,
     Loop,
@@ -25,7 +24,7 @@ from tilewright.plan import (
     Plan,
     Pool,
     RelationKind,
-    Step,
+    Wait,
 )
 
 MOST_EVENTS = 20_000_000
@@ -82,23 +81,15 @@ def check_steps(plan: Plan, every: Iterable[Site], log: Log) -> None:
         if isinstance(step, CopyStart):
             _known("link", [step.link], links, site.place, log)
             _check_copy(step, site, rings, demand)
-        if isinstance(step, Fork):
-            demand(step.cores >= 1, f"{step.cores} cores")
         if isinstance(step, Kernel):
             _known("buffer", scratch_of(step), ranks, site.place, log)
             _check_kernel(step, site, ranks, rings, demand, log)
             demand(all(rings.get(operand.buffer) is None for operand in step.writes), "writes into a ring")
-        _check_period(step, site, demand)
+        _check_runs(site, demand, log)
         reads, writes = operands_of(step)
         for operand in (*reads, *writes):
             _known("buffer", [operand.buffer], ranks, site.place, log)
             _check_operand(operand, site, ranks, demand, log)
-
-
-def _check_period(step: Step, site: Site, demand: Demand) -> None:
-    when = when_of(step)
-    if when is not None:
-        demand(_divides(when.period, site.tiles), f"period {when.period} does not divide {site.tiles} tiles")
 
 
 def _check_copy(step: CopyStart, site: Site, rings: Mapping[str, int | None], demand: Demand) -> None:
@@ -125,17 +116,33 @@ def check_extent(plan: Plan, log: Log) -> None:
 Demand = Callable[[bool, str], None]
 
 
+def _check_runs(site: Site, demand: Demand, log: Log) -> None:
+    """Blocks that a step has, at iterations that its loop has."""
+    runs = runs_of(site.step)
+    if runs is None:
+        return
+    demand(runs.every >= 1 and runs.count >= 1, f"runs every {runs.every} iterations, {runs.count} times")
+    _known("index", runs.over, site.names, site.place, log)
+    demand(len(set(runs.over)) == len(runs.over), f"enumerates an index twice: {', '.join(runs.over)}")
+    if isinstance(site.step, Wait):
+        demand(not runs.over, "a wait enumerates indices")
+        demand(site.step.number >= 0, f"waits for copy {site.step.number}")
+    else:
+        demand(runs.count <= site.blocks, f"{runs.count} blocks, of {site.blocks}")
+    if site.loop < 0:
+        demand((runs.first, runs.count) == (0, 1), f"runs {runs.count} times from {runs.first} on, outside loops")
+
+
 def _check_loop(loop: Loop, demand: Demand) -> None:
     for index in loop.indices:
         demand(index.step >= 1 and index.extent >= 1, f"index {index.name}: extent {index.extent}, step {index.step}")
     names = [index.name for index in loop.indices]
-    counts = {index.name: index.count for index in loop.indices if index.step >= 1}
-    for group in loop.groups:
-        names.append(group.name)
-        tiles = counts.get(group.of, 0)
-        demand(_divides(group.tiles, tiles), f"group {group.name}: {group.tiles} of {tiles} tiles of {group.of}")
+    counts = index_counts(loop)
+    for coarse in loop.coarse:
+        names.append(coarse.name)
+        tiles = counts.get(coarse.of, 0)
+        demand(_divides(coarse.tiles, tiles), f"index {coarse.name}: {coarse.tiles} of {tiles} tiles of {coarse.of}")
     demand(len(set(names)) == len(names), f"two indices of one name among {', '.join(names)}")
-    demand(loop.lead >= 0 and loop.trail >= 0, f"lead {loop.lead}, trail {loop.trail}")
 
 
 def _check_kernel(
@@ -156,7 +163,7 @@ def _check_operand(operand: Operand, site: Site, ranks: dict[str, int], demand: 
     demand(
         len(operand.rectangle) == rank, f"{len(operand.rectangle)} ranges for {operand.buffer}, which has {rank} axes"
     )
-    demand(_divides(operand.period, site.tiles), f"period {operand.period} does not divide {site.tiles} tiles")
+    demand(_divides(operand.period, site.blocks), f"period {operand.period} does not divide {site.blocks} blocks")
     demand(len(operand.within) in (0, rank), f"{len(operand.within)} ranges of what {operand.buffer} holds, not {rank}")
     for axis in (*operand.rectangle, *operand.within):
         _check_axis(axis, operand, site, demand, log)

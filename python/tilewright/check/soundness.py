@@ -9,7 +9,7 @@ from tilewright.check.facts import gather
 from tilewright.check.flow import check_flow
 from tilewright.check.placed import check_placements, check_pool_use, check_relations
 from tilewright.check.profiled import check_profile
-from tilewright.check.reach import check_forks, check_reach, check_token_scopes
+from tilewright.check.reach import check_reach, check_token_scopes
 from tilewright.check.rules import Log, Rule, Violation
 from tilewright.check.shape import check_declarations, check_extent, check_steps
 from tilewright.check.split import check_splits
@@ -36,7 +36,6 @@ def check(plan: Plan) -> list[Violation]:
     check_profile(facts, tuple(flatten(roots)), log)
     every = tuple(flatten(roots))
     check_reach(facts, every, log)
-    check_forks(facts, every, log)
     check_splits(facts, every, log)
     check_token_scopes(every, log)
     check_lifetimes(facts, roots, log)

@@ -17,15 +17,15 @@ def check_transfer(
 ) -> None:
     """Both ends have one shape, the same place in a tensor of one name, and suit the link."""
     source, destination = ends
-    place, tile = event.site.place, event.tile
+    place, block = event.site.place, event.block
     shapes = [tuple(end - begin for begin, end in seen.rectangle) for seen in ends]
     if shapes[0] != shapes[1]:
-        log.report(Rule.COPY_SHAPE, f"copies {shapes[0]} elements to {shapes[1]}", place, tile)
+        log.report(Rule.COPY_SHAPE, f"copies {shapes[0]} elements to {shapes[1]}", place, block)
         return
     tensors = {facts.buffers[seen.buffer].tensor for seen in ends}
     if len(tensors) == 1 and None not in tensors and source.rectangle != destination.rectangle:
         message = f"copies {text(source.rectangle)} of {tensors.pop()} to the place of {text(destination.rectangle)}"
-        log.report(Rule.COPY_ORIGIN, message, place, tile)
+        log.report(Rule.COPY_ORIGIN, message, place, block)
     link = facts.links[step.link]
     for seen in ends:
         if seen.bytes is not None:
@@ -43,7 +43,7 @@ def _check_alignment(facts: Facts, link: Link, name: str, part: Region, event: E
     if known % need or part.base % need or any(stride % need for _, stride in part.dims[1:]):
         strides = [stride for _, stride in part.dims[1:]]
         message = f"link {link.name} needs multiples of {need}: {name} at byte {part.base}, strides {strides}"
-        log.report(Rule.LINK_ALIGNMENT, message, event.site.place, event.tile)
+        log.report(Rule.LINK_ALIGNMENT, message, event.site.place, event.block)
 
 
 def _check_rounding(facts: Facts, shadow: Shadow, link: Link, ends: tuple[Seen, Seen], event: Event, log: Log) -> None:
@@ -66,7 +66,7 @@ def _check_rounding(facts: Facts, shadow: Shadow, link: Link, ends: tuple[Seen, 
     source_end = shadow.homes[source.buffer][1] + facts.buffers[source.buffer].size_bytes
     if not (apart and has_room and int(_line_starts(source.bytes, run)[-1]) + length <= source_end):
         message = f"link {link.name} rounds lines of {run} bytes up by {excess}, which leaves the operands' bytes"
-        log.report(Rule.LINK_ROUND_UP, message, event.site.place, event.tile)
+        log.report(Rule.LINK_ROUND_UP, message, event.site.place, event.block)
 
 
 def _line_starts(part: Region, run_bytes: int) -> npt.NDArray[np.int64]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tilewright.codegen.expressions import axis_bounds, constant_extent, index_lines
-from tilewright.plan import AxisRange, Index, Loop
+from tilewright.plan import AxisRange, Index, Loop, Runs
 
 _WORD = re.compile(r"\w+")
 
@@ -51,8 +51,9 @@ def block_text(
     home_strides: Sequence[int],
     element_bytes: int,
     loop: Loop | None,
+    runs: Runs,
 ) -> BlockText | None:
-    """The copy of a rectangle (strides in bytes) as lines; None if it needs more than one command."""
+    """The copy of a rectangle (strides in bytes) at each of ``runs``, as lines; None if it needs several commands."""
     indices = {index.name: index for index in loop.indices} if loop is not None else {}
     if any(name not in indices for axis in rectangle for name, _ in axis.terms):
         return None
@@ -66,7 +67,7 @@ def block_text(
     outer = axes[0] if axes else _Axis(1, "", 0, 0)
     used = {name for axis in rectangle for name, _ in axis.terms}
     offset, line_count, line_bytes = " + ".join(offsets), outer.text(), line.text(element_bytes)
-    declared = index_lines(loop.indices, used) if loop is not None else []
+    declared = index_lines(loop, runs, used) if loop is not None else []
     return BlockText(
         lines=tuple(needed_lines(declared, f"{offset} {line_count} {line_bytes}")),
         home_offset=offset,

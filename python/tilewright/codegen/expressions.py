@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from tilewright.plan import AxisRange, Group, Index, Phase, When
+from tilewright.plan import AxisRange, CoarseIndex, Index, Loop, Runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,58 +18,76 @@ class AxisBounds:
     upper: str
 
 
-def tile_number(when: When) -> str:
-    """The tile that a step works on, in terms of the loop variable t."""
-    if not when.ahead:
+def _behind(runs: Runs) -> int:
+    """Iterations by which the step's tile number is behind the loop variable.
+
+    The tile number counts iterations so that block u has the numbers from u * every on. A step that runs late in
+    its first block, as a store does, counts from the loop's own iteration 0.
+    """
+    return 0 if 0 < runs.first < runs.every else runs.first
+
+
+def tile_number(runs: Runs) -> str:
+    """The tile number of a step's block, in terms of the loop variable t: block u is number / every."""
+    behind = _behind(runs)
+    if not behind:
         return "t"
-    return f"t {'+' if when.ahead > 0 else '-'} {abs(when.ahead)}"
+    return f"t {'-' if behind > 0 else '+'} {abs(behind)}"
 
 
-def condition(when: When, tiles: int, lead: int, trail: int) -> str:
-    """When the step runs; empty if always."""
-    number = tile_number(when)
-    if when.period == tiles > 1:
-        return f"{number} == {0 if when.phase is Phase.FIRST else tiles - 1}"
+def condition(runs: Runs, iterations: range) -> str:
+    """The iterations of the loop at which the step runs; empty if it runs at all of them."""
+    number, behind = tile_number(runs), _behind(runs)
+    remainder = runs.first - behind
+    if runs.count == 1 and runs.every > 1:
+        return f"{number} == {remainder}"
     tests = []
-    if when.ahead - lead < 0:
+    if iterations[0] < behind:
         tests.append(f"{number} >= 0")
-    if when.ahead + trail > 0:
-        tests.append(f"{number} < {tiles}")
-    if when.period > 1:
-        operand = number if when.ahead == 0 else f"({number})"
-        remainder = 0 if when.phase is Phase.FIRST else when.period - 1
-        tests.append(f"{operand} % {when.period} == {remainder}")
+    if iterations[-1] - behind >= runs.every * runs.count:
+        tests.append(f"{number} < {runs.every * runs.count}")
+    if runs.every > 1:
+        tests.append(f"{_bracketed(number)} % {runs.every} == {remainder}")
     return " && ".join(tests)
 
 
-def slot(when: When, period: int, copies: int) -> str:
-    """The slot of a tile buffer that holds the step's tile; empty for a single slot."""
+def slot(runs: Runs, period: int, copies: int) -> str:
+    """The slot of a tile buffer that an operand of this period has in the step's block; empty for a single slot."""
     if copies == 1:
         return ""
-    number = tile_number(when)
-    operand = number if when.ahead == 0 else f"({number})"
-    return f"{operand} % {copies}" if period == 1 else f"{operand} / {period} % {copies}"
+    held, number = runs.every * period, _bracketed(tile_number(runs))
+    return f"{number} % {copies}" if held == 1 else f"{number} / {held} % {copies}"
 
 
-def index_lines(indices: tuple[Index, ...], used: set[str], groups: tuple[Group, ...] = ()) -> list[str]:
-    """Declarations of the lower and upper bounds of the indices and groups that are used."""
+def _bracketed(number: str) -> str:
+    return number if number == "t" else f"({number})"
+
+
+def index_lines(loop: Loop, runs: Runs, used: set[str]) -> list[str]:
+    """Declarations of the bounds of the used indices that a step enumerates, from the number ``tile`` of its block."""
     lines = []
-    inner = 1
-    for position in reversed(range(len(indices))):
-        index = indices[position]
-        outermost = not any(outer.count > 1 for outer in indices[:position])
+    indices = all_indices(loop)
+    inner = runs.every
+    for position in reversed(range(len(runs.over))):
+        index = indices[runs.over[position]]
+        outermost = not any(indices[name].count > 1 for name in runs.over[:position])
         if index.name in used and index.count > 1:
             lines += _bounds_lines(index, inner, outermost)
-        for group in groups:
-            if group.of == index.name and group.name in used:
-                lines += _bounds_lines(grouped(index, group), inner * group.tiles, outermost)
+        for coarse in loop.coarse:
+            if coarse.of == index.name and coarse.name in used:
+                lines += _bounds_lines(indices[coarse.name], inner * coarse.tiles, outermost)
         inner *= index.count
     return lines
 
 
-def grouped(index: Index, group: Group) -> Index:
-    """The coarser index that a group stands for."""
-    return Index(group.name, index.extent, index.step * group.tiles)
+def all_indices(loop: Loop) -> dict[str, Index]:
+    """Indices of a loop by name; a coarse index as the index with the larger step that it stands for."""
+    indices = {index.name: index for index in loop.indices}
+    return {**indices, **{coarse.name: _enlarged(indices[coarse.of], coarse) for coarse in loop.coarse}}
+
+
+def _enlarged(index: Index, coarse: CoarseIndex) -> Index:
+    return Index(coarse.name, index.extent, index.step * coarse.tiles)
 
 
 def _bounds_lines(index: Index, inner: int, outermost: bool) -> list[str]:

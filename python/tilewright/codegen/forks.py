@@ -24,7 +24,7 @@ def copies_meanwhile(body: Sequence[Step]) -> tuple[Step, ...]:
     assert isinstance(kernel, Kernel)
     if kernel.split is None:
         return tuple(body)
-    at_once = {(step.token, step.when.ahead) for step in body[:number] if isinstance(step, Wait)}
+    at_once = {(step.token, step.runs.first) for step in body[:number] if isinstance(step, Wait)}
     later = [step for step in body[:number] if _is_for_later(step, kernel, at_once)]
     before = [step for step in body[:number] if step not in later]
     return (*before, kernel, *later, *body[number + 1 :])
@@ -32,9 +32,9 @@ def copies_meanwhile(body: Sequence[Step]) -> tuple[Step, ...]:
 
 def _is_for_later(step: Step, kernel: Kernel, at_once: Set[tuple[str, int]]) -> bool:
     """Whether nothing before the kernel, in the same iteration, needs the copy that the step starts."""
-    if not isinstance(step, CopyStart) or step.when.ahead <= kernel.when.ahead:
+    if not isinstance(step, CopyStart) or step.runs.first >= kernel.runs.first:
         return False
-    return (step.token, step.when.ahead) not in at_once
+    return (step.token, step.runs.first) not in at_once
 
 
 def joined(steps: Sequence[StepText], *, looped: bool) -> tuple[StepText, ...]:

@@ -16,8 +16,9 @@ def layer_comment(
         for operand in operands:
             lines.append(f"  {role} {_described(storage, operand)}")
     if loop is not None:
-        cuts = ", ".join(f"{index.name} {index.extent} in steps of {index.step}" for index in loop.indices)
-        lines.append(f"  {loop.tiles} tiles: {cuts}")
+        indices = [index for index in loop.indices if index.name in kernel.runs.over]
+        cuts = ", ".join(f"{index.name} {index.extent} in steps of {index.step}" for index in indices)
+        lines.append(f"  {kernel.runs.count} tiles: {cuts}")
     return tuple(lines)
 
 

@@ -33,7 +33,7 @@ class LayerFunction:
 
     ``tokens`` gives arrays of copies under way and their length. ``early`` are copies that start first,
     ``taken_over`` waits for what the layer before left, ``left`` link and token of the copy that the next layer
-    waits for. ``iterations`` are the first and the end of the loop, None without a loop. ``record`` is the number
+    waits for. ``iterations`` are those of the loop, None without a loop. ``record`` is the number
     of the layer's record in a profile.
     """
 
@@ -43,7 +43,7 @@ class LayerFunction:
     early: tuple[StepText, ...]
     taken_over: tuple[StepText, ...]
     steps: tuple[StepText, ...]
-    iterations: tuple[int, int] | None
+    iterations: range | None
     left: tuple[int, str] | None
 
     def text(self, around: Surroundings) -> FunctionText:
@@ -70,7 +70,7 @@ class LayerFunction:
         lines = statements(self.steps, looped=self.iterations is not None, profiled=profiled)
         if self.iterations is None:
             return lines
-        first, end = self.iterations
+        first, end = self.iterations.start, self.iterations.stop
         return block(f"for (int32_t t = {first}; t < {end}; ++t)", lines)
 
     def _left(self) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Layers of the program as C functions: one loop over tiles, or straight-line code.
 
-Before:  Loop(oh: 7 tiles, lead 1) { CopyStart x, Wait x, Kernel, CopyStart y, Wait y }
+Before:  Loop(oh: 7 tiles) { CopyStart x one iteration ahead, Wait x, Kernel, CopyStart y, Wait y }
 After:   for (int32_t t = -1; t < 9; ++t) { if (t + 1 < 7) { fetch } ... kernel ... store }
 """
 
@@ -16,10 +16,10 @@ from tilewright.codegen.buffers import Storage
 from tilewright.codegen.calls import WHOLE, CallShape, KernelText, SplitText, ViewText
 from tilewright.codegen.context import LayerText
 from tilewright.codegen.expressions import (
+    all_indices,
     axis_bounds,
     condition,
     fresh_lower,
-    grouped,
     index_lines,
     slot,
     tile_number,
@@ -50,9 +50,9 @@ from tilewright.plan import (
     LayerFacts,
     Loop,
     Operand,
+    Runs,
     Step,
     Wait,
-    When,
 )
 
 MAXIMUM_RANK = 6
@@ -105,7 +105,7 @@ class LayerWriter:
             early=early,
             taken_over=taken_over,
             steps=steps,
-            iterations=(-loop.lead, loop.tiles + loop.trail) if loop is not None else None,
+            iterations=loop.iterations if loop is not None else None,
             left=scope.left(),
         )
         return LayerText(
@@ -141,15 +141,12 @@ class _Scope:
         assert isinstance(step, Kernel)
         return self._kernel(step)
 
-    def _guard(self, when: When) -> str:
-        return condition(when, self.loop.tiles, self.loop.lead, self.loop.trail) if self.loop is not None else ""
+    def _guard(self, runs: Runs) -> str:
+        return condition(runs, self.loop.iterations) if self.loop is not None else ""
 
     def indices(self) -> dict[str, Index]:
-        """Indices and groups of the loop by name."""
-        if self.loop is None:
-            return {}
-        indices = {index.name: index for index in self.loop.indices}
-        return {**indices, **{group.name: grouped(indices[group.of], group) for group in self.loop.groups}}
+        """Indices of the loop by name, coarse ones included."""
+        return all_indices(self.loop) if self.loop is not None else {}
 
     def _copy(self, step: CopyStart) -> StepText:
         inward = self._buffer(step.destination).kind is BufferKind.TILE
@@ -159,20 +156,20 @@ class _Scope:
         if step.token not in self.parts.needless:
             name = f"{self._short(tile)}_token"
             self.parts.tokens[name] = buffer.copies
-            token = self._slotted(name, buffer, step.when, tile.period)
+            token = self._slotted(name, buffer, step.runs, tile.period)
         strides = (buffer.strides_bytes, self._buffer(home).strides_bytes)
         is_box = not home.within and not step.kept
-        block = block_text(tile.rectangle, *strides, element_bytes(buffer), self.loop) if is_box else None
+        block = block_text(tile.rectangle, *strides, element_bytes(buffer), self.loop, step.runs) if is_box else None
         if block is None:
             return self._rectangle(step, tile, home, token, inward=inward)
         return BlockCopyText(
-            guard=self._guard(step.when),
+            guard=self._guard(step.runs),
             inward=inward,
             link=self.writer.links[step.link],
             token=token,
-            tile=tile_number(step.when),
-            near=self._address(tile, step.when),
-            home=self._address(home, step.when),
+            tile=tile_number(step.runs),
+            near=self._address(tile, step.runs),
+            home=self._address(home, step.runs),
             copied=block,
         )
 
@@ -182,25 +179,25 @@ class _Scope:
         """A copy that may take several commands, as a shape; of a ring only what it lacks."""
         view = self._view(tile)
         short = f"{self._short(tile)}_fresh" if step.kept else self._short(tile)
-        function, shape = self._tile_shape(tile, view, short, step.kept)
+        function, shape = self._tile_shape(tile, view, short, step.runs, step.kept)
         name = f"{self.stem}_{self._short(tile)}_home"
         self.parts.home_strides[name] = view_strides(self._buffer(home), view)
-        address = self._address(home, step.when)
+        address = self._address(home, step.runs)
         shapes = [TileShape("shape", shape, function)]
         if home.within:
             whole = Operand(home.buffer, home.within, home.period)
-            staged, staged_shape = self._tile_shape(whole, view, self._short(whole))
+            staged, staged_shape = self._tile_shape(whole, view, self._short(whole), step.runs)
             shapes.append(TileShape("staged", staged_shape, staged))
             if staged:
                 address = f"tilewright_behind({address}, {name}, &staged, {len(view)}u)"
         return RectangleCopyText(
-            guard=self._guard(step.when),
+            guard=self._guard(step.runs),
             inward=inward,
             function=f"tilewright_{('fetch_ring' if step.kept else 'fetch') if inward else 'store'}",
             link=self.writer.links[step.link],
             token=token,
-            tile=tile_number(step.when),
-            near=self._address(tile, step.when),
+            tile=tile_number(step.runs),
+            near=self._address(tile, step.runs),
             home=address,
             shapes=tuple(shapes),
             home_stride=name,
@@ -216,9 +213,9 @@ class _Scope:
         inward = self._buffer(start.destination).kind is BufferKind.TILE
         tile = start.destination if inward else start.source
         return WaitText(
-            guard=self._guard(step.when),
+            guard=self._guard(step.runs),
             link=self.writer.links[start.link],
-            token=self._slotted(f"{self._short(tile)}_token", self._buffer(tile), step.when, tile.period),
+            token=self._slotted(f"{self._short(tile)}_token", self._buffer(tile), step.runs, tile.period),
             fault=self.writer.around.fault,
         )
 
@@ -229,7 +226,7 @@ class _Scope:
         views += [ViewText(self.writer.storage.address(name)) for name in step.scratch]
         flags = self._flags(step)
         return KernelText(
-            guard=self._guard(step.when),
+            guard=self._guard(step.runs),
             symbol=step.symbol,
             attributes=f"{self.stem}_attributes",
             members=members(step.attributes) if step.split is not None else (),
@@ -251,14 +248,14 @@ class _Scope:
         """The view of an operand; what tiles change in its shape is added to ``shapes``."""
         buffer = self._buffer(operand)
         is_tile = buffer.kind is BufferKind.TILE
-        address = self._address(operand, step.when)
-        moves = is_tile and bool(slot(step.when, operand.period, buffer.copies))
+        address = self._address(operand, step.runs)
+        moves = is_tile and bool(slot(step.runs, operand.period, buffer.copies))
         if self._is_packed(operand):
             return ViewText(address, moves=moves)
-        function, fixed = self._tile_shape(operand, view, f"operand_{position}")
+        function, fixed = self._tile_shape(operand, view, f"operand_{position}", step.runs)
         if function:
             name = f"shape_{position}"
-            shapes.append(CallShape(name, function, tile_number(step.when), fixed))
+            shapes.append(CallShape(name, function, tile_number(step.runs), fixed))
             if is_tile:
                 return ViewText(address, f"&{name}", moves)
             return ViewText(f"tilewright_at({address}, {name}.stride, &{name}, {len(view)}u)", f"&{name}", moves=True)
@@ -284,7 +281,7 @@ class _Scope:
         if self.loop is None or not step.reduction:
             return ""
         parts = prod(index.count for index in self.loop.indices if index.name in step.reduction)
-        return f"tilewright_part({tile_number(step.when)}, {parts})"
+        return f"tilewright_part({tile_number(step.runs)}, {parts})"
 
     def _is_packed(self, operand: Operand) -> bool:
         """Whether C sees the operand from its first byte on, without a shape: a packed constant or a tile of one."""
@@ -328,16 +325,18 @@ class _Scope:
         copies = (item for item in self.body if isinstance(item, CopyStart))
         return next(item.destination for item in copies if item.source.buffer == operand.buffer)
 
-    def _slotted(self, token: str, buffer: Buffer, when: When, period: int) -> str:
-        return f"{token}[{slot(when, period, buffer.copies) or 0}]"
+    def _slotted(self, token: str, buffer: Buffer, runs: Runs, period: int) -> str:
+        return f"{token}[{slot(runs, period, buffer.copies) or 0}]"
 
-    def _address(self, operand: Operand, when: When) -> str:
+    def _address(self, operand: Operand, runs: Runs) -> str:
         buffer = self._buffer(operand)
         base = self.writer.storage.address(buffer.name)
-        number = slot(when, operand.period, buffer.copies) if buffer.kind is BufferKind.TILE else ""
+        number = slot(runs, operand.period, buffer.copies) if buffer.kind is BufferKind.TILE else ""
         return f"{base} + ({number}) * {buffer.slot_bytes}" if number else base
 
-    def _tile_shape(self, operand: Operand, view: tuple[int, ...], short: str, kept: str = "") -> tuple[str, str]:
+    def _tile_shape(
+        self, operand: Operand, view: tuple[int, ...], short: str, runs: Runs, kept: str = ""
+    ) -> tuple[str, str]:
         """The function that computes the operand's rectangle, or the constant shape where nothing varies.
 
         With ``kept`` the rectangle has, on the ring's axis, only what the tile before along that index lacks.
@@ -358,7 +357,7 @@ class _Scope:
                 is_ring = kept and axis == self._buffer(operand).ring_axis
                 lower = fresh_lower(operand.rectangle[axis], kept, indices) if is_ring else bounds.lower
                 axes.append((position, lower, bounds.upper))
-            lines = tuple(index_lines(self.loop.indices, used, self.loop.groups))
+            lines = tuple(index_lines(self.loop, runs, used))
             self.parts.tile_functions[name] = tile_function(name, lines, axes)
         return name, base
 

@@ -55,6 +55,6 @@ def left_copies(program: Sequence[Step]) -> dict[str, LeftCopy]:
             continue
         steps = steps_of(layer)
         for wait in steps.taken_over:
-            found[wait.token] = LeftCopy(links[wait.token], wait.when.ahead)
+            found[wait.token] = LeftCopy(links[wait.token], wait.number)
         links.update({step.token: step.link for step in steps.all if isinstance(step, CopyStart)})
     return found

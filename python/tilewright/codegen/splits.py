@@ -58,8 +58,8 @@ def split_text(name: str, step: Kernel, operands: Sequence[SharedOperand], views
     lines: tuple[str, ...] = ()
     if index is not None and loop is not None:
         lines = (
-            f"const int32_t tile = {tile_number(step.when)};",
-            *index_lines(loop.indices, {dimension}, loop.groups),
+            f"const int32_t tile = {tile_number(step.runs)};",
+            *index_lines(loop, step.runs, {dimension}),
         )
     return SplitText(
         name=name,

@@ -24,8 +24,9 @@ def needless_waits(body: Sequence[Step], indices: Mapping[str, Index]) -> frozen
         waits = [step for step in run if isinstance(step, Wait)] if is_wait else []
         for first, second in pairwise(waits):
             (number, earlier), (later_number, later) = starts[first.token], starts[second.token]
-            together = number < later_number and (earlier.link, earlier.when) == (later.link, later.when)
+            times = (earlier.runs.iterations, later.runs.iterations)
+            together = number < later_number and earlier.link == later.link and times[0] == times[1]
             is_copied = all(is_never_empty(axis, indices) for axis in later.source.rectangle)
-            if together and first.when == second.when and is_copied:
+            if together and first.runs.iterations == second.runs.iterations and is_copied:
                 needless.add(first.token)
     return frozenset(needless)

@@ -29,8 +29,6 @@ STEPS: Mapping[str, type] = types.MappingProxyType(
         "copy_start": plan_module.CopyStart,
         "wait": plan_module.Wait,
         "kernel": plan_module.Kernel,
-        "fork": plan_module.Fork,
-        "barrier": plan_module.Barrier,
         "begin": plan_module.Begin,
         "end": plan_module.End,
     }

@@ -7,9 +7,8 @@ Sizes, strides and offsets are bytes; lifetimes are half-open.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Union
 
 from tilewright.plan.facts import (
@@ -40,15 +39,13 @@ __all__ = [
     "Access",
     "AttributeValue",
     "AxisRange",
-    "Barrier",
     "Begin",
     "Buffer",
     "BufferKind",
+    "CoarseIndex",
     "CopyStart",
     "Core",
     "End",
-    "Fork",
-    "Group",
     "Index",
     "InterfaceTensor",
     "Kernel",
@@ -61,7 +58,6 @@ __all__ = [
     "LinkLoad",
     "Loop",
     "Operand",
-    "Phase",
     "Placement",
     "Plan",
     "Pool",
@@ -69,29 +65,23 @@ __all__ = [
     "Quantization",
     "Relation",
     "RelationKind",
+    "Runs",
     "Split",
     "SplitAxis",
+    "Stage",
     "Step",
     "TilingProof",
     "Wait",
-    "When",
     "kernel_steps",
     "loop_in",
 ]
 
-PLAN_FORMAT = 1
-
-
-class Phase(Enum):
-    """When, within a period of tiles, a step runs: at its first or at its last tile."""
-
-    FIRST = "first"
-    LAST = "last"
+PLAN_FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """A tiled dimension of a loop: tile c covers [c*step, min(c*step + step, extent))."""
+    """A dimension that a loop cuts: tile c covers elements [c*step, min(c*step + step, extent))."""
 
     name: str
     extent: int
@@ -104,11 +94,12 @@ class Index:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Coarser tiles of an index, for pools between home and core: ``tiles`` tiles of index ``of`` in a row.
+class CoarseIndex:
+    """Larger tiles of an index, for pools between home and core: each is ``tiles`` tiles of index ``of`` in a row.
 
-    Group c covers [c*tiles*step, min((c + 1)*tiles*step, extent)) of the index's dimension;
-    axis ranges name it like an index. ``tiles`` divides the index's number of tiles.
+    Larger tile c covers elements [c*tiles*step, min((c + 1)*tiles*step, extent)) of the index's dimension.
+    Axis ranges and ``Runs.over`` name it like an index; where index ``of`` is enumerated, the larger tile is the
+    one around its tile. ``tiles`` divides the index's number of tiles.
     """
 
     name: str
@@ -117,13 +108,38 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class AxisRange:
-    """The part of one tensor axis that a tile touches, from the tile's index bounds.
+class Runs:
+    """At which iterations of the enclosing loop a step runs, and on which of its blocks it works then.
 
-    With [lower_i, upper_i) the bounds of index i, and s_i its stride in ``terms``:
-    first = floor((sum s_i * lower_i + first_offset) / divisor),
-    last = floor((sum s_i * (upper_i - 1) + last_offset) / divisor)
-    (for a negative s_i the two bounds change places), clipped to [0, extent).
+    The step works on its block u at iteration ``first`` + ``every`` * u, for 0 <= u < ``count``; at other
+    iterations it does nothing. ``over`` names the indices of the loop that the step enumerates: block u is the
+    u-th combination of their tiles in lexicographic order, the last index fastest. A step that depends on the
+    outer indices only enumerates these: in a loop over oc (2 tiles) and oh (3 tiles), weights of a tile of oc are
+    loaded by Runs(0, 3, 2, ("oc",)), rows one iteration ahead by Runs(-1, 1, 6, ("oc", "oh")). Steps of one loop
+    may enumerate different indices at different rates: a stage whose output has half the rows of its input works on
+    every second iteration. Outside loops there is iteration 0 alone, at which a step works on its block 0.
+    """
+
+    first: int = 0
+    every: int = 1
+    count: int = 1
+    over: tuple[str, ...] = ()
+
+    @property
+    def iterations(self) -> range:
+        """The iterations at which the step runs, in order."""
+        return range(self.first, self.first + self.every * self.count, self.every)
+
+
+@dataclass(frozen=True, slots=True)
+class AxisRange:
+    """The elements [begin, end) of one tensor axis that a block touches: min and max of affine expressions.
+
+    With [lower_i, upper_i) the bounds of index i in the block, and s_i its stride in ``terms``:
+    begin = floor((sum s_i * lower_i + first_offset) / divisor),
+    end = floor((sum s_i * (upper_i - 1) + last_offset) / divisor) + 1
+    (for a negative s_i the two bounds change places), both clipped to [0, extent]. So a last tile that is
+    smaller, and a window that reaches into padding, need no steps of their own.
     """
 
     terms: tuple[tuple[str, int], ...]
@@ -135,12 +151,13 @@ class AxisRange:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A rectangle of a buffer as a step sees it.
+    """A rectangle of a buffer as a step sees it, in coordinates of the whole tensor.
 
-    The rectangle is in coordinates of the whole tensor. A home buffer holds the tensor
-    from its origin; slot (u // period) % copies of a tile buffer holds the rectangle of
-    tile u from the slot's first byte, or, where ``within`` is given, the larger rectangle
-    ``within`` of which the operand is a part.
+    Where the rectangle lies in the buffer depends on the buffer. A home holds the tensor from its origin. A tile
+    buffer holds in slot (u // period) % copies the rectangle of the step's block u, from the slot's first byte on
+    (``period`` blocks in a row use the same content), or, where ``within`` is given, the larger rectangle
+    ``within`` of which the operand is a part. On the axis of a ring (``Buffer.ring_axis``), element r lies at r
+    modulo the buffer's extent, in homes and tile buffers alike, whoever wrote it.
     """
 
     buffer: str
@@ -150,45 +167,32 @@ class Operand:
 
 
 @dataclass(frozen=True, slots=True)
-class When:
-    """At which iterations t of the enclosing loop a step runs, and for which tile u.
-
-    u = t + ahead; the step runs if 0 <= u < tiles and u is the first (or last) tile of
-    its period. Outside a loop there is one tile, u = 0; only a Wait there may be for another.
-    """
-
-    ahead: int = 0
-    period: int = 1
-    phase: Phase = Phase.FIRST
-
-
-@dataclass(frozen=True, slots=True)
 class CopyStart:
-    """Start to copy a rectangle over a link. ``token`` names it for Wait, by tile.
+    """Start to copy a rectangle over a link. The copy for block u is copy number u of ``token``; ``Wait`` names it so.
 
-    The destination is a ring where ``kept`` names an index: of the ring's axis only those elements
-    are copied that lie behind the rectangle of the tile before along that index, all of them in the
-    index's first tile. Source and destination name the whole rectangle.
+    Where ``kept`` names an index, the destination is a ring that has a part of the rectangle already: of the ring's
+    axis only the elements are copied that lie behind the rectangle of the index's tile before, and all of them in
+    the index's first tile. Source and destination name the whole rectangle.
     """
 
     link: str
     token: str
     source: Operand
     destination: Operand
-    when: When = When()
+    runs: Runs = Runs()
     kept: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Wait until the copy that CopyStart ``token`` started for tile u is complete.
+    """For block u, wait until copy number ``number`` + u of ``token`` is complete.
 
-    Copies of a token are numbered from 0 on, one for each period: outside a loop u is that number, and
-    the copy may be one that a layer before started.
+    The copy may have been started in another loop, or by a layer before.
     """
 
     token: str
-    when: When = When()
+    runs: Runs = Runs()
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,10 +208,10 @@ class SplitAxis:
 class Split:
     """How cores share a kernel call along one dimension, of which the tile covers [lower, upper).
 
-    These are the bounds of the loop's index of that name, else [0, ``extent``). Core c works on
+    These are the bounds of the index of that name in the kernel's block, else [0, ``extent``). Core c works on
     [lower + c * chunk, min(lower + (c + 1) * chunk, upper)), with ``axes`` cut down to it, and on
     bytes [c * size, (c + 1) * size) of each of the kernel's scratch buffers, whose sizes for one
-    core are ``scratch_bytes``. Its views of the operands are in bytes [c * views_bytes,
+    core are ``scratch_bytes``. The core's views of the operands are in bytes [c * views_bytes,
     (c + 1) * views_bytes) of scratch buffer ``views``.
     """
 
@@ -223,12 +227,12 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """Run a kernel on a tile.
+    """Run a kernel on a block.
 
-    ``operands`` stand in the order that the C symbol expects; reads, then writes, then
-    scratch. ``attributes`` are the fields of ``struct <symbol>_attributes``.
-    ``reduction`` names the indices over which partial results are accumulated. With ``split``
-    several cores run it, and go on when all have ended.
+    The C symbol gets ``reads``, then ``writes``, then ``scratch``, in this order. ``axes`` gives for each read and
+    write the buffer's axis behind each axis of the kernel's view, or -1 for none. ``attributes`` are the fields
+    of ``struct <symbol>_attributes``. ``reduction`` names the indices over which partial results are accumulated.
+    With ``split`` several cores run the call, and the program goes on when all have ended.
     """
 
     name: str
@@ -239,20 +243,8 @@ class Kernel:
     axes: tuple[tuple[int, ...], ...]
     attributes: tuple[tuple[str, AttributeValue], ...]
     reduction: tuple[str, ...] = ()
-    when: When = When()
+    runs: Runs = Runs()
     split: Split | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Fork:
-    """Start the kernel steps up to the next Barrier on ``cores`` cores."""
-
-    cores: int
-
-
-@dataclass(frozen=True, slots=True)
-class Barrier:
-    """All cores arrive before any goes on; empty on one core."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,33 +263,56 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """Tiles in lexicographic order of ``indices``, the last one fastest.
+    """Iterations of a body: from the first to the last at which one of its steps runs.
 
-    With T tiles the body runs for t = -lead ... T - 1 + trail; each step decides by its
-    ``When`` whether it has a tile there. A prologue is a lead, an epilogue a trail.
+    Each step decides by its ``Runs`` what it does at an iteration; a prologue is the iterations at which only
+    copies of later blocks run, an epilogue those at which the last ones are awaited. ``Begin`` and ``End`` have no
+    ``Runs`` and stand at every iteration. ``indices`` are those that steps enumerate, ``coarse`` larger tiles of
+    them. A loop within a loop has ``runs`` of its own there; the indices of its block are visible inside.
     """
 
     indices: tuple[Index, ...]
     body: tuple[Step, ...]
-    lead: int = 0
-    trail: int = 0
-    groups: tuple[Group, ...] = ()
+    coarse: tuple[CoarseIndex, ...] = ()
+    runs: Runs = Runs()
 
     @property
-    def tiles(self) -> int:
-        """Number of tiles."""
-        product = 1
-        for index in self.indices:
-            product *= index.count
-        return product
+    def iterations(self) -> range:
+        """All iterations, from the first at which a step runs to the last; empty without such a step."""
+        found = [step.runs.iterations for step in steps_in(self.body) if not isinstance(step, (Begin, End))]
+        begins, ends = [runs[0] for runs in found if runs], [runs[-1] for runs in found if runs]
+        return range(min(begins), max(ends) + 1) if begins else range(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One operator of a layer: its name, the operator, and the name of the ``Kernel`` steps that compute it."""
+
+    name: str
+    operator: str
+    kernel: str
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """The steps of one operator (or fusion group): one C function."""
+    """The steps of one or several stages that run together: one C function.
+
+    Facts, records of a profile, hooks and comparisons with references are for each stage; stages are counted
+    through the program, in the order of its layers.
+    """
 
     name: str
+    stages: tuple[Stage, ...]
     body: tuple[Step, ...]
+
+
+def steps_in(body: Sequence[Step]) -> Iterator[Plain | Loop]:
+    """The steps of a body, those of layers in it in their place; loops are not entered."""
+    for step in body:
+        if isinstance(step, Layer):
+            yield from steps_in(step.body)
+        else:
+            yield step
 
 
 def loop_in(body: Sequence[Step]) -> Loop | None:
@@ -305,7 +320,7 @@ def loop_in(body: Sequence[Step]) -> Loop | None:
     return next((step for step in body if isinstance(step, Loop)), None)
 
 
-def kernel_steps(body: tuple[Step, ...]) -> tuple[Kernel, ...]:
+def kernel_steps(body: Sequence[Step]) -> tuple[Kernel, ...]:
     """All kernel steps of a program, in order."""
     found: list[Kernel] = []
     for step in body:
@@ -317,16 +332,17 @@ def kernel_steps(body: tuple[Step, ...]) -> tuple[Kernel, ...]:
 
 
 AttributeValue = Union[int, float, str, tuple[int, ...], tuple[float, ...]]
-Step = Union[Loop, Layer, CopyStart, Wait, Kernel, Fork, Barrier, Begin, End]
+Plain = Union[CopyStart, Wait, Kernel, Begin, End]
+Step = Union[Loop, Layer, Plain]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Everything decided about one model.
 
-    ``profile`` names the buffer where the program keeps what it measures of each layer, if it does.
-    ``core_stack_bytes`` are what each core needs of a stack, where that is more than the platform's cores
-    have, else 0.
+    ``layers`` has the facts of each stage, in the order of the program. ``profile`` names the buffer where the
+    program keeps what it measures of each stage, if it measures. ``core_stack_bytes`` are what each core needs of
+    a stack, where that is more than the platform's cores have, else 0.
     """
 
     name: str

@@ -132,7 +132,7 @@ def _link(plan: Plan, link: Link) -> dict[str, Any]:
         "compulsory_bytes": sum(dict(layer.compulsory_link_bytes).get(link.name, 0) for layer in plan.layers),
         "copies": sum(
             times
-            for step, times in copies_and_kernels(plan.program, 1, 1)
+            for step, times in copies_and_kernels(plan.program)
             if isinstance(step, CopyStart) and step.link == link.name
         ),
     }

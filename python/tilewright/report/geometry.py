@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tilewright.plan import Index, Kernel, Layer, Loop, Operand, Plan, Step
+from tilewright.plan import Kernel, Layer, Loop, Operand, Plan, Step
 
 
 def layer_geometry(plan: Plan) -> list[list[dict[str, Any]]]:
-    """For each layer its kernels: loop indices, and for each operand the ranges of its axes.
+    """For each layer its kernels: the indices that a kernel enumerates, and for each operand the ranges of its axes.
 
-    An index is [name, extent, step], outermost first; tiles are counted in lexicographic order. A group is
-    [name, index, tiles]. An axis is [terms, first offset, last offset, divisor, extent] as ``plan.AxisRange``.
+    An index is [name, extent, step], outermost first; tiles are counted in lexicographic order. A group is a coarse
+    index, [name, index, tiles]. An axis is [terms, first offset, last offset, divisor, extent] as ``plan.AxisRange``.
     """
     tensors = {buffer.name: buffer.tensor or buffer.name for buffer in plan.buffers}
     layers = [step for step in plan.program if isinstance(step, Layer)]
@@ -20,13 +20,13 @@ def layer_geometry(plan: Plan) -> list[list[dict[str, Any]]]:
 
 
 def _kernel(kernel: Kernel, loop: Loop | None, tensors: dict[str, str]) -> dict[str, Any]:
-    indices: Sequence[Index] = loop.indices if loop else ()
+    indices = [index for index in loop.indices if index.name in kernel.runs.over] if loop else []
     sides = [("read", operand) for operand in kernel.reads] + [("written", operand) for operand in kernel.writes]
     return {
         "name": kernel.name,
         "symbol": kernel.symbol,
         "indices": [[index.name, index.extent, index.step] for index in indices],
-        "groups": [[group.name, group.of, group.tiles] for group in loop.groups] if loop else [],
+        "groups": [[coarse.name, coarse.of, coarse.tiles] for coarse in loop.coarse] if loop else [],
         "operands": [_operand(side, operand, tensors) for side, operand in sides],
     }
 

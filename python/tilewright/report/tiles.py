@@ -21,7 +21,7 @@ def layer_tiles(plan: Plan) -> dict[str, list[dict[str, Any]]]:
         loads: dict[str, int] = {}
         stores: dict[str, int] = {}
         used: dict[str, Buffer] = {}
-        for step, times in copies_and_kernels(layer.body, 1, 1):
+        for step, times in copies_and_kernels(layer.body):
             for name in _names(step):
                 if buffers[name].kind in (BufferKind.TILE, BufferKind.SCRATCH):
                     used[name] = buffers[name]
@@ -47,15 +47,15 @@ def layer_tiles(plan: Plan) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def copies_and_kernels(body: tuple[Step, ...], tiles: int, entries: int) -> Iterator[tuple[CopyStart | Kernel, int]]:
+def copies_and_kernels(body: tuple[Step, ...], entries: int = 1) -> Iterator[tuple[CopyStart | Kernel, int]]:
     """Each copy and kernel step with the number of times that it runs."""
     for step in body:
         if isinstance(step, (CopyStart, Kernel)):
-            yield step, entries * (tiles // step.when.period)
+            yield step, entries * step.runs.count
         elif isinstance(step, Layer):
-            yield from copies_and_kernels(step.body, tiles, entries)
+            yield from copies_and_kernels(step.body, entries)
         elif isinstance(step, Loop):
-            yield from copies_and_kernels(step.body, step.tiles, entries * tiles)
+            yield from copies_and_kernels(step.body, entries * step.runs.count)
 
 
 def _names(step: CopyStart | Kernel) -> tuple[str, ...]:

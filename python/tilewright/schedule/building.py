@@ -16,13 +16,15 @@ from tilewright.plan import (
     LayerFacts,
     Relation,
     RelationKind,
+    Stage,
     Step,
 )
 from tilewright.platform import Platform
+from tilewright.schedule.constants import Constants, Names
 from tilewright.schedule.handover import hand_over
 from tilewright.schedule.marks import home_marks
 from tilewright.schedule.profile_buffer import profile_buffer
-from tilewright.schedule.tile_loops import BuiltLayer, Constants, Names, ScheduledLayer, build_layer
+from tilewright.schedule.tile_loops import BuiltLayer, ScheduledLayer, build_layer
 from tilewright.storage.homes import Homes, candidate_pools
 from tilewright.storage.overlaps import LayerUse, Overlay, find_overlays, layer_use
 from tilewright.tiling.facts import layer_facts
@@ -79,7 +81,7 @@ def build_schedule(
     for number, (layer, built) in enumerate(zip(layers, bodies, strict=True)):
         steps += [Begin(name) for name in marks.begins.get(number, ())]
         steps += [Begin(buffer.name) for buffer in built.buffers if buffer.name not in built.late]
-        steps.append(Layer(layer.problem.node.name, built.body))
+        steps.append(Layer(layer.problem.node.name, (_stage(layer),), built.body))
         steps += [End(buffer.name) for buffer in reversed(built.buffers) if buffer.name != built.left]
         steps += [End(name) for name in marks.ends.get(number, ())]
         near += built.buffers
@@ -103,6 +105,11 @@ def _bodies(
     constant_pools = candidate_pools(platform, BufferKind.CONSTANT)
     scratch_pools = near_pools(platform, BufferKind.SCRATCH)
     return [build_layer(layer, constants, constant_pools, scratch_pools, names) for layer in layers]
+
+
+def _stage(layer: ScheduledLayer) -> Stage:
+    node = layer.problem.node
+    return Stage(node.name, node.operator, kernel=node.name)
 
 
 def _home_buffers(graph: Graph, homes: Homes) -> dict[str, Buffer]:

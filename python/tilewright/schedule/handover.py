@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from tilewright.plan import Begin, Buffer, CopyStart, End, Operand, Step, Wait, When, kernel_steps, loop_in
+from tilewright.plan import Begin, Buffer, CopyStart, End, Runs, Step, Wait, kernel_steps, loop_in
 from tilewright.schedule.tile_loops import BuiltLayer, ScheduledLayer
 
 
@@ -70,12 +70,17 @@ def _last_store(layer: ScheduledLayer, built: BuiltLayer) -> _Store | None:
     unawaited = tuple(step for step in body if not isinstance(step, Wait) or step.token != store.token)
     if loop is None:
         return _Store(tile, home, Wait(store.token), unawaited)
-    period = store.when.period
-    number = loop.tiles // period - 1
-    # The loop's last round but those of other slots was there for this wait alone.
-    shorter = replace(loop, body=body if number else unawaited, trail=max(0, loop.trail - period))
+    last = store.runs.count - 1
+    awaited = tuple(
+        _without_last(step) if isinstance(step, Wait) and step.token == store.token else step for step in body
+    )
+    shorter = replace(loop, body=awaited if last else unawaited)
     rest = tuple(shorter if step is loop else step for step in built.body)
-    return _Store(tile, home, Wait(store.token, When(number)), rest)
+    return _Store(tile, home, Wait(store.token, number=last), rest)
+
+
+def _without_last(wait: Wait) -> Wait:
+    return replace(wait, runs=replace(wait.runs, count=wait.runs.count - 1))
 
 
 def _parted(body: tuple[Step, ...], constants: Set[str]) -> tuple[list[CopyStart], tuple[Step, ...]]:
@@ -84,25 +89,17 @@ def _parted(body: tuple[Step, ...], constants: Set[str]) -> tuple[list[CopyStart
     inside = body if loop is None else loop.body
     (kernel,) = kernel_steps(inside)
     operands = {operand.buffer for operand in kernel.reads}
-    once = When() if loop is None else When(0, loop.tiles)
     early = [
         step
         for step in inside
         if isinstance(step, CopyStart)
         and step.source.buffer in constants
         and step.destination.buffer in operands
-        and step.when == once
+        and (step.runs.first, step.runs.count) == (0, 1)
     ]
     rest = tuple(step for step in inside if step not in early)
-    starts = [
-        replace(step, source=_outside(step.source), destination=_outside(step.destination), when=When())
-        for step in early
-    ]
+    starts = [replace(step, runs=Runs()) for step in early]
     return starts, rest if loop is None else (replace(loop, body=rest),)
-
-
-def _outside(operand: Operand) -> Operand:
-    return replace(operand, period=1)
 
 
 def _has_room(before: BuiltLayer, after: BuiltLayer, names: Set[str]) -> bool:

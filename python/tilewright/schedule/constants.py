@@ -1,0 +1,75 @@
+"""Constant buffers of a schedule, stored once by content, and names that are free."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+import numpy as np
+
+from tilewright.graph import Array, packed_strides_bytes
+from tilewright.plan import Buffer, BufferKind
+from tilewright.tiling.operand import TileOperand
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names of buffers that are taken. A model may use any name, so buffers that the schedule adds give way."""
+
+    taken: set[str]
+
+    def take(self, name: str) -> str:
+        """The name, numbered where it is taken."""
+        fresh, number = name, 2
+        while fresh in self.taken:
+            fresh, number = f"{name}.{number}", number + 1
+        self.taken.add(fresh)
+        return fresh
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """Constant buffers by content, so that equal arrays are stored once; ``data`` has the arrays by hash.
+
+    Arrays that were packed for a kernel stand apart from the graph's: C sees a packed array without a shape.
+    """
+
+    fresh: Names
+    names: dict[tuple[str, str, tuple[int, ...], tuple[int, ...], bool], str]
+    buffers: dict[str, Buffer]
+    data: dict[str, Array]
+
+    def intern(self, name: str, operand: TileOperand, pools: tuple[str, ...]) -> str:
+        """The name of the constant buffer that holds the operand's array.
+
+        A constant that is copied lives in the operand's home, any other in one of ``pools``. Where the link rounds
+        lines up, the bytes that it reads behind the last line belong to the buffer.
+        """
+        assert operand.data is not None
+        stored = np.ascontiguousarray(operand.data.transpose(operand.order))
+        digest = sha256(stored.tobytes()).hexdigest()
+        strides = packed_strides_bytes(operand.extents, operand.order, operand.element_bytes)
+        key = (digest, stored.dtype.name, operand.extents, strides, operand.tensor is None)
+        if key in self.names:
+            known = self.buffers[self.names[key]]
+            align = max(known.align_bytes, operand.align_bytes)
+            self.buffers[known.name] = replace(known, align_bytes=align)
+        else:
+            name = self.fresh.take(name)
+            excess = operand.far_link.round_up_bytes - operand.element_bytes if operand.far_link is not None else 0
+            self.names[key] = name
+            self.data[digest] = stored
+            self.buffers[name] = Buffer(
+                name=name,
+                kind=BufferKind.CONSTANT,
+                tensor=operand.tensor,
+                dtype=stored.dtype.name,
+                shape=operand.extents,
+                strides_bytes=strides,
+                size_bytes=max(operand.size_bytes, 1) + max(excess, 0),
+                align_bytes=operand.align_bytes,
+                pools=pools if operand.link is None else (operand.home,),
+                slot_bytes=operand.size_bytes,
+                sha256=digest,
+            )
+        return self.names[key]
