@@ -3,8 +3,6 @@
 
 #include "tilewright/kernels/pool_f32.h"
 
-enum { N = TILEWRIGHT_POOL_N, C = TILEWRIGHT_POOL_C, H = TILEWRIGHT_POOL_H, W = TILEWRIGHT_POOL_W };
-
 TILEWRIGHT_INLINE float plus(float sum, float x)
 {
     return sum + x;
@@ -25,50 +23,21 @@ static int32_t counted(const struct tilewright_average_pool_f32_attributes *attr
     return taps;
 }
 
-static void run_position(const struct tilewright_average_pool_f32_attributes *attributes,
-                         const struct tilewright_pool_f32 *pool, const struct tilewright_shape *y,
-                         uint8_t *at)
+static void run_position(const struct tilewright_pool_f32 *pool,
+                         const struct tilewright_pool_window *window, const void *context,
+                         const struct tilewright_shape *y_shape, uint8_t *y)
 {
+    const struct tilewright_average_pool_f32_attributes *attributes = context;
     const int32_t taps =
-        counted(attributes, 0, &pool->rows) * counted(attributes, 1, &pool->columns);
+        counted(attributes, 0, &window->rows) * counted(attributes, 1, &window->columns);
     const float divisor = taps > 0 ? (float)taps : 1.0f;
-    float sum[4];
-    for (int32_t channel = 0; channel < y->extent[C]; channel += 4) {
-        const int32_t left = y->extent[C] - channel;
-        const int32_t count = left < 4 ? left : 4;
-        tilewright_pool_channels(pool, channel, count, 0.0f, plus, sum);
-        for (int32_t c = 0; c < count; c++) {
-            tilewright_store_f32(
-                at, tilewright_clamp(sum[c] / divisor, attributes->minimum, attributes->maximum));
-            at += y->stride[C];
-        }
-    }
+    tilewright_pool_fold(pool, window, y_shape, y, 0.0f, plus, &divisor);
 }
 
 void tilewright_average_pool_f32(const struct tilewright_average_pool_f32_attributes *attributes,
                                  const struct tilewright_view *operands, uint32_t flags)
 {
-    const struct tilewright_shape *y = operands[1].shape;
-    struct tilewright_pool_f32 pool;
-
+    const struct tilewright_pool_f32 pool = TILEWRIGHT_POOL_F32(operands, attributes);
     (void)flags;
-    pool.x = operands[0].shape;
-    pool.dilations[0] = attributes->dilations[0];
-    pool.dilations[1] = attributes->dilations[1];
-    for (int32_t n = y->origin[N]; n < y->origin[N] + y->extent[N]; n++) {
-        pool.x_base = operands[0].base + tilewright_axis_offset(pool.x, N, n);
-        for (int32_t row = y->origin[H]; row < y->origin[H] + y->extent[H]; row++) {
-            uint8_t *line = operands[1].base + tilewright_axis_offset(y, N, n) +
-                            tilewright_axis_offset(y, H, row);
-            pool.rows =
-                tilewright_window_at(pool.x, H, row, attributes->strides[0], attributes->pads[0],
-                                     attributes->kernel[0], attributes->dilations[0]);
-            for (int32_t column = y->origin[W]; column < y->origin[W] + y->extent[W]; column++) {
-                pool.columns = tilewright_window_at(pool.x, W, column, attributes->strides[1],
-                                                    attributes->pads[1], attributes->kernel[1],
-                                                    attributes->dilations[1]);
-                run_position(attributes, &pool, y, line + tilewright_axis_offset(y, W, column));
-            }
-        }
-    }
+    tilewright_pool_positions(&pool, operands, run_position, attributes);
 }

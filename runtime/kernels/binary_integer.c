@@ -47,7 +47,7 @@ TILEWRIGHT_INLINE void combine_pieces(uint8_t *const *at, const int32_t *stride,
     const struct tilewright_binary_integer_attributes *attributes = binary->attributes;
 
     for (int32_t done = 0; done < count; done += piece) {
-        const int32_t length = count - done < piece ? count - done : piece;
+        const int32_t length = tilewright_smaller(count - done, piece);
         tilewright_line_load(a, at[0] + (ptrdiff_t)done * stride[0], stride[0], length,
                              attributes->a_type, attributes->a_zero_point);
         tilewright_line_load(b, at[1] + (ptrdiff_t)done * stride[1], stride[1], length,

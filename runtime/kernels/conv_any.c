@@ -26,7 +26,39 @@ static void row_offsets(const struct product *product, int32_t kd, int32_t kh, p
          (ptrdiff_t)windows[2].first * product->w->stride[D + 2];
 }
 
-static float sum_f32(const struct product *product, const uint8_t *x, const uint8_t *w, float total)
+union sum {
+    float real;
+    uint32_t integer;
+};
+
+/* Adds the products of `count` taps, which are `x_step` and `w_step` bytes apart. */
+typedef void add_taps(union sum *sum, const uint8_t *x, ptrdiff_t x_step, const uint8_t *w,
+                      ptrdiff_t w_step, int32_t count);
+
+TILEWRIGHT_INLINE void add_f32(union sum *sum, const uint8_t *x, ptrdiff_t x_step, const uint8_t *w,
+                               ptrdiff_t w_step, int32_t count)
+{
+    for (; count > 0; count--) {
+        sum->real += tilewright_load_f32(x) * tilewright_load_f32(w);
+        x += x_step;
+        w += w_step;
+    }
+}
+
+TILEWRIGHT_INLINE void add_i32(union sum *sum, const uint8_t *x, ptrdiff_t x_step, const uint8_t *w,
+                               ptrdiff_t w_step, int32_t count)
+{
+    for (; count > 0; count--) {
+        sum->integer += (uint32_t) * (const int32_t *)(const void *)x * (uint32_t) *
+                        (const int32_t *)(const void *)w;
+        x += x_step;
+        w += w_step;
+    }
+}
+
+/* All taps of all input channels by `add`, a constant. */
+TILEWRIGHT_INLINE void add_products(union sum *sum, const struct product *product, const uint8_t *x,
+                                    const uint8_t *w, add_taps *add)
 {
     const struct tilewright_window *windows = product->windows;
     const ptrdiff_t x_step = (ptrdiff_t)product->dilations[2] * product->x->stride[D + 2];
@@ -37,44 +69,27 @@ static float sum_f32(const struct product *product, const uint8_t *x, const uint
             ptrdiff_t w_row;
             row_offsets(product, kd, kh, &x_row, &w_row);
             for (int32_t c = 0; c < product->inputs; c++) {
-                const uint8_t *x_at = x + x_row + (ptrdiff_t)c * product->x->stride[C];
-                const uint8_t *w_at = w + w_row + (ptrdiff_t)c * product->w->stride[C];
-                for (int32_t k = windows[2].first; k < windows[2].end; k++) {
-                    total += tilewright_load_f32(x_at) * tilewright_load_f32(w_at);
-                    x_at += x_step;
-                    w_at += w_step;
-                }
+                add(sum, x + x_row + (ptrdiff_t)c * product->x->stride[C], x_step,
+                    w + w_row + (ptrdiff_t)c * product->w->stride[C], w_step,
+                    windows[2].end - windows[2].first);
             }
         }
     }
-    return total;
+}
+
+static float sum_f32(const struct product *product, const uint8_t *x, const uint8_t *w, float start)
+{
+    union sum sum = {.real = start};
+    add_products(&sum, product, x, w, add_f32);
+    return sum.real;
 }
 
 static int32_t sum_i32(const struct product *product, const uint8_t *x, const uint8_t *w,
                        int32_t start)
 {
-    const struct tilewright_window *windows = product->windows;
-    const ptrdiff_t x_step = (ptrdiff_t)product->dilations[2] * product->x->stride[D + 2];
-    const ptrdiff_t w_step = product->w->stride[D + 2];
-    uint32_t total = (uint32_t)start;
-    for (int32_t kd = windows[0].first; kd < windows[0].end; kd++) {
-        for (int32_t kh = windows[1].first; kh < windows[1].end; kh++) {
-            ptrdiff_t x_row;
-            ptrdiff_t w_row;
-            row_offsets(product, kd, kh, &x_row, &w_row);
-            for (int32_t c = 0; c < product->inputs; c++) {
-                const uint8_t *x_at = x + x_row + (ptrdiff_t)c * product->x->stride[C];
-                const uint8_t *w_at = w + w_row + (ptrdiff_t)c * product->w->stride[C];
-                for (int32_t k = windows[2].first; k < windows[2].end; k++) {
-                    total += (uint32_t) * (const int32_t *)(const void *)x_at * (uint32_t) *
-                             (const int32_t *)(const void *)w_at;
-                    x_at += x_step;
-                    w_at += w_step;
-                }
-            }
-        }
-    }
-    return (int32_t)total;
+    union sum sum = {.integer = (uint32_t)start};
+    add_products(&sum, product, x, w, add_i32);
+    return (int32_t)sum.integer;
 }
 
 static void run_channels(const struct tilewright_conv_any_attributes *attributes,

@@ -145,8 +145,7 @@ static struct conv prepare(const struct tilewright_conv_integer_attributes *a,
 {
     const struct tilewright_shape *shape = operands[X].shape;
     /* A tile of x has whole groups, or some channels of the only one. */
-    const int32_t inputs =
-        shape->extent[CHANNEL] < a->group_inputs ? shape->extent[CHANNEL] : a->group_inputs;
+    const int32_t inputs = tilewright_smaller(shape->extent[CHANNEL], a->group_inputs);
     struct conv conv = {a, &operands[X], operands[SCRATCH].base, operands[SCRATCH].base, inputs, 0,
                         0};
     conv.padding_row += TILEWRIGHT_BLOCK * a->kernel[0] * a->kernel[1] * inputs;
@@ -170,8 +169,7 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_conv_integer_attribu
     const struct tilewright_shape *out = y->shape;
     const int32_t taps = a->kernel[0] * a->kernel[1] * conv.inputs;
     /* A tile has some groups with all their channels, or some channels of one group. */
-    const int32_t channels =
-        out->extent[CHANNEL] < a->group_outputs ? out->extent[CHANNEL] : a->group_outputs;
+    const int32_t channels = tilewright_smaller(out->extent[CHANNEL], a->group_outputs);
     const int32_t padded = (channels + TILEWRIGHT_BLOCK - 1) / TILEWRIGHT_BLOCK * TILEWRIGHT_BLOCK;
     const int32_t count = out->extent[HEIGHT] * out->extent[WIDTH];
     tilewright_block_finish *const finish = (flags & TILEWRIGHT_LAST) != 0 ? rule->finish : NULL;

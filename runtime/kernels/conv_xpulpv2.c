@@ -100,9 +100,7 @@ static TILEWRIGHT_NOINLINE void prepare(struct tilewright_xpulpv2_taps *taps,
     taps->first_row = -a->pads[0];
     taps->first_column = out->origin[WIDTH] * taps->strides[1] - a->pads[1] - in->origin[WIDTH];
     /* A tile of x has whole groups, or some channels of the only one. */
-    const int32_t held = in->extent[CHANNEL];
-    const int32_t group = a->group_inputs;
-    taps->inputs = held < group ? held : group;
+    taps->inputs = tilewright_smaller(in->extent[CHANNEL], a->group_inputs);
     find_way(taps, a->is_planar, a->is_direct);
     lay_out(taps, a->padding);
     flatten(taps, in, out);
@@ -128,9 +126,8 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_conv_xpulpv2_attribu
     job.finished = a->is_unsigned != 0 ? on_unsigned : on_signed;
     prepare(taps, a, operands);
     /* A tile has some groups with all their channels, or some channels of one group. */
-    const int32_t group_outputs = a->group_outputs;
     const int32_t held = out->extent[CHANNEL];
-    const int32_t channels = held < group_outputs ? held : group_outputs;
+    const int32_t channels = tilewright_smaller(held, a->group_outputs);
     const int32_t padded = whole_words(channels);
     const int32_t count = out->extent[HEIGHT] * out->extent[WIDTH];
     tilewright_open(&job.sink, &job.rule, out->stride[CHANNEL], TILEWRIGHT_BLOCK,

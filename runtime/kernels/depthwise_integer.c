@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/depthwise_integer.h"
 
+#include "tilewright/kernels/depthwise_window.h"
 #include "tilewright/kernels/integer_core.h"
 
 enum { X, WEIGHTS, ROWS, Y, SCRATCH };
 enum { BATCH, CHANNEL, HEIGHT, WIDTH };
 
-/* The padded window of one channel: what the tile of y sees, row by row. */
+/* The padded window of one channel, row by row. */
 struct window {
-    int32_t rows, columns; /* extents of the window */
-    int32_t row, column;   /* position in it of the first element that x has */
-    int32_t height, width; /* elements that x has */
+    struct tilewright_depthwise_axis rows, columns;
     uint8_t *bytes;
 };
 
@@ -18,8 +17,8 @@ struct window {
 static TILEWRIGHT_NOINLINE void copy(const struct window *window, uint8_t *to, const uint8_t *from,
                                      int32_t pitch, int32_t stride, int32_t rows)
 {
-    const int32_t width = window->width;
-    const int32_t gap = window->columns - width;
+    const int32_t width = window->columns.held;
+    const int32_t gap = window->columns.extent - width;
     for (; rows > 0; rows--) {
         const uint8_t *restrict x = from;
         uint8_t *restrict y = to;
@@ -142,45 +141,36 @@ static void stride(const struct tilewright_depthwise_integer_attributes *a,
     } while (first != last);
 }
 
-/* The window's extent on an axis, and which part of it the tile of x holds. */
-static int32_t extent_of(const struct tilewright_depthwise_integer_attributes *a,
-                         const struct tilewright_shape *in, const struct tilewright_shape *out,
-                         int32_t axis, int32_t *first, int32_t *held)
+static struct tilewright_depthwise_axis
+axis_of(const struct tilewright_depthwise_integer_attributes *a,
+        const struct tilewright_view *operands, int32_t axis)
 {
     const int32_t i = axis - HEIGHT;
-    const int32_t extent =
-        (out->extent[axis] - 1) * a->strides[i] + (a->kernel[i] - 1) * a->dilations[i] + 1;
-    const int32_t begin = out->origin[axis] * a->strides[i] - a->pads[i];
-    const int32_t lower = in->origin[axis] > begin ? in->origin[axis] - begin : 0;
-    const int32_t upper = in->origin[axis] + in->extent[axis] - begin;
-    *first = lower;
-    *held = (upper < extent ? upper : extent) - lower;
-    return extent;
+    const int32_t reach = (a->kernel[i] - 1) * a->dilations[i] + 1;
+    return tilewright_depthwise_axis(operands[X].shape, operands[Y].shape, axis, a->strides[i],
+                                     reach, a->pads[i]);
 }
 
 /* Padding never changes, so only what x holds is copied for each channel. */
-static void load(const struct window *window,
-                 const struct tilewright_depthwise_integer_attributes *a,
-                 const struct tilewright_view *x, const struct tilewright_shape *out,
-                 ptrdiff_t offset)
+static void load(const struct window *window, const struct tilewright_view *x, ptrdiff_t offset)
 {
-    const int32_t top = out->origin[HEIGHT] * a->strides[0] - a->pads[0] + window->row;
-    const int32_t left = out->origin[WIDTH] * a->strides[1] - a->pads[1] + window->column;
+    const int32_t top = window->rows.begin + window->rows.first;
+    const int32_t left = window->columns.begin + window->columns.first;
+    const int32_t columns = window->columns.extent;
     const int32_t stride = x->shape->stride[WIDTH];
     const ptrdiff_t skip = offset + (ptrdiff_t)(left - x->shape->origin[WIDTH]) * stride;
-    uint8_t *to = window->bytes + window->row * window->columns + window->column;
+    uint8_t *to = window->bytes + window->rows.first * columns + window->columns.first;
 
-    if (window->width <= 0) {
+    if (window->columns.held <= 0) {
         return;
     }
     if (x->shape->ring_rows == 0) {
         copy(window, to, tilewright_row(x, HEIGHT, top) + skip, x->shape->stride[HEIGHT], stride,
-             window->height);
+             window->rows.held);
         return;
     }
-    for (int32_t row = 0; row < window->height; row++) {
-        copy(window, to + row * window->columns, tilewright_row(x, HEIGHT, top + row) + skip, 0,
-             stride, 1);
+    for (int32_t row = 0; row < window->rows.held; row++) {
+        copy(window, to + row * columns, tilewright_row(x, HEIGHT, top + row) + skip, 0, stride, 1);
     }
 }
 
@@ -258,12 +248,12 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_depthwise_integer_at
     struct plane plane;
 
     window.bytes = operands[SCRATCH].base;
-    window.rows = extent_of(a, in, out, HEIGHT, &window.row, &window.height);
-    window.columns = extent_of(a, in, out, WIDTH, &window.column, &window.width);
-    const int32_t size = window.rows * window.columns;
+    window.rows = axis_of(a, operands, HEIGHT);
+    window.columns = axis_of(a, operands, WIDTH);
+    const int32_t size = window.rows.extent * window.columns.extent;
     plane.sums = (int32_t *)(void *)(window.bytes + (size + 3) / 4 * 4);
     plane.rows = out->extent[HEIGHT];
-    plane.pitch = window.columns;
+    plane.pitch = window.columns.extent;
     plane.step = a->strides[1];
 
     for (int32_t n = 0; n < out->extent[BATCH]; n++) {
@@ -277,7 +267,7 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_depthwise_integer_at
             } else if (a->flip != 0) {
                 tilewright_flip(window.bytes, size); /* makes the padding what it was */
             }
-            load(&window, a, &operands[X], out,
+            load(&window, &operands[X],
                  (ptrdiff_t)n * in->stride[BATCH] + (ptrdiff_t)c * in->stride[CHANNEL]);
             if (a->flip != 0) {
                 tilewright_flip(window.bytes, size);

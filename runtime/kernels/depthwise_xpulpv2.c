@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/depthwise_xpulpv2.h"
 
+#include "tilewright/kernels/depthwise_window.h"
 #include "tilewright/kernels/xpulpv2_plane.h"
 
 enum { X, WEIGHTS, ROWS, Y, SCRATCH };
@@ -23,20 +24,14 @@ struct windows {
     int32_t height, width; /* elements that x has */
 };
 
-/* The window's extent on an axis, and which part of it the tile of x holds. */
-static int32_t extent_of(const struct tilewright_depthwise_xpulpv2_attributes *a,
-                         const struct tilewright_shape *in, const struct tilewright_shape *out,
-                         int32_t axis, int32_t *first, int32_t *held)
+static struct tilewright_depthwise_axis
+axis_of(const struct tilewright_depthwise_xpulpv2_attributes *a,
+        const struct tilewright_view *operands, int32_t axis)
 {
     const int32_t i = axis - HEIGHT;
-    const int32_t extent =
-        (out->extent[axis] - 1) * a->strides[i] + (a->kernel[i] - 1) * a->dilations[i] + 1;
-    const int32_t begin = out->origin[axis] * a->strides[i] - a->pads[i];
-    const int32_t lower = in->origin[axis] > begin ? in->origin[axis] - begin : 0;
-    const int32_t upper = in->origin[axis] + in->extent[axis] - begin;
-    *first = lower;
-    *held = (upper < extent ? upper : extent) - lower;
-    return extent;
+    const int32_t reach = (a->kernel[i] - 1) * a->dilations[i] + 1;
+    return tilewright_depthwise_axis(operands[X].shape, operands[Y].shape, axis, a->strides[i],
+                                     reach, a->pads[i]);
 }
 
 /* One row of four adjacent channels, a word at a time. */
@@ -116,19 +111,21 @@ static TILEWRIGHT_NOINLINE void by_line(struct tilewright_xpulpv2_plane *plane,
     }
 }
 
-/* A window's places and extents; writes the padding. */
+/* The windows' places and extents, and the first element of x in them; writes the padding. */
 static struct windows open(const struct tilewright_depthwise_xpulpv2_attributes *a,
-                           const struct tilewright_view *operands, int32_t *row, int32_t *column)
+                           const struct tilewright_view *operands, int32_t *top, int32_t *left)
 {
     struct windows windows;
-    const struct tilewright_shape *in = operands[X].shape;
-    const struct tilewright_shape *out = operands[Y].shape;
-    const int32_t rows = extent_of(a, in, out, HEIGHT, row, &windows.height);
-    const int32_t columns = extent_of(a, in, out, WIDTH, column, &windows.width);
+    const struct tilewright_depthwise_axis rows = axis_of(a, operands, HEIGHT);
+    const struct tilewright_depthwise_axis columns = axis_of(a, operands, WIDTH);
+    *top = rows.begin + rows.first;
+    *left = columns.begin + columns.first;
+    windows.height = rows.held;
+    windows.width = columns.held;
     windows.bytes = operands[SCRATCH].base;
-    windows.pitch = (columns + 3) / 4 * 4 + 4;
-    windows.size = rows * windows.pitch + 8;
-    windows.first = *row * windows.pitch + *column;
+    windows.pitch = (columns.extent + 3) / 4 * 4 + 4;
+    windows.size = rows.extent * windows.pitch + 8;
+    windows.first = rows.first * windows.pitch + columns.first;
     const uint32_t padding = (uint32_t)a->padding * 0x01010101u;
     for (int32_t i = 0; i < CHANNELS * windows.size; i += 4) {
         tilewright_store_word(windows.bytes + i, padding);
@@ -147,10 +144,8 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_depthwise_xpulpv2_at
     const int32_t row_words = rule->line->row_words;
     tilewright_xpulpv2_column *const finished =
         out->ring_rows == 0 ? rule->finished[is_unsigned] : NULL;
-    int32_t row, column;
-    const struct windows windows = open(a, operands, &row, &column);
-    const int32_t top = out->origin[HEIGHT] * a->strides[0] - a->pads[0] + row;
-    const int32_t left = out->origin[WIDTH] * a->strides[1] - a->pads[1] + column;
+    int32_t top, left;
+    const struct windows windows = open(a, operands, &top, &left);
     const ptrdiff_t skip = (ptrdiff_t)(left - in->origin[WIDTH]) * in->stride[WIDTH];
     struct tilewright_xpulpv2_plane plane;
 
@@ -166,11 +161,10 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_depthwise_xpulpv2_at
         const int32_t *constants = (const int32_t *)(const void *)operands[ROWS].base;
         plane.weights = (const int8_t *)operands[WEIGHTS].base;
         for (int32_t c = 0; c < out->extent[CHANNEL]; c++) {
-            const int32_t left_over = out->extent[CHANNEL] - c;
             if (c % CHANNELS == 0) {
                 load(&windows, &operands[X], top,
                      skip + (ptrdiff_t)n * in->stride[BATCH] + (ptrdiff_t)c * in->stride[CHANNEL],
-                     left_over < CHANNELS ? left_over : CHANNELS);
+                     tilewright_smaller(out->extent[CHANNEL] - c, CHANNELS));
             }
             const ptrdiff_t offset =
                 (ptrdiff_t)n * out->stride[BATCH] + (ptrdiff_t)c * out->stride[CHANNEL];

@@ -58,7 +58,7 @@ TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *restric
         sums[3] = s3;
         tilewright_next_block(sink);
         if (finish != NULL) {
-            finish(sink, sums, rows, channels < TILEWRIGHT_BLOCK ? channels : TILEWRIGHT_BLOCK);
+            finish(sink, sums, rows, tilewright_smaller(channels, TILEWRIGHT_BLOCK));
         }
         rows += TILEWRIGHT_BLOCK * sink->row_words;
     }

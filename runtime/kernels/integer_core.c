@@ -18,51 +18,33 @@ TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *restric
     const int32_t row_words = sink->row_words;
 
     for (; channels > 0; channels -= TILEWRIGHT_BLOCK) {
-        int32_t sum[TILEWRIGHT_BLOCK][TILEWRIGHT_BLOCK];
-        const int32_t *const start = sink->start;
-        if (start == NULL) {
-            TILEWRIGHT_UNROLL_4
-            for (int32_t c = 0; c < TILEWRIGHT_BLOCK; c++) {
-                const int32_t bias = rows[c * row_words];
-                TILEWRIGHT_UNROLL_4
-                for (int32_t p = 0; p < TILEWRIGHT_BLOCK; p++) {
-                    sum[c][p] = bias;
-                }
-            }
-        } else {
-            TILEWRIGHT_UNROLL_4
-            for (int32_t c = 0; c < TILEWRIGHT_BLOCK; c++) {
-                TILEWRIGHT_UNROLL_4
-                for (int32_t p = 0; p < TILEWRIGHT_BLOCK; p++) {
-                    sum[c][p] = start[c * TILEWRIGHT_BLOCK + p];
-                }
-            }
-        }
+        int32_t sum[TILEWRIGHT_BLOCK_SUMS];
+        tilewright_first_sums(sink, rows, sum);
         const int8_t *x = (const int8_t *)columns;
         do {
             const int32_t x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3];
             TILEWRIGHT_UNROLL_4
             for (int32_t c = 0; c < TILEWRIGHT_BLOCK; c++) {
                 const int32_t w = weight_at(weights, c, bytes);
-                sum[c][0] += x0 * w;
-                sum[c][1] += x1 * w;
-                sum[c][2] += x2 * w;
-                sum[c][3] += x3 * w;
+                sum[TILEWRIGHT_BLOCK * c] += x0 * w;
+                sum[TILEWRIGHT_BLOCK * c + 1] += x1 * w;
+                sum[TILEWRIGHT_BLOCK * c + 2] += x2 * w;
+                sum[TILEWRIGHT_BLOCK * c + 3] += x3 * w;
             }
             x += TILEWRIGHT_BLOCK;
             weights += TILEWRIGHT_BLOCK * bytes;
         } while (x != end);
         int32_t *const sums = sink->sums;
         TILEWRIGHT_UNROLL_4
-        for (int32_t c = 0; c < TILEWRIGHT_BLOCK; c++) {
+        for (int32_t i = 0; i < TILEWRIGHT_BLOCK_SUMS; i += TILEWRIGHT_BLOCK) {
             TILEWRIGHT_UNROLL_4
             for (int32_t p = 0; p < TILEWRIGHT_BLOCK; p++) {
-                sums[c * TILEWRIGHT_BLOCK + p] = sum[c][p];
+                sums[i + p] = sum[i + p];
             }
         }
         tilewright_next_block(sink);
         if (finish != NULL) {
-            finish(sink, sums, rows, channels < TILEWRIGHT_BLOCK ? channels : TILEWRIGHT_BLOCK);
+            finish(sink, sums, rows, tilewright_smaller(channels, TILEWRIGHT_BLOCK));
         }
         rows += TILEWRIGHT_BLOCK * row_words;
     }

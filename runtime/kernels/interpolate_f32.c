@@ -2,7 +2,7 @@
 #include "tilewright/kernels/interpolate_f32.h"
 
 #include "tilewright/kernels/float_math.h"
-#include "tilewright/kernels/walk.h"
+#include "tilewright/kernels/walk_lines.h"
 
 struct lines {
     const struct tilewright_interpolate_f32_attributes *attributes;
@@ -13,8 +13,9 @@ struct lines {
     int32_t outputs;
 };
 
-static void run_line(const struct lines *lines, const uint8_t *x, uint8_t *y)
+static void run_line(const void *context, const uint8_t *x, uint8_t *y)
 {
+    const struct lines *lines = context;
     const int32_t taps = lines->attributes->taps;
     const int32_t *index = lines->indices;
     const float *weight = lines->weights;
@@ -32,13 +33,6 @@ static void run_line(const struct lines *lines, const uint8_t *x, uint8_t *y)
     }
 }
 
-static void run_lines(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
-{
-    for (int32_t i = 0; i < count; i++) {
-        run_line(context, at[0] + (ptrdiff_t)i * stride[0], at[1] + (ptrdiff_t)i * stride[1]);
-    }
-}
-
 void tilewright_interpolate_f32(const struct tilewright_interpolate_f32_attributes *attributes,
                                 const struct tilewright_view *operands, uint32_t flags)
 {
@@ -50,14 +44,7 @@ void tilewright_interpolate_f32(const struct tilewright_interpolate_f32_attribut
                                 operands[0].shape->stride[axis],
                                 y->stride[axis],
                                 y->extent[axis]};
-    struct tilewright_walk_operand walked[2];
-    int32_t extent[TILEWRIGHT_MAX_RANK];
 
     (void)flags;
-    for (int32_t i = 0; i < TILEWRIGHT_MAX_RANK; i++) {
-        extent[i] = i == axis ? 1 : y->extent[i];
-    }
-    tilewright_walk_set(&walked[0], &operands[0], NULL, NULL);
-    tilewright_walk_set(&walked[1], &operands[3], NULL, NULL);
-    tilewright_walk(walked, 2, extent, run_lines, &lines);
+    tilewright_walk_lines(&operands[0], &operands[3], axis, run_line, &lines);
 }

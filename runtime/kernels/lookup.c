@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/lookup.h"
 
-#include "tilewright/kernels/compiler.h"
+#include "tilewright/kernels/basics.h"
 #include "tilewright/kernels/walk.h"
 
 enum { X, TABLE, Y };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tilewright/kernels/compiler.h"
+#include "tilewright/kernels/basics.h"
 #include "tilewright/kernels/map_rows.h"
 
 /* Elements of 2, 4 and 8 bytes are moved as words, whatever they are. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/move_row.h"
 
-#include "tilewright/kernels/compiler.h"
+#include "tilewright/kernels/basics.h"
 
 static void move_words(uint8_t *to, const uint8_t *from, int32_t count)
 {

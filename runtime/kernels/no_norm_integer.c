@@ -16,8 +16,7 @@ static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const 
     uint8_t *y = at[Y];
 
     for (int32_t done = 0; done < count; done += PIECE) {
-        const int32_t left = count - done;
-        const int32_t length = left < PIECE ? left : PIECE;
+        const int32_t length = tilewright_smaller(count - done, PIECE);
         int32_t x[PIECE];
         int32_t w[PIECE];
         tilewright_line_load(x, at[X] + (ptrdiff_t)done * stride[X], stride[X], length, a->x_type,

@@ -77,7 +77,7 @@ static void run(const struct tilewright_norm_f32_attributes *attributes,
                               bias == NULL ? 0 : bias->shape->stride[LAST],
                               y->shape->stride[LAST]};
 
-    tilewright_walk_lines(&operands[X], y, norm_line, &norm);
+    tilewright_walk_lines(&operands[X], y, LAST, norm_line, &norm);
 }
 
 void tilewright_layer_norm_f32(const struct tilewright_layer_norm_f32_attributes *attributes,

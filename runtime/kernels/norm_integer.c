@@ -18,11 +18,6 @@ struct norm {
 /* Half a line: it is on the stack below three loops' values. */
 enum { PIECE = TILEWRIGHT_LINE / 2 };
 
-static int32_t piece(int32_t left)
-{
-    return left < PIECE ? left : PIECE;
-}
-
 static int32_t word(const uint8_t *at)
 {
     return *(const int32_t *)(const void *)at;
@@ -54,7 +49,7 @@ static int32_t mean_of(const struct norm *norm, const uint8_t *x)
 {
     int64_t sum = 0;
     for (int32_t done = 0; done < norm->count; done += PIECE) {
-        const int32_t length = piece(norm->count - done);
+        const int32_t length = tilewright_smaller(norm->count - done, PIECE);
         int32_t line[PIECE];
         tilewright_line_load(line, x + (ptrdiff_t)done * norm->x_stride, norm->x_stride, length,
                              norm->attributes->x_type, 0);
@@ -69,7 +64,7 @@ static int32_t deviation_of(const struct norm *norm, const uint8_t *x, int32_t m
 {
     int64_t sum = 0;
     for (int32_t done = 0; done < norm->count; done += PIECE) {
-        const int32_t length = piece(norm->count - done);
+        const int32_t length = tilewright_smaller(norm->count - done, PIECE);
         int32_t line[PIECE];
         tilewright_line_load(line, x + (ptrdiff_t)done * norm->x_stride, norm->x_stride, length,
                              norm->attributes->x_type, mean);
@@ -98,7 +93,7 @@ static void norm_line(const void *context, const uint8_t *x, uint8_t *y)
     const int32_t deviation = deviation_of(norm, x, mean);
 
     for (int32_t done = 0; done < norm->count; done += PIECE) {
-        const int32_t length = piece(norm->count - done);
+        const int32_t length = tilewright_smaller(norm->count - done, PIECE);
         int32_t line[PIECE];
         tilewright_line_load(line, x + (ptrdiff_t)done * norm->x_stride, norm->x_stride, length,
                              norm->attributes->x_type, mean);
@@ -125,7 +120,7 @@ static void run(const struct tilewright_norm_integer_attributes *attributes,
                               b == NULL ? 0 : b->shape->stride[LAST],
                               y->shape->stride[LAST]};
 
-    tilewright_walk_lines(&operands[X], y, norm_line, &norm);
+    tilewright_walk_lines(&operands[X], y, LAST, norm_line, &norm);
 }
 
 void tilewright_layer_norm_integer(const struct tilewright_norm_integer_attributes *attributes,

@@ -29,8 +29,9 @@ TILEWRIGHT_INLINE const uint8_t *row_at(const struct rows *w, const uint8_t *fir
                : tilewright_row(w->x, HEIGHT, w->rows.first + i * w->rows.dilation) + offset;
 }
 
-static TILEWRIGHT_NOINLINE int32_t largest(const struct rows *w, const uint8_t *first,
-                                           ptrdiff_t offset)
+/* The largest of the bytes with the sign bit changed where they are int8, or their sum. */
+TILEWRIGHT_INLINE int32_t folded(const struct rows *w, const uint8_t *first, ptrdiff_t offset,
+                                 const int is_sum)
 {
     const ptrdiff_t step = w->step;
     const int32_t flip = w->flip;
@@ -39,30 +40,28 @@ static TILEWRIGHT_NOINLINE int32_t largest(const struct rows *w, const uint8_t *
         const uint8_t *at = row_at(w, first, offset, i);
         for (int32_t j = w->columns.taps; j > 0; j--) {
             const int32_t value = *at ^ flip;
-            if (value > result) {
+            if (is_sum) {
+                result += value;
+            } else if (value > result) {
                 result = value;
             }
             at += step;
         }
     }
-    return result ^ flip;
+    return result;
 }
 
-/* Of the bytes with the sign bit changed: 128 too much for each int8. */
+static TILEWRIGHT_NOINLINE int32_t largest(const struct rows *w, const uint8_t *first,
+                                           ptrdiff_t offset)
+{
+    return folded(w, first, offset, 0) ^ w->flip;
+}
+
+/* 128 too much for each int8. */
 static TILEWRIGHT_NOINLINE int32_t total(const struct rows *w, const uint8_t *first,
                                          ptrdiff_t offset)
 {
-    const ptrdiff_t step = w->step;
-    const int32_t flip = w->flip;
-    int32_t sum = 0;
-    for (int32_t i = 0; i < w->rows.taps; i++) {
-        const uint8_t *at = row_at(w, first, offset, i);
-        for (int32_t j = w->columns.taps; j > 0; j--) {
-            sum += *at ^ flip;
-            at += step;
-        }
-    }
-    return sum;
+    return folded(w, first, offset, 1);
 }
 
 /* The taps that lie in [lower, upper). */

@@ -25,11 +25,6 @@ static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const 
 void tilewright_quantize_axis_f32(const struct tilewright_quantize_axis_f32_attributes *attributes,
                                   const struct tilewright_view *operands, uint32_t flags)
 {
-    struct tilewright_walk_operand walked[4];
-    tilewright_walk_set(&walked[0], &operands[0], NULL, NULL);
-    walked[1] = tilewright_walk_parameters(&operands[1], attributes->axis);
-    walked[2] = tilewright_walk_parameters(&operands[2], attributes->axis);
-    tilewright_walk_set(&walked[3], &operands[3], NULL, NULL);
     (void)flags;
-    tilewright_walk(walked, 4, operands[3].shape->extent, row, attributes);
+    tilewright_walk_scaled(operands, attributes->axis, row, attributes);
 }

@@ -6,39 +6,38 @@
 
 enum { X, Y, SCRATCH };
 
-static void add_words(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
+/* Adds elements of x to sums of 32 bits, or of 64 as two words. */
+TILEWRIGHT_INLINE void add_row(uint8_t *const *at, const int32_t *stride, int32_t count,
+                               const void *x_type, const int is_long)
 {
     uint8_t *y = at[1];
     for (int32_t done = 0; done < count; done += TILEWRIGHT_LINE) {
-        const int32_t left = count - done;
-        const int32_t length = left < TILEWRIGHT_LINE ? left : TILEWRIGHT_LINE;
+        const int32_t length = tilewright_smaller(count - done, TILEWRIGHT_LINE);
         int32_t line[TILEWRIGHT_LINE];
         tilewright_line_load(line, at[0] + (ptrdiff_t)done * stride[0], stride[0], length,
-                             *(const int32_t *)context, 0);
+                             *(const int32_t *)x_type, 0);
         for (int32_t i = 0; i < length; i++) {
-            *(uint32_t *)(void *)y += (uint32_t)line[i];
+            uint32_t *words = (uint32_t *)(void *)y;
+            if (is_long) {
+                const int64_t sum = (int64_t)((uint64_t)words[1] << 32 | words[0]) + line[i];
+                words[0] = (uint32_t)sum;
+                words[1] = (uint32_t)((uint64_t)sum >> 32);
+            } else {
+                words[0] += (uint32_t)line[i];
+            }
             y += stride[1];
         }
     }
 }
 
+static void add_words(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
+{
+    add_row(at, stride, count, context, 0);
+}
+
 static void add_longs(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
 {
-    uint8_t *y = at[1];
-    for (int32_t done = 0; done < count; done += TILEWRIGHT_LINE) {
-        const int32_t left = count - done;
-        const int32_t length = left < TILEWRIGHT_LINE ? left : TILEWRIGHT_LINE;
-        int32_t line[TILEWRIGHT_LINE];
-        tilewright_line_load(line, at[0] + (ptrdiff_t)done * stride[0], stride[0], length,
-                             *(const int32_t *)context, 0);
-        for (int32_t i = 0; i < length; i++) {
-            uint32_t *words = (uint32_t *)(void *)y;
-            const int64_t sum = (int64_t)((uint64_t)words[1] << 32 | words[0]) + line[i];
-            words[0] = (uint32_t)sum;
-            words[1] = (uint32_t)((uint64_t)sum >> 32);
-            y += stride[1];
-        }
-    }
+    add_row(at, stride, count, context, 1);
 }
 
 static void clear_words(uint8_t *const *at, const int32_t *stride, int32_t count,

@@ -22,7 +22,7 @@ TILEWRIGHT_INLINE void requantize_pieces(uint8_t *const *at, const int32_t *stri
                                          const int32_t piece)
 {
     for (int32_t done = 0; done < count; done += piece) {
-        const int32_t length = count - done < piece ? count - done : piece;
+        const int32_t length = tilewright_smaller(count - done, piece);
         tilewright_line_load(sums, at[0] + (ptrdiff_t)done * stride[0], stride[0], length,
                              requantize->attributes->x_type, -requantize->row[0]);
         requantize->finish(&requantize->limits, sums, requantize->row,

@@ -94,13 +94,13 @@ static void ita_partial_line(const void *context, const uint8_t *x, uint8_t *y)
 
 static void run(const struct tilewright_softmax_dialect_attributes *attributes,
                 const struct tilewright_view *x, const struct tilewright_view *y,
-                const uint8_t *powers, tilewright_line_function line)
+                const uint8_t *powers, tilewright_pair_function line)
 {
     const struct softmax context = {attributes, (const uint32_t *)(const void *)powers,
                                     y->shape->extent[LAST], x->shape->stride[LAST],
                                     y->shape->stride[LAST]};
 
-    tilewright_walk_lines(x, y, line, &context);
+    tilewright_walk_lines(x, y, LAST, line, &context);
 }
 
 void tilewright_softmax_table(const struct tilewright_softmax_dialect_attributes *attributes,

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "tilewright/kernels/float_math.h"
-#include "tilewright/kernels/walk.h"
+#include "tilewright/kernels/walk_lines.h"
 
 struct softmax {
     const struct tilewright_softmax_f32_attributes *attributes;
@@ -13,8 +13,9 @@ struct softmax {
     int32_t y_step;
 };
 
-static void run_line(const struct softmax *softmax, const uint8_t *x, uint8_t *y)
+static void run_line(const void *context, const uint8_t *x, uint8_t *y)
 {
+    const struct softmax *softmax = context;
     float largest = tilewright_load_f32(x);
     float sum = 0.0f;
 
@@ -35,13 +36,6 @@ static void run_line(const struct softmax *softmax, const uint8_t *x, uint8_t *y
     }
 }
 
-static void run_lines(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
-{
-    for (int32_t i = 0; i < count; i++) {
-        run_line(context, at[0] + (ptrdiff_t)i * stride[0], at[1] + (ptrdiff_t)i * stride[1]);
-    }
-}
-
 void tilewright_softmax_f32(const struct tilewright_softmax_f32_attributes *attributes,
                             const struct tilewright_view *operands, uint32_t flags)
 {
@@ -49,14 +43,7 @@ void tilewright_softmax_f32(const struct tilewright_softmax_f32_attributes *attr
     const struct tilewright_shape *x = operands[0].shape;
     const struct tilewright_shape *y = operands[1].shape;
     const struct softmax softmax = {attributes, y->extent[axis], x->stride[axis], y->stride[axis]};
-    struct tilewright_walk_operand walked[2];
-    int32_t extent[TILEWRIGHT_MAX_RANK];
 
     (void)flags;
-    for (int32_t i = 0; i < TILEWRIGHT_MAX_RANK; i++) {
-        extent[i] = i == axis ? 1 : y->extent[i];
-    }
-    tilewright_walk_set(&walked[0], &operands[0], NULL, NULL);
-    tilewright_walk_set(&walked[1], &operands[1], NULL, NULL);
-    tilewright_walk(walked, 2, extent, run_lines, &softmax);
+    tilewright_walk_lines(&operands[0], &operands[1], axis, run_line, &softmax);
 }

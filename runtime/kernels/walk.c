@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/walk.h"
 
-#include "tilewright/kernels/compiler.h"
+#include "tilewright/kernels/basics.h"
 
 /* The axes that are left after sorting and merging, innermost first. A merged axis has the strides
  * of its innermost part. Short, as the stacks of a cluster's cores are. */

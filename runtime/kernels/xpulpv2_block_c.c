@@ -30,10 +30,7 @@ static void four(struct tilewright_xpulpv2_job *job, const struct tilewright_rul
 {
     struct tilewright_sink *const sink = &job->sink;
     while (job->rows != job->rows_end) {
-        for (int32_t i = 0; i < TILEWRIGHT_BLOCK_SUMS; i++) {
-            sink->block[i] =
-                rule->biased != 0 ? job->rows[i / TILEWRIGHT_BLOCK * rule->row_words] : 0;
-        }
+        tilewright_first_sums(sink, job->rows, sink->block);
         multiply(job, sink->block, is_unsigned);
         rule->finish(sink, sink->block, job->rows, TILEWRIGHT_BLOCK);
         job->rows += TILEWRIGHT_BLOCK * rule->row_words;

@@ -3,7 +3,7 @@
 #ifndef TILEWRIGHT_KERNELS_FLOAT_MATH_H
 #define TILEWRIGHT_KERNELS_FLOAT_MATH_H
 
-#include "tilewright/kernels/compiler.h"
+#include "tilewright/kernels/basics.h"
 #include "tilewright/runtime.h"
 
 /* a * b + c; fused where the target has the instruction. -std=c11 never contracts by itself. */

@@ -4,7 +4,7 @@
 #ifndef TILEWRIGHT_KERNELS_INTEGER_CORE_H
 #define TILEWRIGHT_KERNELS_INTEGER_CORE_H
 
-#include "tilewright/kernels/compiler.h"
+#include "tilewright/kernels/basics.h"
 #include "tilewright/runtime.h"
 
 /* Channels and pixels of a block of accumulators. Packed weights are padded to whole blocks. */
@@ -117,6 +117,33 @@ TILEWRIGHT_INLINE void tilewright_next_block(struct tilewright_sink *sink)
         sink->sums += sink->step;
         if (sink->resumed != 0) {
             sink->start = sink->sums;
+        }
+    }
+}
+
+/* The values with which a block's sums, [channel][pixel], begin: the biases in its rows, or those
+ * at the sink's start. */
+TILEWRIGHT_INLINE void tilewright_first_sums(const struct tilewright_sink *sink,
+                                             const int32_t *rows, int32_t *sums)
+{
+    const int32_t *const start = sink->start;
+    const int32_t row_words = sink->row_words;
+    if (start == NULL) {
+        TILEWRIGHT_UNROLL_4
+        for (int32_t c = 0; c < TILEWRIGHT_BLOCK; c++) {
+            const int32_t bias = rows[c * row_words];
+            TILEWRIGHT_UNROLL_4
+            for (int32_t p = 0; p < TILEWRIGHT_BLOCK; p++) {
+                sums[c * TILEWRIGHT_BLOCK + p] = bias;
+            }
+        }
+    } else {
+        TILEWRIGHT_UNROLL_4
+        for (int32_t c = 0; c < TILEWRIGHT_BLOCK; c++) {
+            TILEWRIGHT_UNROLL_4
+            for (int32_t p = 0; p < TILEWRIGHT_BLOCK; p++) {
+                sums[c * TILEWRIGHT_BLOCK + p] = start[c * TILEWRIGHT_BLOCK + p];
+            }
         }
     }
 }

@@ -3,7 +3,12 @@
 #ifndef TILEWRIGHT_KERNELS_INTEGER_LINE_H
 #define TILEWRIGHT_KERNELS_INTEGER_LINE_H
 
+#include "tilewright/kernels/basics.h"
 #include "tilewright/runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Elements of a line: as many as keep its buffers small on the stack. */
 #define TILEWRIGHT_LINE 16
@@ -12,5 +17,9 @@
  * Types: 0 int8, 1 uint8, 2 int32, 3 int16, 4 uint16. */
 void tilewright_line_load(int32_t *to, const uint8_t *from, int32_t stride, int32_t count,
                           int32_t type, int32_t zero_point);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

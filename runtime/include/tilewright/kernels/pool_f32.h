@@ -1,46 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the pooling kernels share. Only for kernels. */
+/* What the float pooling kernels share: all of them but how taps are folded. Only for kernels. */
 #ifndef TILEWRIGHT_KERNELS_POOL_F32_H
 #define TILEWRIGHT_KERNELS_POOL_F32_H
 
 #include "tilewright/kernels/window.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { TILEWRIGHT_POOL_N, TILEWRIGHT_POOL_C, TILEWRIGHT_POOL_H, TILEWRIGHT_POOL_W };
 
-/* One output position of one image. */
+/* One call. Pairs are (h, w), as in the attributes. */
 struct tilewright_pool_f32 {
     const struct tilewright_shape *x;
-    const uint8_t *x_base;
+    const int32_t *kernel;
+    const int32_t *strides;
+    const int32_t *dilations;
+    const int32_t *pads;
+    float minimum;
+    float maximum;
+};
+
+/* What one output position sees. */
+struct tilewright_pool_window {
+    const uint8_t *image;
     struct tilewright_window rows;
     struct tilewright_window columns;
-    int32_t dilations[2];
 };
 
 typedef float (*tilewright_pool_step)(float sum, float x);
 
+/* Computes all channels of one output position, of which the first is at `y`. */
+typedef void (*tilewright_pool_position)(const struct tilewright_pool_f32 *pool,
+                                         const struct tilewright_pool_window *window,
+                                         const void *attributes,
+                                         const struct tilewright_shape *y_shape, uint8_t *y);
+
 /* Folds the taps of `count` (1 to 4) channels from `channel` on, four at a time: a channel beyond
  * the last repeats it. `step` is a constant. */
 TILEWRIGHT_INLINE void tilewright_pool_channels(const struct tilewright_pool_f32 *pool,
+                                                const struct tilewright_pool_window *window,
                                                 int32_t channel, int32_t count, float start,
                                                 tilewright_pool_step step, float *sum)
 {
     const int32_t stride = pool->x->stride[TILEWRIGHT_POOL_C];
-    const uint8_t *base = pool->x_base + (ptrdiff_t)channel * stride;
+    const uint8_t *base = window->image + (ptrdiff_t)channel * stride;
     const int32_t last = count - 1;
-    const ptrdiff_t next[4] = {0, (ptrdiff_t)(last < 1 ? last : 1) * stride,
-                               (ptrdiff_t)(last < 2 ? last : 2) * stride, (ptrdiff_t)last * stride};
+    const ptrdiff_t next[4] = {0, (ptrdiff_t)tilewright_smaller(last, 1) * stride,
+                               (ptrdiff_t)tilewright_smaller(last, 2) * stride,
+                               (ptrdiff_t)last * stride};
     const int32_t dilation = pool->dilations[1];
     const int32_t tap = dilation * pool->x->stride[TILEWRIGHT_POOL_W];
-    const int32_t first = pool->columns.start + pool->columns.first * dilation;
+    const int32_t first = window->columns.start + window->columns.first * dilation;
     const int ring = pool->x->ring_rows != 0 && pool->x->ring_axis == TILEWRIGHT_POOL_W;
     float folded[4] = {start, start, start, start};
 
-    for (int32_t i = pool->rows.first; i < pool->rows.end; i++) {
-        const int32_t row = pool->rows.start + i * pool->dilations[0];
+    for (int32_t i = window->rows.first; i < window->rows.end; i++) {
+        const int32_t row = window->rows.start + i * pool->dilations[0];
         const uint8_t *line = base + tilewright_axis_offset(pool->x, TILEWRIGHT_POOL_H, row);
         const uint8_t *x = line + tilewright_axis_offset(pool->x, TILEWRIGHT_POOL_W, first);
         int32_t column = first;
-        for (int32_t j = pool->columns.first; j < pool->columns.end; j++) {
+        for (int32_t j = window->columns.first; j < window->columns.end; j++) {
             TILEWRIGHT_UNROLL_4
             for (int32_t c = 0; c < 4; c++) {
                 folded[c] = step(folded[c], tilewright_load_f32(x + next[c]));
@@ -54,5 +75,63 @@ TILEWRIGHT_INLINE void tilewright_pool_channels(const struct tilewright_pool_f32
         sum[c] = folded[c];
     }
 }
+
+/* All channels of one output position: the taps folded from `start` on by `step`, a constant, then
+ * divided by *divisor; without a division where that is NULL. */
+TILEWRIGHT_INLINE void tilewright_pool_fold(const struct tilewright_pool_f32 *pool,
+                                            const struct tilewright_pool_window *window,
+                                            const struct tilewright_shape *y_shape, uint8_t *y,
+                                            float start, tilewright_pool_step step,
+                                            const float *divisor)
+{
+    float sum[4];
+    for (int32_t channel = 0; channel < y_shape->extent[TILEWRIGHT_POOL_C]; channel += 4) {
+        const int32_t count = tilewright_smaller(y_shape->extent[TILEWRIGHT_POOL_C] - channel, 4);
+        tilewright_pool_channels(pool, window, channel, count, start, step, sum);
+        for (int32_t c = 0; c < count; c++) {
+            const float value = divisor != NULL ? sum[c] / *divisor : sum[c];
+            tilewright_store_f32(y, tilewright_clamp(value, pool->minimum, pool->maximum));
+            y += y_shape->stride[TILEWRIGHT_POOL_C];
+        }
+    }
+}
+
+/* Calls `position`, a constant, for every output position of the tile. */
+TILEWRIGHT_INLINE void tilewright_pool_positions(const struct tilewright_pool_f32 *pool,
+                                                 const struct tilewright_view *operands,
+                                                 tilewright_pool_position position,
+                                                 const void *attributes)
+{
+    enum { N = TILEWRIGHT_POOL_N, H = TILEWRIGHT_POOL_H, W = TILEWRIGHT_POOL_W };
+    const struct tilewright_shape *y = operands[1].shape;
+    struct tilewright_pool_window window;
+
+    for (int32_t n = y->origin[N]; n < y->origin[N] + y->extent[N]; n++) {
+        window.image = operands[0].base + tilewright_axis_offset(pool->x, N, n);
+        for (int32_t row = y->origin[H]; row < y->origin[H] + y->extent[H]; row++) {
+            uint8_t *line = operands[1].base + tilewright_axis_offset(y, N, n) +
+                            tilewright_axis_offset(y, H, row);
+            window.rows = tilewright_window_at(pool->x, H, row, pool->strides[0], pool->pads[0],
+                                               pool->kernel[0], pool->dilations[0]);
+            for (int32_t column = y->origin[W]; column < y->origin[W] + y->extent[W]; column++) {
+                window.columns =
+                    tilewright_window_at(pool->x, W, column, pool->strides[1], pool->pads[1],
+                                         pool->kernel[1], pool->dilations[1]);
+                position(pool, &window, attributes, y, line + tilewright_axis_offset(y, W, column));
+            }
+        }
+    }
+}
+
+/* What a call takes from its operands and attributes. */
+#define TILEWRIGHT_POOL_F32(operands, attributes)                                                  \
+    {                                                                                              \
+        (operands)[0].shape, (attributes)->kernel, (attributes)->strides, (attributes)->dilations, \
+            (attributes)->pads, (attributes)->minimum, (attributes)->maximum                       \
+    }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -80,4 +80,16 @@ tilewright_walk_parameters(const struct tilewright_view *constant, int32_t axis)
     return operand;
 }
 
+/* Calls `row` for the rows of x, scale, zero point and y; scales and zero points along `axis`. */
+TILEWRIGHT_INLINE void tilewright_walk_scaled(const struct tilewright_view *operands, int32_t axis,
+                                              tilewright_row_function row, const void *context)
+{
+    struct tilewright_walk_operand walked[4];
+    tilewright_walk_set(&walked[0], &operands[0], NULL, NULL);
+    walked[1] = tilewright_walk_parameters(&operands[1], axis);
+    walked[2] = tilewright_walk_parameters(&operands[2], axis);
+    tilewright_walk_set(&walked[3], &operands[3], NULL, NULL);
+    tilewright_walk(walked, 4, operands[3].shape->extent, row, context);
+}
+
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks the lines along the last axis of two views of the same extents: for kernels that need a
- * whole line at once (normalisations, softmax). */
+/* Walks the lines along one axis of two views that differ only along it: for kernels that need a
+ * whole line at once (normalisations, softmax, interpolation). */
 #ifndef TILEWRIGHT_KERNELS_WALK_LINES_H
 #define TILEWRIGHT_KERNELS_WALK_LINES_H
 
 #include "tilewright/kernels/walk.h"
 
 /* Handles the line of x that starts at `x` and the line of y that starts at `y`. */
-typedef void (*tilewright_line_function)(const void *context, const uint8_t *x, uint8_t *y);
+typedef void (*tilewright_pair_function)(const void *context, const uint8_t *x, uint8_t *y);
 
 struct tilewright_line_call {
-    tilewright_line_function line;
+    tilewright_pair_function line;
     const void *context;
 };
 
@@ -24,17 +24,17 @@ static inline void tilewright_call_lines(uint8_t *const *at, const int32_t *stri
     }
 }
 
-/* Calls `line` once for each line along the last axis. */
+/* Calls `line` once for each line along `axis`. */
 static inline void tilewright_walk_lines(const struct tilewright_view *x,
-                                         const struct tilewright_view *y,
-                                         tilewright_line_function line, const void *context)
+                                         const struct tilewright_view *y, int32_t axis,
+                                         tilewright_pair_function line, const void *context)
 {
     struct tilewright_walk_operand walked[2];
     const struct tilewright_line_call call = {line, context};
     int32_t extent[TILEWRIGHT_MAX_RANK];
 
     for (int32_t i = 0; i < TILEWRIGHT_MAX_RANK; i++) {
-        extent[i] = i == TILEWRIGHT_MAX_RANK - 1 ? 1 : y->shape->extent[i];
+        extent[i] = i == axis ? 1 : y->shape->extent[i];
     }
     tilewright_walk_set(&walked[0], x, NULL, NULL);
     tilewright_walk_set(&walked[1], y, NULL, NULL);

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kernels ask of the compiler beyond C11. Only for kernels. The options with which GCC
- * compiles them are in each model's manifest (docs/reference/cmake.md). */
-#ifndef TILEWRIGHT_KERNELS_COMPILER_H
-#define TILEWRIGHT_KERNELS_COMPILER_H
+/* What every kernel may use: what C11 has no word for, words of memory, the smaller of two numbers.
+ * Only for kernels. The options with which GCC compiles kernels are in each model's manifest
+ * (docs/reference/cmake.md). */
+#ifndef TILEWRIGHT_KERNELS_BASICS_H
+#define TILEWRIGHT_KERNELS_BASICS_H
 
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #if defined(__GNUC__)
 #define TILEWRIGHT_INLINE static inline __attribute__((always_inline))
@@ -40,5 +45,14 @@ TILEWRIGHT_INLINE void tilewright_store_word(uint8_t *at, uint32_t word)
 {
     *(tilewright_word *)(void *)at = word;
 }
+
+TILEWRIGHT_INLINE int32_t tilewright_smaller(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What depthwise convolutions of 8-bit tensors share: the padded window of x that a tile of y sees.
+ * Only for kernels. */
+#ifndef TILEWRIGHT_KERNELS_DEPTHWISE_WINDOW_H
+#define TILEWRIGHT_KERNELS_DEPTHWISE_WINDOW_H
+
+#include "tilewright/kernels/basics.h"
+#include "tilewright/runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One axis of the window, in elements. */
+struct tilewright_depthwise_axis {
+    int32_t extent; /* padding included */
+    int32_t begin;  /* the first element, as a position in the whole of x */
+    int32_t first;  /* the first element that the tile of x holds, from `begin` on */
+    int32_t held;   /* so many it holds; below 1: none */
+};
+
+/* `reach` elements of x lie under the taps of one output. */
+static inline struct tilewright_depthwise_axis
+tilewright_depthwise_axis(const struct tilewright_shape *in, const struct tilewright_shape *out,
+                          int32_t axis, int32_t stride, int32_t reach, int32_t pad)
+{
+    struct tilewright_depthwise_axis window;
+    window.extent = (out->extent[axis] - 1) * stride + reach;
+    window.begin = out->origin[axis] * stride - pad;
+    const int32_t lower = in->origin[axis] - window.begin;
+    window.first = lower > 0 ? lower : 0;
+    window.held = tilewright_smaller(lower + in->extent[axis], window.extent) - window.first;
+    return window;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
