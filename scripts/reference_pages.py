@@ -27,7 +27,7 @@ import plan_schema  # noqa: E402, for the path above
 from operator_pages import operator_pages  # noqa: E402
 from setting_pages import platform_keys, with_region  # noqa: E402
 from tilewright.base.toml_file import Codes  # noqa: E402
-from tilewright.options.compile import OPTION_CODES  # noqa: E402
+from tilewright.options.declaration import OPTION_CODES  # noqa: E402
 from tilewright.platform.file import PLATFORM_CODES  # noqa: E402
 
 HEAD = "<!-- Written by scripts/reference_pages.py. -->\n"

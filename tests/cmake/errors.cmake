@@ -69,7 +69,7 @@ expect_error(
   "tilewright_add_model(m MODEL good.onnx PLATFORM host NAME int)"
 )
 expect_error(
-  "${caller}.*'fats' is not one of.*did you mean 'fast'"
+  "${caller}.*'fats', not one of.*did you mean 'fast'"
   "tilewright_add_model(m MODEL good.onnx PLATFORM host EFFORT fats)"
 )
 expect_error(

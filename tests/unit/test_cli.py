@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tilewright import __version__, cli
 from tilewright.base.errors import does_not_fit, not_supported
-from tilewright.cli import compile as cli_compile
+from tilewright.cli import generate as cli_generate
 from tilewright.options import CompileOptions
 
 
@@ -66,7 +66,7 @@ def test_exit_status_and_debug(
     def fail(options: CompileOptions) -> None:
         raise error
 
-    monkeypatch.setattr(cli_compile, "_compile", fail)
+    monkeypatch.setattr(cli_generate, "compiled", fail)
     words = ("generate", "--model", "m.onnx", "--platform", "host", "--output-dir", str(tmp_path))
     status, out, err = run(capsys, *words)
     assert (status, out) == (expected, "")

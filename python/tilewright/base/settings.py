@@ -123,9 +123,13 @@ def setting(help: str, **facts: Any) -> dict[str, Any]:
     return {_METADATA: Setting(help, **facts)}
 
 
-@cache
 def keys_of(kind: type) -> tuple[Key, ...]:
     """The settings among a dataclass's fields, in their order."""
+    return _keys_of(kind)
+
+
+@cache
+def _keys_of(kind: type) -> tuple[Key, ...]:
     hints = get_type_hints(kind)
     found = []
     for item in fields(kind):
@@ -139,9 +143,8 @@ def keys_of(kind: type) -> tuple[Key, ...]:
 
 def read(table: Table, kind: type[T]) -> T:
     """The dataclass that a table says. Raises bad_input for a key that is unknown, wrong or missing."""
-    declared: type = kind
-    given = read_given(table, declared)
-    for key in keys_of(declared):
+    given = read_given(table, kind)
+    for key in keys_of(kind):
         if key.setting.is_name:
             given[key.field] = str(table.path[-1])
             _check_form(table, key, given[key.field])

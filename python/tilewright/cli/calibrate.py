@@ -9,7 +9,7 @@ from typing import Any
 
 from tilewright.base.errors import bad_input
 from tilewright.base.outputs import write_file
-from tilewright.platform import Platform, find_platform, load_platform
+from tilewright.platform import Platform, load_platform, platform_file
 
 
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def _calibrate(parsed: argparse.Namespace) -> int:
     samples = read_samples(parsed.profile, platform.name)
     widths = {link.name: link.bytes_per_cycle for link in platform.links}
     fitted = fit(samples, _same_links(platform), widths)
-    text = with_constants(_file(parsed.platform).read_text(encoding="utf-8"), fitted)
+    text = with_constants(platform_file(parsed.platform).read_text(encoding="utf-8"), fitted)
     if parsed.output is None:
         sys.stdout.write(text)
         return 0
@@ -42,10 +42,6 @@ def _calibrate(parsed: argparse.Namespace) -> int:
         f"kernel cycles of each within {largest:.0f} %\n"
     )
     return 0
-
-
-def _file(platform: str) -> Path:
-    return Path(platform) if platform.endswith(".toml") or "/" in platform else find_platform(platform)
 
 
 def _same_links(platform: Platform) -> dict[str, str]:

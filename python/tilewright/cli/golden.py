@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from tilewright.base.errors import bad_input
 from tilewright.base.outputs import write_all
-from tilewright.cli.compile import add_options, compile_options
-from tilewright.cli.plan import load_plan
+from tilewright.cli.compiling import add_options, compile_options
+from tilewright.cli.plan_file import load_plan
 from tilewright.platform import load_platform
 
 if TYPE_CHECKING:

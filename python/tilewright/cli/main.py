@@ -20,10 +20,14 @@ from tilewright.base import resources
 from tilewright.base.errors import ExitStatus, TilewrightError, bad_input
 from tilewright.cli import allocate as cli_allocate
 from tilewright.cli import calibrate as cli_calibrate
-from tilewright.cli import compile as cli_compile
+from tilewright.cli import check as cli_check
+from tilewright.cli import diff as cli_diff
+from tilewright.cli import generate as cli_generate
 from tilewright.cli import golden as cli_golden
+from tilewright.cli import linker_script as cli_linker_script
 from tilewright.cli import plan as cli_plan
 from tilewright.cli import platform as cli_platform
+from tilewright.cli import report as cli_report
 from tilewright.cli import simulate as cli_simulate
 from tilewright.cli import sweep as cli_sweep
 from tilewright.cli import where as cli_where
@@ -35,10 +39,14 @@ _INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
 
 _COMMANDS = (
-    cli_compile,
+    cli_generate,
     cli_plan,
+    cli_report,
+    cli_check,
+    cli_diff,
     cli_sweep,
     cli_platform,
+    cli_linker_script,
     cli_simulate,
     cli_golden,
     cli_allocate,

@@ -8,7 +8,7 @@ from typing import Any
 
 from tilewright.base.errors import bad_input
 from tilewright.base.outputs import write_file
-from tilewright.cli.plan import load_plan
+from tilewright.cli.plan_file import load_plan
 from tilewright.platform import load_platform
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from tilewright.base.errors import bad_input
 from tilewright.base.outputs import write_file
 from tilewright.base.progress import LOGGER, progress
-from tilewright.cli.compile import add_options, compile_options
+from tilewright.cli.compiling import add_options, compile_options
 
 
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -45,8 +45,8 @@ def split_pools(pools: Sequence[str]) -> tuple[str, int, int, list[str]]:
 
 
 def _sweep(parsed: argparse.Namespace) -> int:
-    pool, first, last, others = split_pools(parsed.pool)
-    parsed.pool = others
+    pool, first, last, others = split_pools(parsed.pools or [])
+    parsed.pools = others
     options = compile_options(parsed)
     if parsed.jobs < 1:
         raise bad_input("usage", "--jobs must be above 0")

@@ -11,7 +11,7 @@ from typing import Any
 
 from tilewright.base.errors import bad_input
 from tilewright.base.toml_file import suggestion
-from tilewright.cli.plan import load_plan
+from tilewright.cli.plan_file import load_plan
 from tilewright.plan import Layer, Plan, Pool
 from tilewright.tools.elf import symbol_addresses
 

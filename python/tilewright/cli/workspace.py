@@ -9,7 +9,7 @@ from typing import Any
 from tilewright.base.c_names import c_identifier
 from tilewright.base.errors import bad_input
 from tilewright.base.outputs import write_all
-from tilewright.cli.plan import load_plan
+from tilewright.cli.plan_file import load_plan
 
 
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:

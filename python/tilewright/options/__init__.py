@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from tilewright.options.compile import (
-    Buffering,
-    CompileOptions,
-    E,
-    Effort,
-    LayerBuffers,
-    Objective,
-    Order,
-    Parser,
-    Strategy,
-    TileSteps,
-    build_options,
-    parse_setting,
-    read_options_file,
-)
+from tilewright.options.choices import Buffering, Effort, Objective, Order, Strategy
+from tilewright.options.compile_options import CompileOptions, LayerBuffers, TileSteps
+from tilewright.options.reading import build_options, parse_setting, read_options_file
 
 __all__ = [
     "Buffering",
     "CompileOptions",
-    "E",
     "Effort",
     "LayerBuffers",
     "Objective",
     "Order",
-    "Parser",
     "Strategy",
     "TileSteps",
     "build_options",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, fields, is_dataclass, replace
 from enum import Enum
 from hashlib import sha256
@@ -19,6 +19,8 @@ from typing import Any
 from tilewright.base.errors import TilewrightError, bad_input
 from tilewright.graph import Graph, Node
 from tilewright.options import CompileOptions
+from tilewright.options.arguments import words_of
+from tilewright.options.lock_entries import deciding_options
 from tilewright.placement import Item, PoolLimit, Result
 from tilewright.plan import KernelOffer, TilingProof
 from tilewright.planning.decisions import Decisions
@@ -34,12 +36,6 @@ from tilewright.tiling.kept import kept_dimension
 from tilewright.tiling.problem import TilingProblem
 from tilewright.tiling.staging import Staging, stagings
 
-_DECIDING = (
-    *("buffering", "effort", "algorithm", "types", "dims", "freeze", "quantized_io", "io_in_pools"),
-    *("strategy", "objective", "order", "hints", "tiles", "buffers", "profile"),
-)
-"""Options that decide a plan; the others only say how it is written down."""
-
 
 def lock_text(planned: Planned, platform: Platform, options: CompileOptions) -> str:
     """The lock of a plan, with a trailing newline; a pure function of its arguments."""
@@ -50,7 +46,7 @@ def lock_text(planned: Planned, platform: Platform, options: CompileOptions) -> 
         Lock(
             platform=platform.name,
             platform_sha256=_platform_digest(platform),
-            options=_deciding(options),
+            options=deciding_options(options),
             layers=tuple(_layer_entry(layer) for layer in planned.layers),
             tiling=list(astuple(planned.tiling)) if planned.tiling is not None else [],
             problem_sha256=_problem_digest(items),
@@ -111,46 +107,12 @@ def update_command(options: CompileOptions) -> str:
     """The command that makes the lock anew, as one would type it."""
     assert options.plan_lock is not None
     words = ["tilewright", "plan", "--update", "--plan-lock", str(options.plan_lock)]
-    words += ["--model", str(options.model), "--platform", options.platform, "--name", options.name]
-    plain = CompileOptions(options.model, options.platform, options.name)
-    for field in fields(options):
-        value = getattr(options, field.name)
-        if value != getattr(plain, field.name) and field.name != "plan_lock":
-            words += _words(field.name, value)
-    return shlex.join(words)
-
-
-def _words(key: str, value: Any) -> Iterator[str]:
-    if key == "pools":
-        for text in value:
-            yield from ("--pool", text)
-    elif isinstance(value, Enum):
-        yield from ("--set", f"{key}={value.value}") if key == "order" else (f"--{key}", value.value)
-    elif isinstance(value, tuple):
-        yield from ("--set", f"{key}={_toml(value)}")
-    elif value is True:
-        yield f"--{key.replace('_', '-')}"
-    else:
-        yield from ("--set", f"{key}={str(value).lower() if value is False else value}")
-
-
-def _toml(value: Any) -> str:
-    """Pairs as an inline table."""
-    if isinstance(value, tuple):
-        return "{" + ", ".join(f"{json.dumps(name)} = {_toml(inner)}" for name, inner in value) + "}"
-    return json.dumps(value)
+    return shlex.join([*words, *words_of(replace(options, plan_lock=None))])
 
 
 def _stale(options: CompileOptions, what: str, at: Sequence[str] = ()) -> TilewrightError:
     where = (str(options.plan_lock), *at)
     return bad_input("plan-lock", what, at="; ".join(where), help=update_command(options))
-
-
-def _deciding(options: CompileOptions) -> dict[str, Any]:
-    """Options that decide the plan and are not the default, as JSON has them."""
-    plain = CompileOptions(options.model, options.platform, options.name).to_json()
-    given = options.to_json()
-    return {key: json.loads(json.dumps(given[key])) for key in _DECIDING if given[key] != plain[key]}
 
 
 def _platform_digest(platform: Platform) -> str:
@@ -260,8 +222,8 @@ def _staging(
 
 def _check_origin(platform: Platform, options: CompileOptions, lock: Lock) -> None:
     """Platform and options are those for which the lock was made."""
-    given = _deciding(options)
-    for key in _DECIDING:
+    given = deciding_options(options)
+    for key in dict.fromkeys((*given, *lock.options)):
         if given.get(key) != lock.options.get(key):
             shown = [json.dumps(values[key]) if key in values else "the default" for values in (given, lock.options)]
             raise _stale(options, f"option '{key}' is {shown[0]}; the lock was made with {shown[1]}")

@@ -8,6 +8,7 @@ from tilewright.platform.loading import (
     find_platform,
     load_platform,
     parse_pool_override,
+    platform_file,
     platform_names,
     with_pool_overrides,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "kernel_key",
     "load_platform",
     "parse_pool_override",
+    "platform_file",
     "platform_names",
     "with_pool_overrides",
 ]

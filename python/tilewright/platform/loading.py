@@ -36,9 +36,14 @@ def load_platform(name_or_path: str | Path) -> Platform:
 
     Raises bad_input with file, line and key for anything that is wrong.
     """
+    return parse_platform(platform_file(name_or_path))
+
+
+def platform_file(name_or_path: str | Path) -> Path:
+    """The file of a platform, by its path or the name of a shipped one. Raises bad_input for an unknown name."""
     if isinstance(name_or_path, Path) or name_or_path.endswith(".toml") or "/" in name_or_path:
-        return parse_platform(Path(name_or_path))
-    return parse_platform(find_platform(name_or_path))
+        return Path(name_or_path)
+    return find_platform(name_or_path)
 
 
 def platform_names() -> tuple[str, ...]:

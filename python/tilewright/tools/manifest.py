@@ -12,6 +12,7 @@ from typing import Any
 from tilewright.kernels.gcc_options import LIBRARY_OPTIONS, SOURCE_OPTIONS
 from tilewright.options import CompileOptions
 from tilewright.plan import Plan
+from tilewright.platform import load_platform, platform_file
 
 MANIFEST_FORMAT = 1
 
@@ -43,6 +44,18 @@ class PlatformFacts:
             "port": self.port or "",
             "simulator": list(self.simulator),
         }
+
+
+def platform_facts(platform: str) -> PlatformFacts:
+    """What a build needs from a platform, by name or file. Raises bad_input."""
+    loaded = load_platform(platform)
+    return PlatformFacts(
+        name=loaded.name,
+        compile_options=loaded.target.compile_options,
+        port=loaded.target.port,
+        simulator=(loaded.simulator.programs or loaded.simulator.command[:1]) if loaded.simulator else (),
+        sha256=file_sha256(platform_file(platform)),
+    )
 
 
 def manifest_name(prefix: str) -> str:

@@ -1,0 +1,21 @@
+"""Plans as commands take them: by their files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tilewright.base.errors import bad_input
+from tilewright.plan import Plan
+
+
+def load_plan(path: Path) -> Plan:
+    """A plan from its file. Raises bad_input."""
+    from tilewright.plan.json import loads
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise bad_input("plan-file", f"cannot read the plan: {error.strerror or error}", at=str(path)) from error
+    except UnicodeDecodeError as error:
+        raise bad_input("plan-json", "the plan is not UTF-8 text", at=str(path)) from error
+    return loads(text)

@@ -1,0 +1,45 @@
+"""Options that choose one of several ways."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Buffering(Enum):
+    """How many slots tile buffers have: one, two, or what is cheaper."""
+
+    AUTO = "auto"
+    SINGLE = "single"
+    DOUBLE = "double"
+
+
+class Effort(Enum):
+    """How much searches may try: budgets of nodes and rounds, never of seconds, so that plans repeat."""
+
+    FAST = "fast"
+    NORMAL = "normal"
+    THOROUGH = "thorough"
+
+
+class Strategy(Enum):
+    """How tile shapes are chosen: by predicted cost; the others exist for comparison."""
+
+    COST = "cost"
+    MIN = "min"
+    MAX = "max"
+    RANDOM_MAX = "random_max"
+
+
+class Objective(Enum):
+    """What strategy COST minimises."""
+
+    CYCLES = "cycles"
+    BYTES_MOVED = "bytes_moved"
+    BYTES_USED = "bytes_used"
+
+
+class Order(Enum):
+    """In which order layers run: the best that is found, or the model's."""
+
+    BEST = "best"
+    MODEL = "model"

@@ -1,0 +1,245 @@
+"""All options of one compilation. A new one is a field here, and its use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from tilewright.base.c_names import c_identifier
+from tilewright.base.errors import bad_input
+from tilewright.base.settings import choices_of, keys_of
+from tilewright.base.toml_file import Table
+from tilewright.options.choices import Buffering, Effort, Objective, Order, Strategy
+from tilewright.options.declaration import Place, names_files, option, option_of
+from tilewright.platform import parse_pool_override
+
+TileSteps = tuple[tuple[str, int], ...]
+"""(dimension, step) pairs of one layer; ``<pool>.<dimension>`` for the larger tiles in a pool between home and core."""
+
+LayerBuffers = tuple[tuple[str, str, str], ...]
+"""(operand, pool, single, double or auto) of one layer; the pool is empty for tiles near the core."""
+
+
+def _name(table: Table, key: str) -> str:
+    text = table.text(key)
+    if c_identifier(text) == text:
+        return text
+    rule = "letters, digits and single underscores, beginning with a letter, and no keyword"
+    place, remedy = table.place(key), f"{rule}; for example '{c_identifier(text)}'"
+    raise bad_input("bad-name", f"'{text}' cannot be the prefix of C names", at=place, help=remedy)
+
+
+def _pools(table: Table, key: str) -> tuple[str, ...]:
+    """Overrides as they are written, one for each pool, from a table of sizes or a list of overrides."""
+    value = table.values[key]
+    if isinstance(value, Mapping):
+        value = [f"{pool}={size}" for pool, size in value.items()]
+    if not isinstance(value, (list, tuple)):
+        raise table.must_be(key, "a list of <pool>=<bytes>")
+    return tuple({parse_pool_override(str(text)).pool: str(text) for text in value}.values())
+
+
+def _tiles(table: Table, key: str) -> tuple[tuple[str, TileSteps], ...]:
+    """Layer to steps by dimension; a table instead of a step is for the tiles in the pool of that name."""
+    layers = table.table(key)
+    return tuple((layer, tuple(_steps(_some(layers, layer)))) for layer in layers.values)
+
+
+def _steps(table: Table, prefix: str = "") -> Iterator[tuple[str, int]]:
+    for name, step in table.values.items():
+        if isinstance(step, Mapping):
+            yield from _steps(_some(table, name), f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", table.integer(name, 1)
+
+
+def _buffers(table: Table, key: str) -> tuple[tuple[str, LayerBuffers], ...]:
+    """Layer to slots by operand; a table instead of slots is for the tiles in the pool of that name."""
+    layers = table.table(key)
+    return tuple((layer, tuple(_slots(_some(layers, layer)))) for layer in layers.values)
+
+
+def _slots(table: Table, pool: str = "") -> Iterator[tuple[str, str, str]]:
+    for name, slots in table.values.items():
+        if isinstance(slots, Mapping) and not pool:
+            yield from _slots(_some(table, name), name)
+        else:
+            yield name, pool, table.choice(name, choices_of(Buffering))
+
+
+def _some(table: Table, key: str) -> Table:
+    """A table that has at least one key."""
+    if table.table(key).values:
+        return table.table(key)
+    raise table.must_be(key, "a table with at least one key")
+
+
+_TABLE: dict[str, Any] = {"place": Place.CALL, "by_name": True, "listed": True}
+"""What options have in common that are a table in a file, and a list of ``<name>=<value>`` in a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompileOptions:
+    """Everything that a user can say about one compilation.
+
+    Pairs are (name, value), a name at most once: of a tensor in ``types``, of a symbolic dimension in ``dims``, of a
+    pool in ``budget``, of a layer in ``tiles`` and ``buffers``. ``pools`` are overrides as they are written.
+    """
+
+    model: Path = field(
+        metadata=option("the ONNX file", place=Place.CALL, decides_plan=False, shown="<file.onnx>"),
+    )
+    platform: str = field(
+        metadata=option(
+            "name of a shipped platform, or a TOML file",
+            place=Place.CALL,
+            decides_plan=False,
+            file_suffix=".toml",
+            shown="<name|file.toml>",
+        )
+    )
+    name: str = field(
+        metadata=option(
+            "prefix of every C name",
+            place=Place.CALL,
+            decides_plan=False,
+            reader=_name,
+            shown="<c_prefix>",
+            default="from the model's file name",
+        )
+    )
+    pools: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "override a pool: its size, and where it lies",
+            place=Place.CALL,
+            word="pool",
+            by_name=True,
+            decides_plan=False,
+            reader=_pools,
+            shown="<pool>=<bytes>[@<section>|@0x<address>]",
+        ),
+    )
+    budget: tuple[tuple[str, int], ...] = field(
+        default=(),
+        metadata=option(
+            "fail where a pool takes more than this; plans as if it were not there",
+            **_TABLE,
+            decides_plan=False,
+            unit="bytes",
+            minimum=1,
+            shown="<pool>=<bytes>",
+        ),
+    )
+    buffering: Buffering = field(
+        default=Buffering.AUTO,
+        metadata=option("slots of tile buffers: one, two, or what is cheaper", place=Place.CALL),
+    )
+    effort: Effort = field(
+        default=Effort.NORMAL,
+        metadata=option("how much searches may try, counted in nodes and rounds", place=Place.CALL),
+    )
+    algorithm: str = field(
+        default="exact", metadata=option("placement algorithm", place=Place.CALL, shown="<algorithm>")
+    )
+    strategy: Strategy = field(
+        default=Strategy.COST, metadata=option("how tile shapes are chosen", place=Place.COMMAND_LINE)
+    )
+    objective: Objective = field(
+        default=Objective.CYCLES, metadata=option("what the strategy 'cost' minimises", place=Place.COMMAND_LINE)
+    )
+    order: Order = field(
+        default=Order.BEST, metadata=option("in which order layers run: the best that is found, or the model's")
+    )
+    hints: bool = field(
+        default=True,
+        metadata=option(
+            "of tiles that cost nearly the same, take those that fill "
+            "[SIMD words and cores](../explanation/tiling.md#hints-of-the-hardware)"
+        ),
+    )
+    types: tuple[tuple[str, str], ...] = field(
+        default=(),
+        metadata=option("element type of an input", **_TABLE, word="type", shown="<tensor>=<dtype>"),
+    )
+    dims: tuple[tuple[str, int], ...] = field(
+        default=(),
+        metadata=option("extent of a symbolic dimension", **_TABLE, word="dim", minimum=1, shown="<symbol>=<n>"),
+    )
+    freeze: Path | None = field(
+        default=None,
+        metadata=option("values of inputs that become constants, so that they may decide shapes", shown="<file.npz>"),
+    )
+    operators: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "operators of the project's own",
+            place=Place.CALL,
+            decides_plan=False,
+            file_suffix=".py",
+            shown="<file.py|name>",
+        ),
+    )
+    quantized_io: bool = field(
+        default=False, metadata=option("drop Quantize and Dequantize at the border", place=Place.CALL)
+    )
+    static_pools: bool = field(
+        default=False,
+        metadata=option("pools are arrays of the generated code", place=Place.CALL, decides_plan=False),
+    )
+    io_in_pools: bool = field(default=False, metadata=option("the plan places inputs and outputs", place=Place.CALL))
+    profile: bool = field(
+        default=False, metadata=option("the program measures itself, layer by layer", place=Place.CALL)
+    )
+    plan_lock: Path | None = field(
+        default=None,
+        metadata=option(
+            "take tiles and addresses from this file, search nothing",
+            place=Place.CALL,
+            decides_plan=False,
+            shown="<file.lock.json>",
+        ),
+    )
+    tiles: tuple[tuple[str, TileSteps], ...] = field(
+        default=(),
+        metadata=option(
+            "tiles that are given, wholly or in part ([more](cmake.md#tiles-that-you-choose))",
+            by_name=True,
+            reader=_tiles,
+            shown="layer = { dimension = step }",
+        ),
+    )
+    buffers: tuple[tuple[str, LayerBuffers], ...] = field(
+        default=(),
+        metadata=option(
+            "slots of single operands, where `buffering` does not hold ([more](cmake.md#slots-that-you-choose))",
+            by_name=True,
+            reader=_buffers,
+            shown="layer = { operand = slots }",
+        ),
+    )
+
+    def to_json(self) -> dict[str, Any]:
+        """The options without model and platform, of which only the content counts; files are their hashes."""
+        keys = (key for key in keys_of(type(self)) if key.field not in ("model", "platform"))
+        return {
+            key.field: _content(getattr(self, key.field), option_of(key).file_suffix if names_files(key) else None)
+            for key in keys
+        }
+
+
+def _content(value: Any, file_suffix: str | None) -> Any:
+    """A value as JSON. Where it names files (``file_suffix`` is not None), those that end so are their hashes."""
+    if isinstance(value, Enum):
+        return value.value
+    if file_suffix is None:
+        return value
+    if isinstance(value, tuple):
+        return [_content(item, file_suffix) for item in value]
+    if value is None:
+        return ""
+    return sha256(Path(value).read_bytes()).hexdigest() if str(value).endswith(file_suffix) else value

@@ -1,0 +1,94 @@
+"""How an option is declared: a field of a dataclass whose metadata says what it is and where it can be given.
+
+    buffering: Buffering = field(
+        default=Buffering.AUTO, metadata=option("how many slots tile buffers have", place=Place.CALL)
+    )
+
+From the field follow the key of the options file and of ``--set``, the argument of the command line, the keyword of
+the CMake function and of the SCons method, the entry of plan locks, and the row of the reference page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from tilewright.base.settings import Key, setting
+from tilewright.base.toml_file import Codes
+
+OPTION_CODES = Codes("options-file", "options-syntax", "unknown-option", "bad-option", "missing-option", "option")
+"""Codes of errors in options, wherever they are given."""
+
+_METADATA = "option"
+
+
+class Place(Enum):
+    """Where an option can be given; each place includes those before it."""
+
+    FILE = "the options file and --set"
+    COMMAND_LINE = "an argument of the command line"
+    CALL = "a keyword of tilewright_add_model and TilewrightModel"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What an option is beside a setting.
+
+    Attributes:
+        place: where it can be given.
+        word: its argument on the command line, without dashes, if that is not the field's name: of a list it takes one
+            entry and may be repeated (``pool`` for ``pools``).
+        by_name: entries of two places are merged by their names; else the later place replaces the earlier one.
+        file_suffix: a text that ends in it is a file, and relative to the folder of the options file.
+        decides_plan: another value can lead to another plan, so a plan lock records it; False where it only says
+            where things are or how they are written down.
+    """
+
+    place: Place = Place.FILE
+    word: str = ""
+    by_name: bool = False
+    file_suffix: str = ""
+    decides_plan: bool = True
+
+
+def option(
+    help: str,
+    *,
+    place: Place = Place.FILE,
+    word: str = "",
+    by_name: bool = False,
+    file_suffix: str = "",
+    decides_plan: bool = True,
+    **facts: Any,
+) -> dict[str, Any]:
+    """The metadata of a field that is an option; ``facts`` are attributes of ``base.settings.Setting``."""
+    declared = Option(place, word, by_name, file_suffix, decides_plan)
+    return {**setting(help, **facts), _METADATA: declared}
+
+
+def option_of(key: Key) -> Option:
+    """What the field says of itself as an option."""
+    declared: Option = key.metadata[_METADATA]
+    return declared
+
+
+def must_be_given(key: Key) -> bool:
+    """Whether nothing is known unless the user says it."""
+    return key.is_required and not key.setting.default
+
+
+def argument_of(key: Key) -> str:
+    """The argument on the command line, with its dashes."""
+    return "--" + (option_of(key).word or key.name).replace("_", "-")
+
+
+def is_repeated(key: Key) -> bool:
+    """Whether the argument takes one entry of several."""
+    return key.item is not None
+
+
+def names_files(key: Key) -> bool:
+    """Whether values are, or may be, names of files."""
+    return key.type is Path or bool(option_of(key).file_suffix)
