@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/xpulpv2_taps.h"
 
+_Static_assert(sizeof(struct tilewright_xpulpv2_taps) <= TILEWRIGHT_XPULPV2_TAPS_BYTES,
+               "the kernels' declarations know how much scratch this takes");
+
 enum { HEIGHT = 2 };
 enum { WORD = 4 };
 

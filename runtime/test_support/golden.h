@@ -5,6 +5,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum golden_type {
     GOLDEN_FLOAT32,
     GOLDEN_INT8,
@@ -88,5 +92,9 @@ uint32_t golden_layers_end(const struct golden_test *test);
 /* An element of `size` bytes as a number, and whether it is within the test's tolerance. */
 double golden_number_at(enum golden_type type, const uint8_t *bytes, uint32_t size);
 int golden_is_close(const struct golden_test *test, double got, double want);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -7,6 +7,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* A tensor where it lies behind layer `layer`, and its references: one after the other for each
  * run, packed in the order of the axes, little-endian. Extents count elements, strides bytes. */
 struct golden_layer_tensor {
@@ -25,5 +29,9 @@ extern const uint32_t golden_layer_runs;
 
 /* Generated code calls this behind each layer. */
 void golden_layer_done(uint32_t layer);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

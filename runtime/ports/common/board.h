@@ -5,6 +5,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Exit status after a trap. */
 #define TILEWRIGHT_TRAP_STATUS 99
 
@@ -13,10 +17,14 @@ void tilewright_console_put(char character);
 void tilewright_console_write(const char *text);
 
 /* End the simulator with this exit status. */
-_Noreturn void tilewright_exit(int status);
+__attribute__((noreturn)) void tilewright_exit(int status);
 
 /* Called by start-up code: from the first C instruction to main; and after a trap. */
-_Noreturn void tilewright_start(void);
-_Noreturn void tilewright_trap(uintptr_t cause, uintptr_t address, uintptr_t value);
+__attribute__((noreturn)) void tilewright_start(void);
+__attribute__((noreturn)) void tilewright_trap(uintptr_t cause, uintptr_t address, uintptr_t value);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

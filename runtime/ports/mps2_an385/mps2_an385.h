@@ -5,10 +5,18 @@
 
 #include "../common/board.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Make the serial port ready; called before anything is printed. */
 void tilewright_console_open(void);
 
 /* Start the timer that tilewright_cycles reads. */
 void tilewright_cycles_open(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -7,6 +7,10 @@
 
 #include "../common/board.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define TILEWRIGHT_PULP_CORES 8u
 
 #define TILEWRIGHT_HYPER_BASE 0x80000000u
@@ -28,5 +32,9 @@ void tilewright_load_hyper(void);
 /* Bytes of a core's stack that were never used, of how many. The fabric controller asks. */
 uint32_t tilewright_stack_bytes(uint32_t core);
 uint32_t tilewright_stack_unused(uint32_t core);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -8,6 +8,10 @@
 #include <stdint.h>
 #include <tilewright/port.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* SoC */
 #define PULP_EXIT 0x1a1040a0u
 #define PULP_EXIT_VALID 0x80000000u
@@ -124,5 +128,9 @@ tilewright_token_t pulp_post(tilewright_address_t destination, tilewright_addres
                              uint32_t lines, uint32_t line_bytes, int32_t destination_stride,
                              int32_t source_stride);
 enum tilewright_port_status pulp_post_wait(tilewright_token_t token);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

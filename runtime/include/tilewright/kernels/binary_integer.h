@@ -7,6 +7,10 @@
 
 #include "tilewright/runtime.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Types: 0 int8, 1 uint8, 2 int32, 3 int16, 4 uint16. */
 struct tilewright_binary_integer_attributes {
     int32_t a_type, b_type;
@@ -82,5 +86,9 @@ TILEWRIGHT_DECLARE_BINARY_INTEGER(rescale);
 #define tilewright_mul_integer_even_attributes tilewright_binary_integer_attributes
 #define tilewright_mul_integer_exact_attributes tilewright_binary_integer_attributes
 #define tilewright_mul_integer_rescale_attributes tilewright_binary_integer_attributes
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

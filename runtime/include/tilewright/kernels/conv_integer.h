@@ -9,6 +9,10 @@
 
 #include "tilewright/runtime.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct tilewright_conv_integer_attributes {
     int32_t kernel[2];
     int32_t strides[2];
@@ -59,5 +63,9 @@ TILEWRIGHT_DECLARE_CONV(rescale);
 #define tilewright_conv_wide_layer_even_attributes tilewright_conv_integer_attributes
 #define tilewright_conv_wide_exact_attributes tilewright_conv_integer_attributes
 #define tilewright_conv_wide_rescale_attributes tilewright_conv_integer_attributes
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -13,6 +13,10 @@
 
 #include "tilewright/runtime.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct tilewright_conv_xpulpv2_attributes {
     int32_t kernel[2];
     int32_t strides[2];
@@ -54,5 +58,9 @@ TILEWRIGHT_DECLARE_CONV_XPULPV2(rescale);
 #define tilewright_conv_xpulpv2_layer_even_attributes tilewright_conv_xpulpv2_attributes
 #define tilewright_conv_xpulpv2_exact_attributes tilewright_conv_xpulpv2_attributes
 #define tilewright_conv_xpulpv2_rescale_attributes tilewright_conv_xpulpv2_attributes
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

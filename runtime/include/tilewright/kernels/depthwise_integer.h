@@ -8,6 +8,10 @@
 
 #include "tilewright/runtime.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct tilewright_depthwise_integer_attributes {
     int32_t kernel[2];
     int32_t strides[2];
@@ -70,5 +74,9 @@ TILEWRIGHT_DECLARE_DEPTHWISE_INTEGER(rescale);
 #define tilewright_depthwise_any_layer_even_attributes tilewright_depthwise_integer_attributes
 #define tilewright_depthwise_any_exact_attributes tilewright_depthwise_integer_attributes
 #define tilewright_depthwise_any_rescale_attributes tilewright_depthwise_integer_attributes
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

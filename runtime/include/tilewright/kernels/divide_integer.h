@@ -6,6 +6,10 @@
 
 #include "tilewright/runtime.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct tilewright_divide_integer_attributes {
     int32_t a_type, b_type; /* as integer_line.h numbers them */
     uint32_t numerator[2];  /* low word, high word */
@@ -14,5 +18,9 @@ struct tilewright_divide_integer_attributes {
 
 void tilewright_divide_integer(const struct tilewright_divide_integer_attributes *attributes,
                                const struct tilewright_view *operands, uint32_t flags);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -7,6 +7,10 @@
 #include "tilewright/kernels/float_math.h"
 #include "tilewright/kernels/walk.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef float (*tilewright_function_1)(float x, const float *parameters);
 typedef float (*tilewright_function_2)(float a, float b);
 
@@ -67,5 +71,9 @@ TILEWRIGHT_INLINE void tilewright_elementwise(const struct tilewright_view *oper
     }
     tilewright_walk(walked, count, operands[count - 1].shape->extent, row, attributes);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

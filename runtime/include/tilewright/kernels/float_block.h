@@ -9,6 +9,10 @@
 
 #include "tilewright/kernels/float_math.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct tilewright_float_rows {
     const uint8_t *x[4];
     /* Bytes from tap to tap. */
@@ -100,5 +104,9 @@ TILEWRIGHT_INLINE void tilewright_float_rows(struct tilewright_float_rows *job,
         job->partial = partial + (rows - 1) * padded;
     }
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -6,6 +6,10 @@
 #include "tilewright/kernels/basics.h"
 #include "tilewright/runtime.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* a * b + c; fused where the target has the instruction. -std=c11 never contracts by itself. */
 TILEWRIGHT_INLINE float tilewright_multiply_add(float a, float b, float c)
 {
@@ -43,5 +47,9 @@ TILEWRIGHT_INLINE ptrdiff_t tilewright_axis_offset(const struct tilewright_shape
     }
     return (ptrdiff_t)slot * shape->stride[axis];
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -7,6 +7,10 @@
 
 #include "tilewright/runtime.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct tilewright_fully_connected_integer_attributes {
     int32_t minimum, maximum;
     float lowest, highest;
@@ -68,5 +72,9 @@ TILEWRIGHT_DECLARE_FULLY_CONNECTED_INTEGER(rescale);
     tilewright_fully_connected_integer_attributes
 #define tilewright_fully_connected_unsigned_rescale_attributes                                     \
     tilewright_fully_connected_integer_attributes
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -5,6 +5,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* A signed index of 4 or 8 bytes within [0, extent): negative ones count from the end, and nothing
  * outside is ever touched. */
 static inline int32_t tilewright_index(const uint8_t *at, int32_t bytes, int32_t extent)
@@ -19,5 +23,9 @@ static inline int32_t tilewright_index(const uint8_t *at, int32_t bytes, int32_t
     }
     return index < extent ? (int32_t)index : extent - 1;
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

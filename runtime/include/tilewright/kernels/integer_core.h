@@ -7,31 +7,48 @@
 #include "tilewright/kernels/basics.h"
 #include "tilewright/runtime.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Channels and pixels of a block of accumulators. Packed weights are padded to whole blocks. */
 #define TILEWRIGHT_BLOCK 4
 
-/* One channel's row of packed constants: bias, then what the finish needs:
- *   none        -
- *   shift       multiplier, addend (rounding included), shift: ((acc * m) + a) >> s in 32 bits
- *   folded      no bias; multiplier, addend (bias * m and rounding included): as shift, modulo
- * 2^32, with the layer's shift high        multiplier, addend (rounding and zero point included),
- * shift: (high word of acc * m + a) >> s layer       multiplier: as high with the layer's addend
- * and shift long        multiplier, addend, shift: (acc * m + a + half) >> s in 64 bits even
- * multiplier, addend as high, shift | left << 8 | (zero point & 1) << 16: as high of acc << left,
- * but exact halves go to the even neighbour layer_even  multiplier: as even with the layer's addend
- * and shift exact       multiplier, zero point, shift: round half even of acc * m / 2^s, + zero
- * point, in 64 bits rescale     multiplier as float32: (float) acc * m */
-#define TILEWRIGHT_ROW_WORDS 4 /* where kernels of all rules share a loop over rows */
+/* clang-format off */
+/* A rule says how the 32-bit sum of a channel becomes an element of the output. Each channel has one
+ * row of packed constants, whose words the rule defines. m, a and s are the row's multiplier, addend
+ * and shift; A and S are addend and shift of the whole layer (struct tilewright_limits). high(p) is
+ * the upper 32 bits of a 64-bit product, >> shifts arithmetically. Every rule but none clamps.
+ *
+ *   rule        words of a row           element
+ *   none        bias                     sum, as int32
+ *   shift       bias, m, a, s            (sum * m + a) >> s, in 32 bits without overflow
+ *   folded      m, a                     (sum * m + a) >> S, in 32 bits modulo 2^32
+ *   high        bias, m, a, s            (high(sum * m) + a) >> s
+ *   layer       bias, m                  (high(sum * m) + A) >> S
+ *   long        bias, m, a, s            (sum * m + a + 2^s / 2) >> s, in 64 bits
+ *   even        bias, m, a, s and left   as high, of sum << left; an exact half goes to the even side
+ *   layer_even  bias, m                  as even, with A and S
+ *   exact       bias, m, zero point, s   sum * m / 2^s rounded half to even, + zero point
+ *   rescale     bias, m as a float       (float)sum * m, as float
+ *
+ * The sum contains the bias already; the addend of folded, which has none, contains bias * m. Addends
+ * of all rules but long contain the half that rounds, 2^s / 2; those of high, layer, even and
+ * layer_even also the zero point, as zero point * 2^s. The last word of even, like S of layer_even,
+ * is three numbers: s in bits 0 to 4, left in bits 8 to 12, the zero point's lowest bit in bit 16. */
+/* clang-format on */
 
-/* The clamp of a finish, in stored units; float outputs use the second pair. Then the constants
- * that all channels of a layer share. */
+/* Words of the longest row, and of every row where one loop over rows serves all rules. */
+#define TILEWRIGHT_ROW_WORDS 4
+
+/* What a rule knows of the whole layer. */
 struct tilewright_limits {
-    int32_t minimum, maximum;
-    float lowest, highest;
-    int32_t addend, shift;
+    int32_t minimum, maximum; /* the clamp of integers, in stored units */
+    float lowest, highest;    /* the clamp of floats: rule rescale */
+    int32_t addend, shift;    /* A and S: rules folded, layer and layer_even */
 };
 
-/* From the last fields of the attributes of kernels with a constant for each channel. */
+/* The same from the attributes of a kernel. */
 #define TILEWRIGHT_LIMITS(attributes)                                                              \
     ((struct tilewright_limits){(attributes)->minimum, (attributes)->maximum,                      \
                                 (attributes)->lowest, (attributes)->highest, (attributes)->addend, \
@@ -39,26 +56,29 @@ struct tilewright_limits {
 
 enum { TILEWRIGHT_BLOCK_SUMS = TILEWRIGHT_BLOCK * TILEWRIGHT_BLOCK };
 
-/* Where blocks of sums begin and results go. `pixels` is 4, or 1 for blocks of one pixel. */
+/* Where the sums of a call begin and where its results go, block by block. A block is 4 channels of
+ * 4 pixels, or of 1; its sums are [channel][pixel]. Where a reduction is cut, sums are kept between
+ * calls as partial results. */
 struct tilewright_sink {
-    uint8_t *pixel[TILEWRIGHT_BLOCK];
-    int32_t channel_stride;
-    int32_t pixels;
-    int32_t row_words;
-    const int32_t *start; /* first values of the next block's sums; NULL: biases */
-    int32_t *sums;        /* where the next block's sums go, [channel][pixel] */
-    int32_t step;         /* from block to block of partial results; 0 without */
-    int32_t resumed;      /* sums begin with the partial results that are there */
+    uint8_t *pixel[TILEWRIGHT_BLOCK]; /* where the next channel's result of each pixel goes */
+    int32_t channel_stride;           /* bytes from a channel's result to the next one's */
+    int32_t pixels;                   /* of a block: 4 or 1 */
+    int32_t row_words;                /* of the rule */
+    const int32_t *start;             /* first values of the next block's sums; NULL: its biases */
+    int32_t *sums;                    /* where the next block's sums go */
+    int32_t step;                     /* words between blocks of partial results; 0: none */
+    int32_t resumed;                  /* 1: sums begin with the partial results at `sums` */
     struct tilewright_limits limits;
-    int32_t block[TILEWRIGHT_BLOCK_SUMS];
+    int32_t block[TILEWRIGHT_BLOCK_SUMS]; /* the sums of a block that are no partial results */
 };
 
-/* Finishes sums[channel][pixel] of up to four channels and moves the sink's pointers behind them.
- */
+/* Stores the elements of `channels` (1 to 4) channels of a block, and moves the sink's pixels
+ * behind them. `rows` are the constants of these channels. */
 typedef void tilewright_block_finish(struct tilewright_sink *sink, const int32_t *sums,
                                      const int32_t *rows, int32_t channels);
 
-/* Finishes `count` sums of one channel into elements that are `stride` bytes apart. */
+/* Stores the elements of `count` sums of one channel, `stride` bytes apart. `row` is the channel's
+ * constants. */
 typedef void tilewright_line_finish(const struct tilewright_limits *limits, const int32_t *sums,
                                     const int32_t *row, uint8_t *out, int32_t stride,
                                     int32_t count);
@@ -70,7 +90,7 @@ tilewright_line_finish tilewright_line_none, tilewright_line_shift, tilewright_l
     tilewright_line_high, tilewright_line_layer, tilewright_line_long, tilewright_line_even,
     tilewright_line_layer_even, tilewright_line_exact, tilewright_line_rescale;
 
-/* Words of a row by the name of its rule: no more than its finish needs. */
+/* Words of a row, by the name of its rule. */
 enum {
     TILEWRIGHT_WORDS_none = 1,
     TILEWRIGHT_WORDS_folded = 2,
@@ -83,17 +103,17 @@ enum {
     TILEWRIGHT_WORDS_rescale = 2
 };
 
-/* A finish with its rows. */
+/* A rule for blocks of channels and pixels. */
 struct tilewright_rule {
     tilewright_block_finish *finish;
     int32_t row_words;
-    int32_t biased; /* a row begins with the bias */
+    int32_t biased; /* 1: a row begins with the bias */
 };
 extern const struct tilewright_rule tilewright_rule_none, tilewright_rule_folded,
     tilewright_rule_high, tilewright_rule_layer, tilewright_rule_long, tilewright_rule_even,
     tilewright_rule_layer_even, tilewright_rule_exact, tilewright_rule_rescale;
 
-/* The same for planes of one channel. */
+/* A rule for the pixels of one channel. */
 struct tilewright_line_rule {
     tilewright_line_finish *finish;
     int32_t row_words;
@@ -104,13 +124,14 @@ extern const struct tilewright_line_rule tilewright_line_rule_none, tilewright_l
     tilewright_line_rule_even, tilewright_line_rule_layer_even, tilewright_line_rule_exact,
     tilewright_line_rule_rescale;
 
-/* The sink of one call; `partial` is there only if the reduction is cut. Its blocks follow each
- * other in the order in which the call computes them. */
+/* Sets up the sink of one call, but for its pixels and limits. `partial` is the operand of partial
+ * results, which exists only if `flags` say that the reduction is cut; blocks lie in it in the
+ * order in which the call computes them. */
 void tilewright_open(struct tilewright_sink *sink, const struct tilewright_rule *rule,
                      int32_t channel_stride, int32_t pixels, const struct tilewright_view *partial,
                      uint32_t flags);
 
-/* Takes the sink to the next block of partial results. */
+/* Moves the sink on to the next block of partial results, if there are any. */
 TILEWRIGHT_INLINE void tilewright_next_block(struct tilewright_sink *sink)
 {
     if (sink->step != 0) {
@@ -121,8 +142,8 @@ TILEWRIGHT_INLINE void tilewright_next_block(struct tilewright_sink *sink)
     }
 }
 
-/* The values with which a block's sums, [channel][pixel], begin: the biases in its rows, or those
- * at the sink's start. */
+/* Writes the values with which the sums of the next block begin: the biases in its rows, or what is
+ * at the sink's start. For blocks of four pixels. */
 TILEWRIGHT_INLINE void tilewright_first_sums(const struct tilewright_sink *sink,
                                              const int32_t *rows, int32_t *sums)
 {
@@ -148,8 +169,8 @@ TILEWRIGHT_INLINE void tilewright_first_sums(const struct tilewright_sink *sink,
     }
 }
 
-/* Sums of products of columns[tap][4 pixels] with weights[block][tap][4 channels], for all blocks
- * of `channels` channels. Without a finish they are left as partial results. */
+/* Multiplies columns[tap][4 pixels] by weights[block][tap][4 channels] and finishes the sums, for
+ * all blocks of `channels` channels. Where `finish` is NULL, sums stay partial results. */
 typedef void tilewright_matmul_core(struct tilewright_sink *sink, const uint8_t *columns,
                                     int32_t taps, const uint8_t *weights, const int32_t *rows,
                                     int32_t channels, tilewright_block_finish *finish);
@@ -157,14 +178,16 @@ typedef void tilewright_matmul_core(struct tilewright_sink *sink, const uint8_t 
 /* For int8 and for int16 weights. */
 tilewright_matmul_core tilewright_core_narrow, tilewright_core_wide;
 
-/* Interleaves four runs of `count` bytes that are `stride` apart; returns the end of the result. */
+/* Writes out[i][run] = runs[run][i * stride] for `count` bytes of each of four runs; returns the
+ * end of what was written. */
 uint8_t *tilewright_interleave(uint8_t *out, const uint8_t *const *runs, int32_t count,
                                int32_t stride);
 
-/* uint8 to int8 (- 128) and back, in place; whole words, so the buffer must be padded. */
+/* Subtracts 128 from uint8 to make them int8, or adds it again, in place. Whole words change: the
+ * buffer is rounded up to words. */
 void tilewright_flip(uint8_t *bytes, int32_t count);
 
-/* round half even of product / 2^shift; shift from 0 to 62, |product| at most 2^62. */
+/* product / 2^shift, rounded half to even; shift from 0 to 62, |product| at most 2^62. */
 TILEWRIGHT_INLINE int64_t tilewright_round_even(int64_t product, int32_t shift)
 {
     if (shift == 0) {
@@ -176,13 +199,13 @@ TILEWRIGHT_INLINE int64_t tilewright_round_even(int64_t product, int32_t shift)
 
 /* The constants of rule even. */
 struct tilewright_even {
-    int32_t addend;
-    int32_t shift;
-    int32_t odd; /* whether the zero point is */
+    int32_t addend; /* 2^shift / 2 + zero point * 2^shift */
+    int32_t shift;  /* 1 to 30 */
+    int32_t odd;    /* bit 0 is that of the zero point */
 };
 
-/* Round half even of product / 2^(32 + shift), + the zero point that is in the addend; shift from 1
- * to 30. The low word decides nothing but whether the product lies exactly between two integers. */
+/* product / 2^(32 + shift), rounded half to even, + the zero point. The product's lower 32 bits say
+ * only whether it can lie exactly between two integers: if all are 0. */
 TILEWRIGHT_INLINE int32_t tilewright_round_high(int64_t product, struct tilewright_even even)
 {
     const int32_t raised = (int32_t)(product >> 32) + even.addend;
@@ -198,5 +221,9 @@ TILEWRIGHT_INLINE int32_t tilewright_limit(int64_t value, int32_t minimum, int32
 {
     return (int32_t)(value < minimum ? minimum : value > maximum ? maximum : value);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -6,6 +6,10 @@
 
 #include "tilewright/runtime.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct tilewright_lookup_attributes {
     int32_t flip; /* 128: x is int8; 0: uint8 */
 };
@@ -17,5 +21,9 @@ void tilewright_lookup_bytes(const struct tilewright_lookup_attributes *attribut
                              const struct tilewright_view *operands, uint32_t flags);
 void tilewright_lookup_words(const struct tilewright_lookup_attributes *attributes,
                              const struct tilewright_view *operands, uint32_t flags);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

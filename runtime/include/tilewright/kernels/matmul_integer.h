@@ -8,6 +8,10 @@
 
 #include "tilewright/runtime.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct tilewright_matmul_integer_attributes {
     int32_t a_zero_point; /* of int8: less 128 if a is uint8 */
     int32_t a_flip;       /* 1: a is uint8 */
@@ -38,5 +42,9 @@ TILEWRIGHT_DECLARE_MATMUL_INTEGER(rescale);
 #define tilewright_matmul_integer_even_attributes tilewright_matmul_integer_attributes
 #define tilewright_matmul_integer_exact_attributes tilewright_matmul_integer_attributes
 #define tilewright_matmul_integer_rescale_attributes tilewright_matmul_integer_attributes
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -5,6 +5,10 @@
 
 #include "tilewright/kernels/window.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { TILEWRIGHT_ND_N = 0, TILEWRIGHT_ND_C = 1, TILEWRIGHT_ND_SPATIAL = 3 };
 
 struct tilewright_nd_geometry {
@@ -52,5 +56,9 @@ TILEWRIGHT_INLINE ptrdiff_t tilewright_nd_offset(const struct tilewright_shape *
     return tilewright_axis_offset(shape, 3, at[0]) + tilewright_axis_offset(shape, 4, at[1]) +
            tilewright_axis_offset(shape, 5, at[2]);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -6,6 +6,10 @@
 
 #include "tilewright/runtime.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct tilewright_no_norm_integer_attributes {
     int32_t x_type, w_type; /* as integer_line.h numbers them */
     int32_t multiplier;
@@ -14,5 +18,9 @@ struct tilewright_no_norm_integer_attributes {
 
 void tilewright_no_norm_integer(const struct tilewright_no_norm_integer_attributes *attributes,
                                 const struct tilewright_view *operands, uint32_t flags);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

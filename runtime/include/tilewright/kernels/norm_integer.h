@@ -6,6 +6,10 @@
 
 #include "tilewright/runtime.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct tilewright_norm_integer_attributes {
     int32_t x_type; /* as integer_line.h numbers them */
     int32_t shift;
@@ -22,5 +26,9 @@ void tilewright_layer_norm_integer(const struct tilewright_norm_integer_attribut
 /* sd = floor(sqrt(mean of x^2 + 1)), y = (x * w / sd) >> shift, clipped to int8. */
 void tilewright_rms_norm_integer(const struct tilewright_norm_integer_attributes *attributes,
                                  const struct tilewright_view *operands, uint32_t flags);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

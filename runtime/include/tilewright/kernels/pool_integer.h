@@ -5,6 +5,10 @@
 
 #include "tilewright/runtime.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct tilewright_max_pool_integer_attributes {
     int32_t kernel[2];
     int32_t strides[2];
@@ -32,5 +36,9 @@ void tilewright_max_pool_integer(const struct tilewright_max_pool_integer_attrib
 void tilewright_average_pool_integer(
     const struct tilewright_average_pool_integer_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -6,6 +6,10 @@
 #include "tilewright/kernels/float_math.h"
 #include "tilewright/kernels/walk.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Values of the attribute `element`. */
 enum tilewright_element {
     TILEWRIGHT_INT8,
@@ -91,5 +95,9 @@ TILEWRIGHT_INLINE void tilewright_walk_scaled(const struct tilewright_view *oper
     tilewright_walk_set(&walked[3], &operands[3], NULL, NULL);
     tilewright_walk(walked, 4, operands[3].shape->extent, row, context);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

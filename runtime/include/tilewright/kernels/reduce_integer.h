@@ -6,6 +6,10 @@
 
 #include "tilewright/runtime.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct tilewright_sum_integer_attributes {
     int32_t x_type; /* as integer_line.h numbers them */
 };
@@ -27,5 +31,9 @@ void tilewright_mean_integer(const struct tilewright_mean_integer_attributes *at
                              const struct tilewright_view *operands, uint32_t flags);
 void tilewright_mean_integer_wide(const struct tilewright_mean_integer_attributes *attributes,
                                   const struct tilewright_view *operands, uint32_t flags);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -6,6 +6,10 @@
 
 #include "tilewright/runtime.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct tilewright_requantize_attributes {
     int32_t x_type;       /* as in binary_integer.h: 0 int8, 1 uint8, 2 int32, 3 int16, 4 uint16 */
     int32_t channel_axis; /* of the view; -1: one row of constants for all */
@@ -33,5 +37,9 @@ TILEWRIGHT_DECLARE_REQUANTIZE(rescale);
 #define tilewright_requantize_even_attributes tilewright_requantize_attributes
 #define tilewright_requantize_exact_attributes tilewright_requantize_attributes
 #define tilewright_requantize_rescale_attributes tilewright_requantize_attributes
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -6,6 +6,10 @@
 
 #include "tilewright/runtime.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct tilewright_softmax_dialect_attributes {
     int32_t flip; /* 128: x is int8; 0: uint8 */
     int32_t
@@ -27,5 +31,9 @@ void tilewright_ita_max(const struct tilewright_softmax_dialect_attributes *attr
 /* As ita_max, but a group with a new maximum shifts the sum of the groups before it. */
 void tilewright_ita_partial_max(const struct tilewright_softmax_dialect_attributes *attributes,
                                 const struct tilewright_view *operands, uint32_t flags);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -6,6 +6,10 @@
 
 #include "tilewright/runtime.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct tilewright_softmax_integer_attributes {
     int32_t axis;        /* of the view */
     int32_t is_unsigned; /* 1: x is uint8 */
@@ -16,5 +20,9 @@ struct tilewright_softmax_integer_attributes {
 
 void tilewright_softmax_integer(const struct tilewright_softmax_integer_attributes *attributes,
                                 const struct tilewright_view *operands, uint32_t flags);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -5,6 +5,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Towards zero; the nearest value where x is out of range, 0 for NaN. */
 static inline int64_t tilewright_to_i64(double x)
 {
@@ -27,5 +31,9 @@ static inline int32_t tilewright_to_i32(double x)
     }
     return x <= -2147483648.0 ? INT32_MIN : (int32_t)x;
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

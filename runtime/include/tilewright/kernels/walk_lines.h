@@ -6,6 +6,10 @@
 
 #include "tilewright/kernels/walk.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Handles the line of x that starts at `x` and the line of y that starts at `y`. */
 typedef void (*tilewright_pair_function)(const void *context, const uint8_t *x, uint8_t *y);
 
@@ -17,7 +21,7 @@ struct tilewright_line_call {
 static inline void tilewright_call_lines(uint8_t *const *at, const int32_t *stride, int32_t count,
                                          const void *call)
 {
-    const struct tilewright_line_call *to = call;
+    const struct tilewright_line_call *to = (const struct tilewright_line_call *)call;
 
     for (int32_t i = 0; i < count; i++) {
         to->line(to->context, at[0] + (ptrdiff_t)i * stride[0], at[1] + (ptrdiff_t)i * stride[1]);
@@ -40,5 +44,9 @@ static inline void tilewright_walk_lines(const struct tilewright_view *x,
     tilewright_walk_set(&walked[1], y, NULL, NULL);
     tilewright_walk(walked, 2, extent, tilewright_call_lines, &call);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

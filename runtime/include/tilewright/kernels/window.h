@@ -5,6 +5,10 @@
 
 #include "tilewright/kernels/float_math.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* The taps [first, end) of a window that meet the input; tap k is at input index start + k *
  * dilation. */
 struct tilewright_window {
@@ -30,5 +34,9 @@ TILEWRIGHT_INLINE struct tilewright_window tilewright_window_at(const struct til
     }
     return window;
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -7,6 +7,10 @@
 
 #include "tilewright/kernels/integer_core.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Where one run of whole words of each of four pixels is, and how far it is to those of the next
  * four. */
 struct tilewright_xpulpv2_run {
@@ -104,5 +108,9 @@ TILEWRIGHT_INLINE int tilewright_xpulpv2_finishes(const struct tilewright_xpulpv
 /* All channels of `fours` times four pixels; the places of the first four are in the table and, as
  * results go, in the sink. Otherwise as tilewright_matmul_core. */
 void tilewright_xpulpv2_core(struct tilewright_xpulpv2_job *job, int32_t fours);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

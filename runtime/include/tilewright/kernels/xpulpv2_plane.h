@@ -6,6 +6,10 @@
 
 #include "tilewright/kernels/integer_core.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Columns of one channel of y from a window. The assembler knows the order of the fields. */
 struct tilewright_xpulpv2_plane {
     const uint8_t *bytes;  /* the first column's first tap; moves on */
@@ -28,5 +32,9 @@ tilewright_xpulpv2_column tilewright_xpulpv2_plane_folded_signed,
     tilewright_xpulpv2_plane_folded_unsigned;
 tilewright_xpulpv2_column tilewright_xpulpv2_plane_high_signed,
     tilewright_xpulpv2_plane_high_unsigned;
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

