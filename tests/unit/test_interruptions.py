@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[2]
 MODEL = ROOT / "examples" / "digits" / "digits.onnx"
 GENERATE = ["generate", "--model", str(MODEL), "--platform", "host", "--name", "digits", "--output-dir"]
 
-PAUSE = """
-import signal, sys, time
+SCRIPT = """
+import signal, sys, threading, time
 from pathlib import Path
 from tilewright import cli
 
@@ -27,12 +27,40 @@ write_bytes = Path.write_bytes
 def slowly(path, content):
     write_bytes(path, content[:10])
     if "weights" in path.name:
-        print("writing", flush=True)
-        time.sleep(60)
+        pause()
     return write_bytes(path, content)
 
 Path.write_bytes = slowly
-sys.exit(cli.main(sys.argv[1:]))
+"""
+
+ASLEEP = """
+def pause():
+    print("writing", flush=True)
+    time.sleep(60)
+"""
+
+IN_A_DESTRUCTOR = """
+class Forgetful:
+    def __del__(self):
+        print("writing", flush=True)
+        time.sleep(60)
+
+def pause():
+    # Python prints an exception of a destructor and forgets it.
+    Forgetful()
+    time.sleep(60)
+"""
+
+BEFORE_A_CALL = """
+def heard_elsewhere(number):
+    time.sleep(0.5)
+    signal.pthread_kill(threading.get_ident(), number)
+
+def pause():
+    # As if the signal came right before the call: it does not end the call, and its handler waits for that.
+    threading.Thread(target=heard_elsewhere, args=[NUMBER], daemon=True).start()
+    print("writing", flush=True)
+    time.sleep(60)
 """
 
 
@@ -67,12 +95,14 @@ def generated(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_leaves_whole_files(generated: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize("pause", [ASLEEP, IN_A_DESTRUCTOR, BEFORE_A_CALL], ids=["asleep", "destructor", "before"])
+def test_a_signal_leaves_whole_files(generated: Path, pause: str, number: signal.Signals) -> None:
     before = contents(generated)
     weights = generated / "digits_weights.c"
     weights.write_bytes(b"old")
+    script = f"{SCRIPT}\nNUMBER = {int(number)}\n{pause}\nsys.exit(cli.main(sys.argv[1:]))\n"
     process = subprocess.Popen(
-        [sys.executable, "-c", PAUSE, *GENERATE, str(generated)],
+        [sys.executable, "-c", script, *GENERATE, str(generated)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -82,9 +112,12 @@ def test_a_signal_leaves_whole_files(generated: Path, number: signal.Signals) ->
         assert process.stdout
         assert process.stderr
         assert process.stdout.readline() == "writing\n"
-        process.send_signal(number)
+        if pause is not BEFORE_A_CALL:
+            process.send_signal(number)
         assert process.wait(timeout=30) == 130
-        assert process.stderr.read() == "error[interrupted]: stopped; earlier outputs are untouched\n"
+        *forgotten, error = process.stderr.read().splitlines()
+        assert error == "error[interrupted]: stopped; earlier outputs are untouched"
+        assert any("KeyboardInterrupt" in line for line in forgotten) == (pause is IN_A_DESTRUCTOR)
     assert contents(generated) == {**before, "digits_weights.c": b"old"}
 
 

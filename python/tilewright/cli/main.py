@@ -7,17 +7,15 @@ Standard output carries results only, standard error messages. The exit status i
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
-import threading
 import traceback
 from collections.abc import Sequence
-from types import FrameType
 from typing import NoReturn
 
 from tilewright import __version__
 from tilewright.base import resources
 from tilewright.base.errors import ExitStatus, TilewrightError, bad_input
+from tilewright.base.signals import ending_signals_raise
 from tilewright.cli import allocate as cli_allocate
 from tilewright.cli import calibrate as cli_calibrate
 from tilewright.cli import check as cli_check
@@ -75,12 +73,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status; only ``--debug`` lets a traceback out."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     messages = Diagnostics.of(words)
-    _unwind_when_terminated()
     try:
-        parsed = _parser().parse_args(words)
-        messages.log(parsed.log_level)
-        with shown_progress(parsed.progress):
-            return int(parsed.run(parsed))
+        with ending_signals_raise():
+            return _run(words, messages)
     except TilewrightError as error:
         return _report(messages, error)
     except KeyboardInterrupt:
@@ -93,14 +88,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _report(messages, _failure("internal", what, ExitStatus.INTERNAL, remedy))
 
 
-def _unwind_when_terminated() -> None:
-    """SIGTERM ends a command like Ctrl-C, so that no temporary file is left."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, interrupt)
+def _run(words: Sequence[str], messages: Diagnostics) -> int:
+    parsed = _parser().parse_args(words)
+    messages.log(parsed.log_level)
+    with shown_progress(parsed.progress):
+        return int(parsed.run(parsed))
 
 
 def _failure(code: str, what: str, status: int, *remedies: str) -> tuple[TilewrightError, int]:

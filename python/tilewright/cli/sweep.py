@@ -14,6 +14,7 @@ from typing import Any
 from tilewright.base.errors import bad_input
 from tilewright.base.outputs import write_file
 from tilewright.base.progress import LOGGER, progress
+from tilewright.base.signals import leave_signals_to_parent
 from tilewright.cli.compiling import add_options, compile_options
 
 
@@ -76,5 +77,6 @@ def _sweep(parsed: argparse.Namespace) -> int:
 
 
 def _silent() -> None:
-    """In a process of the pool: the bar of the parent, which a fork inherits, is not for the stages of one size."""
+    """In a process of the pool: what a fork inherits, the bar and the watch for signals, is the parent's."""
+    leave_signals_to_parent()
     logging.getLogger(LOGGER).disabled = True
