@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from tilewright.own import (
     Array,
     Arrays,
+    Attributes,
     DType,
     Graph,
     KernelChoice,
@@ -29,21 +30,27 @@ LARGEST = 15
 """MEDIAN_FILTER_LARGEST of median_filter.h."""
 
 
-def infer(inputs: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> Outputs:
+@dataclass(frozen=True, slots=True)
+class MedianFilterAttributes(Attributes):
+    """Number of elements of a window; a node may leave it out."""
+
+    size: int = 3
+
+
+def infer(inputs: Sequence[Tensor | None], given: MedianFilterAttributes) -> Outputs:
     """x float32 -> y of the same shape. ValueError says why a node is not taken."""
     x = inputs[0]
     if x is None or x.dtype is not DType.FLOAT32 or not x.shape:
         raise ValueError("x must be float32 with at least one axis")
-    size = attributes.get("size", 3)
-    if size % 2 == 0 or not 1 <= size <= LARGEST:
-        raise ValueError(f"size {size}; odd numbers up to {LARGEST} are supported")
+    if given.size % 2 == 0 or not 1 <= given.size <= LARGEST:
+        raise ValueError(f"size {given.size}; odd numbers up to {LARGEST} are supported")
     return [(x.shape, x.dtype)]
 
 
 def nest(node: Node, graph: Graph) -> Nest:
     """One dimension for each axis of y. A tile of y reads as many elements of x more as the window hangs over."""
     shape = graph.tensor(node.outputs[0]).shape
-    size, last = node.attributes.get("size", 3), len(shape) - 1
+    size, last = node.given(MedianFilterAttributes).size, len(shape) - 1
     reads = (*identity_maps(shape)[:last], along(f"d{last}", offset=-(size // 2), window=size))
     return Nest(dimensions_of(shape), (reads,), (identity_maps(shape),), operations_per_point=size * size)
 
@@ -51,7 +58,7 @@ def nest(node: Node, graph: Graph) -> Nest:
 def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """Windows at the ends have fewer elements; of an even number the lower of the two in the middle counts."""
     x = operand(arrays, 0)
-    reach = node.attributes.get("size", 3) // 2
+    reach = node.given(MedianFilterAttributes).size // 2
     y = np.empty_like(x)
     for i in range(x.shape[-1]):
         window = np.sort(x[..., max(i - reach, 0) : i + reach + 1], axis=-1)
@@ -62,7 +69,7 @@ def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 def kernels(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The one in median_filter.c. It walks rows by Tilewright's own walk.c."""
     shape = graph.tensor(node.outputs[0]).shape
-    size = node.attributes.get("size", 3)
+    size = node.given(MedianFilterAttributes).size
     iteration = nest(node, graph)
     reads, writes = operands_of(node, graph, iteration)
 
@@ -87,6 +94,12 @@ def kernels(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 OPERATORS = (
     OwnOperator(
-        name="MedianFilter", domain="com.example", infer=infer, nest=nest, reference=reference, kernels=kernels
+        name="MedianFilter",
+        domain="com.example",
+        attributes=MedianFilterAttributes,
+        infer=infer,
+        nest=nest,
+        reference=reference,
+        kernels=kernels,
     ),
 )

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import ParamSpec, TypeVar
 
 from tilewright.base.errors import TilewrightError, bad_input
-from tilewright.graph import Array, DType, Graph, Node, Tensor
+from tilewright.graph import Array, Attributes, DType, Graph, Node, Tensor
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.own import Infer, Outputs, OwnOperator, operands_of
 from tilewright.operators.elementwise import broadcast_maps, dimensions_of, identity_maps
@@ -28,6 +28,7 @@ from tilewright.operators.registry import OPERATORS
 __all__ = [
     "Array",
     "Arrays",
+    "Attributes",
     "AxisMap",
     "ConstantOperand",
     "DType",

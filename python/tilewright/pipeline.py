@@ -18,7 +18,7 @@ from tilewright.codegen.files import generate_files
 from tilewright.graph import DType, Graph
 from tilewright.importers.freeze import read_frozen
 from tilewright.importers.load import import_model
-from tilewright.importers.own import own_name
+from tilewright.importers.own import OwnImport, own_name
 from tilewright.options import CompileOptions
 from tilewright.own import load_operators
 from tilewright.plan import InterfaceTensor, Plan, kernel_steps
@@ -81,7 +81,7 @@ def imported_graph(options: CompileOptions) -> Graph:
         dims=dict(options.dims),
         freeze=read_frozen(options.freeze) if options.freeze is not None else None,
         quantized_io=options.quantized_io,
-        own={(operator.domain, operator.name): operator.infer for operator in own},
+        own={(item.domain, item.name): OwnImport(item.infer, item.attributes) for item in own},
     )
     extensions = {own_name(operator.domain, operator.name): operator for operator in own}
     return optimise(replace(graph, extensions=extensions))

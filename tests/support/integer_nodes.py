@@ -13,7 +13,6 @@ from tilewright.graph import (
     DType,
     Epilogue,
     Graph,
-    Node,
     Requantize,
     RequantizeShift,
     channels_last_order,
@@ -24,6 +23,8 @@ from tilewright.kernels.kernel import KernelChoice
 from tilewright.kernels.registry import choices
 from tilewright.operators.evaluate import evaluate
 from tilewright.operators.nest import Iteration
+
+from support.nodes import node_of
 
 SOURCES = (
     "integer_core.c",
@@ -109,7 +110,8 @@ def node_graph(
     if channels_last:
         for name in ("i0", "out"):
             tensors[name] = replace(tensors[name], order=channels_last_order(len(tensors[name].shape)))
-    node = Node("node", operator, names, ("out",), attributes, epilogue)
+    weights = inputs[1] if len(inputs) > 1 else None
+    node = node_of("node", operator, names, ("out",), attributes, epilogue, weights=weights)
     return Graph("graph", (node,), tensors, tuple(feeds), ("out",)), feeds
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from tilewright.graph import identity_order
-from tilewright.rewrites.views import VIEW_OPERATORS, is_view
+from tilewright.operators.registry import declared
+from tilewright.rewrites.views import is_view
 
 
 def places(shape, order):
@@ -19,7 +20,7 @@ def moves_nothing(graph, node):
     source, target = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
     before = places(source.shape, source.order)
     if node.operator == "Transpose":
-        before = np.transpose(before, node.attributes["perm"])
+        before = np.transpose(before, node.attributes.perm)
     return np.array_equal(before.reshape(target.shape), places(target.shape, target.order))
 
 
@@ -32,7 +33,7 @@ def assert_layout_sound(graph):
             assert tensor.order == identity_order(len(tensor.shape))
     storage = {name: name for name in graph.tensors}
     for node in graph.nodes:
-        if node.operator not in VIEW_OPERATORS:
+        if not declared(node).is_view:
             continue
         assert is_view(graph, node) == moves_nothing(graph, node)
         assert node.operator != "Reshape" or is_view(graph, node)

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from tilewright.graph import DType, Graph, Node, Tensor, constant, variable
 from tilewright.rewrites.pipeline import optimise
 
+from support.nodes import node_of
+
 
 @dataclass
 class Network:
@@ -29,7 +31,7 @@ class Network:
     def add(self, operator: str, inputs: list[str], shape: tuple[int, ...], **attributes: object) -> str:
         name = f"t{len(self.nodes)}"
         self.tensors[name] = variable(name, self.dtype, shape)
-        self.nodes.append(Node(f"n{len(self.nodes)}", operator, tuple(inputs), (name,), attributes))
+        self.nodes.append(node_of(f"n{len(self.nodes)}", operator, inputs, (name,), attributes))
         return name
 
     def shape(self, name: str) -> tuple[int, ...]:

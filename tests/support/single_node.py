@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from tilewright.graph import Array, DType, Epilogue, Graph, Node, variable
+from tilewright.graph import Array, DType, Epilogue, Graph, variable
 from tilewright.operators.evaluate import evaluate
+
+from support.nodes import node_of
 
 
 def single_node(
@@ -25,7 +27,8 @@ def single_node(
         for name, array in zip(names, arrays, strict=True)
         if name
     }
-    node = Node("node", operator, names, ("out",), attributes, epilogue)
+    weights = arrays[1] if len(arrays) > 1 else None
+    node = node_of("node", operator, names, ("out",), attributes, epilogue, weights=weights)
     tensors["out"] = variable("out", DType(dtype), shape)
     return Graph("graph", (node,), tensors, tuple(name for name in names if name), ("out",))
 

@@ -22,6 +22,7 @@ from tilewright.graph import (
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.kernels.registry import choices
 
+from support.nodes import node_of
 from support.touches import windows
 
 
@@ -68,7 +69,7 @@ def conv(
         constant("b", bias),
         replace(variable("y", dtype, (shape[0], channels, *outputs)), order=order),
     ]
-    return graph_of(Node("conv", "Conv", ("x", "w", "b"), ("y",), attributes, epilogue), tensors)
+    return graph_of(node_of("conv", "Conv", ("x", "w", "b"), ("y",), attributes, epilogue, weights=data), tensors)
 
 
 @st.composite
@@ -86,7 +87,7 @@ def pools(draw: st.DrawFn) -> Graph:
     order = channels_last_order(2 + len(sizes)) if draw(st.booleans()) else tuple(range(2 + len(sizes)))
     x = replace(variable("x", DType.FLOAT32, (batch, channels, *sizes)), order=order)
     y = replace(variable("y", DType.FLOAT32, (batch, channels, *outputs)), order=order)
-    return graph_of(Node("pool", "MaxPool", ("x",), ("y",), {**geometry, "kernel": kernel}), [x, y])
+    return graph_of(node_of("pool", "MaxPool", ("x",), ("y",), {**geometry, "kernel": kernel}), [x, y])
 
 
 @st.composite
@@ -95,7 +96,7 @@ def products(draw: st.DrawFn) -> Graph:
     x, y = variable("x", DType.FLOAT32, (batch, m, k)), variable("y", DType.FLOAT32, (batch, m, n))
     other = constant("w", np.ones((k, n), np.float32)) if draw(st.booleans()) else variable("w", DType.FLOAT32, (k, n))
     attributes = {"transpose_a": False, "transpose_b": False}
-    return graph_of(Node("product", "MatMul", ("x", "w"), ("y",), attributes), [x, other, y])
+    return graph_of(node_of("product", "MatMul", ("x", "w"), ("y",), attributes), [x, other, y])
 
 
 @st.composite
@@ -106,11 +107,11 @@ def elementwise(draw: st.DrawFn) -> Graph:
     x, y = (replace(variable(name, DType.FLOAT32, shape), order=order) for name in ("x", "y"))
     kind = draw(st.sampled_from(["broadcast", "twice", "unary"]))
     if kind == "unary":
-        clip = Node("clip", "Clip", ("x",), ("y",), {"minimum": 0.0, "maximum": 6.0})
+        clip = node_of("clip", "Clip", ("x",), ("y",), {"minimum": 0.0, "maximum": 6.0})
         return graph_of(clip, [x, y])
     second = "x" if kind == "twice" else "z"
     z = variable("z", DType.FLOAT32, other)
-    add = Node("add", "Add", ("x", second), ("y",), {}, Clamp(0.0, 6.0))
+    add = node_of("add", "Add", ("x", second), ("y",), {}, Clamp(0.0, 6.0))
     return graph_of(add, [x, y] if kind == "twice" else [x, z, y])
 
 

@@ -192,7 +192,8 @@ def moves(draw: st.DrawFn) -> Case:
         graph = single_node(operator, arrays, {"starts": starts, "steps": steps}, output)
         return Case(graph, arrays, _moving(lambda d: tuple(starts[i] + steps[i] * d[i] for i in rank)))
     perm = tuple(draw(st.permutations(rank))) if operator == "Transpose" else tuple(rank)
-    graph = single_node(operator, arrays, {"perm": perm}, tuple(shape[axis] for axis in perm))
+    values = {"perm": perm} if operator == "Transpose" else {}
+    graph = single_node(operator, arrays, values, tuple(shape[axis] for axis in perm))
     return Case(graph, arrays, _moving(lambda d: tuple(d[perm.index(axis)] for axis in rank)))
 
 

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.chains import conv_chain
+from support.nodes import node_of
 from support.planned import plan_of, planned
 from support.small_nodes import conv, graph_of, kernel_of, nodes
 from tilewright.base.errors import TilewrightError
 from tilewright.check import Rule, check
-from tilewright.graph import DType, Graph, Node, constant, variable
+from tilewright.graph import DType, Graph, constant, variable
 from tilewright.options import CompileOptions
 from tilewright.pipeline import compile_model
 from tilewright.plan import Buffer, BufferKind, CopyStart, Layer, Plan
@@ -71,7 +72,7 @@ def strided_plan(unit: int) -> Plan:
     """Columns of a constant are cut in l2: lines of three floats."""
     x, y = (variable(name, DType.FLOAT32, (5, 12)) for name in ("x", "y"))
     z = constant("z", np.ones((5, 12), np.float32))
-    graph = graph_of(Node("add", "Add", ("x", "z"), ("y",), {}), [x, z, y])
+    graph = graph_of(node_of("add", "Add", ("x", "z"), ("y",), {}), [x, z, y])
     platform = rounding_platform(unit)
     tiles = (("add", (("d1", 3), ("l2.d1", 3))),)
     return plan_of(graph, platform, planned(graph, platform, tiles=tiles))

@@ -9,11 +9,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+from support.nodes import node_of
 from support.planned import NEAR_KINDS, far_platform, plan_of, planned
 from support.small_nodes import conv
 from tilewright.base.errors import TilewrightError
 from tilewright.check import check
-from tilewright.graph import DType, Graph, Node, constant, variable
+from tilewright.graph import DType, Graph, constant, variable
 from tilewright.plan import Access, BufferKind, Pool
 from tilewright.platform.types import Platform
 from tilewright.report.text import report_text
@@ -77,7 +78,7 @@ def chain(channels: int = 8, size: int = 12, layers: int = 3) -> Graph:
         tensors[target] = variable(target, DType.FLOAT32, (1, channels, size, size))
         source = f"t{number - 1}" if number else "x"
         values = {**attributes, "x_zero_point": 0, "w_zero_point": (0,)}
-        nodes.append(Node(f"conv{number}", "Conv", (source, f"w{number}"), (target,), values))
+        nodes.append(node_of(f"conv{number}", "Conv", (source, f"w{number}"), (target,), values, weights=weights))
     return Graph("chain", tuple(nodes), tensors, ("x",), (f"t{layers - 1}",))
 
 

@@ -51,7 +51,7 @@ def elementwise(
         replace(x, link=link("sram", "l1")),
         replace(x, name="y", tensor="y", write=True, link=link("l1", "sram")),
     )
-    return TilingProblem(Node("node", "F", ("x",), ("y",), {}), kernel, operands, "l1")
+    return TilingProblem(Node("node", "F", ("x",), ("y",)), kernel, operands, "l1")
 
 
 def points(each: float) -> Callable[[TileSteps], float]:

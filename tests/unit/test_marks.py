@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from support.nodes import node_of
 from support.planned import far_platform, near_platform, plan_of, planned
 from tilewright.check import Rule, check
-from tilewright.graph import DType, Graph, Node, variable
+from tilewright.graph import DType, Graph, variable
 from tilewright.plan import Begin, BufferKind, End, Plan
 from tilewright.schedule.marks import home_marks
 from tilewright.storage.homes import Homes
@@ -53,7 +54,7 @@ def chain(layers: int, operator: str = "MaxPool") -> Graph:
     attributes = CLIP if operator == "Clip" else POOL
     names = ["x", *(f"t{number}" for number in range(layers - 1)), "y"]
     nodes = [
-        Node(f"n{number}", operator, (names[number],), (names[number + 1],), attributes) for number in range(layers)
+        node_of(f"n{number}", operator, (names[number],), (names[number + 1],), attributes) for number in range(layers)
     ]
     tensors = {name: variable(name, DType.FLOAT32, (1, 4, 8, 8)) for name in names}
     return Graph("chain", tuple(nodes), tensors, ("x",), ("y",))

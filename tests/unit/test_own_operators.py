@@ -14,6 +14,7 @@ from tilewright import own
 from tilewright.base.errors import TilewrightError
 from tilewright.graph import Graph
 from tilewright.importers.load import import_model
+from tilewright.importers.own import OwnImport
 from tilewright.operators.evaluate import evaluate
 from tilewright.options import CompileOptions
 from tilewright.own import load_operators
@@ -26,7 +27,7 @@ DECLARATION = EXAMPLE / "median_filter.py"
 
 def imported(path: Path, *references: str) -> Graph:
     operators = load_operators(references)
-    graph = import_model(path, own={(o.domain, o.name): o.infer for o in operators})
+    graph = import_model(path, own={(o.domain, o.name): OwnImport(o.infer, o.attributes) for o in operators})
     return Graph(
         graph.name,
         graph.nodes,
@@ -105,6 +106,24 @@ def test_a_node_that_the_declaration_refuses(tmp_path: Path) -> None:
     assert error.value.status == 4
 
 
+def test_attributes_that_the_declaration_lacks(tmp_path: Path) -> None:
+    with pytest.raises(TilewrightError, match="there is no attribute 'width'"):
+        imported(filtered(tmp_path, width=3), str(DECLARATION))
+    without_default = DECLARATION.read_text().replace("size: int = 3", "size: int")
+    with pytest.raises(TilewrightError, match="attribute 'size' is missing"):
+        imported(filtered(tmp_path), declared(tmp_path, without_default))
+
+
+def test_a_declaration_without_a_type_of_attributes_gets_them_by_name(tmp_path: Path) -> None:
+    text = DECLARATION.read_text().replace("attributes=MedianFilterAttributes,", "")
+    by_name = text.replace("node.given(MedianFilterAttributes).size", 'node.attributes["size"]')
+    by_name = by_name.replace("given.size", 'given["size"]').replace('f"size {given["size"]};', '"size;')
+    graph = imported(filtered(tmp_path, size=5), declared(tmp_path, by_name))
+    x = np.random.default_rng(5).standard_normal((2, 9)).astype(np.float32)
+    (wanted,) = (evaluate(imported(filtered(tmp_path, size=5), str(DECLARATION)), {"x": x})["y"],)
+    np.testing.assert_array_equal(evaluate(graph, {"x": x})["y"], wanted)
+
+
 def test_without_its_declaration_the_operator_is_unknown(tmp_path: Path) -> None:
     with pytest.raises(TilewrightError, match=r"operator MedianFilter of domain 'com.example' is not supported"):
         imported(filtered(tmp_path))
@@ -122,14 +141,14 @@ def test_files_that_declare_nothing(tmp_path: Path) -> None:
 
 
 def test_names_of_our_own_need_a_domain(tmp_path: Path) -> None:
-    text = DECLARATION.read_text().replace('name="MedianFilter", domain="com.example"', 'name="Conv"')
+    text = DECLARATION.read_text().replace('name="MedianFilter"', 'name="Conv"').replace('domain="com.example",', "")
     assert "is an operator of Tilewright" in str(refusal(declared(tmp_path, text)))
 
 
 def test_exceptions_of_a_declaration_name_its_file_and_line(tmp_path: Path) -> None:
-    text = DECLARATION.read_text().replace("    size = attributes.get", "    size = attributes.gte")
+    text = DECLARATION.read_text().replace("if given.size % 2", "if given.sise % 2")
     path = declared(tmp_path, text)
-    with pytest.raises(TilewrightError, match=r"AttributeError.*gte") as error:
+    with pytest.raises(TilewrightError, match=r"AttributeError.*sise") as error:
         imported(filtered(tmp_path), path)
     assert "declared.py (MedianFilter), line" in str(error.value)
     assert error.value.status == 2

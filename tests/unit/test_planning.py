@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.nodes import node_of
 from support.planned import far_platform, near_platform, plan_of, planned
 from tilewright.base.errors import TilewrightError
 from tilewright.check import check
@@ -32,7 +33,7 @@ class Builder:
     def add(self, operator: str, inputs: tuple[str, ...], shape: tuple[int, ...], **attributes: object) -> str:
         name = f"t{len(self.nodes)}"
         self.tensors[name] = variable(name, DType.FLOAT32, shape)
-        self.nodes.append(Node(f"n{len(self.nodes)}", operator, inputs, (name,), attributes))
+        self.nodes.append(node_of(f"n{len(self.nodes)}", operator, inputs, (name,), attributes))
         return name
 
     def conv(self, source: str, outputs: int, kernel: int) -> str:
@@ -42,7 +43,7 @@ class Builder:
         self.tensors[f"w{number}"] = constant(f"w{number}", weights)
         pads = ((kernel - 1) // 2,) * len(spatial) + (kernel // 2,) * len(spatial)
         ones = (1,) * len(spatial)
-        attributes = {"strides": ones, "dilations": ones, "pads": pads, "group": 1}
+        attributes = {"kernel": weights.shape[2:], "strides": ones, "dilations": ones, "pads": pads, "group": 1}
         inputs = (source, f"w{number}")
         return self.add("Conv", inputs, (batch, outputs, *spatial), **attributes, x_zero_point=0, w_zero_point=(0,))
 

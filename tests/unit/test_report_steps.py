@@ -6,11 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.nodes import node_of
 from support.planned import near_platform, plan_of, planned
 from support.sound import BASE, placed_io, trails
 from tilewright.check import check
 from tilewright.cli import main
-from tilewright.graph import DType, Graph, Node, variable
+from tilewright.graph import DType, Graph, variable
 from tilewright.plan import Plan
 from tilewright.plan.json import dumps
 from tilewright.report.data import report_data, report_json
@@ -51,10 +52,10 @@ def parts() -> Graph:
     like = {"kernel": (2, 2), "strides": (1, 1), "dilations": (1, 1), "pads": (0, 0, 1, 1)}
     shapes = {"x": (1, 2, 4, 4), "a": (1, 2, 4, 4), "b": (1, 2, 4, 4), "c": (2, 2, 4, 4), "y": (2, 2, 4, 4)}
     nodes = (
-        Node("first", "MaxPool", ("x",), ("a",), like),
-        Node("second", "MaxPool", ("a",), ("b",), like),
-        Node("join", "Concat", ("a", "b"), ("c",), {"axis": 0}),
-        Node("last", "MaxPool", ("c",), ("y",), like),
+        node_of("first", "MaxPool", ("x",), ("a",), like),
+        node_of("second", "MaxPool", ("a",), ("b",), like),
+        node_of("join", "Concat", ("a", "b"), ("c",), {"axis": 0}),
+        node_of("last", "MaxPool", ("c",), ("y",), like),
     )
     tensors = {name: variable(name, DType.INT8, shape) for name, shape in shapes.items()}
     return optimise(Graph("parts", nodes, tensors, ("x",), ("y",)))

@@ -7,6 +7,7 @@ from math import prod
 
 import numpy as np
 import pytest
+from support.nodes import node_of
 from support.planned import far_platform, near_platform, plan_of, planned
 from support.small_nodes import conv
 from support.walk import events
@@ -51,8 +52,8 @@ def chain(output: str = "y", extra: tuple[str, ...] = ()) -> Graph:
     tensors.append(replace(variable("y", DType.FLOAT32, (1, 8, 64)), order=(0, 2, 1)))
     nodes = [
         replace(single.nodes[0], outputs=("a",)),
-        Node("view", "Reshape", ("a",), ("v",)),
-        Node("clip", "Clip", ("v",), ("y",), CLIP),
+        node_of("view", "Reshape", ("a",), ("v",)),
+        node_of("clip", "Clip", ("v",), ("y",), CLIP),
     ]
     kept = 2 if output == "v" else 3
     names = {"y"} if output == "v" else set()
@@ -199,7 +200,7 @@ def test_an_output_may_be_read_by_later_nodes() -> None:
 def twice() -> Graph:
     """y = x + x."""
     tensors = [variable(name, DType.FLOAT32, (4, 12)) for name in ("x", "y")]
-    return graph_of([Node("add", "Add", ("x", "x"), ("y",))], tensors, ("x",), ("y",))
+    return graph_of([node_of("add", "Add", ("x", "x"), ("y",))], tensors, ("x",), ("y",))
 
 
 @pytest.mark.parametrize("l1_bytes", [None, 100])

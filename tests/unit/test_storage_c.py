@@ -18,6 +18,7 @@ from support.onnx_models import ModelBuilder, imported, outputs_of, random_feeds
 from support.planned import near_platform, plan_of, planned
 from tilewright.check import check
 from tilewright.graph import DType, Graph
+from tilewright.graph.edit import with_attributes
 from tilewright.operators.evaluate import evaluate
 from tilewright.options import Buffering
 from tilewright.rewrites.pipeline import optimise
@@ -165,7 +166,7 @@ def test_strided_pixels_read_their_rows_only(tmp_path: Path) -> None:
     graphs = strided_pixels(tmp_path)
     stored = [plan_storage(graph, levels_platform(asynchronous=True)) for graph in graphs]
     convolutions = [node for item in stored for node in item.graph.nodes if node.operator == "Conv"]
-    assert [node.attributes["strides"] for node in convolutions] == [(1, 3), (1, 1), (2, 2)]
+    assert [node.attributes.strides for node in convolutions] == [(1, 3), (1, 1), (2, 2)]
     assert_runs(graphs, tmp_path, tmp_path, 7)
 
 
@@ -185,9 +186,7 @@ def test_slices_of_rows_are_those_that_are_read(tmp_path: Path) -> None:
     wanted = evaluate(graph, inputs)["y"]
     assert np.array_equal(evaluate(fewer, inputs)["y"], wanted)
     spoilt = [
-        replace(node, attributes={**node.attributes, "starts": (0, 0, 1, 0), "steps": (1, 1, 1, 1)})
-        if node.name in slices
-        else node
+        with_attributes(node, starts=(0, 0, 1, 0), steps=(1, 1, 1, 1)) if node.name in slices else node
         for node in fewer.nodes
     ]
     assert not np.array_equal(evaluate(fewer.with_nodes(spoilt, fewer.tensors), inputs)["y"], wanted)

@@ -9,10 +9,11 @@ from math import ceil, prod
 
 import numpy as np
 import pytest
+from support.nodes import node_of
 from support.planned import far_platform
 from support.small_nodes import conv, graph_of, kernel_of
 from tilewright.base.errors import ExitStatus, TilewrightError
-from tilewright.graph import DType, Graph, Node, packed_strides_bytes, variable
+from tilewright.graph import DType, Graph, packed_strides_bytes, variable
 from tilewright.operators.nest import AxisMap, axis_range, clipped, is_exact, tile_extent
 from tilewright.options import Buffering, Objective, Strategy
 from tilewright.plan import BufferKind
@@ -67,7 +68,7 @@ def reduced(problem: TilingProblem) -> TilingProblem:
 def added() -> Graph:
     tensors = [variable("x", DType.FLOAT32, (4, 12, 20)), variable("z", DType.FLOAT32, (4, 1, 20))]
     tensors.append(variable("y", DType.FLOAT32, (4, 12, 20)))
-    return graph_of(Node("add", "Add", ("x", "z"), ("y",), {}), tensors)
+    return graph_of(node_of("add", "Add", ("x", "z"), ("y",), {}), tensors)
 
 
 def steps_of(extent: int, multiple: int) -> list[int]:
@@ -289,7 +290,7 @@ def test_a_store_and_the_next_load_take_place_at_once() -> None:
     """All but the first load and the last store; a second slot for one side leaves nothing to share."""
     shape = (8, 40)
     tensors = [variable("x", DType.FLOAT32, shape), variable("y", DType.FLOAT32, shape)]
-    graph = graph_of(Node("clip", "Clip", ("x",), ("y",), {"minimum": 0.0, "maximum": 6.0}), tensors)
+    graph = graph_of(node_of("clip", "Clip", ("x",), ("y",), {"minimum": 0.0, "maximum": 6.0}), tensors)
     steps = {"d0": np.array([2]), "d1": np.array([40])}
     counts = {"d0": np.array([4]), "d1": np.array([1])}
 
@@ -343,7 +344,7 @@ def test_overflow_names_the_pool_that_is_too_small() -> None:
 def test_strided_reads_are_compulsory_only_where_they_are_needed() -> None:
     tensors = [variable("x", DType.FLOAT32, (1, 1, 9)), variable("y", DType.FLOAT32, (1, 1, 3))]
     attributes = {"kernel": (1,), "strides": (4,), "dilations": (1,), "pads": (0, 0)}
-    problem = problem_of(graph_of(Node("pool", "MaxPool", ("x",), ("y",), attributes), tensors))
+    problem = problem_of(graph_of(node_of("pool", "MaxPool", ("x",), ("y",), attributes), tensors))
     facts = layer_facts(problem, choose_tiles(problem, {"l1": None}, TilingOptions()))
     assert dict(facts.compulsory_link_bytes) == {"sram->l1": 12, "l1->sram": 12}
     assert dict(facts.link_bytes)["sram->l1"] == 36
@@ -376,7 +377,7 @@ def test_work_is_bounded(graph: Graph) -> None:
 def test_candidates_are_thinned_but_keep_the_smallest_and_largest() -> None:
     shape = (30, 40, 50, 60)
     tensors = [variable("x", DType.FLOAT32, shape), variable("y", DType.FLOAT32, shape)]
-    problem = problem_of(graph_of(Node("clip", "Clip", ("x",), ("y",), {"minimum": 0.0, "maximum": 6.0}), tensors))
+    problem = problem_of(graph_of(node_of("clip", "Clip", ("x",), ("y",), {"minimum": 0.0, "maximum": 6.0}), tensors))
     steps = candidate_steps(problem)
     assert len(steps["d0"]) <= MAXIMUM_CANDIDATES < prod(len(even_steps(extent, 1)) for extent in shape)
     for axis, extent in enumerate(shape):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilewright.graph.graph import (
     Array,
+    Attributes,
     Clamp,
     DType,
     Epilogue,
@@ -22,6 +23,7 @@ from tilewright.graph.graph import (
 
 __all__ = [
     "Array",
+    "Attributes",
     "Clamp",
     "DType",
     "Epilogue",

@@ -8,10 +8,12 @@ from __future__ import annotations
 import heapq
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
-from tilewright.graph import Array, DType, Epilogue, Graph, Node, Tensor, constant, identity_order
+from tilewright.graph import Array, Attributes, DType, Epilogue, Graph, Node, Tensor, constant, identity_order
+
+NO_ATTRIBUTES = Attributes()
+"""Of a node whose operator has none."""
 
 
 class GraphEditor:
@@ -32,6 +34,11 @@ class GraphEditor:
         self._added = 0
         for rank, node in enumerate(graph.nodes):
             self._insert(node, rank)
+
+    @property
+    def extensions(self) -> Mapping[str, object]:
+        """Declarations of operators that are not Tilewright's own (``Graph.extensions``)."""
+        return self._graph.extensions
 
     def nodes(self) -> tuple[Node, ...]:
         """The nodes in order of insertion; safe to edit while walking the result."""
@@ -189,13 +196,8 @@ def sorted_nodes(nodes: Iterable[Node]) -> list[Node]:
 
 
 def with_attributes(node: Node, **changes: Any) -> Node:
-    """The node with some attributes changed or added."""
-    return replace(node, attributes=frozen({**node.attributes, **changes}))
-
-
-def frozen(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A read-only copy of attributes."""
-    return MappingProxyType(dict(attributes))
+    """The node with some attributes changed; TypeError for a name that they do not have."""
+    return replace(node, attributes=replace(node.attributes, **changes))
 
 
 def joined_sources(*nodes: Node) -> tuple[str, ...]:
@@ -216,12 +218,10 @@ def make_node(
     outputs: Iterable[str],
     *,
     name: str = "",
-    attributes: Mapping[str, Any] | None = None,
+    attributes: Attributes = NO_ATTRIBUTES,
     epilogue: Epilogue | None = None,
     sources: Iterable[str] = (),
 ) -> Node:
     """A node; without a name it is called after its first output."""
     outputs = tuple(outputs)
-    return Node(
-        name or outputs[0], operator, tuple(inputs), outputs, frozen(attributes or {}), epilogue, tuple(sources)
-    )
+    return Node(name or outputs[0], operator, tuple(inputs), outputs, attributes, epilogue, tuple(sources))

@@ -1,8 +1,8 @@
 """The graph between import and planning: frozen nodes and tensors with static shapes.
 
-Node attributes are in normal form (docs/reference/graph.md): defaults filled in,
-negative axes resolved, ``auto_pad`` turned into ``pads``. Importers and rewrites produce
-it; operators and kernels read it.
+Node attributes are in normal form (docs/reference/graph.md): negative axes resolved,
+``auto_pad`` turned into ``pads``. Importers and rewrites produce it; operators and kernels
+read it.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import prod
-from types import MappingProxyType
-from typing import Any, Union
+from typing import Any, TypeVar, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -141,6 +140,18 @@ Epilogue = Union[Clamp, Requantize, RequantizeShift, Rescale]
 
 
 @dataclass(frozen=True, slots=True)
+class Attributes:
+    """What a node is told besides its tensors.
+
+    Each operator that is told something declares a subclass, frozen too, whose fields are the
+    attributes in normal form (``Operator.attributes``). This class itself has none.
+    """
+
+
+AttributesOf = TypeVar("AttributesOf", bound=Attributes)
+
+
+@dataclass(frozen=True, slots=True)
 class Node:
     """An operator applied to tensors. An absent optional input is the empty string."""
 
@@ -148,10 +159,17 @@ class Node:
     operator: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    attributes: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    attributes: Attributes = Attributes()
     epilogue: Epilogue | None = None
     sources: tuple[str, ...] = ()
     """Names of the model's nodes that this node stands for."""
+
+    def given(self, kind: type[AttributesOf]) -> AttributesOf:
+        """The attributes, which are of that type; TypeError with the node's name where they are of another."""
+        if not isinstance(self.attributes, kind):
+            has = type(self.attributes).__name__
+            raise TypeError(f"node '{self.name}' ({self.operator}) has {has}, not {kind.__name__}")
+        return self.attributes
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from tilewright.graph import DType, Tensor
+from tilewright.graph import Attributes, DType, Tensor
 from tilewright.importers.onnx.context import Call, Unsupported
 from tilewright.importers.onnx.source import SourceNode
+from tilewright.operators.attributes import attributes_from
 
 Outputs = Sequence[tuple[Sequence[int], DType]]
-Infer = Callable[[Sequence["Tensor | None"], Mapping[str, Any]], Outputs]
+Infer = Callable[[Sequence["Tensor | None"], Any], Outputs]
 
-OwnOperators = Mapping[tuple[str, str], Infer]
-"""By domain and name: shape and element type of a node's outputs; ValueError says why a node is not taken."""
+
+@dataclass(frozen=True, slots=True)
+class OwnImport:
+    """What the importer must know of an operator that the firmware project brings along.
+
+    Attributes:
+        infer: shape and element type of a node's outputs; ValueError says why a node is not taken.
+        attributes: the type in which the graph and ``infer`` get the node's attributes.
+    """
+
+    infer: Infer
+    attributes: type[Attributes]
+
+
+OwnOperators = Mapping[tuple[str, str], OwnImport]
+"""By domain and name of the ONNX nodes."""
 
 
 def own_name(domain: str, operator: str) -> str:
@@ -21,21 +37,25 @@ def own_name(domain: str, operator: str) -> str:
     return f"{domain}.{operator}" if domain not in ("", "ai.onnx") else operator
 
 
-def own_infer(node: SourceNode, own: OwnOperators) -> Infer | None:
+def own_operator(node: SourceNode, own: OwnOperators) -> OwnImport | None:
     """What the project says of the node's operator; None if it is none of its own."""
     domain = "" if node.domain == "ai.onnx" else node.domain
     return own.get((domain, node.operator))
 
 
-def translate_own(call: Call, infer: Infer) -> None:
+def translate_own(call: Call, own: OwnImport) -> None:
     """Take the node over as it is."""
     node = call.node
     inputs = [call.input(index) if call.has(index) else None for index in range(len(node.inputs))]
     try:
-        outputs = infer(inputs, node.attributes)
+        given = attributes_from(own.attributes, node.attributes)
+    except TypeError as error:
+        raise Unsupported(str(error), "give the node the attributes that its operator declares") from None
+    try:
+        outputs = own.infer(inputs, given)
     except ValueError as error:
         raise Unsupported(str(error) or "its declaration does not take it") from None
     if len(outputs) < len(node.outputs):
         raise Unsupported(f"{len(node.outputs)} outputs, {len(outputs)} are declared")
     names = [tensor.name if tensor is not None else "" for tensor in inputs]
-    call.emit_all(own_name(node.domain, node.operator), names, outputs, node.attributes)
+    call.emit_all(own_name(node.domain, node.operator), names, outputs, given)

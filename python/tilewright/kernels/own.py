@@ -2,39 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tilewright.graph import DType, Graph, Node, Tensor
+from tilewright.graph import Attributes, DType, Graph, Node, Tensor
 from tilewright.kernels.float_common import trailing_operand
 from tilewright.kernels.kernel import KernelChoice, TensorOperand
+from tilewright.operators.attributes import NamedAttributes
 from tilewright.operators.nest import Nest
 from tilewright.operators.operator import Operator
 
 Outputs = Sequence[tuple[Sequence[int], DType]]
 """Shape and element type of each output of a node."""
 
-Infer = Callable[[Sequence["Tensor | None"], Mapping[str, Any]], Outputs]
+Infer = Callable[[Sequence["Tensor | None"], Any], Outputs]
 """From a node's inputs (None: absent) and attributes; raises ValueError with the reason for what it does not take."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OwnOperator(Operator):
     """An ONNX operator that a project brings along.
 
     Attributes:
         name: ``op_type`` of the ONNX nodes. Together with ``domain`` it is none of Tilewright's own.
-        nest, reference: as for every operator (docs/reference/operators-and-kernels.md).
+        nest, reference, and the further fields of ``Operator``: as for every operator
+            (docs/reference/operators-and-kernels.md).
         infer: shape and element type of each output.
         kernels: the ways to run a node, best first, none where no kernel takes it. Each names
             the project's header and, in ``sources``, files of Tilewright's runtime that it calls.
         domain: of the ONNX nodes; empty for ONNX's default one.
+        attributes: a frozen dataclass below ``Attributes`` whose fields are the ONNX attributes, with
+            defaults for those that a node may leave out; without one they stay a mapping by name.
     """
 
     infer: Infer
     kernels: Callable[[Node, Graph], tuple[KernelChoice, ...]]
     domain: str = ""
+    attributes: type[Attributes] = NamedAttributes
 
 
 def operands_of(node: Node, graph: Graph, nest: Nest) -> tuple[tuple[TensorOperand, ...], tuple[TensorOperand, ...]]:

@@ -32,6 +32,7 @@ from tilewright.kernels.scalar.breadth import BREADTH, FALLBACK
 from tilewright.kernels.xpulpv2 import conv as conv_xpulpv2
 from tilewright.kernels.xpulpv2 import matmul as matmul_xpulpv2
 from tilewright.operators.nest import Dimension
+from tilewright.operators.spatial import Windows
 
 SCALAR = "scalar"
 """The family of plain C kernels."""
@@ -101,7 +102,7 @@ def choices(node: Node, graph: Graph, families: tuple[str, ...] = (SCALAR,)) -> 
     if isinstance(own, OwnOperator):
         return tuple(map(_with_a_dimension, own.kernels(node, graph)))
     fallback = FALLBACK.get(node.operator) if SCALAR in families else None
-    if fallback is not None and len(node.attributes["strides"]) > 2:
+    if fallback is not None and node.given(Windows).rank > 2:
         return fallback(node, graph)
     found = tuple(
         choice

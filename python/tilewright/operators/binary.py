@@ -2,43 +2,72 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from tilewright.graph import Array, Graph, Node, Requantize, Rescale
+from tilewright.graph import Array, Attributes, Graph, Node, Requantize, Rescale
 from tilewright.operators import elementwise
 from tilewright.operators.epilogue import finish
 from tilewright.operators.exact import offset_removed
-from tilewright.operators.operator import Arrays, Operator, operand, refuse
+from tilewright.operators.operator import Affine, Arrays, Function, Multipliers, Operator, Reference, operand, refuse
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryAttributes(Attributes):
+    """What the stored integers of both operands mean; float operands have the defaults.
+
+    Attributes:
+        a_zero_point, b_zero_point: stored integers that stand for 0.
+        a_multiplier, b_multiplier: real value of a unit of each operand; for Add with Requantize.
+        channel_axis: output axis that per-channel values of the epilogue follow.
+    """
+
+    a_zero_point: int = 0
+    b_zero_point: int = 0
+    a_multiplier: float = 1.0
+    b_multiplier: float = 1.0
+    channel_axis: int = 1
 
 
 def _operands(node: Node, arrays: Arrays) -> tuple[Array, Array]:
+    """Both operands, zero points removed; float operands have none."""
+    given = node.given(BinaryAttributes)
+    a, b = operand(arrays, 0), operand(arrays, 1)
+    return offset_removed(a, given.a_zero_point), offset_removed(b, given.b_zero_point)
+
+
+def _scaled(node: Node, arrays: Arrays) -> tuple[Array, Array]:
     """Both operands, zero points removed; real numbers where the node gives each its own multiplier."""
-    a = offset_removed(operand(arrays, 0), node.attributes.get("a_zero_point", 0))
-    b = offset_removed(operand(arrays, 1), node.attributes.get("b_zero_point", 0))
+    given = node.given(BinaryAttributes)
+    a, b = _operands(node, arrays)
     if a.dtype.kind == "f" or not isinstance(node.epilogue, (Requantize, Rescale)):
         return a, b
-    scaled_a: Array = a * np.float64(node.attributes.get("a_multiplier", 1.0))
-    scaled_b: Array = b * np.float64(node.attributes.get("b_multiplier", 1.0))
+    scaled_a: Array = a * np.float64(given.a_multiplier)
+    scaled_b: Array = b * np.float64(given.b_multiplier)
     return scaled_a, scaled_b
+
+
+def _finish(node: Node, graph: Graph, result: Array) -> list[Array]:
+    return finish(node, graph, result, node.given(BinaryAttributes).channel_axis)
 
 
 def add(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """Exact integers, float32, or (a - za) * ma + (b - zb) * mb in float64 before Requantize."""
-    a, b = _operands(node, arrays)
-    return finish(node, graph, a + b)
+    a, b = _scaled(node, arrays)
+    return _finish(node, graph, a + b)
 
 
 def subtract(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """As ``add``."""
-    a, b = _operands(node, arrays)
-    return finish(node, graph, a - b)
+    a, b = _scaled(node, arrays)
+    return _finish(node, graph, a - b)
 
 
 def multiply(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """Exact integers, or float32."""
-    a = offset_removed(operand(arrays, 0), node.attributes.get("a_zero_point", 0))
-    b = offset_removed(operand(arrays, 1), node.attributes.get("b_zero_point", 0))
-    return finish(node, graph, a * b)
+    a, b = _operands(node, arrays)
+    return _finish(node, graph, a * b)
 
 
 def divide(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
@@ -54,9 +83,23 @@ def divide(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
         return finish(node, graph, a / b)
 
 
+def _sum_like(name: str, reference: Reference, function: Function, affine: Affine) -> Operator:
+    """Add, Sub or Mul, whose integer results are finished by one multiplier for all channels."""
+    return Operator(
+        name,
+        elementwise.nest,
+        reference,
+        BinaryAttributes,
+        function,
+        takes_clamp=True,
+        multipliers=Multipliers.ONE,
+        affine=affine,
+    )
+
+
 BINARY = (
-    Operator("Add", elementwise.nest, add),
-    Operator("Sub", elementwise.nest, subtract),
-    Operator("Mul", elementwise.nest, multiply),
-    Operator("Div", elementwise.nest, divide),
+    _sum_like("Add", add, lambda node, a, b: a + b, Affine.SUM),
+    _sum_like("Sub", subtract, lambda node, a, b: a - b, Affine.DIFFERENCE),
+    _sum_like("Mul", multiply, lambda node, a, b: a * b, Affine.FACTOR),
+    Operator("Div", elementwise.nest, divide, function=lambda node, a, b: a / b),
 )

@@ -1,9 +1,11 @@
-"""Convolution over one or two spatial axes, grouped and depthwise included.
+"""Convolution over one to three spatial axes, grouped and depthwise included.
 
 y[n, g*M/G + oc, oh, ow] += w[g*M/G + oc, ic, kh, kw] * x[n, g*C/G + ic, oh*s + kh*d - pad, ow*s + kw*d - pad]
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,20 +13,34 @@ from tilewright.graph import Array, Graph, Node
 from tilewright.operators.epilogue import along_axis, finish
 from tilewright.operators.exact import exact_operands, offset_removed
 from tilewright.operators.nest import AxisMap, Dimension, Iteration, Nest, along
-from tilewright.operators.operator import Arrays, Operator, operand, optional_operand
-from tilewright.operators.spatial import windows_of
+from tilewright.operators.operator import Arrays, Layout, Multipliers, Operator, operand, optional_operand
+from tilewright.operators.spatial import Windows, output_dimensions, spatial_extents
+
+
+@dataclass(frozen=True, slots=True)
+class ConvAttributes(Windows):
+    """Windows, whose kernel is that of the weights, and groups of channels.
+
+    Attributes:
+        group: number of groups; channels of x and of y fall into as many.
+        x_zero_point: stored integer that stands for 0; padding has it.
+        w_zero_point: likewise, one or one for each channel of y.
+    """
+
+    group: int = 1
+    x_zero_point: int = 0
+    w_zero_point: tuple[int, ...] = (0,)
 
 
 def nest(node: Node, graph: Graph) -> Nest:
     """Dimensions n, group, oc (within the group), oh, ow, ic (within the group), kh, kw; 1-D has no oh and kh."""
     weights = graph.tensor(node.inputs[1]).shape
-    groups = node.attributes["group"]
+    windows = node.given(ConvAttributes)
+    groups, taps = windows.group, windows.tap_dimensions
     group_outputs, group_inputs = weights[0] // groups, weights[1]
-    windows = windows_of(node, graph, weights[2:])
-    taps = windows.tap_dimensions
     output_channel = _channel(groups, group_outputs, "oc")
     input_channel = _channel(groups, group_inputs, "ic")
-    outputs = windows.output_dimensions
+    outputs = output_dimensions(spatial_extents(node, graph)[1])
     reads = (
         (along("n"), input_channel, *windows.input_maps),
         (output_channel, along("ic"), *(along(tap.name) for tap in taps)),
@@ -47,25 +63,24 @@ def nest(node: Node, graph: Graph) -> Nest:
 
 def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """acc = b + sum (w - w_zero_point) * (x - x_zero_point); padding adds nothing. Float32 accumulates in float64."""
-    w_zero_point = node.attributes.get("w_zero_point", (0,))
+    windows = node.given(ConvAttributes)
+    outputs, groups = spatial_extents(node, graph)[1], windows.group
     raw = operand(arrays, 1)
-    x = offset_removed(operand(arrays, 0), node.attributes.get("x_zero_point", 0))
-    w = offset_removed(raw, along_axis(w_zero_point, np.int64, raw.ndim, 0))
+    x = offset_removed(operand(arrays, 0), windows.x_zero_point)
+    w = offset_removed(raw, along_axis(windows.w_zero_point, np.int64, raw.ndim, 0))
     integer = x.dtype.kind != "f"
-    groups = node.attributes["group"]
-    windows = windows_of(node, graph, w.shape[2:])
     x, w = exact_operands(x, w, int(np.prod(w.shape[1:])))
     batch, channels = x.shape[0], w.shape[0]
     w = w.reshape(groups, channels // groups, *w.shape[1:])
-    total = np.zeros((batch, groups, channels // groups, int(np.prod(windows.outputs))), x.dtype)
-    for tap, view in windows.taps(x, 0):
+    total = np.zeros((batch, groups, channels // groups, int(np.prod(outputs))), x.dtype)
+    for tap, view in windows.taps(x, outputs, 0):
         total += w[(slice(None),) * 3 + tap] @ view.reshape(batch, groups, w.shape[2], -1)
-    accumulator = total.reshape(batch, channels, *windows.outputs)
+    accumulator = total.reshape(batch, channels, *outputs)
     if integer:
         accumulator = accumulator.astype(np.int64)
     bias = optional_operand(arrays, 2)
     if bias is not None:
-        accumulator = accumulator + bias.reshape(-1, *(1,) * len(windows.outputs))
+        accumulator = accumulator + bias.reshape(-1, *(1,) * len(outputs))
     return finish(node, graph, accumulator)
 
 
@@ -74,4 +89,15 @@ def _channel(groups: int, within: int, name: str) -> AxisMap:
     return AxisMap(terms)
 
 
-CONV = Operator("Conv", nest, reference)
+CONV = Operator(
+    "Conv",
+    nest,
+    reference,
+    ConvAttributes,
+    takes_clamp=True,
+    multipliers=Multipliers.EACH,
+    weights_axis=lambda node: 0,
+    layout=Layout.CHANNELS_LAST,
+    misread_cost=16,
+    overwrites=False,
+)

@@ -14,19 +14,6 @@ import numpy as np
 from tilewright.graph import Array, Clamp, Epilogue, Graph, Node, Requantize, RequantizeShift, Rescale
 from tilewright.operators.operator import refuse
 
-_CHANNEL_AXIS_1 = frozenset({"Conv", "MaxPool", "AveragePool"})
-
-
-def channel_axis(node: Node, graph: Graph) -> int:
-    """The output axis that per-channel values of the epilogue follow."""
-    if node.operator in _CHANNEL_AXIS_1:
-        return 1
-    rank = len(graph.tensor(node.outputs[0]).shape)
-    if node.operator == "MatMul":
-        return rank - 1
-    axis: int = node.attributes.get("channel_axis", min(1, rank - 1))
-    return axis
-
 
 def apply(epilogue: Epilogue | None, accumulator: Array, channel_axis: int) -> Array:
     """The epilogue's values, not yet in the output's dtype.
@@ -56,8 +43,11 @@ def apply(epilogue: Epilogue | None, accumulator: Array, channel_axis: int) -> A
     return np.clip(rounded, epilogue.minimum, epilogue.maximum)
 
 
-def finish(node: Node, graph: Graph, accumulator: Array) -> list[Array]:
+def finish(node: Node, graph: Graph, accumulator: Array, channel_axis: int = 1) -> list[Array]:
     """The node's one output: epilogue applied, in the dtype of the output tensor.
+
+    Args:
+        channel_axis: output axis that per-channel values of the epilogue follow, negative from the last one.
 
     Raises:
         TilewrightError (not supported): the accumulator exceeds 32 bits, a value does not fit the
@@ -72,7 +62,8 @@ def finish(node: Node, graph: Graph, accumulator: Array) -> list[Array]:
         _require_range(node, accumulator, np.dtype(np.int32), "accumulator")
     if wanted.kind == "f" and accumulator.dtype.kind == "f" and isinstance(node.epilogue, (Clamp, type(None))):
         accumulator = accumulator.astype(wanted)
-    result = apply(node.epilogue, accumulator, channel_axis(node, graph))
+    axis = channel_axis % accumulator.ndim if -accumulator.ndim <= channel_axis < accumulator.ndim else 0
+    result = apply(node.epilogue, accumulator, axis)
     if wanted.kind in "iu":
         if result.dtype.kind == "f" and not isinstance(node.epilogue, Requantize):
             raise refuse(node, "epilogue", f"of real numbers needs a Requantize epilogue to store {wanted}")

@@ -6,16 +6,31 @@ indices out of range give the nearest element, so that no access ever leaves a t
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tilewright.graph import Array, Graph, Node
+from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.elementwise import dimensions_of, identity_maps
 from tilewright.operators.nest import AxisMap, Iteration, Nest, along, whole
 from tilewright.operators.operator import Arrays, Operator, operand
 
 _COMBINE = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
+
+
+@dataclass(frozen=True, slots=True)
+class GatherAttributes(AxisAttributes):
+    """The axis of x that indices select, and the number of first axes that x and indices share."""
+
+    batch_dims: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterAttributes(AxisAttributes):
+    """The axis, and how an update joins what is there: none (in its place), add, mul, min, max."""
+
+    reduction: str
 
 
 def in_range(indices: Array, extent: int) -> Array:
@@ -26,7 +41,8 @@ def in_range(indices: Array, extent: int) -> Array:
 def gather_nest(node: Node, graph: Graph) -> Nest:
     """Dimensions over the output: x's axes before ``axis``, the indices' behind ``batch_dims``, x's rest."""
     x, indices = (graph.tensor(name).shape for name in node.inputs)
-    axis, batch = node.attributes["axis"], node.attributes["batch_dims"]
+    given = node.given(GatherAttributes)
+    axis, batch = given.axis, given.batch_dims
     added = len(indices) - batch
     read = [along(f"d{position}") for position in range(axis)]
     read.append(whole(x[axis]))
@@ -40,7 +56,8 @@ def gather_nest(node: Node, graph: Graph) -> Nest:
 def gather(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """y[b..., a..., i..., c...] = x[b..., a..., indices[b..., i...], c...]."""
     x, indices = operand(arrays, 0), operand(arrays, 1)
-    axis, batch = node.attributes["axis"], node.attributes["batch_dims"]
+    given = node.given(GatherAttributes)
+    axis, batch = given.axis, given.batch_dims
     safe = in_range(indices, x.shape[axis])
     shape = graph.tensor(node.outputs[0]).shape
     if batch == 0:
@@ -55,7 +72,7 @@ def gather_elements_nest(node: Node, graph: Graph) -> Nest:
     """Dimensions over the output; x is read whole on ``axis``."""
     x = graph.tensor(node.inputs[0]).shape
     shape = graph.tensor(node.outputs[0]).shape
-    axis = node.attributes["axis"]
+    axis = node.given(AxisAttributes).axis
     maps = identity_maps(shape)
     read = (*maps[:axis], whole(x[axis]), *maps[axis + 1 :])
     return Nest(dimensions_of(shape), (read, maps), (maps,))
@@ -64,7 +81,7 @@ def gather_elements_nest(node: Node, graph: Graph) -> Nest:
 def gather_elements(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """y at a position is x there, but at ``indices`` on ``axis``."""
     x, indices = operand(arrays, 0), operand(arrays, 1)
-    axis = node.attributes["axis"]
+    axis = node.given(AxisAttributes).axis
     cut = tuple(slice(None) if position == axis else slice(n) for position, n in enumerate(indices.shape))
     return [np.take_along_axis(x[cut], in_range(indices, x.shape[axis]), axis)]
 
@@ -73,7 +90,7 @@ def scatter_nest(node: Node, graph: Graph) -> Nest:
     """Dimensions over the output; ``axis`` and axes on which updates are shorter are whole."""
     shape = graph.tensor(node.outputs[0]).shape
     indices, updates = (graph.tensor(name).shape for name in node.inputs[1:])
-    axis = node.attributes["axis"]
+    axis = node.given(AxisAttributes).axis
     cuttable = [position != axis and updates[position] == extent for position, extent in enumerate(shape)]
     dimensions = tuple(
         dimension if cuttable[position] else replace(dimension, iteration=Iteration.WHOLE)
@@ -94,9 +111,10 @@ def scatter_elements(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """x with updates at ``indices`` on ``axis``, in row-major order of the updates; indices broadcast."""
     result = operand(arrays, 0).copy()
     updates = operand(arrays, 2)
-    axis, reduction = node.attributes["axis"], node.attributes["reduction"]
+    given = node.given(ScatterAttributes)
+    axis, reduction = given.axis, given.reduction
     indices = np.broadcast_to(in_range(operand(arrays, 1), result.shape[axis]), updates.shape)
-    grid = list(np.indices(updates.shape))
+    grid: list[Array] = list(np.indices(updates.shape))
     grid[axis] = indices
     if reduction == "none":
         result[tuple(grid)] = updates
@@ -107,7 +125,7 @@ def scatter_elements(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 
 
 INDEXING = (
-    Operator("Gather", gather_nest, gather),
-    Operator("GatherElements", gather_elements_nest, gather_elements),
-    Operator("ScatterElements", scatter_nest, scatter_elements),
+    Operator("Gather", gather_nest, gather, GatherAttributes),
+    Operator("GatherElements", gather_elements_nest, gather_elements, AxisAttributes),
+    Operator("ScatterElements", scatter_nest, scatter_elements, ScatterAttributes),
 )

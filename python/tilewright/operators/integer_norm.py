@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tilewright.graph import Array, Graph, Node
+from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators import elementwise
 from tilewright.operators.elementwise import broadcast_maps, dimensions_of, identity_maps
 from tilewright.operators.exact import offset_removed, truncated_quotient
 from tilewright.operators.nest import Iteration, Nest
 from tilewright.operators.operator import Arrays, Operator, operand
+
+
+@dataclass(frozen=True, slots=True)
+class ShiftAttributes(Attributes):
+    """Bits by which the result is shifted to the right."""
+
+    shift: int
+
+
+@dataclass(frozen=True, slots=True)
+class NoNormAttributes(ShiftAttributes):
+    """Shift, and the factor before it."""
+
+    multiplier: int
 
 
 def last_axis_nest(node: Node, graph: Graph) -> Nest:
@@ -27,21 +41,21 @@ def layer_norm(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     x, w, b = (_wide(operand(arrays, index)) for index in range(3))
     extent = np.int64(x.shape[-1])
     centred = x - truncated_quotient(x.sum(axis=-1, keepdims=True), extent)
-    y: Array = (truncated_quotient(centred * w, _deviation(centred)) + b) >> node.attributes["shift"]
+    y: Array = (truncated_quotient(centred * w, _deviation(centred)) + b) >> node.given(ShiftAttributes).shift
     return [y.astype(np.int8)]
 
 
 def rms_norm(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """Over the last axis: y = clip((x * w / floor(sqrt(mean(x^2) + 1))) >> shift) to int8."""
     x, w = _wide(operand(arrays, 0)), _wide(operand(arrays, 1))
-    y = truncated_quotient(x * w, _deviation(x)) >> node.attributes["shift"]
+    y = truncated_quotient(x * w, _deviation(x)) >> node.given(ShiftAttributes).shift
     return [np.clip(y, -128, 127).astype(np.int8)]
 
 
 def no_norm(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """y = low byte of ((x * w + b) * multiplier) >> shift, elementwise."""
     x, w, b = (_wide(operand(arrays, index)) for index in range(3))
-    y: Array = ((x * w + b) * node.attributes["multiplier"]) >> node.attributes["shift"]
+    y: Array = ((x * w + b) * node.given(NoNormAttributes).multiplier) >> node.given(ShiftAttributes).shift
     return [y.astype(np.int8)]
 
 
@@ -57,7 +71,7 @@ def _wide(x: Array) -> Array:
 
 
 INTEGER_NORM = (
-    Operator("iLayerNorm", last_axis_nest, layer_norm),
-    Operator("iRMSNorm", last_axis_nest, rms_norm),
-    Operator("iNoNorm", elementwise.nest, no_norm),
+    Operator("iLayerNorm", last_axis_nest, layer_norm, ShiftAttributes),
+    Operator("iRMSNorm", last_axis_nest, rms_norm, ShiftAttributes),
+    Operator("iNoNorm", elementwise.nest, no_norm, NoNormAttributes),
 )

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from tilewright.graph import Array, Graph, Node
+from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators import elementwise
 from tilewright.operators.epilogue import finish
 from tilewright.operators.exact import offset_removed, rounded_quotient
 from tilewright.operators.nest import AxisMap, Dimension, Iteration, Nest, along, whole
 from tilewright.operators.operator import Arrays, Operator, operand
+from tilewright.operators.reduction import ReductionAttributes
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerDivAttributes(Attributes):
+    """The constants of (numerator * a) / (eta * b + epsilon)."""
+
+    numerator: int
+    eta: int
+    epsilon: int
 
 
 def nest(node: Node, graph: Graph) -> Nest:
     """Dimensions d0, d1, ... over x; reduced ones are whole."""
     shape = graph.tensor(node.inputs[0]).shape
-    axes = node.attributes["axes"]
+    axes = node.given(ReductionAttributes).axes
     dimensions = tuple(
         Dimension(f"d{axis}", extent, Iteration.WHOLE if axis in axes else Iteration.PARALLEL)
         for axis, extent in enumerate(shape)
@@ -24,7 +36,7 @@ def nest(node: Node, graph: Graph) -> Nest:
     for axis in range(len(shape)):
         if axis not in axes:
             write.append(along(f"d{axis}"))
-        elif node.attributes["keepdims"]:
+        elif node.given(ReductionAttributes).keepdims:
             write.append(whole(1))
     return Nest(dimensions, (tuple(along(f"d{axis}") for axis in range(len(shape))),), (tuple(write),))
 
@@ -37,7 +49,8 @@ def total(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 def mean(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """Half a unit away from zero is rounded away from it, but up if the count is a power of two."""
     summed = _sum(node, arrays)
-    count = int(np.prod([operand(arrays, 0).shape[axis] for axis in node.attributes["axes"]], dtype=np.int64))
+    shape, axes = operand(arrays, 0).shape, node.given(ReductionAttributes).axes
+    count = int(np.prod([shape[axis] for axis in axes], dtype=np.int64))
     if count & (count - 1) == 0:
         return finish(node, graph, (summed + count // 2) >> (count.bit_length() - 1))
     return finish(node, graph, rounded_quotient(summed, np.int64(count)))
@@ -48,20 +61,21 @@ def divide(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 
     The int32 result has the low word of what does not fit.
     """
+    given = node.given(IntegerDivAttributes)
     a, b = offset_removed(operand(arrays, 0), 0), offset_removed(operand(arrays, 1), 0)
-    divisor = node.attributes["eta"] * b + node.attributes["epsilon"]
-    quotient = rounded_quotient(node.attributes["numerator"] * a, np.where(divisor == 0, 1, divisor))
+    divisor = given.eta * b + given.epsilon
+    quotient = rounded_quotient(given.numerator * a, np.where(divisor == 0, 1, divisor))
     return [np.where(divisor == 0, 0, quotient).astype(np.int32)]
 
 
 def _sum(node: Node, arrays: Arrays) -> Array:
     x = offset_removed(operand(arrays, 0), 0)
-    summed: Array = x.sum(axis=tuple(node.attributes["axes"]), keepdims=bool(node.attributes["keepdims"]))
+    summed: Array = x.sum(axis=node.given(ReductionAttributes).axes, keepdims=node.given(ReductionAttributes).keepdims)
     return summed
 
 
 INTEGER_REDUCTION = (
-    Operator("IntegerSum", nest, total),
-    Operator("IntegerMean", nest, mean),
-    Operator("IntegerDiv", elementwise.nest, divide),
+    Operator("IntegerSum", nest, total, ReductionAttributes),
+    Operator("IntegerMean", nest, mean, ReductionAttributes),
+    Operator("IntegerDiv", elementwise.nest, divide, IntegerDivAttributes),
 )

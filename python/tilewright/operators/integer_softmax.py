@@ -5,9 +5,11 @@ They take 8-bit integers and give unsigned probabilities from 0 to levels - 1.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from tilewright.graph import Array, Graph, Node
+from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators.exact import offset_removed, truncated_quotient
 from tilewright.operators.integer_norm import last_axis_nest
 from tilewright.operators.operator import Arrays, Operator, operand
@@ -16,16 +18,41 @@ _MOST_HALVINGS = 31
 _ITA_ROUNDING, _ITA_SHIFT, _ITA_ONE = 16, 5, 8
 
 
+@dataclass(frozen=True, slots=True)
+class ProbabilityAttributes(Attributes):
+    """Number of values that a probability can have: 0 to levels - 1."""
+
+    levels: int
+
+
+@dataclass(frozen=True, slots=True)
+class PolynomialAttributes(ProbabilityAttributes):
+    """The coefficients of ``powers``."""
+
+    a: int
+    b: int
+    c: int
+    log2: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupedAttributes(ProbabilityAttributes):
+    """Elements of the last axis that are summed with one maximum."""
+
+    group: int
+
+
 def powers(node: Node) -> Array:
     """What iSoftmax takes for exp of minus d, for every difference d of two 8-bit integers, int64[256].
 
     With z = min(d / log2, 31) and p = z * log2 - d: (a * (p + b)^2 + c) >> z.
     """
     difference = np.arange(256, dtype=np.int64)
-    log2 = np.int64(node.attributes["log2"])
+    given = node.given(PolynomialAttributes)
+    log2 = np.int64(given.log2)
     halvings = np.minimum(truncated_quotient(difference, log2), _MOST_HALVINGS)
-    rest = halvings * log2 - difference + node.attributes["b"]
-    result: Array = (node.attributes["a"] * rest * rest + node.attributes["c"]) >> halvings
+    rest = halvings * log2 - difference + given.b
+    result: Array = (given.a * rest * rest + given.c) >> halvings
     return result
 
 
@@ -33,7 +60,7 @@ def softmax(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """y = e * (levels - 1) / sum of e, rounded down, with e of ``powers``."""
     x = offset_removed(operand(arrays, 0), 0)
     e = powers(node)[x.max(axis=-1, keepdims=True) - x]
-    return [(e * (node.attributes["levels"] - 1) // e.sum(axis=-1, keepdims=True)).astype(np.uint8)]
+    return [(e * (node.given(ProbabilityAttributes).levels - 1) // e.sum(axis=-1, keepdims=True)).astype(np.uint8)]
 
 
 def ita_max(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
@@ -41,13 +68,13 @@ def ita_max(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     x = offset_removed(operand(arrays, 0), 0)
     shift = _shift(x.max(axis=-1, keepdims=True) - x)
     total = ((1 << _ITA_ONE) >> shift).sum(axis=-1, keepdims=True)
-    return [((((node.attributes["levels"] - 1) << _ITA_ONE) // total) >> shift).astype(np.uint8)]
+    return [((((node.given(ProbabilityAttributes).levels - 1) << _ITA_ONE) // total) >> shift).astype(np.uint8)]
 
 
 def ita_partial_max(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """As ``ita_max`` with levels / 2, the sum built group by group: a new maximum shifts what was summed before."""
     x = offset_removed(operand(arrays, 0), 0)
-    width = node.attributes["group"]
+    width = node.given(GroupedAttributes).group
     largest = np.full((*x.shape[:-1], 1), -128, np.int64)
     total = np.zeros_like(largest)
     for first in range(0, x.shape[-1], width):
@@ -56,7 +83,7 @@ def ita_partial_max(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
         total >>= np.where(new > largest, _shift(new - largest), 0)
         largest = new
         total += ((1 << _ITA_ONE) >> _shift(largest - group)).sum(axis=-1, keepdims=True)
-    inverse = ((node.attributes["levels"] // 2 - 1) << _ITA_ONE) // total
+    inverse = ((node.given(ProbabilityAttributes).levels // 2 - 1) << _ITA_ONE) // total
     return [(inverse >> _shift(largest - x)).astype(np.uint8)]
 
 
@@ -66,7 +93,7 @@ def _shift(difference: Array) -> Array:
 
 
 INTEGER_SOFTMAX = (
-    Operator("iSoftmax", last_axis_nest, softmax),
-    Operator("ITAMax", last_axis_nest, ita_max),
-    Operator("ITAPartialMax", last_axis_nest, ita_partial_max),
+    Operator("iSoftmax", last_axis_nest, softmax, PolynomialAttributes),
+    Operator("ITAMax", last_axis_nest, ita_max, ProbabilityAttributes),
+    Operator("ITAPartialMax", last_axis_nest, ita_partial_max, GroupedAttributes),
 )

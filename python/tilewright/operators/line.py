@@ -3,20 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tilewright.graph import Array, Graph, Node
+from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.elementwise import dimensions_of, identity_maps
 from tilewright.operators.nest import Iteration, Nest, whole
 from tilewright.operators.operator import Arrays, Operator, operand
 
 
+@dataclass(frozen=True, slots=True)
+class LpNormalizationAttributes(AxisAttributes):
+    """The axis, and the order of the norm: 1 or 2."""
+
+    p: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunningAttributes(AxisAttributes):
+    """Of running sums and products.
+
+    Attributes:
+        exclusive: an element of the output is the sum of those before it, without its own.
+        reverse: from the end of the axis.
+    """
+
+    exclusive: bool
+    reverse: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TopKAttributes(AxisAttributes):
+    """The axis, and whether the largest elements are wanted or the smallest."""
+
+    largest: bool
+
+
 def nest(node: Node, graph: Graph) -> Nest:
     """Dimensions d0, d1, ... over the input's axes; ``axis`` is whole, and may have another extent in the outputs."""
     shape = graph.tensor(node.inputs[0]).shape
-    axis = node.attributes["axis"]
+    axis = node.given(AxisAttributes).axis
     dimensions = tuple(
         replace(dimension, iteration=Iteration.WHOLE) if position == axis else dimension
         for position, dimension in enumerate(dimensions_of(shape))
@@ -34,14 +62,14 @@ def nest(node: Node, graph: Graph) -> Nest:
 
 
 def _log_softmax(x: Array, node: Node) -> Array:
-    axis = node.attributes["axis"]
+    axis = node.given(AxisAttributes).axis
     real = x.astype(np.float64)
     shifted = real - real.max(axis=axis, keepdims=True)
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True)))
 
 
 def _hardmax(x: Array, node: Node) -> Array:
-    axis = node.attributes["axis"]
+    axis = node.given(AxisAttributes).axis
     best = np.expand_dims(np.argmax(x, axis=axis), axis)
     result = np.zeros(x.shape, x.dtype)
     np.put_along_axis(result, best, 1, axis=axis)
@@ -49,49 +77,52 @@ def _hardmax(x: Array, node: Node) -> Array:
 
 
 def _lp_normalization(x: Array, node: Node) -> Array:
-    norm = np.linalg.norm(x.astype(np.float64), ord=node.attributes["p"], axis=node.attributes["axis"], keepdims=True)
+    given = node.given(LpNormalizationAttributes)
+    norm = np.linalg.norm(x.astype(np.float64), ord=given.p, axis=given.axis, keepdims=True)
     return np.where(norm == 0, 0.0, x / np.where(norm == 0, 1.0, norm))
 
 
 def _running(x: Array, node: Node) -> Array:
-    axis = node.attributes["axis"]
+    given = node.given(RunningAttributes)
+    axis = given.axis
     wide = x.astype(np.float64) if x.dtype.kind == "f" else x
-    if node.attributes["reverse"]:
+    if given.reverse:
         wide = np.flip(wide, axis)
     accumulate = np.cumsum if node.operator == "CumSum" else np.cumprod
     result = np.asarray(accumulate(wide, axis=axis, dtype=wide.dtype))
-    if node.attributes["exclusive"]:
+    if given.exclusive:
         first = np.full_like(np.take(result, [0], axis), 0 if node.operator == "CumSum" else 1)
         result = np.concatenate([first, np.delete(result, -1, axis)], axis=axis)
-    return np.flip(result, axis) if node.attributes["reverse"] else result
+    return np.flip(result, axis) if given.reverse else result
 
 
-def _operator(name: str, function: Callable[[Array, Node], Array]) -> Operator:
+def _operator(name: str, function: Callable[[Array, Node], Array], attributes: type[AxisAttributes]) -> Operator:
     def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
         """In float64, rounded once, or in integers that wrap."""
         output = graph.tensor(node.outputs[0])
         return [np.array(function(operand(arrays, 0), node)).astype(output.dtype.numpy)]
 
-    return Operator(name, nest, reference)
+    return Operator(name, nest, reference, attributes)
 
 
 def top_k(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """The k largest or smallest and their indices, in order; equal elements by their indices."""
-    x, axis = operand(arrays, 0), node.attributes["axis"]
+    given = node.given(TopKAttributes)
+    x, axis = operand(arrays, 0), given.axis
     count = graph.tensor(node.outputs[0]).shape[axis]
-    ranked = x if not node.attributes["largest"] else np.flip(x, axis)
+    ranked = x if not given.largest else np.flip(x, axis)
     order = np.argsort(ranked, axis=axis, kind="stable")
-    if node.attributes["largest"]:
+    if given.largest:
         order = np.flip(x.shape[axis] - 1 - order, axis)
     order = np.take(order, np.arange(count), axis=axis)
     return [np.take_along_axis(x, order, axis), order.astype(np.int64)]
 
 
 LINE = (
-    _operator("LogSoftmax", _log_softmax),
-    _operator("Hardmax", _hardmax),
-    _operator("LpNormalization", _lp_normalization),
-    _operator("CumSum", _running),
-    _operator("CumProd", _running),
-    Operator("TopK", nest, top_k),
+    _operator("LogSoftmax", _log_softmax, AxisAttributes),
+    _operator("Hardmax", _hardmax, AxisAttributes),
+    _operator("LpNormalization", _lp_normalization, LpNormalizationAttributes),
+    _operator("CumSum", _running, RunningAttributes),
+    _operator("CumProd", _running, RunningAttributes),
+    Operator("TopK", nest, top_k, TopKAttributes),
 )

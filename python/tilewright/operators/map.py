@@ -8,18 +8,20 @@ accumulator of 32 bits.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import astuple, dataclass
 from math import erf
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from tilewright.graph import Array, Graph, Node
+from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators import elementwise
 from tilewright.operators.operator import Arrays, Operator
+from tilewright.operators.unary import AlphaAttributes
 
 _Function = Callable[..., Array]
-"""Of the operands (floats as float64, the rest as they are), then the node's attributes by name."""
+"""Of the operands (floats as float64, the rest as they are), then ``parameters`` of the node."""
 
 
 def to_type(values: Array, dtype: np.dtype[Any]) -> Array:
@@ -77,7 +79,7 @@ def _shift(direction: str) -> _Function:
     return shifted
 
 
-def _shrink(x: Array, lambd: float, bias: float) -> Array:
+def _shrink(x: Array, bias: float, lambd: float) -> Array:
     return np.where(x < -lambd, x + bias, np.where(x > lambd, x - bias, 0.0))
 
 
@@ -161,6 +163,44 @@ FUNCTIONS: Mapping[str, _Function] = MappingProxyType(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class SeluAttributes(AlphaAttributes):
+    """``alpha`` and ``gamma`` as ONNX has them."""
+
+    gamma: float
+
+
+@dataclass(frozen=True, slots=True)
+class ShrinkAttributes(Attributes):
+    """``bias`` and ``lambd`` as ONNX has them."""
+
+    bias: float
+    lambd: float
+
+
+@dataclass(frozen=True, slots=True)
+class IsInfAttributes(Attributes):
+    """Which infinities count."""
+
+    positive: bool
+    negative: bool
+
+
+_ATTRIBUTES: Mapping[str, type[Attributes]] = MappingProxyType(
+    {
+        **dict.fromkeys(("Elu", "Celu", "ThresholdedRelu", "Swish"), AlphaAttributes),
+        "Selu": SeluAttributes,
+        "Shrink": ShrinkAttributes,
+        "IsInf": IsInfAttributes,
+    }
+)
+
+
+def parameters(node: Node) -> tuple[float, ...]:
+    """The node's attributes as numbers, in the order of their declaration; functions and kernels get them so."""
+    return astuple(node.attributes)
+
+
 def _operator(name: str, function: _Function) -> Operator:
     def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
         """The function in float64 or exact integers, rounded once to the output's type."""
@@ -168,10 +208,10 @@ def _operator(name: str, function: _Function) -> Operator:
         given = [array for array in arrays if array is not None]
         operands = [x.astype(np.float64) if x.dtype.kind == "f" else x for x in given]
         with np.errstate(all="ignore"):
-            result = np.asarray(function(*operands, **node.attributes))
+            result = np.asarray(function(*operands, *parameters(node)))
         return [to_type(np.array(np.broadcast_to(result, output.shape)), output.dtype.numpy)]
 
-    return Operator(name, elementwise.nest, reference)
+    return Operator(name, elementwise.nest, reference, _ATTRIBUTES.get(name, Attributes))
 
 
 MAP = tuple(_operator(name, function) for name, function in FUNCTIONS.items())

@@ -2,24 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from tilewright.graph import Array, Graph, Node
+from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators.epilogue import along_axis, finish
 from tilewright.operators.exact import exact_operands, offset_removed
 from tilewright.operators.nest import AxisMap, Dimension, Iteration, Nest, along, whole
-from tilewright.operators.operator import Arrays, Operator, operand, optional_operand
+from tilewright.operators.operator import Arrays, Layout, Multipliers, Operator, operand, optional_operand
+
+
+@dataclass(frozen=True, slots=True)
+class MatMulAttributes(Attributes):
+    """How the operands are stored.
+
+    Attributes:
+        transpose_a, transpose_b: whether the last two axes of the stored tensor change places.
+        a_zero_point: stored integer that stands for 0.
+        b_zero_point: likewise, one or one for each column of b.
+    """
+
+    transpose_a: bool = False
+    transpose_b: bool = False
+    a_zero_point: int = 0
+    b_zero_point: tuple[int, ...] = (0,)
+
+
+CHANNEL_AXIS = -1
+"""Columns of b are the channels of the output."""
 
 
 def nest(node: Node, graph: Graph) -> Nest:
     """Dimensions b0, b1, ... (batch axes of the output), m, n, k."""
     shape = graph.tensor(node.outputs[0]).shape
     a, b = (graph.tensor(name).shape for name in node.inputs[:2])
-    depth = a[-2] if node.attributes["transpose_a"] else a[-1]
+    given = node.given(MatMulAttributes)
+    depth = a[-2] if given.transpose_a else a[-1]
     a_axes, b_axes = ("m", "k"), ("k", "n")
-    if node.attributes["transpose_a"]:
+    if given.transpose_a:
         a_axes = ("k", "m")
-    if node.attributes["transpose_b"]:
+    if given.transpose_b:
         b_axes = ("n", "k")
     batch = tuple(Dimension(f"b{axis}", extent) for axis, extent in enumerate(shape[:-2]))
     reads = (
@@ -39,13 +62,14 @@ def nest(node: Node, graph: Graph) -> Nest:
 
 def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """acc = bias + sum (a - a_zero_point) * (b - b_zero_point). Float32 accumulates in float64."""
+    given = node.given(MatMulAttributes)
     a, b = operand(arrays, 0), operand(arrays, 1)
-    if node.attributes["transpose_a"]:
+    if given.transpose_a:
         a = a.swapaxes(-1, -2)
-    if node.attributes["transpose_b"]:
+    if given.transpose_b:
         b = b.swapaxes(-1, -2)
-    b_zero_point = along_axis(node.attributes.get("b_zero_point", (0,)), np.int64, b.ndim, b.ndim - 1)
-    a = offset_removed(a, node.attributes.get("a_zero_point", 0))
+    b_zero_point = along_axis(given.b_zero_point, np.int64, b.ndim, b.ndim - 1)
+    a = offset_removed(a, given.a_zero_point)
     b = offset_removed(b, b_zero_point)
     integer = a.dtype.kind != "f"
     a, b = exact_operands(a, b, a.shape[-1])
@@ -53,7 +77,7 @@ def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     if integer:
         accumulator = accumulator.astype(np.int64)
     bias = optional_operand(arrays, 2)
-    return finish(node, graph, accumulator if bias is None else accumulator + bias)
+    return finish(node, graph, accumulator if bias is None else accumulator + bias, CHANNEL_AXIS)
 
 
 def _operand_maps(shape: tuple[int, ...], batch: tuple[Dimension, ...], last: tuple[str, str]) -> tuple[AxisMap, ...]:
@@ -64,4 +88,16 @@ def _operand_maps(shape: tuple[int, ...], batch: tuple[Dimension, ...], last: tu
     return (*maps, *(along(name) for name in last))
 
 
-MATMUL = Operator("MatMul", nest, reference)
+MATMUL = Operator(
+    "MatMul",
+    nest,
+    reference,
+    MatMulAttributes,
+    channel_axis=CHANNEL_AXIS,
+    takes_clamp=True,
+    multipliers=Multipliers.EACH,
+    weights_axis=lambda node: -2 if node.given(MatMulAttributes).transpose_b else -1,
+    layout=Layout.ROW_MAJOR,
+    misread_cost=4,
+    overwrites=False,
+)

@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tilewright.graph import Array, Graph, Node
+from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators import elementwise
+from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.elementwise import dimensions_of, identity_maps
 from tilewright.operators.epilogue import finish
 from tilewright.operators.nest import AxisMap, Iteration, Nest, along, whole
-from tilewright.operators.operator import Arrays, Operator, operand
+from tilewright.operators.operator import Arrays, Joins, Operator, operand
+
+
+@dataclass(frozen=True, slots=True)
+class SliceAttributes(Attributes):
+    """For every axis, the first position of x and the distance to the next one, which may be negative."""
+
+    starts: tuple[int, ...]
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PadAttributes(Attributes):
+    """Elements in front of every axis, then behind every axis, none negative; and their value in stored units."""
+
+    pads: tuple[int, ...]
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class TransposeAttributes(Attributes):
+    """For every axis of the output, the input's."""
+
+    perm: tuple[int, ...]
 
 
 def concat_nest(node: Node, graph: Graph) -> Nest:
     """The axis of concatenation is whole, so that each tile reads all of every input on it."""
     shape = graph.tensor(node.outputs[0]).shape
-    axis = node.attributes["axis"]
+    axis = node.given(AxisAttributes).axis
     dimensions = tuple(
         replace(dimension, iteration=Iteration.WHOLE) if position == axis else dimension
         for position, dimension in enumerate(dimensions_of(shape))
@@ -30,13 +54,14 @@ def concat_nest(node: Node, graph: Graph) -> Nest:
 def concat(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """The inputs one after the other along ``axis``."""
     parts = [operand(arrays, index) for index in range(len(arrays))]
-    return finish(node, graph, np.concatenate(parts, axis=node.attributes["axis"]))
+    return finish(node, graph, np.concatenate(parts, axis=node.given(AxisAttributes).axis))
 
 
 def slice_nest(node: Node, graph: Graph) -> Nest:
     """Output position d reads start + step * d; steps may be negative."""
     shape = graph.tensor(node.outputs[0]).shape
-    starts, steps = node.attributes["starts"], node.attributes["steps"]
+    given = node.given(SliceAttributes)
+    starts, steps = given.starts, given.steps
     read = tuple(along(f"d{axis}", steps[axis], starts[axis]) for axis in range(len(shape)))
     return Nest(dimensions_of(shape), (read,), (identity_maps(shape),))
 
@@ -45,7 +70,8 @@ def slice_elements(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """x[start], x[start + step], ... on every axis, as many as the output has."""
     x = operand(arrays, 0)
     shape = graph.tensor(node.outputs[0]).shape
-    starts, steps = node.attributes["starts"], node.attributes["steps"]
+    given = node.given(SliceAttributes)
+    starts, steps = given.starts, given.steps
     positions = [start + step * np.arange(extent) for start, step, extent in zip(starts, steps, shape, strict=True)]
     return finish(node, graph, x[np.ix_(*positions)] if positions else x)
 
@@ -53,7 +79,7 @@ def slice_elements(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 def pad_nest(node: Node, graph: Graph) -> Nest:
     """Output position d reads d - pad_begin; positions outside the input are padding."""
     shape = graph.tensor(node.outputs[0]).shape
-    pads = node.attributes["pads"]
+    pads = node.given(PadAttributes).pads
     read = tuple(along(f"d{axis}", 1, -pads[axis]) for axis in range(len(shape)))
     return Nest(dimensions_of(shape), (read,), (identity_maps(shape),))
 
@@ -61,23 +87,23 @@ def pad_nest(node: Node, graph: Graph) -> Nest:
 def pad(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """The input with ``value``, in stored units, around it."""
     x = operand(arrays, 0)
-    pads = node.attributes["pads"]
+    pads = node.given(PadAttributes).pads
     widths = list(zip(pads[: x.ndim], pads[x.ndim :], strict=True))
-    value = x.dtype.type(node.attributes["value"])
+    value = x.dtype.type(node.given(PadAttributes).value)
     return finish(node, graph, np.pad(x, widths, constant_values=value) if widths else x)
 
 
 def transpose_nest(node: Node, graph: Graph) -> Nest:
     """Output axis i is input axis perm[i]."""
     shape = graph.tensor(node.outputs[0]).shape
-    perm = tuple(node.attributes["perm"])
+    perm = node.given(TransposeAttributes).perm
     read = tuple(along(f"d{perm.index(axis)}") for axis in range(len(shape)))
     return Nest(dimensions_of(shape), (read,), (identity_maps(shape),))
 
 
 def transpose(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """Output axis i is input axis perm[i]."""
-    return finish(node, graph, np.transpose(operand(arrays, 0), node.attributes["perm"]))
+    return finish(node, graph, np.transpose(operand(arrays, 0), node.given(TransposeAttributes).perm))
 
 
 def copy(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
@@ -135,10 +161,12 @@ def _run_maps(extents: tuple[int, ...], axes: range, after: tuple[int, ...]) -> 
 
 
 MOVEMENT = (
-    Operator("Concat", concat_nest, concat),
-    Operator("Slice", slice_nest, slice_elements),
-    Operator("Pad", pad_nest, pad),
-    Operator("Transpose", transpose_nest, transpose),
-    Operator("Copy", elementwise.nest, copy),
-    Operator("Reshape", reshape_nest, reshape),
+    Operator("Concat", concat_nest, concat, AxisAttributes, keeps_values=True, joins=Joins.PARTS, overwrites=False),
+    Operator(
+        "Slice", slice_nest, slice_elements, SliceAttributes, keeps_values=True, joins=Joins.PART, overwrites=False
+    ),
+    Operator("Pad", pad_nest, pad, PadAttributes, keeps_values=True),
+    Operator("Transpose", transpose_nest, transpose, TransposeAttributes, keeps_values=True, is_view=True),
+    Operator("Copy", elementwise.nest, copy, keeps_values=True, overwrites=False),
+    Operator("Reshape", reshape_nest, reshape, keeps_values=True, is_view=True),
 )

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from tilewright.graph import Array, Graph, Node
+from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators.integer_norm import last_axis_nest
 from tilewright.operators.operator import Arrays, Operator, operand, optional_operand
+
+
+@dataclass(frozen=True, slots=True)
+class NormAttributes(Attributes):
+    """What is added to the variance, or to the mean of squares, before the root."""
+
+    epsilon: float
 
 
 def layer_norm(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
@@ -26,10 +35,10 @@ def rms_norm(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 
 def _over_deviation(x: Array, node: Node) -> Array:
     with np.errstate(all="ignore"):
-        return np.asarray(x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + node.attributes["epsilon"]))
+        return np.asarray(x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + node.given(NormAttributes).epsilon))
 
 
 NORM = (
-    Operator("LayerNormalization", last_axis_nest, layer_norm),
-    Operator("RMSNormalization", last_axis_nest, rms_norm),
+    Operator("LayerNormalization", last_axis_nest, layer_norm, NormAttributes),
+    Operator("RMSNormalization", last_axis_nest, rms_norm, NormAttributes),
 )

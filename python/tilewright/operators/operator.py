@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from tilewright.base.errors import TilewrightError, not_supported
-from tilewright.graph import Array, Graph, Node
+from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators.nest import Nest
 
 Arrays = Sequence["Array | None"]
@@ -16,19 +17,105 @@ NestOf = Callable[[Node, Graph], Nest]
 Reference = Callable[[Node, Graph, Arrays], "list[Array]"]
 
 
+class Multipliers(Enum):
+    """How many multipliers the integer epilogue of an operator may have.
+
+    NONE: it takes no such epilogue. ONE: one for the tensor. EACH: one for each channel.
+    """
+
+    NONE = "none"
+    ONE = "one"
+    EACH = "each"
+
+
+class Affine(Enum):
+    """What a constant operand does to the other one, element by element.
+
+    FACTOR multiplies (x * c), SUM adds (x + c), DIFFERENCE subtracts (x - c).
+    """
+
+    NONE = "none"
+    FACTOR = "factor"
+    SUM = "sum"
+    DIFFERENCE = "difference"
+
+
+class Joins(Enum):
+    """Which tensors can lie inside another one, so that the operator moves nothing.
+
+    PARTS: the inputs lie one behind the other in the output (Concat).
+    PART: the output lies in the first input (Slice).
+    """
+
+    NONE = "none"
+    PARTS = "parts"
+    PART = "part"
+
+
+class Layout(Enum):
+    """The memory order that the kernels of an operator like best to read and write.
+
+    ANY: that of the other operand. ROW_MAJOR: the last axis innermost. CHANNELS_LAST: axis 1 innermost.
+    """
+
+    ANY = "any"
+    ROW_MAJOR = "row_major"
+    CHANNELS_LAST = "channels_last"
+
+
+Function = Callable[..., Array]
+"""``function(node, *operands)``: the output's elements, from float64 operands that broadcast."""
+
+
 @dataclass(frozen=True, slots=True)
 class Operator:
     """An operator as docs/reference/graph.md defines it.
+
+    The first four fields say what it computes. All others tell importers, rewrites and storage what
+    they may do with its nodes; with the defaults nothing is done, which is right for a new operator.
 
     Attributes:
         name: ``Node.operator`` of the nodes that this declares.
         nest: iteration space and accesses of a node, from the shapes of its tensors alone.
         reference: the outputs of a node, in their tensors' dtypes and logical shapes.
+        attributes: type of ``Node.attributes``; its fields are the operator's attributes.
+        function: of operators whose output element depends on one element of each input: the
+            arithmetic in float64. Where all inputs are one quantised tensor of 8 bits, the node
+            becomes a table of its 256 results.
+        channel_axis: output axis that per-channel values of an epilogue follow, negative from the
+            last one; nodes whose attributes have a ``channel_axis`` follow that one.
+        takes_clamp: whether kernels of float nodes apply a ``Clamp`` epilogue.
+        multipliers: how many multipliers a ``RequantizeShift`` epilogue may have.
+        affine: what a constant operand does; behind an operator with weights it goes into these.
+        weights_axis: of operators whose second input is weights, and whose third, if there is one, is a bias:
+            the axis of the weights that the output's channels follow, negative from the last one.
+        keeps_values: whether each output element is an element of an input, or a padding value, chosen
+            by position or by order. Dequantize before such an operator may stand behind it instead.
+        is_view: whether the output has the input's elements under another shape or axis order, so
+            that no byte need move.
+        joins: which tensors can lie inside another one.
+        layout: the memory order that kernels like best.
+        misread_cost: what reading an element in another order costs, an element written in another order costing 1.
+        overwrites: whether a kernel may lay its output over an input. False where no kernel does,
+            so that storage need not ask for the kernels of every node.
     """
 
     name: str
     nest: NestOf
     reference: Reference
+    attributes: type[Attributes] = Attributes
+    function: Function | None = None
+    channel_axis: int = 1
+    takes_clamp: bool = False
+    multipliers: Multipliers = Multipliers.NONE
+    affine: Affine = Affine.NONE
+    weights_axis: Callable[[Node], int] | None = None
+    keeps_values: bool = False
+    is_view: bool = False
+    joins: Joins = Joins.NONE
+    layout: Layout = Layout.ANY
+    misread_cost: int = 0
+    overwrites: bool = True
 
 
 def operand(arrays: Arrays, index: int) -> Array:

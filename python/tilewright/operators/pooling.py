@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tilewright.graph import Array, Graph, Node
 from tilewright.operators.epilogue import finish
 from tilewright.operators.exact import offset_removed
 from tilewright.operators.nest import Dimension, Nest, along
-from tilewright.operators.operator import Arrays, Operator, operand
-from tilewright.operators.spatial import windows_of
+from tilewright.operators.operator import Arrays, Layout, Operator, operand
+from tilewright.operators.spatial import Windows, output_dimensions, spatial_extents
+
+
+@dataclass(frozen=True, slots=True)
+class AveragePoolAttributes(Windows):
+    """Windows, whether pads count as elements, and the stored integer that stands for 0."""
+
+    count_include_pad: bool = False
+    x_zero_point: int = 0
 
 
 def nest(node: Node, graph: Graph) -> Nest:
     """Dimensions n, c, oh, ow, kh, kw; 1-D has no oh and kh."""
     batch, channels = graph.tensor(node.outputs[0]).shape[:2]
-    windows = windows_of(node, graph, tuple(node.attributes["kernel"]))
-    outputs = windows.output_dimensions
+    windows = node.given(Windows)
+    outputs = output_dimensions(spatial_extents(node, graph)[1])
     return Nest(
         (Dimension("n", batch), Dimension("c", channels), *outputs, *windows.tap_dimensions),
         ((along("n"), along("c"), *windows.input_maps),),
@@ -27,10 +37,10 @@ def nest(node: Node, graph: Graph) -> Nest:
 def max_pool(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """The largest element under each window; padding never wins. Any dtype."""
     x = operand(arrays, 0)
-    windows = windows_of(node, graph, tuple(node.attributes["kernel"]))
+    windows, (_, outputs) = node.given(Windows), spatial_extents(node, graph)
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
-    result = np.full((*x.shape[:2], *windows.outputs), lowest, x.dtype)
-    for _, view in windows.taps(x, lowest):
+    result = np.full((*x.shape[:2], *outputs), lowest, x.dtype)
+    for _, view in windows.taps(x, outputs, lowest):
         result = np.maximum(result, view)
     return finish(node, graph, result)
 
@@ -41,13 +51,35 @@ def average_pool(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     Raises:
         TilewrightError (not supported): integers without a Requantize or Rescale epilogue.
     """
-    x = offset_removed(operand(arrays, 0), node.attributes.get("x_zero_point", 0))
-    windows = windows_of(node, graph, tuple(node.attributes["kernel"]))
-    total = np.zeros((*x.shape[:2], *windows.outputs), np.float64 if x.dtype.kind == "f" else np.int64)
-    for _, view in windows.taps(x, 0):
+    windows, (extents, outputs) = node.given(AveragePoolAttributes), spatial_extents(node, graph)
+    x = offset_removed(operand(arrays, 0), windows.x_zero_point)
+    total = np.zeros((*x.shape[:2], *outputs), np.float64 if x.dtype.kind == "f" else np.int64)
+    for _, view in windows.taps(x, outputs, 0):
         total = total + view
-    counts = windows.counts(bool(node.attributes["count_include_pad"]))
+    counts = windows.counts(extents, outputs, include_pads=windows.count_include_pad)
     return finish(node, graph, total / np.maximum(counts, 1))
 
 
-POOLING = (Operator("MaxPool", nest, max_pool), Operator("AveragePool", nest, average_pool))
+POOLING = (
+    Operator(
+        "MaxPool",
+        nest,
+        max_pool,
+        Windows,
+        takes_clamp=True,
+        keeps_values=True,
+        layout=Layout.CHANNELS_LAST,
+        misread_cost=4,
+        overwrites=False,
+    ),
+    Operator(
+        "AveragePool",
+        nest,
+        average_pool,
+        AveragePoolAttributes,
+        takes_clamp=True,
+        layout=Layout.CHANNELS_LAST,
+        misread_cost=4,
+        overwrites=False,
+    ),
+)

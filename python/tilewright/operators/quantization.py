@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from tilewright.graph import Array, Graph, Node
+from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators import elementwise
 from tilewright.operators.elementwise import dimensions_of, identity_maps
 from tilewright.operators.epilogue import along_axis, finish
 from tilewright.operators.exact import offset_removed
 from tilewright.operators.nest import Nest, whole
 from tilewright.operators.operator import Arrays, Operator, operand
+
+
+@dataclass(frozen=True, slots=True)
+class QuantizationAttributes(Attributes):
+    """Real values are (stored integer - zero point) * scale.
+
+    Attributes:
+        scale, zero_point: one for the tensor, or one for each index of ``axis``.
+        axis: None where there is one scale.
+    """
+
+    scale: tuple[float, ...]
+    zero_point: tuple[int, ...]
+    axis: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RequantizeAttributes(Attributes):
+    """Output axis that per-channel values of the epilogue follow, and the stored integer that stands for 0."""
+
+    channel_axis: int = 1
+    x_zero_point: int = 0
 
 
 def quantize(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
@@ -36,7 +60,8 @@ def dequantize(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 
 def requantize(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """The epilogue of x - x_zero_point."""
-    return finish(node, graph, offset_removed(operand(arrays, 0), node.attributes["x_zero_point"]))
+    given = node.given(RequantizeAttributes)
+    return finish(node, graph, offset_removed(operand(arrays, 0), given.x_zero_point), given.channel_axis)
 
 
 def lookup_nest(node: Node, graph: Graph) -> Nest:
@@ -53,15 +78,15 @@ def lookup(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 
 
 def _parameters(node: Node, rank: int) -> tuple[Array, Array]:
-    axis = node.attributes["axis"]
-    position = 0 if axis is None else axis
-    scale = along_axis(node.attributes["scale"], np.float32, rank, position)
-    return scale, along_axis(node.attributes["zero_point"], np.int64, rank, position)
+    given = node.given(QuantizationAttributes)
+    position = 0 if given.axis is None else given.axis
+    scale = along_axis(given.scale, np.float32, rank, position)
+    return scale, along_axis(given.zero_point, np.int64, rank, position)
 
 
 QUANTIZATION = (
-    Operator("Quantize", elementwise.nest, quantize),
-    Operator("Dequantize", elementwise.nest, dequantize),
-    Operator("Requantize", elementwise.nest, requantize),
+    Operator("Quantize", elementwise.nest, quantize, QuantizationAttributes),
+    Operator("Dequantize", elementwise.nest, dequantize, QuantizationAttributes),
+    Operator("Requantize", elementwise.nest, requantize, RequantizeAttributes),
     Operator("Lookup", lookup_nest, lookup),
 )

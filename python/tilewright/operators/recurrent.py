@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 
-from tilewright.graph import Array, Graph, Node
+from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators.nest import Dimension, Iteration, Nest, along, whole
 from tilewright.operators.operator import Arrays, Operator, operand, optional_operand
 
@@ -31,6 +32,26 @@ ACTIVATIONS: Mapping[str, _Activation] = MappingProxyType(
 """In the order of the numbers that the C kernel gives them."""
 
 GATES: Mapping[str, int] = MappingProxyType({"RNN": 1, "GRU": 3, "LSTM": 4})
+
+
+@dataclass(frozen=True, slots=True)
+class RecurrentAttributes(Attributes):
+    """As ONNX has them, written out for both directions.
+
+    Attributes:
+        reverse: for each of two directions, whether it runs from the last step to the first.
+        activations, alpha, beta: three for each of two directions: names of ``ACTIVATIONS``, and their parameters.
+        clip: bound of what an activation gets.
+        linear_before_reset: of GRU; input_forget: of LSTM.
+    """
+
+    reverse: tuple[bool, ...]
+    activations: tuple[str, ...]
+    alpha: tuple[float, ...]
+    beta: tuple[float, ...]
+    clip: float
+    linear_before_reset: bool
+    input_forget: bool
 
 
 def nest(node: Node, graph: Graph) -> Nest:
@@ -77,7 +98,7 @@ def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
         for entry in range(entries):
             h, c = states[0][direction, entry], states[1][direction, entry]
             order = range(ends[entry])
-            for at in reversed(order) if node.attributes["reverse"][direction] else order:
+            for at in reversed(order) if node.given(RecurrentAttributes).reverse[direction] else order:
                 h, c = _step(node, arrays, direction, x[at, entry], (h, c))
                 y[at, direction, entry] = h
             states[0][direction, entry], states[1][direction, entry] = h, c
@@ -90,6 +111,7 @@ def _initial(arrays: Arrays, position: int, shape: tuple[int, ...]) -> Array:
 
 
 def _step(node: Node, arrays: Arrays, direction: int, x: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
+    given = node.given(RecurrentAttributes)
     w = operand(arrays, 1)[direction].astype(np.float64)
     r = operand(arrays, 2)[direction].astype(np.float64)
     bias = optional_operand(arrays, 3)
@@ -99,28 +121,26 @@ def _step(node: Node, arrays: Arrays, direction: int, x: Array, state: tuple[Arr
     total = (from_x + from_h).reshape(-1, units)
 
     def activate(number: int, values: Array) -> Array:
-        at, clip = 3 * direction + number, node.attributes["clip"]
-        function = ACTIVATIONS[node.attributes["activations"][at]]
+        at, clip = 3 * direction + number, given.clip
+        function = ACTIVATIONS[given.activations[at]]
         limited = np.clip(values, -clip, clip)
         with np.errstate(over="ignore"):
-            return function(limited, node.attributes["alpha"][at], node.attributes["beta"][at])
+            return function(limited, given.alpha[at], given.beta[at])
 
     if node.operator == "RNN":
         return activate(0, total[0]), c
     if node.operator == "GRU":
         z, reset = activate(0, total[0]), activate(0, total[1])
         last = slice(2 * units, None)
-        if node.attributes["linear_before_reset"]:
-            hidden = reset * from_h[last]
-        else:
-            hidden = r[last] @ (reset * h) + both[len(w) :][last]
+        late = given.linear_before_reset
+        hidden = reset * from_h[last] if late else r[last] @ (reset * h) + both[len(w) :][last]
         return (1.0 - z) * activate(1, from_x[last] + hidden) + z * h, c
     holes = optional_operand(arrays, 7)
     p = np.zeros((3, units)) if holes is None else holes[direction].astype(np.float64).reshape(3, units)
     i = activate(0, total[0] + p[0] * c)
-    forget = 1.0 - i if node.attributes["input_forget"] else activate(0, total[2] + p[2] * c)
+    forget = 1.0 - i if given.input_forget else activate(0, total[2] + p[2] * c)
     cell = forget * c + i * activate(1, total[3])
     return activate(0, total[1] + p[1] * cell) * activate(2, cell), cell
 
 
-RECURRENT = tuple(Operator(name, nest, reference) for name in GATES)
+RECURRENT = tuple(Operator(name, nest, reference, RecurrentAttributes) for name in GATES)

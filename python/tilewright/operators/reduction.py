@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
 
-from tilewright.graph import Array, Graph, Node
+from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators.elementwise import dimensions_of, identity_maps
 from tilewright.operators.nest import Iteration, Nest, along, whole
 from tilewright.operators.operator import Arrays, Operator, operand
@@ -17,16 +17,31 @@ _Reduce = Callable[[Array, "tuple[int, ...]"], Array]
 """Of float64 or exact integers and the axes, which stay with extent 1."""
 
 
+@dataclass(frozen=True, slots=True)
+class ReductionAttributes(Attributes):
+    """The reduced axes, not negative, and whether the output has them with extent 1."""
+
+    axes: tuple[int, ...]
+    keepdims: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ArgAttributes(ReductionAttributes):
+    """One axis, and whether of equal elements the last one counts."""
+
+    select_last: bool
+
+
 def nest(node: Node, graph: Graph) -> Nest:
     """Dimensions d0, d1, ... over the input's axes; the reduced ones are whole."""
     shape = graph.tensor(node.inputs[0]).shape
-    axes = node.attributes["axes"]
+    axes = node.given(ReductionAttributes).axes
     dimensions = tuple(
         replace(dimension, iteration=Iteration.WHOLE) if axis in axes else dimension
         for axis, dimension in enumerate(dimensions_of(shape))
     )
     written = [whole(1) if axis in axes else along(f"d{axis}") for axis in range(len(shape))]
-    if not node.attributes["keepdims"]:
+    if not node.given(ReductionAttributes).keepdims:
         written = [written[axis] for axis in range(len(shape)) if axis not in axes]
     return Nest(dimensions, (identity_maps(shape),), (tuple(written),))
 
@@ -72,23 +87,23 @@ def _operator(name: str, function: _Reduce) -> Operator:
         x, output = operand(arrays, 0), graph.tensor(node.outputs[0])
         wide = x.astype(np.float64) if x.dtype.kind == "f" else x.astype(np.int64)
         with np.errstate(all="ignore"):
-            result = function(wide, tuple(node.attributes["axes"]))
+            result = function(wide, node.given(ReductionAttributes).axes)
         return [result.reshape(output.shape).astype(output.dtype.numpy)]
 
-    return Operator(name, nest, reference)
+    return Operator(name, nest, reference, ReductionAttributes)
 
 
 def _arg(name: str, find: Callable[..., Array]) -> Operator:
     def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
         """The first index of the extreme along the one axis, or the last."""
         x, output = operand(arrays, 0), graph.tensor(node.outputs[0])
-        (axis,) = node.attributes["axes"]
+        (axis,) = node.given(ReductionAttributes).axes
         index = find(x, axis=axis)
-        if node.attributes["select_last"]:
+        if node.given(ArgAttributes).select_last:
             index = x.shape[axis] - 1 - find(np.flip(x, axis), axis=axis)
         return [np.asarray(index, np.int64).reshape(output.shape)]
 
-    return Operator(name, nest, reference)
+    return Operator(name, nest, reference, ArgAttributes)
 
 
 REDUCTION = (

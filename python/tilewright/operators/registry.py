@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any, NoReturn
 
 from tilewright.base.errors import not_supported
-from tilewright.graph import Graph, Node
+from tilewright.graph import Attributes, Graph, Node
+from tilewright.operators.attributes import attributes_from
 from tilewright.operators.binary import BINARY
 from tilewright.operators.breadth import BREADTH
 from tilewright.operators.conv import CONV
@@ -44,3 +46,22 @@ def operator_of(node: Node, graph: Graph | None = None) -> Operator:
             help="supported: " + ", ".join(sorted(OPERATORS)),
         )
     return operator
+
+
+def declared(node: Node, extensions: Mapping[str, object] = MappingProxyType({})) -> Operator:
+    """The declaration of a node's operator, Tilewright's or one of ``extensions``.
+
+    Of operators that neither knows (while a model is read, those of the project) it is one that
+    allows nothing: every field has its default, and nest and reference raise KeyError.
+    """
+    operator = OPERATORS.get(node.operator, extensions.get(node.operator))
+    return operator if isinstance(operator, Operator) else Operator(node.operator, _undeclared, _undeclared)
+
+
+def _undeclared(node: Node, *_: object) -> NoReturn:
+    raise KeyError(node.operator)
+
+
+def attributes_for(operator: str, values: Mapping[str, Any]) -> Attributes:
+    """The attributes of one of Tilewright's operators from their values by name; LookupError if there is none."""
+    return attributes_from(OPERATORS[operator].attributes, values)

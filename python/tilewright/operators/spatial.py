@@ -1,6 +1,9 @@
-"""What convolution and pooling share: windows over one to three spatial axes.
+"""Windows over one to three spatial axes: their geometry, the same in importers, operators and kernels.
 
-Output position o and tap k read input position o * stride + k * dilation - pad_begin.
+Output position o and tap k read input position o * stride + k * dilation - pad. A MaxPool of
+3x3 with stride 2 on 112x112 elements, padded by one element in front and behind:
+
+    Windows(kernel=(3, 3), strides=(2, 2), dilations=(1, 1), pads=(1, 1, 1, 1))   gives 56x56
 """
 
 from __future__ import annotations
@@ -11,98 +14,121 @@ from itertools import product
 
 import numpy as np
 
-from tilewright.graph import Array, Graph, Node
+from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators.nest import AxisMap, Dimension, Iteration
 from tilewright.operators.operator import refuse
+
+Extents = tuple[int, ...]
+"""Of the spatial axes."""
 
 OUTPUT_NAMES = {1: ("ow",), 2: ("oh", "ow"), 3: ("od", "oh", "ow")}
 TAP_NAMES = {1: ("kw",), 2: ("kh", "kw"), 3: ("kd", "kh", "kw")}
 
 
 @dataclass(frozen=True, slots=True)
-class Windows:
-    """Geometry of the spatial axes, one entry for each."""
+class Windows(Attributes):
+    """Geometry of windows, one entry for each spatial axis.
 
-    extents: tuple[int, ...]
+    Attributes:
+        kernel: taps.
+        strides: input positions from one window to the next.
+        dilations: input positions from one tap to the next.
+        pads: positions in front of each axis, then behind each axis.
+    """
+
     kernel: tuple[int, ...]
-    outputs: tuple[int, ...]
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
-    pads_begin: tuple[int, ...]
-    pads_end: tuple[int, ...]
+    pads: tuple[int, ...]
 
     @property
-    def output_dimensions(self) -> tuple[Dimension, ...]:
-        """od, oh and ow, as many as there are."""
-        names = OUTPUT_NAMES[len(self.outputs)]
-        return tuple(Dimension(name, extent) for name, extent in zip(names, self.outputs, strict=True))
+    def rank(self) -> int:
+        """Number of spatial axes."""
+        return len(self.strides)
+
+    @property
+    def pads_begin(self) -> tuple[int, ...]:
+        """Positions in front of each axis."""
+        return self.pads[: self.rank]
+
+    @property
+    def pads_end(self) -> tuple[int, ...]:
+        """Positions behind each axis. With ``ceil_mode`` the last window may end behind them."""
+        return self.pads[self.rank :]
+
+    @property
+    def reach(self) -> tuple[int, ...]:
+        """Input positions from the first to the last tap of a window."""
+        return tuple((taps - 1) * step + 1 for taps, step in zip(self.kernel, self.dilations, strict=True))
 
     @property
     def tap_dimensions(self) -> tuple[Dimension, ...]:
         """kd, kh and kw, as many as there are. A window is never cut."""
-        names = TAP_NAMES[len(self.kernel)]
+        names = TAP_NAMES[self.rank]
         return tuple(Dimension(name, extent, Iteration.WHOLE) for name, extent in zip(names, self.kernel, strict=True))
 
     @property
     def input_maps(self) -> tuple[AxisMap, ...]:
         """The input's spatial axes; taps in the padding lie outside [0, extent)."""
+        names = zip(OUTPUT_NAMES[self.rank], TAP_NAMES[self.rank], strict=True)
+        steps = zip(self.strides, self.dilations, self.pads_begin, strict=True)
         return tuple(
-            AxisMap(((out.name, stride), (tap.name, dilation)), -pad, -pad)
-            for out, tap, stride, dilation, pad in zip(
-                self.output_dimensions, self.tap_dimensions, self.strides, self.dilations, self.pads_begin, strict=True
-            )
+            AxisMap(((out, stride), (tap, dilation)), -pad, -pad)
+            for (out, tap), (stride, dilation, pad) in zip(names, steps, strict=True)
         )
 
-    def taps(self, x: Array, fill: float) -> Iterator[tuple[tuple[int, ...], Array]]:
+    def lifted(self, rank: int) -> Windows:
+        """The same windows over ``rank`` axes; those in front are of one tap, one position apart, without pads."""
+        more = rank - self.rank
+        ones, zeros = (1,) * more, (0,) * more
+        pads = (*zeros, *self.pads_begin, *zeros, *self.pads_end)
+        return Windows(ones + self.kernel, ones + self.strides, ones + self.dilations, pads)
+
+    def taps(self, x: Array, outputs: Extents, fill: float) -> Iterator[tuple[tuple[int, ...], Array]]:
         """For each tap, its index and the view of x[N, C, s...] that it meets at every output position.
 
         ``fill`` stands in the padding.
         """
-        reaches = [
-            (out - 1) * stride + (taps - 1) * dilation + 1
-            for out, stride, taps, dilation in zip(self.outputs, self.strides, self.kernel, self.dilations, strict=True)
+        spans = [
+            (out - 1) * stride + reach for out, stride, reach in zip(outputs, self.strides, self.reach, strict=True)
         ]
-        ends = [max(0, r - begin - e) for r, begin, e in zip(reaches, self.pads_begin, self.extents, strict=True)]
+        ends = [max(0, s - begin - e) for s, begin, e in zip(spans, self.pads_begin, x.shape[2:], strict=True)]
         padded = np.pad(x, [(0, 0), (0, 0), *zip(self.pads_begin, ends, strict=True)], constant_values=fill)
         for tap in product(*map(range, self.kernel)):
             starts = [index * dilation for index, dilation in zip(tap, self.dilations, strict=True)]
             cut = tuple(
                 slice(start, start + (out - 1) * stride + 1, stride)
-                for start, out, stride in zip(starts, self.outputs, self.strides, strict=True)
+                for start, out, stride in zip(starts, outputs, self.strides, strict=True)
             )
             region = (slice(None), slice(None), *cut)
             yield tap, padded[region]
 
-    def counts(self, include_pads: bool) -> Array:
+    def counts(self, extents: Extents, outputs: Extents, *, include_pads: bool) -> Array:
         """Taps that count at each output position, int64[outputs]: those in the input, or in it and its pads."""
-        total = np.ones((1,) * len(self.outputs), np.int64)
-        for axis, out in enumerate(self.outputs):
+        total = np.ones((1,) * self.rank, np.int64)
+        for axis, out in enumerate(outputs):
             starts = np.arange(out) * self.strides[axis] - self.pads_begin[axis]
             positions = starts[:, None] + np.arange(self.kernel[axis]) * self.dilations[axis]
             lower = -self.pads_begin[axis] if include_pads else 0
-            upper = self.extents[axis] + (self.pads_end[axis] if include_pads else 0)
+            upper = extents[axis] + (self.pads_end[axis] if include_pads else 0)
             counted = ((positions >= lower) & (positions < upper)).sum(axis=1)
-            total = total * counted.reshape([-1 if position == axis else 1 for position in range(len(self.outputs))])
+            total = total * counted.reshape([-1 if position == axis else 1 for position in range(self.rank)])
         return total
 
 
-def windows_of(node: Node, graph: Graph, kernel: tuple[int, ...]) -> Windows:
-    """The geometry of a node whose first input and first output are [N, C, s...].
+def output_dimensions(outputs: Extents) -> tuple[Dimension, ...]:
+    """od, oh and ow, as many as there are."""
+    names = OUTPUT_NAMES[len(outputs)]
+    return tuple(Dimension(name, extent) for name, extent in zip(names, outputs, strict=True))
+
+
+def spatial_extents(node: Node, graph: Graph) -> tuple[Extents, Extents]:
+    """The spatial extents of a node whose first input and first output are [N, C, s...].
 
     Raises:
-        TilewrightError (not supported): not 1 or 2 spatial axes.
+        TilewrightError (not supported): not 1 to 3 spatial axes.
     """
     extents = graph.tensor(node.inputs[0]).shape[2:]
-    rank = len(extents)
-    if rank not in OUTPUT_NAMES:
-        raise refuse(node, "spatial-rank", f"has {rank} spatial axes; 1 to 3 are supported")
-    pads = tuple(node.attributes["pads"])
-    return Windows(
-        extents,
-        kernel,
-        graph.tensor(node.outputs[0]).shape[2:],
-        tuple(node.attributes["strides"]),
-        tuple(node.attributes["dilations"]),
-        pads[:rank],
-        pads[rank:],
-    )
+    if len(extents) not in OUTPUT_NAMES:
+        raise refuse(node, "spatial-rank", f"has {len(extents)} spatial axes; 1 to 3 are supported")
+    return extents, graph.tensor(node.outputs[0]).shape[2:]

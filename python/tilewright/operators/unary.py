@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.graph import Array, Graph, Node
+from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators import elementwise
 from tilewright.operators.epilogue import clamped, finish
 from tilewright.operators.operator import Arrays, Operator, operand
@@ -14,16 +15,40 @@ from tilewright.operators.operator import Arrays, Operator, operand
 _Function = Callable[[Node, Array], Array]
 
 
+@dataclass(frozen=True, slots=True)
+class ClipAttributes(Attributes):
+    """Bounds, infinite where there is none."""
+
+    minimum: float
+    maximum: float
+
+
+@dataclass(frozen=True, slots=True)
+class AlphaAttributes(Attributes):
+    """``alpha`` as ONNX has it."""
+
+    alpha: float
+
+
+@dataclass(frozen=True, slots=True)
+class HardSigmoidAttributes(AlphaAttributes):
+    """``alpha`` and ``beta`` as ONNX has them."""
+
+    beta: float
+
+
 def _clip(node: Node, x: Array) -> Array:
-    return clamped(x, node.attributes["minimum"], node.attributes["maximum"])
+    given = node.given(ClipAttributes)
+    return clamped(x, given.minimum, given.maximum)
 
 
 def _leaky_relu(node: Node, x: Array) -> Array:
-    return np.where(x < 0, x * node.attributes["alpha"], x)
+    return np.where(x < 0, x * node.given(AlphaAttributes).alpha, x)
 
 
 def _hard_sigmoid(node: Node, x: Array) -> Array:
-    line: Array = x * node.attributes["alpha"] + node.attributes["beta"]
+    given = node.given(HardSigmoidAttributes)
+    line: Array = x * given.alpha + given.beta
     return np.clip(line, 0.0, 1.0)
 
 
@@ -42,20 +67,20 @@ def _hard_swish(node: Node, x: Array) -> Array:
     return product
 
 
-def _operator(name: str, function: _Function) -> Operator:
+def _operator(name: str, function: _Function, attributes: type[Attributes] = Attributes) -> Operator:
     def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
         """The function in float64, rounded once to float32."""
         x = operand(arrays, 0)
         with np.errstate(over="ignore", invalid="ignore"):
             return finish(node, graph, function(node, x.astype(np.float64) if x.dtype.kind == "f" else x))
 
-    return Operator(name, elementwise.nest, reference)
+    return Operator(name, elementwise.nest, reference, attributes, function)
 
 
 UNARY = (
-    _operator("Clip", _clip),
-    _operator("LeakyRelu", _leaky_relu),
-    _operator("HardSigmoid", _hard_sigmoid),
+    _operator("Clip", _clip, ClipAttributes),
+    _operator("LeakyRelu", _leaky_relu, AlphaAttributes),
+    _operator("HardSigmoid", _hard_sigmoid, HardSigmoidAttributes),
     _operator("Sigmoid", _sigmoid),
     _operator("Tanh", _tanh),
     _operator("HardSwish", _hard_swish),

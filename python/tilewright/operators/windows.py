@@ -2,27 +2,63 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tilewright.graph import Array, Graph, Node
 from tilewright.operators import pooling
+from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.elementwise import dimensions_of, identity_maps
 from tilewright.operators.nest import AxisMap, Dimension, Iteration, Nest, along, whole
 from tilewright.operators.operator import Arrays, Operator, operand, optional_operand
-from tilewright.operators.spatial import OUTPUT_NAMES, TAP_NAMES, windows_of
+from tilewright.operators.spatial import OUTPUT_NAMES, TAP_NAMES, Windows, spatial_extents
 
 _BOTH = (slice(None), slice(None))
 """All entries of the batch and all channels."""
 
 
+@dataclass(frozen=True, slots=True)
+class LpPoolAttributes(Windows):
+    """Windows, and the order of the norm."""
+
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class MaxPoolIndicesAttributes(Windows):
+    """Windows, and for each spatial axis the distance of neighbours in what indices count."""
+
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConvTransposeAttributes(Windows):
+    """Windows over the output, whose kernel is that of the weights, and the number of groups of channels."""
+
+    group: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class InterpolateAttributes(AxisAttributes):
+    """What each output along the axis takes from the input along it.
+
+    Attributes:
+        indices, weights: tables of outputs by taps, row by row.
+        outside: the value of an output whose first index is -1.
+    """
+
+    indices: tuple[int, ...]
+    weights: tuple[float, ...]
+    outside: float
+
+
 def lp_pool(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """(sum |x|^p)^(1/p) under each window, in float64."""
-    x, p = operand(arrays, 0).astype(np.float64), float(node.attributes["p"])
-    windows = windows_of(node, graph, tuple(node.attributes["kernel"]))
-    total = np.zeros((*x.shape[:2], *windows.outputs))
-    for _, view in windows.taps(np.abs(x) ** p, 0):
+    windows, (_, outputs) = node.given(LpPoolAttributes), spatial_extents(node, graph)
+    x, p = operand(arrays, 0).astype(np.float64), windows.p
+    total = np.zeros((*x.shape[:2], *outputs))
+    for _, view in windows.taps(np.abs(x) ** p, outputs, 0):
         total = total + view
     return [(total ** (1.0 / p)).astype(np.float32)]
 
@@ -36,15 +72,14 @@ def max_pool_indices_nest(node: Node, graph: Graph) -> Nest:
 def max_pool_indices(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """The largest element under each window and its index in the whole input; the first of equals."""
     x = operand(arrays, 0)
-    windows = windows_of(node, graph, tuple(node.attributes["kernel"]))
-    spatial = x.shape[2:]
-    steps = np.array(node.attributes["steps"], np.int64).reshape(-1, *(1,) * len(spatial))
+    windows, (spatial, outputs) = node.given(MaxPoolIndicesAttributes), spatial_extents(node, graph)
+    steps = np.array(windows.steps, np.int64).reshape(-1, *(1,) * len(spatial))
     image = np.arange(x.shape[0] * x.shape[1], dtype=np.int64).reshape(*x.shape[:2], *(1,) * len(spatial))
     index = image * int(np.prod(spatial)) + (np.indices(spatial) * steps).sum(axis=0)
-    best = np.zeros((*x.shape[:2], *windows.outputs), x.dtype)
+    best = np.zeros((*x.shape[:2], *outputs), x.dtype)
     where = np.full(best.shape, -1, np.int64)
     # Indices that stand for padding are -1, so that padding never wins.
-    for (_, view), (_, at) in zip(windows.taps(x, 0), windows.taps(index, -1), strict=True):
+    for (_, view), (_, at) in zip(windows.taps(x, outputs, 0), windows.taps(index, outputs, -1), strict=True):
         better = (at >= 0) & ((where < 0) | (view > best))
         best, where = np.where(better, view, best), np.where(better, at, where)
     return [best, where]
@@ -54,14 +89,14 @@ def conv_transpose_nest(node: Node, graph: Graph) -> Nest:
     """Dimensions n, group, oc, output positions, ic, taps; output o reads x from (o + pad - k * dilation) / stride."""
     x, w = (graph.tensor(name).shape for name in node.inputs[:2])
     shape = graph.tensor(node.outputs[0]).shape
-    groups, spatial = node.attributes["group"], len(x) - 2
+    windows = node.given(ConvTransposeAttributes)
+    groups, spatial = windows.group, windows.rank
     inputs, outputs = x[1] // groups, w[1]
     out_names, tap_names = OUTPUT_NAMES[spatial], TAP_NAMES[spatial]
-    strides, dilations, pads = (node.attributes[name] for name in ("strides", "dilations", "pads"))
     read = [
         AxisMap(((out, 1), (tap, -dilation)), pad, pad, stride)
         for out, tap, stride, dilation, pad in zip(
-            out_names, tap_names, strides, dilations, pads[:spatial], strict=True
+            out_names, tap_names, windows.strides, windows.dilations, windows.pads_begin, strict=True
         )
     ]
     channel_in = AxisMap((("group", inputs), ("ic", 1)))
@@ -87,8 +122,9 @@ def conv_transpose(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """Each input element adds its weights to a window of the output; in float64."""
     x, w = operand(arrays, 0).astype(np.float64), operand(arrays, 1).astype(np.float64)
     shape = graph.tensor(node.outputs[0]).shape
-    groups, spatial = node.attributes["group"], x.ndim - 2
-    strides, dilations, pads = (node.attributes[name] for name in ("strides", "dilations", "pads"))
+    windows = node.given(ConvTransposeAttributes)
+    groups, spatial = windows.group, windows.rank
+    strides, dilations, pads = windows.strides, windows.dilations, windows.pads_begin
     parts = x.reshape(x.shape[0], groups, -1, *x.shape[2:])
     weights = w.reshape(groups, -1, *w.shape[1:])
     reach = [
@@ -115,32 +151,34 @@ def conv_transpose(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 def interpolate_nest(node: Node, graph: Graph) -> Nest:
     """Dimensions over the output; the axis is whole."""
     shape = graph.tensor(node.outputs[0]).shape
-    axis = node.attributes["axis"]
+    given = node.given(InterpolateAttributes)
+    axis = given.axis
     dimensions = tuple(
         replace(dimension, iteration=Iteration.WHOLE) if position == axis else dimension
         for position, dimension in enumerate(dimensions_of(shape))
     )
     maps = identity_maps(shape)
     read = (*maps[:axis], whole(graph.tensor(node.inputs[0]).shape[axis]), *maps[axis + 1 :])
-    taps = len(node.attributes["weights"]) // shape[axis]
+    taps = len(given.weights) // shape[axis]
     return Nest(dimensions, (read,), (maps,), macs_per_point=taps)
 
 
 def interpolate(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """y[o] = sum of weights[o, t] * x[indices[o, t]]; ``outside`` where the first index is -1."""
-    x, axis = operand(arrays, 0), node.attributes["axis"]
+    given = node.given(InterpolateAttributes)
+    x, axis = operand(arrays, 0), given.axis
     outputs = graph.tensor(node.outputs[0]).shape[axis]
-    indices = np.array(node.attributes["indices"]).reshape(outputs, -1)
-    weights = np.array(node.attributes["weights"], np.float64).reshape(outputs, -1)
+    indices = np.array(given.indices).reshape(outputs, -1)
+    weights = np.array(given.weights, np.float64).reshape(outputs, -1)
     lines = np.moveaxis(x.astype(np.float64), axis, -1)
     result = (lines[..., np.maximum(indices, 0)] * weights).sum(axis=-1)
-    result = np.where(indices[:, 0] < 0, node.attributes["outside"], result)
+    result = np.where(indices[:, 0] < 0, given.outside, result)
     return [np.moveaxis(result, -1, axis).astype(np.float32)]
 
 
 WINDOWS = (
-    Operator("LpPool", pooling.nest, lp_pool),
-    Operator("MaxPoolIndices", max_pool_indices_nest, max_pool_indices),
-    Operator("ConvTranspose", conv_transpose_nest, conv_transpose),
-    Operator("Interpolate", interpolate_nest, interpolate),
+    Operator("LpPool", pooling.nest, lp_pool, LpPoolAttributes),
+    Operator("MaxPoolIndices", max_pool_indices_nest, max_pool_indices, MaxPoolIndicesAttributes),
+    Operator("ConvTranspose", conv_transpose_nest, conv_transpose, ConvTransposeAttributes),
+    Operator("Interpolate", interpolate_nest, interpolate, InterpolateAttributes),
 )

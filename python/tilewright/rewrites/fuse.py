@@ -8,9 +8,11 @@ import numpy as np
 
 from tilewright.graph import Array, Clamp, DType, Graph, Node, Tensor
 from tilewright.graph.edit import GraphEditor, joined_sources, with_attributes
-from tilewright.rewrites.views import VIEW_OPERATORS
-
-_CLAMPED = frozenset({"Conv", "MatMul", "Add", "Sub", "Mul", "MaxPool", "AveragePool"})
+from tilewright.operators.conv import ConvAttributes
+from tilewright.operators.movement import PadAttributes
+from tilewright.operators.operator import Affine
+from tilewright.operators.registry import declared
+from tilewright.operators.unary import ClipAttributes
 
 
 def fold_factors_and_biases(graph: Graph) -> Graph:
@@ -21,7 +23,7 @@ def fold_factors_and_biases(graph: Graph) -> Graph:
     """
     editor = GraphEditor(graph)
     for node in editor.nodes():
-        if node.operator in ("Conv", "MatMul"):
+        if declared(node, editor.extensions).weights_axis is not None:
             while (folded := _fold_reader(editor, node)) is not None:
                 node = folded
     return editor.graph()
@@ -32,18 +34,22 @@ def _fold_reader(editor: GraphEditor, node: Node) -> Node | None:
     reader = editor.sole_reader(output.name)
     if node.epilogue is not None or output.dtype is not DType.FLOAT32:
         return None
-    if reader is None or reader.epilogue is not None or reader.operator not in ("Mul", "Add", "Sub"):
+    if reader is None or reader.epilogue is not None:
+        return None
+    affine = declared(reader, editor.extensions).affine
+    if affine is Affine.NONE:
         return None
     position = reader.inputs.index(output.name)
     other = editor.tensors[reader.inputs[1 - position]]
-    values = _per_channel(node, output, other)
+    channel_axis = declared(node, editor.extensions).channel_axis % len(output.shape)
+    values = _per_channel(channel_axis, output, other)
     if values is None or editor.tensors[reader.outputs[0]].shape != output.shape:
         return None
-    if reader.operator == "Sub":
+    if affine is Affine.DIFFERENCE:
         if position == 1:
             return None
         values = -values
-    fold = _with_factor if reader.operator == "Mul" else _with_bias
+    fold = _with_factor if affine is Affine.FACTOR else _with_bias
     folded = fold(editor, node, values)
     if folded is None:
         return None
@@ -52,9 +58,8 @@ def _fold_reader(editor: GraphEditor, node: Node) -> Node | None:
     return editor.replace(node, replace(folded, outputs=reader.outputs, sources=sources))
 
 
-def _per_channel(node: Node, output: Tensor, other: Tensor) -> Array | None:
-    """Float64 values for each channel of the node, if the other operand is constant along all other axes."""
-    axis = 1 if node.operator == "Conv" else len(output.shape) - 1
+def _per_channel(axis: int, output: Tensor, other: Tensor) -> Array | None:
+    """Float64 values for each index of an output's axis, if the other operand is constant along all other axes."""
     if other.data is None or len(other.shape) > len(output.shape):
         return None
     shape = (1,) * (len(output.shape) - len(other.shape)) + other.shape
@@ -81,11 +86,10 @@ def _with_bias(editor: GraphEditor, node: Node, values: Array) -> Node | None:
 
 def _with_factor(editor: GraphEditor, node: Node, values: Array) -> Node | None:
     weights, bias = editor.tensors[node.inputs[1]], _bias_values(editor, node)
-    if weights.data is None or bias is None:
+    weights_axis = declared(node, editor.extensions).weights_axis
+    if weights.data is None or bias is None or weights_axis is None:
         return None
-    axis = 0 if node.operator == "Conv" else len(weights.shape) - 1
-    if node.attributes.get("transpose_b"):
-        axis -= 1
+    axis = weights_axis(node) % len(weights.shape)
     along = values.reshape([-1 if position == axis else 1 for position in range(len(weights.shape))])
     scaled = (weights.data.astype(np.float64) * along).astype(np.float32)
     inputs = [node.inputs[0], editor.constant(f"{node.outputs[0]}/weights", scaled).name]
@@ -98,14 +102,14 @@ def fuse_clamps(graph: Graph) -> Graph:
     """Float Clip after an operator that it alone reads becomes that operator's Clamp epilogue."""
     editor = GraphEditor(graph)
     for node in editor.nodes():
-        if node.operator == "Clip" and node.epilogue is None:
+        if isinstance(node.attributes, ClipAttributes) and node.epilogue is None:
             _fuse_clamp(editor, _raised(editor, node))
     return editor.graph()
 
 
 def _raised(editor: GraphEditor, clip: Node) -> Node:
     """Clip moved before the views between it and its producer."""
-    while (view := editor.producer(clip.inputs[0])) is not None and view.operator in VIEW_OPERATORS:
+    while (view := editor.producer(clip.inputs[0])) is not None and declared(view, editor.extensions).is_view:
         if editor.sole_reader(clip.inputs[0]) is not clip or editor.producer(view.inputs[0]) is None:
             break
         if editor.sole_reader(view.inputs[0]) is not view:
@@ -120,11 +124,12 @@ def _raised(editor: GraphEditor, clip: Node) -> Node:
 
 def _fuse_clamp(editor: GraphEditor, clip: Node) -> None:
     producer = editor.producer(clip.inputs[0])
-    if producer is None or producer.operator not in _CLAMPED or editor.sole_reader(clip.inputs[0]) is not clip:
+    if producer is None or not declared(producer, editor.extensions).takes_clamp:
         return
-    if editor.tensors[clip.outputs[0]].dtype is not DType.FLOAT32:
+    if editor.sole_reader(clip.inputs[0]) is not clip or editor.tensors[clip.outputs[0]].dtype is not DType.FLOAT32:
         return
-    low, high = clip.attributes["minimum"], clip.attributes["maximum"]
+    given = clip.given(ClipAttributes)
+    low, high = given.minimum, given.maximum
     if isinstance(producer.epilogue, Clamp):
         first = producer.epilogue
         clamp = Clamp(min(max(first.minimum, low), high), min(max(first.maximum, low), high))
@@ -141,17 +146,17 @@ def fold_pads(graph: Graph) -> Graph:
     """Pad of spatial axes with the value that Conv counts as zero becomes padding of the Conv."""
     editor = GraphEditor(graph)
     for node in editor.nodes():
-        if node.operator != "Conv":
+        given, pad = node.attributes, editor.producer(node.inputs[0])
+        if not isinstance(given, ConvAttributes) or pad is None or not isinstance(pad.attributes, PadAttributes):
             continue
-        pad = editor.producer(node.inputs[0])
-        if pad is None or pad.operator != "Pad" or pad.attributes["value"] != node.attributes["x_zero_point"]:
+        widths = pad.attributes.pads
+        if pad.attributes.value != given.x_zero_point:
             continue
         rank = len(editor.tensors[pad.inputs[0]].shape)
-        widths = pad.attributes["pads"]
         if any(widths[axis] or widths[axis + rank] for axis in (0, 1)):
             continue
         spatial = (*widths[2:rank], *widths[rank + 2 :])
-        pads = tuple(own + added for own, added in zip(node.attributes["pads"], spatial, strict=True))
+        pads = tuple(own + added for own, added in zip(given.pads, spatial, strict=True))
         folded = replace(node, inputs=(pad.inputs[0], *node.inputs[1:]), sources=joined_sources(pad, node))
         editor.replace(node, with_attributes(folded, pads=pads))
     return editor.graph()

@@ -5,8 +5,8 @@ one storage; each such group gets the order, out of those that its members would
 costs least:
 
 - a Reshape or Transpose that would have to move bytes: 4 per element;
-- a convolution that reads other than channels last: 16, pooling or a matrix product that
-  does not read its own order: 4;
+- an operator that does not read the order that it likes best: its ``misread_cost`` (16 of a
+  convolution, 4 of pooling and of a matrix product);
 - a producer that writes other than its own order: 1 (every kernel takes any strides);
 - a Concat whose input and output differ in order, so that one cannot lie in the other: 4.
 
@@ -20,11 +20,11 @@ from dataclasses import dataclass, replace
 
 from tilewright.graph import Graph, Node, Tensor, channels_last_order, identity_order
 from tilewright.graph.edit import GraphEditor, make_node
-from tilewright.rewrites.views import VIEW_OPERATORS, Order, input_order, is_view, same_order, view_order
+from tilewright.operators.movement import TransposeAttributes
+from tilewright.operators.operator import Joins, Layout
+from tilewright.operators.registry import declared
+from tilewright.rewrites.views import Order, input_order, is_view, same_order, view_order
 
-_CHANNELS_LAST = frozenset({"Conv", "MaxPool", "AveragePool"})
-_ROW_MAJOR = frozenset({"MatMul"})
-_READ_COST = {"Conv": 16, "MaxPool": 4, "AveragePool": 4, "MatMul": 4}
 _MOVE_COST = 4
 _WRITE_COST = 1
 
@@ -55,7 +55,7 @@ def _groups(graph: Graph) -> list[_Group]:
     views: dict[str, list[Node]] = {name: [] for name in graph.inputs}
     for node in graph.nodes:
         output = node.outputs[0]
-        if node.operator in VIEW_OPERATORS:
+        if declared(node, graph.extensions).is_view:
             root_of[output] = root_of[node.inputs[0]]
             views.setdefault(root_of[output], []).append(node)
         else:
@@ -77,7 +77,8 @@ def _best(
     for candidate in _candidates(graph, tensors, group, readers, own):
         orders, cost = _spread(graph, tensors, group, candidate)
         if producer is not None and not same_order(candidate, own, tensors[group.root].shape):
-            cost += (_MOVE_COST if producer.operator == "Concat" else _WRITE_COST) * tensors[group.root].elements
+            joins = declared(producer, graph.extensions).joins
+            cost += (_MOVE_COST if joins is Joins.PARTS else _WRITE_COST) * tensors[group.root].elements
         cost += sum(_reading_cost(graph, tensors[name], order, readers[name]) for name, order in orders.items())
         if least is None or cost < least:
             best, least = orders, cost
@@ -96,7 +97,7 @@ def _candidates(
     members = [(root, ()), *((tensors[node.outputs[0]], _path(group, node)) for node in group.views)]
     for tensor, path in members:
         likes = [identity_order(len(tensor.shape))]
-        if any(reader.operator in _CHANNELS_LAST for reader in readers[tensor.name]):
+        if any(_liked(reader, graph) is Layout.CHANNELS_LAST for reader in readers[tensor.name]):
             likes.insert(0, channels_last_order(len(tensor.shape)))
         for like in likes:
             order = _pulled_back(tensors, path, like)
@@ -147,12 +148,12 @@ def _pinned(graph: Graph, tensor: Tensor) -> bool:
 def _written_order(graph: Graph, tensors: dict[str, Tensor], root: Tensor, producer: Node | None) -> Order:
     """The order in which the producer likes to write."""
     rank = len(root.shape)
-    if producer is None or producer.operator in _ROW_MAJOR:
+    if producer is None or _liked(producer, graph) is Layout.ROW_MAJOR:
         return identity_order(rank)
-    if producer.operator in _CHANNELS_LAST:
+    if _liked(producer, graph) is Layout.CHANNELS_LAST:
         return channels_last_order(rank)
     activations = [tensors[name] for name in producer.inputs if name and not tensors[name].is_constant]
-    if producer.operator == "Concat":
+    if declared(producer, graph.extensions).joins is Joins.PARTS:
         return _commonest_order(graph, activations) or identity_order(rank)
     alike = [tensor for tensor in activations if tensor.shape == root.shape]
     alike += [tensor for tensor in activations if len(tensor.shape) == rank]
@@ -172,23 +173,31 @@ def _commonest_order(graph: Graph, inputs: list[Tensor]) -> Order | None:
 def _reading_cost(graph: Graph, tensor: Tensor, order: Order, readers: list[Node]) -> int:
     cost = 0
     for reader in readers:
-        if reader.operator == "Concat" and _pinned(graph, graph.tensor(reader.outputs[0])):
+        operator = declared(reader, graph.extensions)
+        if operator.joins is Joins.PARTS and _pinned(graph, graph.tensor(reader.outputs[0])):
             row_major = identity_order(len(tensor.shape))
             cost += 0 if same_order(order, row_major, tensor.shape) else _MOVE_COST * tensor.elements
-        if reader.operator not in _READ_COST:
+        if operator.misread_cost == 0:
             continue
         rank = len(tensor.shape)
-        liked = channels_last_order(rank) if reader.operator in _CHANNELS_LAST else identity_order(rank)
+        channels_last = operator.layout is Layout.CHANNELS_LAST
+        liked = channels_last_order(rank) if channels_last else identity_order(rank)
         if not same_order(order, liked, tensor.shape):
-            cost += _READ_COST[reader.operator] * tensor.elements
+            cost += operator.misread_cost * tensor.elements
     return cost
+
+
+def _liked(node: Node, graph: Graph) -> Layout:
+    """The order that a node's kernels like best."""
+    return declared(node, graph.extensions).layout
 
 
 def _copy_before_reshapes(graph: Graph) -> Graph:
     """A Reshape that does not fit its input reads a row-major copy of it."""
     editor = GraphEditor(graph)
     for node in graph.nodes:
-        if node.operator != "Reshape" or is_view(graph, node):
+        reshapes = declared(node, graph.extensions).is_view and not isinstance(node.attributes, TransposeAttributes)
+        if not reshapes or is_view(graph, node):
             continue
         source = editor.tensors[node.inputs[0]]
         copied = editor.variable(source, f"{node.outputs[0]}/copy")

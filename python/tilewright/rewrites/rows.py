@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright.graph import Graph, Node, Tensor
-from tilewright.graph.edit import make_node, untaken
+from tilewright.graph.edit import make_node, untaken, with_attributes
+from tilewright.operators.conv import ConvAttributes
+from tilewright.operators.movement import SliceAttributes
 
 
 def without_skipped_rows(graph: Graph) -> tuple[Graph, frozenset[str]]:
@@ -34,10 +36,10 @@ def without_skipped_rows(graph: Graph) -> tuple[Graph, frozenset[str]]:
 
 
 def _skips_rows(node: Node, graph: Graph) -> bool:
-    if node.operator != "Conv" or len(node.attributes["strides"]) != 2 or graph.tensor(node.inputs[0]).data is not None:
+    windows = node.attributes
+    if not isinstance(windows, ConvAttributes) or graph.tensor(node.inputs[0]).data is not None:
         return False
-    kernel = graph.tensor(node.inputs[1]).shape[2:]
-    return kernel == (1, 1) and node.attributes["strides"][0] > 1 and not any(node.attributes["pads"])
+    return windows.kernel == (1, 1) and windows.strides[0] > 1 and not any(windows.pads)
 
 
 def _rows(node: Node, graph: Graph, taken: set[str]) -> Tensor:
@@ -46,8 +48,8 @@ def _rows(node: Node, graph: Graph, taken: set[str]) -> Tensor:
 
 
 def _sliced(node: Node, rows: Tensor) -> tuple[Node, Node]:
-    down, across = node.attributes["strides"]
-    attributes = {"starts": (0, 0, 0, 0), "steps": (1, 1, down, 1)}
+    down, across = node.given(ConvAttributes).strides
+    attributes = SliceAttributes(starts=(0, 0, 0, 0), steps=(1, 1, down, 1))
     part = make_node("Slice", [node.inputs[0]], [rows.name], attributes=attributes, sources=node.sources)
     inputs = (rows.name, *node.inputs[1:])
-    return part, replace(node, inputs=inputs, attributes={**node.attributes, "strides": (1, across)})
+    return part, with_attributes(replace(node, inputs=inputs), strides=(1, across))

@@ -14,15 +14,16 @@ from dataclasses import replace
 
 from tilewright.graph import Graph, Node, channels_last_order, identity_order
 from tilewright.graph.edit import GraphEditor, joined_sources, with_attributes
+from tilewright.operators.movement import TransposeAttributes
+from tilewright.operators.registry import declared
 
 Shape = tuple[int, ...]
 Order = tuple[int, ...]
-VIEW_OPERATORS = frozenset({"Reshape", "Transpose"})
 
 
 def is_view(graph: Graph, node: Node) -> bool:
     """Whether a node moves no bytes: its output is its input under another shape or axis order."""
-    if node.operator not in VIEW_OPERATORS:
+    if not declared(node, graph.extensions).is_view:
         return False
     source, target = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
     order = view_order(node, source.shape, source.order, target.shape)
@@ -41,16 +42,16 @@ def long_axes(order: Order, shape: Shape) -> Order:
 
 def view_order(node: Node, source: Shape, order: Order, target: Shape) -> Order | None:
     """The order of a view's output when its input has ``order``; None if bytes would have to move."""
-    if node.operator == "Transpose":
-        perm = node.attributes["perm"]
+    if isinstance(node.attributes, TransposeAttributes):
+        perm = node.attributes.perm
         return canonical(tuple(perm.index(axis) for axis in order), target)
     return reshaped_order(source, order, target)
 
 
 def input_order(node: Node, source: Shape, order: Order, target: Shape) -> Order | None:
     """The order of a view's input when its output has ``order``; None if bytes would have to move."""
-    if node.operator == "Transpose":
-        perm = node.attributes["perm"]
+    if isinstance(node.attributes, TransposeAttributes):
+        perm = node.attributes.perm
         return canonical(tuple(perm[axis] for axis in order), source)
     return reshaped_order(target, order, source)
 
@@ -103,7 +104,7 @@ def eliminate_views(graph: Graph) -> Graph:
     for listed in editor.nodes():
         # Removing one view changes what others read.
         node = editor.current(listed)
-        if node is not None and node.operator in VIEW_OPERATORS:
+        if node is not None and declared(node, editor.extensions).is_view:
             _simplify(editor, _merged(editor, node))
     return editor.graph()
 
@@ -113,16 +114,17 @@ def _merged(editor: GraphEditor, node: Node) -> Node:
     if before is None or before.operator != node.operator:
         return node
     merged = replace(node, inputs=before.inputs, sources=joined_sources(before, node))
-    if node.operator == "Transpose":
-        inner = before.attributes["perm"]
-        merged = with_attributes(merged, perm=tuple(inner[axis] for axis in node.attributes["perm"]))
+    if isinstance(node.attributes, TransposeAttributes):
+        inner = before.given(TransposeAttributes).perm
+        merged = with_attributes(merged, perm=tuple(inner[axis] for axis in node.attributes.perm))
     return editor.replace(node, merged)
 
 
 def _simplify(editor: GraphEditor, node: Node) -> None:
     source, target = editor.tensors[node.inputs[0]], editor.tensors[node.outputs[0]]
-    if node.operator == "Reshape" and source.shape != target.shape:
-        return
-    if node.operator == "Transpose" and node.attributes["perm"] != identity_order(len(source.shape)):
-        return
-    editor.bypass(node)
+    if isinstance(node.attributes, TransposeAttributes):
+        changes = node.attributes.perm != identity_order(len(source.shape))
+    else:
+        changes = source.shape != target.shape
+    if not changes:
+        editor.bypass(node)

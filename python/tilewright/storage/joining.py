@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tilewright.graph import Graph, Node
 from tilewright.kernels.registry import choices
+from tilewright.operators.registry import declared
 from tilewright.plan import BufferKind, Link
 from tilewright.platform import Platform
 from tilewright.rewrites.rows import without_skipped_rows
@@ -18,9 +19,6 @@ from tilewright.rewrites.views import is_view
 from tilewright.storage.homes import Homes, assign_homes
 from tilewright.storage.overlaps import LayerUse, layer_use, peak_bytes
 from tilewright.storage.parts import join_parts, joining_nodes
-
-_NEVER_IN_PLACE = frozenset({"Conv", "MatMul", "MaxPool", "AveragePool", "Concat", "Slice", "Copy"})
-"""Kernels that are costly to declare, or that surely need their input in another place than their output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +88,7 @@ def _over(node: Node, graph: Graph, platform: Platform) -> tuple[str, ...]:
     shape = graph.tensor(node.outputs[0]).shape
     alike = [name for name in node.inputs if name and graph.tensor(name).shape == shape]
     if (
-        node.operator in _NEVER_IN_PLACE
+        not declared(node, graph.extensions).overwrites
         or is_view(graph, node)
         or all(graph.tensor(name).is_constant for name in alike)
     ):

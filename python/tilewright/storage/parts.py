@@ -13,12 +13,14 @@ from math import lcm
 from tilewright.graph import Graph, Node, Tensor
 from tilewright.graph.edit import make_node, untaken
 from tilewright.kernels.float_common import MAX_RANK
+from tilewright.operators.attributes import AxisAttributes
+from tilewright.operators.movement import SliceAttributes
+from tilewright.operators.operator import Joins
+from tilewright.operators.registry import declared
 from tilewright.plan import Link
 from tilewright.rewrites.views import same_order
 from tilewright.storage.families import Families
 from tilewright.storage.places import Part
-
-_JOINING = frozenset({"Concat", "Slice"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +32,13 @@ class Joined:
     nodes: frozenset[str]
 
 
+def _joins(node: Node, graph: Graph) -> Joins:
+    return declared(node, graph.extensions).joins
+
+
 def joining_nodes(graph: Graph) -> list[str]:
     """Names of the nodes that might become views of parts, in order."""
-    return [node.name for node in graph.nodes if node.operator in _JOINING and node.epilogue is None]
+    return [node.name for node in graph.nodes if _joins(node, graph) is not Joins.NONE and node.epilogue is None]
 
 
 def join_parts(graph: Graph, chosen: Collection[str], links: Iterable[Link] = ()) -> Joined:
@@ -44,10 +50,10 @@ def join_parts(graph: Graph, chosen: Collection[str], links: Iterable[Link] = ()
     grain = lcm(*(lcm(link.align_bytes, link.round_up_bytes) for link in links))
     families = Families(graph, grain)
     wanted = [node for node in graph.nodes if node.name in chosen]
-    parts = [slice_part(node) for node in wanted if node.operator == "Slice"]
+    parts = [slice_part(node) for node in wanted if _joins(node, graph) is Joins.PART]
     parts = [part for part in parts if _join(families, part)]
     copied: dict[str, list[int]] = {}
-    for node in (node for node in wanted if node.operator == "Concat"):
+    for node in (node for node in wanted if _joins(node, graph) is Joins.PARTS):
         positions = _join_concat(families, node)
         if positions is not None:
             copied[node.name] = positions
@@ -60,20 +66,21 @@ def join_parts(graph: Graph, chosen: Collection[str], links: Iterable[Link] = ()
         taken = families.join(part)
         assert taken, f"{part.tensor} does not lie in {part.whole} after all"
     sliced = {part.tensor for part in parts if not part.made_of}
-    nodes = {node.name for node in edited.nodes if node.operator == "Slice" and node.outputs[0] in sliced}
+    nodes = {node.name for node in edited.nodes if _joins(node, edited) is Joins.PART and node.outputs[0] in sliced}
     return Joined(edited, families, frozenset(nodes | set(copied)))
 
 
 def slice_part(node: Node) -> Part:
     """The output of a Slice inside its input."""
-    starts, steps = node.attributes["starts"], node.attributes["steps"]
+    given = node.given(SliceAttributes)
+    starts, steps = given.starts, given.steps
     return Part(node.outputs[0], node.inputs[0], tuple(map(int, starts)), tuple(map(int, steps)), made_of=False)
 
 
 def concat_parts(graph: Graph, node: Node) -> list[Part]:
     """The inputs of a Concat inside its output."""
     whole = graph.tensor(node.outputs[0])
-    axis = int(node.attributes["axis"])
+    axis = node.given(AxisAttributes).axis
     parts, at = [], 0
     for name in node.inputs:
         starts = tuple(at if position == axis else 0 for position in range(len(whole.shape)))

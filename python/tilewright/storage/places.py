@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tilewright.graph import Node
+from tilewright.operators.movement import TransposeAttributes
 from tilewright.rewrites.views import runs_of_axes
 
 Strides = tuple[int, ...]
@@ -61,15 +62,15 @@ def same_strides(shape: Shape, one: Strides, other: Strides) -> bool:
 
 def viewed(node: Node, source: Shape, strides: Strides, target: Shape) -> Strides | None:
     """Strides of a Reshape's or Transpose's output for those of its input; None if it would not be a view."""
-    if node.operator == "Transpose":
-        return tuple(strides[axis] for axis in node.attributes["perm"])
+    if isinstance(node.attributes, TransposeAttributes):
+        return tuple(strides[axis] for axis in node.attributes.perm)
     return reshaped_strides(source, strides, target)
 
 
 def viewed_back(node: Node, source: Shape, strides: Strides, target: Shape) -> Strides | None:
     """Strides of the input for those (``strides``) of the output."""
-    if node.operator == "Transpose":
-        perm = node.attributes["perm"]
+    if isinstance(node.attributes, TransposeAttributes):
+        perm = node.attributes.perm
         return tuple(strides[perm.index(axis)] for axis in range(len(source)))
     return reshaped_strides(target, strides, source)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.layouts import assert_layout_sound
+from support.nodes import scale_of
 from support.onnx_models import operators
 from tilewright.graph import DType, Requantize
 from tilewright.graph.edit import with_attributes
@@ -79,8 +80,8 @@ def test_quantised_networks_are_within_one_step(name):
     graph = optimise(load(f"onnx/{name}"))
     assert_layout_sound(graph)
     for output, (got, want) in zip(graph.outputs, differences(f"onnx/{name}", graph), strict=True):
-        meaning = graph.producers()[output].attributes.get("scale", (1.0,))
-        steps = np.rint(np.abs(got - want) / meaning[0])
+        scale = scale_of(graph.producers()[output])
+        steps = np.rint(np.abs(got - want) / scale)
         print(f"{name}: {int((steps > 0).sum())} of {steps.size} off by one")  # noqa: T201
         assert steps.max() <= 1
 
@@ -120,7 +121,7 @@ def test_float_networks_are_within_tolerance(name):
 def test_a_wrong_zero_point_is_noticed():
     graph = optimise(load("onnx/kws_int8"))
     first = next(node for node in graph.nodes if node.operator == "Conv")
-    wrong = with_attributes(first, x_zero_point=first.attributes["x_zero_point"] + 40)
+    wrong = with_attributes(first, x_zero_point=first.attributes.x_zero_point + 40)
     spoilt = replace(graph, nodes=tuple(wrong if node is first else node for node in graph.nodes))
     ((got, want),) = differences("onnx/kws_int8", spoilt)
     assert np.abs(got - want).max() > 1

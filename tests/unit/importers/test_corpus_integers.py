@@ -12,7 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.nodes import scale_of
 from tilewright.graph import DType, Graph
+from tilewright.graph.edit import with_attributes
 from tilewright.importers.load import import_model
 from tilewright.kernels.registry import choices
 from tilewright.operators.evaluate import evaluate
@@ -103,7 +105,7 @@ def test_qoperator_networks_are_within_one_step(name: str) -> None:
     graph = load(folder)
     assert_runs(graph)
     for output, difference in differences(folder, graph).items():
-        scale = graph.producers()[output].attributes.get("scale", (1.0,))[0]
+        scale = scale_of(graph.producers()[output])
         steps = np.rint(np.abs(difference) / scale)
         print(f"{name}: {int((steps > 0).sum())} of {steps.size} off by one")  # noqa: T201
         assert steps.max() <= 1
@@ -127,6 +129,5 @@ def test_a_wrong_shift_is_noticed() -> None:
     folder = Path(CORPUS) / "deeploy/Kernels/Integer/RMSNorm"
     graph = load(folder)
     node = graph.nodes[0]
-    attributes = {**node.attributes, "shift": node.attributes["shift"] - 1}
-    spoilt = replace(graph, nodes=(replace(node, attributes=attributes),))
+    spoilt = replace(graph, nodes=(with_attributes(node, shift=node.attributes.shift - 1),))
     assert any(difference.any() for difference in differences(folder, spoilt).values())

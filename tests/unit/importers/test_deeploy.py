@@ -7,6 +7,7 @@ import pytest
 from support.onnx_models import ModelBuilder, imported, operators, outputs_of
 from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.graph import DType, RequantizeShift
+from tilewright.operators.integer_norm import ShiftAttributes
 from tilewright.rewrites.pipeline import optimise
 
 RANDOM = np.random.default_rng(5)
@@ -133,7 +134,7 @@ def test_integer_norms(tmp_path):
     assert graph.tensor(graph.nodes[0].inputs[1]).dtype is DType.INT32
     assert y.dtype == np.int8
     graph, y = run_one(tmp_path, x, "iRMSNorm", w, D=16384, n_levels=256)
-    assert dict(graph.nodes[0].attributes) == {"shift": 14}
+    assert graph.nodes[0].attributes == ShiftAttributes(14)
 
 
 def test_functions_become_tables(tmp_path):

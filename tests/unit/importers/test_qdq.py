@@ -64,7 +64,7 @@ def test_conv(tmp_path, dtype, zero_point, per_channel, clip):
     (node,) = graph.nodes
     assert isinstance(node.epilogue, Requantize)
     assert len(node.epilogue.multiplier) == (6 if per_channel else 1)
-    assert node.attributes["x_zero_point"] == zero_point
+    assert node.attributes.x_zero_point == zero_point
     assert graph.tensor(node.inputs[2]).dtype is DType.INT32
 
 
@@ -75,7 +75,7 @@ def test_unsigned_weights_become_signed(tmp_path, dtype, zero_point):
     graph = assert_equal_to_runtime(tmp_path, pattern.finish(pattern.build.node("Conv", pattern.x, w), 0.03), steps=1)
     (node,) = graph.nodes
     assert graph.tensor(node.inputs[1]).dtype is DType.INT8
-    assert node.attributes["w_zero_point"] == (-8,)
+    assert node.attributes.w_zero_point == (-8,)
 
 
 @BOTH
@@ -106,7 +106,7 @@ def test_matmul_of_two_activations(tmp_path):
         tmp_path, pattern.finish(pattern.build.node("MatMul", pattern.x, other), 0.07), steps=1
     )
     (node,) = graph.nodes
-    assert node.attributes["b_zero_point"] == (-7,)
+    assert node.attributes.b_zero_point == (-7,)
 
 
 @BOTH

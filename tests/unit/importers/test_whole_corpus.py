@@ -43,7 +43,7 @@ def step_of(graph, name):
     producer = graph.producers().get(name)
     while producer is not None and producer.operator in ("Reshape", "Transpose"):
         producer = graph.producers().get(producer.inputs[0])
-    return max(producer.attributes["scale"]) if producer is not None and producer.operator == "Dequantize" else 0.0
+    return max(producer.attributes.scale) if producer is not None and producer.operator == "Dequantize" else 0.0
 
 
 def noise_steps(network):

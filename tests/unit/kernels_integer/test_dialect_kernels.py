@@ -60,7 +60,11 @@ def test_no_norm(dtype: str, steps: dict) -> None:
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 @pytest.mark.parametrize("steps", STEPS, ids=str)
 def test_probabilities(operator: str, dtype: str, steps: dict) -> None:
-    attributes = {"a": 1, "b": 68, "c": 2418, "log2": 50, "group": 16, "levels": 256}
+    attributes = {"levels": 256}
+    if operator == "iSoftmax":
+        attributes |= {"a": 1, "b": 68, "c": 2418, "log2": 50}
+    elif operator == "ITAPartialMax":
+        attributes["group"] = 16
     x = values(dtype, (2, 5, 3, 48))
     x[0, 0, 0], x[0, 0, 1] = x[0, 0, 0].min(), np.arange(48)
     graph, feeds = node_graph(operator, [x], (), x.shape, "uint8", attributes)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.nodes import node_of
 from support.single_node import run, single_node
 from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.graph import DType, Graph, Node, constant, variable
@@ -21,8 +22,8 @@ def two_layers():
         "y": variable("y", DType.FLOAT32, (2, 2)),
     }
     nodes = (
-        Node("fc", "MatMul", ("x", "w"), ("h",), {"transpose_a": False, "transpose_b": False}),
-        Node("relu", "Clip", ("h",), ("y",), {"minimum": 0.0, "maximum": float("inf")}),
+        node_of("fc", "MatMul", ("x", "w"), ("h",), {"transpose_a": False, "transpose_b": False}),
+        node_of("relu", "Clip", ("h",), ("y",), {"minimum": 0.0, "maximum": float("inf")}),
     )
     return Graph("two", nodes, tensors, ("x",), ("y",))
 

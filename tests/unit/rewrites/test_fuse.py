@@ -104,7 +104,7 @@ def test_zero_pads_become_the_padding_of_conv(tmp_path, value, pads, folds):
     graph = assert_equal_to_runtime(tmp_path, net.model("y"))
     assert ("Pad" not in operators(graph)) == folds
     if folds:
-        assert graph.nodes[0].attributes["pads"] == (2, 2)
+        assert graph.nodes[0].attributes.pads == (2, 2)
 
 
 def test_constants_fold_and_a_constant_output_is_copied(tmp_path):

@@ -9,7 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.layouts import moves_nothing, places
 from tilewright.graph import DType, Graph, channels_last_order, variable
-from tilewright.graph.edit import make_node
+from tilewright.graph.edit import NO_ATTRIBUTES, make_node
+from tilewright.operators.movement import TransposeAttributes
 from tilewright.rewrites.views import (
     canonical,
     eliminate_views,
@@ -70,7 +71,7 @@ def test_reshape_orders_are_inverse(case):
 def test_transpose_orders_are_inverse(perm, order):
     source = (2, 3, 4, 5)
     target = tuple(source[axis] for axis in perm)
-    node = make_node("Transpose", ["x"], ["y"], attributes={"perm": tuple(perm)})
+    node = make_node("Transpose", ["x"], ["y"], attributes=TransposeAttributes(tuple(perm)))
     there = view_order(node, source, tuple(order), target)
     assert same_order(input_order(node, source, there, target), tuple(order), source)
     tensors = {"x": variable("x", DType.INT8, source), "y": variable("y", DType.INT8, target)}
@@ -98,8 +99,8 @@ def test_chains_of_views_merge():
     graph = chain(
         make_node("Reshape", ["x"], ["a"]),
         make_node("Reshape", ["a"], ["b"]),
-        make_node("Transpose", ["b"], ["c"], attributes={"perm": (1, 0)}),
-        make_node("Transpose", ["c"], ["d"], attributes={"perm": (1, 0)}),
+        make_node("Transpose", ["b"], ["c"], attributes=TransposeAttributes((1, 0))),
+        make_node("Transpose", ["c"], ["d"], attributes=TransposeAttributes((1, 0))),
         make_node("Tanh", ["d"], ["y"]),
         shapes={"x": (2, 6), "a": (12,), "b": (3, 4), "c": (4, 3), "d": (3, 4), "y": (3, 4)},
     )
@@ -110,7 +111,7 @@ def test_chains_of_views_merge():
 
 @pytest.mark.parametrize("operator", ["Reshape", "Transpose"])
 def test_views_that_change_nothing_vanish(operator):
-    attributes = {"perm": (0, 1)} if operator == "Transpose" else {}
+    attributes = TransposeAttributes((0, 1)) if operator == "Transpose" else NO_ATTRIBUTES
     graph = chain(
         make_node("Tanh", ["x"], ["a"]),
         make_node(operator, ["a"], ["y"], attributes=attributes),
@@ -131,7 +132,7 @@ def test_a_chain_of_views_that_change_nothing_vanishes_whole() -> None:
     nodes = [
         make_node("Reshape", ["x"], ["a"]),
         make_node("Reshape", ["a"], ["b"]),
-        make_node("Transpose", ["b"], ["c"], attributes={"perm": (1, 0)}),
+        make_node("Transpose", ["b"], ["c"], attributes=TransposeAttributes((1, 0))),
         make_node("Sigmoid", ["c"], ["y"]),
     ]
     shapes = {"a": (2, 3), "b": (2, 3), "c": (3, 2), "y": (3, 2)}

@@ -7,16 +7,56 @@ around them and are set afterwards (deeploy_types.py).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from math import prod
 from types import MappingProxyType
 
 import numpy as np
 
-from tilewright.graph import Array
+from tilewright.graph import Array, Attributes
 from tilewright.importers.onnx.context import Call, Unsupported, broadcast
 from tilewright.importers.onnx.quantization import exponent, scalar
 
 _INT32_MAX = (1 << 31) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class TabulatedAttributes(Attributes):
+    """Of a function that becomes a table as soon as the type of x is known; no kernel has it."""
+
+    def table(self, low: int, high: int) -> Array:
+        """What the function gives for x = low ... high, int64."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class GeluAttributes(TabulatedAttributes):
+    """The constants of iGELU. b is not positive."""
+
+    b: int
+    one: int
+
+    def table(self, low: int, high: int) -> Array:
+        """q = min(|x|, -b), L = sign(x) * (one - (q + b)^2), y = x * ((one + L) >> 1)."""
+        x = np.arange(low, high + 1, dtype=np.int64)
+        distance = np.minimum(np.abs(x), -self.b) + self.b
+        gelu: Array = x * ((self.one + np.sign(x) * (self.one - distance * distance)) >> 1)
+        return gelu
+
+
+@dataclass(frozen=True, slots=True)
+class HardSwishAttributes(TabulatedAttributes):
+    """The constants of iHardswish."""
+
+    one_over_six: int
+    three: int
+    six: int
+
+    def table(self, low: int, high: int) -> Array:
+        """y = x * clip(x + three, 0, six) * one_over_six."""
+        x = np.arange(low, high + 1, dtype=np.int64)
+        swish: Array = x * np.clip(x + self.three, 0, self.six) * self.one_over_six
+        return swish
 
 
 def layer_norm(call: Call) -> None:
@@ -60,16 +100,16 @@ def no_norm(call: Call) -> None:
 
 def gelu(call: Call) -> None:
     """iGELU(x; b, one): becomes a table when the type of x is known."""
-    attributes = {"b": _whole(call, "b"), "one": _whole(call, "one")}
-    if attributes["b"] > 0:
-        raise Unsupported(f"b = {attributes['b']}", "b must not be positive")
-    call.emit("iGELU", [call.input(0).name], call.input(0).shape, attributes)
+    given = GeluAttributes(_whole(call, "b"), _whole(call, "one"))
+    if given.b > 0:
+        raise Unsupported(f"b = {given.b}", "b must not be positive")
+    call.emit("iGELU", [call.input(0).name], call.input(0).shape, given)
 
 
 def hard_swish(call: Call) -> None:
     """iHardswish(x; one_over_six, three, six): becomes a table when the type of x is known."""
-    attributes = {name: _whole(call, name) for name in ("one_over_six", "three", "six")}
-    call.emit("iHardswish", [call.input(0).name], call.input(0).shape, attributes)
+    given = HardSwishAttributes(*(_whole(call, name) for name in ("one_over_six", "three", "six")))
+    call.emit("iHardswish", [call.input(0).name], call.input(0).shape, given)
 
 
 def softmax(call: Call) -> None:
@@ -180,22 +220,6 @@ def _levels(call: Call, only: int | None = None) -> int:
     if not 2 <= levels <= 256 or only not in (None, levels):
         raise Unsupported(f"{levels} levels", "256 levels are supported" if only else "2 to 256 levels are supported")
     return levels
-
-
-def table_of(operator: str, attributes: Mapping[str, int], low: int, high: int) -> Array:
-    """What iGELU or iHardswish gives for x = low ... high, int64.
-
-    iGELU: q = min(|x|, -b), L = sign(x) * (one - (q + b)^2), y = x * ((one + L) >> 1).
-    iHardswish: y = x * clip(x + three, 0, six) * one_over_six.
-    """
-    x = np.arange(low, high + 1, dtype=np.int64)
-    if operator == "iHardswish":
-        swish: Array = x * np.clip(x + attributes["three"], 0, attributes["six"]) * attributes["one_over_six"]
-        return swish
-    b, one = attributes["b"], attributes["one"]
-    distance = np.minimum(np.abs(x), -b) + b
-    gelu: Array = x * ((one + np.sign(x) * (one - distance * distance)) >> 1)
-    return gelu
 
 
 DIALECT: Mapping[str, Callable[[Call], None]] = MappingProxyType(

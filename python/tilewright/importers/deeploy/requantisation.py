@@ -11,11 +11,12 @@ from dataclasses import replace
 import numpy as np
 
 from tilewright.graph import Array, DType, Node, RequantizeShift
-from tilewright.graph.edit import GraphEditor, frozen, joined_sources, with_attributes
+from tilewright.graph.edit import NO_ATTRIBUTES, GraphEditor, joined_sources, with_attributes
 from tilewright.importers.deeploy.types import EIGHT_BIT
+from tilewright.operators.operator import Affine, Multipliers
+from tilewright.operators.quantization import RequantizeAttributes
+from tilewright.operators.registry import declared
 
-_PRODUCTS = frozenset({"Conv", "MatMul"})
-_ELEMENTWISE = frozenset({"Add", "Sub", "Mul"})
 _INT32_MAX = (1 << 31) - 1
 # A table saves twelve instructions for each element, and costs 256 bytes that tiles must fetch.
 _WORTH_A_TABLE = 512
@@ -38,13 +39,13 @@ def _fold_bias(editor: GraphEditor, node: Node) -> None:
     """A constant that is added to the columns of a product, or the channels of a convolution."""
     position = next((at for at, name in enumerate(node.inputs) if editor.tensors[name].is_constant), None)
     producer = None if position is None else editor.producer(node.inputs[1 - position])
-    if position is None or producer is None or producer.operator not in _PRODUCTS or producer.epilogue is not None:
+    if position is None or producer is None or declared(producer).weights_axis is None or producer.epilogue is not None:
         return
     output, added = editor.tensors[producer.outputs[0]], editor.tensors[node.inputs[position]]
     same = editor.tensors[node.outputs[0]].shape == output.shape and node.epilogue is None
     if added.data is None or not same or editor.sole_reader(output.name) is not node:
         return
-    axis = 1 if producer.operator == "Conv" else len(output.shape) - 1
+    axis = declared(producer).channel_axis % len(output.shape)
     shape = (1,) * (len(output.shape) - len(added.shape)) + added.shape
     if any(extent != 1 for at, extent in enumerate(shape) if at != axis):
         return
@@ -68,7 +69,7 @@ def _fold_bias(editor: GraphEditor, node: Node) -> None:
 def _fold_factor(editor: GraphEditor, node: Node) -> Node:
     """Requantize of a product with one constant multiplies its multipliers."""
     producer, epilogue = editor.producer(node.inputs[0]), node.epilogue
-    if producer is None or producer.operator != "Mul" or producer.epilogue is not None:
+    if producer is None or declared(producer).affine is not Affine.FACTOR or producer.epilogue is not None:
         return node
     position = next((at for at, name in enumerate(producer.inputs) if editor.tensors[name].is_constant), None)
     if position is None or not isinstance(epilogue, RequantizeShift):
@@ -95,7 +96,7 @@ def _vanish(editor: GraphEditor, node: Node) -> bool:
     values = _values(source.dtype)
     if not np.array_equal(_requantized(node, values, output.dtype), values):
         return False
-    editor.replace(node, replace(node, operator="Reshape", attributes=frozen({}), epilogue=None))
+    editor.replace(node, replace(node, operator="Reshape", attributes=NO_ATTRIBUTES, epilogue=None))
     return True
 
 
@@ -122,14 +123,14 @@ def _into_table(editor: GraphEditor, node: Node) -> bool:
 def _into_producer(editor: GraphEditor, node: Node) -> bool:
     """Requantize after an accumulating operator becomes its epilogue, if channels agree."""
     producer = editor.producer(node.inputs[0])
-    if producer is None or producer.operator not in _PRODUCTS | _ELEMENTWISE or producer.epilogue is not None:
+    if producer is None or producer.epilogue is not None:
         return False
     if editor.sole_reader(node.inputs[0]) is not node or not _axis_fits(editor, node, producer):
         return False
     fused = replace(producer, outputs=node.outputs, epilogue=node.epilogue, sources=joined_sources(producer, node))
     editor.remove(node)
-    if producer.operator in _ELEMENTWISE:
-        fused = with_attributes(fused, channel_axis=node.attributes["channel_axis"])
+    if declared(producer).multipliers is Multipliers.ONE:
+        fused = with_attributes(fused, channel_axis=node.given(RequantizeAttributes).channel_axis)
     editor.replace(producer, fused)
     return True
 
@@ -141,19 +142,19 @@ def _as_table(editor: GraphEditor, node: Node) -> bool:
         return False
     table = _requantized(node, _values(source.dtype), output.dtype)
     data = editor.constant(f"{output.name}/table", table)
-    lookup = replace(node, operator="Lookup", inputs=(source.name, data.name), attributes=frozen({}), epilogue=None)
+    lookup = replace(node, operator="Lookup", inputs=(source.name, data.name), attributes=NO_ATTRIBUTES, epilogue=None)
     editor.replace(node, lookup)
     return True
 
 
 def _axis_fits(editor: GraphEditor, node: Node, producer: Node) -> bool:
-    """Elementwise kernels have one multiplier; products have one for each column or channel."""
-    if _one_channel(node):
-        return True
-    wanted: int = node.attributes["channel_axis"]
-    if producer.operator in _ELEMENTWISE:
-        return False
-    return wanted == (1 if producer.operator == "Conv" else len(editor.tensors[node.outputs[0]].shape) - 1)
+    """Whether the producer's kernels take as many multipliers as there are, along the same axis."""
+    operator = declared(producer)
+    if operator.multipliers is not Multipliers.EACH:
+        return operator.multipliers is Multipliers.ONE and _one_channel(node)
+    wanted = node.given(RequantizeAttributes).channel_axis
+    rank = len(editor.tensors[node.outputs[0]].shape)
+    return _one_channel(node) or wanted == operator.channel_axis % rank
 
 
 def _one_channel(node: Node) -> bool:

@@ -16,8 +16,11 @@ from types import MappingProxyType
 import numpy as np
 
 from tilewright.graph import Array, DType, Node, Tensor
-from tilewright.graph.edit import GraphEditor, frozen, make_node, with_attributes
-from tilewright.importers.deeploy.nodes import table_of
+from tilewright.graph.edit import NO_ATTRIBUTES, GraphEditor, make_node, with_attributes
+from tilewright.importers.deeploy.nodes import TabulatedAttributes
+from tilewright.operators.movement import PadAttributes
+from tilewright.operators.quantization import QuantizationAttributes
+from tilewright.operators.unary import ClipAttributes
 
 EIGHT_BIT = frozenset({DType.INT8, DType.UINT8})
 _WEIGHT_TYPES = (DType.INT8, DType.INT16, DType.INT32)
@@ -77,8 +80,8 @@ def _clip(editor: GraphEditor, node: Node) -> None:
     """Relu and Clip keep the type; the bounds may lie outside it."""
     x = _typed_input(editor, node, _WEIGHT_TYPES)
     low, high = _range(x.dtype)
-    lower = ceil(max(node.attributes["minimum"], low))
-    upper = floor(min(node.attributes["maximum"], high))
+    given = node.given(ClipAttributes)
+    lower, upper = ceil(max(given.minimum, low)), floor(min(given.maximum, high))
     editor.retype(node.outputs[0], x.dtype)
     if x.dtype in EIGHT_BIT:
         _to_table(editor, node, np.clip(np.arange(low, high + 1), lower, upper).astype(x.dtype.numpy))
@@ -86,13 +89,13 @@ def _clip(editor: GraphEditor, node: Node) -> None:
     bounds = [editor.constant(f"{node.outputs[0]}/bound", np.asarray(b, x.dtype.numpy)).name for b in (lower, upper)]
     raised = editor.variable(editor.tensors[node.outputs[0]], f"{node.outputs[0]}/raised").name
     editor.add(make_node("Max", [node.inputs[0], bounds[0]], [raised], sources=node.sources))
-    editor.replace(node, replace(node, operator="Min", inputs=(raised, bounds[1]), attributes=frozen({})))
+    editor.replace(node, replace(node, operator="Min", inputs=(raised, bounds[1]), attributes=NO_ATTRIBUTES))
 
 
 def _function(editor: GraphEditor, node: Node) -> None:
     """A function of an 8-bit tensor is a table of int32 values."""
     x = _eight_bit(editor, node)
-    table = table_of(node.operator, node.attributes, *_range(x.dtype))
+    table = node.given(TabulatedAttributes).table(*_range(x.dtype))
     limits = np.iinfo(np.int32)
     if table.min() < limits.min or table.max() > limits.max:
         raise NoMeaning("its values exceed 32 bits")
@@ -180,7 +183,7 @@ def _range(dtype: DType) -> tuple[int, int]:
 def _to_table(editor: GraphEditor, node: Node, table: Array) -> None:
     data = editor.constant(f"{node.outputs[0]}/table", table)
     editor.retype(node.outputs[0], data.dtype)
-    editor.replace(node, replace(node, operator="Lookup", inputs=(node.inputs[0], data.name), attributes=frozen({})))
+    editor.replace(node, replace(node, operator="Lookup", inputs=(node.inputs[0], data.name), attributes=NO_ATTRIBUTES))
 
 
 def _dequantize(editor: GraphEditor, node: Node) -> bool:
@@ -192,16 +195,16 @@ def _dequantize(editor: GraphEditor, node: Node) -> bool:
     if scale == int(scale):
         return False
     source = next(name for name in node.inputs if name != constants[0].name)
-    attributes = frozen({"scale": (scale,), "zero_point": (0,), "axis": None})
+    given = QuantizationAttributes((scale,), (0,))
     before = editor.producer(source)
     point = _zero_point(editor, before) if before is not None and editor.sole_reader(source) is node else None
     if before is not None and point is not None:
-        source, attributes = before.inputs[0], frozen({**attributes, "zero_point": (point,)})
+        source, given = before.inputs[0], QuantizationAttributes((scale,), (point,))
         editor.remove(before)
     if editor.tensors[source].shape != editor.tensors[node.outputs[0]].shape:
         raise NoMeaning("a scale that adds axes")
     editor.retype(node.outputs[0], DType.FLOAT32)
-    editor.replace(node, replace(node, operator="Dequantize", inputs=(source,), attributes=attributes))
+    editor.replace(node, replace(node, operator="Dequantize", inputs=(source,), attributes=given))
     return True
 
 
@@ -216,7 +219,7 @@ def _zero_point(editor: GraphEditor, node: Node) -> int | None:
 
 def _check_pad(editor: GraphEditor, node: Node) -> None:
     """The pad value as an integer; minus infinity before MaxPool is the least one."""
-    value = node.attributes["value"]
+    value = node.given(PadAttributes).value
     low, high = _range(editor.tensors[node.outputs[0]].dtype)
     if value != value or value in (float("inf"), float("-inf")) or not low <= value <= high:
         raise NoMeaning(f"pad value {value}")

@@ -13,14 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.graph import Array, DType, Epilogue, Node, Tensor, constant, variable
-from tilewright.graph.edit import frozen
+from tilewright.graph import Array, Attributes, DType, Epilogue, Node, Tensor, constant, variable
+from tilewright.graph.edit import NO_ATTRIBUTES
 from tilewright.importers.onnx.source import SourceNode
+from tilewright.operators.registry import attributes_for
 
 MAX_RANK = 6
 MAX_BYTES = 1 << 30
 """Of one tensor: offsets and strides of kernels are of 32 bits, with a sign, and plans are checked that far."""
 _DTYPES = {dtype.value: dtype for dtype in DType}
+
+
+Given = Attributes | Mapping[str, Any]
+"""What a translator says of a node: the operator's type of attributes, or their values by name."""
 
 
 class Unsupported(Exception):
@@ -165,7 +170,7 @@ class Call:
         operator: str,
         inputs: Sequence[str],
         shape: Sequence[int],
-        attributes: Mapping[str, Any] | None = None,
+        attributes: Given = NO_ATTRIBUTES,
         *,
         dtype: DType | None = None,
         part: str = "",
@@ -175,6 +180,7 @@ class Call:
         """Add a node and give the name of its output.
 
         Args:
+            attributes: the operator's own type, or its fields by name.
             dtype: of the output; that of the first input by default.
             part: empty for the node that writes the model's output, else a word for an intermediate.
         """
@@ -190,9 +196,8 @@ class Call:
         self.build.tensors[name] = checked(variable(name, dtype, shape))
         label = self.build.fresh_node(f"{self.node.name or target}/{part}" if part else self.node.name or target)
         sources = (self.node.name or target,)
-        self.build.nodes.append(
-            Node(label, operator, tuple(inputs), (name,), frozen(attributes or {}), epilogue, sources)
-        )
+        given = _typed(operator, attributes)
+        self.build.nodes.append(Node(label, operator, tuple(inputs), (name,), given, epilogue, sources))
         return name
 
     def emit_all(
@@ -200,7 +205,7 @@ class Call:
         operator: str,
         inputs: Sequence[str],
         outputs: Sequence[tuple[Sequence[int], DType]],
-        attributes: Mapping[str, Any] | None = None,
+        attributes: Given = NO_ATTRIBUTES,
     ) -> None:
         """Add a node that gives all of the model's outputs, each a shape and an element type.
 
@@ -214,16 +219,15 @@ class Call:
             names.append(name)
         label = self.build.fresh_node(self.node.name or listed[0])
         sources = (self.node.name or listed[0],)
-        self.build.nodes.append(
-            Node(label, operator, tuple(inputs), tuple(names), frozen(attributes or {}), None, sources)
-        )
+        given = _typed(operator, attributes)
+        self.build.nodes.append(Node(label, operator, tuple(inputs), tuple(names), given, None, sources))
 
     def emit_parts(
         self,
         operator: str,
         inputs: Sequence[str],
         outputs: Sequence[tuple[Sequence[int], DType]],
-        attributes: Mapping[str, Any] | None = None,
+        attributes: Given = NO_ATTRIBUTES,
     ) -> tuple[str, ...]:
         """Add a node all of whose outputs are intermediates, and give their names."""
         base = next(name for name in self.node.outputs if name)
@@ -234,10 +238,14 @@ class Call:
             names.append(name)
         label = self.build.fresh_node(f"{self.node.name or base}/inner")
         sources = (self.node.name or base,)
-        self.build.nodes.append(
-            Node(label, operator, tuple(inputs), tuple(names), frozen(attributes or {}), None, sources)
-        )
+        given = _typed(operator, attributes)
+        self.build.nodes.append(Node(label, operator, tuple(inputs), tuple(names), given, None, sources))
         return tuple(names)
+
+
+def _typed(operator: str, given: Given) -> Attributes:
+    """The attributes in the operator's type: the one place where names become fields."""
+    return given if isinstance(given, Attributes) else attributes_for(operator, given)
 
 
 def constant_tensor(name: str, array: Array) -> Tensor:

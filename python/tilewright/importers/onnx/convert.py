@@ -26,7 +26,7 @@ from tilewright.importers.onnx.movement import MOVEMENT
 from tilewright.importers.onnx.quantization import QUANTIZATION
 from tilewright.importers.onnx.source import SourceModel, SourceNode, SourceValue
 from tilewright.importers.onnx.spatial import SPATIAL
-from tilewright.importers.own import OwnOperators, own_infer, translate_own
+from tilewright.importers.own import OwnOperators, own_operator, translate_own
 from tilewright.importers.qoperator.nodes import qoperators
 
 _EARLIER = MappingProxyType({**MOVEMENT, **SPATIAL, **ARITHMETIC, **QUANTIZATION})
@@ -87,9 +87,9 @@ def convert(
     build.reserved.update(value.name for value in model.inputs)
 
     def visit(node: SourceNode) -> None:
-        infer = own_infer(node, own)
-        if infer is not None:
-            translate_own(Call(node, build), infer)
+        brought = own_operator(node, own)
+        if brought is not None:
+            translate_own(Call(node, build), brought)
         elif node.operator in CONTROL and node.domain in ("", "ai.onnx"):
             expand_control(node, build, visit)
         else:

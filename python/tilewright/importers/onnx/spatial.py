@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from tilewright.graph import Tensor
 from tilewright.importers.onnx.context import Call, Unsupported
+from tilewright.operators.conv import ConvAttributes
+from tilewright.operators.pooling import AveragePoolAttributes
+from tilewright.operators.spatial import Windows
 
 _SPATIAL_RANKS = (1, 2, 3)
 
-
-@dataclass(frozen=True, slots=True)
-class _Windows:
-    """Windows over the spatial axes; ``pads`` are begins, then ends."""
-
-    kernel: tuple[int, ...]
-    strides: tuple[int, ...]
-    dilations: tuple[int, ...]
-    pads: tuple[int, ...]
-    outputs: tuple[int, ...]
-
-    @property
-    def attributes(self) -> dict[str, Any]:
-        return {"strides": self.strides, "dilations": self.dilations, "pads": self.pads}
+WindowsOf = TypeVar("WindowsOf", bound=Windows)
 
 
-def windows_of_call(call: Call, extents: tuple[int, ...], kernel: tuple[int, ...]) -> _Windows:
-    """Geometry of a node over ``extents``, with output extents as ONNX defines them."""
+def windows_of_call(call: Call, extents: tuple[int, ...], kernel: tuple[int, ...]) -> tuple[Windows, tuple[int, ...]]:
+    """Geometry of a node over ``extents``, and output extents as ONNX defines them."""
     rank = len(extents)
     strides = call.geometry("strides", (1,) * rank)
     dilations = call.geometry("dilations", (1,) * rank)
@@ -39,13 +28,23 @@ def windows_of_call(call: Call, extents: tuple[int, ...], kernel: tuple[int, ...
     if min(*strides, *dilations, *kernel) < 1 or min(pads) < 0:
         raise Unsupported("strides, dilations and kernel must be positive, pads not negative")
     begins, ends, outputs = [], [], []
-    for axis in range(rank):
-        reach = (kernel[axis] - 1) * dilations[axis] + 1
+    for axis, reach in enumerate(Windows(kernel, strides, dilations, pads).reach):
         begin, end = _pads(call, extents[axis], reach, strides[axis], (pads[axis], pads[axis + rank]))
         outputs.append(_output(call, extents[axis] + begin + end - reach, strides[axis], extents[axis] + begin))
         begins.append(begin)
         ends.append(end)
-    return _Windows(kernel, strides, dilations, (*begins, *ends), tuple(outputs))
+    return Windows(kernel, strides, dilations, (*begins, *ends)), tuple(outputs)
+
+
+def whole_extent(extents: tuple[int, ...]) -> tuple[Windows, tuple[int, ...]]:
+    """One window over all positions, and its output extents."""
+    ones = (1,) * len(extents)
+    return Windows(extents, ones, ones, (0,) * 2 * len(extents)), ones
+
+
+def over(windows: Windows, kind: type[WindowsOf], **more: Any) -> WindowsOf:
+    """Attributes of a type that adds fields to the geometry of windows."""
+    return kind(windows.kernel, windows.strides, windows.dilations, windows.pads, **more)
 
 
 def _pads(call: Call, extent: int, reach: int, stride: int, explicit: tuple[int, int]) -> tuple[int, int]:
@@ -87,60 +86,51 @@ def conv(call: Call) -> None:
     group = int(call.attribute("group", 1))
     if kernel != w.shape[2:] or w.shape[1] * group != x.shape[1] or w.shape[0] % group:
         raise Unsupported(f"weights {list(w.shape)} with {group} groups do not fit input {list(x.shape)}")
-    windows = windows_of_call(call, x.shape[2:], kernel)
+    windows, outputs = windows_of_call(call, x.shape[2:], kernel)
     inputs = [x.name, w.name]
     if call.has(2):
         bias = call.real(2)
         if bias.shape != (w.shape[0],):
             raise Unsupported(f"bias of shape {list(bias.shape)} for {w.shape[0]} channels")
         inputs.append(bias.name)
-    attributes = {**windows.attributes, "group": group, "x_zero_point": 0, "w_zero_point": (0,)}
-    call.emit("Conv", inputs, (x.shape[0], w.shape[0], *windows.outputs), attributes)
+    call.emit("Conv", inputs, (x.shape[0], w.shape[0], *outputs), over(windows, ConvAttributes, group=group))
 
 
-def _pool(call: Call, operator: str, extra: dict[str, Any]) -> None:
+def _pool(call: Call, operator: str, kind: type[Windows], **more: Any) -> None:
     x = spatial_input(call)
     if len(call.node.outputs) > 1 and call.node.outputs[1]:
         raise Unsupported("the indices of the largest elements", "do not use the second output")
-    kernel = call.geometry("kernel_shape", ())
-    windows = windows_of_call(call, x.shape[2:], kernel)
-    attributes = {"kernel": kernel, **windows.attributes, **extra}
-    call.emit(operator, [x.name], (*x.shape[:2], *windows.outputs), attributes)
+    windows, outputs = windows_of_call(call, x.shape[2:], call.geometry("kernel_shape", ()))
+    call.emit(operator, [x.name], (*x.shape[:2], *outputs), over(windows, kind, **more))
 
 
 def max_pool(call: Call) -> None:
     """MaxPool; storage order concerns the indices only, which are not supported."""
-    _pool(call, "MaxPool", {})
+    _pool(call, "MaxPool", Windows)
 
 
 def average_pool(call: Call) -> None:
     """AveragePool."""
     call.real(0)
-    _pool(call, "AveragePool", {"count_include_pad": int(call.attribute("count_include_pad", 0)), "x_zero_point": 0})
+    counts = bool(call.attribute("count_include_pad", 0))
+    _pool(call, "AveragePool", AveragePoolAttributes, count_include_pad=counts)
 
 
-def _global_pool(call: Call, operator: str, extra: dict[str, Any]) -> None:
+def _global_pool(call: Call, operator: str, kind: type[Windows]) -> None:
     x = spatial_input(call)
-    rank = len(x.shape) - 2
-    attributes = {
-        "kernel": x.shape[2:],
-        "strides": (1,) * rank,
-        "dilations": (1,) * rank,
-        "pads": (0,) * 2 * rank,
-        **extra,
-    }
-    call.emit(operator, [x.name], (*x.shape[:2], *(1,) * rank), attributes)
+    windows, outputs = whole_extent(x.shape[2:])
+    call.emit(operator, [x.name], (*x.shape[:2], *outputs), over(windows, kind))
 
 
 def global_average_pool(call: Call) -> None:
     """AveragePool over the whole extent."""
     call.real(0)
-    _global_pool(call, "AveragePool", {"count_include_pad": 0, "x_zero_point": 0})
+    _global_pool(call, "AveragePool", AveragePoolAttributes)
 
 
 def global_max_pool(call: Call) -> None:
     """MaxPool over the whole extent."""
-    _global_pool(call, "MaxPool", {})
+    _global_pool(call, "MaxPool", Windows)
 
 
 SPATIAL: Mapping[str, Callable[[Call], None]] = MappingProxyType(

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from math import prod
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from tilewright.graph import DType
 from tilewright.importers.onnx.context import Call, Unsupported
 from tilewright.importers.onnx.elementwise import typed
-from tilewright.importers.onnx.spatial import spatial_input, windows_of_call
+from tilewright.importers.onnx.spatial import over, spatial_input, whole_extent, windows_of_call
+from tilewright.operators.spatial import Windows
+from tilewright.operators.windows import ConvTransposeAttributes, LpPoolAttributes, MaxPoolIndicesAttributes
 
 Translate = Callable[[Call], None]
 _FLOAT = frozenset({DType.FLOAT32})
@@ -22,24 +23,17 @@ def lp_pool(call: Call) -> None:
     """LpPool."""
     x = typed(call, 0, _FLOAT)
     spatial_input(call)
-    kernel = call.geometry("kernel_shape", ())
-    windows = windows_of_call(call, x.shape[2:], kernel)
-    attributes = {"kernel": kernel, **windows.attributes, "p": float(call.attribute("p", 2))}
-    call.emit("LpPool", [x.name], (*x.shape[:2], *windows.outputs), attributes)
+    windows, outputs = windows_of_call(call, x.shape[2:], call.geometry("kernel_shape", ()))
+    given = over(windows, LpPoolAttributes, p=float(call.attribute("p", 2)))
+    call.emit("LpPool", [x.name], (*x.shape[:2], *outputs), given)
 
 
 def global_lp_pool(call: Call) -> None:
     """LpPool over the whole extent."""
     x = typed(call, 0, _FLOAT)
-    spatial = len(spatial_input(call).shape) - 2
-    attributes = {
-        "kernel": x.shape[2:],
-        "strides": (1,) * spatial,
-        "dilations": (1,) * spatial,
-        "pads": (0,) * 2 * spatial,
-        "p": float(call.attribute("p", 2)),
-    }
-    call.emit("LpPool", [x.name], (*x.shape[:2], *(1,) * spatial), attributes)
+    windows, outputs = whole_extent(spatial_input(call).shape[2:])
+    given = over(windows, LpPoolAttributes, p=float(call.attribute("p", 2)))
+    call.emit("LpPool", [x.name], (*x.shape[:2], *outputs), given)
 
 
 def max_pool(call: Call, plain: Translate) -> None:
@@ -49,13 +43,12 @@ def max_pool(call: Call, plain: Translate) -> None:
         return
     x = typed(call, 0, frozenset({DType.FLOAT32, DType.INT8, DType.UINT8}))
     extents = spatial_input(call).shape[2:]
-    kernel = call.geometry("kernel_shape", ())
-    windows = windows_of_call(call, extents, kernel)
+    windows, outputs = windows_of_call(call, extents, call.geometry("kernel_shape", ()))
     rows_first = not call.attribute("storage_order", 0)
     steps = [prod(extents[a + 1 :]) if rows_first else prod(extents[:a]) for a in range(len(extents))]
-    attributes = {"kernel": kernel, **windows.attributes, "steps": tuple(steps)}
-    shape = (*x.shape[:2], *windows.outputs)
-    call.emit_all("MaxPoolIndices", [x.name], [(shape, x.dtype), (shape, DType.INT64)], attributes)
+    shape = (*x.shape[:2], *outputs)
+    given = over(windows, MaxPoolIndicesAttributes, steps=tuple(steps))
+    call.emit_all("MaxPoolIndices", [x.name], [(shape, x.dtype), (shape, DType.INT64)], given)
 
 
 def max_unpool(call: Call) -> None:
@@ -95,19 +88,20 @@ def conv_transpose(call: Call) -> None:
     group = int(call.attribute("group", 1))
     if len(w.shape) != len(x.shape) or w.shape[0] != x.shape[1] or x.shape[1] % group:
         raise Unsupported(f"weights {list(w.shape)} with {group} groups do not fit input {list(x.shape)}")
-    attributes, outputs = _transposed_geometry(call, x.shape[2:], w.shape[2:])
+    windows, outputs = _transposed_geometry(call, x.shape[2:], w.shape[2:])
     channels = w.shape[1] * group
     inputs = [x.name, w.name]
     if call.has(2):
         inputs.append(typed(call, 2, _FLOAT).name)
         if call.input(2).shape != (channels,):
             raise Unsupported(f"bias of shape {list(call.input(2).shape)} for {channels} channels")
-    call.emit("ConvTranspose", inputs, (x.shape[0], channels, *outputs), {**attributes, "group": group})
+    given = over(windows, ConvTransposeAttributes, group=group)
+    call.emit("ConvTranspose", inputs, (x.shape[0], channels, *outputs), given)
 
 
 def _transposed_geometry(
     call: Call, extents: tuple[int, ...], kernel: tuple[int, ...]
-) -> tuple[dict[str, Any], tuple[int, ...]]:
+) -> tuple[Windows, tuple[int, ...]]:
     rank = len(extents)
     strides = call.geometry("strides", (1,) * rank)
     dilations = call.geometry("dilations", (1,) * rank)
@@ -133,8 +127,7 @@ def _transposed_geometry(
             raise Unsupported("the output has no elements")
         begins.append(begin)
         outputs.append(output)
-    attributes = {"strides": strides, "dilations": dilations, "pads": (*begins, *(0,) * rank)}
-    return attributes, tuple(outputs)
+    return Windows(kernel, strides, dilations, (*begins, *(0,) * rank)), tuple(outputs)
 
 
 def windows(earlier: Mapping[str, Translate]) -> Mapping[str, Translate]:

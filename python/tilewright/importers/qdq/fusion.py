@@ -20,13 +20,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright.graph import Graph, Node, Tensor
-from tilewright.graph.edit import GraphEditor, frozen
+from tilewright.graph.edit import NO_ATTRIBUTES, GraphEditor
 from tilewright.importers.qdq.lookup import lookup_instead
 from tilewright.importers.qdq.match import dequantize_of, same_parameters
 from tilewright.importers.qdq.movement import lower_dequantize, raise_quantize
 from tilewright.importers.qdq.operators import fuse_operator
-
-_VIEWS = frozenset({"Reshape", "Transpose", "MaxPool", "Slice", "Pad", "Copy"})
+from tilewright.operators.registry import declared
 
 
 def fuse_quantized(graph: Graph) -> Graph:
@@ -99,7 +98,7 @@ def _cancel(editor: GraphEditor, node: Node) -> bool:
         editor.remove(node)
         editor.redirect(node.outputs[0], stored)
         return True
-    view = replace(node, operator="Reshape", inputs=(stored,), attributes=frozen({}))
+    view = replace(node, operator="Reshape", inputs=(stored,), attributes=NO_ATTRIBUTES)
     editor.replace(node, view)
     return True
 
@@ -109,7 +108,7 @@ def _annotated(graph: Graph) -> Graph:
     tensors = dict(graph.tensors)
     for nodes, direction in ((graph.nodes[::-1], "back"), (graph.nodes, "forth")):
         for node in nodes:
-            if node.operator not in _VIEWS or node.epilogue is not None:
+            if not declared(node).keeps_values or len(node.inputs) > 1 or node.epilogue is not None:
                 continue
             ends = (node.outputs[0], node.inputs[0]) if direction == "back" else (node.inputs[0], node.outputs[0])
             known, unknown = tensors[ends[0]], tensors[ends[1]]

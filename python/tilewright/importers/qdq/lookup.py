@@ -8,61 +8,13 @@ The table holds what the float32 operators give for each of the 256 values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Any
-
 import numpy as np
 
 from tilewright.graph import Array, Node, Tensor
 from tilewright.graph.edit import GraphEditor, make_node
 from tilewright.importers.qdq.match import EIGHT_BIT, per_tensor, quantized
-
-_Attributes = Mapping[str, Any]
-
-
-def _clip(x: Array, attributes: _Attributes) -> Array:
-    result: Array = np.clip(x, attributes["minimum"], attributes["maximum"])
-    return result
-
-
-def _leaky_relu(x: Array, attributes: _Attributes) -> Array:
-    return np.where(x < 0, x * attributes["alpha"], x)
-
-
-def _hard_sigmoid(x: Array, attributes: _Attributes) -> Array:
-    line: Array = x * attributes["alpha"] + attributes["beta"]
-    return np.clip(line, 0.0, 1.0)
-
-
-def _sigmoid(x: Array, attributes: _Attributes) -> Array:
-    result: Array = 1.0 / (1.0 + np.exp(-x))
-    return result
-
-
-def _tanh(x: Array, attributes: _Attributes) -> Array:
-    result: Array = np.tanh(x)
-    return result
-
-
-def _hard_swish(x: Array, attributes: _Attributes) -> Array:
-    result: Array = x * np.clip(x / 6.0 + 0.5, 0.0, 1.0)
-    return result
-
-
-_UNARY: Mapping[str, Callable[[Array, _Attributes], Array]] = MappingProxyType(
-    {
-        "Clip": _clip,
-        "LeakyRelu": _leaky_relu,
-        "HardSigmoid": _hard_sigmoid,
-        "Sigmoid": _sigmoid,
-        "Tanh": _tanh,
-        "HardSwish": _hard_swish,
-    }
-)
-_BINARY: Mapping[str, Callable[[Array, Array], Array]] = MappingProxyType(
-    {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide}
-)
+from tilewright.operators.quantization import QuantizationAttributes
+from tilewright.operators.registry import declared
 
 
 class _NoTable(Exception):
@@ -109,15 +61,13 @@ class _Evaluation:
         return _real(tensor.data.reshape(1).astype(np.int64), scale, zero_point)
 
     def _apply(self, node: Node, output: Tensor) -> Array:
-        if node.operator in _UNARY:
-            x = self.of(node.inputs[0]).astype(np.float64)
-            return _UNARY[node.operator](x, node.attributes)
-        if node.operator not in _BINARY:
+        function = declared(node).function
+        if function is None:
             raise _NoTable
-        a, b = self.of(node.inputs[0]), self.of(node.inputs[1])
-        if self.source is None or self.source.shape != output.shape:
+        operands = [self.of(name).astype(np.float64) for name in node.inputs]
+        if len(operands) > 1 and (self.source is None or self.source.shape != output.shape):
             raise _NoTable
-        return _BINARY[node.operator](a, b)
+        return function(node, *operands)
 
 
 def lookup_instead(editor: GraphEditor, quantize: Node) -> bool:
@@ -147,9 +97,9 @@ def _real(stored: Array, scale: float, zero_point: int) -> Array:
 
 def _stored(real: Array, quantize: Node, output: Tensor) -> Array:
     """QuantizeLinear of float32 values; NaN becomes the zero point."""
-    limits = np.iinfo(output.dtype.numpy)
+    limits, given = np.iinfo(output.dtype.numpy), quantize.given(QuantizationAttributes)
     with np.errstate(all="ignore"):
-        steps = np.rint(real / np.float32(quantize.attributes["scale"][0])).astype(np.float64)
-    steps = np.nan_to_num(steps, nan=0.0, posinf=np.inf, neginf=-np.inf) + quantize.attributes["zero_point"][0]
+        steps = np.rint(real / np.float32(given.scale[0])).astype(np.float64)
+    steps = np.nan_to_num(steps, nan=0.0, posinf=np.inf, neginf=-np.inf) + given.zero_point[0]
     stored: Array = np.clip(steps, limits.min, limits.max).astype(output.dtype.numpy)
     return stored

@@ -8,6 +8,7 @@ import numpy as np
 
 from tilewright.graph import Array, DType, Node, Tensor
 from tilewright.graph.edit import GraphEditor
+from tilewright.operators.quantization import QuantizationAttributes
 
 EIGHT_BIT = frozenset({DType.INT8, DType.UINT8})
 
@@ -39,13 +40,13 @@ def dequantize_of(editor: GraphEditor, tensor: str) -> Node | None:
 
 def per_tensor(node: Node) -> bool:
     """Whether a Quantize or Dequantize has one positive, finite scale."""
-    scale: tuple[float, ...] = node.attributes["scale"]
-    return node.attributes["axis"] is None and 0.0 < scale[0] < float("inf")
+    given = node.given(QuantizationAttributes)
+    return given.axis is None and 0.0 < given.scale[0] < float("inf")
 
 
 def same_parameters(one: Node, other: Node) -> bool:
     """Whether two Quantize or Dequantize nodes have equal scale, zero point and axis."""
-    return all(one.attributes[key] == other.attributes[key] for key in ("scale", "zero_point", "axis"))
+    return one.given(QuantizationAttributes) == other.given(QuantizationAttributes)
 
 
 def quantized(editor: GraphEditor, name: str) -> Quantized | None:
@@ -56,7 +57,8 @@ def quantized(editor: GraphEditor, name: str) -> Quantized | None:
     tensor = editor.tensors[node.inputs[0]]
     if tensor.dtype not in EIGHT_BIT:
         return None
-    return Quantized(tensor, node.attributes["scale"][0], node.attributes["zero_point"][0])
+    given = node.given(QuantizationAttributes)
+    return Quantized(tensor, given.scale[0], given.zero_point[0])
 
 
 def weights(editor: GraphEditor, name: str, axis: int) -> Weights | None:
@@ -65,11 +67,10 @@ def weights(editor: GraphEditor, name: str, axis: int) -> Weights | None:
     uint8 weights become int8 by taking 128 from values and zero points alike.
     """
     node = dequantize_of(editor, name)
-    if node is None or node.attributes["axis"] not in (None, axis):
+    if node is None or node.given(QuantizationAttributes).axis not in (None, axis):
         return None
-    tensor = editor.tensors[node.inputs[0]]
-    scale: tuple[float, ...] = node.attributes["scale"]
-    zero_point: tuple[int, ...] = node.attributes["zero_point"]
+    tensor, given = editor.tensors[node.inputs[0]], node.given(QuantizationAttributes)
+    scale, zero_point = given.scale, given.zero_point
     if tensor.data is None or tensor.dtype not in EIGHT_BIT or not all(0 < s < float("inf") for s in scale):
         return None
     if len(set(zero_point)) == 1:
@@ -92,11 +93,11 @@ def real_constant(editor: GraphEditor, name: str) -> Array | None:
     stored = editor.tensors[node.inputs[0]]
     if stored.data is None:
         return None
-    shape = [1] * len(stored.shape)
-    if node.attributes["axis"] is not None:
-        shape[node.attributes["axis"]] = -1
-    scale = np.asarray(node.attributes["scale"], np.float64).reshape(shape)
-    zero_point = np.asarray(node.attributes["zero_point"], np.int64).reshape(shape)
+    shape, given = [1] * len(stored.shape), node.given(QuantizationAttributes)
+    if given.axis is not None:
+        shape[given.axis] = -1
+    scale = np.asarray(given.scale, np.float64).reshape(shape)
+    zero_point = np.asarray(given.zero_point, np.int64).reshape(shape)
     real: Array = (stored.data.astype(np.int64) - zero_point) * scale
     return real.reshape(stored.shape)
 

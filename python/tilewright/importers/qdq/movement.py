@@ -12,18 +12,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from tilewright.graph import DType, Node
-from tilewright.graph.edit import GraphEditor, frozen, make_node, with_attributes
+from tilewright.graph import DType, Node, identity_order
+from tilewright.graph.edit import NO_ATTRIBUTES, GraphEditor, make_node, with_attributes
 from tilewright.importers.qdq.match import dequantize_of, per_tensor, quantized_value, same_parameters
-
-_MOVERS = frozenset({"Reshape", "Transpose", "MaxPool", "Slice", "Concat", "Pad", "Copy"})
+from tilewright.operators.movement import PadAttributes, TransposeAttributes
+from tilewright.operators.operator import Joins
+from tilewright.operators.quantization import QuantizationAttributes
+from tilewright.operators.registry import declared
+from tilewright.operators.unary import ClipAttributes
 
 
 def lower_dequantize(editor: GraphEditor, node: Node) -> bool:
     """Move the Dequantize nodes before a mover (or Relu) behind it, as one."""
-    if node.operator == "Clip":
+    if isinstance(node.attributes, ClipAttributes):
         return _lower_through_relu(editor, node)
-    if node.operator not in _MOVERS or node.epilogue is not None:
+    if not declared(node).keeps_values or node.epilogue is not None:
         return False
     sources = [dequantize_of(editor, name) for name in node.inputs]
     first = sources[0]
@@ -37,22 +40,22 @@ def lower_dequantize(editor: GraphEditor, node: Node) -> bool:
     if not together or not per_tensor(first) or len(dtypes) > 1:
         return False
     moved = replace(node, inputs=tuple(stored))
-    if node.operator == "Pad":
+    if isinstance(node.attributes, PadAttributes):
         value = _exact_pad(node, first, dtypes.pop())
         if value is None:
             return False
         moved = with_attributes(moved, value=value)
-    _put(editor, node, moved, first, first.attributes["axis"])
+    _put(editor, node, moved, first, first.given(QuantizationAttributes).axis)
     return True
 
 
 def _lower_per_axis(editor: GraphEditor, node: Node, source: Node) -> bool:
     """Views keep scales along an axis if the axis itself stays whole."""
-    axis = source.attributes["axis"]
-    if axis is None or node.operator not in ("Transpose", "Reshape"):
+    axis = source.given(QuantizationAttributes).axis
+    if axis is None or not declared(node).is_view:
         return False
-    if node.operator == "Transpose":
-        moved_axis = node.attributes["perm"].index(axis)
+    if isinstance(node.attributes, TransposeAttributes):
+        moved_axis = node.attributes.perm.index(axis)
     else:
         before, after = editor.tensors[node.inputs[0]].shape, editor.tensors[node.outputs[0]].shape
         front, back = before[: axis + 1], before[axis:]
@@ -76,14 +79,14 @@ def _lower_through_relu(editor: GraphEditor, node: Node) -> bool:
     if source is None or not per_tensor(source) or any(reader.operator == "Quantize" for reader in readers):
         return False
     stored = editor.tensors[source.inputs[0]]
-    relu = node.attributes["minimum"] == 0.0 and node.attributes["maximum"] == float("inf")
+    relu = node.given(ClipAttributes) == ClipAttributes(0.0, float("inf"))
     if not relu or stored.dtype not in (DType.INT8, DType.UINT8) or stored.is_constant:
         return False
     limits = np.iinfo(stored.dtype.numpy)
     values = np.arange(limits.min, limits.max + 1)
-    table = np.maximum(values, source.attributes["zero_point"][0]).astype(stored.dtype.numpy)
+    table = np.maximum(values, source.given(QuantizationAttributes).zero_point[0]).astype(stored.dtype.numpy)
     data = editor.constant(f"{node.outputs[0]}/table", table)
-    moved = replace(node, operator="Lookup", inputs=(stored.name, data.name), attributes=frozen({}))
+    moved = replace(node, operator="Lookup", inputs=(stored.name, data.name), attributes=NO_ATTRIBUTES)
     _put(editor, node, moved, source, None)
     return True
 
@@ -93,21 +96,22 @@ def _put(editor: GraphEditor, node: Node, moved: Node, source: Node, axis: int |
     stored = editor.tensors[source.inputs[0]]
     target = editor.tensors[node.outputs[0]]
     meaning = None if stored.quantization is None else replace(stored.quantization, axis=axis)
-    if stored.data is not None and node.operator in ("Reshape", "Transpose"):
-        perm = node.attributes.get("perm", range(len(stored.shape)))
+    if stored.data is not None and declared(node).is_view:
+        rank = len(stored.shape)
+        perm = node.attributes.perm if isinstance(node.attributes, TransposeAttributes) else identity_order(rank)
         inner = editor.constant(f"{target.name}/stored", np.transpose(stored.data, perm).reshape(target.shape))
         editor.remove(node)
     else:
         inner = editor.variable(stored, f"{target.name}/stored", shape=target.shape, quantization=meaning)
         editor.replace(node, replace(moved, outputs=(inner.name,)))
-    attributes = frozen({**source.attributes, "axis": axis})
+    attributes = replace(source.given(QuantizationAttributes), axis=axis)
     editor.add(make_node("Dequantize", [inner.name], [target.name], attributes=attributes, sources=source.sources))
 
 
 def _exact_pad(node: Node, source: Node, dtype: DType) -> int | None:
     """The stored integer that stands for the pad value, if there is one."""
-    scale, zero_point = source.attributes["scale"][0], source.attributes["zero_point"][0]
-    value = node.attributes["value"]
+    given, value = source.given(QuantizationAttributes), node.given(PadAttributes).value
+    scale, zero_point = given.scale[0], given.zero_point[0]
     if not np.isfinite(value):
         return None
     stored = quantized_value(value, scale, zero_point, dtype)
@@ -118,7 +122,7 @@ def _exact_pad(node: Node, source: Node, dtype: DType) -> int | None:
 def raise_quantize(editor: GraphEditor, quantize: Node) -> bool:
     """Move Quantize before the mover that feeds it, if nothing else reads the mover's output."""
     mover = editor.producer(quantize.inputs[0])
-    if mover is None or mover.operator not in _MOVERS or mover.epilogue is not None or not per_tensor(quantize):
+    if mover is None or not declared(mover).keeps_values or mover.epilogue is not None or not per_tensor(quantize):
         return False
     if editor.sole_reader(mover.outputs[0]) is not quantize or not _worth_raising(editor, mover):
         return False
@@ -129,9 +133,9 @@ def raise_quantize(editor: GraphEditor, quantize: Node) -> bool:
         stored[name] = inner.name
         editor.add(replace(quantize, name=inner.name, inputs=(name,), outputs=(inner.name,)))
     moved = replace(mover, inputs=tuple(stored[name] for name in mover.inputs), outputs=quantize.outputs)
-    if mover.operator == "Pad":
-        scale, zero_point = quantize.attributes["scale"][0], quantize.attributes["zero_point"][0]
-        value = quantized_value(mover.attributes["value"], scale, zero_point, output.dtype)
+    if isinstance(mover.attributes, PadAttributes):
+        given = quantize.given(QuantizationAttributes)
+        value = quantized_value(mover.attributes.value, given.scale[0], given.zero_point[0], output.dtype)
         moved = with_attributes(moved, value=value)
     editor.remove(quantize)
     editor.replace(mover, moved)
@@ -143,8 +147,9 @@ def _worth_raising(editor: GraphEditor, mover: Node) -> bool:
 
     Elements that Slice drops would be quantised for nothing unless their producer can do it.
     """
-    if mover.operator == "Slice" and editor.producer(mover.inputs[0]) is None:
+    joins = declared(mover).joins
+    if joins is Joins.PART and editor.producer(mover.inputs[0]) is None:
         return False
-    if mover.operator == "Concat":
+    if joins is Joins.PARTS:
         return True
     return editor.sole_reader(mover.inputs[0]) is mover

@@ -21,9 +21,12 @@ from typing import Any, Union
 import numpy as np
 
 from tilewright.graph import Array, DType, Epilogue, Node
-from tilewright.graph.edit import GraphEditor, frozen, joined_sources
+from tilewright.graph.edit import GraphEditor, joined_sources, with_attributes
 from tilewright.importers.qdq.match import Quantized, Weights, quantized, real_constant, weights
 from tilewright.importers.qdq.tail import Tail, follow
+from tilewright.operators.binary import BinaryAttributes
+from tilewright.operators.conv import ConvAttributes
+from tilewright.operators.matmul import MatMulAttributes
 
 _ALLOWED_BIAS_STEPS = 1.0 / 32.0
 _ALLOWED_BIAS_RELATIVE = 1e-6
@@ -74,16 +77,16 @@ def _conv(editor: GraphEditor, node: Node) -> _Fused:
         return None
     bias, epilogue = finish
     inputs = (x.tensor.name, w.name, *((bias,) if bias else ()))
-    attributes = frozen({**node.attributes, "x_zero_point": x.zero_point, "w_zero_point": w.zero_point})
-    return replace(node, inputs=inputs, attributes=attributes, epilogue=epilogue), tail
+    given = replace(node.given(ConvAttributes), x_zero_point=x.zero_point, w_zero_point=w.zero_point)
+    return replace(node, inputs=inputs, attributes=given, epilogue=epilogue), tail
 
 
 def _matmul(editor: GraphEditor, node: Node) -> _Fused:
     a = quantized(editor, node.inputs[0])
     if a is None:
         return None
-    rank = len(editor.tensors[node.inputs[1]].shape)
-    columns = rank - 2 if node.attributes["transpose_b"] else rank - 1
+    given, rank = node.given(MatMulAttributes), len(editor.tensors[node.inputs[1]].shape)
+    columns = rank - 2 if given.transpose_b else rank - 1
     constant = weights(editor, node.inputs[1], columns)
     if constant is not None and not a.tensor.is_constant:
         accumulator = _of_constant(a, constant, columns)
@@ -101,8 +104,8 @@ def _matmul(editor: GraphEditor, node: Node) -> _Fused:
         return None
     bias, epilogue = finish
     inputs = (a.tensor.name, b_name, *((bias,) if bias else ()))
-    attributes = frozen({**node.attributes, "a_zero_point": a.zero_point, "b_zero_point": b_zero_point})
-    return replace(node, inputs=inputs, attributes=attributes, epilogue=epilogue), tail
+    given = replace(given, a_zero_point=a.zero_point, b_zero_point=b_zero_point)
+    return replace(node, inputs=inputs, attributes=given, epilogue=epilogue), tail
 
 
 def _optional_bias(node: Node) -> str:
@@ -120,8 +123,9 @@ def _of_constant(x: Quantized, w: Weights, channel_axis: int) -> _Accumulator:
 
 
 def _of_activations(node: Node, a: Quantized, b: Quantized) -> _Accumulator:
-    depth = a.tensor.shape[-2 if node.attributes["transpose_a"] else -1]
-    channels = b.tensor.shape[-2 if node.attributes["transpose_b"] else -1]
+    given = node.given(MatMulAttributes)
+    depth = a.tensor.shape[-2 if given.transpose_a else -1]
+    channels = b.tensor.shape[-2 if given.transpose_b else -1]
     largest = np.asarray([depth * _reach(a) * _reach(b)])
     return _Accumulator(np.asarray([a.scale * b.scale], np.float64), largest, channels)
 
@@ -161,15 +165,10 @@ def _sum(sign: float) -> _Fuse:
         if operands is None or tail.quantize is None:
             return None
         a, b = operands
-        attributes = {
-            "a_zero_point": a.zero_point,
-            "b_zero_point": b.zero_point,
-            "a_multiplier": a.scale / tail.scale,
-            "b_multiplier": sign * b.scale / tail.scale,
-        }
+        given = BinaryAttributes(a.zero_point, b.zero_point, a.scale / tail.scale, sign * b.scale / tail.scale)
         inputs = (a.tensor.name, b.tensor.name)
         epilogue = tail.epilogue((tail.scale,))
-        new = replace(node, operator="Add", inputs=inputs, attributes=frozen(attributes), epilogue=epilogue)
+        new = replace(node, operator="Add", inputs=inputs, attributes=given, epilogue=epilogue)
         return new, tail
 
     return fuse
@@ -181,9 +180,9 @@ def _product(editor: GraphEditor, node: Node) -> _Fused:
     if operands is None or tail.quantize is None:
         return None
     a, b = operands
-    attributes = frozen({"a_zero_point": a.zero_point, "b_zero_point": b.zero_point})
+    given = BinaryAttributes(a.zero_point, b.zero_point)
     epilogue = tail.epilogue((a.scale * b.scale,))
-    return replace(node, inputs=(a.tensor.name, b.tensor.name), attributes=attributes, epilogue=epilogue), tail
+    return replace(node, inputs=(a.tensor.name, b.tensor.name), attributes=given, epilogue=epilogue), tail
 
 
 def _two_operands(editor: GraphEditor, node: Node) -> tuple[Quantized, Quantized] | None:
@@ -199,10 +198,9 @@ def _one_operand(describe: Callable[[Quantized], tuple[float, dict[str, Any]]]) 
         tail = follow(editor, node)
         if x is None or x.tensor.is_constant or tail.quantize is None:
             return None
-        unit, attributes = describe(x)
-        attributes = {**node.attributes, **attributes}
-        epilogue = tail.epilogue((unit,))
-        return replace(node, inputs=(x.tensor.name,), attributes=frozen(attributes), epilogue=epilogue), tail
+        unit, changes = describe(x)
+        moved = replace(node, inputs=(x.tensor.name,), epilogue=tail.epilogue((unit,)))
+        return with_attributes(moved, **changes), tail
 
     return fuse
 

@@ -9,6 +9,8 @@ import numpy as np
 from tilewright.graph import Epilogue, Node, Requantize, Rescale, Tensor
 from tilewright.graph.edit import GraphEditor
 from tilewright.importers.qdq.match import EIGHT_BIT, per_tensor, quantized_value, real_constant
+from tilewright.operators.quantization import QuantizationAttributes
+from tilewright.operators.unary import ClipAttributes
 
 
 @dataclass
@@ -26,7 +28,8 @@ class Tail:
         """The epilogue; ``multiplier`` takes the accumulator to real numbers."""
         if self.quantize is None:
             return Rescale(multiplier, self.minimum, self.maximum)
-        scale, zero_point = self.scale, self.quantize.attributes["zero_point"][0]
+        given = self.quantize.given(QuantizationAttributes)
+        scale, zero_point = self.scale, given.zero_point[0]
         limits = np.iinfo(self.output.dtype.numpy)
         low, high = int(limits.min), int(limits.max)
         if self.minimum != float("-inf"):
@@ -45,16 +48,15 @@ class Tail:
         """Scale of the quantised output."""
         if self.quantize is None:
             raise ValueError("the output is not quantised")
-        scale: float = self.quantize.attributes["scale"][0]
-        return scale
+        return self.quantize.given(QuantizationAttributes).scale[0]
 
 
 def follow(editor: GraphEditor, node: Node, bias_axis: int | None = None) -> Tail:
     """Follow single readers: one Add of a constant along ``bias_axis`` if given, Clips, one Quantize."""
     tail = Tail(editor.tensors[node.outputs[0]])
     while (reader := editor.sole_reader(tail.output.name)) is not None and reader.epilogue is None:
-        if reader.operator == "Clip":
-            low, high = reader.attributes["minimum"], reader.attributes["maximum"]
+        if isinstance(reader.attributes, ClipAttributes):
+            low, high = reader.attributes.minimum, reader.attributes.maximum
             tail.minimum, tail.maximum = min(max(tail.minimum, low), high), min(max(tail.maximum, low), high)
         elif reader.operator == "Quantize":
             if per_tensor(reader) and editor.tensors[reader.outputs[0]].dtype in EIGHT_BIT:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import prod
 
 import numpy as np
@@ -11,6 +10,7 @@ from tilewright.graph import DType, Graph, Node, Requantize, RequantizeShift, Re
 from tilewright.kernels.integer import EIGHT_BIT, ELEMENT_TYPES, MAX_RANK, flat_operand, magnitude
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TileSteps
 from tilewright.kernels.requantization import ROW_WORDS, Rule, finish_of, fixed_point
+from tilewright.operators.binary import BinaryAttributes
 from tilewright.operators.elementwise import nest as nest_of
 from tilewright.operators.nest import Nest, whole
 
@@ -41,13 +41,11 @@ def _exact(node: Node, graph: Graph, name: str) -> tuple[KernelChoice, ...]:
     unknown = a.dtype not in ELEMENT_TYPES or b.dtype not in ELEMENT_TYPES
     if unknown or len(y.shape) > MAX_RANK or _per_channel(node):
         return ()
-    values = node.attributes
-    scaled = {values.get("a_multiplier", 1.0), values.get("b_multiplier", 1.0)} != {1.0}
+    values = node.given(BinaryAttributes)
+    scaled = {values.a_multiplier, values.b_multiplier} != {1.0}
     if isinstance(node.epilogue, Rescale) and scaled:
         return ()
-    reach_a, reach_b = (
-        magnitude(tensor.dtype, int(values.get(key, 0))) for tensor, key in ((a, "a_zero_point"), (b, "b_zero_point"))
-    )
+    reach_a, reach_b = magnitude(a.dtype, values.a_zero_point), magnitude(b.dtype, values.b_zero_point)
     # Whether int32 operands overflow is known to the model only; results are exact if they do not.
     largest = min(reach_a * reach_b if name == "mul" else reach_a + reach_b, _INT32_MAX)
     finish = finish_of(node.epilogue, y.dtype, np.zeros(1, np.int64), np.asarray([largest], np.int64))
@@ -62,7 +60,7 @@ def _exact(node: Node, graph: Graph, name: str) -> tuple[KernelChoice, ...]:
             nest=nest,
             reads=(*(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)), constants),
             writes=(flat_operand(y.name, nest.writes[0], graph),),
-            attributes=(*_types(node.attributes, a.dtype, b.dtype), *finish.limits),
+            attributes=(*_types(values, a.dtype, b.dtype), *finish.limits),
             cycles=lambda steps: elementwise_cycles(nest, steps, 32.0),
             in_place=(0, 1),
         ),
@@ -76,7 +74,8 @@ def _shifted(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     eight_bit = all(tensor.dtype in EIGHT_BIT for tensor in (a, b, y))
     if not eight_bit or not isinstance(node.epilogue, RequantizeShift) or _per_channel(node) or len(y.shape) > MAX_RANK:
         return ()
-    zero_points = [int(node.attributes.get(key, 0)) for key in ("a_zero_point", "b_zero_point")]
+    given = node.given(BinaryAttributes)
+    zero_points = (given.a_zero_point, given.b_zero_point)
     largest = sum(magnitude(tensor.dtype, zero) for tensor, zero in zip((a, b), zero_points, strict=True))
     finish = finish_of(node.epilogue, y.dtype, np.zeros(1, np.int64), np.asarray([largest], np.int64))
     if finish is None or finish.rule is not Rule.SHIFT:
@@ -114,10 +113,8 @@ def _rescaled(node: Node, graph: Graph, sign: int) -> tuple[KernelChoice, ...]:
     eight_bit = a.dtype in EIGHT_BIT and b.dtype in EIGHT_BIT and y.dtype in EIGHT_BIT
     if not eight_bit or not isinstance(epilogue, Requantize) or _per_channel(node) or len(y.shape) > MAX_RANK:
         return ()
-    multipliers = [
-        float(node.attributes.get(key, 1.0)) * epilogue.multiplier[0] for key in ("a_multiplier", "b_multiplier")
-    ]
-    scaled = _scaled(multipliers[0], sign * multipliers[1])
+    given, unit = node.given(BinaryAttributes), epilogue.multiplier[0]
+    scaled = _scaled(given.a_multiplier * unit, sign * (given.b_multiplier * unit))
     if scaled is None:
         return ()
     nest = nest_of(node, graph)
@@ -129,7 +126,7 @@ def _rescaled(node: Node, graph: Graph, sign: int) -> tuple[KernelChoice, ...]:
             reads=tuple(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)),
             writes=(flat_operand(y.name, nest.writes[0], graph),),
             attributes=(
-                *_types(node.attributes, a.dtype, b.dtype),
+                *_types(given, a.dtype, b.dtype),
                 ("a_multiplier", scaled[0]),
                 ("b_multiplier", scaled[1]),
                 ("left", scaled[2]),
@@ -166,13 +163,12 @@ def elementwise_cycles(nest: Nest, steps: TileSteps, per_element: float) -> floa
     return 400.0 + per_element * prod(min(steps.get(d.name, d.extent), d.extent) for d in nest.dimensions)
 
 
-def _types(attributes: Mapping[str, object], a: DType, b: DType) -> tuple[tuple[str, int], ...]:
-    zero_points = [int(str(attributes.get(key, 0))) for key in ("a_zero_point", "b_zero_point")]
+def _types(given: BinaryAttributes, a: DType, b: DType) -> tuple[tuple[str, int], ...]:
     return (
         ("a_type", ELEMENT_TYPES[a]),
         ("b_type", ELEMENT_TYPES[b]),
-        ("a_zero_point", zero_points[0]),
-        ("b_zero_point", zero_points[1]),
+        ("a_zero_point", given.a_zero_point),
+        ("b_zero_point", given.b_zero_point),
     )
 
 

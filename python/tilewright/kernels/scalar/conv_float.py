@@ -12,8 +12,8 @@ import numpy as np
 from tilewright.graph import Array, Clamp, Graph, Node
 from tilewright.kernels.float_common import CALL_CYCLES, all_float, clamp_attributes, clamp_of, points, step_of
 from tilewright.kernels.kernel import HEIGHT, WIDTH, ConstantOperand, KernelChoice, TensorOperand, TileSteps
-from tilewright.kernels.scalar.spatial_float import geometry, spatial_view
-from tilewright.operators.conv import CONV
+from tilewright.kernels.scalar.geometry import geometry, plane_view
+from tilewright.operators.conv import CONV, ConvAttributes
 from tilewright.operators.nest import Nest, along, blocks, whole
 
 BLOCK = 4
@@ -44,7 +44,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     if weights.ndim not in (3, 4):
         return ()
     nest = CONV.nest(node, graph)
-    groups = node.attributes["group"]
+    groups = node.given(ConvAttributes).group
     if groups > 1 and weights.shape[:2] == (groups, 1):
         return (_depthwise(node, nest, clamp, weights, bias),)
     if not _gathers(node, weights):
@@ -79,7 +79,8 @@ def _convolution(
 
     With ``parts`` input channels may be cut, which adds the taps of a window in another order.
     """
-    groups = node.attributes["group"]
+    windows, view = node.given(ConvAttributes), plane_view(weights.ndim)
+    groups = windows.group
     window = int(np.prod(weights.shape[2:]))
     rows = np.moveaxis(weights, 1, -1).reshape(groups, -1, window, weights.shape[1])
     packed, biases = pack(rows, bias)
@@ -101,7 +102,7 @@ def _convolution(
         return 4 * points(nest, steps, ("n", "oh", "ow")) * outputs
 
     attributes = (
-        *geometry(node, weights.shape[2:]),
+        *geometry(windows),
         ("group_inputs", int(weights.shape[1])),
         ("group_outputs", int(weights.shape[0]) // groups),
         ("gather", lanes if gather else 0),
@@ -113,11 +114,11 @@ def _convolution(
         sources=("conv_f32.c",),
         nest=nest,
         reads=(
-            TensorOperand(node.inputs[0], nest.reads[0], spatial_view(node)),
+            TensorOperand(node.inputs[0], nest.reads[0], view),
             ConstantOperand("weights", packed, (*block, whole(window), along("ic"), whole(BLOCK))),
             ConstantOperand("bias", biases, (*block, whole(BLOCK))),
         ),
-        writes=(TensorOperand(node.outputs[0], nest.writes[0], spatial_view(node)),),
+        writes=(TensorOperand(node.outputs[0], nest.writes[0], view),),
         attributes=attributes,
         cycles=cycles,
         scratch_bytes=lambda steps: 4 * lanes * taps(steps) if gather else 0,
@@ -130,13 +131,13 @@ def _convolution(
 
 def _gathers(node: Node, weights: Array) -> bool:
     """Whether taps are gathered into scratch; a 1x1 kernel without padding reads them in place."""
-    return any(extent != 1 for extent in weights.shape[2:]) or any(node.attributes["pads"])
+    return any(extent != 1 for extent in weights.shape[2:]) or any(node.given(ConvAttributes).pads)
 
 
 def _depthwise(node: Node, nest: Nest, clamp: Clamp, weights: Array, bias: Array) -> KernelChoice:
     window, biases = pack(weights.reshape(1, weights.shape[0], -1, 1), bias)
     packed = np.concatenate([biases[0][:, None], window[0, :, :, 0]], axis=1)
-    taps = int(packed.shape[1]) - 1
+    taps, view = int(packed.shape[1]) - 1, plane_view(weights.ndim)
 
     def cycles(steps: TileSteps) -> float:
         outputs = points(nest, steps, ("n", "oh", "ow")) * -(-step_of(nest, steps, "group") // BLOCK) * BLOCK
@@ -147,9 +148,9 @@ def _depthwise(node: Node, nest: Nest, clamp: Clamp, weights: Array, bias: Array
         symbol="tilewright_depthwise_f32",
         sources=("depthwise_f32.c",),
         nest=nest,
-        reads=(TensorOperand(node.inputs[0], nest.reads[0], spatial_view(node)), constant),
-        writes=(TensorOperand(node.outputs[0], nest.writes[0], spatial_view(node)),),
-        attributes=(*geometry(node, weights.shape[2:]), *clamp_attributes(clamp)),
+        reads=(TensorOperand(node.inputs[0], nest.reads[0], view), constant),
+        writes=(TensorOperand(node.outputs[0], nest.writes[0], view),),
+        attributes=(*geometry(node.given(ConvAttributes)), *clamp_attributes(clamp)),
         cycles=cycles,
         multiples={"group": BLOCK},
         uncut=frozenset({"kh", "kw"}),

@@ -29,7 +29,7 @@ def _general(conv: IntegerConv) -> KernelChoice:
 
     def scratch_bytes(steps: TileSteps) -> int:
         inputs = steps_product(nest, steps, "ic")
-        return BLOCK * window * inputs + words(conv.kernel[1] * inputs)
+        return BLOCK * window * inputs + words(conv.windows.kernel[1] * inputs)
 
     def partial_bytes(steps: TileSteps) -> int:
         pixels = steps_product(nest, steps, "oh", "ow")

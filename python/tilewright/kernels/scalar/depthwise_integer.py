@@ -42,15 +42,18 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
 
 def _variant(conv: IntegerConv) -> str:
     """The symbol's middle: which loop multiplies."""
-    if conv.kernel != (3, 3) or conv.dilations != (1, 1):
+    if conv.windows.kernel != (3, 3) or conv.windows.dilations != (1, 1):
         return "any"
-    return "slide" if conv.strides[0] == 1 else "stride"
+    return "slide" if conv.windows.strides[0] == 1 else "stride"
 
 
 def _window(conv: IntegerConv, steps: TileSteps) -> int:
     """Bytes of one channel's padded window."""
+    windows = conv.windows
     size = 1
-    for name, kernel, stride, dilation in zip(("oh", "ow"), conv.kernel, conv.strides, conv.dilations, strict=True):
+    for name, kernel, stride, dilation in zip(
+        ("oh", "ow"), windows.kernel, windows.strides, windows.dilations, strict=True
+    ):
         size *= (steps_product(conv.nest, steps, name) - 1) * stride + (kernel - 1) * dilation + 1
     return size
 

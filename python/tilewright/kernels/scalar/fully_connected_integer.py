@@ -62,7 +62,7 @@ def pointwise(conv: IntegerConv, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for a 1x1 convolution of 1x1 images, as classifiers have it."""
     shape = graph.tensor(conv.node.inputs[0]).shape
     groups, _, window, _ = conv.weights.shape
-    single = window == 1 and groups == 1 and all(extent == 1 for extent in shape[2:]) and conv.pads == (0, 0)
+    single = window == 1 and groups == 1 and all(extent == 1 for extent in shape[2:]) and conv.windows.pads == (0, 0)
     if not single or shape[0] > MOST_ROWS or is_wide(conv.weights) or conv.dtype is DType.UINT8:
         return ()
     if any(extent != 1 for extent in graph.tensor(conv.node.outputs[0]).shape[2:]):

@@ -6,6 +6,8 @@ from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.float_common import CALL_CYCLES, MAX_RANK, fits_rank, points, trailing_operand
 from tilewright.kernels.kernel import KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.scalar.map import SUFFIX
+from tilewright.operators.attributes import AxisAttributes
+from tilewright.operators.indexing import GatherAttributes, ScatterAttributes
 from tilewright.operators.nest import Nest
 from tilewright.operators.registry import OPERATORS
 from tilewright.plan import AttributeValue
@@ -22,7 +24,8 @@ def gather(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         return ()
     nest = OPERATORS[node.operator].nest(node, graph)
     x, indices = (graph.tensor(name) for name in node.inputs)
-    axis, batch = int(node.attributes["axis"]), int(node.attributes["batch_dims"])
+    given = node.given(GatherAttributes)
+    axis, batch = given.axis, given.batch_dims
     added = len(indices.shape) - batch
     lead = MAX_RANK - len(graph.tensor(node.outputs[0]).shape)
     at = lead + axis if added else 0
@@ -46,7 +49,7 @@ def gather_elements(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     if not _applies(node, graph):
         return ()
     nest = OPERATORS[node.operator].nest(node, graph)
-    at = MAX_RANK - len(graph.tensor(node.outputs[0]).shape) + int(node.attributes["axis"])
+    at = MAX_RANK - len(graph.tensor(node.outputs[0]).shape) + node.given(AxisAttributes).axis
     return (_choice(node, graph, nest, "gather", _aligned(node, graph, nest), (*_bytes(node, graph), ("axis", at))),)
 
 
@@ -55,12 +58,13 @@ def scatter_elements(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     if not _applies(node, graph):
         return ()
     output = graph.tensor(node.outputs[0])
-    reduction = node.attributes["reduction"]
+    given = node.given(ScatterAttributes)
+    reduction = given.reduction
     if reduction != "none" and output.dtype is DType.BOOL:
         return ()
     nest = OPERATORS[node.operator].nest(node, graph)
     combine = "NULL" if reduction == "none" else f"tilewright_map_{reduction}_{SUFFIX[output.dtype]}"
-    at = MAX_RANK - len(output.shape) + int(node.attributes["axis"])
+    at = MAX_RANK - len(output.shape) + given.axis
     fields = (*_bytes(node, graph), ("axis", at), ("combine", combine))
     choice = _choice(node, graph, nest, "scatter", _aligned(node, graph, nest), fields)
     return (choice,)

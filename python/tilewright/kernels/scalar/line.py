@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from tilewright.graph import DType, Graph, Node
+from tilewright.graph import Attributes, DType, Graph, Node
 from tilewright.kernels.float_common import CALL_CYCLES, MAX_RANK, fits_rank, points, trailing_operand
 from tilewright.kernels.kernel import KernelChoice, TileSteps
 from tilewright.kernels.scalar.map import SUFFIX, snake
+from tilewright.operators.attributes import AxisAttributes
+from tilewright.operators.line import LpNormalizationAttributes, RunningAttributes, TopKAttributes
 from tilewright.operators.registry import OPERATORS
 
 _FLOAT = frozenset({DType.FLOAT32})
@@ -14,12 +16,6 @@ _TYPES = {
     **dict.fromkeys(("LogSoftmax", "Hardmax", "LpNormalization"), _FLOAT),
     **dict.fromkeys(("CumSum", "CumProd"), _SUMS),
     "TopK": frozenset(DType) - {DType.BOOL},
-}
-_PARAMETERS = {
-    "LpNormalization": ("p",),
-    "CumSum": ("exclusive", "reverse"),
-    "CumProd": ("exclusive", "reverse"),
-    "TopK": ("largest",),
 }
 _STEMS = {"TopK": "top_k"}
 _ELEMENT_CYCLES = {"LogSoftmax": 130.0, "TopK": 15.0}
@@ -32,9 +28,8 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     if x.dtype not in _TYPES[node.operator] or not fits_rank(graph, names):
         return ()
     nest = OPERATORS[node.operator].nest(node, graph)
-    axis = int(node.attributes["axis"])
+    axis = node.given(AxisAttributes).axis
     stem = _STEMS.get(node.operator, snake(node.operator))
-    parameters = [int(node.attributes[name]) for name in _PARAMETERS.get(node.operator, ())]
     rounds = graph.tensor(node.outputs[0]).shape[axis] if node.operator == "TopK" else 1
     element = _ELEMENT_CYCLES.get(node.operator, 20.0) * rounds
 
@@ -56,9 +51,18 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 ("line", f"tilewright_line_{stem}_{SUFFIX[x.dtype]}"),
                 ("operands", len(names)),
                 ("axis", MAX_RANK - len(x.shape) + axis),
-                ("parameters", tuple([*parameters, 0, 0][:2])),
+                ("parameters", _parameters(node.attributes)),
             ),
             cycles=cycles,
             uncut=frozenset({f"d{axis}"}),
         ),
     )
+
+
+def _parameters(given: Attributes) -> tuple[int, int]:
+    """What C's functions are told besides the axis."""
+    if isinstance(given, LpNormalizationAttributes):
+        return given.p, 0
+    if isinstance(given, RunningAttributes):
+        return int(given.exclusive), int(given.reverse)
+    return (int(given.largest), 0) if isinstance(given, TopKAttributes) else (0, 0)

@@ -12,6 +12,7 @@ from tilewright.kernels.float_common import fits_rank
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.kernels.scalar import movement
 from tilewright.kernels.scalar.elementwise_float import elementwise
+from tilewright.operators.map import parameters
 
 SUFFIX: Mapping[DType, str] = MappingProxyType(
     {
@@ -40,14 +41,6 @@ _TYPES: Mapping[str, frozenset[str]] = MappingProxyType(
         **dict.fromkeys(("AddInteger", "SubInteger", "MulInteger", "DivInteger"), _INTEGERS),
     }
 )
-_ORDER: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "Selu": ("alpha", "gamma"),
-        "Shrink": ("bias", "lambd"),
-        "IsInf": ("positive", "negative"),
-        **dict.fromkeys(("Elu", "Celu", "ThresholdedRelu", "Swish"), ("alpha",)),
-    }
-)
 _SIMPLE_CYCLES = 12.0
 _COSTLY_CYCLES = 120.0
 _CHEAP = frozenset(_TYPES) | {"Where", "Cast", "Floor", "Ceil", "Round", "IsNaN", "IsInf", "ThresholdedRelu", "Shrink"}
@@ -60,11 +53,11 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     if row is None or node.epilogue is not None or not fits_rank(graph, names):
         return ()
     file, function = row
-    parameters = [float(node.attributes[name]) for name in _ORDER.get(node.operator, ())]
+    values = tuple(map(float, parameters(node)))
     attributes = (
         ("row", f"tilewright_map_{function}"),
         ("operands", len(names)),
-        ("parameters", (*parameters, *(0.0,) * (4 - len(parameters)))),
+        ("parameters", (*values, *(0.0,) * (4 - len(values)))),
     )
     cycles = _SIMPLE_CYCLES if node.operator in _CHEAP else _COSTLY_CYCLES
     choice = elementwise(node, graph, "map", attributes, cycles)

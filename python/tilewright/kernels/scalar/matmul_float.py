@@ -20,7 +20,7 @@ from tilewright.kernels.float_common import (
     step_of,
 )
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, TileSteps
-from tilewright.operators.matmul import MATMUL
+from tilewright.operators.matmul import MATMUL, MatMulAttributes
 from tilewright.operators.nest import Nest, along, blocks, whole
 
 BLOCK = 4
@@ -46,7 +46,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     if factor.data is None or not single or (bias is not None and bias.data is None):
         return (_variable(node, graph, nest, clamp),)
     matrix: Array = np.asarray(factor.data).reshape(factor.shape[-2], factor.shape[-1])
-    matrix = matrix.T if node.attributes["transpose_b"] else matrix
+    matrix = matrix.T if node.given(MatMulAttributes).transpose_b else matrix
     start = np.zeros(matrix.shape[1], np.float32) if bias is None or bias.data is None else bias.data
     return (_packed(node, graph, nest, clamp, *pack(matrix, start)),)
 
@@ -123,7 +123,8 @@ def _cycles(nest: Nest, steps: TileSteps, four_rows: float, one_row: float) -> f
 
 def _operand(node: Node, graph: Graph, nest: Nest, index: int) -> TensorOperand:
     rank = len(graph.tensor(node.inputs[index]).shape)
-    transposed = node.attributes["transpose_a" if index == 0 else "transpose_b"]
+    given = node.given(MatMulAttributes)
+    transposed = given.transpose_a if index == 0 else given.transpose_b
     last = (rank - 1, rank - 2) if transposed else (rank - 2, rank - 1)
     view = (-1,) * (MAX_RANK - rank) + tuple(range(rank - 2)) + last
     return TensorOperand(node.inputs[index], nest.reads[index], view)

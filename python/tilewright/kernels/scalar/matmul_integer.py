@@ -33,6 +33,7 @@ from tilewright.kernels.scalar.compact import compact
 from tilewright.kernels.scalar.conv_integer import SOURCES as CONV_SOURCES
 from tilewright.kernels.scalar.fully_connected_integer import MOST_ROWS, vector_choice
 from tilewright.kernels.scalar.spatial_integer import block_cycles
+from tilewright.operators.matmul import MatMulAttributes
 from tilewright.operators.matmul import nest as nest_of
 from tilewright.operators.nest import Nest, blocks, whole
 
@@ -55,7 +56,7 @@ class Product:
     @property
     def transposed_a(self) -> bool:
         """Whether rows and columns of a change places."""
-        return bool(self.node.attributes["transpose_a"])
+        return self.node.given(MatMulAttributes).transpose_a
 
     @property
     def batch(self) -> tuple[int, ...]:
@@ -69,7 +70,7 @@ class Product:
         if data is None or prod(self.b.shape[:-2]) != 1 or len(self.a.shape) != len(self.y.shape):
             return None
         matrix = data.reshape(data.shape[-2:]).astype(np.int64)
-        columns = matrix if self.node.attributes["transpose_b"] else matrix.T
+        columns = matrix if self.node.given(MatMulAttributes).transpose_b else matrix.T
         weights: Array = columns - self.b_zero_points.reshape(-1, 1)
         return weights
 
@@ -97,9 +98,9 @@ def product_of(node: Node, graph: Graph) -> Product | None:
     bias = constant_bias(node, graph, y.shape[-1])
     if a.dtype not in EIGHT_BIT or b.dtype not in EIGHT_BIT or bias is None or len(y.shape) > 4:
         return None
-    zero_points = np.asarray(node.attributes.get("b_zero_point", (0,)), np.int64)
-    zero_point = int(node.attributes.get("a_zero_point", 0))
-    return Product(node, nest_of(node, graph), a, b, y, bias, zero_point, zero_points)
+    given = node.given(MatMulAttributes)
+    zero_points = np.asarray(given.b_zero_point, np.int64)
+    return Product(node, nest_of(node, graph), a, b, y, bias, given.a_zero_point, zero_points)
 
 
 def _with_constant(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
@@ -181,7 +182,7 @@ def _with_variables(product: Product) -> tuple[KernelChoice, ...]:
     rows = packed_rows(finish.rows, 1)[0]
     constants = ConstantOperand("requantization", rows, (blocks("n", BLOCK), whole(BLOCK), whole(ROW_WORDS)))
     channels = product.y.shape[-1]
-    transposed_b = bool(product.node.attributes["transpose_b"])
+    transposed_b = product.node.given(MatMulAttributes).transpose_b
 
     def partial_bytes(steps: TileSteps) -> int:
         batch = steps_product(nest, steps, "b0", "b1")

@@ -11,6 +11,8 @@ from tilewright.graph import Array, Graph, Node
 from tilewright.kernels.float_common import MAX_RANK, fits_rank, leading
 from tilewright.kernels.kernel import KernelChoice, TensorOperand
 from tilewright.kernels.scalar.elementwise_float import elementwise
+from tilewright.operators.attributes import AxisAttributes
+from tilewright.operators.movement import PadAttributes, SliceAttributes, TransposeAttributes
 from tilewright.plan import AttributeValue
 
 _COPY_CYCLES = 6.0
@@ -27,7 +29,7 @@ def copy(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 def transpose(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for Transpose: a copy whose input's axes stand in the output's order."""
-    permutation = tuple(int(axis) for axis in node.attributes["perm"])
+    permutation = node.given(TransposeAttributes).perm
     view = (-1,) * (MAX_RANK - len(permutation)) + permutation
     return tuple(
         replace(choice, reads=(replace(_tensor(choice.reads[0]), view=view),)) for choice in _copy(node, graph, (), ())
@@ -36,14 +38,15 @@ def transpose(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 def slice_elements(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for Slice; steps may be negative."""
-    return _copy(node, graph, node.attributes["starts"], node.attributes["steps"])
+    given = node.given(SliceAttributes)
+    return _copy(node, graph, given.starts, given.steps)
 
 
 def concat(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for Concat; the axis is whole in every tile."""
     if not _moves(node, graph):
         return ()
-    axis = int(node.attributes["axis"])
+    axis = node.given(AxisAttributes).axis
     rank = len(graph.tensor(node.outputs[0]).shape)
     fields = (_element_bytes(node, graph), ("inputs", len(node.inputs)), ("axis", MAX_RANK - rank + axis))
     choice = _mover(node, graph, "concat", fields, _COPY_CYCLES)
@@ -55,11 +58,12 @@ def pad(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     if not _moves(node, graph):
         return ()
     tensor = graph.tensor(node.outputs[0])
-    value: Array = np.asarray(node.attributes["value"]).astype(tensor.dtype.numpy)
+    given = node.given(PadAttributes)
+    value: Array = np.asarray(given.value).astype(tensor.dtype.numpy)
     bits = int.from_bytes(value.tobytes() if value.dtype.byteorder != ">" else value.byteswap().tobytes(), "little")
     fields = (
         _element_bytes(node, graph),
-        ("pads", leading(node.attributes["pads"][: len(tensor.shape)], 0)),
+        ("pads", leading(given.pads[: len(tensor.shape)], 0)),
         ("value", (bits & 0xFFFFFFFF, bits >> 32)),
     )
     return (_mover(node, graph, "pad", fields, _PAD_CYCLES),)

@@ -6,6 +6,7 @@ from tilewright.graph import Graph, Node
 from tilewright.kernels.float_common import CALL_CYCLES, all_float, fits_rank, points, trailing_operand
 from tilewright.kernels.kernel import KernelChoice, TileSteps
 from tilewright.operators.integer_norm import last_axis_nest
+from tilewright.operators.norm import NormAttributes
 
 _ELEMENT_CYCLES = 30.0
 _SYMBOLS = {"LayerNormalization": "tilewright_layer_norm_f32", "RMSNormalization": "tilewright_rms_norm_f32"}
@@ -30,7 +31,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             nest=nest,
             reads=tuple(trailing_operand(graph, name, axes) for name, axes in given),
             writes=(trailing_operand(graph, node.outputs[0], nest.writes[0]),),
-            attributes=(("epsilon", float(node.attributes["epsilon"])), ("biased", int(len(given) > 2))),
+            attributes=(("epsilon", node.given(NormAttributes).epsilon), ("biased", int(len(given) > 2))),
             cycles=cycles,
             uncut=frozenset({f"d{last}"}),
             in_place=(0,),

@@ -11,7 +11,7 @@ from tilewright.kernels.integer import ELEMENT_TYPES, MAX_RANK, flat_operand, ma
 from tilewright.kernels.kernel import KernelChoice, TileSteps
 from tilewright.kernels.scalar.binary_integer import elementwise_cycles
 from tilewright.operators import elementwise
-from tilewright.operators.integer_norm import last_axis_nest
+from tilewright.operators.integer_norm import NoNormAttributes, ShiftAttributes, last_axis_nest
 
 NORM_SOURCES = ("norm_integer.c", "integer_line.c", "walk.c")
 NO_NORM_SOURCES = ("no_norm_integer.c", "integer_line.c", "walk.c")
@@ -47,6 +47,7 @@ def _norm(node: Node, graph: Graph, symbol: str) -> tuple[KernelChoice, ...]:
         rows = prod(steps_product(nest, steps, f"d{axis}") for axis in range(last))
         return 200.0 + rows * (900.0 + y.shape[last] * (160.0 if wide else 60.0))
 
+    shift = node.given(ShiftAttributes).shift
     return (
         KernelChoice(
             symbol=symbol,
@@ -54,7 +55,11 @@ def _norm(node: Node, graph: Graph, symbol: str) -> tuple[KernelChoice, ...]:
             nest=nest,
             reads=tuple(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)),
             writes=(flat_operand(y.name, nest.writes[0], graph),),
-            attributes=(("x_type", ELEMENT_TYPES[x.dtype]), ("shift", int(node.attributes["shift"])), ("wide", wide)),
+            attributes=(
+                ("x_type", ELEMENT_TYPES[x.dtype]),
+                ("shift", shift),
+                ("wide", wide),
+            ),
             cycles=cycles,
             uncut=frozenset({f"d{last}"}),
         ),
@@ -67,7 +72,8 @@ def no_norm(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     y = graph.tensor(node.outputs[0])
     known = x.dtype in _NARROW and w.dtype in ELEMENT_TYPES and b.dtype is DType.INT32 and y.dtype is DType.INT8
     reach = magnitude(x.dtype, 0) * _largest(w) + _largest(b)
-    fits = reach * abs(int(node.attributes["multiplier"])) <= _INT64_MAX
+    given = node.given(NoNormAttributes)
+    fits = reach * abs(given.multiplier) <= _INT64_MAX
     if not known or not fits or len(y.shape) > MAX_RANK:
         return ()
     nest = elementwise.nest(node, graph)
@@ -81,8 +87,8 @@ def no_norm(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             attributes=(
                 ("x_type", ELEMENT_TYPES[x.dtype]),
                 ("w_type", ELEMENT_TYPES[w.dtype]),
-                ("multiplier", int(node.attributes["multiplier"])),
-                ("shift", int(node.attributes["shift"])),
+                ("multiplier", given.multiplier),
+                ("shift", given.shift),
             ),
             cycles=lambda steps: elementwise_cycles(nest, steps, 40.0),
             in_place=(0,),

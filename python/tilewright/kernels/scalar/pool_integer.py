@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from math import prod
 
-from tilewright.graph import DType, Graph, Node, Requantize
+from tilewright.graph import DType, Graph, Node, Requantize, Tensor
 from tilewright.kernels.integer import EIGHT_BIT, steps_product
 from tilewright.kernels.kernel import HEIGHT, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.requantization import fixed_point
+from tilewright.kernels.scalar.geometry import Fields, geometry, plane_view
 from tilewright.operators.nest import Nest
+from tilewright.operators.pooling import AveragePoolAttributes
 from tilewright.operators.pooling import nest as nest_of
-from tilewright.plan import AttributeValue
+from tilewright.operators.spatial import Windows
 
 SOURCES = ("pool_integer.c",)
-
-Fields = tuple[tuple[str, AttributeValue], ...]
 
 
 def max_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -22,7 +22,7 @@ def max_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     x, y = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
     if x.dtype not in EIGHT_BIT or y.dtype is not x.dtype or node.epilogue is not None:
         return ()
-    fields = (*_geometry(node), ("is_unsigned", int(x.dtype is DType.UINT8)))
+    fields = (*geometry(node.given(Windows)), ("is_unsigned", int(x.dtype is DType.UINT8)))
     return (_choice("tilewright_max_pool_integer", node, graph, fields, 6.0),)
 
 
@@ -32,14 +32,15 @@ def average_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     epilogue = node.epilogue
     if x.dtype not in EIGHT_BIT or y.dtype not in EIGHT_BIT or not isinstance(epilogue, Requantize):
         return ()
-    scaled = _scaled(epilogue.multiplier[0], 255 * prod(node.attributes["kernel"]))
+    windows = node.given(AveragePoolAttributes)
+    scaled = _scaled(epilogue.multiplier[0], 255 * prod(windows.kernel))
     if len(set(epilogue.multiplier)) != 1 or scaled is None:
         return ()
     fields = (
-        *_geometry(node),
-        ("counted", _counted(node, graph)),
+        *geometry(windows),
+        ("counted", _counted(windows, x)),
         ("is_unsigned", int(x.dtype is DType.UINT8)),
-        ("x_zero_point", int(node.attributes.get("x_zero_point", 0))),
+        ("x_zero_point", windows.x_zero_point),
         ("multiplier", scaled[0]),
         ("left", scaled[1]),
         ("shift", scaled[2]),
@@ -61,8 +62,8 @@ def _scaled(multiplier: float, largest: int) -> tuple[int, int, int] | None:
 
 
 def _choice(symbol: str, node: Node, graph: Graph, fields: Fields, per_tap: float) -> KernelChoice:
-    nest = nest_of(node, graph)
-    view = (0, 1, 2, 3) if len(nest.writes[0]) == 4 else (0, 1, -1, 2)
+    nest, kernel = nest_of(node, graph), node.given(Windows).kernel
+    view = plane_view(len(nest.writes[0]))
     return KernelChoice(
         symbol=symbol,
         sources=SOURCES,
@@ -70,7 +71,7 @@ def _choice(symbol: str, node: Node, graph: Graph, fields: Fields, per_tap: floa
         reads=(TensorOperand(node.inputs[0], nest.reads[0], view),),
         writes=(TensorOperand(node.outputs[0], nest.writes[0], view),),
         attributes=fields,
-        cycles=lambda steps: _cycles(nest, steps, tuple(node.attributes["kernel"]), per_tap),
+        cycles=lambda steps: _cycles(nest, steps, kernel, per_tap),
         ring_axes=frozenset({HEIGHT}),
     )
 
@@ -82,22 +83,9 @@ def _cycles(nest: Nest, steps: TileSteps, kernel: tuple[int, ...], per_tap: floa
     return 100.0 + pixels * (120.0 + steps_product(nest, steps, "c") * element)
 
 
-def _geometry(node: Node) -> Fields:
-    attributes = node.attributes
-    spatial = len(attributes["kernel"])
-    lift = (1,) * (2 - spatial)
-    pads = (0,) * (2 - spatial) + tuple(attributes["pads"])[:spatial]
-    fields = [(name, lift + tuple(attributes[name])) for name in ("kernel", "strides", "dilations")]
-    return (*fields, ("pads", pads))
-
-
-def _counted(node: Node, graph: Graph) -> tuple[int, ...]:
+def _counted(given: AveragePoolAttributes, x: Tensor) -> tuple[int, ...]:
     """Begin and end of the rows, then of the columns, in which taps count."""
-    extents = graph.tensor(node.inputs[0]).shape[2:]
-    pads = tuple(node.attributes["pads"])
-    include = bool(node.attributes["count_include_pad"])
-    bounds: tuple[int, ...] = () if len(extents) == 2 else (0, 1)
-    for axis, extent in enumerate(extents):
-        before, after = (pads[axis], pads[len(extents) + axis]) if include else (0, 0)
-        bounds += (-before, extent + after)
+    bounds: tuple[int, ...] = () if given.rank == 2 else (0, 1)
+    for extent, before, after in zip(x.shape[2:], given.pads_begin, given.pads_end, strict=True):
+        bounds += (-before, extent + after) if given.count_include_pad else (0, extent)
     return bounds

@@ -11,6 +11,7 @@ from tilewright.kernels.float_common import MAX_RANK, clamp_attributes, clamp_of
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice
 from tilewright.kernels.scalar.elementwise_float import elementwise
 from tilewright.operators.nest import along, whole
+from tilewright.operators.quantization import QuantizationAttributes
 from tilewright.plan import AttributeValue
 
 _QUANTIZE_CYCLES = 38.0
@@ -49,13 +50,14 @@ def _choices(
 ) -> tuple[KernelChoice, ...]:
     if not fits_rank(graph, (node.inputs[0],)):
         return ()
-    scale = np.asarray(node.attributes["scale"], np.float32).reshape(-1)
-    zero_point = np.asarray(node.attributes["zero_point"], np.int32).reshape(-1)
+    given = node.given(QuantizationAttributes)
+    scale = np.asarray(given.scale, np.float32)
+    zero_point = np.asarray(given.zero_point, np.int32)
     if max(scale.size, zero_point.size) == 1:
         parameters = (("scale", float(scale[0])), ("zero_point", int(zero_point[0])))
         return (elementwise(node, graph, f"{stem}_f32", (element, *parameters, *bounds), cycles),)
     shape = graph.tensor(node.inputs[0]).shape
-    axis = int(node.attributes["axis"])
+    axis = given.axis or 0
     fields = (element, ("axis", MAX_RANK - len(shape) + axis), *bounds)
     choice = elementwise(node, graph, f"{stem}_axis_f32", fields, cycles)
     constants = (

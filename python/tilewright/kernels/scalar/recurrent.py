@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.float_common import CALL_CYCLES, points, trailing_operand
 from tilewright.kernels.kernel import KernelChoice, TileSteps
-from tilewright.operators.recurrent import ACTIVATIONS, GATES
+from tilewright.operators.recurrent import ACTIVATIONS, GATES, RecurrentAttributes
 from tilewright.operators.registry import OPERATORS
 from tilewright.plan import AttributeValue
 
@@ -23,17 +23,17 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     units = graph.tensor(node.inputs[2]).shape[2]
     present = [position for position, name in enumerate(node.inputs) if name]
     where = {position: number for number, position in enumerate(present)}
-    attributes = node.attributes
+    given = node.given(RecurrentAttributes)
     numbers = list(ACTIVATIONS)
     fields: tuple[tuple[str, AttributeValue], ...] = (
         ("cell", list(GATES).index(node.operator)),
-        ("reverse", tuple(int(flag) for flag in attributes["reverse"])),
-        ("activations", tuple(numbers.index(name) for name in attributes["activations"])),
-        ("alpha", tuple(float(value) for value in attributes["alpha"])),
-        ("beta", tuple(float(value) for value in attributes["beta"])),
-        ("clip", float(attributes["clip"])),
-        ("linear_before_reset", int(attributes["linear_before_reset"])),
-        ("input_forget", int(attributes["input_forget"])),
+        ("reverse", tuple(int(flag) for flag in given.reverse)),
+        ("activations", tuple(numbers.index(name) for name in given.activations)),
+        ("alpha", given.alpha),
+        ("beta", given.beta),
+        ("clip", given.clip),
+        ("linear_before_reset", int(given.linear_before_reset)),
+        ("input_forget", int(given.input_forget)),
         *((name, where.get(position, -1)) for name, position in _OPTIONAL),
         ("outputs", len(present)),
     )

@@ -9,8 +9,10 @@ from tilewright.kernels.integer import ELEMENT_TYPES, MAX_RANK, flat_operand, ma
 from tilewright.kernels.kernel import KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.scalar.binary_integer import elementwise_cycles
 from tilewright.operators import elementwise
+from tilewright.operators.integer_reduction import IntegerDivAttributes
 from tilewright.operators.integer_reduction import nest as nest_of
 from tilewright.operators.nest import AxisMap
+from tilewright.operators.reduction import ReductionAttributes
 
 REDUCE_SOURCES = ("reduce_integer.c", "integer_line.c", "walk.c")
 DIVIDE_SOURCES = ("divide_integer.c", "integer_line.c", "walk.c")
@@ -45,7 +47,7 @@ def mean(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     if x.dtype not in ELEMENT_TYPES or y.dtype is not x.dtype or len(x.shape) > MAX_RANK:
         return ()
     nest = nest_of(node, graph)
-    axes = node.attributes["axes"]
+    axes = node.given(ReductionAttributes).axes
     count = prod(x.shape[axis] for axis in axes)
     wide = (count + 1) * magnitude(x.dtype, 0) > _INT32_MAX
     kept = tuple(f"d{axis}" for axis in range(len(x.shape)) if axis not in axes)
@@ -77,7 +79,8 @@ def divide(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     y = graph.tensor(node.outputs[0])
     if a.dtype not in ELEMENT_TYPES or b.dtype not in ELEMENT_TYPES or y.dtype is not DType.INT32:
         return ()
-    numerator, eta, epsilon = (int(node.attributes[name]) for name in ("numerator", "eta", "epsilon"))
+    given = node.given(IntegerDivAttributes)
+    numerator, eta, epsilon = given.numerator, given.eta, given.epsilon
     largest = max(abs(numerator) * magnitude(a.dtype, 0), abs(eta) * magnitude(b.dtype, 0) + abs(epsilon))
     if largest >= _SAFE_PRODUCT or max(abs(eta), abs(epsilon)) > _INT32_MAX or len(y.shape) > MAX_RANK:
         return ()
@@ -104,11 +107,12 @@ def divide(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 def _reduced(node: Node, graph: Graph, axes: tuple[AxisMap, ...]) -> TensorOperand:
     """y with an axis of extent 1 in the place of each reduced one."""
+    given = node.given(ReductionAttributes)
     rank = len(graph.tensor(node.inputs[0]).shape)
     view = []
     position = 0
     for axis in range(rank):
-        dropped = axis in node.attributes["axes"] and not node.attributes["keepdims"]
+        dropped = axis in given.axes and not given.keepdims
         view.append(-1 if dropped else position)
         position += 0 if dropped else 1
     return TensorOperand(node.outputs[0], axes, ((-1,) * (MAX_RANK - rank) + tuple(view)))

@@ -9,6 +9,7 @@ from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.float_common import CALL_CYCLES, MAX_RANK, fits_rank, points, trailing_view
 from tilewright.kernels.kernel import KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.scalar.map import SUFFIX, snake
+from tilewright.operators.reduction import ArgAttributes, ReductionAttributes
 from tilewright.operators.registry import OPERATORS
 
 _SUMS = frozenset({DType.FLOAT32, DType.INT32, DType.INT64})
@@ -35,12 +36,12 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     suffix = "u8" if x.dtype is DType.BOOL else SUFFIX[x.dtype]
     name = snake(node.operator.removeprefix("Reduce"))
     nest = OPERATORS[node.operator].nest(node, graph)
-    axes = node.attributes["axes"]
+    axes = node.given(ReductionAttributes).axes
     lead = MAX_RANK - len(x.shape)
     attributes = (
         ("reducer", f"&tilewright_reduce_{name}_{suffix}"),
         ("axes", sum(1 << (lead + axis) for axis in axes)),
-        ("select_last", int(node.attributes.get("select_last", False))),
+        ("select_last", int(isinstance(node.attributes, ArgAttributes) and node.attributes.select_last)),
     )
 
     def cycles(steps: TileSteps) -> float:
@@ -62,8 +63,9 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 def _written_view(node: Node, rank: int) -> tuple[int, ...]:
     """The output's axes where the input has them; -1 where a reduced axis is gone."""
-    if node.attributes["keepdims"]:
+    given = node.given(ReductionAttributes)
+    if given.keepdims:
         return trailing_view(rank)
-    axes = node.attributes["axes"]
+    axes = given.axes
     kept = iter(range(rank - len(axes)))
     return (-1,) * (MAX_RANK - rank) + tuple(-1 if axis in axes else next(kept) for axis in range(rank))

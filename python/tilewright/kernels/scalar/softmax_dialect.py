@@ -9,7 +9,7 @@ from tilewright.kernels.integer import EIGHT_BIT, MAX_RANK, flat_operand
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice
 from tilewright.kernels.scalar.binary_integer import elementwise_cycles
 from tilewright.operators.integer_norm import last_axis_nest
-from tilewright.operators.integer_softmax import powers
+from tilewright.operators.integer_softmax import GroupedAttributes, ProbabilityAttributes, powers
 from tilewright.operators.nest import whole
 
 SOURCES = ("softmax_dialect.c", "walk.c")
@@ -21,25 +21,29 @@ _MOST_ITA_ELEMENTS = 1 << 22
 def softmax(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for iSoftmax of 8-bit tensors whose powers, and their sum, fit 32 bits."""
     table = powers(node)
-    extent = graph.tensor(node.inputs[0]).shape[-1]
-    largest = int(table.max()) * max(extent, int(node.attributes["levels"]) - 1)
+    extent, levels = graph.tensor(node.inputs[0]).shape[-1], _levels(node)
+    largest = int(table.max()) * max(extent, levels - 1)
     if int(table.min()) < 0 or table[0] == 0 or largest > _UINT32_MAX:
         return ()
     constant = ConstantOperand("powers", table.astype(np.uint32), (whole(256),))
-    return _choice(node, graph, "tilewright_softmax_table", int(node.attributes["levels"]) - 1, 55.0, constant)
+    return _choice(node, graph, "tilewright_softmax_table", levels - 1, 55.0, constant)
 
 
 def ita_max(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for ITAMax of 8-bit tensors."""
-    return _choice(node, graph, "tilewright_ita_max", int(node.attributes["levels"]) - 1, 35.0)
+    return _choice(node, graph, "tilewright_ita_max", _levels(node) - 1, 35.0)
 
 
 def ita_partial_max(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for ITAPartialMax of int8 tensors whose last axis is a multiple of the group."""
     x = graph.tensor(node.inputs[0])
-    if x.dtype is not DType.INT8 or x.shape[-1] % node.attributes["group"]:
+    if x.dtype is not DType.INT8 or x.shape[-1] % node.given(GroupedAttributes).group:
         return ()
-    return _choice(node, graph, "tilewright_ita_partial_max", int(node.attributes["levels"]) // 2 - 1, 35.0)
+    return _choice(node, graph, "tilewright_ita_partial_max", _levels(node) // 2 - 1, 35.0)
+
+
+def _levels(node: Node) -> int:
+    return node.given(ProbabilityAttributes).levels
 
 
 def _choice(
@@ -61,7 +65,7 @@ def _choice(
             attributes=(
                 ("flip", 128 if x.dtype is DType.INT8 else 0),
                 ("levels", levels),
-                ("group", int(node.attributes.get("group", 0))),
+                ("group", node.attributes.group if isinstance(node.attributes, GroupedAttributes) else 0),
             ),
             cycles=lambda steps: elementwise_cycles(nest, steps, per_element),
             uncut=frozenset({f"d{len(y.shape) - 1}"}),

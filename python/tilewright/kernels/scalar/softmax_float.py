@@ -8,6 +8,7 @@ from tilewright.graph import Graph, Node
 from tilewright.kernels.float_common import MAX_RANK, all_float, clamp_attributes, clamp_of, fits_rank
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.kernels.scalar.elementwise_float import elementwise
+from tilewright.operators.softmax import SoftmaxAttributes
 
 _ELEMENT_CYCLES = 120.0
 
@@ -19,7 +20,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     if clamp is None or not all_float(graph, names) or not fits_rank(graph, names):
         return ()
     rank = len(graph.tensor(node.inputs[0]).shape)
-    axis = int(node.attributes["axis"])
+    axis = node.given(SoftmaxAttributes).axis
     attributes = (("axis", MAX_RANK - rank + axis), *clamp_attributes(clamp))
     choice = elementwise(node, graph, "softmax_f32", attributes, _ELEMENT_CYCLES)
     return (replace(choice, uncut=frozenset({f"d{axis}"})),)

@@ -11,8 +11,11 @@ from tilewright.kernels.integer import BLOCK, EIGHT_BIT, as_signed, constant_bia
 from tilewright.kernels.kernel import TensorOperand, TileSteps
 from tilewright.kernels.requantization import Finish, finish_of
 from tilewright.kernels.scalar.compact import compact
+from tilewright.kernels.scalar.geometry import PLANE, geometry, plane_view
+from tilewright.operators.conv import ConvAttributes
 from tilewright.operators.conv import nest as nest_of
 from tilewright.operators.nest import Nest
+from tilewright.operators.spatial import Windows
 from tilewright.plan import AttributeValue
 
 
@@ -23,7 +26,7 @@ class IntegerConv:
     Attributes:
         weights: int64[groups, channels of a group, kernel..., channels of x], zero point removed.
         finish: with biases that make up for the zero point of x.
-        kernel, strides, dilations, pads: of rows and columns; one row for 1-D.
+        windows: of rows and columns; one row for 1-D.
     """
 
     node: Node
@@ -32,15 +35,12 @@ class IntegerConv:
     zero_point: int
     weights: Array
     finish: Finish
-    kernel: tuple[int, int]
-    strides: tuple[int, int]
-    dilations: tuple[int, int]
-    pads: tuple[int, int]
+    windows: Windows
 
     @property
     def view(self) -> tuple[int, ...]:
         """Axes n, c, h, w of the kernel's view."""
-        return (0, 1, 2, 3) if len(self.nest.writes[0]) == 4 else (0, 1, -1, 2)
+        return plane_view(len(self.nest.writes[0]))
 
     @property
     def operands(self) -> tuple[TensorOperand, TensorOperand]:
@@ -53,12 +53,7 @@ class IntegerConv:
     @property
     def geometry(self) -> tuple[tuple[str, AttributeValue], ...]:
         """The first fields of the attributes."""
-        return (
-            ("kernel", self.kernel),
-            ("strides", self.strides),
-            ("dilations", self.dilations),
-            ("pads", self.pads),
-        )
+        return geometry(self.windows)
 
     @property
     def zero(self) -> tuple[tuple[str, AttributeValue], ...]:
@@ -80,32 +75,28 @@ def integer_conv(node: Node, graph: Graph, *, as_stored: bool = False) -> Intege
     x, w = (graph.tensor(name) for name in node.inputs[:2])
     if x.dtype not in EIGHT_BIT or w.data is None or w.dtype not in EIGHT_BIT:
         return None
-    attributes = node.attributes
-    zero_points = np.asarray(attributes.get("w_zero_point", (0,)), np.int64).reshape(-1, *(1,) * (w.data.ndim - 1))
+    given = node.given(ConvAttributes)
+    zero_points = np.asarray(given.w_zero_point, np.int64).reshape(-1, *(1,) * (w.data.ndim - 1))
     weights = w.data.astype(np.int64) - zero_points
     channels, flat = w.shape[0], weights.reshape(w.shape[0], -1)
     bias = constant_bias(node, graph, channels)
     if bias is None:
         return None
-    zero_point = int(attributes.get("x_zero_point", 0))
+    zero_point = given.x_zero_point
     largest = largest_sums(flat, bias, x.dtype, zero_point)
     offset = zero_point if as_stored else as_signed(zero_point, x.dtype)
     folded = bias - offset * flat.sum(axis=1)
     finish = finish_of(node.epilogue, graph.tensor(node.outputs[0]).dtype, folded, largest)
     if finish is None:
         return None
-    groups = int(attributes["group"])
     return IntegerConv(
         node,
         nest_of(node, graph),
         x.dtype,
         zero_point,
-        np.moveaxis(weights, 1, -1).reshape(groups, channels // groups, -1, w.shape[1]),
+        np.moveaxis(weights, 1, -1).reshape(given.group, channels // given.group, -1, w.shape[1]),
         compact(finish, largest),
-        _pair(w.shape[2:], 1),
-        _pair(attributes["strides"], 1),
-        _pair(attributes["dilations"], 1),
-        _pair(tuple(attributes["pads"])[: len(w.shape) - 2], 0),
+        given.lifted(PLANE),
     )
 
 
@@ -131,8 +122,3 @@ def block_cycles(
     # Partial results are loaded and stored by each part, finished by one.
     finish = 110.0 + 120.0 * inputs / nest.dimension(reduction).extent
     return 150.0 + pixel_blocks * (gather + channel_blocks * (43.0 * taps + finish))
-
-
-def _pair(values: tuple[int, ...], absent: int) -> tuple[int, int]:
-    """Of rows and columns; 1-D has no rows."""
-    return (absent, int(values[0])) if len(values) == 1 else (int(values[0]), int(values[1]))

@@ -6,6 +6,7 @@ from tilewright.graph import Clamp, Graph, Node
 from tilewright.kernels.float_common import all_float, clamp_attributes, clamp_of, fits_rank
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.kernels.scalar.elementwise_float import elementwise
+from tilewright.operators.unary import AlphaAttributes, ClipAttributes, HardSigmoidAttributes
 
 _STEMS = {
     "Clip": "clip_f32",
@@ -15,7 +16,6 @@ _STEMS = {
     "Sigmoid": "sigmoid_f32",
     "Tanh": "tanh_f32",
 }
-_PARAMETERS = {"LeakyRelu": ("alpha",), "HardSigmoid": ("alpha", "beta")}
 _CYCLES = {"Clip": 9.0, "LeakyRelu": 12.0, "HardSigmoid": 14.0, "HardSwish": 34.0, "Sigmoid": 100.0, "Tanh": 140.0}
 
 
@@ -26,15 +26,19 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     names = (*node.inputs, *node.outputs)
     if clamp is None or stem is None or not all_float(graph, names) or not fits_rank(graph, names):
         return ()
-    parameters = [(name, float(node.attributes[name])) for name in _PARAMETERS.get(node.operator, ())]
-    if node.operator == "Clip":
-        clamp = _both(node, clamp)
+    parameters: tuple[tuple[str, float], ...] = ()
+    if isinstance(node.attributes, ClipAttributes):
+        clamp = _both(node.attributes, clamp)
+    elif isinstance(node.attributes, HardSigmoidAttributes):
+        parameters = (("alpha", node.attributes.alpha), ("beta", node.attributes.beta))
+    elif isinstance(node.attributes, AlphaAttributes):
+        parameters = (("alpha", node.attributes.alpha),)
     return (elementwise(node, graph, stem, (*parameters, *clamp_attributes(clamp)), _CYCLES[node.operator]),)
 
 
-def _both(node: Node, outer: Clamp) -> Clamp:
+def _both(own: ClipAttributes, outer: Clamp) -> Clamp:
     """One clamp for the node's own bounds followed by those of its epilogue."""
-    return Clamp(*(_clamped(float(node.attributes[name]), outer) for name in ("minimum", "maximum")))
+    return Clamp(_clamped(own.minimum, outer), _clamped(own.maximum, outer))
 
 
 def _clamped(value: float, clamp: Clamp) -> float:

@@ -11,7 +11,8 @@ from tilewright.kernels.requantization import ROW_WORDS, finish_of
 from tilewright.kernels.scalar.binary_integer import elementwise_cycles
 from tilewright.operators import elementwise
 from tilewright.operators.nest import along, whole
-from tilewright.operators.quantization import lookup_nest
+from tilewright.operators.quantization import RequantizeAttributes, lookup_nest
+from tilewright.operators.softmax import SoftmaxAttributes
 from tilewright.operators.softmax import nest as softmax_nest
 
 LOOKUP_SOURCES = ("lookup.c", "walk.c")
@@ -54,8 +55,8 @@ def requantize(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     x, y = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
     if x.dtype not in ELEMENT_TYPES or len(y.shape) > MAX_RANK:
         return ()
-    zero_point = int(node.attributes.get("x_zero_point", 0))
-    axis = int(node.attributes["channel_axis"])
+    given = node.given(RequantizeAttributes)
+    zero_point, axis = given.x_zero_point, given.channel_axis
     channels = y.shape[axis] if _values(node.epilogue) > 1 else 1
     largest = np.full(channels, min(magnitude(x.dtype, zero_point), _INT32_MAX), np.int64)
     finish = finish_of(node.epilogue, y.dtype, np.full(channels, -zero_point, np.int64), largest)
@@ -93,7 +94,7 @@ def softmax(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     if not isinstance(epilogue, Requantize) or len(epilogue.multiplier) != 1:
         return ()
     nest = softmax_nest(node, graph)
-    axis = int(node.attributes["axis"])
+    given = node.given(SoftmaxAttributes)
     return (
         KernelChoice(
             symbol="tilewright_softmax_integer",
@@ -101,11 +102,11 @@ def softmax(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             nest=nest,
             reads=(
                 flat_operand(x.name, nest.reads[0], graph),
-                ConstantOperand("table", _powers(float(node.attributes["x_scale"])), (whole(256),)),
+                ConstantOperand("table", _powers(given.x_scale), (whole(256),)),
             ),
             writes=(flat_operand(y.name, nest.writes[0], graph),),
             attributes=(
-                ("axis", MAX_RANK - len(y.shape) + axis),
+                ("axis", MAX_RANK - len(y.shape) + given.axis),
                 ("is_unsigned", int(x.dtype is DType.UINT8)),
                 ("multiplier", float(np.float32(epilogue.multiplier[0]))),
                 ("zero_point", epilogue.zero_point),

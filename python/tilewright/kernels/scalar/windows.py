@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -19,16 +18,23 @@ from tilewright.kernels.float_common import (
     trailing_operand,
 )
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.scalar.geometry import VOLUME, Fields, filled, geometry, volume_view
 from tilewright.kernels.scalar.map import SUFFIX
+from tilewright.operators.conv import ConvAttributes
 from tilewright.operators.nest import Nest, whole
+from tilewright.operators.pooling import AveragePoolAttributes
 from tilewright.operators.registry import OPERATORS
-from tilewright.plan import AttributeValue
+from tilewright.operators.spatial import Windows
+from tilewright.operators.windows import (
+    ConvTransposeAttributes,
+    InterpolateAttributes,
+    LpPoolAttributes,
+    MaxPoolIndicesAttributes,
+)
 
 _MAC_CYCLES = 10.0
 _TAP_CYCLES = 15.0
 _CHANNEL_VIEW = (-1, 0, -1, -1, -1, -1)
-
-_Fields = tuple[tuple[str, AttributeValue], ...]
 
 
 def convolution(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -39,13 +45,14 @@ def convolution(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     integer = types == {DType.INT32}
     if clamp is None or not (integer or types == {DType.FLOAT32}) or (integer and node.epilogue is not None):
         return ()
-    if any(node.attributes["w_zero_point"]) or node.attributes["x_zero_point"]:
+    given = node.given(ConvAttributes)
+    if any(given.w_zero_point) or given.x_zero_point:
         return ()
     w = graph.tensor(node.inputs[1]).shape
     fields = (
-        *_geometry(node, w[2:]),
+        *geometry(given, VOLUME),
         ("group_inputs", w[1]),
-        ("group_outputs", w[0] // node.attributes["group"]),
+        ("group_outputs", w[0] // given.group),
         ("integer", int(integer)),
         ("biased", len(names) - 3),
         *clamp_attributes(clamp),
@@ -58,10 +65,11 @@ def conv_transpose(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     names = tuple(name for name in (*node.inputs, *node.outputs) if name)
     if node.epilogue is not None or not all_float(graph, names):
         return ()
+    given = node.given(ConvTransposeAttributes)
     x, w = (graph.tensor(name).shape for name in node.inputs[:2])
     fields = (
-        *_geometry(node, w[2:]),
-        ("group_inputs", x[1] // node.attributes["group"]),
+        *geometry(given, VOLUME),
+        ("group_inputs", x[1] // given.group),
         ("group_outputs", w[1]),
         ("biased", len(names) - 3),
     )
@@ -76,17 +84,16 @@ def pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         return ()
     if x.dtype is not DType.FLOAT32 and (node.operator != "MaxPool" or node.epilogue is not None):
         return ()
-    kernel = tuple(node.attributes["kernel"])
-    spatial = len(kernel)
+    windows = node.given(Windows)
     name = {"MaxPool": "max", "AveragePool": "mean", "LpPool": "lp"}[node.operator]
-    ends = node.attributes["pads"][spatial:]
-    limits = [extent + end for extent, end in zip(x.shape[2:], ends, strict=True)]
+    limits = [extent + end for extent, end in zip(x.shape[2:], windows.pads_end, strict=True)]
+    counts = isinstance(windows, AveragePoolAttributes) and windows.count_include_pad
     fields = (
         ("reducer", f"&tilewright_reduce_{name}_{SUFFIX[x.dtype]}"),
-        *_geometry(node, kernel),
-        ("limits", _three(limits, 1)),
-        ("include_pads", int(bool(node.attributes.get("count_include_pad", 0)))),
-        ("power", float(node.attributes.get("p", 1.0))),
+        *geometry(windows, VOLUME),
+        ("limits", filled(limits, VOLUME, 1)),
+        ("include_pads", int(counts)),
+        ("power", windows.p if isinstance(windows, LpPoolAttributes) else 1.0),
         ("clamped", int(node.epilogue is not None)),
         *clamp_attributes(clamp),
     )
@@ -99,9 +106,10 @@ def max_pool_indices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     kinds = {DType.FLOAT32: 0, DType.INT8: 1, DType.UINT8: 2}
     if x.dtype not in kinds:
         return ()
+    given = node.given(MaxPoolIndicesAttributes)
     fields = (
-        *_geometry(node, tuple(node.attributes["kernel"])),
-        ("steps", _three(node.attributes["steps"], 0)),
+        *geometry(given, VOLUME),
+        ("steps", filled(given.steps, VOLUME, 0)),
         ("channels", x.shape[1]),
         ("image", prod(x.shape[2:])),
         ("element", kinds[x.dtype]),
@@ -116,15 +124,15 @@ def interpolate(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         return ()
     nest = OPERATORS[node.operator].nest(node, graph)
     shape = graph.tensor(node.outputs[0]).shape
-    axis = int(node.attributes["axis"])
-    taps = len(node.attributes["weights"]) // shape[axis]
+    given = node.given(InterpolateAttributes)
+    axis = given.axis
+    taps = len(given.weights) // shape[axis]
     tables = [
-        ConstantOperand(
-            role,
-            np.array(node.attributes[role], dtype).reshape(shape[axis], taps),
-            (whole(shape[axis]), whole(taps)),
+        ConstantOperand(role, table.reshape(shape[axis], taps), (whole(shape[axis]), whole(taps)))
+        for role, table in (
+            ("indices", np.array(given.indices, np.int32)),
+            ("weights", np.array(given.weights, np.float32)),
         )
-        for role, dtype in (("indices", np.int32), ("weights", np.float32))
     ]
 
     def cycles(steps: TileSteps) -> float:
@@ -140,7 +148,7 @@ def interpolate(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             attributes=(
                 ("axis", MAX_RANK - len(shape) + axis),
                 ("taps", taps),
-                ("outside", float(node.attributes["outside"])),
+                ("outside", given.outside),
             ),
             cycles=cycles,
             uncut=frozenset({f"d{axis}"}),
@@ -148,33 +156,12 @@ def interpolate(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     )
 
 
-def _three(values: Sequence[int], fill: int) -> tuple[int, ...]:
-    """Values for d, h, w; ``fill`` for the axes that are not there."""
-    return (fill,) * (3 - len(values)) + tuple(int(value) for value in values)
-
-
-def _geometry(node: Node, kernel: Sequence[int]) -> _Fields:
-    attributes = node.attributes
-    return (
-        ("kernel", _three(kernel, 1)),
-        ("strides", _three(attributes["strides"], 1)),
-        ("dilations", _three(attributes["dilations"], 1)),
-        ("pads", _three(attributes["pads"][: len(kernel)], 0)),
-    )
-
-
-def _view(rank: int) -> tuple[int, ...]:
-    """n, c, -, d, h, w."""
-    spatial = rank - 2
-    return (0, 1, -1) + (-1,) * (3 - spatial) + tuple(range(2, rank))
-
-
-def _weighted(node: Node, graph: Graph, stem: str, fields: _Fields, uncut: frozenset[str]) -> KernelChoice:
+def _weighted(node: Node, graph: Graph, stem: str, fields: Fields, uncut: frozenset[str]) -> KernelChoice:
     nest = OPERATORS[node.operator].nest(node, graph)
     reads = []
     for number, (name, axes) in enumerate(zip(node.inputs, nest.reads, strict=True)):
         if name:
-            view = _CHANNEL_VIEW if number == 2 else _view(len(graph.tensor(name).shape))
+            view = _CHANNEL_VIEW if number == 2 else volume_view(len(graph.tensor(name).shape))
             reads.append(TensorOperand(name, axes, view))
     return KernelChoice(
         symbol=f"tilewright_{stem}",
@@ -188,13 +175,13 @@ def _weighted(node: Node, graph: Graph, stem: str, fields: _Fields, uncut: froze
     )
 
 
-def _pooling(node: Node, graph: Graph, stem: str, rows: tuple[str, ...], fields: _Fields) -> KernelChoice:
+def _pooling(node: Node, graph: Graph, stem: str, rows: tuple[str, ...], fields: Fields) -> KernelChoice:
     nest = OPERATORS[node.operator].nest(node, graph)
     return KernelChoice(
         symbol=f"tilewright_{stem}",
         sources=(f"{stem}.c", *rows),
         nest=nest,
-        reads=(TensorOperand(node.inputs[0], nest.reads[0], _view(len(graph.tensor(node.inputs[0]).shape))),),
+        reads=(TensorOperand(node.inputs[0], nest.reads[0], volume_view(len(graph.tensor(node.inputs[0]).shape))),),
         writes=tuple(_spatial_operand(graph, name, nest, number) for number, name in enumerate(node.outputs)),
         attributes=fields,
         cycles=lambda steps: CALL_CYCLES + points(nest, steps) * _TAP_CYCLES,
@@ -203,4 +190,4 @@ def _pooling(node: Node, graph: Graph, stem: str, rows: tuple[str, ...], fields:
 
 
 def _spatial_operand(graph: Graph, name: str, nest: Nest, number: int) -> TensorOperand:
-    return TensorOperand(name, nest.writes[number], _view(len(graph.tensor(name).shape)))
+    return TensorOperand(name, nest.writes[number], volume_view(len(graph.tensor(name).shape)))

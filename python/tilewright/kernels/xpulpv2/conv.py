@@ -40,7 +40,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     conv = integer_conv(node, graph, as_stored=True)
     if conv is None or not xpulpv2.fits(conv.weights):
         return ()
-    if max(*conv.kernel, *conv.strides, *conv.dilations) > _MOST_IN_SHORT:
+    if max(*conv.windows.kernel, *conv.windows.strides, *conv.windows.dilations) > _MOST_IN_SHORT:
         return ()
     _, group_outputs, _, group_inputs = conv.weights.shape
     if group_outputs == 1 and group_inputs == 1:
@@ -55,7 +55,7 @@ def _is_planar(conv: IntegerConv, graph: Graph) -> bool:
     inputs = int(conv.weights.shape[3])
     x = graph.tensor(conv.node.inputs[0])
     beside = x.order[-1] == len(x.order) - 1 or x.shape[1] == 1
-    return beside and inputs <= _MOST_PLANES and conv.dilations[1] == 1 and conv.kernel[1] > 1
+    return beside and inputs <= _MOST_PLANES and conv.windows.dilations[1] == 1 and conv.windows.kernel[1] > 1
 
 
 def pixel_scratch_bytes(inputs: int, direct: bool) -> int:
@@ -82,18 +82,18 @@ class _Words:
     @property
     def has_padding(self) -> bool:
         """Whether taps may lie beyond x; those of larger kernels are taken to."""
-        return self.conv.kernel != (1, 1) or any(self.conv.node.attributes["pads"])
+        return self.conv.windows.kernel != (1, 1) or any(self.conv.windows.pads)
 
     @property
     def row_bytes(self) -> int:
         """Bytes of the words of one row of the kernel, of one channel."""
-        return words(self.conv.kernel[1])
+        return words(self.conv.windows.kernel[1])
 
     def slot_bytes(self, steps: TileSteps) -> int:
         """Bytes of the words of one pixel."""
         inputs = steps_product(self.conv.nest, steps, "ic")
         if self.planar:
-            rows, columns = self.conv.kernel
+            rows, columns = self.conv.windows.kernel
             return words((inputs * rows - 1) * columns + self.row_bytes)
         return words(int(self.conv.weights.shape[2]) * inputs)
 
@@ -101,14 +101,14 @@ class _Words:
         """The call's struct, padding and copied words of pixels."""
         inputs = steps_product(self.conv.nest, steps, "ic")
         if self.direct:
-            return _TAPS_BYTES + (self.conv.kernel[1] * inputs if self.has_padding else 0)
+            return _TAPS_BYTES + (self.conv.windows.kernel[1] * inputs if self.has_padding else 0)
         padding = self.row_bytes if self.planar else words(inputs)
         copies = self._fours(steps) * BLOCK * self.slot_bytes(steps)
         return _TAPS_BYTES + (padding if self.has_padding else 0) + copies
 
     def scratch_pointers(self, steps: TileSteps) -> int:
         """Those of the call's struct, of runs and of rows of the kernel."""
-        rows, columns = self.conv.kernel
+        rows, columns = self.conv.windows.kernel
         runs = rows * columns if self.direct else 1
         return _TAPS_POINTERS + _RUN_POINTERS * runs + rows
 
@@ -130,7 +130,7 @@ class _Words:
         if not self.planar:
             return xpulpv2.packed_operands(weights, finish, along("group"), "oc", "ic")
         groups, channels, _, inputs = map(int, weights.shape)
-        rows, columns = self.conv.kernel
+        rows, columns = self.conv.windows.kernel
         planes = np.moveaxis(weights.reshape(groups, channels, rows, columns, inputs), -1, 2)
         # The last row of the kernel is read in whole words.
         padded = np.zeros((groups, channels, (inputs * rows - 1) * columns + self.row_bytes), np.int64)
@@ -147,12 +147,13 @@ class _Words:
         fours = images * -(-steps_product(nest, steps, "oh", "ow") // BLOCK)
         apart = min(fours, images * self._fours_apart(steps))
         share = steps_product(nest, steps, "ic") / nest.dimension("ic").extent
-        block = xpulpv2.block_cycles(self.conv.finish, slot_words, self.conv.kernel[0] if self.direct else 1, share)
-        together = 50.0 + (20.0 * self.conv.kernel[0] if self.direct else 22.0 * slot_words)
+        rows, columns = self.conv.windows.kernel
+        block = xpulpv2.block_cycles(self.conv.finish, slot_words, rows if self.direct else 1, share)
+        together = 50.0 + (20.0 * rows if self.direct else 22.0 * slot_words)
         channel_blocks = xpulpv2.channel_blocks(nest, steps, "oc")
-        alone = 450.0 + 60.0 * self.conv.kernel[0] + 50.0 * slot_words
+        alone = 450.0 + 60.0 * rows + 50.0 * slot_words
         if self.direct:
-            more_runs = self.conv.kernel[0] * (self.conv.kernel[1] - 1)
+            more_runs = rows * (columns - 1)
             alone = 300.0 + 60.0 * int(self.conv.weights.shape[2]) + 16.0 * more_runs * channel_blocks
         return 2000.0 + fours * (channel_blocks * block + together) + apart * alone
 
@@ -160,10 +161,10 @@ class _Words:
         """Fours of pixels of an image whose places C finds one by one: across rows, and beside padding."""
         nest = self.conv.nest
         rows, columns = steps_product(nest, steps, "oh"), steps_product(nest, steps, "ow")
-        flat = self.conv.kernel == (1, 1) and self.conv.strides == (1, 1)
+        flat = self.conv.windows.kernel == (1, 1) and self.conv.windows.strides == (1, 1)
         if flat and columns == nest.dimension("ow").extent:
             return 1
-        return rows * ((2 if self.conv.kernel[1] > 1 else 0) + (1 if columns % BLOCK else 0))
+        return rows * ((2 if self.conv.windows.kernel[1] > 1 else 0) + (1 if columns % BLOCK else 0))
 
     def choice(self) -> KernelChoice:
         """The kernel."""

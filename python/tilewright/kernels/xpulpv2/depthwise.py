@@ -24,9 +24,9 @@ _OUTPUT_BY_LINE = 40.0
 def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
     """The kernel for one input and one output channel in each group, three rows of at most four taps."""
     groups, group_outputs, _, group_inputs = map(int, conv.weights.shape)
-    rows, columns = conv.kernel
+    rows, columns = conv.windows.kernel
     single = groups > 1 and group_outputs == 1 and group_inputs == 1
-    if not single or rows != _ROWS or columns > _WORD or conv.dilations[1] != 1:
+    if not single or rows != _ROWS or columns > _WORD or conv.windows.dilations[1] != 1:
         return ()
     x, y = conv.operands
     weights = ConstantOperand(
@@ -58,9 +58,12 @@ def _packed(weights: Array) -> Array:
 
 def _window(conv: IntegerConv, steps: TileSteps) -> int:
     """Bytes of one channel's window."""
+    windows = conv.windows
     lengths = [
         (steps_product(conv.nest, steps, name) - 1) * stride + (kernel - 1) * dilation + 1
-        for name, kernel, stride, dilation in zip(("oh", "ow"), conv.kernel, conv.strides, conv.dilations, strict=True)
+        for name, kernel, stride, dilation in zip(
+            ("oh", "ow"), windows.kernel, windows.strides, windows.dilations, strict=True
+        )
     ]
     return lengths[0] * (words(lengths[1]) + 4) + 8
 

@@ -1,0 +1,65 @@
+"""Attributes of operators: from values by name, as a model has them, to an operator's own type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from tilewright.graph import Attributes
+
+
+@dataclass(frozen=True, slots=True)
+class AxisAttributes(Attributes):
+    """Of operators along one axis, which is not negative."""
+
+    axis: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NamedAttributes(Attributes, Mapping[str, Any]):
+    """A model's attributes as they stand there, by name: of a project's operator that declares no type for them."""
+
+    given: Mapping[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.given[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.given)
+
+    def __len__(self) -> int:
+        return len(self.given)
+
+
+def attributes_from(kind: type[Attributes], values: Mapping[str, Any]) -> Attributes:
+    """Attributes of an operator's type.
+
+    Lists and arrays become tuples, NumPy's numbers Python's, and 0 and 1 of a bool False and True.
+
+    Raises:
+        TypeError: names that the type does not have, or one without a default that is missing.
+    """
+    if kind is NamedAttributes:
+        return NamedAttributes(dict(values))
+    known = {field.name: field for field in fields(kind)}
+    needed = [name for name, field in known.items() if field.default is MISSING and name not in values]
+    wrong = [f"there is no attribute '{name}'" for name in sorted(values.keys() - known.keys())]
+    wrong += [f"attribute '{name}' is missing" for name in needed]
+    if wrong:
+        raise TypeError("; ".join(wrong))
+    return kind(**{name: _normal(value, _written(known[name].type)) for name, value in values.items()})
+
+
+def _written(kind: object) -> str:
+    """A field's type as it is written; without ``from __future__ import annotations`` it is the type itself."""
+    return kind.__name__ if isinstance(kind, type) and not hasattr(kind, "__args__") else str(kind)
+
+
+def _normal(value: Any, kind: str) -> Any:
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return tuple(_normal(item, kind.removeprefix("tuple[").removesuffix(", ...]")) for item in value)
+    plain = value.item() if isinstance(value, np.generic) else value
+    return bool(plain) if kind == "bool" else plain
