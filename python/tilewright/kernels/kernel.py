@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from tilewright.graph import Array
 from tilewright.operators.nest import AxisMap, Nest
-from tilewright.plan import AttributeValue
+from tilewright.plan import UNKNOWN_STORES, AttributeValue, Stores, WriteOrder
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,11 @@ def no_scratch(steps: TileSteps) -> int:
     return 0
 
 
+def elementwise_over(*reads: int) -> Stores:
+    """For kernels that load an element of these reads before they store that at its position, and never again."""
+    return Stores(WriteOrder.ELEMENTWISE, reads)
+
+
 @dataclass(frozen=True, slots=True)
 class KernelChoice:
     """One way to run one node.
@@ -70,8 +75,7 @@ class KernelChoice:
         partial_bytes: bytes of the partial results of an output tile, for kernels that can be
             called part by part of a reduction; None: reductions stay whole. Where a reduction is
             cut, C gets one more view behind scratch, and the flags say FIRST and LAST.
-        in_place: reads over whose elements the write may lie: the kernel loads each of their elements
-            before it stores the output's element of the same position, and never again.
+        stores: the order of its stores: over which reads the write may lie, and how close.
         header: what declares the symbol, as it is included; by default that of the first source.
         ring_axes: axes of the first read's view along which its rows may live in a ring.
     """
@@ -88,6 +92,6 @@ class KernelChoice:
     partial_bytes: Callable[[TileSteps], int] | None = None
     multiples: Mapping[str, int] = field(default_factory=dict)
     uncut: frozenset[str] = frozenset()
-    in_place: tuple[int, ...] = ()
+    stores: Stores = UNKNOWN_STORES
     header: str = ""
     ring_axes: frozenset[int] = frozenset()

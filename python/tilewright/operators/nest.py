@@ -11,35 +11,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
 from math import prod
 
-from tilewright.plan import AxisRange, Index
+from tilewright.plan import AxisRange, Dimension, Index, Iteration
+
+__all__ = [
+    "AxisMap",
+    "Dimension",
+    "Interval",
+    "Iteration",
+    "Nest",
+    "along",
+    "axis_range",
+    "blocks",
+    "clipped",
+    "index_bounds",
+    "is_exact",
+    "tile_extent",
+    "unclipped",
+    "whole",
+]
 
 Interval = tuple[int, int]
 """Half-open [lower, upper)."""
-
-
-class Iteration(Enum):
-    """What may be done with an iteration dimension.
-
-    PARALLEL: cut, reordered, split over cores. REDUCTION: cut with partial results kept.
-    SEQUENTIAL: tiles in order, state carried, not split over cores. WHOLE: never cut.
-    """
-
-    PARALLEL = "parallel"
-    REDUCTION = "reduction"
-    SEQUENTIAL = "sequential"
-    WHOLE = "whole"
-
-
-@dataclass(frozen=True, slots=True)
-class Dimension:
-    """A named iteration dimension."""
-
-    name: str
-    extent: int
-    iteration: Iteration = Iteration.PARALLEL
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from tilewright.plan.memory import (
     Relation,
     RelationKind,
 )
+from tilewright.plan.nest import UNKNOWN_STORES, Dimension, Iteration, Stores, WriteOrder
 from tilewright.plan.program import (
     PLAN_FORMAT,
     AttributeValue,
@@ -51,6 +52,7 @@ from tilewright.plan.program import (
 
 __all__ = [
     "PLAN_FORMAT",
+    "UNKNOWN_STORES",
     "Access",
     "AttributeValue",
     "AxisRange",
@@ -60,9 +62,11 @@ __all__ = [
     "CoarseIndex",
     "CopyStart",
     "Core",
+    "Dimension",
     "End",
     "Index",
     "InterfaceTensor",
+    "Iteration",
     "Kernel",
     "KernelOffer",
     "Layer",
@@ -85,8 +89,10 @@ __all__ = [
     "SplitAxis",
     "Stage",
     "Step",
+    "Stores",
     "TilingProof",
     "Wait",
+    "WriteOrder",
     "kernel_steps",
     "loop_in",
     "steps_in",

@@ -120,6 +120,7 @@ class Buffer:
 @dataclass(frozen=True, slots=True)
 class Relation:
     """``AT_OFFSET``: ``first`` begins ``offset_bytes`` behind the start of ``second`` (a view).
+    Its first element is that of ``second`` at ``starts``, one coordinate for each axis.
 
     ``TRAILS``: ``first`` may overlap ``second`` as long as it begins at least
     ``offset_bytes`` below it. Buffers alive together without a relation are disjoint.
@@ -129,6 +130,7 @@ class Relation:
     first: str
     second: str
     offset_bytes: int
+    starts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,9 +33,11 @@ from tilewright.plan.memory import (
     Relation,
     RelationKind,
 )
+from tilewright.plan.nest import UNKNOWN_STORES, Dimension, Iteration, Stores, WriteOrder
 
 __all__ = [
     "PLAN_FORMAT",
+    "UNKNOWN_STORES",
     "Access",
     "AttributeValue",
     "AxisRange",
@@ -45,9 +47,11 @@ __all__ = [
     "CoarseIndex",
     "CopyStart",
     "Core",
+    "Dimension",
     "End",
     "Index",
     "InterfaceTensor",
+    "Iteration",
     "Kernel",
     "KernelOffer",
     "Layer",
@@ -70,8 +74,10 @@ __all__ = [
     "SplitAxis",
     "Stage",
     "Step",
+    "Stores",
     "TilingProof",
     "Wait",
+    "WriteOrder",
     "kernel_steps",
     "loop_in",
 ]
@@ -233,6 +239,11 @@ class Kernel:
     write the buffer's axis behind each axis of the kernel's view, or -1 for none. ``attributes`` are the fields
     of ``struct <symbol>_attributes``. ``reduction`` names the indices over which partial results are accumulated.
     With ``split`` several cores run the call, and the program goes on when all have ended.
+
+    ``dimensions`` are the operator's iteration space. A block works on the box of its indices of those names; a
+    dimension without an index is whole in it. ``maps`` give for each operand (reads, then writes) the part of each
+    tensor axis that a box touches, in terms of dimensions instead of indices. ``stores`` says over which of its
+    reads the kernel may write. ``scratch_bytes`` are what one core needs of each scratch buffer.
     """
 
     name: str
@@ -245,6 +256,10 @@ class Kernel:
     reduction: tuple[str, ...] = ()
     runs: Runs = Runs()
     split: Split | None = None
+    dimensions: tuple[Dimension, ...] = ()
+    maps: tuple[tuple[AxisRange, ...], ...] = ()
+    stores: Stores = UNKNOWN_STORES
+    scratch_bytes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

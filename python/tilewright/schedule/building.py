@@ -69,7 +69,7 @@ def build_schedule(
     constants = Constants(names, {}, {}, {})
     uses = [_use(layer, graph) for layer in layers]
     overlays = find_overlays(uses, homes, graph)
-    relations = _view_relations(homes)
+    relations = _view_relations(graph, homes)
     marks = home_marks([use.touched for use in uses], homes)
     steps: list[Step] = [End(name) for name in marks.ends.get(-1, ())]
     near: list[Buffer] = []
@@ -141,12 +141,22 @@ def _home_align_bytes(homes: Homes, name: str, element_bytes: int) -> int:
     return max(TILE_ALIGN_BYTES, element_bytes)
 
 
-def _view_relations(homes: Homes) -> tuple[Relation, ...]:
+def _view_relations(graph: Graph, homes: Homes) -> tuple[Relation, ...]:
     return tuple(
-        Relation(RelationKind.AT_OFFSET, name, root, homes.places[name].offset_bytes)
+        Relation(RelationKind.AT_OFFSET, name, root, homes.places[name].offset_bytes, _starts(graph, homes, name, root))
         for name, root in homes.roots.items()
         if name != root and homes.kinds[root] is not BufferKind.CONSTANT
     )
+
+
+def _starts(graph: Graph, homes: Homes, name: str, root: str) -> tuple[int, ...]:
+    """Where the first element of a view lies in its root: offsets as digits of the root's strides."""
+    strides, shape = homes.places[root].strides_bytes, graph.tensor(root).shape
+    rest, starts = homes.places[name].offset_bytes, [0] * len(strides)
+    for axis in sorted(range(len(strides)), key=lambda axis: -strides[axis]):
+        if shape[axis] > 1:
+            starts[axis], rest = divmod(rest, strides[axis])
+    return tuple(starts)
 
 
 def _use(layer: ScheduledLayer, graph: Graph) -> LayerUse:

@@ -1,10 +1,13 @@
-"""The kernel call of a layer, and how cores share it."""
+"""The kernel call of a layer: its iteration space and maps, and how cores share it."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tilewright.operators.nest import axis_range
-from tilewright.plan import Buffer, Kernel, Operand, Runs, Split, SplitAxis
+from tilewright.plan import AxisRange, Buffer, Dimension, Iteration, Kernel, Operand, Runs, Split, SplitAxis
 from tilewright.tiling.choice import TileChoice
+from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TilingProblem
 
 
@@ -25,7 +28,29 @@ def kernel_step(
         reduction=tuple(name for name in choice.order if name in problem.reductions),
         runs=runs,
         split=split,
+        dimensions=tuple(_dimension(problem, dimension) for dimension in problem.kernel.nest.dimensions),
+        maps=tuple(_maps(operand) for operand in problem.operands),
+        stores=problem.kernel.stores,
+        scratch_bytes=_scratch_bytes(scratch, split),
     )
+
+
+def _dimension(problem: TilingProblem, dimension: Dimension) -> Dimension:
+    """The dimension as this kernel can cut it, in this plan."""
+    in_order = dimension.iteration is Iteration.SEQUENTIAL and dimension.name not in problem.kernel.uncut
+    if dimension.extent > 1 and dimension.name not in problem.cuttable and not in_order:
+        return replace(dimension, iteration=Iteration.WHOLE)
+    return replace(dimension, multiple=problem.kernel.multiples.get(dimension.name, 1))
+
+
+def _maps(operand: TileOperand) -> tuple[AxisRange, ...]:
+    return tuple(axis_range(axis, extent, {}) for axis, extent in zip(operand.axes, operand.extents, strict=True))
+
+
+def _scratch_bytes(scratch: list[Buffer], split: Split | None) -> tuple[int, ...]:
+    if split is not None:
+        return split.scratch_bytes
+    return tuple(buffer.size_bytes for buffer in scratch)
 
 
 def _split(problem: TilingProblem, choice: TileChoice, scratch: list[Buffer]) -> Split | None:

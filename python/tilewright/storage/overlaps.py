@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tilewright.graph import Graph
 from tilewright.kernels.kernel import KernelChoice, TensorOperand
-from tilewright.plan import BufferKind
+from tilewright.plan import BufferKind, WriteOrder
 from tilewright.storage.homes import Homes
 from tilewright.storage.lives import Life, group_lives
 from tilewright.storage.places import same_strides
@@ -55,7 +55,8 @@ def layer_use(kernel: KernelChoice, graph: Graph) -> LayerUse:
     operands = [item for item in kernel.reads if isinstance(item, TensorOperand)]
     reads = tuple(item.tensor for item in operands if not graph.tensor(item.tensor).is_constant)
     writes = tuple(item.tensor for item in kernel.writes)
-    candidates = [kernel.reads[position] for position in kernel.in_place] if len(writes) == 1 else []
+    elementwise = kernel.stores.order is WriteOrder.ELEMENTWISE and len(writes) == 1
+    candidates = [kernel.reads[position] for position in kernel.stores.over] if elementwise else []
     over = [item.tensor for item in candidates if isinstance(item, TensorOperand) and _matches(item, kernel, graph)]
     return LayerUse(reads, writes, tuple(name for name in dict.fromkeys(over) if reads.count(name) == 1))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tilewright.graph import DType, Graph, Node, Requantize, RequantizeShift, Rescale
 from tilewright.kernels.integer import EIGHT_BIT, ELEMENT_TYPES, MAX_RANK, flat_operand, magnitude
-from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TileSteps
+from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TileSteps, elementwise_over
 from tilewright.kernels.requantization import ROW_WORDS, Rule, finish_of, fixed_point
 from tilewright.operators.binary import BinaryAttributes
 from tilewright.operators.elementwise import nest as nest_of
@@ -62,7 +62,7 @@ def _exact(node: Node, graph: Graph, name: str) -> tuple[KernelChoice, ...]:
             writes=(flat_operand(y.name, nest.writes[0], graph),),
             attributes=(*_types(values, a.dtype, b.dtype), *finish.limits),
             cycles=lambda steps: elementwise_cycles(nest, steps, 32.0),
-            in_place=(0, 1),
+            stores=elementwise_over(0, 1),
         ),
     )
 
@@ -101,7 +101,7 @@ def _shifted(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 ("maximum", finish.maximum),
             ),
             cycles=lambda steps: elementwise_cycles(nest, steps, 18.0),
-            in_place=(0, 1),
+            stores=elementwise_over(0, 1),
         ),
     )
 
@@ -136,7 +136,7 @@ def _rescaled(node: Node, graph: Graph, sign: int) -> tuple[KernelChoice, ...]:
                 ("maximum", epilogue.maximum),
             ),
             cycles=lambda steps: elementwise_cycles(nest, steps, 32.0),
-            in_place=(0, 1),
+            stores=elementwise_over(0, 1),
         ),
     )
 

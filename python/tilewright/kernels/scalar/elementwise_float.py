@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tilewright.graph import Graph, Node
 from tilewright.kernels.float_common import CALL_CYCLES, points, trailing_operand
-from tilewright.kernels.kernel import KernelChoice, TileSteps
+from tilewright.kernels.kernel import KernelChoice, TileSteps, elementwise_over
 from tilewright.operators.registry import OPERATORS
 from tilewright.plan import AttributeValue
 
@@ -34,5 +34,5 @@ def elementwise(
         writes=(trailing_operand(graph, node.outputs[0], nest.writes[0]),),
         attributes=tuple(attributes),
         cycles=cycles,
-        in_place=tuple(range(len(reads))),
+        stores=elementwise_over(*range(len(reads))),
     )

@@ -13,7 +13,7 @@ from tilewright.kernels.kernel import KernelChoice, TensorOperand
 from tilewright.kernels.scalar.elementwise_float import elementwise
 from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.movement import PadAttributes, SliceAttributes, TransposeAttributes
-from tilewright.plan import AttributeValue
+from tilewright.plan import UNKNOWN_STORES, AttributeValue
 
 _COPY_CYCLES = 6.0
 _PAD_CYCLES = 8.0
@@ -91,7 +91,7 @@ def _copy(node: Node, graph: Graph, starts: Sequence[int], steps: Sequence[int])
 def _mover(node: Node, graph: Graph, stem: str, fields: _Fields, cycles: float) -> KernelChoice:
     choice = elementwise(node, graph, stem, fields, cycles)
     walk = () if stem == "reshape" else ("walk.c",)
-    return replace(choice, sources=(f"{stem}.c", "move_row.c", *walk), in_place=())
+    return replace(choice, sources=(f"{stem}.c", "move_row.c", *walk), stores=UNKNOWN_STORES)
 
 
 def _moves(node: Node, graph: Graph) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilewright.graph import Graph, Node
 from tilewright.kernels.float_common import CALL_CYCLES, all_float, fits_rank, points, trailing_operand
-from tilewright.kernels.kernel import KernelChoice, TileSteps
+from tilewright.kernels.kernel import KernelChoice, TileSteps, elementwise_over
 from tilewright.operators.integer_norm import last_axis_nest
 from tilewright.operators.norm import NormAttributes
 
@@ -34,6 +34,6 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             attributes=(("epsilon", node.given(NormAttributes).epsilon), ("biased", int(len(given) > 2))),
             cycles=cycles,
             uncut=frozenset({f"d{last}"}),
-            in_place=(0,),
+            stores=elementwise_over(0),
         ),
     )

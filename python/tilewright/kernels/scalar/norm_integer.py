@@ -8,7 +8,7 @@ import numpy as np
 
 from tilewright.graph import DType, Graph, Node, Tensor
 from tilewright.kernels.integer import ELEMENT_TYPES, MAX_RANK, flat_operand, magnitude, steps_product
-from tilewright.kernels.kernel import KernelChoice, TileSteps
+from tilewright.kernels.kernel import KernelChoice, TileSteps, elementwise_over
 from tilewright.kernels.scalar.binary_integer import elementwise_cycles
 from tilewright.operators import elementwise
 from tilewright.operators.integer_norm import NoNormAttributes, ShiftAttributes, last_axis_nest
@@ -91,7 +91,7 @@ def no_norm(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 ("shift", given.shift),
             ),
             cycles=lambda steps: elementwise_cycles(nest, steps, 40.0),
-            in_place=(0,),
+            stores=elementwise_over(0),
         ),
     )
 

@@ -6,7 +6,7 @@ from math import prod
 
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.integer import ELEMENT_TYPES, MAX_RANK, flat_operand, magnitude, steps_product
-from tilewright.kernels.kernel import KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.kernel import KernelChoice, TensorOperand, TileSteps, elementwise_over
 from tilewright.kernels.scalar.binary_integer import elementwise_cycles
 from tilewright.operators import elementwise
 from tilewright.operators.integer_reduction import IntegerDivAttributes
@@ -100,7 +100,7 @@ def divide(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 ("epsilon", epsilon),
             ),
             cycles=lambda steps: elementwise_cycles(nest, steps, 300.0),
-            in_place=(0, 1),
+            stores=elementwise_over(0, 1),
         ),
     )
 

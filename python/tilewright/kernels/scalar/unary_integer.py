@@ -6,7 +6,7 @@ import numpy as np
 
 from tilewright.graph import Array, DType, Epilogue, Graph, Node, Requantize
 from tilewright.kernels.integer import EIGHT_BIT, ELEMENT_TYPES, MAX_RANK, flat_operand, magnitude
-from tilewright.kernels.kernel import ConstantOperand, KernelChoice
+from tilewright.kernels.kernel import ConstantOperand, KernelChoice, elementwise_over
 from tilewright.kernels.requantization import ROW_WORDS, finish_of
 from tilewright.kernels.scalar.binary_integer import elementwise_cycles
 from tilewright.operators import elementwise
@@ -45,7 +45,7 @@ def lookup(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             writes=(flat_operand(y.name, nest.writes[0], graph),),
             attributes=(("flip", 128 if x.dtype is DType.INT8 else 0),),
             cycles=lambda steps: elementwise_cycles(nest, steps, 8.0),
-            in_place=(0,),
+            stores=elementwise_over(0),
         ),
     )
 
@@ -80,7 +80,7 @@ def requantize(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 *finish.limits,
             ),
             cycles=lambda steps: elementwise_cycles(nest, steps, 20.0),
-            in_place=(0,),
+            stores=elementwise_over(0),
         ),
     )
 

@@ -1,0 +1,67 @@
+"""What a kernel step needs: the iteration space of its operator, and the order in which it stores.
+
+Before:  y[oc, oh] += w[oc, ic] * x[ic, oh] with 8 x 16 outputs and 4 input channels
+After:   dimensions oc 8 parallel, oh 16 parallel, ic 4 whole; x[ic, oh], w[oc, ic], y[oc, oh] as maps
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Iteration(Enum):
+    """What may be done with an iteration dimension.
+
+    PARALLEL: cut, reordered, split over cores. REDUCTION: cut with partial results kept.
+    SEQUENTIAL: tiles in order, state carried, not split over cores. WHOLE: never cut.
+    """
+
+    PARALLEL = "parallel"
+    REDUCTION = "reduction"
+    SEQUENTIAL = "sequential"
+    WHOLE = "whole"
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """A named iteration dimension. Where it is cut, tiles begin at multiples of ``multiple``."""
+
+    name: str
+    extent: int
+    iteration: Iteration = Iteration.PARALLEL
+    multiple: int = 1
+
+
+class WriteOrder(Enum):
+    """Which elements of its reads a kernel no longer needs when it stores an element.
+
+    UNKNOWN: it may read anything after its first store. ELEMENTWISE: it has loaded the elements at
+    the position of the stored one, and loads none of them again. RASTER: it walks over ``walk`` in
+    lexicographic order, the last dimension fastest, ``block`` points at a time; it has read what a
+    block needs before it stores the block's results, and reads nothing of earlier blocks again but what
+    later ones need. REVERSE: the same from the last point to the first.
+    """
+
+    UNKNOWN = "unknown"
+    ELEMENTWISE = "elementwise"
+    RASTER = "raster"
+    REVERSE = "reverse"
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """The order in which a kernel stores, and over which of its reads that allows to write.
+
+    ``over`` are positions among the kernel's reads; of all others nothing is known. ``walk`` and
+    ``block`` are those of RASTER and REVERSE.
+    """
+
+    order: WriteOrder = WriteOrder.UNKNOWN
+    over: tuple[int, ...] = ()
+    walk: tuple[str, ...] = ()
+    block: int = 1
+
+
+UNKNOWN_STORES = Stores()
+"""What holds for every kernel."""
