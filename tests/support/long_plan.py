@@ -8,6 +8,7 @@ from tilewright.plan import (
     Begin,
     BufferKind,
     CopyStart,
+    Dimension,
     End,
     Index,
     Kernel,
@@ -23,7 +24,7 @@ from tilewright.plan import (
     Wait,
 )
 
-from support.plans import along, buffer, facts, interface, two_layers, whole
+from support.plans import along, buffer, facts, interface, two_layers, whole, with_nest
 
 ROWS, COLUMNS, STEP = 16, 8, 4
 
@@ -67,7 +68,7 @@ def long_plan(layers: int) -> Plan:
         relations=(),
         placements=tuple(places),
         program=tuple(program),
-        layers=tuple(facts(f"f{number}", ROWS // STEP) for number in range(layers)),
+        layers=tuple(facts(f"f{number}", ROWS // STEP, "Relu") for number in range(layers)),
         pool_use=(near_use, two, PoolUse("flash", 0, 0, True)),
     )
 
@@ -80,7 +81,10 @@ def _loop(number: int, source: str, target: str) -> Loop:
     body: tuple[Step, ...] = (
         CopyStart("in", near[0].buffer, Operand(source, area), near[0], tiles),
         Wait(near[0].buffer, once),
-        Kernel(f"f{number}", "tw_f", (near[0],), (near[1],), (), ((0, 1), (0, 1)), (), runs=tiles),
+        with_nest(
+            Kernel(f"f{number}", f"tw_f{number}", (near[0],), (near[1],), (), ((0, 1), (0, 1)), (), runs=tiles),
+            Dimension("r", ROWS),
+        ),
         CopyStart("out", near[1].buffer, near[1], Operand(target, area), tiles),
         Wait(near[1].buffer, once),
     )

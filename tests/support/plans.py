@@ -13,9 +13,11 @@ from tilewright.plan import (
     BufferKind,
     CopyStart,
     Core,
+    Dimension,
     End,
     Index,
     InterfaceTensor,
+    Iteration,
     Kernel,
     Layer,
     LayerFacts,
@@ -32,7 +34,9 @@ from tilewright.plan import (
     Runs,
     Stage,
     Step,
+    Stores,
     Wait,
+    WriteOrder,
 )
 
 RW, RO = Access.READ_WRITE, Access.READ_ONLY
@@ -90,7 +94,9 @@ def conv_steps() -> tuple[Step, ...]:
         axes=((0, 1), (), (0, 1, 2)),
         attributes=(("stride", 1),),
         runs=tiles,
+        scratch_bytes=(16,),
     )
+    kernel = with_nest(kernel, Dimension("oc", 4), Dimension("oh", 8))
     body: tuple[Step, ...] = (
         CopyStart("in", "conv.x", Operand("x", x), Operand("conv.x", x), replace(tiles, first=-1)),
         CopyStart("load", "conv.w", Operand("w", w), Operand("conv.w", w), channels),
@@ -109,23 +115,42 @@ def relu_steps() -> tuple[Step, ...]:
     return (
         CopyStart("in", "relu.x", Operand("v", area), Operand("relu.x", area)),
         Wait("relu.x"),
-        Kernel(
-            "relu",
-            "tw_relu",
-            (Operand("relu.x", area),),
-            (Operand("relu.y", area),),
-            (),
-            ((0, 1), (0, 1)),
-            (),
+        elementwise(
+            Kernel(
+                "relu",
+                "tw_relu",
+                (Operand("relu.x", area),),
+                (Operand("relu.y", area),),
+                (),
+                ((0, 1), (0, 1)),
+                (),
+            ),
+            4,
+            32,
         ),
         CopyStart("out", "relu.y", Operand("relu.y", area), Operand("out", area)),
         Wait("relu.y"),
     )
 
 
-def facts(name: str, tiles: int) -> LayerFacts:
+def with_nest(kernel: Kernel, *dimensions: Dimension) -> Kernel:
+    """A kernel step whose rectangles name dimensions: they are its maps."""
+    maps = tuple(operand.rectangle for operand in (*kernel.reads, *kernel.writes))
+    return replace(kernel, dimensions=dimensions, maps=maps)
+
+
+def elementwise(kernel: Kernel, *shape: int) -> Kernel:
+    """A kernel step on whole tensors of one shape, which stores element on element."""
+    dimensions = tuple(Dimension(f"d{axis}", extent) for axis, extent in enumerate(shape))
+    maps = (tuple(along(f"d{axis}", extent) for axis, extent in enumerate(shape)),) * 2
+    return replace(kernel, dimensions=dimensions, maps=maps, stores=Stores(WriteOrder.ELEMENTWISE, (0,)))
+
+
+def facts(name: str, tiles: int, operator: str = "Conv") -> LayerFacts:
     traffic = (("in", 192), ("out", 128))
-    return LayerFacts(name, "Conv", f"tw_{name}", 384, 768, tiles, (("oh", 3, 8),), (("x", 2),), traffic, traffic, 1000)
+    return LayerFacts(
+        name, operator, f"tw_{name}", 384, 768, tiles, (("oh", 3, 8),), (("x", 2),), traffic, traffic, 1000
+    )
 
 
 def two_layers() -> Plan:
@@ -173,7 +198,7 @@ def two_layers() -> Plan:
         inputs=(interface("x", (8, 4), Quantization((0.5,), (3,))),),
         outputs=(interface("out", (4, 32)),),
         buffers=(*homes, *near, *late),
-        relations=(Relation(RelationKind.AT_OFFSET, "v", "m", 0),),
+        relations=(Relation(RelationKind.AT_OFFSET, "v", "m", 0, (0, 0, 0)),),
         placements=(
             Placement("m", "sram", 0),
             Placement("v", "sram", 0),
@@ -181,7 +206,7 @@ def two_layers() -> Plan:
             *(Placement(name, "l1", offset) for name, offset in offsets.items()),
         ),
         program=program,
-        layers=(facts("conv", 6), facts("relu", 1)),
+        layers=(facts("conv", 6), facts("relu", 1, "Relu")),
         pool_use=(PoolUse("l1", 256, 256, True), PoolUse("sram", 128, 128, True), PoolUse("flash", 12, 12, True)),
         kernel_sources=("conv.c",),
     )
@@ -202,6 +227,7 @@ def reduction() -> Plan:
         reduction=("c",),
         runs=tiles,
     )
+    kernel = with_nest(kernel, Dimension("o", 4), Dimension("c", 6, Iteration.REDUCTION))
     body: tuple[Step, ...] = (
         CopyStart("load", "mv.w", Operand("w", w), Operand("mv.w", w), tiles),
         Wait("mv.w", Runs(0, 1, 6)),
@@ -237,7 +263,7 @@ def reduction() -> Plan:
         relations=(),
         placements=(Placement("w", "flash", 0), Placement("mv.w", "l1", 0), Placement("mv.y", "l1", 4)),
         program=(*map(Begin, marks), Layer("mv", (Stage("mv", "MatMul", "mv"),), (loop,)), *map(End, marks)),
-        layers=(),
+        layers=(facts("mv", 6, "MatMul"),),
         pool_use=(PoolUse("l1", 8, 8, True), PoolUse("flash", 24, 24, True)),
         kernel_sources=(),
     )

@@ -14,7 +14,9 @@ from tilewright.plan import (
     Relation,
     RelationKind,
     Step,
+    Stores,
     Wait,
+    WriteOrder,
 )
 
 from support import plans
@@ -41,9 +43,36 @@ def ring() -> Plan:
 
 
 def trails(offset: int, behind: int) -> Plan:
-    """relu.y over relu.x: it begins ``behind`` bytes below, and must begin ``offset`` bytes below."""
+    """relu.y over relu.x: it begins ``behind`` bytes below, and must begin ``offset`` bytes below.
+
+    In place the kernel stores element on element, below in raster order.
+    """
     relation = Relation(RelationKind.TRAILS, "relu.y", "relu.x", offset)
-    return moved(moved(replace(BASE, relations=(*BASE.relations, relation)), "relu.x", 64), "relu.y", 64 - behind)
+    plan = moved(moved(replace(BASE, relations=(*BASE.relations, relation)), "relu.x", 64), "relu.y", 64 - behind)
+    return stored(plan, RASTER) if behind else plan
+
+
+RASTER = Stores(WriteOrder.RASTER, (0,), ("d0", "d1"))
+REVERSE = Stores(WriteOrder.REVERSE, (0,), ("d0", "d1"))
+
+
+def stored(plan: Plan, stores: Stores) -> Plan:
+    """The second layer's kernel with another order of stores."""
+    return on_step(plan, kernel("relu"), lambda step: replace(step, stores=stores))
+
+
+def window(rows: int, behind: int, stores: Stores = RASTER) -> Plan:
+    """The second layer as a window of so many rows and columns beside each element, output ``behind`` bytes below."""
+    maps = (plans.along("d0", 4, rows, rows), plans.along("d1", 32, rows, rows))
+    plan = stored(trails(behind, behind), stores)
+    return on_step(plan, kernel("relu"), lambda step: replace(step, maps=(maps, step.maps[1])))
+
+
+def above(plan: Plan, bytes_above: int) -> Plan:
+    """relu.y begins so many bytes above relu.x, which may trail it."""
+    relation = Relation(RelationKind.TRAILS, "relu.x", "relu.y", 0)
+    plan = replace(plan, relations=(*BASE.relations, relation))
+    return moved(moved(plan, "relu.x", 64), "relu.y", 64 + bytes_above)
 
 
 def placed_io(offset: int) -> Plan:

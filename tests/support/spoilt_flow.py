@@ -79,7 +79,7 @@ def read_after_in_place() -> Plan:
     """A second kernel reads what the first has overwritten in place."""
 
     def twice(step: Kernel) -> tuple[Kernel, Kernel]:
-        return step, replace(step, name="again", writes=(), axes=step.axes[:1])
+        return step, replace(step, writes=(), axes=step.axes[:1], maps=step.maps[:1])
 
     return on_step(trails(0, 0), kernel("relu"), twice)
 

@@ -69,14 +69,14 @@ def ended_in_the_loop() -> Plan:
 
 def kernel_writes_constant() -> Plan:
     def spoil(step: Kernel) -> Kernel:
-        return replace(step, writes=(replace(step.reads[1], buffer="w"),), reads=(), axes=((),))
+        return replace(step, writes=(replace(step.reads[1], buffer="w"),), reads=(), axes=((),), maps=step.maps[1:2])
 
     plan = replace(REDUCTION, core=Core(1, (("l1", 1), ("sram", 1), ("flash", 1))))
     return on_step(plan, kernel("mv"), spoil)
 
 
 def caller_views_the_plan() -> Plan:
-    return viewed(*BASE.relations, Relation(RelationKind.AT_OFFSET, "out", "m", 0))
+    return viewed(*BASE.relations, Relation(RelationKind.AT_OFFSET, "out", "m", 0, (0, 0, 0)))
 
 
 def more_tiles_than_can_be_checked() -> Plan:
@@ -160,10 +160,6 @@ PLACEMENT: Spoilt = {
     "view leaves its parent": (Rule.AT_OFFSET, lambda: viewed(Relation(RelationKind.AT_OFFSET, "v", "m", 4))),
     "no relation": (Rule.OVERLAP, lambda: viewed()),
     "trails too closely": (Rule.TRAILS, lambda: trails(8, 4)),
-    "in place with other strides": (
-        Rule.TRAILS,
-        lambda: with_buffer(trails(0, 0), "relu.y", strides_bytes=(1, 4)),
-    ),
     "trails above": (Rule.TRAILS, lambda: trails(0, -4)),
     "output over live input": (Rule.OVERLAP, lambda: placed_io(144)),
 }

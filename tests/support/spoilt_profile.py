@@ -32,7 +32,7 @@ def profiled() -> Plan:
 
 def viewed() -> Plan:
     plan = profiled()
-    relation = Relation(RelationKind.AT_OFFSET, "part", "profile", 0)
+    relation = Relation(RelationKind.AT_OFFSET, "part", "profile", 0, (0, 0))
     part = replace(plans.buffer("part", BufferKind.STATE, (4,), "sram"), tensor=None)
     placements = (*plan.placements, Placement("part", "sram", 192))
     return replace(plan, buffers=(*plan.buffers, part), placements=placements, relations=(*plan.relations, relation))

@@ -48,7 +48,7 @@ def shared(split: Split = SPLIT, cores: int = 4) -> Plan:
     plan = on_step(plan, same(End("conv.scratch")), lambda step: (step, End("conv.views")))
 
     def change(step: Kernel) -> Kernel:
-        return replace(step, split=split)
+        return replace(step, split=split, scratch_bytes=(4,))
 
     return on_step(plan, kernel("conv"), change)
 

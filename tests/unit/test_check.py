@@ -6,9 +6,23 @@ from dataclasses import replace
 
 import pytest
 from support.edits import copy, on_step, same, wait, with_links, without
-from support.sound import BASE, REDUCTION, one_tile_loop, placed_io, ring, rounded_up, trails
+from support.sound import (
+    BASE,
+    RASTER,
+    REDUCTION,
+    REVERSE,
+    above,
+    one_tile_loop,
+    placed_io,
+    ring,
+    rounded_up,
+    stored,
+    trails,
+    window,
+)
 from support.spoilt_flow import FLOW, TOKENS
 from support.spoilt_memory import MEMORY
+from support.spoilt_nest import NESTS, caller_view, transposed
 from support.spoilt_profile import PROFILES, profiled
 from support.spoilt_split import SPLITS, shared
 from tilewright.base.errors import ExitStatus, TilewrightError
@@ -16,7 +30,7 @@ from tilewright.check import Rule, check, require_sound
 from tilewright.plan import Begin, CopyStart, End, Index, Kernel, Layer, Loop, Plan, Runs, Step, Wait
 from tilewright.plan.json import dumps, loads
 
-SPOILT = {**MEMORY, **FLOW, **SPLITS, **PROFILES}
+SPOILT = {**MEMORY, **FLOW, **SPLITS, **PROFILES, **NESTS}
 SOUND = {
     "two layers": BASE,
     "reduction": REDUCTION,
@@ -24,6 +38,11 @@ SOUND = {
     "one tile": one_tile_loop(),
     "in place": trails(0, 0),
     "trails": trails(4, 8),
+    "window in raster order": window(1, 36),
+    "window in blocks": window(1, 36, replace(RASTER, block=8)),
+    "elements in reverse order": stored(above(trails(0, 4), 4), REVERSE),
+    "transposition apart": transposed(108),
+    "part of the caller's input": caller_view(8),
     "ring": ring(),
     "io in pools": placed_io(160),
     "synchronous": with_links(BASE, asynchronous=False),

@@ -52,7 +52,10 @@ def test_data_flows_through_views() -> None:
 
 
 def test_parts_that_share_no_byte_do_not_feed_each_other() -> None:
-    relations = (Relation(RelationKind.AT_OFFSET, "v", "m", 0), Relation(RelationKind.AT_OFFSET, "out", "x", 0))
+    relations = (
+        Relation(RelationKind.AT_OFFSET, "v", "m", 0),
+        Relation(RelationKind.AT_OFFSET, "out", "x", 0),
+    )
     apart = replace(BASE, relations=(*relations, Relation(RelationKind.AT_OFFSET, "m", "x", 1024)))
     assert Edge(1, None, "out") in edges(apart, touched_buffers(apart))
     assert Edge(0, None, "out") not in edges(apart, touched_buffers(apart))

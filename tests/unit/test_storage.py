@@ -290,7 +290,7 @@ def test_the_checker_sees_parts_in_wrong_places() -> None:
         return tuple(spot if item.buffer == name else item for item in plan.placements)
 
     assert check(replace(plan, placements=moved(first.first, 1)))[0].rule is Rule.AT_OFFSET
-    onto_the_other = (*others, replace(first, offset_bytes=second.offset_bytes))
+    onto_the_other = (*others, replace(first, offset_bytes=second.offset_bytes, starts=second.starts))
     spoilt = replace(plan, placements=moved(first.first, second.offset_bytes), relations=onto_the_other)
     assert check(spoilt)[0].rule is Rule.WRITTEN_TWICE
     assert check(replace(plan, relations=others))[0].rule is Rule.OVERLAP

@@ -12,13 +12,11 @@ import numpy as np
 
 from tilewright.check.expand import Digits, Event, Expansion, Rectangle, Site, fresh_bounds
 from tilewright.check.facts import Facts
+from tilewright.check.overwriting import Touched, check_overwriting
 from tilewright.check.rules import Log, Rule
 from tilewright.check.shadow import Region, Seen, Shadow, locate, make_shadow, part_of, pieces, see, text
 from tilewright.check.transfer import check_transfer
 from tilewright.plan import Begin, BufferKind, CopyStart, End, Kernel, Operand, Wait
-
-Axes = tuple[int, ...]
-"""For each axis of a kernel's view the buffer's axis, or -1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,38 +73,29 @@ class _Machine:
 
     def _kernel(self, step: Kernel, event: Event) -> None:
         reads = [
-            (piece, axes)
-            for operand, axes in zip(step.reads, step.axes, strict=False)
+            (position, piece)
+            for position, operand in enumerate(step.reads)
             for piece in pieces(self.facts, self.shadow, self._see(operand, event))
         ]
         writes = [self._see(operand, event) for operand in step.writes]
-        for seen, _ in reads:
+        for position, seen in reads:
             self._read(seen, event)
+            self._check_packed(step.reads[position], seen, event)
         for seen, operand in zip(writes, step.writes, strict=True):
             self._kernel_write(step, seen, operand, event)
-        for read, read_axes in reads:
-            for write, write_axes in zip(writes, step.axes[len(step.reads) :], strict=True):
-                self._check_overwrite(read, write, (read_axes, write_axes), event)
+        for position, seen in reads:
+            read = Touched(seen, step.axes[position], step.maps[position])
+            for number, write in enumerate(writes, start=len(step.reads)):
+                written = Touched(write, step.axes[number], step.maps[number])
+                check_overwriting(self.facts, self.shadow, (position, read), written, event, self.log)
 
-    def _check_overwrite(self, read: Seen, write: Seen, axes: tuple[Axes, Axes], event: Event) -> None:
-        """A kernel may write over what it reads element on element, or from a lower address on."""
-        source, target = read.tracked, write.tracked
-        number = self._number(write.buffer)
-        if source is None or target is None or number == self._number(read.buffer):
-            return
-        owner = self.shadow.window(self.shadow.memory(source).owner, source)
-        if source.memory != target.memory or not (abs(owner) == number).any() or target.base < source.base:
-            return
-        if source.base != target.base or self._layout(read, axes[0]) != self._layout(write, axes[1]):
-            message = f"{write.buffer} {text(write.rectangle)} is written over elements of {read.buffer} not yet read"
-            self.log.report(Rule.TRAILS, message, event.site.place, event.block)
-
-    def _layout(self, seen: Seen, axes: Axes) -> tuple[int, list[tuple[int, int, int]]]:
-        """Bytes of an element, and extent and stride of each long axis by its place in the kernel's view."""
-        strides = self.facts.buffers[seen.buffer].strides_bytes
-        extents = [end - begin for begin, end in seen.rectangle]
-        long = [(place, extents[axis], strides[axis]) for place, axis in enumerate(axes) if axis >= 0]
-        return self.facts.element_bytes(seen.buffer), [item for item in long if item[1] > 1]
+    def _check_packed(self, operand: Operand, seen: Seen, event: Event) -> None:
+        """Kernels see packed constants without strides: their tiles have no gaps."""
+        buffer = self.facts.buffers[operand.buffer]
+        is_packed = buffer.kind is BufferKind.TILE and buffer.tensor is None
+        if is_packed and seen.bytes is not None and len(seen.bytes.dims) > 1:
+            message = f"{buffer.name} {text(seen.rectangle)} is packed, but its slot has gaps"
+            self.log.report(Rule.RECTANGLE, message, event.site.place, event.block)
 
     def finish(self) -> None:
         """Rules on the state after the last step."""

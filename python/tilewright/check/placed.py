@@ -112,6 +112,7 @@ def _check_view(facts: Facts, relation: Relation, log: Log) -> None:
     if offset < 0 or offset + first.size_bytes > second.size_bytes:
         message = f"[{offset}, {offset + first.size_bytes}) leaves the {second.size_bytes} bytes of {second.name}"
         log.report(Rule.AT_OFFSET, message, place)
+    _check_first_element(facts, relation, place, log)
     if first.name not in facts.placements or second.name not in facts.placements:
         return
     mine, other = facts.placements[first.name], facts.placements[second.name]
@@ -120,6 +121,26 @@ def _check_view(facts: Facts, relation: Relation, log: Log) -> None:
             f"{first.name} is at {mine.pool}+{mine.offset_bytes}, must be at {other.pool}+{other.offset_bytes + offset}"
         )
         log.report(Rule.AT_OFFSET, message, place)
+
+
+def _check_first_element(facts: Facts, relation: Relation, place: str, log: Log) -> None:
+    """The view begins at an element of its parent, and ends with its own last one."""
+    first, second = facts.buffers[relation.first], facts.buffers[relation.second]
+    starts, strides = relation.starts, second.strides_bytes
+    inside = len(starts) == len(second.shape) and all(
+        0 <= start < max(extent, 1) for start, extent in zip(starts, second.shape, strict=True)
+    )
+    if not inside:
+        log.report(Rule.AT_OFFSET, f"its first element {starts} is none of {second.name} {second.shape}", place)
+        return
+    begin = sum(start * stride for start, stride in zip(starts, strides, strict=True))
+    if begin != relation.offset_bytes:
+        message = f"its first element {starts} is at byte {begin} of {second.name}, not at {relation.offset_bytes}"
+        log.report(Rule.AT_OFFSET, message, place)
+    steps = zip(first.shape, first.strides_bytes, strict=True)
+    reach = sum((extent - 1) * stride for extent, stride in steps) + facts.element_bytes(first.name)
+    if first.size_bytes != (reach if 0 not in first.shape else 1):
+        log.report(Rule.AT_OFFSET, f"its elements end at byte {reach}, the view at {first.size_bytes}", place)
 
 
 def trail_excuses(facts: Facts, left: str, right: str) -> bool | None:

@@ -28,6 +28,8 @@ class Rule(Enum):
     TRAILS = "trails"
     OVERLAP = "overlap"
     PROFILE = "profile"
+    INTERFACE = "interface"
+    LAYER_FACTS = "layer-facts"
 
     DOUBLE_BEGIN = "double-begin"
     DOUBLE_END = "double-end"
@@ -40,6 +42,12 @@ class Rule(Enum):
     LINK_ROUND_UP = "link-round-up"
     FORBIDDEN_WRITE = "forbidden-write"
     SPLIT = "split"
+    SCRATCH = "scratch"
+
+    MAP = "map"
+    BOX = "box"
+    COVERAGE = "coverage"
+    WRITE_ORDER = "write-order"
 
     RECTANGLE = "rectangle"
     COPY_SHAPE = "copy-shape"

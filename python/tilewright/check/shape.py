@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from tilewright.check.expand import Site, event_count, index_counts, operands_of, runs_of, scratch_of
 from tilewright.check.facts import ELEMENT_BYTES
+from tilewright.check.nest_form import check_kernel_nest
 from tilewright.check.rules import Log, Rule
 from tilewright.plan import (
     AxisRange,
@@ -30,6 +31,8 @@ from tilewright.plan import (
 MOST_EVENTS = 20_000_000
 MOST_BYTES = 1 << 30
 """Larger programs and addresses are refused: expanding them would take hours or all memory."""
+
+CUT_FROM_TILES = "only a copy reads a part of what a slot holds"
 
 
 def check_declarations(plan: Plan, log: Log) -> None:
@@ -66,6 +69,7 @@ def check_steps(plan: Plan, every: Iterable[Site], log: Log) -> None:
     """Names, periods, ranks and rectangles of the program's steps."""
     ranks = {buffer.name: len(buffer.shape) for buffer in plan.buffers}
     rings = {buffer.name: buffer.ring_axis for buffer in plan.buffers}
+    kinds = {buffer.name: buffer.kind for buffer in plan.buffers}
     links = {link.name for link in plan.links}
     for site in every:
         step = site.step
@@ -81,8 +85,11 @@ def check_steps(plan: Plan, every: Iterable[Site], log: Log) -> None:
         if isinstance(step, CopyStart):
             _known("link", [step.link], links, site.place, log)
             _check_copy(step, site, rings, demand)
+            demand(not step.source.within or kinds.get(step.source.buffer) is BufferKind.TILE, CUT_FROM_TILES)
+            demand(not step.destination.within, CUT_FROM_TILES)
         if isinstance(step, Kernel):
             _known("buffer", scratch_of(step), ranks, site.place, log)
+            demand(not any(operand.within for operand in (*step.reads, *step.writes)), CUT_FROM_TILES)
             _check_kernel(step, site, ranks, rings, demand, log)
             demand(all(rings.get(operand.buffer) is None for operand in step.writes), "writes into a ring")
         _check_runs(site, demand, log)
@@ -156,6 +163,7 @@ def _check_kernel(
         ring = rings.get(operand.buffer)
         demand(ring is None or ring in axes, f"the kernel does not see axis {ring} of the ring {operand.buffer}")
         demand(all(-1 <= axis < rank for axis in axes), f"axes {axes} of {operand.buffer}, which has {rank}")
+    check_kernel_nest(kernel, [ranks.get(operand.buffer, 0) for operand in operands], demand)
 
 
 def _check_operand(operand: Operand, site: Site, ranks: dict[str, int], demand: Demand, log: Log) -> None:

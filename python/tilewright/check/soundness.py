@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from tilewright.base.errors import ExitStatus, TilewrightError
+from tilewright.check.agreement import check_interface, check_layer_facts
 from tilewright.check.alive import check_lifetimes
-from tilewright.check.expand import flatten, sites
-from tilewright.check.facts import gather
+from tilewright.check.calls import gather_calls
+from tilewright.check.coverage import check_coverage
+from tilewright.check.expand import Site, flatten, sites
+from tilewright.check.facts import Facts, gather
 from tilewright.check.flow import check_flow
+from tilewright.check.maps import check_maps
 from tilewright.check.placed import check_placements, check_pool_use, check_relations
 from tilewright.check.profiled import check_profile
 from tilewright.check.reach import check_reach, check_token_scopes
 from tilewright.check.rules import Log, Rule, Violation
+from tilewright.check.scratch import check_scratch
 from tilewright.check.shape import check_declarations, check_extent, check_steps
 from tilewright.check.split import check_splits
 from tilewright.plan import Plan
@@ -31,17 +36,28 @@ def check(plan: Plan) -> list[Violation]:
     check_placements(facts, log)
     if log.violations:
         return log.violations
+    every = tuple(flatten(roots))
+    check_interface(facts, log)
+    check_layer_facts(facts, every, log)
     check_relations(facts, log)
     check_pool_use(facts, log)
-    check_profile(facts, tuple(flatten(roots)), log)
-    every = tuple(flatten(roots))
+    check_profile(facts, every, log)
     check_reach(facts, every, log)
     check_splits(facts, every, log)
+    check_scratch(facts, every, log)
     check_token_scopes(every, log)
     check_lifetimes(facts, roots, log)
     if not log.violations:
         check_flow(facts, roots, log)
+        check_nests(facts, roots, every, log)
     return log.violations
+
+
+def check_nests(facts: Facts, roots: tuple[Site, ...], every: tuple[Site, ...], log: Log) -> None:
+    """What kernel steps compute: rectangles against maps, boxes against iteration spaces."""
+    calls = gather_calls(roots)
+    check_maps(facts, every, calls, log)
+    check_coverage(calls, log)
 
 
 def require_sound(plan: Plan, *, from_file: bool = False) -> None:

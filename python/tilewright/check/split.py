@@ -7,8 +7,9 @@ from itertools import pairwise
 
 from tilewright.check.expand import Digit, Site, rectangle_of
 from tilewright.check.facts import Facts
+from tilewright.check.maps import folded, plain
 from tilewright.check.rules import Log, Rule
-from tilewright.plan import AxisRange, Kernel, Loop, Operand, RelationKind, Split
+from tilewright.plan import AxisRange, Iteration, Kernel, Loop, Operand, RelationKind, Split
 
 Interval = tuple[int, int]
 
@@ -33,6 +34,7 @@ class _Checked:
         """Form, cores, scratch, then the parts of each tile."""
         before = len(self.log.violations)
         self._form()
+        self._nest()
         if len(self.log.violations) > before:
             return
         self._scratch()
@@ -61,6 +63,29 @@ class _Checked:
                 self._report(f"axis {item.axis} of operand {item.operand} does not follow {split.dimension} alone")
             if item.axis not in self.kernel.axes[item.operand]:
                 self._report(f"the kernel does not see axis {item.axis} of operand {item.operand}")
+
+    def _nest(self) -> None:
+        """The dimension is parallel, chunks are whole multiples, and every axis that it moves follows it."""
+        split = self.split
+        known = {item.name: item for item in self.kernel.dimensions}
+        dimension = known.get(split.dimension)
+        if dimension is None or dimension.iteration is not Iteration.PARALLEL or dimension.extent != split.extent:
+            self._report(f"{split.dimension} of extent {split.extent} is no parallel dimension of the kernel")
+            return
+        if split.chunk % dimension.multiple:
+            self._report(
+                f"chunks of {split.chunk} of {split.dimension}, which is cut at multiples of {dimension.multiple}"
+            )
+        others = {item.name: item.extent for item in self.kernel.dimensions if item.name != split.dimension}
+        moved = {
+            (operand, axis): plain(folded(mapped, others))
+            for operand, maps in enumerate(self.kernel.maps)
+            for axis, mapped in enumerate(maps)
+            if dict(mapped.terms).get(split.dimension)
+        }
+        stated = {(item.operand, item.axis): plain(item.range) for item in split.axes}
+        if moved != stated:
+            self._report(f"operands' axes {sorted(moved)} move with {split.dimension}, cut are {sorted(stated)}")
 
     def _scratch(self) -> None:
         split = self.split

@@ -15,16 +15,16 @@ from tilewright.plan import CopyStart, Link
 def check_transfer(
     facts: Facts, shadow: Shadow, step: CopyStart, ends: tuple[Seen, Seen], event: Event, log: Log
 ) -> None:
-    """Both ends have one shape, the same place in a tensor of one name, and suit the link."""
+    """Both ends have one shape and the same place in one tensor, and suit the link."""
     source, destination = ends
     place, block = event.site.place, event.block
     shapes = [tuple(end - begin for begin, end in seen.rectangle) for seen in ends]
     if shapes[0] != shapes[1]:
         log.report(Rule.COPY_SHAPE, f"copies {shapes[0]} elements to {shapes[1]}", place, block)
         return
-    tensors = {facts.buffers[seen.buffer].tensor for seen in ends}
-    if len(tensors) == 1 and None not in tensors and source.rectangle != destination.rectangle:
-        message = f"copies {text(source.rectangle)} of {tensors.pop()} to the place of {text(destination.rectangle)}"
+    if source.rectangle != destination.rectangle:
+        what = facts.buffers[source.buffer].tensor or source.buffer
+        message = f"copies {text(source.rectangle)} of {what} to the place of {text(destination.rectangle)}"
         log.report(Rule.COPY_ORIGIN, message, place, block)
     link = facts.links[step.link]
     for seen in ends:

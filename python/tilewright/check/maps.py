@@ -1,0 +1,89 @@
+"""Rules on rectangles: each operand's is what its map makes of the box on which the call works."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tilewright.check.calls import Calls, touched
+from tilewright.check.expand import Site, operands_of
+from tilewright.check.facts import Facts
+from tilewright.check.rules import Log, Rule
+from tilewright.plan import AxisRange, BufferKind, Kernel, Operand
+
+
+def check_maps(facts: Facts, every: Iterable[Site], calls: Iterable[Calls], log: Log) -> None:
+    """Writes are the map of the box exactly, reads contain it; borders are those of the tensor."""
+    for site in every:
+        reads, writes = operands_of(site.step)
+        for operand in (*reads, *writes):
+            _check_borders(facts, operand, site, log)
+        if isinstance(site.step, Kernel):
+            for operand, maps in zip((*site.step.reads, *site.step.writes), site.step.maps, strict=True):
+                _check_mapped_borders(facts, operand, maps, site, log)
+    for item in calls:
+        _check_calls(item, log)
+
+
+def _check_borders(facts: Facts, operand: Operand, site: Site, log: Log) -> None:
+    """A home is the whole tensor, so rectangles are clipped where it ends."""
+    buffer = facts.buffers[operand.buffer]
+    if buffer.kind is BufferKind.TILE:
+        return
+    extents = tuple(axis.extent for axis in operand.rectangle)
+    if extents != buffer.shape:
+        message = f"the rectangle of {buffer.name} is clipped to {extents}, the tensor is {buffer.shape}"
+        log.report(Rule.MAP, message, site.place)
+
+
+def _check_mapped_borders(facts: Facts, operand: Operand, maps: tuple[AxisRange, ...], site: Site, log: Log) -> None:
+    buffer = facts.buffers[operand.buffer]
+    extents = tuple(axis.extent for axis in maps)
+    if buffer.kind is not BufferKind.TILE and extents != buffer.shape:
+        log.report(Rule.MAP, f"the map of {buffer.name} ends at {extents}, the tensor is {buffer.shape}", site.place)
+
+
+def _check_calls(calls: Calls, log: Log) -> None:
+    kernel = calls.kernel
+    if not calls.count:
+        return
+    whole = {item.name: item.extent for item in kernel.dimensions if item.name not in calls.site.names}
+    operands = (*kernel.reads, *kernel.writes)
+    for number, (operand, maps) in enumerate(zip(operands, kernel.maps, strict=True)):
+        for axis, (given, mapped) in enumerate(zip(operand.rectangle, maps, strict=True)):
+            if plain(given) != plain(folded(mapped, whole)):
+                _check_axis(calls, operand, axis, mapped, number >= len(kernel.reads), log)
+
+
+def _check_axis(calls: Calls, operand: Operand, axis: int, mapped: AxisRange, is_write: bool, log: Log) -> None:
+    """Compare one axis in every call."""
+    given = operand.rectangle[axis]
+    begin, end = touched(given, {name: calls.index(name) for name, _ in given.terms})
+    first, behind = touched(mapped, calls.box())
+    wrong = (begin != first) | (end != behind) if is_write else ((begin > first) | (end < behind)) & (first < behind)
+    if not wrong.any():
+        return
+    tile = int(wrong.argmax())
+    values = [int(item[tile % item.size]) for item in (begin, end, first, behind)]
+    verb = "writes" if is_write else "reads"
+    message = (
+        f"{verb} [{values[0]}, {values[1]}) on axis {axis} of {operand.buffer}, "
+        f"its part of the nest needs [{values[2]}, {values[3]})"
+    )
+    log.report(Rule.MAP, message, calls.site.place, tile)
+
+
+def folded(axis: AxisRange, whole: Mapping[str, int]) -> AxisRange:
+    """The same axis with what dimensions without an index add to its bounds."""
+    first, last = axis.first_offset, axis.last_offset
+    for name, stride in axis.terms:
+        if name in whole:
+            reach = stride * (whole[name] - 1)
+            first, last = first + min(reach, 0), last + max(reach, 0)
+    terms = tuple(item for item in axis.terms if item[0] not in whole)
+    return AxisRange(terms, first, last, axis.divisor, axis.extent)
+
+
+def plain(axis: AxisRange) -> tuple[object, ...]:
+    """What makes two axis ranges equal in every tile."""
+    terms = sorted(item for item in axis.terms if item[1])
+    return terms, axis.first_offset, axis.last_offset, axis.divisor, axis.extent

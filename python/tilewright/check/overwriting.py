@@ -1,0 +1,157 @@
+"""Rule on one call: what it writes misses what it still has to read.
+
+A kernel may store over a read at the same address, element on element, or at the distance that its
+maps and the order of its stores demand; that distance is computed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from tilewright.check.calls import Bounds, Counts, touched
+from tilewright.check.expand import Digits, Event
+from tilewright.check.facts import Facts
+from tilewright.check.rules import Log, Rule
+from tilewright.check.shadow import Region, Seen, Shadow, text
+from tilewright.plan import AxisRange, Kernel, WriteOrder
+
+Axes = tuple[int, ...]
+"""For each axis of a kernel's view the buffer's axis, or -1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """An operand of a call: what it touches, its axes in the kernel's view, and its map."""
+
+    seen: Seen
+    axes: Axes
+    maps: tuple[AxisRange, ...]
+
+
+def check_overwriting(
+    facts: Facts, shadow: Shadow, read: tuple[int, Touched], write: Touched, event: Event, log: Log
+) -> None:
+    """One read (its position, and what it touches) and one write of a call."""
+    position, source = read
+    one, other = source.seen.tracked, write.seen.tracked
+    if one is None or other is None or one.memory != other.memory or not _meet(one, other):
+        return
+    kernel = event.site.step
+    assert isinstance(kernel, Kernel)
+    stores = kernel.stores
+    allowed = position in stores.over
+    if allowed and stores.order is WriteOrder.ELEMENTWISE and _is_elementwise(facts, source, write):
+        return
+    if not _share_bytes(shadow, one, other):
+        return
+    if allowed and stores.order in (WriteOrder.RASTER, WriteOrder.REVERSE):
+        needed = _distance(facts, kernel, source, write, event.digits)
+        if needed is not None and needed <= 0:
+            return
+        if needed is not None:
+            message = (
+                f"{write.seen.buffer} is {needed} bytes too close to {source.seen.buffer}, over which it is written"
+            )
+            log.report(Rule.WRITE_ORDER, message, event.site.place, event.block)
+            return
+    message = f"{write.seen.buffer} {text(write.seen.rectangle)} is written over elements of {source.seen.buffer}"
+    log.report(Rule.WRITE_ORDER, f"{message} that the kernel may still read", event.site.place, event.block)
+
+
+def _meet(one: Region, other: Region) -> bool:
+    return one.base < _end(other) and other.base < _end(one)
+
+
+def _end(part: Region) -> int:
+    return part.base + sum((extent - 1) * stride for extent, stride in part.dims) + 1
+
+
+def _share_bytes(shadow: Shadow, one: Region, other: Region) -> bool:
+    """Whether two regions of a memory have a byte in common."""
+    size = max(_end(one), _end(other))
+    marks = np.zeros(size, np.int32)
+    shadow.window(marks, one)[...] = 1
+    return bool(shadow.window(marks, other).any())
+
+
+def _is_elementwise(facts: Facts, read: Touched, write: Touched) -> bool:
+    """Both begin at one address, and elements of one position in the kernel's view lie on each other."""
+    assert read.seen.bytes is not None
+    assert write.seen.bytes is not None
+    if read.seen.bytes.base != write.seen.bytes.base or len(read.axes) != len(write.axes):
+        return False
+    return _layout(facts, read) == _layout(facts, write)
+
+
+def _layout(facts: Facts, end: Touched) -> tuple[object, ...]:
+    """Bytes of an element; extent, stride and map of each long axis by its place in the kernel's view."""
+    buffer = facts.buffers[end.seen.buffer]
+    extents = [last - first for first, last in end.seen.rectangle]
+    return (
+        facts.element_bytes(buffer.name),
+        buffer.ring_axis,
+        *(
+            (place, extents[axis], buffer.strides_bytes[axis], end.maps[axis])
+            for place, axis in enumerate(end.axes)
+            if axis >= 0 and extents[axis] > 1
+        ),
+    )
+
+
+def _distance(facts: Facts, kernel: Kernel, read: Touched, write: Touched, digits: Digits) -> int | None:
+    """Bytes by which the write is too near to the read for the kernel's walk; 0 or less if it is far enough.
+
+    None where an operand is a ring, whose addresses do not grow with its elements.
+    """
+    if any(facts.buffers[end.seen.buffer].ring_axis is not None for end in (read, write)):
+        return None
+    box = _walked(kernel, digits)
+    first_read, end_read = _addresses(facts, read, box)
+    first_write, end_write = _addresses(facts, write, box)
+    if kernel.stores.order is WriteOrder.REVERSE:
+        first_read, end_read, first_write, end_write = (
+            item[::-1] for item in (first_read, end_read, first_write, end_write)
+        )
+    blocks = np.arange(first_read.size) // kernel.stores.block
+    starts = np.flatnonzero(np.diff(blocks)) + 1
+    if not starts.size:
+        return 0
+    # Behind point ``start - 1`` all earlier blocks are stored, and all later ones not yet read.
+    above = np.maximum.accumulate(end_write)[starts - 1] - np.minimum.accumulate(first_read[::-1])[::-1][starts]
+    below = np.maximum.accumulate(end_read[::-1])[::-1][starts] - np.minimum.accumulate(first_write)[starts - 1]
+    return int(np.minimum(above, below).max())
+
+
+def _walked(kernel: Kernel, digits: Digits) -> dict[str, Bounds]:
+    """The boxes of the points over which a kernel walks in one call, in the order RASTER; other dimensions whole."""
+    whole = {
+        item.name: (digits[item.name].lower, digits[item.name].upper) if item.name in digits else (0, item.extent)
+        for item in kernel.dimensions
+    }
+    lengths = [whole[name][1] - whole[name][0] for name in kernel.stores.walk]
+    points = np.indices(lengths, np.int64).reshape(len(lengths), prod(lengths))
+    box: dict[str, Bounds] = {
+        name: (np.full(1, lower, np.int64), np.full(1, upper, np.int64)) for name, (lower, upper) in whole.items()
+    }
+    for name, at in zip(kernel.stores.walk, points, strict=True):
+        box[name] = at + whole[name][0], at + whole[name][0] + 1
+    return box
+
+
+def _addresses(facts: Facts, end: Touched, box: Mapping[str, Bounds]) -> tuple[Counts, Counts]:
+    """For each point of a walk the first byte that it touches and the byte behind the last; far away for none."""
+    buffer, seen = facts.buffers[end.seen.buffer], end.seen
+    points = max(bounds[0].size for bounds in box.values())
+    first, last, empty = np.zeros(points, np.int64), np.zeros(points, np.int64), np.zeros(points, np.bool_)
+    for axis, stride, (origin, _) in zip(end.maps, buffer.strides_bytes, seen.rectangle, strict=True):
+        low, high = touched(axis, box)
+        first, last = first + (low - origin) * stride, last + (high - 1 - origin) * stride
+        empty |= low >= high
+    assert seen.bytes is not None
+    first, last = first + seen.bytes.base, last + seen.bytes.base + facts.element_bytes(buffer.name)
+    far = 1 << 60
+    return np.where(empty, far, first), np.where(empty, -far, last)
