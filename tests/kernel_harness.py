@@ -23,6 +23,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from support.objects import kept
 from tilewright.graph import Array, Graph, packed_strides_bytes
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand
 from tilewright.operators.nest import Interval, Iteration, axis_range, clipped
@@ -74,11 +75,11 @@ def library(sources: tuple[str, ...]) -> ctypes.CDLL:
     """The kernel sources as a shared library, compiled with the sanitizers."""
     folder = Path(tempfile.mkdtemp(prefix="tilewright-kernels-"))
     sanitizers = "address,undefined" if ADDRESS_SANITIZER else "undefined"
-    flags = ["-O1", "-g", "-fPIC", "-shared", f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all"]
-    files = [str(RUNTIME / "kernels" / name) for name in sources]
+    flags = ["-O1", "-g", "-fPIC", f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all"]
     target = folder / "kernels.so"
-    include = ["-I", str(RUNTIME / "include")]
-    subprocess.run(["cc", *WARNINGS, *flags, *include, *files, "-lm", "-o", str(target)], check=True)
+    include = [f"-I{RUNTIME / 'include'}"]
+    files = kept(["cc", *WARNINGS, *flags, *include], [RUNTIME / "kernels" / name for name in sources])
+    subprocess.run(["cc", "-shared", *flags, *files, "-lm", "-o", str(target)], check=True)
     return ctypes.CDLL(str(target))
 
 

@@ -13,6 +13,8 @@ from tilewright.base.resources import runtime_dir
 from tilewright.codegen.linker import linker_script
 from tilewright.platform import Platform
 
+from support.objects import kept
+
 RISCV_GCC = "riscv64-unknown-elf-gcc"
 ARM_GCC = "arm-none-eabi-gcc"
 WARNINGS = (
@@ -65,12 +67,16 @@ def _build_bare(
 
 
 def _build(compiler: list[str], sources: Sequence[Path], out: Path, ports: Sequence[str]) -> Path:
-    files, link_options = list(sources), ["-I", str(runtime_dir() / "include")]
+    files, link_options = list(sources), [f"-I{runtime_dir() / 'include'}"]
     for port in ports:
         port_sources, port_options = port_files(port)
         files += port_sources
-        link_options += ["-I", str(runtime_dir() / "ports" / port), *port_options]
-    command = [*compiler, "-O2", *WARNINGS, *map(str, files), *link_options, "-o", str(out)]
+        link_options += [f"-I{runtime_dir() / 'ports' / port}", *port_options]
+    # The linker script is this program's own; what is compiled does not depend on it.
+    compile_words = [word for word in compiler if word != "-T" and not word.endswith(".ld")]
+    includes = [word for word in link_options if word.startswith("-I")]
+    objects = kept([*compile_words, "-O2", *WARNINGS, *includes], files)
+    command = [*compiler, "-O2", *WARNINGS, *objects, *link_options, "-o", str(out)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     assert not result.stderr, result.stderr

@@ -20,6 +20,8 @@ from tilewright.graph import Array, Graph, packed_strides_bytes
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand
 from tilewright.operators.nest import Iteration, axis_range, clipped
 
+from support.objects import kept
+
 ROOT = Path(__file__).parents[2]
 RUNTIME = ROOT / "runtime"
 DRIVER = ROOT / "tests" / "unit" / "kernels_float" / "driver.c"
@@ -78,9 +80,9 @@ def build(folder: Path, sources: Sequence[str], flags: Sequence[str] = SANITIZER
         lines.append(f"{name}(attributes, v, flags); break;")
     lines += ["default: exit(6);", "}", "}"]
     (folder / "kernels_float_symbols.h").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    files = [str(RUNTIME / "kernels" / name) for name in sources]
+    include = [f"-I{RUNTIME / 'include'}", f"-I{folder}"]
+    files = kept(["cc", *WARNINGS, *flags, *include], [RUNTIME / "kernels" / name for name in sources])
     program = folder / "driver"
-    include = ["-I", str(RUNTIME / "include"), "-I", str(folder)]
     subprocess.run(["cc", *WARNINGS, *flags, *include, str(DRIVER), *files, "-lm", "-o", str(program)], check=True)
     return Kernels(program, tuple(symbols))
 

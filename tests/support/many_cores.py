@@ -16,6 +16,7 @@ from tilewright.plan.json import loads
 from tilewright.tools.golden import GoldenRequest, golden_files
 
 from support.firmware import WARNINGS
+from support.objects import kept
 
 MODELS = Path(__file__).parents[1] / "firmware" / "models"
 SUPPORT = Path(__file__).parent
@@ -89,7 +90,7 @@ def build_golden(
     command = [*WARNINGS, "-D_DEFAULT_SOURCE", *(["-DAT_ONCE"] if at_once else []), *includes]
     command += ["-DTILEWRIGHT_LAYER_HOOK=late_port_layer_done"] if hooked else []
     sources.append(runtime / "test_support" / "golden.c")
-    subprocess.run(["cc", *command, *map(str, sources), "-lm", "-o", str(program)], check=True)
+    subprocess.run(["cc", *command, *kept(["cc", *command], sources), "-lm", "-o", str(program)], check=True)
     return program
 
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.firmware import WARNINGS, needs_host_compiler
+from support.objects import kept
 from tilewright.base.errors import TilewrightError
 from tilewright.base.resources import platforms_dir, runtime_dir
 from tilewright.cli import main
@@ -130,7 +131,8 @@ def commands_of(plan: Plan, folder: Path, dimensions: int, max_bytes: int) -> di
     includes = [f"-I{path}" for path in (folder, runtime / "include", runtime / "test_support")]
     defines = [f"-DDIMENSIONS={dimensions}", f"-DMOST_BYTES={max_bytes}", "-D_DEFAULT_SOURCE"]
     program = folder / "golden"
-    subprocess.run(["cc", *WARNINGS, *defines, *includes, *map(str, sources), "-lm", "-o", str(program)], check=True)
+    words = ["cc", *WARNINGS, *defines, *includes]
+    subprocess.run([*words, *kept(words, sources), "-lm", "-o", str(program)], check=True)
     done = subprocess.run([program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     counted = {int(number): int(count) for number, count in re.findall(r"commands (\d+): (\d+)", done.stdout)}

@@ -1,0 +1,65 @@
+"""Objects of the runtime and of test support, compiled once for all tests and all their processes.
+
+An object is kept in build/objects under a hash of everything that it depends on: the compiler's words, the source,
+and all headers of the project. Nothing else may decide what a compiler makes of a source.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "build" / "objects"
+
+
+def kept(compile_words: Sequence[str], sources: Sequence[Path]) -> list[str]:
+    """Arguments for the linking command: objects in the place of the project's sources, other files as they are.
+
+    ``compile_words`` are the compiler and its options up to ``-c``; ``-I`` of folders outside the project is left
+    out, since the project's sources include nothing of a test's own. Raises CalledProcessError, with the compiler's
+    words in ``stderr``, for a source that does not compile; a warning is an error too.
+    """
+    words = tuple(word for word in compile_words if not word.startswith("-I") or _is_inside(Path(word[2:])))
+    return [str(_object(words, source) if _is_ours(source) else source) for source in sources]
+
+
+def _is_ours(source: Path) -> bool:
+    return source.suffix == ".c" and _is_inside(source) and FOLDER.parent not in source.parents
+
+
+def _is_inside(path: Path) -> bool:
+    return path.resolve().is_relative_to(ROOT)
+
+
+def _object(words: tuple[str, ...], source: Path) -> Path:
+    key = hashlib.sha256(repr((words, _headers())).encode())
+    key.update(source.read_bytes())
+    target = FOLDER / f"{source.stem}_{key.hexdigest()[:24]}.o"
+    if target.exists():
+        return target
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    unfinished = target.with_suffix(f".{os.getpid()}")
+    command = [*words, "-c", str(source), "-o", str(unfinished)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0 or done.stderr:
+        unfinished.unlink(missing_ok=True)
+        raise subprocess.CalledProcessError(done.returncode or 1, command, done.stdout, done.stderr)
+    # Another process may have made the same object meanwhile; one takes the place of the other whole.
+    unfinished.replace(target)
+    return target
+
+
+@cache
+def _headers() -> str:
+    """A hash of every header that a source of the project may include."""
+    found = hashlib.sha256()
+    for folder in (ROOT / "runtime", ROOT / "tests"):
+        for path in sorted(folder.rglob("*.h")):
+            found.update(str(path.relative_to(ROOT)).encode())
+            found.update(path.read_bytes())
+    return found.hexdigest()
