@@ -22,6 +22,7 @@ from tilewright.pipeline import compile_model
 from tilewright.plan import Buffer, BufferKind, CopyStart, Layer, Plan
 from tilewright.platform import Platform, load_platform, with_pool_overrides
 from tilewright.tiling.constant_homes import with_constant_homes
+from tilewright.tiling.hashed import HashedArrays
 from tilewright.tiling.problem import tiling_problem
 
 UNIT = 16
@@ -132,7 +133,7 @@ def test_constants_of_a_kernel_that_may_be_taken_leave_the_first_one_its_room() 
     other = replace(first, operands=loose)
     room = sum(item.size_bytes for item in first.operands if item.data is not None)
     sized = with_pool_overrides(platform, [f"l2_constants={room}"])
-    ((kept, away),) = with_constant_homes([[first, other]], sized)
+    ((kept, away),) = with_constant_homes([[first, other]], sized, HashedArrays())
     assert {item.home for item in kept.operands if item.data is not None} == {"l2_constants"}
     assert {item.home for item in away.operands if item.data is not None} == {"l3"}
-    assert with_constant_homes([[first]], sized) == [[first]]
+    assert with_constant_homes([[first]], sized, HashedArrays()) == [[first]]

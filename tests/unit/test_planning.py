@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,9 +17,10 @@ from tilewright.check import check
 from tilewright.graph import DType, Graph, Node, Tensor, constant, variable
 from tilewright.options import Buffering
 from tilewright.plan import BufferKind
-from tilewright.planning import shortage
+from tilewright.planning import retries, shortage
 from tilewright.platform.types import Platform
 from tilewright.rewrites.pipeline import optimise
+from tilewright.tiling import hashed
 
 EFFORT = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 
@@ -140,6 +142,30 @@ def test_tiles_shrink_where_homes_need_the_pool() -> None:
     tiles = [facts.tiles for facts in tight.schedule.layers]
     assert max(tiles) > 1
     assert tiles[0] == 1, "only the layer at the peak gets smaller tiles"
+
+
+def test_constants_are_hashed_once_however_often_tiles_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = two_convs()
+    with pytest.raises(TilewrightError) as caught:
+        planned(graph, one_memory(8000))
+    tight = one_memory(sizes_in(caught.value)["sram"])
+    hash_array, make_program = hashed.sha256, retries.schedule_of
+    hashes: list[object] = []
+    programs: list[object] = []
+
+    def hash_counted(data: memoryview) -> object:
+        hashes.append(data)
+        return hash_array(data)
+
+    def make_counted(*arguments: Any) -> object:
+        programs.append(arguments)
+        return make_program(*arguments)
+
+    monkeypatch.setattr(hashed, "sha256", hash_counted)
+    monkeypatch.setattr(retries, "schedule_of", make_counted)
+    operands = [operand for layer in planned(graph, tight).layers for operand in layer.problem.operands]
+    assert len(programs) > 1
+    assert len(hashes) == len({id(operand.data) for operand in operands if operand.data is not None}) > 1
 
 
 def test_a_pool_without_tiles_that_is_too_small_is_named() -> None:

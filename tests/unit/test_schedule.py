@@ -35,6 +35,7 @@ from tilewright.schedule.tile_loops import ScheduledLayer
 from tilewright.storage.homes import assign_homes
 from tilewright.storage.joining import layer_nodes
 from tilewright.tiling.choice import TileChoice, TilingOptions, choose_tiles
+from tilewright.tiling.hashed import HashedArrays
 from tilewright.tiling.problem import TilingProblem, tiling_problem
 
 CLIP = {"minimum": 0.0, "maximum": 6.0}
@@ -132,7 +133,7 @@ def test_a_cut_reduction_stores_each_result_once(copies: int) -> None:
     problem = tiling_problem(graph, graph.nodes[0], kernel, platform, homes.homes)
     steps = {**problem.extents, "oh": 2, "ic": 2}
     choice = TileChoice(steps, ("oh", "ic"), (copies, 1, 1, copies), {}, 0)
-    schedule = build_schedule(graph, [ScheduledLayer(problem, choice)], homes, platform)
+    schedule = build_schedule(graph, [ScheduledLayer(problem, choice)], homes, platform, HashedArrays())
     loop = loop_of(schedule, "conv")
     call = next(step for step in loop.body if isinstance(step, Kernel))
     assert call.reduction == ("ic",)
@@ -247,7 +248,7 @@ def test_equal_constants_are_stored_once() -> None:
 def scheduled(problems: list[TilingProblem], graph: Graph) -> Schedule:
     platform = near_platform()
     layers = [ScheduledLayer(problem, choose_tiles(problem, {}, TilingOptions())) for problem in problems]
-    return build_schedule(graph, layers, assign_homes(graph, platform), platform)
+    return build_schedule(graph, layers, assign_homes(graph, platform), platform, HashedArrays())
 
 
 def with_constant(problem: TilingProblem, data: np.ndarray, **changes: object) -> TilingProblem:

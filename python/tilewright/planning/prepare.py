@@ -20,6 +20,7 @@ from tilewright.storage.order import order_graph
 from tilewright.tiling.buffering import with_buffers
 from tilewright.tiling.constant_homes import with_constant_homes
 from tilewright.tiling.given import given_by_layer, with_given_steps
+from tilewright.tiling.hashed import HashedArrays
 from tilewright.tiling.problem import TilingProblem, tiling_problem
 
 Arrange = Callable[[Stored], list[Node]]
@@ -28,14 +29,20 @@ Arrange = Callable[[Stored], list[Node]]
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A graph with its storage; ``problems`` has for each layer, in order, a problem for each kernel that can run it.
+    """A graph with its storage, and what is to be decided about each layer.
 
-    The kernels of a layer stand in order of preference.
+    Attributes:
+        graph: tensors and nodes; its layers may stand in another order.
+        homes: which tensors share bytes, and in which pools they may be.
+        problems: for each layer, in the order in which they run, a problem for each kernel that
+            can run it, in order of preference.
+        arrays: constants with their hashes.
     """
 
     graph: Graph
     homes: Homes
     problems: tuple[tuple[TilingProblem, ...], ...]
+    arrays: HashedArrays
 
 
 def prepare(graph: Graph, platform: Platform, options: CompileOptions, arrange: Arrange | None = None) -> Prepared:
@@ -54,8 +61,9 @@ def prepare(graph: Graph, platform: Platform, options: CompileOptions, arrange: 
         for node in tracked("Finding kernels", layers)
     ]
     found = [with_buffers(items, buffers.get(node.name, ())) for node, items in zip(layers, found, strict=True)]
-    problems = with_constant_homes(found, platform)
-    return Prepared(stored.graph, stored.homes, tuple(map(tuple, problems)))
+    arrays = HashedArrays()
+    problems = with_constant_homes(found, platform, arrays)
+    return Prepared(stored.graph, stored.homes, tuple(map(tuple, problems)), arrays)
 
 
 def _arranged(stored: Stored, options: CompileOptions) -> list[Node]:

@@ -63,6 +63,7 @@ def schedule_of(prepared: Prepared, decisions: Decisions, platform: Platform, op
         decisions.layers,
         prepared.homes,
         platform,
+        prepared.arrays,
         profiled=options.profile,
         handed_over=decisions.hand_over,
     )

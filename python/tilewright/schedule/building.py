@@ -28,6 +28,7 @@ from tilewright.schedule.tile_loops import BuiltLayer, ScheduledLayer, build_lay
 from tilewright.storage.homes import Homes, candidate_pools
 from tilewright.storage.overlaps import LayerUse, Overlay, find_overlays, layer_use
 from tilewright.tiling.facts import layer_facts
+from tilewright.tiling.hashed import HashedArrays
 from tilewright.tiling.problem import TILE_ALIGN_BYTES, near_pools
 
 
@@ -54,6 +55,7 @@ def build_schedule(
     layers: Sequence[ScheduledLayer],
     homes: Homes,
     platform: Platform,
+    arrays: HashedArrays,
     *,
     profiled: bool = False,
     handed_over: bool = False,
@@ -66,7 +68,7 @@ def build_schedule(
     """
     tensors = _home_buffers(graph, homes)
     names = Names(set(tensors))
-    constants = Constants(names, {}, {}, {})
+    constants = Constants(names, arrays)
     uses = [_use(layer, graph) for layer in layers]
     overlays = find_overlays(uses, homes, graph)
     relations = _view_relations(graph, homes)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from hashlib import sha256
-
-import numpy as np
+from dataclasses import dataclass, field, replace
 
 from tilewright.graph import Array, packed_strides_bytes
 from tilewright.plan import Buffer, BufferKind
+from tilewright.tiling.hashed import HashedArrays
 from tilewright.tiling.operand import TileOperand
 
 
@@ -29,15 +27,16 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """Constant buffers by content, so that equal arrays are stored once; ``data`` has the arrays by hash.
+    """Constant buffers by content, so that equal arrays are stored once; ``data`` has those of the schedule by hash.
 
     Arrays that were packed for a kernel stand apart from the graph's: C sees a packed array without a shape.
     """
 
     fresh: Names
-    names: dict[tuple[str, str, tuple[int, ...], tuple[int, ...], bool], str]
-    buffers: dict[str, Buffer]
-    data: dict[str, Array]
+    arrays: HashedArrays
+    names: dict[tuple[str, str, tuple[int, ...], tuple[int, ...], bool], str] = field(default_factory=dict)
+    buffers: dict[str, Buffer] = field(default_factory=dict)
+    data: dict[str, Array] = field(default_factory=dict)
 
     def intern(self, name: str, operand: TileOperand, pools: tuple[str, ...]) -> str:
         """The name of the constant buffer that holds the operand's array.
@@ -45,9 +44,8 @@ class Constants:
         A constant that is copied lives in the operand's home, any other in one of ``pools``. Where the link rounds
         lines up, the bytes that it reads behind the last line belong to the buffer.
         """
-        assert operand.data is not None
-        stored = np.ascontiguousarray(operand.data.transpose(operand.order))
-        digest = sha256(stored.tobytes()).hexdigest()
+        hashed = self.arrays.of(operand)
+        stored, digest = hashed.data, hashed.sha256
         strides = packed_strides_bytes(operand.extents, operand.order, operand.element_bytes)
         key = (digest, stored.dtype.name, operand.extents, strides, operand.tensor is None)
         if key in self.names:

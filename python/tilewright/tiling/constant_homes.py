@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from hashlib import sha256
-
-import numpy as np
 
 from tilewright.plan import BufferKind
 from tilewright.platform import Platform
+from tilewright.tiling.hashed import HashedArrays
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TilingProblem, rehomed
 
@@ -21,7 +19,9 @@ Content = tuple[str, str, tuple[int, ...]]
 """What makes two constants one: digest of the bytes in memory order, element type, extents."""
 
 
-def with_constant_homes(problems: Sequence[Sequence[TilingProblem]], platform: Platform) -> list[list[TilingProblem]]:
+def with_constant_homes(
+    problems: Sequence[Sequence[TilingProblem]], platform: Platform, arrays: HashedArrays
+) -> list[list[TilingProblem]]:
     """The problems of each layer, with constants that exceed the first pool in the next ones.
 
     Only where kernels address none of these pools. A byte costs the same to move whatever array
@@ -37,7 +37,7 @@ def with_constant_homes(problems: Sequence[Sequence[TilingProblem]], platform: P
     if not travelling or len(pools) < 2 or first is None or most <= first:
         return [list(layer) for layer in problems]
     used = [operand for layer in problems for operand in _constants(layer[0])]
-    sizes = {_content(operand): _stored_bytes(operand) for operand in used}
+    sizes = {_content(operand, arrays): _stored_bytes(operand) for operand in used}
     homes: dict[Content, str] = {}
     left = [pool.size_bytes for pool in pools]
     at = 0
@@ -48,13 +48,15 @@ def with_constant_homes(problems: Sequence[Sequence[TilingProblem]], platform: P
         left[at] = None if room is None else room - sizes[content]
         homes[content] = pools[at].name
     last = pools[-1].name
-    return [[_rehomed(problem, homes, last, platform) for problem in layer] for layer in problems]
+    return [[_rehomed(problem, homes, last, platform, arrays) for problem in layer] for layer in problems]
 
 
-def _rehomed(problem: TilingProblem, homes: dict[Content, str], last: str, platform: Platform) -> TilingProblem:
+def _rehomed(
+    problem: TilingProblem, homes: dict[Content, str], last: str, platform: Platform, arrays: HashedArrays
+) -> TilingProblem:
     operands = []
     for operand in problem.operands:
-        home = operand.home if operand.data is None else homes.get(_content(operand), last)
+        home = operand.home if operand.data is None else homes.get(_content(operand, arrays), last)
         operands.append(operand if home == operand.home else rehomed(operand, problem.node, platform, home))
     return replace(problem, operands=tuple(operands))
 
@@ -63,10 +65,9 @@ def _constants(problem: TilingProblem) -> list[TileOperand]:
     return [operand for operand in problem.operands if operand.data is not None]
 
 
-def _content(operand: TileOperand) -> Content:
-    assert operand.data is not None
-    stored = np.ascontiguousarray(operand.data.transpose(operand.order))
-    return sha256(stored.tobytes()).hexdigest(), stored.dtype.name, operand.extents
+def _content(operand: TileOperand, arrays: HashedArrays) -> Content:
+    hashed = arrays.of(operand)
+    return hashed.sha256, hashed.data.dtype.name, operand.extents
 
 
 def _stored_bytes(operand: TileOperand) -> int:
