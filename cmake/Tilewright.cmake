@@ -27,6 +27,7 @@ cmake_policy(VERSION 3.22...3.31)
 
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightTool.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightInterpreter.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/TilewrightOptions.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightModel.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightKernels.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightOperators.cmake")

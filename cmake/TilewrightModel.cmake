@@ -54,31 +54,38 @@ define_property(
 
 #[[
 tilewright_add_model(<target>
-  MODEL <file.onnx>            PLATFORM <name|file.toml>
-  [NAME <c_prefix>]            the target's name if absent
-  [POOLS <pool>=<bytes>[@<section>|@0x<address>]...]
-  [EFFORT fast|normal|thorough] [BUFFERING auto|single|double] [ALGORITHM <placement algorithm>]
-  [PLAN_LOCK <file.json>]      take tiles and addresses from this file, search nothing
-  [OPTIONS <file.toml>]        what is rarely needed; the call wins
-  [BUDGET <pool>=<bytes>...]   fail where a pool takes more than this; plans as if it were not there
-  [TYPES <tensor>=<dtype>...]  [DIMS <symbol>=<n>...]
-  [OPERATORS <file.py|name>... OPERATOR_SOURCES <file.c>...]  operators of the project's own
-  [STATIC_POOLS] [IO_IN_POOLS] [QUANTIZED_IO]
-  [PROFILE]                    the program measures itself, layer by layer
-  [PORT <target>]              a library that implements tilewright/port.h
+  MODEL <file.onnx>               the ONNX file
+  PLATFORM <name|file.toml>       name of a shipped platform, or a TOML file
+  [NAME <c_prefix>]               prefix of every C name
+  [POOLS <pool>=<bytes>[@<section>|@0x<address>]...] override a pool: its size, and where it lies
+  [BUDGET <pool>=<bytes>...]      fail where a pool takes more; plan as if it were not there
+  [BUFFERING auto|single|double]  slots of tile buffers: one, two, or what is cheaper
+  [EFFORT fast|normal|thorough]   how much searches may try, counted in nodes and rounds
+  [ALGORITHM <algorithm>]         placement algorithm
+  [TYPES <tensor>=<dtype>...]     element type of an input
+  [DIMS <symbol>=<n>...]          extent of a symbolic dimension
+  [OPERATORS <file.py|name>...]   operators of the project's own
+  [QUANTIZED_IO]                  drop Quantize and Dequantize at the border
+  [STATIC_POOLS]                  pools are arrays of the generated code
+  [IO_IN_POOLS]                   the plan places inputs and outputs
+  [PROFILE]                       the program measures itself, layer by layer
+  [PLAN_LOCK <file.lock.json>]    take tiles and addresses from this file, search nothing
+  [OPTIONS <file.toml>]           what is rarely needed; the call wins
+  [OPERATOR_SOURCES <file.c>...]  what OPERATORS call
+  [PORT <target>]                 a library that implements tilewright/port.h
   [OUTPUT_DIRECTORY <dir>])
 
 The model becomes a static library with its headers; `<target>_report` prints where the memory
 goes. The platform's compile options are PUBLIC. Files are generated at configure time, and only
-when model, platform, options or Tilewright have changed.
+when model, platform, options or Tilewright have changed. NAME is the target's name if absent.
 #]]
 function(tilewright_add_model target)
   set(caller "tilewright_add_model(${target})")
   cmake_parse_arguments(
     PARSE_ARGV 1
     arg
-    "STATIC_POOLS;IO_IN_POOLS;QUANTIZED_IO;PROFILE"
-    "MODEL;PLATFORM;NAME;EFFORT;BUFFERING;ALGORITHM;PLAN_LOCK;OPTIONS;PORT;OUTPUT_DIRECTORY"
+    "QUANTIZED_IO;STATIC_POOLS;IO_IN_POOLS;PROFILE"
+    "PLATFORM;NAME;BUFFERING;EFFORT;ALGORITHM;MODEL;PLAN_LOCK;OPTIONS;PORT;OUTPUT_DIRECTORY"
     "POOLS;BUDGET;TYPES;DIMS;OPERATORS;OPERATOR_SOURCES"
   )
   _tilewright_check_arguments("${caller}" MODEL PLATFORM)
@@ -94,41 +101,20 @@ function(tilewright_add_model target)
     BASE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}"
     NORMALIZE
   )
-  cmake_path(ABSOLUTE_PATH arg_MODEL BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
   _tilewright_resolve_platform(platform platform_file "${arg_PLATFORM}")
+  set(arg_PLATFORM "${platform}")
 
   set(manifest "${arg_OUTPUT_DIRECTORY}/${arg_NAME}_manifest.json")
-  set(inputs "${arg_MODEL}" "${platform_file}")
-  set(
-    command
-    generate
-    --model
-    "${arg_MODEL}"
-    --platform
-    "${platform}"
-    --name
-    "${arg_NAME}"
-  )
+  _tilewright_option_arguments(arguments files)
+  set(inputs "${platform_file}" ${files})
+  set(command generate ${arguments})
   if(arg_OPTIONS)
     cmake_path(ABSOLUTE_PATH arg_OPTIONS BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
     _tilewright_files_of_options(named "${arg_OPTIONS}")
     list(APPEND inputs "${arg_OPTIONS}" ${named})
     list(APPEND command --options "${arg_OPTIONS}")
   endif()
-  if(arg_PLAN_LOCK)
-    cmake_path(ABSOLUTE_PATH arg_PLAN_LOCK BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
-    list(APPEND inputs "${arg_PLAN_LOCK}")
-    list(APPEND command --plan-lock "${arg_PLAN_LOCK}")
-  endif()
-  foreach(operators IN LISTS arg_OPERATORS)
-    if(operators MATCHES "\\.py$")
-      cmake_path(ABSOLUTE_PATH operators BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
-      list(APPEND inputs "${operators}")
-    endif()
-    list(APPEND command --operators "${operators}")
-  endforeach()
-  _tilewright_model_arguments(options)
-  list(APPEND command ${options})
+  list(REMOVE_DUPLICATES inputs)
   _tilewright_generate("${caller}" MANIFEST "${manifest}" INPUTS ${inputs} COMMAND ${command})
   _tilewright_model_library("${target}" "${manifest}")
   _tilewright_operator_sources("${target}" ${arg_OPERATOR_SOURCES})
@@ -161,30 +147,34 @@ function(_tilewright_c_prefix result target)
   set(${result} "${name}" PARENT_SCOPE)
 endfunction()
 
-# The part of the command line that passes values on, from the caller's arg_ variables.
-function(_tilewright_model_arguments result)
-  set(options "")
-  foreach(word EFFORT BUFFERING ALGORITHM)
-    if(arg_${word})
-      string(TOLOWER "${word}" option)
-      list(APPEND options "--${option}" "${arg_${word}}")
+# The command line for the keywords of options in the caller's arg_ variables, and the files in it, by
+# their whole paths. A file is a word of its own, so that its place does not count in fingerprints.
+function(_tilewright_option_arguments result files_result)
+  _tilewright_option_keywords(options)
+  set(words "")
+  set(files "")
+  foreach(keyword IN LISTS options_FLAG)
+    if(arg_${keyword})
+      list(APPEND words "${options_ARGUMENT_${keyword}}")
     endif()
   endforeach()
-  foreach(word POOLS BUDGET TYPES DIMS)
-    string(TOLOWER "${word}" option)
-    string(REGEX REPLACE "s$" "" option "${option}")
-    foreach(value IN LISTS arg_${word})
-      list(APPEND options "--${option}=${value}")
+  foreach(keyword IN LISTS options_VALUE options_FILE options_LIST)
+    set(suffix "${options_SUFFIX_${keyword}}")
+    foreach(value IN LISTS arg_${keyword})
+      cmake_path(GET value EXTENSION LAST_ONLY extension)
+      if(keyword IN_LIST options_FILE OR (suffix AND extension STREQUAL suffix))
+        cmake_path(ABSOLUTE_PATH value BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
+        list(APPEND files "${value}")
+        list(APPEND words "${options_ARGUMENT_${keyword}}" "${value}")
+      elseif(keyword IN_LIST options_LIST)
+        list(APPEND words "${options_ARGUMENT_${keyword}}=${value}")
+      else()
+        list(APPEND words "${options_ARGUMENT_${keyword}}" "${value}")
+      endif()
     endforeach()
   endforeach()
-  foreach(word STATIC_POOLS IO_IN_POOLS QUANTIZED_IO PROFILE)
-    if(arg_${word})
-      string(TOLOWER "${word}" option)
-      string(REPLACE "_" "-" option "${option}")
-      list(APPEND options "--${option}")
-    endif()
-  endforeach()
-  set(${result} "${options}" PARENT_SCOPE)
+  set(${result} "${words}" PARENT_SCOPE)
+  set(${files_result} "${files}" PARENT_SCOPE)
 endfunction()
 
 # The library of what a manifest lists. Kernels are part of it: two models in one program share

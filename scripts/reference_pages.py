@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the reference pages that follow from the code; --check only says which are out of date.
 
-docs/reference/cmake-functions.md from the comments of cmake/, command-line.md from the parser,
-the table of platform.md from the dataclasses of platform files,
-errors.md from the calls that make errors, operators.md and a page for each operator from importers,
+docs/reference/options.md and the keywords of CMake and SCons from the options, the table of platform.md
+from the dataclasses of platform files, cmake-functions.md from the comments of cmake/, command-line.md from
+the parser, errors.md from the calls that make errors, operators.md and a page for each operator from importers,
 plan.schema.json from the dataclasses of plans.
 """
 
@@ -25,6 +25,7 @@ sys.path.insert(0, str(ROOT / "python"))
 
 import plan_schema  # noqa: E402, for the path above
 from operator_pages import operator_pages  # noqa: E402
+from option_pages import option_files  # noqa: E402
 from setting_pages import platform_keys, with_region  # noqa: E402
 from tilewright.base.toml_file import Codes  # noqa: E402
 from tilewright.options.declaration import OPTION_CODES  # noqa: E402
@@ -217,16 +218,27 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a page is out of date")
     check = parser.parse_args().check
+    # The page of CMake functions shows the keywords that are written first.
+    old = _brought_up_to_date(option_files(), check) + _brought_up_to_date(_pages(), check)
+    return 1 if check and old else 0
+
+
+def _pages() -> dict[Path, str]:
     pages = {"cmake-functions.md": cmake_page(), "command-line.md": command_line_page(), "errors.md": errors_page()}
     pages["platform.md"] = with_region((PAGES / "platform.md").read_text(encoding="utf-8"), "keys", platform_keys())
     pages |= {**operator_pages(), "plan.schema.json": plan_schema.text()}
-    old = [name for name, text in pages.items() if not _is(PAGES / name, text)]
-    for name in old:
-        sys.stdout.write(f"docs/reference/{name}: {'out of date' if check else 'written'}\n")
+    return {PAGES / name: text for name, text in pages.items()}
+
+
+def _brought_up_to_date(files: dict[Path, str], check: bool) -> int:
+    """How many files do not say what they should; unless ``check``, they do afterwards."""
+    old = [path for path, text in files.items() if not _is(path, text)]
+    for path in old:
+        sys.stdout.write(f"{path.relative_to(ROOT)}: {'out of date' if check else 'written'}\n")
         if not check:
-            (PAGES / name).parent.mkdir(exist_ok=True)
-            (PAGES / name).write_text(pages[name], encoding="utf-8")
-    return 1 if check and old else 0
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(files[path], encoding="utf-8")
+    return len(old)
 
 
 def _is(path: Path, text: str) -> bool:

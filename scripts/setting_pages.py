@@ -76,7 +76,9 @@ def _plain_value(key: Key) -> str:
     if setting.choices:
         return _quoted(setting.choices)
     if key.item is not None:
-        return "list of " + (_quoted(choices_of(key.item)) if issubclass(key.item, Enum) else setting.shown or "texts")
+        return "list of " + (
+            _quoted(choices_of(key.item)) if issubclass(key.item, Enum) else _shown(setting.shown) or "texts"
+        )
     if issubclass(key.type, Enum):
         return _quoted(choices_of(key.type))
     if key.type is int:

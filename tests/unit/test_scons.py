@@ -124,6 +124,7 @@ def test_same_keywords_as_in_cmake() -> None:
     call = re.search(r"function\(tilewright_add_model target\).*?PARSE_ARGV 1\s+arg(.*?)\)", text, re.DOTALL)
     assert call
     tool = (scons() / "tilewright.py").read_text(encoding="utf-8")
-    constants = re.findall(r"^(?:VALUES|LISTS|FLAGS|FILES|OWN) = (.*)$", tool, re.MULTILINE)
+    constants = re.findall(r"^(?:VALUES|LISTS|FLAGS|FILES|OWN) = (.*?[)}])$", tool, re.MULTILINE | re.DOTALL)
+    assert len(constants) == 5
     known = {word for line in constants for word in re.findall(r'"([A-Z_]+)"', line)}
     assert known == set(re.findall(r"[A-Z_]{2,}", call[1])) - {"PORT"}

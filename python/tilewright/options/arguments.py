@@ -12,7 +12,7 @@ from typing import Any
 
 from tilewright.base.settings import Key, choices_of, keys_of
 from tilewright.options.compile_options import CompileOptions
-from tilewright.options.declaration import Place, argument_of, is_repeated, must_be_given, option_of
+from tilewright.options.declaration import Place, argument_of, is_repeated, must_be_given, option_of, plain_help
 
 
 def add_arguments(parser: argparse.ArgumentParser, kind: type = CompileOptions) -> None:
@@ -44,9 +44,8 @@ def _number_of(key: Key, value: Any) -> Any:
 
 
 def _help(key: Key) -> str:
-    """Without the links of reference pages."""
-    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", key.setting.help)
-    return text.replace("%", "%%") + (f"; {key.setting.default} if absent" if key.setting.default else "")
+    absent = f"; {key.setting.default} if absent" if key.setting.default else ""
+    return (plain_help(key) + absent).replace("%", "%%")
 
 
 def _metavar(key: Key) -> str:

@@ -91,13 +91,13 @@ class CompileOptions:
     """
 
     model: Path = field(
-        metadata=option("the ONNX file", place=Place.CALL, decides_plan=False, shown="<file.onnx>"),
+        metadata=option("the ONNX file", place=Place.CALL, in_lock=False, shown="<file.onnx>"),
     )
     platform: str = field(
         metadata=option(
             "name of a shipped platform, or a TOML file",
             place=Place.CALL,
-            decides_plan=False,
+            in_lock=False,
             file_suffix=".toml",
             shown="<name|file.toml>",
         )
@@ -106,7 +106,7 @@ class CompileOptions:
         metadata=option(
             "prefix of every C name",
             place=Place.CALL,
-            decides_plan=False,
+            in_lock=False,
             reader=_name,
             shown="<c_prefix>",
             default="from the model's file name",
@@ -119,7 +119,7 @@ class CompileOptions:
             place=Place.CALL,
             word="pool",
             by_name=True,
-            decides_plan=False,
+            in_lock=False,
             reader=_pools,
             shown="<pool>=<bytes>[@<section>|@0x<address>]",
         ),
@@ -127,9 +127,9 @@ class CompileOptions:
     budget: tuple[tuple[str, int], ...] = field(
         default=(),
         metadata=option(
-            "fail where a pool takes more than this; plans as if it were not there",
+            "fail where a pool takes more; plan as if it were not there",
             **_TABLE,
-            decides_plan=False,
+            in_lock=False,
             unit="bytes",
             minimum=1,
             shown="<pool>=<bytes>",
@@ -144,7 +144,8 @@ class CompileOptions:
         metadata=option("how much searches may try, counted in nodes and rounds", place=Place.CALL),
     )
     algorithm: str = field(
-        default="exact", metadata=option("placement algorithm", place=Place.CALL, shown="<algorithm>")
+        default="exact",
+        metadata=option("placement algorithm ([more](placement.md))", place=Place.CALL, shown="<algorithm>"),
     )
     strategy: Strategy = field(
         default=Strategy.COST, metadata=option("how tile shapes are chosen", place=Place.COMMAND_LINE)
@@ -179,7 +180,7 @@ class CompileOptions:
         metadata=option(
             "operators of the project's own",
             place=Place.CALL,
-            decides_plan=False,
+            in_lock=False,
             file_suffix=".py",
             shown="<file.py|name>",
         ),
@@ -189,7 +190,7 @@ class CompileOptions:
     )
     static_pools: bool = field(
         default=False,
-        metadata=option("pools are arrays of the generated code", place=Place.CALL, decides_plan=False),
+        metadata=option("pools are arrays of the generated code", place=Place.CALL, in_lock=False),
     )
     io_in_pools: bool = field(default=False, metadata=option("the plan places inputs and outputs", place=Place.CALL))
     profile: bool = field(
@@ -200,7 +201,7 @@ class CompileOptions:
         metadata=option(
             "take tiles and addresses from this file, search nothing",
             place=Place.CALL,
-            decides_plan=False,
+            in_lock=False,
             shown="<file.lock.json>",
         ),
     )

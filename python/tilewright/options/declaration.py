@@ -10,6 +10,7 @@ the CMake function and of the SCons method, the entry of plan locks, and the row
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -42,15 +43,15 @@ class Option:
             entry and may be repeated (``pool`` for ``pools``).
         by_name: entries of two places are merged by their names; else the later place replaces the earlier one.
         file_suffix: a text that ends in it is a file, and relative to the folder of the options file.
-        decides_plan: another value can lead to another plan, so a plan lock records it; False where it only says
-            where things are or how they are written down.
+        in_lock: a plan lock records the value, since another one can lead to another plan; False where the plan does
+            not depend on it, or the lock records what it leads to (pools, layers).
     """
 
     place: Place = Place.FILE
     word: str = ""
     by_name: bool = False
     file_suffix: str = ""
-    decides_plan: bool = True
+    in_lock: bool = True
 
 
 def option(
@@ -60,11 +61,11 @@ def option(
     word: str = "",
     by_name: bool = False,
     file_suffix: str = "",
-    decides_plan: bool = True,
+    in_lock: bool = True,
     **facts: Any,
 ) -> dict[str, Any]:
     """The metadata of a field that is an option; ``facts`` are attributes of ``base.settings.Setting``."""
-    declared = Option(place, word, by_name, file_suffix, decides_plan)
+    declared = Option(place, word, by_name, file_suffix, in_lock)
     return {**setting(help, **facts), _METADATA: declared}
 
 
@@ -92,3 +93,8 @@ def is_repeated(key: Key) -> bool:
 def names_files(key: Key) -> bool:
     """Whether values are, or may be, names of files."""
     return key.type is Path or bool(option_of(key).file_suffix)
+
+
+def plain_help(key: Key) -> str:
+    """What the option means, without the links of reference pages."""
+    return re.sub(r" ?\(\[more\]\([^)]*\)\)", "", re.sub(r"\[(?!more\])([^\]]*)\]\([^)]*\)", r"\1", key.setting.help))

@@ -16,6 +16,7 @@ from tilewright.options.declaration import (
     must_be_given,
     names_files,
     option_of,
+    plain_help,
 )
 
 
@@ -66,7 +67,7 @@ def _keyword(key: Key) -> Keyword:
     value = "" if passing is Passing.FLAG else f" {shown_value(key)}{'...' if passing is Passing.LIST else ''}"
     usage = f"{name}{value}" if must_be_given(key) else f"[{name}{value}]"
     suffix = option_of(key).file_suffix
-    return Keyword(name, argument_of(key), passing, suffix, must_be_given(key), usage, key.setting.help)
+    return Keyword(name, argument_of(key), passing, suffix, must_be_given(key), usage, plain_help(key))
 
 
 def _passing(key: Key) -> Passing:

@@ -1,4 +1,4 @@
-"""What a plan lock says of options: those that decide a plan."""
+"""What a plan lock says of options: those that can lead to another plan."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tilewright.options.compile_options import CompileOptions
 from tilewright.options.declaration import option_of
 
 
-def deciding_options(options: CompileOptions) -> dict[str, Any]:
-    """Key to value, as JSON has it, of the options that decide the plan and are not the default."""
+def locked_options(options: CompileOptions) -> dict[str, Any]:
+    """Key to value, as JSON has it, of the options that a lock records and that are not the default."""
     given = options.to_json()
     plain = type(options)(options.model, options.platform, options.name).to_json()
-    keys = [key.field for key in keys_of(type(options)) if option_of(key).decides_plan]
+    keys = [key.field for key in keys_of(type(options)) if option_of(key).in_lock]
     return {key: json.loads(json.dumps(given[key])) for key in keys if given[key] != plain[key]}

@@ -20,7 +20,7 @@ from tilewright.base.errors import TilewrightError, bad_input
 from tilewright.graph import Graph, Node
 from tilewright.options import CompileOptions
 from tilewright.options.arguments import words_of
-from tilewright.options.lock_entries import deciding_options
+from tilewright.options.lock_entries import locked_options
 from tilewright.placement import Item, PoolLimit, Result
 from tilewright.plan import KernelOffer, TilingProof
 from tilewright.planning.decisions import Decisions
@@ -46,7 +46,7 @@ def lock_text(planned: Planned, platform: Platform, options: CompileOptions) -> 
         Lock(
             platform=platform.name,
             platform_sha256=_platform_digest(platform),
-            options=deciding_options(options),
+            options=locked_options(options),
             layers=tuple(_layer_entry(layer) for layer in planned.layers),
             tiling=list(astuple(planned.tiling)) if planned.tiling is not None else [],
             problem_sha256=_problem_digest(items),
@@ -222,7 +222,7 @@ def _staging(
 
 def _check_origin(platform: Platform, options: CompileOptions, lock: Lock) -> None:
     """Platform and options are those for which the lock was made."""
-    given = deciding_options(options)
+    given = locked_options(options)
     for key in dict.fromkeys((*given, *lock.options)):
         if given.get(key) != lock.options.get(key):
             shown = [json.dumps(values[key]) if key in values else "the default" for values in (given, lock.options)]

@@ -22,11 +22,38 @@ import SCons.Util
 
 PACKAGE = Path(__file__).resolve().parent.parent
 ROOT = PACKAGE / "_data" if (PACKAGE / "_data").is_dir() else PACKAGE.parent.parent
-VALUES = ("EFFORT", "BUFFERING", "ALGORITHM")
-LISTS = {"POOLS": "--pool", "BUDGET": "--budget", "TYPES": "--type", "DIMS": "--dim"}
-FLAGS = ("STATIC_POOLS", "IO_IN_POOLS", "QUANTIZED_IO", "PROFILE")
-FILES = ("OPTIONS", "PLAN_LOCK")
-OWN = ("MODEL", "PLATFORM", "NAME", "OUTPUT_DIRECTORY", "OPERATORS", "OPERATOR_SOURCES")
+# Keywords of options and their arguments; scripts/reference_pages.py writes them.
+FLAGS = {
+    "QUANTIZED_IO": "--quantized-io",
+    "STATIC_POOLS": "--static-pools",
+    "IO_IN_POOLS": "--io-in-pools",
+    "PROFILE": "--profile",
+}
+VALUES = {
+    "PLATFORM": "--platform",
+    "NAME": "--name",
+    "BUFFERING": "--buffering",
+    "EFFORT": "--effort",
+    "ALGORITHM": "--algorithm",
+}
+FILES = {
+    "MODEL": "--model",
+    "PLAN_LOCK": "--plan-lock",
+}
+LISTS = {
+    "POOLS": "--pool",
+    "BUDGET": "--budget",
+    "TYPES": "--type",
+    "DIMS": "--dim",
+    "OPERATORS": "--operators",
+}
+SUFFIXES = {
+    "PLATFORM": ".toml",
+    "OPERATORS": ".py",
+}
+REQUIRED = ("MODEL", "PLATFORM")
+# End of the keywords of options.
+OWN = ("OPTIONS", "OUTPUT_DIRECTORY", "OPERATOR_SOURCES")
 CODE_OPTIONS = ("-std=c11", "-ffp-contract=off", "-ffunction-sections", "-fdata-sections")
 
 
@@ -55,27 +82,17 @@ def _model(env: Any, target: str, **given: Any) -> Any:
     _check_keywords(caller, given)
     name = given.get("NAME") or _c_prefix(target)
     folder = _folder(env, given.get("OUTPUT_DIRECTORY") or f"tilewright/{target}")
-    model = env.File(given["MODEL"]).srcnode().get_abspath()
     platform, platform_file = _platform(env, given["PLATFORM"])
-    inputs = [Path(model), platform_file]
-    command = ["generate", "--model", model, "--platform", platform, "--name", name]
-    for keyword in FILES:
-        if given.get(keyword):
-            file = env.File(given[keyword]).srcnode().get_abspath()
-            inputs.append(Path(file))
-            command += [_option(keyword), file]
-    for reference in SCons.Util.flatten([given.get("OPERATORS", [])]):
-        own = env.File(reference).srcnode().get_abspath() if str(reference).endswith(".py") else str(reference)
-        inputs += [Path(own)] if own.endswith(".py") else []
-        command += ["--operators", own]
+    words, files = _arguments(env, {**given, "NAME": name, "PLATFORM": platform})
+    if given.get("OPTIONS"):
+        files.append(_file(env, given["OPTIONS"]))
+        words += ["--options", files[-1]]
+    inputs = [Path(file) for file in dict.fromkeys([str(platform_file), *files])]
     manifest_file = folder / f"{name}_manifest.json"
-    manifest = _generated(env, caller, manifest_file, inputs, command + _arguments(given))
+    manifest = _generated(env, caller, manifest_file, inputs, ["generate", *words])
     sys.stdout.write(f"{manifest['summary']}\n")
     _report(env, target, name, folder, manifest)
-    operators = [
-        Path(env.File(source).srcnode().get_abspath())
-        for source in SCons.Util.flatten([given.get("OPERATOR_SOURCES", [])])
-    ]
+    operators = [Path(_file(env, source)) for source in SCons.Util.flatten([given.get("OPERATOR_SOURCES", [])])]
     return _library(env, target, folder, manifest, operators)
 
 
@@ -92,29 +109,31 @@ def _report(env: Any, target: str, name: str, folder: Path, manifest: Any) -> No
 
 
 def _check_keywords(caller: str, given: dict[str, Any]) -> None:
-    known = {*VALUES, *LISTS, *FLAGS, *FILES, *OWN}
+    known = {*FLAGS, *VALUES, *FILES, *LISTS, *OWN}
     for keyword in given:
         if keyword not in known:
             raise SCons.Errors.UserError(f"{caller}: unknown keyword '{keyword}'")
-    for keyword in ("MODEL", "PLATFORM"):
+    for keyword in REQUIRED:
         if not given.get(keyword):
             raise SCons.Errors.UserError(f"{caller}: {keyword} is missing")
 
 
-def _arguments(given: dict[str, Any]) -> list[str]:
-    """The part of the command line that passes values on, in an order of its own."""
-    words: list[str] = []
-    for keyword in VALUES:
-        if given.get(keyword):
-            words += [_option(keyword), str(given[keyword])]
-    for keyword, option in LISTS.items():
-        words += [f"{option}={value}" for value in SCons.Util.flatten([given.get(keyword, [])])]
-    words += [_option(keyword) for keyword in FLAGS if given.get(keyword)]
-    return words
+def _arguments(env: Any, given: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """The command line for the keywords of options that are given, and the files in it, by their whole paths."""
+    words = [argument for keyword, argument in FLAGS.items() if given.get(keyword)]
+    files: list[str] = []
+    for keyword, argument in {**VALUES, **FILES, **LISTS}.items():
+        for value in SCons.Util.flatten([given.get(keyword) or []]):
+            if keyword in FILES or str(value).endswith(SUFFIXES.get(keyword, "\0")):
+                files.append(_file(env, value))
+                words += [argument, files[-1]]
+            else:
+                words += [f"{argument}={value}"] if keyword in LISTS else [argument, str(value)]
+    return words, files
 
 
-def _option(keyword: str) -> str:
-    return "--" + keyword.lower().replace("_", "-")
+def _file(env: Any, name: Any) -> str:
+    return str(env.File(name).srcnode().get_abspath())
 
 
 def _c_prefix(target: str) -> str:
@@ -129,7 +148,7 @@ def _folder(env: Any, path: str) -> Path:
 def _platform(env: Any, platform: str) -> tuple[str, Path]:
     """What the tool is given (a shipped name, or a file), and the file."""
     if platform.endswith(".toml") or "/" in platform:
-        file = env.File(platform).srcnode().get_abspath()
+        file = _file(env, platform)
         return file, Path(file)
     return platform, ROOT / "platforms" / f"{platform}.toml"
 
