@@ -5,6 +5,7 @@ source "$(dirname "$0")/common.sh"
 
 ruff format .
 ruff check --fix .
+python scripts/kernel_header.py
 python scripts/reference_pages.py
 python scripts/pictures.py
 git ls-files -z -- '*.c' '*.h' ':!tests/golden' | xargs -0 clang-format -i

@@ -248,8 +248,8 @@ def boxes(extents: Mapping[str, int], steps: Mapping[str, int]) -> list[dict[str
 
 
 def packed_attributes(choice: KernelChoice) -> bytes:
-    """struct <symbol>_attributes: every field is a word, or an array of words."""
-    return b"".join(_words(value) for _, value in choice.attributes) or b"\0\0\0\0"
+    """The C struct: every field is a word, or an array of words."""
+    return b"".join(_words(value) for _, value in choice.fields) or b"\0\0\0\0"
 
 
 def _words(value: object) -> bytes:

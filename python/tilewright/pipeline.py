@@ -6,7 +6,6 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from pathlib import PurePosixPath
 
 from tilewright import __version__
 from tilewright.base.c_names import interface_identifiers
@@ -19,6 +18,7 @@ from tilewright.graph import DType, Graph
 from tilewright.importers.freeze import read_frozen
 from tilewright.importers.load import import_model
 from tilewright.importers.own import OwnImport, own_name
+from tilewright.kernels.kernel import DECLARATIONS
 from tilewright.options import CompileOptions
 from tilewright.own import load_operators
 from tilewright.plan import InterfaceTensor, Plan, kernel_steps
@@ -213,8 +213,4 @@ def _sources(planned: Planned, platform: Platform) -> tuple[str, ...]:
 
 def _headers(planned: Planned) -> tuple[str, ...]:
     """The headers that declare the kernels, as they are included."""
-    return tuple(sorted({kernel.header or _header_of(kernel.sources[0]) for kernel in planned.kernels}))
-
-
-def _header_of(source: str) -> str:
-    return f"tilewright/kernels/{PurePosixPath(source).stem}.h"
+    return tuple(sorted({kernel.header or DECLARATIONS for kernel in planned.kernels}))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tilewright/kernels/add_f32.h"
+#include "tilewright/kernels/declarations.h"
 
 #include "tilewright/kernels/elementwise_f32.h"
 
@@ -10,11 +10,11 @@ TILEWRIGHT_INLINE float apply(float a, float b)
 
 static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
 {
-    const struct tilewright_add_f32_attributes *attributes = context;
+    const struct tilewright_clamp_f32_attributes *attributes = context;
     tilewright_binary_row(at, stride, count, apply, attributes->minimum, attributes->maximum);
 }
 
-void tilewright_add_f32(const struct tilewright_add_f32_attributes *attributes,
+void tilewright_add_f32(const struct tilewright_clamp_f32_attributes *attributes,
                         const struct tilewright_view *operands, uint32_t flags)
 {
     (void)flags;

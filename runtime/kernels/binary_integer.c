@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tilewright/kernels/binary_integer.h"
+#include "tilewright/kernels/declarations.h"
 
 #include "tilewright/kernels/integer_core.h"
 #include "tilewright/kernels/integer_line.h"

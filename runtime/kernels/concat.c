@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tilewright/kernels/concat.h"
+#include "tilewright/kernels/declarations.h"
 
 #include "tilewright/kernels/move_row.h"
 #include "tilewright/kernels/walk.h"

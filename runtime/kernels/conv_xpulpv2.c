@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tilewright/kernels/conv_xpulpv2.h"
+#include "tilewright/kernels/declarations.h"
 
 #include "tilewright/kernels/xpulpv2_taps.h"
 

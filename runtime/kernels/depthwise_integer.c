@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tilewright/kernels/depthwise_integer.h"
+#include "tilewright/kernels/declarations.h"
 
 #include "tilewright/kernels/depthwise_window.h"
 #include "tilewright/kernels/integer_core.h"
@@ -215,9 +215,6 @@ static void store(const struct tilewright_limits *limits, const struct tilewrigh
                tilewright_row(y, HEIGHT, out->origin[HEIGHT] + i) + offset, across, columns);
     }
 }
-
-/* Outputs of a channel whose sums are kept together. */
-#define TILEWRIGHT_DEPTHWISE_PLANE 128
 
 /* One channel: the whole plane at once if it is small, else column by column. */
 static void channel(const struct tilewright_depthwise_integer_attributes *a, struct plane *plane,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tilewright/kernels/gather.h"
+#include "tilewright/kernels/declarations.h"
 
 #include "tilewright/kernels/indices.h"
 #include "tilewright/kernels/move_row.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tilewright/kernels/interpolate_f32.h"
+#include "tilewright/kernels/declarations.h"
 
 #include "tilewright/kernels/float_math.h"
 #include "tilewright/kernels/walk_lines.h"

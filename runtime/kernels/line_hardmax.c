@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tilewright/kernels/line.h"
+#include "tilewright/kernels/declarations.h"
 #include "tilewright/kernels/map_rows.h"
 
 void tilewright_line_hardmax_f32(uint8_t *const *at, const int32_t *stride, const int32_t *extent,

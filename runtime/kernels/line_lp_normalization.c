@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
-#include "tilewright/kernels/line.h"
+#include "tilewright/kernels/declarations.h"
 #include "tilewright/kernels/map_rows.h"
 
 void tilewright_line_lp_normalization_f32(uint8_t *const *at, const int32_t *stride,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tilewright/kernels/line.h"
+#include "tilewright/kernels/declarations.h"
 #include "tilewright/kernels/map_rows.h"
 
 /* Equal elements in the order of their indices; each round finds the best behind the one before. */

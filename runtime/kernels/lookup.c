@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tilewright/kernels/lookup.h"
+#include "tilewright/kernels/declarations.h"
 
 #include "tilewright/kernels/basics.h"
 #include "tilewright/kernels/walk.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tilewright/kernels/map.h"
+#include "tilewright/kernels/declarations.h"
+#include "tilewright/kernels/walk.h"
 
 void tilewright_map(const struct tilewright_map_attributes *attributes,
                     const struct tilewright_view *operands, uint32_t flags)

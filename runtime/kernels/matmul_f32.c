@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tilewright/kernels/matmul_f32.h"
+#include "tilewright/kernels/declarations.h"
 
 #include "tilewright/kernels/float_block.h"
 #include "tilewright/kernels/walk.h"
@@ -50,7 +50,7 @@ static void run_rows(uint8_t *const *at, const int32_t *stride, int32_t count, c
     }
 }
 
-void tilewright_matmul_f32(const struct tilewright_matmul_f32_attributes *attributes,
+void tilewright_matmul_f32(const struct tilewright_clamp_f32_attributes *attributes,
                            const struct tilewright_view *operands, uint32_t flags)
 {
     const struct tilewright_shape *a = operands[A].shape;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tilewright/kernels/max_pool_indices.h"
+#include "tilewright/kernels/declarations.h"
 
 #include "tilewright/kernels/nd_windows.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tilewright/kernels/norm_f32.h"
+#include "tilewright/kernels/declarations.h"
 
 #include <math.h>
 
@@ -80,14 +80,14 @@ static void run(const struct tilewright_norm_f32_attributes *attributes,
     tilewright_walk_lines(&operands[X], y, LAST, norm_line, &norm);
 }
 
-void tilewright_layer_norm_f32(const struct tilewright_layer_norm_f32_attributes *attributes,
+void tilewright_layer_norm_f32(const struct tilewright_norm_f32_attributes *attributes,
                                const struct tilewright_view *operands, uint32_t flags)
 {
     (void)flags;
     run(attributes, operands, 1);
 }
 
-void tilewright_rms_norm_f32(const struct tilewright_rms_norm_f32_attributes *attributes,
+void tilewright_rms_norm_f32(const struct tilewright_norm_f32_attributes *attributes,
                              const struct tilewright_view *operands, uint32_t flags)
 {
     (void)flags;

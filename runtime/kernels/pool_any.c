@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tilewright/kernels/pool_any.h"
+#include "tilewright/kernels/declarations.h"
+#include "tilewright/kernels/reduce.h"
 
 #include "tilewright/kernels/nd_windows.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/reduce.h"
 
+#include "tilewright/kernels/declarations.h"
 #include "tilewright/kernels/walk.h"
 
 /* The reduced axes of x, innermost first. */

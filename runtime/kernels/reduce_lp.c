@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
-#include "tilewright/kernels/pool_any.h"
+#include "tilewright/kernels/declarations.h"
+#include "tilewright/kernels/reduce.h"
 #include "tilewright/kernels/reducer.h"
 
 /* The power is where the walker of windows puts it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tilewright/kernels/reshape.h"
+#include "tilewright/kernels/declarations.h"
 
 #include "tilewright/kernels/float_math.h"
 #include "tilewright/kernels/move_row.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tilewright/kernels/scatter.h"
+#include "tilewright/kernels/declarations.h"
+#include "tilewright/kernels/walk.h"
 
 #include "tilewright/kernels/indices.h"
 #include "tilewright/kernels/move_row.h"

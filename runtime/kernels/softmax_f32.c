@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tilewright/kernels/softmax_f32.h"
+#include "tilewright/kernels/declarations.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tilewright/kernels/tanh_f32.h"
+#include "tilewright/kernels/declarations.h"
 
 #include <math.h>
 
@@ -13,11 +13,11 @@ TILEWRIGHT_INLINE float apply(float x, const float *parameters)
 
 static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
 {
-    const struct tilewright_tanh_f32_attributes *attributes = context;
+    const struct tilewright_clamp_f32_attributes *attributes = context;
     tilewright_unary_row(at, stride, count, apply, NULL, attributes->minimum, attributes->maximum);
 }
 
-void tilewright_tanh_f32(const struct tilewright_tanh_f32_attributes *attributes,
+void tilewright_tanh_f32(const struct tilewright_clamp_f32_attributes *attributes,
                          const struct tilewright_view *operands, uint32_t flags)
 {
     (void)flags;

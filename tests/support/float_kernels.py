@@ -7,7 +7,6 @@ partial results pass from call to call, and the output's tile stays as it is unt
 
 from __future__ import annotations
 
-import re
 import struct
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,10 @@ from pathlib import Path
 
 import numpy as np
 from tilewright.graph import Array, Graph, packed_strides_bytes
+from tilewright.kernels.attributes import PREFIX
+from tilewright.kernels.kernel import DECLARATIONS as HEADER
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand
+from tilewright.kernels.registry import DECLARATIONS
 from tilewright.operators.nest import Iteration, axis_range, clipped
 
 from support.objects import kept
@@ -64,19 +66,23 @@ class Kernels:
 
 def build(folder: Path, sources: Sequence[str], flags: Sequence[str] = SANITIZERS) -> Kernels:
     """Compile kernel sources, the driver and a table of their symbols."""
-    headers = [name[:-2] + ".h" for name in sources]
-    symbols = []
-    for header in headers:
-        text = (RUNTIME / "include" / "tilewright" / "kernels" / header).read_text(encoding="utf-8")
-        symbols += re.findall(r"^void (\w+)\(\s*const struct \1_attributes", text, re.MULTILINE)
-    lines = [f'#include "tilewright/kernels/{header}"' for header in headers]
+    texts = "".join((RUNTIME / "kernels" / name).read_text(encoding="utf-8") for name in sources)
+    structs = {
+        f"{PREFIX}{name}": kind.struct()
+        for family in DECLARATIONS.values()
+        for declared in family
+        for name, kind in declared.functions.items()
+        if f"void {PREFIX}{name}(" in texts
+    }
+    symbols = list(structs)
+    lines = [f'#include "{HEADER}"']
     lines.append(
         "static void run(int32_t symbol, const void *attributes, size_t bytes, const struct tilewright_view *v,"
         " uint32_t flags)"
     )
     lines += ["{", "switch (symbol) {"]
     for number, name in enumerate(symbols):
-        lines.append(f"case {number}: if (bytes != sizeof(struct {name}_attributes)) exit(5);")
+        lines.append(f"case {number}: if (bytes != sizeof(struct {structs[name]})) exit(5);")
         lines.append(f"{name}(attributes, v, flags); break;")
     lines += ["default: exit(6);", "}", "}"]
     (folder / "kernels_float_symbols.h").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -209,7 +215,7 @@ def _content(item: TensorOperand | ConstantOperand, graph: Graph, feeds: Mapping
 
 
 def _call(kernels, choice, graph, operands, arrays, box, extra, flags, in_place, rings):  # type: ignore[no-untyped-def]
-    attributes = b"".join(_packed(value) for _, value in choice.attributes)
+    attributes = b"".join(_packed(value) for _, value in choice.fields)
     parts = [struct.pack("=iii", kernels.symbols.index(choice.symbol), flags, len(attributes)), attributes]
     parts.append(struct.pack("=i", len(operands) + len(extra)))
     layout = []

@@ -60,7 +60,10 @@ def test_the_only_slot_between_is_filled_before() -> None:
 
 def test_the_join_stands_behind_copies_inward_and_before_those_outward() -> None:
     split = SplitText("part", (), (), (), (), 0, 1, 8, "views", 16, (), "0", "8")
-    wait, kernel = WaitText("", 0, "token[0]", "FAULT"), KernelText("t >= 0", "add", "attributes", (), split=split)
+    wait, kernel = (
+        WaitText("", 0, "token[0]", "FAULT"),
+        KernelText("t >= 0", "add", "add_attributes", "attributes", (), split=split),
+    )
     lines = BlockText((), "", "1", "4", 0, 0)
     inward, outward = (BlockCopyText("", way, 0, "", "t", "near", "home", lines) for way in (True, False))
     text = joined((wait, kernel, inward, inward, outward, wait), looped=True)

@@ -87,6 +87,7 @@ class KernelText(StepText):
 
     guard: str
     symbol: str
+    struct: str
     attributes: str
     operands: tuple[ViewText, ...]
     shapes: tuple[CallShape, ...] = ()
@@ -156,7 +157,7 @@ class KernelText(StepText):
             return ()
         fixed = () if split.lines else (f"    .lower = {split.lower},", f"    .upper = {split.upper},")
         return (
-            f"struct {self.symbol}_attributes attributes;",
+            f"struct {self.struct} attributes;",
             "struct tilewright_split split = {",
             f"    .cut = {split.name},",
             f"    .call = {split.name}_call,",

@@ -26,7 +26,7 @@ def part_functions(steps: Sequence[StepText]) -> Iterator[FunctionText]:
     for step in steps:
         if isinstance(step, KernelText) and step.split is not None:
             yield FunctionText(f"static void {step.split.name}(struct tilewright_part *part)", step.split.body)
-            attributes = f"(const struct {step.symbol}_attributes *)attributes"
+            attributes = f"(const struct {step.struct} *)attributes"
             parameters = "const void *attributes, const struct tilewright_view *operands, uint32_t flags"
             call = f"{step.symbol}({attributes}, operands, flags);"
             yield FunctionText(f"static void {step.split.name}_call({parameters})", (call,))
@@ -37,7 +37,7 @@ def attributes_constant(stem: str, kernel: Kernel) -> tuple[str, ...]:
     if kernel.split is not None and members(kernel.attributes):
         return ()
     values = (f"    .{name} = {literal(value)}," for name, value in kernel.attributes)
-    return (f"static const struct {kernel.symbol}_attributes {stem}_attributes = {{", *values, "};")
+    return (f"static const struct {kernel.struct} {stem}_attributes = {{", *values, "};")
 
 
 def home_strides_constants(home_strides: Mapping[str, tuple[int, ...]]) -> Iterator[str]:

@@ -228,6 +228,7 @@ class _Scope:
         return KernelText(
             guard=self._guard(step.runs),
             symbol=step.symbol,
+            struct=step.struct,
             attributes=f"{self.stem}_attributes",
             members=members(step.attributes) if step.split is not None else (),
             shapes=tuple(shapes),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from math import inf, prod
 
 from tilewright.graph import Clamp, DType, Graph, Node
+from tilewright.kernels.attributes import CStruct, Float32
 from tilewright.kernels.kernel import TensorOperand, TileSteps
 from tilewright.operators.nest import AxisMap, Nest
 
@@ -15,7 +17,13 @@ MAX_RANK = 6
 CALL_CYCLES = 60.0
 """Setting up one kernel call: views, walk, loop bounds."""
 
-Attributes = tuple[tuple[str, float], ...]
+
+@dataclass(frozen=True, slots=True)
+class ClampF32(CStruct):
+    """Bounds of the results."""
+
+    minimum: Float32 = -inf
+    maximum: Float32 = inf
 
 
 def clamp_of(node: Node) -> Clamp | None:
@@ -25,9 +33,9 @@ def clamp_of(node: Node) -> Clamp | None:
     return node.epilogue if isinstance(node.epilogue, Clamp) else None
 
 
-def clamp_attributes(clamp: Clamp) -> Attributes:
-    """The fields ``minimum`` and ``maximum``."""
-    return (("minimum", float(clamp.minimum)), ("maximum", float(clamp.maximum)))
+def clamp_attributes(clamp: Clamp) -> ClampF32:
+    """The bounds as C gets them."""
+    return ClampF32(float(clamp.minimum), float(clamp.maximum))
 
 
 def all_float(graph: Graph, names: Iterable[str]) -> bool:

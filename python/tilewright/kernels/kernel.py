@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from tilewright.graph import Array
+from tilewright.graph import Array, Graph, Node
+from tilewright.kernels.attributes import CStruct
 from tilewright.operators.nest import AxisMap, Nest
 from tilewright.plan import UNKNOWN_STORES, AttributeValue, Stores, WriteOrder
 
@@ -40,6 +41,12 @@ class ConstantOperand:
     align_bytes: int = 4
 
 
+Fields = tuple[tuple[str, AttributeValue], ...]
+"""Names and values of the fields of a C struct."""
+
+DECLARATIONS = "tilewright/kernels/declarations.h"
+"""The header of Tilewright's own kernels."""
+
 HEIGHT, WIDTH = 2, 3
 """Axes of the view that kernels with windows get."""
 
@@ -62,11 +69,12 @@ class KernelChoice:
     """One way to run one node.
 
     Attributes:
-        symbol: C function; its attributes are ``struct <symbol>_attributes``.
+        symbol: C function.
         sources: C files under runtime/kernels that the symbol needs.
         nest: iteration space; tensor and constant operands map into it.
         reads, writes: operands in the order of C's operand array.
-        attributes: fields of the C struct, in order, with values.
+        attributes: of the C function. A project's own kernel may give names and values of the fields of
+            ``struct <symbol>_attributes``, which its own header declares.
         multiples: a cut dimension's step is a multiple of this.
         uncut: dimensions that this kernel needs whole, though the operator would allow a cut.
         scratch_bytes: scratch for a tile, 4-byte aligned, 0 for none; without pointers in it.
@@ -76,7 +84,7 @@ class KernelChoice:
             called part by part of a reduction; None: reductions stay whole. Where a reduction is
             cut, C gets one more view behind scratch, and the flags say FIRST and LAST.
         stores: the order of its stores: over which reads the write may lie, and how close.
-        header: what declares the symbol, as it is included; by default that of the first source.
+        header: what declares the symbol, as it is included; by default ``DECLARATIONS``.
         ring_axes: axes of the first read's view along which its rows may live in a ring.
     """
 
@@ -85,7 +93,7 @@ class KernelChoice:
     nest: Nest
     reads: tuple[TensorOperand | ConstantOperand, ...]
     writes: tuple[TensorOperand, ...]
-    attributes: tuple[tuple[str, AttributeValue], ...]
+    attributes: CStruct | Fields
     cycles: Callable[[TileSteps], float]
     scratch_bytes: Callable[[TileSteps], int] = no_scratch
     scratch_pointers: Callable[[TileSteps], int] = no_scratch
@@ -95,3 +103,40 @@ class KernelChoice:
     stores: Stores = UNKNOWN_STORES
     header: str = ""
     ring_axes: frozenset[int] = frozenset()
+
+    @property
+    def fields(self) -> Fields:
+        """Names and values of the fields of the C struct, in order."""
+        return self.attributes.values() if isinstance(self.attributes, CStruct) else self.attributes
+
+    @property
+    def attributes_struct(self) -> str:
+        """The C struct of the attributes, without the word."""
+        return self.attributes.struct() if isinstance(self.attributes, CStruct) else f"{self.symbol}_attributes"
+
+
+ChoicesOf = Callable[[Node, Graph], tuple[KernelChoice, ...]]
+"""The kernels of one file for a node, best first; empty where they do not apply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What one file of kernels declares. The registry reads it, and scripts/kernel_header.py writes C from it.
+
+    Attributes:
+        operators: names of operators, and what chooses among the file's kernels for a node.
+        functions: C functions without ``tilewright_``, and the class of their attributes.
+        pointed: what attributes may point to, without ``tilewright_``, by its C type.
+        numbers: what C knows as ``TILEWRIGHT_<name>``.
+        stack_bytes: what a kernel, or what its attributes point to, needs of a core's stack on RV32 without an
+            FPU, where that is more than cores with short stacks have. Multiples of 16, with the 16 bytes that a
+            port keeps unwritten; tests/unit/test_cluster_stacks.py compares them with the compiler's frames.
+        is_fallback: the kernels are for nodes that no other kernel takes.
+    """
+
+    operators: Mapping[str, ChoicesOf] = field(default_factory=dict)
+    functions: Mapping[str, type[CStruct]] = field(default_factory=dict)
+    pointed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    stack_bytes: Mapping[str, int] = field(default_factory=dict)
+    is_fallback: bool = False

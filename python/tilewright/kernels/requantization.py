@@ -13,12 +13,12 @@ import struct
 from dataclasses import dataclass
 from enum import Enum
 from math import frexp, isfinite
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import numpy as np
 
 from tilewright.graph import Array, DType, Epilogue, Requantize, RequantizeShift, Rescale
-from tilewright.plan import AttributeValue
+from tilewright.kernels.attributes import CStruct, Float32, Int32
 
 ROW_WORDS = 4
 _INT32_MAX = (1 << 31) - 1
@@ -42,6 +42,32 @@ class Rule(Enum):
     LAYER_EVEN = "layer_even"
     EXACT = "exact"
     RESCALE = "rescale"
+
+
+CHANNEL_RULES = tuple(rule for rule in Rule if rule is not Rule.SHIFT)
+"""Of kernels with a row of constants for each channel."""
+
+VALUE_RULES = tuple(rule for rule in Rule if rule not in (Rule.FOLDED, Rule.LAYER, Rule.LAYER_EVEN))
+"""Of kernels whose rows have all constants."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits(CStruct):
+    """The clamp of a finish: bounds of integer results, and of float results."""
+
+    minimum: Int32
+    maximum: Int32
+    lowest: Float32
+    highest: Float32
+
+
+@dataclass(frozen=True, slots=True)
+class LayerLimits(CStruct):
+    """The same, and the constants of rules with one for the layer."""
+
+    limits: Limits
+    addend: Annotated[Int32, "of rules with one for the layer"]
+    shift: Annotated[Int32, "of rules with one for the layer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +94,14 @@ class Finish:
         return int(self.rows.shape[1])
 
     @property
-    def limits(self) -> tuple[tuple[str, AttributeValue], ...]:
-        """The last fields of every integer kernel's attributes."""
-        return (
-            ("minimum", self.minimum),
-            ("maximum", self.maximum),
-            ("lowest", self.lowest),
-            ("highest", self.highest),
-        )
+    def limits(self) -> Limits:
+        """For kernels with one row of constants."""
+        return Limits(self.minimum, self.maximum, self.lowest, self.highest)
 
     @property
-    def fields(self) -> tuple[tuple[str, AttributeValue], ...]:
-        """The last fields of kernels with a row for each channel."""
-        return (*self.limits, ("addend", self.addend), ("shift", self.shift))
+    def layer_limits(self) -> LayerLimits:
+        """For kernels with a row of constants for each channel."""
+        return LayerLimits(self.limits, self.addend, self.shift)
 
 
 def finish_of(epilogue: Epilogue | None, output: DType, bias: Array, largest: Array) -> Finish | None:

@@ -237,8 +237,9 @@ class Kernel:
 
     The C symbol gets ``reads``, then ``writes``, then ``scratch``, in this order. ``axes`` gives for each read and
     write the buffer's axis behind each axis of the kernel's view, or -1 for none. ``attributes`` are the fields
-    of ``struct <symbol>_attributes``. ``reduction`` names the indices over which partial results are accumulated.
-    With ``split`` several cores run the call, and the program goes on when all have ended.
+    of ``struct <attributes_struct>``, by default ``struct <symbol>_attributes``. ``reduction`` names the indices
+    over which partial results are accumulated. With ``split`` several cores run the call, and the program goes on
+    when all have ended.
 
     ``dimensions`` are the operator's iteration space. A block works on the box of its indices of those names; a
     dimension without an index is whole in it. ``maps`` give for each operand (reads, then writes) the part of each
@@ -260,6 +261,12 @@ class Kernel:
     maps: tuple[tuple[AxisRange, ...], ...] = ()
     stores: Stores = UNKNOWN_STORES
     scratch_bytes: tuple[int, ...] = ()
+    attributes_struct: str = ""
+
+    @property
+    def struct(self) -> str:
+        """The C struct of the attributes, without the word."""
+        return self.attributes_struct or f"{self.symbol}_attributes"
 
 
 @dataclass(frozen=True, slots=True)

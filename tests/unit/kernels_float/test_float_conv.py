@@ -159,7 +159,7 @@ def test_a_wrong_weight_is_noticed(kernels: Kernels) -> None:
 def test_the_sanitizer_sees_a_tile_that_is_too_small(kernels: Kernels) -> None:
     case = CASES["3x3"]
     choice = preferred(case)
-    larger = tuple((name, (5, 3) if name == "kernel" else value) for name, value in choice.attributes)
+    larger = tuple((name, (5, 3) if name == "kernel" else value) for name, value in choice.fields)
     attributes = tuple((name, 50 if name == "group_inputs" else value) for name, value in larger)
     broken = KernelChoice(
         choice.symbol,

@@ -28,7 +28,7 @@ def test_norms(operator: str, dtype: str, largest: int, steps: dict) -> None:
     shift = {"narrow": 14, "wide": 26}["wide" if largest > 300_000 else "narrow"]
     graph, feeds = node_graph(operator, inputs, (1, 2), x.shape, "int8", {"shift": shift})
     (choice,) = check(graph, feeds, steps)
-    assert dict(choice.attributes)["wide"] == int(largest > 300_000 or dtype == "int16")
+    assert dict(choice.fields)["wide"] == int(largest > 300_000 or dtype == "int16")
     check(graph, feeds, steps, in_place=True)
 
 

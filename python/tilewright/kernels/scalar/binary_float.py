@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tilewright.graph import Graph, Node
-from tilewright.kernels.float_common import all_float, clamp_attributes, clamp_of, fits_rank
-from tilewright.kernels.kernel import KernelChoice
+from tilewright.kernels.float_common import ClampF32, all_float, clamp_attributes, clamp_of, fits_rank
+from tilewright.kernels.kernel import Declaration, KernelChoice
 from tilewright.kernels.scalar.elementwise_float import elementwise
 
 _STEMS = {"Add": "add_f32", "Sub": "sub_f32", "Mul": "mul_f32", "Div": "div_f32"}
@@ -21,3 +21,9 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         return ()
     cycles = _DIVIDE_CYCLES if node.operator == "Div" else _ELEMENT_CYCLES
     return (elementwise(node, graph, stem, clamp_attributes(clamp), cycles),)
+
+
+DECLARATION = Declaration(
+    operators=dict.fromkeys(_STEMS, choices),
+    functions=dict.fromkeys(_STEMS.values(), ClampF32),
+)

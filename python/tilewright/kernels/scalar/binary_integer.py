@@ -2,20 +2,74 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
+from typing import Annotated
 
 import numpy as np
 
 from tilewright.graph import DType, Graph, Node, Requantize, RequantizeShift, Rescale
+from tilewright.kernels.attributes import CStruct, Int32
 from tilewright.kernels.integer import EIGHT_BIT, ELEMENT_TYPES, MAX_RANK, flat_operand, magnitude
-from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TileSteps, elementwise_over
-from tilewright.kernels.requantization import ROW_WORDS, Rule, finish_of, fixed_point
+from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, TileSteps, elementwise_over
+from tilewright.kernels.requantization import ROW_WORDS, VALUE_RULES, Limits, Rule, finish_of, fixed_point
 from tilewright.operators.binary import BinaryAttributes
 from tilewright.operators.elementwise import nest as nest_of
 from tilewright.operators.nest import Nest, whole
 
 SOURCES = ("binary_integer.c", "integer_line.c", "integer_finish.c", "walk.c")
 _INT32_MAX = (1 << 31) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Elements(CStruct):
+    """Types of a and b as integer_line.h numbers them, and zero points in these types."""
+
+    a_type: Int32
+    b_type: Int32
+    a_zero_point: Int32
+    b_zero_point: Int32
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryInteger(CStruct):
+    """Add, Sub and Mul of 8-, 16- and 32-bit integers with broadcasting. Operands: a, b, constants [1][4], y; all
+    tensors have TILEWRIGHT_MAX_RANK axes, leading ones of extent 1.
+    """
+
+    elements: Elements
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class AddRescaled(CStruct):
+    """y = limit(round half even of (((a - za) << left) * ma + ((b - zb) << left) * mb) / 2^(32 + shift) + zero
+    point), for 8-bit operands; multipliers may be negative. Operands: a, b, y.
+    """
+
+    elements: Elements
+    a_multiplier: Int32
+    b_multiplier: Int32
+    left: Int32
+    shift: Annotated[Int32, "from 1 to 30"]
+    zero_point: Int32
+    minimum: Int32
+    maximum: Int32
+
+
+@dataclass(frozen=True, slots=True)
+class AddShifted(CStruct):
+    """y = limit((((a ^ flip) + (b ^ flip)) * multiplier + addend) >> shift) for 8-bit operands, modulo 2^32; an
+    operand's flip is 128 for int8, 0 for uint8. Operands: a, b, y.
+    """
+
+    a_flip: Int32
+    b_flip: Int32
+    multiplier: Int32
+    addend: Int32
+    shift: Int32
+    minimum: Int32
+    maximum: Int32
 
 
 def add(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -60,7 +114,7 @@ def _exact(node: Node, graph: Graph, name: str) -> tuple[KernelChoice, ...]:
             nest=nest,
             reads=(*(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)), constants),
             writes=(flat_operand(y.name, nest.writes[0], graph),),
-            attributes=(*_types(values, a.dtype, b.dtype), *finish.limits),
+            attributes=BinaryInteger(_elements(node.given(BinaryAttributes), a.dtype, b.dtype), finish.limits),
             cycles=lambda steps: elementwise_cycles(nest, steps, 32.0),
             stores=elementwise_over(0, 1),
         ),
@@ -91,14 +145,14 @@ def _shifted(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             nest=nest,
             reads=tuple(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)),
             writes=(flat_operand(y.name, nest.writes[0], graph),),
-            attributes=(
-                ("a_flip", flips[0]),
-                ("b_flip", flips[1]),
-                ("multiplier", multiplier),
-                ("addend", folded - (1 << 32) if folded >> 31 else folded),
-                ("shift", shift),
-                ("minimum", finish.minimum),
-                ("maximum", finish.maximum),
+            attributes=AddShifted(
+                a_flip=flips[0],
+                b_flip=flips[1],
+                multiplier=multiplier,
+                addend=folded - (1 << 32) if folded >> 31 else folded,
+                shift=shift,
+                minimum=finish.minimum,
+                maximum=finish.maximum,
             ),
             cycles=lambda steps: elementwise_cycles(nest, steps, 18.0),
             stores=elementwise_over(0, 1),
@@ -125,15 +179,15 @@ def _rescaled(node: Node, graph: Graph, sign: int) -> tuple[KernelChoice, ...]:
             nest=nest,
             reads=tuple(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)),
             writes=(flat_operand(y.name, nest.writes[0], graph),),
-            attributes=(
-                *_types(given, a.dtype, b.dtype),
-                ("a_multiplier", scaled[0]),
-                ("b_multiplier", scaled[1]),
-                ("left", scaled[2]),
-                ("shift", scaled[3]),
-                ("zero_point", epilogue.zero_point),
-                ("minimum", epilogue.minimum),
-                ("maximum", epilogue.maximum),
+            attributes=AddRescaled(
+                _elements(node.given(BinaryAttributes), a.dtype, b.dtype),
+                a_multiplier=scaled[0],
+                b_multiplier=scaled[1],
+                left=scaled[2],
+                shift=scaled[3],
+                zero_point=epilogue.zero_point,
+                minimum=epilogue.minimum,
+                maximum=epilogue.maximum,
             ),
             cycles=lambda steps: elementwise_cycles(nest, steps, 32.0),
             stores=elementwise_over(0, 1),
@@ -163,15 +217,20 @@ def elementwise_cycles(nest: Nest, steps: TileSteps, per_element: float) -> floa
     return 400.0 + per_element * prod(min(steps.get(d.name, d.extent), d.extent) for d in nest.dimensions)
 
 
-def _types(given: BinaryAttributes, a: DType, b: DType) -> tuple[tuple[str, int], ...]:
-    return (
-        ("a_type", ELEMENT_TYPES[a]),
-        ("b_type", ELEMENT_TYPES[b]),
-        ("a_zero_point", given.a_zero_point),
-        ("b_zero_point", given.b_zero_point),
-    )
+def _elements(given: BinaryAttributes, a: DType, b: DType) -> Elements:
+    return Elements(ELEMENT_TYPES[a], ELEMENT_TYPES[b], given.a_zero_point, given.b_zero_point)
 
 
 def _per_channel(node: Node) -> bool:
     values = getattr(node.epilogue, "multiplier", ()), getattr(node.epilogue, "addend", ())
     return any(len(set(value)) > 1 for value in values)
+
+
+DECLARATION = Declaration(
+    operators={"Add": add, "Sub": subtract, "Mul": multiply},
+    functions={
+        "add_shifted": AddShifted,
+        "add_rescaled": AddRescaled,
+        **{f"{name}_integer_{rule.value}": BinaryInteger for name in ("add", "sub", "mul") for rule in VALUE_RULES},
+    },
+)

@@ -7,12 +7,32 @@ After:   packed[group, M/group/4, kh*kw, C/group, 4] and biases[group, M/group/4
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated
+
 import numpy as np
 
 from tilewright.graph import Array, Clamp, Graph, Node
-from tilewright.kernels.float_common import CALL_CYCLES, all_float, clamp_attributes, clamp_of, points, step_of
-from tilewright.kernels.kernel import HEIGHT, WIDTH, ConstantOperand, KernelChoice, TensorOperand, TileSteps
-from tilewright.kernels.scalar.geometry import geometry, plane_view
+from tilewright.kernels.attributes import CStruct, Int32
+from tilewright.kernels.float_common import (
+    CALL_CYCLES,
+    ClampF32,
+    all_float,
+    clamp_attributes,
+    clamp_of,
+    points,
+    step_of,
+)
+from tilewright.kernels.kernel import (
+    HEIGHT,
+    WIDTH,
+    ConstantOperand,
+    Declaration,
+    KernelChoice,
+    TensorOperand,
+    TileSteps,
+)
+from tilewright.kernels.scalar.geometry import PlaneWindows, plane_view, plane_windows
 from tilewright.operators.conv import CONV, ConvAttributes
 from tilewright.operators.nest import Nest, along, blocks, whole
 
@@ -29,6 +49,31 @@ _OUTPUT_CYCLES = 8.0
 _DEPTHWISE_MAC_CYCLES = 3.4
 _DEPTHWISE_OUTPUT_CYCLES = 25.0
 _POSITION_CYCLES = 150.0
+
+
+@dataclass(frozen=True, slots=True)
+class ConvF32(CStruct):
+    """Operands: x [n, c, h, w]; weights [group][block][kh * kw][c][4]; bias [group][block][4]; y [n, c, h, w];
+    scratch of 4 bytes for each tap and lane where taps are gathered. A block is four output channels.
+    """
+
+    windows: PlaneWindows
+    group_inputs: Annotated[Int32, "channels of x in one group"]
+    group_outputs: Annotated[Int32, "channels of y in one group"]
+    gather: Annotated[
+        Int32,
+        "output positions gathered side by side, 4 or 1; 0 for a 1x1 kernel without padding, "
+        "which reads its input in place and needs no scratch",
+    ]
+    clamp: ClampF32
+
+
+@dataclass(frozen=True, slots=True)
+class DepthwiseF32(CStruct):
+    """Operands: x [n, c, h, w]; weights [block][1 + kh * kw][4], the biases first; y [n, c, h, w]."""
+
+    windows: PlaneWindows
+    clamp: ClampF32
 
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -101,12 +146,12 @@ def _convolution(
         outputs = -(-step_of(nest, steps, "oc") // BLOCK) * BLOCK
         return 4 * points(nest, steps, ("n", "oh", "ow")) * outputs
 
-    attributes = (
-        *geometry(windows),
-        ("group_inputs", int(weights.shape[1])),
-        ("group_outputs", int(weights.shape[0]) // groups),
-        ("gather", lanes if gather else 0),
-        *clamp_attributes(clamp),
+    attributes = ConvF32(
+        plane_windows(windows),
+        group_inputs=int(weights.shape[1]),
+        group_outputs=int(weights.shape[0]) // groups,
+        gather=lanes if gather else 0,
+        clamp=clamp_attributes(clamp),
     )
     block = (along("group") if groups > 1 else whole(1), blocks("oc", BLOCK))
     return KernelChoice(
@@ -150,9 +195,16 @@ def _depthwise(node: Node, nest: Nest, clamp: Clamp, weights: Array, bias: Array
         nest=nest,
         reads=(TensorOperand(node.inputs[0], nest.reads[0], view), constant),
         writes=(TensorOperand(node.outputs[0], nest.writes[0], view),),
-        attributes=(*geometry(node.given(ConvAttributes)), *clamp_attributes(clamp)),
+        attributes=DepthwiseF32(plane_windows(node.given(ConvAttributes)), clamp_attributes(clamp)),
         cycles=cycles,
         multiples={"group": BLOCK},
         uncut=frozenset({"kh", "kw"}),
         ring_axes=frozenset({HEIGHT, WIDTH}),
     )
+
+
+DECLARATION = Declaration(
+    operators={"Conv": choices},
+    functions={"conv_f32": ConvF32, "depthwise_f32": DepthwiseF32},
+    stack_bytes={"conv_f32": 720, "depthwise_f32": 560},
+)

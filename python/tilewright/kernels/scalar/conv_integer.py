@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated
+
 from tilewright.graph import Graph, Node
+from tilewright.kernels.attributes import CStruct, Int32
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, is_wide, packed_operands, steps_product, words
-from tilewright.kernels.kernel import HEIGHT, KernelChoice, TileSteps
+from tilewright.kernels.kernel import HEIGHT, Declaration, KernelChoice, TileSteps
+from tilewright.kernels.requantization import CHANNEL_RULES, LayerLimits
 from tilewright.kernels.scalar import depthwise_integer, fully_connected_integer
+from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, block_cycles, integer_conv
 from tilewright.operators.nest import along
 
 SOURCES = ("conv_integer.c", "integer_core.c", "integer_finish.c")
+
+
+@dataclass(frozen=True, slots=True)
+class ConvInteger(CStruct):
+    """Convolution of 8-bit tensors, any strides, dilations, pads and groups. Operands: x [n, c, h, w]; weights
+    [group][block][kh][kw][c][4]; constants [group][channel][words of the rule]; y [n, c, h, w]; scratch: 4 bytes
+    for each tap, then a row of kernel[1] * c bytes of padding, each rounded up to words. Partial results, where
+    channels of the only group are cut: 64 bytes for 4 pixels of 4 channels.
+    """
+
+    windows: PlaneWindows
+    group_inputs: Annotated[Int32, "channels of x in one group"]
+    group_outputs: Annotated[Int32, "channels of y in one group"]
+    padding: Annotated[Int32, "the stored byte that stands for zero"]
+    flip: Annotated[Int32, "1: x is uint8"]
+    limits: LayerLimits
 
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -41,12 +63,13 @@ def _general(conv: IntegerConv) -> KernelChoice:
         nest=nest,
         reads=(x, *packed_operands(conv.weights, conv.finish.rows, along("group"), "oc", "ic")),
         writes=(y,),
-        attributes=(
-            *conv.geometry,
-            ("group_inputs", group_inputs),
-            ("group_outputs", group_outputs),
-            *conv.zero,
-            *conv.finish.fields,
+        attributes=ConvInteger(
+            plane_windows(conv.windows),
+            group_inputs=group_inputs,
+            group_outputs=group_outputs,
+            padding=conv.padding,
+            flip=conv.is_unsigned,
+            limits=conv.finish.layer_limits,
         ),
         cycles=lambda steps: block_cycles(nest, steps, window, ("oc", "ic"), ("n", "group"), ("oh", "ow")),
         scratch_bytes=scratch_bytes,
@@ -56,3 +79,10 @@ def _general(conv: IntegerConv) -> KernelChoice:
         uncut=frozenset() if group_outputs > BLOCK else frozenset({"oc"}),
         ring_axes=frozenset({HEIGHT}),
     )
+
+
+DECLARATION = Declaration(
+    operators={"Conv": choices},
+    functions={f"conv_{core}_{rule.value}": ConvInteger for core in ("integer", "wide") for rule in CHANNEL_RULES},
+    stack_bytes={"conv_integer_rescale": 560, "conv_wide_rescale": 560},
+)

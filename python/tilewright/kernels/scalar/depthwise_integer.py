@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated
+
 import numpy as np
 
+from tilewright.kernels.attributes import CStruct, Int32
 from tilewright.kernels.integer import is_wide, steps_product, words
-from tilewright.kernels.kernel import HEIGHT, ConstantOperand, KernelChoice, TileSteps
+from tilewright.kernels.kernel import HEIGHT, ConstantOperand, Declaration, KernelChoice, TileSteps
+from tilewright.kernels.requantization import CHANNEL_RULES, LayerLimits
+from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows
 from tilewright.kernels.scalar.spatial_integer import IntegerConv
 from tilewright.operators.nest import along, whole
 
 SOURCES = ("depthwise_integer.c", "integer_core.c", "integer_finish.c")
 
 _SMALL_PLANE = 128
-"""Outputs of one channel up to which C keeps all their sums (TILEWRIGHT_DEPTHWISE_PLANE)."""
+"""Outputs of one channel up to which C keeps all their sums."""
+
+
+@dataclass(frozen=True, slots=True)
+class DepthwiseInteger(CStruct):
+    """Depthwise convolution of 8-bit tensors: one input and one output channel in each group. `slide`: 3x3 taps,
+    rows not strided; `stride`: 3x3 taps; `any`: every kernel. Operands: x [n, c, h, w]; weights int8 [c][kernel];
+    constants [c][words of the rule]; y [n, c, h, w]; scratch: the padded window of one channel, rounded up to
+    words, then 4 bytes for each output of a channel if those are at most TILEWRIGHT_DEPTHWISE_PLANE, else for each
+    row of y, as many at least.
+    """
+
+    windows: PlaneWindows
+    padding: Annotated[Int32, "the stored byte that stands for zero"]
+    flip: Annotated[Int32, "1: x is uint8"]
+    limits: LayerLimits
 
 
 def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
@@ -31,7 +52,9 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
             nest=conv.nest,
             reads=(x, weights, rows),
             writes=(y,),
-            attributes=(*conv.geometry, *conv.zero, *conv.finish.fields),
+            attributes=DepthwiseInteger(
+                plane_windows(conv.windows), conv.padding, conv.is_unsigned, conv.finish.layer_limits
+            ),
             cycles=lambda steps: _cycles(conv, steps),
             scratch_bytes=lambda steps: words(_window(conv, steps)) + 4 * _sums(conv, steps),
             uncut=frozenset({"ic", "oc"}),
@@ -51,9 +74,8 @@ def _window(conv: IntegerConv, steps: TileSteps) -> int:
     """Bytes of one channel's padded window."""
     windows = conv.windows
     size = 1
-    for name, kernel, stride, dilation in zip(
-        ("oh", "ow"), windows.kernel, windows.strides, windows.dilations, strict=True
-    ):
+    axes = zip(("oh", "ow"), windows.kernel, windows.strides, windows.dilations, strict=True)
+    for name, kernel, stride, dilation in axes:
         size *= (steps_product(conv.nest, steps, name) - 1) * stride + (kernel - 1) * dilation + 1
     return size
 
@@ -72,3 +94,13 @@ def _cycles(conv: IntegerConv, steps: TileSteps) -> float:
     channel = 4.5 * _window(conv, steps) + calls * 130.0 + columns * (20.0 + output * rows) + 100.0
     total: float = 200.0 + steps_product(conv.nest, steps, "n", "group") * channel
     return total
+
+
+DECLARATION = Declaration(
+    functions={
+        f"depthwise_{core}_{rule.value}": DepthwiseInteger
+        for core in ("slide", "stride", "any")
+        for rule in CHANNEL_RULES
+    },
+    numbers={"DEPTHWISE_PLANE": _SMALL_PLANE},
+)

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tilewright.graph import Graph, Node
+from tilewright.kernels.attributes import CStruct
 from tilewright.kernels.float_common import CALL_CYCLES, points, trailing_operand
 from tilewright.kernels.kernel import KernelChoice, TileSteps, elementwise_over
 from tilewright.operators.registry import OPERATORS
-from tilewright.plan import AttributeValue
 
 
-def elementwise(
-    node: Node,
-    graph: Graph,
-    stem: str,
-    attributes: Sequence[tuple[str, AttributeValue]],
-    element_cycles: float,
-) -> KernelChoice:
+def elementwise(node: Node, graph: Graph, stem: str, attributes: CStruct, element_cycles: float) -> KernelChoice:
     """The kernel ``tilewright_<stem>`` on the node's own nest; operands are its inputs, then its output."""
     nest = OPERATORS[node.operator].nest(node, graph)
     operands = zip(node.inputs, nest.reads, strict=True)
@@ -32,7 +24,7 @@ def elementwise(
         nest=nest,
         reads=reads,
         writes=(trailing_operand(graph, node.outputs[0], nest.writes[0]),),
-        attributes=tuple(attributes),
+        attributes=attributes,
         cycles=cycles,
         stores=elementwise_over(*range(len(reads))),
     )

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tilewright.graph import Array, DType, Graph
+from tilewright.kernels.attributes import CStruct
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, is_wide, packed_operands, steps_product
-from tilewright.kernels.kernel import KernelChoice, TensorOperand, TileSteps
-from tilewright.kernels.requantization import Finish
+from tilewright.kernels.kernel import Declaration, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.requantization import CHANNEL_RULES, Finish, LayerLimits
 from tilewright.kernels.scalar.spatial_integer import IntegerConv
 from tilewright.operators.nest import AxisMap, Nest, along
 
 SOURCES = ("fully_connected_integer.c", "integer_finish.c")
+
+
+@dataclass(frozen=True, slots=True)
+class FullyConnectedInteger(CStruct):
+    """Products of 8-bit vectors with a constant matrix: y[row, n] = bias[n] + sum x[row, k] * w[n, k]; `integer`
+    for int8 x, `unsigned` for uint8. Operands: x [row, k]; weights int8 [block][k][4]; constants [n][words of the
+    rule]; y [row, n]. No scratch. Partial results, where k is cut: 16 bytes for 4 channels of a row.
+    """
+
+    limits: LayerLimits
+
 
 MOST_ROWS = 2
 """With more vectors the 4x4 core reads each weight less often."""
@@ -50,7 +64,7 @@ def vector_choice(
         nest=nest,
         reads=(x, *packed_operands(weights, finish.rows, group, channel, reduction)),
         writes=(y,),
-        attributes=finish.fields,
+        attributes=FullyConnectedInteger(finish.layer_limits),
         cycles=cycles,
         partial_bytes=partial_bytes,
         multiples={channel: BLOCK, reduction: BLOCK},
@@ -70,3 +84,12 @@ def pointwise(conv: IntegerConv, graph: Graph) -> tuple[KernelChoice, ...]:
     x, y = (TensorOperand(operand.tensor, operand.axes, (0, 1)) for operand in conv.operands)
     names = ("n", "oc", "ic")
     return (vector_choice(conv.nest, x, y, conv.dtype, conv.weights, conv.finish, names, along("group")),)
+
+
+DECLARATION = Declaration(
+    functions={
+        f"fully_connected_{core}_{rule.value}": FullyConnectedInteger
+        for core in ("integer", "unsigned")
+        for rule in CHANNEL_RULES
+    },
+)

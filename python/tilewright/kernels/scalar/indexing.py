@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated
+
 from tilewright.graph import DType, Graph, Node
+from tilewright.kernels.attributes import CStruct, Int32, RowFunction
 from tilewright.kernels.float_common import CALL_CYCLES, MAX_RANK, fits_rank, points, trailing_operand
-from tilewright.kernels.kernel import KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.kernel import Declaration, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.scalar.map import SUFFIX
 from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.indexing import GatherAttributes, ScatterAttributes
 from tilewright.operators.nest import Nest
 from tilewright.operators.registry import OPERATORS
-from tilewright.plan import AttributeValue
 
 _ELEMENT_CYCLES = 25.0
 _INDEX_TYPES = (DType.INT32, DType.INT64)
 
-_Fields = tuple[tuple[str, AttributeValue], ...]
+IndexBytes = Annotated[Int32, "4 or 8; indices are signed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gather(CStruct):
+    """y = x with indices[position] along `axis` in the place of the axis of the indices. Operands: x, indices, y."""
+
+    element_bytes: Int32
+    index_bytes: IndexBytes
+    axis: Int32
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter(CStruct):
+    """y = x with the updates applied one by one. Operands: x, indices, updates, y."""
+
+    element_bytes: Int32
+    index_bytes: IndexBytes
+    axis: Int32
+    combine: Annotated[RowFunction, "y = combine(y, update) of one element; NULL replaces it"]
 
 
 def gather(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -41,7 +63,7 @@ def gather(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         TensorOperand(x.name, nest.reads[0], tuple(x_view)),
         TensorOperand(indices.name, nest.reads[1], tuple(index_view)),
     )
-    return (_choice(node, graph, nest, "gather", reads, (*_bytes(node, graph), ("axis", at))),)
+    return (_choice(node, graph, nest, "gather", reads, Gather(*_bytes(node, graph), axis=at)),)
 
 
 def gather_elements(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -50,7 +72,8 @@ def gather_elements(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         return ()
     nest = OPERATORS[node.operator].nest(node, graph)
     at = MAX_RANK - len(graph.tensor(node.outputs[0]).shape) + node.given(AxisAttributes).axis
-    return (_choice(node, graph, nest, "gather", _aligned(node, graph, nest), (*_bytes(node, graph), ("axis", at))),)
+    attributes = Gather(*_bytes(node, graph), axis=at)
+    return (_choice(node, graph, nest, "gather", _aligned(node, graph, nest), attributes),)
 
 
 def scatter_elements(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -63,11 +86,13 @@ def scatter_elements(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     if reduction != "none" and output.dtype is DType.BOOL:
         return ()
     nest = OPERATORS[node.operator].nest(node, graph)
-    combine = "NULL" if reduction == "none" else f"tilewright_map_{reduction}_{SUFFIX[output.dtype]}"
+    combine = "NULL"
+    rows: tuple[str, ...] = ()
+    if reduction != "none":
+        combine, rows = f"tilewright_map_{reduction}_{SUFFIX[output.dtype]}", (f"map_{reduction}.c",)
     at = MAX_RANK - len(output.shape) + given.axis
-    fields = (*_bytes(node, graph), ("axis", at), ("combine", combine))
-    choice = _choice(node, graph, nest, "scatter", _aligned(node, graph, nest), fields)
-    return (choice,)
+    attributes = Scatter(*_bytes(node, graph), axis=at, combine=combine)
+    return (_choice(node, graph, nest, "scatter", _aligned(node, graph, nest), attributes, rows),)
 
 
 def _applies(node: Node, graph: Graph) -> bool:
@@ -75,11 +100,9 @@ def _applies(node: Node, graph: Graph) -> bool:
     return graph.tensor(node.inputs[1]).dtype in _INDEX_TYPES and fits_rank(graph, names)
 
 
-def _bytes(node: Node, graph: Graph) -> _Fields:
-    return (
-        ("element_bytes", graph.tensor(node.outputs[0]).dtype.size_bytes),
-        ("index_bytes", graph.tensor(node.inputs[1]).dtype.size_bytes),
-    )
+def _bytes(node: Node, graph: Graph) -> tuple[int, int]:
+    """Of an element and of an index."""
+    return graph.tensor(node.outputs[0]).dtype.size_bytes, graph.tensor(node.inputs[1]).dtype.size_bytes
 
 
 def _aligned(node: Node, graph: Graph, nest: Nest) -> tuple[TensorOperand, ...]:
@@ -87,19 +110,29 @@ def _aligned(node: Node, graph: Graph, nest: Nest) -> tuple[TensorOperand, ...]:
 
 
 def _choice(
-    node: Node, graph: Graph, nest: Nest, stem: str, reads: tuple[TensorOperand, ...], fields: _Fields
+    node: Node,
+    graph: Graph,
+    nest: Nest,
+    stem: str,
+    reads: tuple[TensorOperand, ...],
+    attributes: CStruct,
+    rows: tuple[str, ...] = (),
 ) -> KernelChoice:
     def cycles(steps: TileSteps) -> float:
         return CALL_CYCLES + points(nest, steps) * _ELEMENT_CYCLES
 
-    combine = str(dict(fields).get("combine", "NULL")).removeprefix("tilewright_map_").rpartition("_")[0]
-    rows = (f"map_{combine}.c",) if combine else ()
     return KernelChoice(
         symbol=f"tilewright_{stem}",
         sources=(f"{stem}.c", *rows, "move_row.c", "walk.c"),
         nest=nest,
         reads=reads,
         writes=(trailing_operand(graph, node.outputs[0], nest.writes[0]),),
-        attributes=fields,
+        attributes=attributes,
         cycles=cycles,
     )
+
+
+DECLARATION = Declaration(
+    operators={"Gather": gather, "GatherElements": gather_elements, "ScatterElements": scatter_elements},
+    functions={"gather": Gather, "scatter": Scatter},
+)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated
+
 from tilewright.graph import Attributes, DType, Graph, Node
+from tilewright.kernels.attributes import CStruct, Int32, Int32x2, LineFunction
 from tilewright.kernels.float_common import CALL_CYCLES, MAX_RANK, fits_rank, points, trailing_operand
-from tilewright.kernels.kernel import KernelChoice, TileSteps
+from tilewright.kernels.kernel import Declaration, KernelChoice, TileSteps
 from tilewright.kernels.scalar.map import SUFFIX, snake
 from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.line import LpNormalizationAttributes, RunningAttributes, TopKAttributes
@@ -19,6 +23,16 @@ _TYPES = {
 }
 _STEMS = {"TopK": "top_k"}
 _ELEMENT_CYCLES = {"LogSoftmax": 130.0, "TopK": 15.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Line(CStruct):
+    """Operands: reads, then writes, all with six axes that differ only along `axis`."""
+
+    line: LineFunction
+    operands: Int32
+    axis: Int32
+    parameters: Annotated[Int32x2, "p, or exclusive and reverse, or largest"]
 
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -47,11 +61,11 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             writes=tuple(
                 trailing_operand(graph, name, axes) for name, axes in zip(node.outputs, nest.writes, strict=True)
             ),
-            attributes=(
-                ("line", f"tilewright_line_{stem}_{SUFFIX[x.dtype]}"),
-                ("operands", len(names)),
-                ("axis", MAX_RANK - len(x.shape) + axis),
-                ("parameters", _parameters(node.attributes)),
+            attributes=Line(
+                f"tilewright_line_{stem}_{SUFFIX[x.dtype]}",
+                operands=len(names),
+                axis=MAX_RANK - len(x.shape) + axis,
+                parameters=_parameters(node.attributes),
             ),
             cycles=cycles,
             uncut=frozenset({f"d{axis}"}),
@@ -66,3 +80,26 @@ def _parameters(given: Attributes) -> tuple[int, int]:
     if isinstance(given, RunningAttributes):
         return int(given.exclusive), int(given.reverse)
     return (int(given.largest), 0) if isinstance(given, TopKAttributes) else (0, 0)
+
+
+DECLARATION = Declaration(
+    operators=dict.fromkeys(_TYPES, choices),
+    functions={"line": Line},
+    pointed={
+        "tilewright_line_body": tuple(
+            f"line_{_STEMS.get(operator, snake(operator))}_{SUFFIX[dtype]}"
+            for operator, types in _TYPES.items()
+            for dtype in DType
+            if dtype in types
+        )
+    },
+    stack_bytes={
+        "line_cum_prod_f32": 576,
+        "line_cum_sum_f32": 560,
+        "line_hardmax_f32": 544,
+        "line_log_softmax_f32": 608,
+        "line_lp_normalization_f32": 624,
+        "line_top_k_f32": 592,
+        "line_top_k_i64": 528,
+    },
+)

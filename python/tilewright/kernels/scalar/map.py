@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Annotated
 
 from tilewright.graph import DType, Graph, Node
+from tilewright.kernels.attributes import CStruct, Float32x4, Int32, RowFunction
+from tilewright.kernels.attributes import snake as snake_of
 from tilewright.kernels.float_common import fits_rank
-from tilewright.kernels.kernel import KernelChoice
-from tilewright.kernels.scalar import movement
+from tilewright.kernels.kernel import Declaration, KernelChoice
 from tilewright.kernels.scalar.elementwise_float import elementwise
-from tilewright.operators.map import parameters
+from tilewright.operators.map import FUNCTIONS, parameters
 
 SUFFIX: Mapping[DType, str] = MappingProxyType(
     {
@@ -41,6 +42,20 @@ _TYPES: Mapping[str, frozenset[str]] = MappingProxyType(
         **dict.fromkeys(("AddInteger", "SubInteger", "MulInteger", "DivInteger"), _INTEGERS),
     }
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Map(CStruct):
+    """y = row(inputs); axes of extent 1 broadcast. Operands: the inputs, y, all with six axes."""
+
+    row: RowFunction
+    operands: Annotated[Int32, "the output counts, and comes last"]
+    parameters: Float32x4
+
+
+_OPERATORS = tuple(operator for operator in FUNCTIONS if operator != "Expand")
+"""Expand is a copy (movement.py)."""
+
 _SIMPLE_CYCLES = 12.0
 _COSTLY_CYCLES = 120.0
 _CHEAP = frozenset(_TYPES) | {"Where", "Cast", "Floor", "Ceil", "Round", "IsNaN", "IsInf", "ThresholdedRelu", "Shrink"}
@@ -54,25 +69,16 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         return ()
     file, function = row
     values = tuple(map(float, parameters(node)))
-    attributes = (
-        ("row", f"tilewright_map_{function}"),
-        ("operands", len(names)),
-        ("parameters", (*values, *(0.0,) * (4 - len(values)))),
-    )
+    attributes = Map(f"tilewright_map_{function}", len(names), (*values, *(0.0,) * (4 - len(values))))
     cycles = _SIMPLE_CYCLES if node.operator in _CHEAP else _COSTLY_CYCLES
     choice = elementwise(node, graph, "map", attributes, cycles)
     return (replace(choice, sources=("map.c", f"map_{file}.c", "walk.c")),)
 
 
-def expand(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
-    """Expand is a copy whose input has axes of extent 1."""
-    return movement.copy(node, graph)
-
-
 def snake(name: str) -> str:
     """CamelCase as C names it."""
     special = {"IsNaN": "is_nan", "PRelu": "prelu", "FMod": "fmod"}
-    return special.get(name, re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower())
+    return special.get(name) or snake_of(name)
 
 
 def _row(node: Node, graph: Graph) -> tuple[str, str] | None:
@@ -100,3 +106,36 @@ def _power(suffixes: list[str]) -> tuple[str, str] | None:
     if base == exponent and base in _NUMBERS:
         return "pow", f"pow_{base}"
     return ("pow", f"pow_{base}_f32") if base in ("i32", "i64") and exponent == "f32" else None
+
+
+def _rows() -> tuple[str, ...]:
+    """All row functions of C."""
+    special = {
+        "Where": [f"where_{size}" for size in (1, 2, 4, 8)],
+        "Cast": [f"cast_{target}_{source}" for target in SUFFIX.values() for source in SUFFIX.values()],
+        "QuantizeByOperand": ["quantize_i8", "quantize_u8"],
+        "Pow": [*(f"pow_{name}" for name in SUFFIX.values() if name in _NUMBERS), "pow_i32_f32", "pow_i64_f32"],
+    }
+    rows = ["add_f32", "mul_f32"]
+    for operator in _OPERATORS:
+        types = [name for name in SUFFIX.values() if name in _TYPES.get(operator, _FLOAT)]
+        rows += special.get(operator) or [f"{snake(operator.removesuffix('Integer'))}_{name}" for name in types]
+    return tuple(f"map_{row}" for row in rows)
+
+
+DECLARATION = Declaration(
+    operators=dict.fromkeys(_OPERATORS, choices),
+    functions={"map": Map},
+    pointed={"tilewright_row_body": _rows()},
+    stack_bytes={
+        "map_add_f32": 544,
+        "map_cos_f32": 880,
+        "map_max_f32": 544,
+        "map_min_f32": 544,
+        "map_mul_f32": 560,
+        "map_pow_i32_f32": 544,
+        "map_pow_i64_f32": 560,
+        "map_sin_f32": 880,
+        "map_tan_f32": 880,
+    },
+)

@@ -6,12 +6,17 @@ After:   packed[N/4, K, 4], biases[N/4, 4]
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated
+
 import numpy as np
 
 from tilewright.graph import Array, Clamp, Graph, Node
+from tilewright.kernels.attributes import CStruct, Int32
 from tilewright.kernels.float_common import (
     CALL_CYCLES,
     MAX_RANK,
+    ClampF32,
     all_float,
     clamp_attributes,
     clamp_of,
@@ -19,7 +24,7 @@ from tilewright.kernels.float_common import (
     points,
     step_of,
 )
-from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, TensorOperand, TileSteps
 from tilewright.operators.matmul import MATMUL, MatMulAttributes
 from tilewright.operators.nest import Nest, along, blocks, whole
 
@@ -31,6 +36,14 @@ _FOUR_ROWS_MAC_CYCLES = 2.0
 _ONE_ROW_MAC_CYCLES = 3.0
 _VARIABLE_MAC_CYCLES = 2.3
 _VARIABLE_ONE_ROW_MAC_CYCLES = 4.4
+
+
+@dataclass(frozen=True, slots=True)
+class MatmulVariableF32(CStruct):
+    """Operands: a and b, the bias if there is one, y; matrices stand in the last two of six axes."""
+
+    has_bias: Annotated[Int32, "the bias is among the operands"]
+    clamp: ClampF32
 
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -104,7 +117,7 @@ def _variable(node: Node, graph: Graph, nest: Nest, clamp: Clamp) -> KernelChoic
         nest=nest,
         reads=tuple(reads),
         writes=(_output(node, graph, nest),),
-        attributes=(("has_bias", int(has_bias)), *clamp_attributes(clamp)),
+        attributes=MatmulVariableF32(int(has_bias), clamp_attributes(clamp)),
         cycles=cycles,
         uncut=frozenset({"k"}),
     )
@@ -133,3 +146,10 @@ def _operand(node: Node, graph: Graph, nest: Nest, index: int) -> TensorOperand:
 def _output(node: Node, graph: Graph, nest: Nest) -> TensorOperand:
     rank = len(graph.tensor(node.outputs[0]).shape)
     return TensorOperand(node.outputs[0], nest.writes[0], (-1,) * (MAX_RANK - rank) + tuple(range(rank)))
+
+
+DECLARATION = Declaration(
+    operators={"MatMul": choices},
+    functions={"matmul_f32": ClampF32, "matmul_variable_f32": MatmulVariableF32},
+    stack_bytes={"matmul_f32": 704, "matmul_variable_f32": 736},
+)

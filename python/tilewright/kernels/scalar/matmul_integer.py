@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import Annotated
 
 import numpy as np
 
 from tilewright.graph import Array, DType, Graph, Node, Tensor
+from tilewright.kernels.attributes import CStruct, Int32
 from tilewright.kernels.integer import (
     BLOCK,
     EIGHT_BIT,
@@ -27,17 +29,34 @@ from tilewright.kernels.integer import (
     steps_product,
     words,
 )
-from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, TileSteps
-from tilewright.kernels.requantization import ROW_WORDS, finish_of
+from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.requantization import ROW_WORDS, VALUE_RULES, Limits, finish_of
 from tilewright.kernels.scalar.compact import compact
 from tilewright.kernels.scalar.conv_integer import SOURCES as CONV_SOURCES
+from tilewright.kernels.scalar.conv_integer import ConvInteger
 from tilewright.kernels.scalar.fully_connected_integer import MOST_ROWS, vector_choice
+from tilewright.kernels.scalar.geometry import SINGLE_PIXELS
 from tilewright.kernels.scalar.spatial_integer import block_cycles
 from tilewright.operators.matmul import MatMulAttributes
 from tilewright.operators.matmul import nest as nest_of
 from tilewright.operators.nest import Nest, blocks, whole
 
 MATMUL_SOURCES = ("matmul_integer.c", "integer_core.c", "integer_finish.c")
+
+
+@dataclass(frozen=True, slots=True)
+class MatmulInteger(CStruct):
+    """Products of two 8-bit matrices that are computed at run time, with up to two batch axes. Operands:
+    a [b0, b1, m, k]; b [b0, b1, k, n]; constants [n][4]; y [b0, b1, m, n]; scratch: 4 * k bytes for four rows of
+    a, 8 * k for four columns of b, 64 for their constants. Partial results, where k is cut: 64 bytes for 4 rows by
+    4 columns.
+    """
+
+    a_zero_point: Annotated[Int32, "of int8: less 128 if a is uint8"]
+    a_flip: Annotated[Int32, "1: a is uint8"]
+    b_zero_point: Annotated[Int32, "in b's own type"]
+    b_unsigned: Annotated[Int32, "1: b is uint8"]
+    limits: Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,16 +166,13 @@ def _pixels(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
             nest=nest,
             reads=(x, *packed_operands(weights[None, :, None], finish.rows, whole(1), "n", "k")),
             writes=(y,),
-            attributes=(
-                ("kernel", (1, 1)),
-                ("strides", (1, 1)),
-                ("dilations", (1, 1)),
-                ("pads", (0, 0)),
-                ("group_inputs", taps),
-                ("group_outputs", channels),
-                ("padding", product.a_zero_point & 0xFF),
-                ("flip", int(product.a.dtype is DType.UINT8)),
-                *finish.fields,
+            attributes=ConvInteger(
+                SINGLE_PIXELS,
+                group_inputs=taps,
+                group_outputs=channels,
+                padding=product.a_zero_point & 0xFF,
+                flip=int(product.a.dtype is DType.UINT8),
+                limits=finish.layer_limits,
             ),
             cycles=lambda steps: block_cycles(nest, steps, 1, ("n", "k"), ("b0",), ("b1", "m")),
             scratch_bytes=lambda steps: (BLOCK + 1) * words(steps_product(nest, steps, "k")),
@@ -199,12 +215,12 @@ def _with_variables(product: Product) -> tuple[KernelChoice, ...]:
                 constants,
             ),
             writes=(TensorOperand(product.y.name, nest.writes[0], _batched_view(product.y, False)),),
-            attributes=(
-                ("a_zero_point", as_signed(product.a_zero_point, product.a.dtype)),
-                ("a_flip", int(product.a.dtype is DType.UINT8)),
-                ("b_zero_point", b_zero_point),
-                ("b_unsigned", int(product.b.dtype is DType.UINT8)),
-                *finish.limits,
+            attributes=MatmulInteger(
+                a_zero_point=as_signed(product.a_zero_point, product.a.dtype),
+                a_flip=int(product.a.dtype is DType.UINT8),
+                b_zero_point=b_zero_point,
+                b_unsigned=int(product.b.dtype is DType.UINT8),
+                limits=finish.limits,
             ),
             cycles=lambda steps: _variable_cycles(nest, steps),
             scratch_bytes=lambda steps: 3 * BLOCK * steps_product(nest, steps, "k") + 4 * BLOCK * ROW_WORDS,
@@ -229,3 +245,10 @@ def _variable_cycles(nest: Nest, steps: TileSteps) -> float:
     channel_blocks = -(-steps_product(nest, steps, "n") // BLOCK)
     row_blocks = -(-steps_product(nest, steps, "m") // BLOCK)
     return 150.0 + batch * channel_blocks * (90.0 * depth + row_blocks * (55.0 * depth + 350.0))
+
+
+DECLARATION = Declaration(
+    operators={"MatMul": choices},
+    functions={f"matmul_integer_{rule.value}": MatmulInteger for rule in VALUE_RULES},
+    stack_bytes={"matmul_integer_rescale": 560},
+)

@@ -3,23 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
 from tilewright.graph import Array, Graph, Node
+from tilewright.kernels.attributes import CStruct, Int32, Int32x6, UInt32x2
 from tilewright.kernels.float_common import MAX_RANK, fits_rank, leading
-from tilewright.kernels.kernel import KernelChoice, TensorOperand
+from tilewright.kernels.kernel import Declaration, KernelChoice, TensorOperand
 from tilewright.kernels.scalar.elementwise_float import elementwise
 from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.movement import PadAttributes, SliceAttributes, TransposeAttributes
-from tilewright.plan import UNKNOWN_STORES, AttributeValue
+from tilewright.plan import UNKNOWN_STORES
 
 _COPY_CYCLES = 6.0
 _PAD_CYCLES = 8.0
 _RESHAPE_CYCLES = 12.0
 
-_Fields = Sequence[tuple[str, AttributeValue]]
+ElementBytes = Annotated[Int32, "1, 2, 4 or 8"]
+
+
+@dataclass(frozen=True, slots=True)
+class Copy(CStruct):
+    """Element i of the output along an axis is element starts + steps * i of the input. Operands: x, y."""
+
+    element_bytes: ElementBytes
+    starts: Int32x6
+    steps: Int32x6
+
+
+@dataclass(frozen=True, slots=True)
+class Concat(CStruct):
+    """Operands: the inputs, y."""
+
+    element_bytes: ElementBytes
+    inputs: Int32
+    axis: Annotated[Int32, "of the views; whole in every tile"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pad(CStruct):
+    """Operands: x, y."""
+
+    element_bytes: ElementBytes
+    pads: Annotated[Int32x6, "elements in front of the input"]
+    value: Annotated[UInt32x2, "the padding's bits: bits 0 to 31 and, for 8 bytes, 32 to 63"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reshape(CStruct):
+    """Extents are those of the whole tensors, not of their tiles. Operands: x, y."""
+
+    element_bytes: ElementBytes
+    x_extents: Int32x6
+    y_extents: Int32x6
 
 
 def copy(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -48,8 +86,8 @@ def concat(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         return ()
     axis = node.given(AxisAttributes).axis
     rank = len(graph.tensor(node.outputs[0]).shape)
-    fields = (_element_bytes(node, graph), ("inputs", len(node.inputs)), ("axis", MAX_RANK - rank + axis))
-    choice = _mover(node, graph, "concat", fields, _COPY_CYCLES)
+    attributes = Concat(_element_bytes(node, graph), inputs=len(node.inputs), axis=MAX_RANK - rank + axis)
+    choice = _mover(node, graph, "concat", attributes, _COPY_CYCLES)
     return (replace(choice, uncut=frozenset({f"d{axis}"})),)
 
 
@@ -61,35 +99,28 @@ def pad(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     given = node.given(PadAttributes)
     value: Array = np.asarray(given.value).astype(tensor.dtype.numpy)
     bits = int.from_bytes(value.tobytes() if value.dtype.byteorder != ">" else value.byteswap().tobytes(), "little")
-    fields = (
-        _element_bytes(node, graph),
-        ("pads", leading(given.pads[: len(tensor.shape)], 0)),
-        ("value", (bits & 0xFFFFFFFF, bits >> 32)),
-    )
-    return (_mover(node, graph, "pad", fields, _PAD_CYCLES),)
+    pads = leading(given.pads[: len(tensor.shape)], 0)
+    attributes = Pad(_element_bytes(node, graph), pads, (bits & 0xFFFFFFFF, bits >> 32))
+    return (_mover(node, graph, "pad", attributes, _PAD_CYCLES),)
 
 
 def reshape(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for a Reshape that is not a view."""
     if not _moves(node, graph):
         return ()
-    fields = (
-        _element_bytes(node, graph),
-        ("x_extents", leading(graph.tensor(node.inputs[0]).shape, 1)),
-        ("y_extents", leading(graph.tensor(node.outputs[0]).shape, 1)),
-    )
-    return (_mover(node, graph, "reshape", fields, _RESHAPE_CYCLES),)
+    extents = (leading(graph.tensor(name).shape, 1) for name in (node.inputs[0], node.outputs[0]))
+    return (_mover(node, graph, "reshape", Reshape(_element_bytes(node, graph), *extents), _RESHAPE_CYCLES),)
 
 
 def _copy(node: Node, graph: Graph, starts: Sequence[int], steps: Sequence[int]) -> tuple[KernelChoice, ...]:
     if not _moves(node, graph):
         return ()
-    fields = (_element_bytes(node, graph), ("starts", leading(starts, 0)), ("steps", leading(steps, 1)))
-    return (_mover(node, graph, "copy", fields, _COPY_CYCLES),)
+    attributes = Copy(_element_bytes(node, graph), leading(starts, 0), leading(steps, 1))
+    return (_mover(node, graph, "copy", attributes, _COPY_CYCLES),)
 
 
-def _mover(node: Node, graph: Graph, stem: str, fields: _Fields, cycles: float) -> KernelChoice:
-    choice = elementwise(node, graph, stem, fields, cycles)
+def _mover(node: Node, graph: Graph, stem: str, attributes: CStruct, cycles: float) -> KernelChoice:
+    choice = elementwise(node, graph, stem, attributes, cycles)
     walk = () if stem == "reshape" else ("walk.c",)
     return replace(choice, sources=(f"{stem}.c", "move_row.c", *walk), stores=UNKNOWN_STORES)
 
@@ -101,10 +132,25 @@ def _moves(node: Node, graph: Graph) -> bool:
     return node.epilogue is None and len(types) == 1 and fits_rank(graph, names)
 
 
-def _element_bytes(node: Node, graph: Graph) -> tuple[str, int]:
-    return ("element_bytes", graph.tensor(node.outputs[0]).dtype.size_bytes)
+def _element_bytes(node: Node, graph: Graph) -> int:
+    return graph.tensor(node.outputs[0]).dtype.size_bytes
 
 
 def _tensor(operand: object) -> TensorOperand:
     assert isinstance(operand, TensorOperand)
     return operand
+
+
+DECLARATION = Declaration(
+    operators={
+        "Concat": concat,
+        "Slice": slice_elements,
+        "Pad": pad,
+        "Transpose": transpose,
+        "Copy": copy,
+        # A copy whose input has axes of extent 1.
+        "Expand": copy,
+        "Reshape": reshape,
+    },
+    functions={"concat": Concat, "pad": Pad, "copy": Copy, "reshape": Reshape},
+)

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated
+
 from tilewright.graph import Graph, Node
+from tilewright.kernels.attributes import CStruct, Float32, Int32
 from tilewright.kernels.float_common import CALL_CYCLES, all_float, fits_rank, points, trailing_operand
-from tilewright.kernels.kernel import KernelChoice, TileSteps, elementwise_over
+from tilewright.kernels.kernel import Declaration, KernelChoice, TileSteps, elementwise_over
 from tilewright.operators.integer_norm import last_axis_nest
 from tilewright.operators.norm import NormAttributes
+
+
+@dataclass(frozen=True, slots=True)
+class NormF32(CStruct):
+    """Operands: x, scale, the bias if there is one, y, with six axes; the last one is whole in every tile."""
+
+    epsilon: Float32
+    biased: Annotated[Int32, "the bias is among the operands"]
+
 
 _ELEMENT_CYCLES = 30.0
 _SYMBOLS = {"LayerNormalization": "tilewright_layer_norm_f32", "RMSNormalization": "tilewright_rms_norm_f32"}
@@ -31,9 +44,15 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             nest=nest,
             reads=tuple(trailing_operand(graph, name, axes) for name, axes in given),
             writes=(trailing_operand(graph, node.outputs[0], nest.writes[0]),),
-            attributes=(("epsilon", node.given(NormAttributes).epsilon), ("biased", int(len(given) > 2))),
+            attributes=NormF32(node.given(NormAttributes).epsilon, biased=int(len(given) > 2)),
             cycles=cycles,
             uncut=frozenset({f"d{last}"}),
             stores=elementwise_over(0),
         ),
     )
+
+
+DECLARATION = Declaration(
+    operators=dict.fromkeys(_SYMBOLS, choices),
+    functions={"layer_norm_f32": NormF32, "rms_norm_f32": NormF32},
+)

@@ -2,19 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
+from typing import Annotated
 
 import numpy as np
 
 from tilewright.graph import DType, Graph, Node, Tensor
+from tilewright.kernels.attributes import CStruct, Int32
 from tilewright.kernels.integer import ELEMENT_TYPES, MAX_RANK, flat_operand, magnitude, steps_product
-from tilewright.kernels.kernel import KernelChoice, TileSteps, elementwise_over
+from tilewright.kernels.kernel import Declaration, KernelChoice, TileSteps, elementwise_over
 from tilewright.kernels.scalar.binary_integer import elementwise_cycles
 from tilewright.operators import elementwise
 from tilewright.operators.integer_norm import NoNormAttributes, ShiftAttributes, last_axis_nest
 
 NORM_SOURCES = ("norm_integer.c", "integer_line.c", "walk.c")
 NO_NORM_SOURCES = ("no_norm_integer.c", "integer_line.c", "walk.c")
+
+
+@dataclass(frozen=True, slots=True)
+class NormInteger(CStruct):
+    """iLayerNorm and iRMSNorm: integers normalised over the last axis of the view. Operands: x (8 or 16 bits); w
+    and, for iLayerNorm, b, int32 along the last axis; y, int8.
+    """
+
+    x_type: Annotated[Int32, "as integer_line.h numbers them"]
+    shift: Int32
+    wide: Annotated[Int32, "0: products with w, with b added, fit 32 bits"]
+
+
+@dataclass(frozen=True, slots=True)
+class NoNormInteger(CStruct):
+    """iNoNorm: y = low byte of ((x * w + b) * multiplier) >> shift, with broadcasting. Operands: x, w, b (int32),
+    y (int8).
+    """
+
+    x_type: Annotated[Int32, "as integer_line.h numbers them"]
+    w_type: Int32
+    multiplier: Int32
+    shift: Int32
+
 
 _INT32_MAX = (1 << 31) - 1
 _INT64_MAX = (1 << 63) - 1
@@ -55,11 +82,7 @@ def _norm(node: Node, graph: Graph, symbol: str) -> tuple[KernelChoice, ...]:
             nest=nest,
             reads=tuple(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)),
             writes=(flat_operand(y.name, nest.writes[0], graph),),
-            attributes=(
-                ("x_type", ELEMENT_TYPES[x.dtype]),
-                ("shift", shift),
-                ("wide", wide),
-            ),
+            attributes=NormInteger(ELEMENT_TYPES[x.dtype], shift, wide),
             cycles=cycles,
             uncut=frozenset({f"d{last}"}),
         ),
@@ -84,11 +107,11 @@ def no_norm(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             nest=nest,
             reads=tuple(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)),
             writes=(flat_operand(y.name, nest.writes[0], graph),),
-            attributes=(
-                ("x_type", ELEMENT_TYPES[x.dtype]),
-                ("w_type", ELEMENT_TYPES[w.dtype]),
-                ("multiplier", given.multiplier),
-                ("shift", given.shift),
+            attributes=NoNormInteger(
+                x_type=ELEMENT_TYPES[x.dtype],
+                w_type=ELEMENT_TYPES[w.dtype],
+                multiplier=given.multiplier,
+                shift=given.shift,
             ),
             cycles=lambda steps: elementwise_cycles(nest, steps, 40.0),
             stores=elementwise_over(0),
@@ -101,3 +124,13 @@ def _largest(tensor: Tensor) -> int:
     if tensor.data is None:
         return magnitude(tensor.dtype, 0)
     return int(np.abs(tensor.data.astype(np.int64)).max(initial=0))
+
+
+DECLARATION = Declaration(
+    operators={"iLayerNorm": layer_norm, "iRMSNorm": rms_norm, "iNoNorm": no_norm},
+    functions={
+        "layer_norm_integer": NormInteger,
+        "rms_norm_integer": NormInteger,
+        "no_norm_integer": NoNormInteger,
+    },
+)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
+from typing import Annotated
 
 from tilewright.graph import Graph, Node, Tensor
-from tilewright.kernels.float_common import CALL_CYCLES, all_float, clamp_attributes, clamp_of, points
-from tilewright.kernels.kernel import HEIGHT, WIDTH, KernelChoice, TensorOperand, TileSteps
-from tilewright.kernels.scalar.geometry import PLANE, Fields, filled, geometry, plane_view
+from tilewright.kernels.attributes import CStruct, Int32, Int32x2
+from tilewright.kernels.float_common import CALL_CYCLES, ClampF32, all_float, clamp_attributes, clamp_of, points
+from tilewright.kernels.kernel import HEIGHT, WIDTH, Declaration, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.scalar.geometry import PLANE, PlaneWindows, filled, plane_view, plane_windows
 from tilewright.operators.pooling import AveragePoolAttributes
 from tilewright.operators.registry import OPERATORS
 from tilewright.operators.spatial import Windows
@@ -15,6 +18,25 @@ from tilewright.operators.spatial import Windows
 _TAP_CYCLES = 4.4
 _OUTPUT_CYCLES = 40.0
 _POSITION_CYCLES = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class MaxPoolF32(CStruct):
+    """Operands: x and y [n, c, h, w]."""
+
+    windows: PlaneWindows
+    clamp: ClampF32
+
+
+@dataclass(frozen=True, slots=True)
+class AveragePoolF32(CStruct):
+    """Operands: x and y [n, c, h, w]."""
+
+    windows: PlaneWindows
+    include_pads: Annotated[Int32, "1: padding counts too, up to (and without) the input positions `limits`"]
+    limits: Int32x2
+    clamp: ClampF32
+
 
 _SYMBOLS = {"MaxPool": "max_pool_f32", "AveragePool": "average_pool_f32"}
 
@@ -27,7 +49,6 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         return ()
     nest = OPERATORS[node.operator].nest(node, graph)
     windows = node.given(Windows)
-    counting = _counting(windows, graph.tensor(node.inputs[0])) if isinstance(windows, AveragePoolAttributes) else ()
     view, taps = plane_view(windows.rank + 2), prod(windows.kernel)
 
     def cycles(steps: TileSteps) -> float:
@@ -42,7 +63,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             nest=nest,
             reads=(TensorOperand(node.inputs[0], nest.reads[0], view),),
             writes=(TensorOperand(node.outputs[0], nest.writes[0], view),),
-            attributes=(*geometry(windows), *counting, *clamp_attributes(clamp)),
+            attributes=_attributes(windows, graph.tensor(node.inputs[0]), clamp_attributes(clamp)),
             cycles=cycles,
             uncut=frozenset({"kh", "kw"}),
             ring_axes=frozenset({HEIGHT, WIDTH}),
@@ -50,7 +71,15 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     )
 
 
-def _counting(given: AveragePoolAttributes, x: Tensor) -> Fields:
-    """Whether padding counts, and the first input position behind what counts."""
-    limits = [extent + end for extent, end in zip(x.shape[2:], given.pads_end, strict=True)]
-    return (("include_pads", int(given.count_include_pad)), ("limits", filled(limits, PLANE, 1)))
+def _attributes(windows: Windows, x: Tensor, clamp: ClampF32) -> CStruct:
+    plane = plane_windows(windows)
+    if not isinstance(windows, AveragePoolAttributes):
+        return MaxPoolF32(plane, clamp)
+    limits = [extent + end for extent, end in zip(x.shape[2:], windows.pads_end, strict=True)]
+    return AveragePoolF32(plane, int(windows.count_include_pad), filled(limits, PLANE, 1), clamp)
+
+
+DECLARATION = Declaration(
+    operators=dict.fromkeys(_SYMBOLS, choices),
+    functions={"max_pool_f32": MaxPoolF32, "average_pool_f32": AveragePoolF32},
+)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
+from typing import Annotated
 
 from tilewright.graph import DType, Graph, Node, Requantize, Tensor
+from tilewright.kernels.attributes import CStruct, Int32, Int32x4
 from tilewright.kernels.integer import EIGHT_BIT, steps_product
-from tilewright.kernels.kernel import HEIGHT, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.kernel import HEIGHT, Declaration, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.requantization import fixed_point
-from tilewright.kernels.scalar.geometry import Fields, geometry, plane_view
+from tilewright.kernels.scalar.geometry import PlaneWindows, plane_view, plane_windows
 from tilewright.operators.nest import Nest
 from tilewright.operators.pooling import AveragePoolAttributes
 from tilewright.operators.pooling import nest as nest_of
@@ -17,13 +20,39 @@ from tilewright.operators.spatial import Windows
 SOURCES = ("pool_integer.c",)
 
 
+@dataclass(frozen=True, slots=True)
+class MaxPoolInteger(CStruct):
+    """Operands: x and y [n, c, h, w] of 8 bits."""
+
+    windows: PlaneWindows
+    is_unsigned: Annotated[Int32, "1: x and y are uint8"]
+
+
+@dataclass(frozen=True, slots=True)
+class AveragePoolInteger(CStruct):
+    """y = round half even of (sum << left) * multiplier / 2^(32 + shift) / taps, + zero point. Operands: x and y
+    [n, c, h, w] of 8 bits.
+    """
+
+    windows: PlaneWindows
+    counted: Annotated[Int32x4, "taps count in rows [0] to [1] and columns [2] to [3], ends excluded"]
+    is_unsigned: Annotated[Int32, "1: x is uint8"]
+    x_zero_point: Int32
+    multiplier: Int32
+    left: Int32
+    shift: Int32
+    zero_point: Int32
+    minimum: Int32
+    maximum: Int32
+
+
 def max_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for MaxPool of 8-bit tensors without an epilogue."""
     x, y = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
     if x.dtype not in EIGHT_BIT or y.dtype is not x.dtype or node.epilogue is not None:
         return ()
-    fields = (*geometry(node.given(Windows)), ("is_unsigned", int(x.dtype is DType.UINT8)))
-    return (_choice("tilewright_max_pool_integer", node, graph, fields, 6.0),)
+    attributes = MaxPoolInteger(plane_windows(node.given(Windows)), int(x.dtype is DType.UINT8))
+    return (_choice("tilewright_max_pool_integer", node, attributes, graph, 6.0),)
 
 
 def average_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -36,19 +65,19 @@ def average_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     scaled = _scaled(epilogue.multiplier[0], 255 * prod(windows.kernel))
     if len(set(epilogue.multiplier)) != 1 or scaled is None:
         return ()
-    fields = (
-        *geometry(windows),
-        ("counted", _counted(windows, x)),
-        ("is_unsigned", int(x.dtype is DType.UINT8)),
-        ("x_zero_point", windows.x_zero_point),
-        ("multiplier", scaled[0]),
-        ("left", scaled[1]),
-        ("shift", scaled[2]),
-        ("zero_point", epilogue.zero_point),
-        ("minimum", epilogue.minimum),
-        ("maximum", epilogue.maximum),
+    attributes = AveragePoolInteger(
+        plane_windows(windows),
+        counted=_counted(windows, x),
+        is_unsigned=int(x.dtype is DType.UINT8),
+        x_zero_point=windows.x_zero_point,
+        multiplier=scaled[0],
+        left=scaled[1],
+        shift=scaled[2],
+        zero_point=epilogue.zero_point,
+        minimum=epilogue.minimum,
+        maximum=epilogue.maximum,
     )
-    return (_choice("tilewright_average_pool_integer", node, graph, fields, 4.5),)
+    return (_choice("tilewright_average_pool_integer", node, attributes, graph, 4.5),)
 
 
 def _scaled(multiplier: float, largest: int) -> tuple[int, int, int] | None:
@@ -61,7 +90,7 @@ def _scaled(multiplier: float, largest: int) -> tuple[int, int, int] | None:
     return (pair[0], left, right) if right <= 30 and largest << left < 1 << 31 else None
 
 
-def _choice(symbol: str, node: Node, graph: Graph, fields: Fields, per_tap: float) -> KernelChoice:
+def _choice(symbol: str, node: Node, attributes: CStruct, graph: Graph, per_tap: float) -> KernelChoice:
     nest, kernel = nest_of(node, graph), node.given(Windows).kernel
     view = plane_view(len(nest.writes[0]))
     return KernelChoice(
@@ -70,7 +99,7 @@ def _choice(symbol: str, node: Node, graph: Graph, fields: Fields, per_tap: floa
         nest=nest,
         reads=(TensorOperand(node.inputs[0], nest.reads[0], view),),
         writes=(TensorOperand(node.outputs[0], nest.writes[0], view),),
-        attributes=fields,
+        attributes=attributes,
         cycles=lambda steps: _cycles(nest, steps, kernel, per_tap),
         ring_axes=frozenset({HEIGHT}),
     )
@@ -89,3 +118,9 @@ def _counted(given: AveragePoolAttributes, x: Tensor) -> tuple[int, ...]:
     for extent, before, after in zip(x.shape[2:], given.pads_begin, given.pads_end, strict=True):
         bounds += (-before, extent + after) if given.count_include_pad else (0, extent)
     return bounds
+
+
+DECLARATION = Declaration(
+    operators={"MaxPool": max_pool, "AveragePool": average_pool},
+    functions={"max_pool_integer": MaxPoolInteger, "average_pool_integer": AveragePoolInteger},
+)

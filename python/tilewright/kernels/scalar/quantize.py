@@ -2,17 +2,62 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
 from tilewright.graph import Array, DType, Graph, Node
-from tilewright.kernels.float_common import MAX_RANK, clamp_attributes, clamp_of, fits_rank
-from tilewright.kernels.kernel import ConstantOperand, KernelChoice
+from tilewright.kernels.attributes import CStruct, Float32, Int32
+from tilewright.kernels.float_common import MAX_RANK, ClampF32, clamp_attributes, clamp_of, fits_rank
+from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice
 from tilewright.kernels.scalar.elementwise_float import elementwise
 from tilewright.operators.nest import along, whole
 from tilewright.operators.quantization import QuantizationAttributes
-from tilewright.plan import AttributeValue
+
+ElementType = Annotated[Int32, "type of x: 0 int8, 1 uint8, 2 int16, 3 uint16, 4 int32"]
+Axis = Annotated[Int32, "of the views; scales and zero points follow it"]
+
+
+@dataclass(frozen=True, slots=True)
+class QuantizeF32(CStruct):
+    """y = round half even of x / scale, + zero point. Operands: x, y."""
+
+    element_bytes: Annotated[Int32, "of y: 1 or 2"]
+    scale: Float32
+    zero_point: Int32
+    minimum: Annotated[Int32, "of y's type"]
+    maximum: Int32
+
+
+@dataclass(frozen=True, slots=True)
+class QuantizeAxisF32(CStruct):
+    """The same along an axis. Operands: x, scales float [extent], zero points int32 [extent], y."""
+
+    element_bytes: Annotated[Int32, "of y: 1 or 2"]
+    axis: Axis
+    minimum: Annotated[Int32, "of y's type"]
+    maximum: Int32
+
+
+@dataclass(frozen=True, slots=True)
+class DequantizeF32(CStruct):
+    """y = (x - zero point) * scale. Operands: x, y."""
+
+    element: ElementType
+    scale: Float32
+    zero_point: Int32
+    clamp: ClampF32
+
+
+@dataclass(frozen=True, slots=True)
+class DequantizeAxisF32(CStruct):
+    """The same along an axis. Operands: x, scales float [extent], zero points int32 [extent], y."""
+
+    element: ElementType
+    axis: Axis
+    clamp: ClampF32
+
 
 _QUANTIZE_CYCLES = 38.0
 _DEQUANTIZE_CYCLES = 13.0
@@ -27,8 +72,15 @@ def quantize(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     if source is not DType.FLOAT32 or target not in _TARGETS or node.epilogue is not None:
         return ()
     limits = np.iinfo(target.numpy)
-    bounds = (("minimum", int(limits.min)), ("maximum", int(limits.max)))
-    return _choices(node, graph, "quantize", ("element_bytes", target.size_bytes), bounds, _QUANTIZE_CYCLES)
+    minimum, maximum = int(limits.min), int(limits.max)
+    if not fits_rank(graph, (node.inputs[0],)):
+        return ()
+    if _is_single(node):
+        scale, zero_point = _constants(node)
+        attributes = QuantizeF32(target.size_bytes, float(scale[0]), int(zero_point[0]), minimum, maximum)
+        return (elementwise(node, graph, "quantize_f32", attributes, _QUANTIZE_CYCLES),)
+    along_axis = QuantizeAxisF32(target.size_bytes, _view_axis(node, graph), minimum, maximum)
+    return (_with_constants(elementwise(node, graph, "quantize_axis_f32", along_axis, _QUANTIZE_CYCLES), node, graph),)
 
 
 def dequantize(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -37,34 +89,46 @@ def dequantize(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     clamp = clamp_of(node)
     if element is None or clamp is None or graph.tensor(node.outputs[0]).dtype is not DType.FLOAT32:
         return ()
-    return _choices(node, graph, "dequantize", ("element", element), clamp_attributes(clamp), _DEQUANTIZE_CYCLES)
-
-
-def _choices(
-    node: Node,
-    graph: Graph,
-    stem: str,
-    element: tuple[str, int],
-    bounds: tuple[tuple[str, AttributeValue], ...],
-    cycles: float,
-) -> tuple[KernelChoice, ...]:
     if not fits_rank(graph, (node.inputs[0],)):
         return ()
+    bounds = clamp_attributes(clamp)
+    if _is_single(node):
+        scale, zero_point = _constants(node)
+        attributes = DequantizeF32(element, float(scale[0]), int(zero_point[0]), bounds)
+        return (elementwise(node, graph, "dequantize_f32", attributes, _DEQUANTIZE_CYCLES),)
+    along_axis = DequantizeAxisF32(element, _view_axis(node, graph), bounds)
+    choice = elementwise(node, graph, "dequantize_axis_f32", along_axis, _DEQUANTIZE_CYCLES)
+    return (_with_constants(choice, node, graph),)
+
+
+def _constants(node: Node) -> tuple[Array, Array]:
+    """Scales and zero points."""
     given = node.given(QuantizationAttributes)
-    scale = np.asarray(given.scale, np.float32)
-    zero_point = np.asarray(given.zero_point, np.int32)
-    if max(scale.size, zero_point.size) == 1:
-        parameters = (("scale", float(scale[0])), ("zero_point", int(zero_point[0])))
-        return (elementwise(node, graph, f"{stem}_f32", (element, *parameters, *bounds), cycles),)
+    return np.asarray(given.scale, np.float32), np.asarray(given.zero_point, np.int32)
+
+
+def _is_single(node: Node) -> bool:
+    """Whether one scale and one zero point are for the whole tensor."""
+    return max(values.size for values in _constants(node)) == 1
+
+
+def _axis(node: Node) -> int:
+    return node.given(QuantizationAttributes).axis or 0
+
+
+def _view_axis(node: Node, graph: Graph) -> int:
+    return MAX_RANK - len(graph.tensor(node.inputs[0]).shape) + _axis(node)
+
+
+def _with_constants(choice: KernelChoice, node: Node, graph: Graph) -> KernelChoice:
+    """The same with scales and zero points as operands."""
     shape = graph.tensor(node.inputs[0]).shape
-    axis = given.axis or 0
-    fields = (element, ("axis", MAX_RANK - len(shape) + axis), *bounds)
-    choice = elementwise(node, graph, f"{stem}_axis_f32", fields, cycles)
+    axis = _axis(node)
     constants = (
-        _constant("scale", np.broadcast_to(scale, shape[axis]), axis),
-        _constant("zero_point", np.broadcast_to(zero_point, shape[axis]), axis),
+        _constant(role, np.broadcast_to(values, shape[axis]), axis)
+        for role, values in zip(("scale", "zero_point"), _constants(node), strict=True)
     )
-    return (replace(choice, reads=(*choice.reads, *constants)),)
+    return replace(choice, reads=(*choice.reads, *constants))
 
 
 def _constant(role: str, values: Array, axis: int) -> ConstantOperand:
@@ -72,3 +136,15 @@ def _constant(role: str, values: Array, axis: int) -> ConstantOperand:
     extent = int(values.shape[0])
     axes = (whole(1) if extent == 1 else along(f"d{axis}"),)
     return ConstantOperand(role, np.ascontiguousarray(values), axes)
+
+
+DECLARATION = Declaration(
+    operators={"Quantize": quantize, "Dequantize": dequantize},
+    functions={
+        "quantize_f32": QuantizeF32,
+        "quantize_axis_f32": QuantizeAxisF32,
+        "dequantize_f32": DequantizeF32,
+        "dequantize_axis_f32": DequantizeAxisF32,
+    },
+    stack_bytes={"quantize_axis_f32": 544, "dequantize_axis_f32": 544},
+)

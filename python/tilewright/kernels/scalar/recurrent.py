@@ -2,16 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated
+
 from tilewright.graph import DType, Graph, Node
+from tilewright.kernels.attributes import CStruct, Float32, Float32x6, Int32, Int32x2, Int32x6, snake
 from tilewright.kernels.float_common import CALL_CYCLES, points, trailing_operand
-from tilewright.kernels.kernel import KernelChoice, TileSteps
+from tilewright.kernels.kernel import Declaration, KernelChoice, TileSteps
 from tilewright.operators.recurrent import ACTIVATIONS, GATES, RecurrentAttributes
 from tilewright.operators.registry import OPERATORS
-from tilewright.plan import AttributeValue
 
 _MAC_CYCLES = 8.0
-_LENGTHS = 4
-_OPTIONAL = (("bias", 3), ("lengths", 4), ("initial_h", 5), ("initial_c", 6), ("peepholes", 7))
+_BIAS, _LENGTHS, _INITIAL_H, _INITIAL_C, _PEEPHOLES = range(3, 8)
+"""Inputs that a node may leave out."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecurrentF32(CStruct):
+    """RNN, GRU or LSTM over a whole sequence; per direction three activations. An operand that the node leaves
+    out has number -1 here, others their position in the operand array. Operands with trailing axes: X [step,
+    entry, input], W [direction, gate * unit, input], R [direction, gate * unit, unit], B [direction, 2 * gate *
+    unit], lengths [entry], initial states [direction, entry, unit], P [direction, 3 * unit], Y [step, direction,
+    entry, unit], last states; then scratch of (gates + 1) * units floats.
+    """
+
+    cell: Int32
+    reverse: Int32x2
+    activations: Int32x6
+    alpha: Float32x6
+    beta: Float32x6
+    clip: Float32
+    linear_before_reset: Int32
+    input_forget: Int32
+    bias: Int32
+    lengths: Int32
+    initial_h: Int32
+    initial_c: Int32
+    peepholes: Int32
+    outputs: Annotated[Int32, "position of Y; Y_h follows, and Y_c for LSTM"]
 
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -25,17 +53,22 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     where = {position: number for number, position in enumerate(present)}
     given = node.given(RecurrentAttributes)
     numbers = list(ACTIVATIONS)
-    fields: tuple[tuple[str, AttributeValue], ...] = (
-        ("cell", list(GATES).index(node.operator)),
-        ("reverse", tuple(int(flag) for flag in given.reverse)),
-        ("activations", tuple(numbers.index(name) for name in given.activations)),
-        ("alpha", given.alpha),
-        ("beta", given.beta),
-        ("clip", given.clip),
-        ("linear_before_reset", int(given.linear_before_reset)),
-        ("input_forget", int(given.input_forget)),
-        *((name, where.get(position, -1)) for name, position in _OPTIONAL),
-        ("outputs", len(present)),
+    forward, backward = (int(flag) for flag in given.reverse)
+    attributes = RecurrentF32(
+        cell=list(GATES).index(node.operator),
+        reverse=(forward, backward),
+        activations=tuple(numbers.index(name) for name in given.activations),
+        alpha=given.alpha,
+        beta=given.beta,
+        clip=given.clip,
+        linear_before_reset=int(given.linear_before_reset),
+        input_forget=int(given.input_forget),
+        bias=where.get(_BIAS, -1),
+        lengths=where.get(_LENGTHS, -1),
+        initial_h=where.get(_INITIAL_H, -1),
+        initial_c=where.get(_INITIAL_C, -1),
+        peepholes=where.get(_PEEPHOLES, -1),
+        outputs=len(present),
     )
     scratch = 4 * (GATES[node.operator] + 1) * units
 
@@ -51,8 +84,18 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             writes=tuple(
                 trailing_operand(graph, name, axes) for name, axes in zip(node.outputs, nest.writes, strict=True)
             ),
-            attributes=fields,
+            attributes=attributes,
             cycles=cycles,
             scratch_bytes=lambda steps: scratch,
         ),
     )
+
+
+DECLARATION = Declaration(
+    operators=dict.fromkeys(GATES, choices),
+    functions={"recurrent_f32": RecurrentF32},
+    numbers={
+        **{f"CELL_{name}": number for number, name in enumerate(GATES)},
+        **{snake(name).upper(): number for number, name in enumerate(ACTIVATIONS)},
+    },
+)

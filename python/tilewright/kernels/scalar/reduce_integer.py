@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
+from typing import Annotated
 
 from tilewright.graph import DType, Graph, Node
+from tilewright.kernels.attributes import CStruct, Int32, UInt32x2
 from tilewright.kernels.integer import ELEMENT_TYPES, MAX_RANK, flat_operand, magnitude, steps_product
-from tilewright.kernels.kernel import KernelChoice, TensorOperand, TileSteps, elementwise_over
+from tilewright.kernels.kernel import Declaration, KernelChoice, TensorOperand, TileSteps, elementwise_over
 from tilewright.kernels.scalar.binary_integer import elementwise_cycles
 from tilewright.operators import elementwise
 from tilewright.operators.integer_reduction import IntegerDivAttributes
@@ -16,6 +19,40 @@ from tilewright.operators.reduction import ReductionAttributes
 
 REDUCE_SOURCES = ("reduce_integer.c", "integer_line.c", "walk.c")
 DIVIDE_SOURCES = ("divide_integer.c", "integer_line.c", "walk.c")
+
+
+@dataclass(frozen=True, slots=True)
+class SumInteger(CStruct):
+    """Sums of integers over axes of the view; y is int32, and what does not fit wraps. Operands: x; y, in which
+    these axes have extent 1.
+    """
+
+    x_type: Annotated[Int32, "as integer_line.h numbers them"]
+
+
+@dataclass(frozen=True, slots=True)
+class MeanInteger(CStruct):
+    """Means of integers over axes of the view. Operands: x; y, in which these axes have extent 1; scratch with one
+    accumulator for each element of y: int32, int64 if x is int32.
+    """
+
+    x_type: Annotated[Int32, "as integer_line.h numbers them"]
+    count: Annotated[Int32, "elements of one sum"]
+    shift: Annotated[Int32, "its logarithm if it is a power of two, else -1"]
+
+
+@dataclass(frozen=True, slots=True)
+class DivideInteger(CStruct):
+    """IntegerDiv: (numerator * a) / (eta * b + epsilon) to the nearest integer, halves away from zero, with
+    broadcasting; 0 where the divisor is 0. Operands: a, b, y (int32).
+    """
+
+    a_type: Annotated[Int32, "as integer_line.h numbers them"]
+    b_type: Int32
+    numerator: Annotated[UInt32x2, "low word, high word"]
+    eta: Int32
+    epsilon: Int32
+
 
 _INT32_MAX = (1 << 31) - 1
 _SAFE_PRODUCT = 1 << 62
@@ -35,7 +72,7 @@ def total(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             nest=nest,
             reads=(flat_operand(x.name, nest.reads[0], graph),),
             writes=(_reduced(node, graph, nest.writes[0]),),
-            attributes=(("x_type", ELEMENT_TYPES[x.dtype]),),
+            attributes=SumInteger(ELEMENT_TYPES[x.dtype]),
             cycles=lambda steps: elementwise_cycles(nest, steps, _CYCLES),
         ),
     )
@@ -62,10 +99,10 @@ def mean(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             nest=nest,
             reads=(flat_operand(x.name, nest.reads[0], graph),),
             writes=(_reduced(node, graph, nest.writes[0]),),
-            attributes=(
-                ("x_type", ELEMENT_TYPES[x.dtype]),
-                ("count", count),
-                ("shift", -1 if count & (count - 1) else count.bit_length() - 1),
+            attributes=MeanInteger(
+                ELEMENT_TYPES[x.dtype],
+                count=count,
+                shift=-1 if count & (count - 1) else count.bit_length() - 1,
             ),
             cycles=lambda steps: elementwise_cycles(nest, steps, 2 * _CYCLES if wide else _CYCLES),
             scratch_bytes=scratch_bytes,
@@ -92,12 +129,12 @@ def divide(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             nest=nest,
             reads=tuple(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)),
             writes=(flat_operand(y.name, nest.writes[0], graph),),
-            attributes=(
-                ("a_type", ELEMENT_TYPES[a.dtype]),
-                ("b_type", ELEMENT_TYPES[b.dtype]),
-                ("numerator", (numerator & 0xFFFFFFFF, numerator >> 32 & 0xFFFFFFFF)),
-                ("eta", eta),
-                ("epsilon", epsilon),
+            attributes=DivideInteger(
+                a_type=ELEMENT_TYPES[a.dtype],
+                b_type=ELEMENT_TYPES[b.dtype],
+                numerator=(numerator & 0xFFFFFFFF, numerator >> 32 & 0xFFFFFFFF),
+                eta=eta,
+                epsilon=epsilon,
             ),
             cycles=lambda steps: elementwise_cycles(nest, steps, 300.0),
             stores=elementwise_over(0, 1),
@@ -116,3 +153,14 @@ def _reduced(node: Node, graph: Graph, axes: tuple[AxisMap, ...]) -> TensorOpera
         view.append(-1 if dropped else position)
         position += 0 if dropped else 1
     return TensorOperand(node.outputs[0], axes, ((-1,) * (MAX_RANK - rank) + tuple(view)))
+
+
+DECLARATION = Declaration(
+    operators={"IntegerSum": total, "IntegerMean": mean, "IntegerDiv": divide},
+    functions={
+        "sum_integer": SumInteger,
+        "mean_integer": MeanInteger,
+        "mean_integer_wide": MeanInteger,
+        "divide_integer": DivideInteger,
+    },
+)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Annotated
 
 from tilewright.graph import DType, Graph, Node
+from tilewright.kernels.attributes import CStruct, Int32, Reducer, UInt32
 from tilewright.kernels.float_common import CALL_CYCLES, MAX_RANK, fits_rank, points, trailing_view
-from tilewright.kernels.kernel import KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.kernel import Declaration, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.scalar.map import SUFFIX, snake
 from tilewright.operators.reduction import ArgAttributes, ReductionAttributes
 from tilewright.operators.registry import OPERATORS
@@ -23,6 +26,19 @@ _TYPES: Mapping[str, frozenset[DType]] = MappingProxyType(
         **dict.fromkeys(("ArgMax", "ArgMin"), _NUMBERS),
     }
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce(CStruct):
+    """Operands: x with six axes, y with the same axes, of extent 1 where they are reduced. Reduced axes are
+    whole in every tile.
+    """
+
+    reducer: Reducer
+    axes: Annotated[UInt32, "bit i: axis i of the view is reduced"]
+    select_last: Int32
+
+
 _ELEMENT_CYCLES = 10.0
 _RESULT_CYCLES = 40.0
 
@@ -38,10 +54,10 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     nest = OPERATORS[node.operator].nest(node, graph)
     axes = node.given(ReductionAttributes).axes
     lead = MAX_RANK - len(x.shape)
-    attributes = (
-        ("reducer", f"&tilewright_reduce_{name}_{suffix}"),
-        ("axes", sum(1 << (lead + axis) for axis in axes)),
-        ("select_last", int(isinstance(node.attributes, ArgAttributes) and node.attributes.select_last)),
+    attributes = Reduce(
+        f"&tilewright_reduce_{name}_{suffix}",
+        axes=sum(1 << (lead + axis) for axis in axes),
+        select_last=int(isinstance(node.attributes, ArgAttributes) and node.attributes.select_last),
     )
 
     def cycles(steps: TileSteps) -> float:
@@ -69,3 +85,32 @@ def _written_view(node: Node, rank: int) -> tuple[int, ...]:
     axes = given.axes
     kept = iter(range(rank - len(axes)))
     return (-1,) * (MAX_RANK - rank) + tuple(-1 if axis in axes else next(kept) for axis in range(rank))
+
+
+REDUCERS = tuple(
+    f"reduce_{snake(operator.removeprefix('Reduce'))}_{SUFFIX[dtype]}"
+    for operator, types in _TYPES.items()
+    for dtype in DType
+    if dtype in types - {DType.BOOL}
+)
+"""Those of operators; pools have one more."""
+
+DECLARATION = Declaration(
+    operators=dict.fromkeys(_TYPES, choices),
+    functions={"reduce": Reduce},
+    pointed={"const struct tilewright_reducer": REDUCERS},
+    stack_bytes={
+        "reduce_arg_max_f32": 576,
+        "reduce_arg_min_f32": 576,
+        "reduce_l1_f32": 544,
+        "reduce_l2_f32": 576,
+        "reduce_log_sum_exp_f32": 608,
+        "reduce_log_sum_f32": 576,
+        "reduce_max_f32": 576,
+        "reduce_mean_f32": 544,
+        "reduce_min_f32": 576,
+        "reduce_prod_f32": 560,
+        "reduce_sum_f32": 544,
+        "reduce_sum_square_f32": 560,
+    },
+)

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated
+
 import numpy as np
 
 from tilewright.graph import DType, Graph, Node
+from tilewright.kernels.attributes import CStruct, Int32
 from tilewright.kernels.integer import EIGHT_BIT, MAX_RANK, flat_operand
-from tilewright.kernels.kernel import ConstantOperand, KernelChoice
+from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice
 from tilewright.kernels.scalar.binary_integer import elementwise_cycles
 from tilewright.operators.integer_norm import last_axis_nest
 from tilewright.operators.integer_softmax import GroupedAttributes, ProbabilityAttributes, powers
 from tilewright.operators.nest import whole
 
 SOURCES = ("softmax_dialect.c", "walk.c")
+
+
+@dataclass(frozen=True, slots=True)
+class SoftmaxDialect(CStruct):
+    """iSoftmax, ITAMax and ITAPartialMax over the last axis of the view: 8-bit integers to unsigned probabilities.
+    Operands: x; for iSoftmax the table of powers, uint32[256]; y, uint8.
+    """
+
+    flip: Annotated[Int32, "128: x is int8; 0: uint8"]
+    levels: Annotated[Int32, "iSoftmax and ITAMax: the largest probability; ITAPartialMax: the half of it"]
+    group: Annotated[Int32, "ITAPartialMax: elements whose maximum is taken at once"]
+
 
 _UINT32_MAX = (1 << 32) - 1
 _MOST_ITA_ELEMENTS = 1 << 22
@@ -62,12 +78,18 @@ def _choice(
             nest=nest,
             reads=(flat_operand(x.name, nest.reads[0], graph), *constants),
             writes=(flat_operand(y.name, nest.writes[0], graph),),
-            attributes=(
-                ("flip", 128 if x.dtype is DType.INT8 else 0),
-                ("levels", levels),
-                ("group", node.attributes.group if isinstance(node.attributes, GroupedAttributes) else 0),
+            attributes=SoftmaxDialect(
+                flip=128 if x.dtype is DType.INT8 else 0,
+                levels=levels,
+                group=node.attributes.group if isinstance(node.attributes, GroupedAttributes) else 0,
             ),
             cycles=lambda steps: elementwise_cycles(nest, steps, per_element),
             uncut=frozenset({f"d{len(y.shape) - 1}"}),
         ),
     )
+
+
+DECLARATION = Declaration(
+    operators={"iSoftmax": softmax, "ITAMax": ita_max, "ITAPartialMax": ita_partial_max},
+    functions=dict.fromkeys(("softmax_table", "ita_max", "ita_partial_max"), SoftmaxDialect),
+)

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 from tilewright.graph import Graph, Node
-from tilewright.kernels.float_common import MAX_RANK, all_float, clamp_attributes, clamp_of, fits_rank
-from tilewright.kernels.kernel import KernelChoice
+from tilewright.kernels.attributes import CStruct, Int32
+from tilewright.kernels.float_common import MAX_RANK, ClampF32, all_float, clamp_attributes, clamp_of, fits_rank
+from tilewright.kernels.kernel import Declaration, KernelChoice
 from tilewright.kernels.scalar.elementwise_float import elementwise
 from tilewright.operators.softmax import SoftmaxAttributes
 
 _ELEMENT_CYCLES = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class SoftmaxF32(CStruct):
+    """Operands: x, y."""
+
+    axis: Annotated[Int32, "of the view; whole in every tile"]
+    clamp: ClampF32
 
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -21,6 +31,9 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         return ()
     rank = len(graph.tensor(node.inputs[0]).shape)
     axis = node.given(SoftmaxAttributes).axis
-    attributes = (("axis", MAX_RANK - rank + axis), *clamp_attributes(clamp))
+    attributes = SoftmaxF32(MAX_RANK - rank + axis, clamp_attributes(clamp))
     choice = elementwise(node, graph, "softmax_f32", attributes, _ELEMENT_CYCLES)
     return (replace(choice, uncut=frozenset({f"d{axis}"})),)
+
+
+DECLARATION = Declaration(operators={"Softmax": choices}, functions={"softmax_f32": SoftmaxF32})

@@ -11,12 +11,11 @@ from tilewright.kernels.integer import BLOCK, EIGHT_BIT, as_signed, constant_bia
 from tilewright.kernels.kernel import TensorOperand, TileSteps
 from tilewright.kernels.requantization import Finish, finish_of
 from tilewright.kernels.scalar.compact import compact
-from tilewright.kernels.scalar.geometry import PLANE, geometry, plane_view
+from tilewright.kernels.scalar.geometry import PLANE, plane_view
 from tilewright.operators.conv import ConvAttributes
 from tilewright.operators.conv import nest as nest_of
 from tilewright.operators.nest import Nest
 from tilewright.operators.spatial import Windows
-from tilewright.plan import AttributeValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +25,6 @@ class IntegerConv:
     Attributes:
         weights: int64[groups, channels of a group, kernel..., channels of x], zero point removed.
         finish: with biases that make up for the zero point of x.
-        windows: of rows and columns; one row for 1-D.
     """
 
     node: Node
@@ -51,19 +49,14 @@ class IntegerConv:
         )
 
     @property
-    def geometry(self) -> tuple[tuple[str, AttributeValue], ...]:
-        """The first fields of the attributes."""
-        return geometry(self.windows)
+    def padding(self) -> int:
+        """The stored byte that stands for zero."""
+        return self.zero_point & 0xFF
 
     @property
-    def zero(self) -> tuple[tuple[str, AttributeValue], ...]:
-        """The fields that say what a byte of x means."""
-        return ("padding", self.zero_point & 0xFF), ("flip", int(self.dtype is DType.UINT8))
-
-    @property
-    def stored_zero(self) -> tuple[tuple[str, AttributeValue], tuple[str, AttributeValue]]:
-        """The same for kernels that take elements of x as they are stored."""
-        return ("padding", self.zero_point & 0xFF), ("is_unsigned", int(self.dtype is DType.UINT8))
+    def is_unsigned(self) -> int:
+        """1 if x is uint8, else 0."""
+        return int(self.dtype is DType.UINT8)
 
 
 def integer_conv(node: Node, graph: Graph, *, as_stored: bool = False) -> IntegerConv | None:

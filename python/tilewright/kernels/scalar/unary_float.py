@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tilewright.graph import Clamp, Graph, Node
-from tilewright.kernels.float_common import all_float, clamp_attributes, clamp_of, fits_rank
-from tilewright.kernels.kernel import KernelChoice
+from tilewright.kernels.attributes import CStruct, Float32
+from tilewright.kernels.float_common import ClampF32, all_float, clamp_attributes, clamp_of, fits_rank
+from tilewright.kernels.kernel import Declaration, KernelChoice
 from tilewright.kernels.scalar.elementwise_float import elementwise
 from tilewright.operators.unary import AlphaAttributes, ClipAttributes, HardSigmoidAttributes
 
@@ -19,6 +22,23 @@ _STEMS = {
 _CYCLES = {"Clip": 9.0, "LeakyRelu": 12.0, "HardSigmoid": 14.0, "HardSwish": 34.0, "Sigmoid": 100.0, "Tanh": 140.0}
 
 
+@dataclass(frozen=True, slots=True)
+class LeakyReluF32(CStruct):
+    """y = x, or alpha * x where x is negative."""
+
+    alpha: Float32
+    clamp: ClampF32
+
+
+@dataclass(frozen=True, slots=True)
+class HardSigmoidF32(CStruct):
+    """y = alpha * x + beta, clamped to [0, 1]."""
+
+    alpha: Float32
+    beta: Float32
+    clamp: ClampF32
+
+
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for a float32 node of at most six axes."""
     clamp = clamp_of(node)
@@ -26,14 +46,18 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     names = (*node.inputs, *node.outputs)
     if clamp is None or stem is None or not all_float(graph, names) or not fits_rank(graph, names):
         return ()
-    parameters: tuple[tuple[str, float], ...] = ()
-    if isinstance(node.attributes, ClipAttributes):
-        clamp = _both(node.attributes, clamp)
-    elif isinstance(node.attributes, HardSigmoidAttributes):
-        parameters = (("alpha", node.attributes.alpha), ("beta", node.attributes.beta))
-    elif isinstance(node.attributes, AlphaAttributes):
-        parameters = (("alpha", node.attributes.alpha),)
-    return (elementwise(node, graph, stem, (*parameters, *clamp_attributes(clamp)), _CYCLES[node.operator]),)
+    return (elementwise(node, graph, stem, _attributes(node, clamp), _CYCLES[node.operator]),)
+
+
+def _attributes(node: Node, clamp: Clamp) -> CStruct:
+    given = node.attributes
+    if isinstance(given, ClipAttributes):
+        return clamp_attributes(_both(given, clamp))
+    if isinstance(given, HardSigmoidAttributes):
+        return HardSigmoidF32(given.alpha, given.beta, clamp_attributes(clamp))
+    if isinstance(given, AlphaAttributes):
+        return LeakyReluF32(given.alpha, clamp_attributes(clamp))
+    return clamp_attributes(clamp)
 
 
 def _both(own: ClipAttributes, outer: Clamp) -> Clamp:
@@ -43,3 +67,13 @@ def _both(own: ClipAttributes, outer: Clamp) -> Clamp:
 
 def _clamped(value: float, clamp: Clamp) -> float:
     return min(max(value, clamp.minimum), clamp.maximum)
+
+
+DECLARATION = Declaration(
+    operators=dict.fromkeys(_STEMS, choices),
+    functions={
+        **dict.fromkeys(_STEMS.values(), ClampF32),
+        "leaky_relu_f32": LeakyReluF32,
+        "hard_sigmoid_f32": HardSigmoidF32,
+    },
+)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated
+
 import numpy as np
 
-from tilewright.graph import Array, DType, Epilogue, Graph, Node, Requantize
+from tilewright.graph import Array, DType, Epilogue, Graph, Node
+from tilewright.graph import Requantize as RequantizeEpilogue
+from tilewright.kernels.attributes import CStruct, Float32, Int32
 from tilewright.kernels.integer import EIGHT_BIT, ELEMENT_TYPES, MAX_RANK, flat_operand, magnitude
-from tilewright.kernels.kernel import ConstantOperand, KernelChoice, elementwise_over
-from tilewright.kernels.requantization import ROW_WORDS, finish_of
+from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, elementwise_over
+from tilewright.kernels.requantization import ROW_WORDS, VALUE_RULES, Limits, finish_of
 from tilewright.kernels.scalar.binary_integer import elementwise_cycles
 from tilewright.operators import elementwise
 from tilewright.operators.nest import along, whole
@@ -18,6 +23,37 @@ from tilewright.operators.softmax import nest as softmax_nest
 LOOKUP_SOURCES = ("lookup.c", "walk.c")
 REQUANTIZE_SOURCES = ("requantize.c", "integer_line.c", "integer_finish.c", "walk.c")
 SOFTMAX_SOURCES = ("softmax_integer.c",)
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup(CStruct):
+    """y = table[x], x being the index from the smallest value of its type. Operands: x, table (256 elements), y."""
+
+    flip: Annotated[Int32, "128: x is int8; 0: uint8"]
+
+
+@dataclass(frozen=True, slots=True)
+class Requantize(CStruct):
+    """Integer elements, finished one by one with per-channel constants. Operands: x, constants [channel][4], y."""
+
+    x_type: Annotated[Int32, "as integer_line.h numbers them"]
+    channel_axis: Annotated[Int32, "of the view; -1: one row of constants for all"]
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class SoftmaxInteger(CStruct):
+    """Softmax of 8-bit tensors along one axis, requantised. Operands: x; table of exp(-scale * d) for d = 0 ...
+    255, float32; y.
+    """
+
+    axis: Annotated[Int32, "of the view"]
+    is_unsigned: Annotated[Int32, "1: x is uint8"]
+    multiplier: Annotated[Float32, "y = round half even of probability * multiplier, + zero point"]
+    zero_point: Int32
+    minimum: Int32
+    maximum: Int32
+
 
 _LOOKUPS = {1: "tilewright_lookup_bytes", 4: "tilewright_lookup_words"}
 _INT32_MAX = (1 << 31) - 1
@@ -43,7 +79,7 @@ def lookup(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 ConstantOperand("table", np.ascontiguousarray(table.data.reshape(-1)), (whole(256),)),
             ),
             writes=(flat_operand(y.name, nest.writes[0], graph),),
-            attributes=(("flip", 128 if x.dtype is DType.INT8 else 0),),
+            attributes=Lookup(flip=128 if x.dtype is DType.INT8 else 0),
             cycles=lambda steps: elementwise_cycles(nest, steps, 8.0),
             stores=elementwise_over(0),
         ),
@@ -74,10 +110,10 @@ def requantize(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 ConstantOperand("requantization", finish.rows, (channel, whole(ROW_WORDS))),
             ),
             writes=(flat_operand(y.name, nest.writes[0], graph),),
-            attributes=(
-                ("x_type", ELEMENT_TYPES[x.dtype]),
-                ("channel_axis", MAX_RANK - len(y.shape) + axis if channels > 1 else -1),
-                *finish.limits,
+            attributes=Requantize(
+                ELEMENT_TYPES[x.dtype],
+                channel_axis=MAX_RANK - len(y.shape) + axis if channels > 1 else -1,
+                limits=finish.limits,
             ),
             cycles=lambda steps: elementwise_cycles(nest, steps, 20.0),
             stores=elementwise_over(0),
@@ -91,7 +127,7 @@ def softmax(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     epilogue = node.epilogue
     if x.dtype not in EIGHT_BIT or y.dtype not in EIGHT_BIT or len(y.shape) > MAX_RANK:
         return ()
-    if not isinstance(epilogue, Requantize) or len(epilogue.multiplier) != 1:
+    if not isinstance(epilogue, RequantizeEpilogue) or len(epilogue.multiplier) != 1:
         return ()
     nest = softmax_nest(node, graph)
     given = node.given(SoftmaxAttributes)
@@ -105,13 +141,13 @@ def softmax(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 ConstantOperand("table", _powers(given.x_scale), (whole(256),)),
             ),
             writes=(flat_operand(y.name, nest.writes[0], graph),),
-            attributes=(
-                ("axis", MAX_RANK - len(y.shape) + given.axis),
-                ("is_unsigned", int(x.dtype is DType.UINT8)),
-                ("multiplier", float(np.float32(epilogue.multiplier[0]))),
-                ("zero_point", epilogue.zero_point),
-                ("minimum", epilogue.minimum),
-                ("maximum", epilogue.maximum),
+            attributes=SoftmaxInteger(
+                axis=MAX_RANK - len(y.shape) + given.axis,
+                is_unsigned=int(x.dtype is DType.UINT8),
+                multiplier=float(np.float32(epilogue.multiplier[0])),
+                zero_point=epilogue.zero_point,
+                minimum=epilogue.minimum,
+                maximum=epilogue.maximum,
             ),
             cycles=lambda steps: elementwise_cycles(nest, steps, 450.0),
         ),
@@ -126,3 +162,14 @@ def _powers(scale: float) -> Array:
 def _values(epilogue: Epilogue | None) -> int:
     """How many channels an epilogue distinguishes."""
     return max((len(getattr(epilogue, name, ())) for name in ("multiplier", "addend")), default=1)
+
+
+DECLARATION = Declaration(
+    operators={"Lookup": lookup, "Requantize": requantize, "Softmax": softmax},
+    functions={
+        "lookup_bytes": Lookup,
+        "lookup_words": Lookup,
+        **{f"requantize_{rule.value}": Requantize for rule in VALUE_RULES},
+        "softmax_integer": SoftmaxInteger,
+    },
+)

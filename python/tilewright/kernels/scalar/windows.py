@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
+from typing import Annotated
 
 import numpy as np
 
 from tilewright.graph import DType, Graph, Node
+from tilewright.kernels.attributes import CStruct, Float32, Int32, Int32x3, Reducer
 from tilewright.kernels.float_common import (
     CALL_CYCLES,
     MAX_RANK,
+    ClampF32,
     all_float,
     clamp_attributes,
     clamp_of,
@@ -17,8 +21,8 @@ from tilewright.kernels.float_common import (
     points,
     trailing_operand,
 )
-from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, TileSteps
-from tilewright.kernels.scalar.geometry import VOLUME, Fields, filled, geometry, volume_view
+from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.scalar.geometry import VOLUME, VolumeWindows, filled, volume_view, volume_windows
 from tilewright.kernels.scalar.map import SUFFIX
 from tilewright.operators.conv import ConvAttributes
 from tilewright.operators.nest import Nest, whole
@@ -37,6 +41,63 @@ _TAP_CYCLES = 15.0
 _CHANNEL_VIEW = (-1, 0, -1, -1, -1, -1)
 
 
+@dataclass(frozen=True, slots=True)
+class ConvAny(CStruct):
+    """Operands: x [n, c, -, d, h, w], weights [c of y, c of x, -, d, h, w], the bias if there is one, y. Only float
+    results are clamped.
+    """
+
+    windows: VolumeWindows
+    group_inputs: Int32
+    group_outputs: Int32
+    integer: Annotated[Int32, "elements are int32_t, else float"]
+    biased: Int32
+    clamp: ClampF32
+
+
+@dataclass(frozen=True, slots=True)
+class ConvTransposeF32(CStruct):
+    """Operands: x [n, c, -, d, h, w], weights [c of x, c of y, -, d, h, w], the bias if there is one, y."""
+
+    windows: VolumeWindows
+    group_inputs: Int32
+    group_outputs: Int32
+    biased: Int32
+
+
+@dataclass(frozen=True, slots=True)
+class PoolAny(CStruct):
+    """Operands: x and y [n, c, -, d, h, w]."""
+
+    reducer: Reducer
+    windows: VolumeWindows
+    limits: Annotated[Int32x3, "the first input positions behind what counts, if padding does"]
+    include_pads: Int32
+    power: Float32
+    clamped: Annotated[Int32, "whether the bounds apply; to float only"]
+    clamp: ClampF32
+
+
+@dataclass(frozen=True, slots=True)
+class MaxPoolIndices(CStruct):
+    """Operands: x, y and int64 indices [n, c, -, d, h, w]."""
+
+    windows: VolumeWindows
+    steps: Annotated[Int32x3, "of the flat index along each spatial axis"]
+    channels: Annotated[Int32, "of the whole tensor"]
+    image: Annotated[Int32, "elements of one channel"]
+    element: Annotated[Int32, "0: float, 1: int8_t, 2: uint8_t"]
+
+
+@dataclass(frozen=True, slots=True)
+class InterpolateF32(CStruct):
+    """Operands: x, indices int32 and weights float [extent of y][taps], y."""
+
+    axis: Int32
+    taps: Int32
+    outside: Annotated[Float32, "the result where the index table has -1"]
+
+
 def convolution(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """Conv of float32 or int32 with any weights."""
     names = tuple(name for name in (*node.inputs, *node.outputs) if name)
@@ -49,15 +110,15 @@ def convolution(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     if any(given.w_zero_point) or given.x_zero_point:
         return ()
     w = graph.tensor(node.inputs[1]).shape
-    fields = (
-        *geometry(given, VOLUME),
-        ("group_inputs", w[1]),
-        ("group_outputs", w[0] // given.group),
-        ("integer", int(integer)),
-        ("biased", len(names) - 3),
-        *clamp_attributes(clamp),
+    attributes = ConvAny(
+        volume_windows(given),
+        group_inputs=w[1],
+        group_outputs=w[0] // given.group,
+        integer=int(integer),
+        biased=len(names) - 3,
+        clamp=clamp_attributes(clamp),
     )
-    return (_weighted(node, graph, "conv_any", fields, frozenset({"ic"})),)
+    return (_weighted(node, graph, "conv_any", attributes, frozenset({"ic"})),)
 
 
 def conv_transpose(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -67,13 +128,13 @@ def conv_transpose(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         return ()
     given = node.given(ConvTransposeAttributes)
     x, w = (graph.tensor(name).shape for name in node.inputs[:2])
-    fields = (
-        *geometry(given, VOLUME),
-        ("group_inputs", x[1] // given.group),
-        ("group_outputs", w[1]),
-        ("biased", len(names) - 3),
+    attributes = ConvTransposeF32(
+        volume_windows(given),
+        group_inputs=x[1] // given.group,
+        group_outputs=w[1],
+        biased=len(names) - 3,
     )
-    return (_weighted(node, graph, "conv_transpose_f32", fields, frozenset({"ic"})),)
+    return (_weighted(node, graph, "conv_transpose_f32", attributes, frozenset({"ic"})),)
 
 
 def pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -88,16 +149,16 @@ def pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     name = {"MaxPool": "max", "AveragePool": "mean", "LpPool": "lp"}[node.operator]
     limits = [extent + end for extent, end in zip(x.shape[2:], windows.pads_end, strict=True)]
     counts = isinstance(windows, AveragePoolAttributes) and windows.count_include_pad
-    fields = (
-        ("reducer", f"&tilewright_reduce_{name}_{SUFFIX[x.dtype]}"),
-        *geometry(windows, VOLUME),
-        ("limits", filled(limits, VOLUME, 1)),
-        ("include_pads", int(counts)),
-        ("power", windows.p if isinstance(windows, LpPoolAttributes) else 1.0),
-        ("clamped", int(node.epilogue is not None)),
-        *clamp_attributes(clamp),
+    attributes = PoolAny(
+        f"&tilewright_reduce_{name}_{SUFFIX[x.dtype]}",
+        volume_windows(windows),
+        limits=filled(limits, VOLUME, 1),
+        include_pads=int(counts),
+        power=windows.p if isinstance(windows, LpPoolAttributes) else 1.0,
+        clamped=int(node.epilogue is not None),
+        clamp=clamp_attributes(clamp),
     )
-    return (_pooling(node, graph, "pool_any", (f"reduce_{name}.c",), fields),)
+    return (_pooling(node, graph, "pool_any", (f"reduce_{name}.c",), attributes),)
 
 
 def max_pool_indices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -107,14 +168,14 @@ def max_pool_indices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     if x.dtype not in kinds:
         return ()
     given = node.given(MaxPoolIndicesAttributes)
-    fields = (
-        *geometry(given, VOLUME),
-        ("steps", filled(given.steps, VOLUME, 0)),
-        ("channels", x.shape[1]),
-        ("image", prod(x.shape[2:])),
-        ("element", kinds[x.dtype]),
+    attributes = MaxPoolIndices(
+        volume_windows(given),
+        steps=filled(given.steps, VOLUME, 0),
+        channels=x.shape[1],
+        image=prod(x.shape[2:]),
+        element=kinds[x.dtype],
     )
-    return (_pooling(node, graph, "max_pool_indices", (), fields),)
+    return (_pooling(node, graph, "max_pool_indices", (), attributes),)
 
 
 def interpolate(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -145,18 +206,20 @@ def interpolate(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             nest=nest,
             reads=(trailing_operand(graph, node.inputs[0], nest.reads[0]), *tables),
             writes=(trailing_operand(graph, node.outputs[0], nest.writes[0]),),
-            attributes=(
-                ("axis", MAX_RANK - len(shape) + axis),
-                ("taps", taps),
-                ("outside", given.outside),
-            ),
+            attributes=InterpolateF32(MAX_RANK - len(shape) + axis, taps, given.outside),
             cycles=cycles,
             uncut=frozenset({f"d{axis}"}),
         ),
     )
 
 
-def _weighted(node: Node, graph: Graph, stem: str, fields: Fields, uncut: frozenset[str]) -> KernelChoice:
+def _view(rank: int) -> tuple[int, ...]:
+    """n, c, -, d, h, w."""
+    spatial = rank - 2
+    return (0, 1, -1) + (-1,) * (3 - spatial) + tuple(range(2, rank))
+
+
+def _weighted(node: Node, graph: Graph, stem: str, attributes: CStruct, uncut: frozenset[str]) -> KernelChoice:
     nest = OPERATORS[node.operator].nest(node, graph)
     reads = []
     for number, (name, axes) in enumerate(zip(node.inputs, nest.reads, strict=True)):
@@ -169,13 +232,13 @@ def _weighted(node: Node, graph: Graph, stem: str, fields: Fields, uncut: frozen
         nest=nest,
         reads=tuple(reads),
         writes=(_spatial_operand(graph, node.outputs[0], nest, 0),),
-        attributes=fields,
+        attributes=attributes,
         cycles=lambda steps: CALL_CYCLES + points(nest, steps) * _MAC_CYCLES,
         uncut=uncut | {"kd", "kh", "kw"},
     )
 
 
-def _pooling(node: Node, graph: Graph, stem: str, rows: tuple[str, ...], fields: Fields) -> KernelChoice:
+def _pooling(node: Node, graph: Graph, stem: str, rows: tuple[str, ...], attributes: CStruct) -> KernelChoice:
     nest = OPERATORS[node.operator].nest(node, graph)
     return KernelChoice(
         symbol=f"tilewright_{stem}",
@@ -183,11 +246,34 @@ def _pooling(node: Node, graph: Graph, stem: str, rows: tuple[str, ...], fields:
         nest=nest,
         reads=(TensorOperand(node.inputs[0], nest.reads[0], volume_view(len(graph.tensor(node.inputs[0]).shape))),),
         writes=tuple(_spatial_operand(graph, name, nest, number) for number, name in enumerate(node.outputs)),
-        attributes=fields,
+        attributes=attributes,
         cycles=lambda steps: CALL_CYCLES + points(nest, steps) * _TAP_CYCLES,
         uncut=frozenset({"kd", "kh", "kw"}),
     )
 
 
 def _spatial_operand(graph: Graph, name: str, nest: Nest, number: int) -> TensorOperand:
-    return TensorOperand(name, nest.writes[number], volume_view(len(graph.tensor(name).shape)))
+    return TensorOperand(name, nest.writes[number], _view(len(graph.tensor(name).shape)))
+
+
+DECLARATION = Declaration(
+    operators={
+        "Conv": convolution,
+        "MaxPool": pool,
+        "AveragePool": pool,
+        "LpPool": pool,
+        "MaxPoolIndices": max_pool_indices,
+        "ConvTranspose": conv_transpose,
+        "Interpolate": interpolate,
+    },
+    functions={
+        "conv_any": ConvAny,
+        "conv_transpose_f32": ConvTransposeF32,
+        "pool_any": PoolAny,
+        "max_pool_indices": MaxPoolIndices,
+        "interpolate_f32": InterpolateF32,
+    },
+    pointed={"const struct tilewright_reducer": ("reduce_lp_f32",)},
+    stack_bytes={"reduce_lp_f32": 608},
+    is_fallback=True,
+)

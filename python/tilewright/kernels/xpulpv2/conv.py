@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from tilewright.graph import Graph, Node
+from tilewright.kernels.attributes import CStruct, Int32
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, steps_product, words
-from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TileSteps
+from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, TileSteps
+from tilewright.kernels.requantization import CHANNEL_RULES, LayerLimits
+from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, integer_conv
 from tilewright.kernels.xpulpv2 import depthwise as depthwise_xpulpv2
 from tilewright.kernels.xpulpv2 import family as xpulpv2
 from tilewright.operators.nest import along
 
 SOURCES = ("conv_xpulpv2.c", "xpulpv2_taps.c", *xpulpv2.SOURCES)
+
+
+@dataclass(frozen=True, slots=True)
+class ConvXpulpv2(CStruct):
+    """Convolution of 8-bit tensors, four products per instruction."""
+
+    windows: PlaneWindows
+    group_inputs: Annotated[Int32, "channels of x in one group"]
+    group_outputs: Annotated[Int32, "channels of y in one group"]
+    padding: Annotated[Int32, "the stored byte that stands for zero; -1: taps never leave x"]
+    is_unsigned: Annotated[Int32, "1: x is uint8"]
+    is_planar: Annotated[Int32, "1: weights are [c][kh][kw]; columns of x lie side by side"]
+    is_direct: Annotated[Int32, "1: c is a multiple of 4 and its elements lie side by side in x"]
+    limits: LayerLimits
+
 
 _TAPS_BYTES = 64
 _TAPS_POINTERS = 4
@@ -147,13 +166,14 @@ class _Words:
         fours = images * -(-steps_product(nest, steps, "oh", "ow") // BLOCK)
         apart = min(fours, images * self._fours_apart(steps))
         share = steps_product(nest, steps, "ic") / nest.dimension("ic").extent
-        rows, columns = self.conv.windows.kernel
-        block = xpulpv2.block_cycles(self.conv.finish, slot_words, rows if self.direct else 1, share)
-        together = 50.0 + (20.0 * rows if self.direct else 22.0 * slot_words)
+        block = xpulpv2.block_cycles(
+            self.conv.finish, slot_words, self.conv.windows.kernel[0] if self.direct else 1, share
+        )
+        together = 50.0 + (20.0 * self.conv.windows.kernel[0] if self.direct else 22.0 * slot_words)
         channel_blocks = xpulpv2.channel_blocks(nest, steps, "oc")
-        alone = 450.0 + 60.0 * rows + 50.0 * slot_words
+        alone = 450.0 + 60.0 * self.conv.windows.kernel[0] + 50.0 * slot_words
         if self.direct:
-            more_runs = rows * (columns - 1)
+            more_runs = self.conv.windows.kernel[0] * (self.conv.windows.kernel[1] - 1)
             alone = 300.0 + 60.0 * int(self.conv.weights.shape[2]) + 16.0 * more_runs * channel_blocks
         return 2000.0 + fours * (channel_blocks * block + together) + apart * alone
 
@@ -171,7 +191,6 @@ class _Words:
         conv = self.conv
         groups, group_outputs, _, group_inputs = map(int, conv.weights.shape)
         x, y = conv.operands
-        padding, is_unsigned = conv.stored_zero
         uncut = ({"oc"} if group_outputs <= BLOCK else set()) | (set() if self.can_cut else {"ic"})
         return KernelChoice(
             symbol=f"tilewright_conv_xpulpv2_{conv.finish.rule.value}",
@@ -179,15 +198,15 @@ class _Words:
             nest=conv.nest,
             reads=(x, *self.operands()),
             writes=(y,),
-            attributes=(
-                *conv.geometry,
-                ("group_inputs", group_inputs),
-                ("group_outputs", group_outputs),
-                padding if self.has_padding else ("padding", NO_PADDING),
-                is_unsigned,
-                ("is_planar", int(self.planar)),
-                ("is_direct", int(self.direct)),
-                *conv.finish.fields,
+            attributes=ConvXpulpv2(
+                plane_windows(conv.windows),
+                group_inputs=group_inputs,
+                group_outputs=group_outputs,
+                padding=conv.padding if self.has_padding else NO_PADDING,
+                is_unsigned=conv.is_unsigned,
+                is_planar=int(self.planar),
+                is_direct=int(self.direct),
+                limits=conv.finish.layer_limits,
             ),
             cycles=self.cycles,
             scratch_bytes=self.scratch_bytes,
@@ -197,3 +216,10 @@ class _Words:
             multiples={"oc": BLOCK, "ic": xpulpv2.WORD},
             uncut=frozenset(uncut),
         )
+
+
+DECLARATION = Declaration(
+    operators={"Conv": choices},
+    functions={f"conv_xpulpv2_{rule.value}": ConvXpulpv2 for rule in CHANNEL_RULES},
+    stack_bytes={"conv_xpulpv2_rescale": 528},
+)

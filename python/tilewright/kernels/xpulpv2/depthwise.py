@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated
+
 import numpy as np
 
 from tilewright.graph import Array
+from tilewright.kernels.attributes import CStruct, Int32
 from tilewright.kernels.integer import steps_product, words
-from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TileSteps
-from tilewright.kernels.requantization import Rule
+from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, TileSteps
+from tilewright.kernels.requantization import CHANNEL_RULES, LayerLimits, Rule
+from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows
 from tilewright.kernels.scalar.spatial_integer import IntegerConv
 from tilewright.operators.nest import along, whole
 
 SOURCES = ("depthwise_xpulpv2.c", "xpulpv2_plane.c", "integer_core.c", "integer_finish.c")
+
+
+@dataclass(frozen=True, slots=True)
+class DepthwiseXpulpv2(CStruct):
+    """Depthwise convolution of 8-bit tensors by words of a window."""
+
+    windows: PlaneWindows
+    padding: Annotated[Int32, "the stored byte that stands for zero"]
+    is_unsigned: Annotated[Int32, "1: x is uint8"]
+    limits: LayerLimits
+
 
 _CHANNELS = 4
 """Channels whose windows are loaded together."""
@@ -40,7 +56,9 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
             nest=conv.nest,
             reads=(x, weights, constants),
             writes=(y,),
-            attributes=(*conv.geometry, *conv.stored_zero, *conv.finish.fields),
+            attributes=DepthwiseXpulpv2(
+                plane_windows(conv.windows), conv.padding, conv.is_unsigned, conv.finish.layer_limits
+            ),
             cycles=lambda steps: _cycles(conv, steps),
             scratch_bytes=lambda steps: _CHANNELS * _window(conv, steps) + 4 * steps_product(conv.nest, steps, "oh"),
             multiples={"group": _CHANNELS} if groups > _CHANNELS else {},
@@ -59,11 +77,10 @@ def _packed(weights: Array) -> Array:
 def _window(conv: IntegerConv, steps: TileSteps) -> int:
     """Bytes of one channel's window."""
     windows = conv.windows
+    axes = zip(("oh", "ow"), windows.kernel, windows.strides, windows.dilations, strict=True)
     lengths = [
         (steps_product(conv.nest, steps, name) - 1) * stride + (kernel - 1) * dilation + 1
-        for name, kernel, stride, dilation in zip(
-            ("oh", "ow"), windows.kernel, windows.strides, windows.dilations, strict=True
-        )
+        for name, kernel, stride, dilation in axes
     ]
     return lengths[0] * (words(lengths[1]) + 4) + 8
 
@@ -75,3 +92,6 @@ def _cycles(conv: IntegerConv, steps: TileSteps) -> float:
     channel = 2.5 * _window(conv, steps) + columns * (25.0 + output * rows) + 90.0
     total: float = 700.0 + _window(conv, steps) + steps_product(conv.nest, steps, "n", "group") * channel
     return total
+
+
+DECLARATION = Declaration(functions={f"depthwise_xpulpv2_{rule.value}": DepthwiseXpulpv2 for rule in CHANNEL_RULES})

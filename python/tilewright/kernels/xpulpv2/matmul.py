@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, largest_sums, steps_product
-from tilewright.kernels.kernel import KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.kernel import Declaration, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.requantization import finish_of
 from tilewright.kernels.scalar.compact import compact
+from tilewright.kernels.scalar.geometry import SINGLE_PIXELS
 from tilewright.kernels.scalar.matmul_integer import product_of
 from tilewright.kernels.xpulpv2 import family as xpulpv2
-from tilewright.kernels.xpulpv2.conv import LEAST_RUN, NO_PADDING, PIXEL_SCRATCH_POINTERS, SOURCES, pixel_scratch_bytes
+from tilewright.kernels.xpulpv2.conv import (
+    LEAST_RUN,
+    NO_PADDING,
+    PIXEL_SCRATCH_POINTERS,
+    SOURCES,
+    ConvXpulpv2,
+    pixel_scratch_bytes,
+)
 from tilewright.operators.nest import whole
 
 
@@ -53,18 +61,15 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 *xpulpv2.packed_operands(weights[None, :, None], finish, whole(1), "n", "k"),
             ),
             writes=(TensorOperand(product.y.name, nest.writes[0], views[1]),),
-            attributes=(
-                ("kernel", (1, 1)),
-                ("strides", (1, 1)),
-                ("dilations", (1, 1)),
-                ("pads", (0, 0)),
-                ("group_inputs", taps),
-                ("group_outputs", channels),
-                ("padding", NO_PADDING),
-                ("is_unsigned", int(product.a.dtype is DType.UINT8)),
-                ("is_planar", 0),
-                ("is_direct", int(direct)),
-                *finish.fields,
+            attributes=ConvXpulpv2(
+                SINGLE_PIXELS,
+                group_inputs=taps,
+                group_outputs=channels,
+                padding=NO_PADDING,
+                is_unsigned=int(product.a.dtype is DType.UINT8),
+                is_planar=0,
+                is_direct=int(direct),
+                limits=finish.layer_limits,
             ),
             cycles=cycles,
             scratch_bytes=lambda steps: pixel_scratch_bytes(steps_product(nest, steps, "k"), direct),
@@ -74,3 +79,6 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             uncut=uncut,
         ),
     )
+
+
+DECLARATION = Declaration(operators={"MatMul": choices})

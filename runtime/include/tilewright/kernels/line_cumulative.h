@@ -3,7 +3,7 @@
 #ifndef TILEWRIGHT_KERNELS_LINE_CUMULATIVE_H
 #define TILEWRIGHT_KERNELS_LINE_CUMULATIVE_H
 
-#include "tilewright/kernels/line.h"
+#include "tilewright/kernels/declarations.h"
 #include "tilewright/kernels/map_rows.h"
 
 /* Each element is `total operation x`, of type U, of all elements x up to it. Parameters: exclusive

@@ -3,7 +3,7 @@
 #ifndef TILEWRIGHT_KERNELS_MAP_ROWS_H
 #define TILEWRIGHT_KERNELS_MAP_ROWS_H
 
-#include "tilewright/kernels/map.h"
+#include "tilewright/kernels/declarations.h"
 
 /* Whether x < 0, without a warning where x is unsigned. */
 #define TILEWRIGHT_NEGATIVE(x) ((x) < 1 && (x) != 0)

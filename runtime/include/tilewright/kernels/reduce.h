@@ -31,44 +31,6 @@ struct tilewright_reducer {
     void (*end)(const struct tilewright_reduction *state, uint8_t *y);
 };
 
-struct tilewright_reduce_attributes {
-    const struct tilewright_reducer *reducer;
-    uint32_t axes; /* bit i: axis i of the view is reduced */
-    int32_t select_last;
-};
-
-/* Operands: x with six axes, y with the same axes, of extent 1 where they are reduced. Reduced axes
- * are whole in every tile. */
-void tilewright_reduce(const struct tilewright_reduce_attributes *attributes,
-                       const struct tilewright_view *operands, uint32_t flags);
-
-#define TILEWRIGHT_REDUCER_NAMED(name)                                                             \
-    extern const struct tilewright_reducer tilewright_reduce_##name;
-#define TILEWRIGHT_REDUCER_SUMS(name)                                                              \
-    TILEWRIGHT_REDUCER_NAMED(name##_f32)                                                           \
-    TILEWRIGHT_REDUCER_NAMED(name##_i32)                                                           \
-    TILEWRIGHT_REDUCER_NAMED(name##_i64)
-#define TILEWRIGHT_REDUCER_EXTREMES(name)                                                          \
-    TILEWRIGHT_REDUCER_SUMS(name)                                                                  \
-    TILEWRIGHT_REDUCER_NAMED(name##_i8)                                                            \
-    TILEWRIGHT_REDUCER_NAMED(name##_u8)                                                            \
-    TILEWRIGHT_REDUCER_NAMED(name##_i16)                                                           \
-    TILEWRIGHT_REDUCER_NAMED(name##_u16)                                                           \
-    TILEWRIGHT_REDUCER_NAMED(name##_u32)
-
-TILEWRIGHT_REDUCER_SUMS(sum)
-TILEWRIGHT_REDUCER_SUMS(mean)
-TILEWRIGHT_REDUCER_SUMS(prod)
-TILEWRIGHT_REDUCER_SUMS(l1)
-TILEWRIGHT_REDUCER_SUMS(sum_square)
-TILEWRIGHT_REDUCER_NAMED(l2_f32)
-TILEWRIGHT_REDUCER_NAMED(log_sum_f32)
-TILEWRIGHT_REDUCER_NAMED(log_sum_exp_f32)
-TILEWRIGHT_REDUCER_EXTREMES(max)
-TILEWRIGHT_REDUCER_EXTREMES(min)
-TILEWRIGHT_REDUCER_EXTREMES(arg_max)
-TILEWRIGHT_REDUCER_EXTREMES(arg_min)
-
 #ifdef __cplusplus
 }
 #endif

@@ -5,6 +5,7 @@
 #ifndef TILEWRIGHT_KERNELS_WALK_H
 #define TILEWRIGHT_KERNELS_WALK_H
 
+#include "tilewright/kernels/functions.h"
 #include "tilewright/runtime.h"
 
 #ifdef __cplusplus
@@ -21,11 +22,6 @@ struct tilewright_walk_operand {
     const struct tilewright_shape *ring; /* NULL: none */
     int32_t ring_first;
 };
-
-/* Handles `count` elements: operand j's first is at at[j], its next stride[j] bytes further.
- * The operands may be read and written through other types than uint8_t. */
-typedef void (*tilewright_row_function)(uint8_t *const *at, const int32_t *stride, int32_t count,
-                                        const void *context);
 
 /* Makes the operand that whose element for box index i of an axis is that of the tensor at
  * first + step * i. An axis of extent 1 stays where it is (broadcasting). Null first: the tile's

@@ -1,0 +1,1178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* clang-format off */
+/* Written by scripts/kernel_header.py from the declarations in python/tilewright/kernels: all kernels,
+ * their attributes, what attributes may point to, and the numbers that C and Python share. */
+#ifndef TILEWRIGHT_KERNELS_DECLARATIONS_H
+#define TILEWRIGHT_KERNELS_DECLARATIONS_H
+
+#include "tilewright/kernels/functions.h"
+#include "tilewright/runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#define TILEWRIGHT_SIZE_ASSERT static_assert
+#else
+#define TILEWRIGHT_SIZE_ASSERT _Static_assert
+#endif
+
+/* Bounds of the results. */
+struct tilewright_clamp_f32_attributes {
+    float minimum;
+    float maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_clamp_f32_attributes) == 8,
+                       "tilewright_clamp_f32_attributes");
+
+void tilewright_add_f32(const struct tilewright_clamp_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_sub_f32(const struct tilewright_clamp_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_mul_f32(const struct tilewright_clamp_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_div_f32(const struct tilewright_clamp_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* y = limit((((a ^ flip) + (b ^ flip)) * multiplier + addend) >> shift) for 8-bit operands, modulo
+ * 2^32; an operand's flip is 128 for int8, 0 for uint8. Operands: a, b, y. */
+struct tilewright_add_shifted_attributes {
+    int32_t a_flip;
+    int32_t b_flip;
+    int32_t multiplier;
+    int32_t addend;
+    int32_t shift;
+    int32_t minimum;
+    int32_t maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_add_shifted_attributes) == 28,
+                       "tilewright_add_shifted_attributes");
+
+void tilewright_add_shifted(const struct tilewright_add_shifted_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* y = limit(round half even of (((a - za) << left) * ma + ((b - zb) << left) * mb) / 2^(32 + shift)
+ * + zero point), for 8-bit operands; multipliers may be negative. Operands: a, b, y. */
+struct tilewright_add_rescaled_attributes {
+    int32_t a_type;
+    int32_t b_type;
+    int32_t a_zero_point;
+    int32_t b_zero_point;
+    int32_t a_multiplier;
+    int32_t b_multiplier;
+    int32_t left;
+    int32_t shift; /* from 1 to 30 */
+    int32_t zero_point;
+    int32_t minimum;
+    int32_t maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_add_rescaled_attributes) == 44,
+                       "tilewright_add_rescaled_attributes");
+
+void tilewright_add_rescaled(const struct tilewright_add_rescaled_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Add, Sub and Mul of 8-, 16- and 32-bit integers with broadcasting. Operands: a, b, constants
+ * [1][4], y; all tensors have TILEWRIGHT_MAX_RANK axes, leading ones of extent 1. */
+struct tilewright_binary_integer_attributes {
+    int32_t a_type;
+    int32_t b_type;
+    int32_t a_zero_point;
+    int32_t b_zero_point;
+    int32_t minimum;
+    int32_t maximum;
+    float lowest;
+    float highest;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_binary_integer_attributes) == 32,
+                       "tilewright_binary_integer_attributes");
+
+void tilewright_add_integer_none(const struct tilewright_binary_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_add_integer_shift(const struct tilewright_binary_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_add_integer_high(const struct tilewright_binary_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_add_integer_long(const struct tilewright_binary_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_add_integer_even(const struct tilewright_binary_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_add_integer_exact(const struct tilewright_binary_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_add_integer_rescale(const struct tilewright_binary_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_sub_integer_none(const struct tilewright_binary_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_sub_integer_shift(const struct tilewright_binary_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_sub_integer_high(const struct tilewright_binary_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_sub_integer_long(const struct tilewright_binary_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_sub_integer_even(const struct tilewright_binary_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_sub_integer_exact(const struct tilewright_binary_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_sub_integer_rescale(const struct tilewright_binary_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_mul_integer_none(const struct tilewright_binary_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_mul_integer_shift(const struct tilewright_binary_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_mul_integer_high(const struct tilewright_binary_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_mul_integer_long(const struct tilewright_binary_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_mul_integer_even(const struct tilewright_binary_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_mul_integer_exact(const struct tilewright_binary_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_mul_integer_rescale(const struct tilewright_binary_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Operands: x [n, c, h, w]; weights [group][block][kh * kw][c][4]; bias [group][block][4]; y [n, c,
+ * h, w]; scratch of 4 bytes for each tap and lane where taps are gathered. A block is four output
+ * channels. */
+struct tilewright_conv_f32_attributes {
+    int32_t kernel[2];
+    int32_t strides[2];
+    int32_t dilations[2];
+    int32_t pads[2]; /* above and to the left */
+    int32_t group_inputs; /* channels of x in one group */
+    int32_t group_outputs; /* channels of y in one group */
+    int32_t gather; /* output positions gathered side by side, 4 or 1; 0 for a 1x1 kernel without padding, which reads its input in place and needs no scratch */
+    float minimum;
+    float maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_f32_attributes) == 52,
+                       "tilewright_conv_f32_attributes");
+
+void tilewright_conv_f32(const struct tilewright_conv_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Operands: x [n, c, h, w]; weights [block][1 + kh * kw][4], the biases first; y [n, c, h, w]. */
+struct tilewright_depthwise_f32_attributes {
+    int32_t kernel[2];
+    int32_t strides[2];
+    int32_t dilations[2];
+    int32_t pads[2]; /* above and to the left */
+    float minimum;
+    float maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_f32_attributes) == 40,
+                       "tilewright_depthwise_f32_attributes");
+
+void tilewright_depthwise_f32(const struct tilewright_depthwise_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Convolution of 8-bit tensors, any strides, dilations, pads and groups. Operands: x [n, c, h, w];
+ * weights [group][block][kh][kw][c][4]; constants [group][channel][words of the rule]; y [n, c, h,
+ * w]; scratch: 4 bytes for each tap, then a row of kernel[1] * c bytes of padding, each rounded up
+ * to words. Partial results, where channels of the only group are cut: 64 bytes for 4 pixels of 4
+ * channels. */
+struct tilewright_conv_integer_attributes {
+    int32_t kernel[2];
+    int32_t strides[2];
+    int32_t dilations[2];
+    int32_t pads[2]; /* above and to the left */
+    int32_t group_inputs; /* channels of x in one group */
+    int32_t group_outputs; /* channels of y in one group */
+    int32_t padding; /* the stored byte that stands for zero */
+    int32_t flip; /* 1: x is uint8 */
+    int32_t minimum;
+    int32_t maximum;
+    float lowest;
+    float highest;
+    int32_t addend; /* of rules with one for the layer */
+    int32_t shift; /* of rules with one for the layer */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_integer_attributes) == 72,
+                       "tilewright_conv_integer_attributes");
+
+void tilewright_conv_integer_none(const struct tilewright_conv_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_integer_folded(const struct tilewright_conv_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_integer_high(const struct tilewright_conv_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_integer_layer(const struct tilewright_conv_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_integer_long(const struct tilewright_conv_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_integer_even(const struct tilewright_conv_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_integer_layer_even(const struct tilewright_conv_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_integer_exact(const struct tilewright_conv_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_integer_rescale(const struct tilewright_conv_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_wide_none(const struct tilewright_conv_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_wide_folded(const struct tilewright_conv_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_wide_high(const struct tilewright_conv_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_wide_layer(const struct tilewright_conv_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_wide_long(const struct tilewright_conv_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_wide_even(const struct tilewright_conv_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_wide_layer_even(const struct tilewright_conv_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_wide_exact(const struct tilewright_conv_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_wide_rescale(const struct tilewright_conv_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+#define TILEWRIGHT_DEPTHWISE_PLANE 128
+
+/* Depthwise convolution of 8-bit tensors: one input and one output channel in each group. `slide`:
+ * 3x3 taps, rows not strided; `stride`: 3x3 taps; `any`: every kernel. Operands: x [n, c, h, w];
+ * weights int8 [c][kernel]; constants [c][words of the rule]; y [n, c, h, w]; scratch: the padded
+ * window of one channel, rounded up to words, then 4 bytes for each output of a channel if those
+ * are at most TILEWRIGHT_DEPTHWISE_PLANE, else for each row of y, as many at least. */
+struct tilewright_depthwise_integer_attributes {
+    int32_t kernel[2];
+    int32_t strides[2];
+    int32_t dilations[2];
+    int32_t pads[2]; /* above and to the left */
+    int32_t padding; /* the stored byte that stands for zero */
+    int32_t flip; /* 1: x is uint8 */
+    int32_t minimum;
+    int32_t maximum;
+    float lowest;
+    float highest;
+    int32_t addend; /* of rules with one for the layer */
+    int32_t shift; /* of rules with one for the layer */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_integer_attributes) == 64,
+                       "tilewright_depthwise_integer_attributes");
+
+void tilewright_depthwise_slide_none(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_slide_folded(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_slide_high(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_slide_layer(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_slide_long(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_slide_even(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_slide_layer_even(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_slide_exact(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_slide_rescale(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_stride_none(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_stride_folded(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_stride_high(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_stride_layer(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_stride_long(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_stride_even(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_stride_layer_even(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_stride_exact(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_stride_rescale(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_any_none(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_any_folded(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_any_high(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_any_layer(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_any_long(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_any_even(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_any_layer_even(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_any_exact(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_any_rescale(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Products of 8-bit vectors with a constant matrix: y[row, n] = bias[n] + sum x[row, k] * w[n, k];
+ * `integer` for int8 x, `unsigned` for uint8. Operands: x [row, k]; weights int8 [block][k][4];
+ * constants [n][words of the rule]; y [row, n]. No scratch. Partial results, where k is cut: 16
+ * bytes for 4 channels of a row. */
+struct tilewright_fully_connected_integer_attributes {
+    int32_t minimum;
+    int32_t maximum;
+    float lowest;
+    float highest;
+    int32_t addend; /* of rules with one for the layer */
+    int32_t shift; /* of rules with one for the layer */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_fully_connected_integer_attributes) == 24,
+                       "tilewright_fully_connected_integer_attributes");
+
+void tilewright_fully_connected_integer_none(const struct tilewright_fully_connected_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_fully_connected_integer_folded(const struct tilewright_fully_connected_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_fully_connected_integer_high(const struct tilewright_fully_connected_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_fully_connected_integer_layer(const struct tilewright_fully_connected_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_fully_connected_integer_long(const struct tilewright_fully_connected_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_fully_connected_integer_even(const struct tilewright_fully_connected_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_fully_connected_integer_layer_even(const struct tilewright_fully_connected_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_fully_connected_integer_exact(const struct tilewright_fully_connected_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_fully_connected_integer_rescale(const struct tilewright_fully_connected_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_fully_connected_unsigned_none(const struct tilewright_fully_connected_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_fully_connected_unsigned_folded(const struct tilewright_fully_connected_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_fully_connected_unsigned_high(const struct tilewright_fully_connected_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_fully_connected_unsigned_layer(const struct tilewright_fully_connected_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_fully_connected_unsigned_long(const struct tilewright_fully_connected_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_fully_connected_unsigned_even(const struct tilewright_fully_connected_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_fully_connected_unsigned_layer_even(const struct tilewright_fully_connected_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_fully_connected_unsigned_exact(const struct tilewright_fully_connected_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_fully_connected_unsigned_rescale(const struct tilewright_fully_connected_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* y = x with indices[position] along `axis` in the place of the axis of the indices. Operands: x,
+ * indices, y. */
+struct tilewright_gather_attributes {
+    int32_t element_bytes;
+    int32_t index_bytes; /* 4 or 8; indices are signed */
+    int32_t axis;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_gather_attributes) == 12,
+                       "tilewright_gather_attributes");
+
+void tilewright_gather(const struct tilewright_gather_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* y = x with the updates applied one by one. Operands: x, indices, updates, y. */
+struct tilewright_scatter_attributes {
+    int32_t element_bytes;
+    int32_t index_bytes; /* 4 or 8; indices are signed */
+    int32_t axis;
+    tilewright_row_function combine; /* y = combine(y, update) of one element; NULL replaces it */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_scatter_attributes) == (sizeof(void *) == 4 ? 16 : 24),
+                       "tilewright_scatter_attributes");
+
+void tilewright_scatter(const struct tilewright_scatter_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+tilewright_line_body tilewright_line_log_softmax_f32, tilewright_line_hardmax_f32,
+    tilewright_line_lp_normalization_f32, tilewright_line_cum_sum_f32, tilewright_line_cum_sum_i32,
+    tilewright_line_cum_sum_i64, tilewright_line_cum_prod_f32, tilewright_line_cum_prod_i32,
+    tilewright_line_cum_prod_i64, tilewright_line_top_k_f32, tilewright_line_top_k_i8,
+    tilewright_line_top_k_u8, tilewright_line_top_k_i16, tilewright_line_top_k_u16,
+    tilewright_line_top_k_i32, tilewright_line_top_k_u32, tilewright_line_top_k_i64;
+
+/* Operands: reads, then writes, all with six axes that differ only along `axis`. */
+struct tilewright_line_attributes {
+    tilewright_line_function line;
+    int32_t operands;
+    int32_t axis;
+    int32_t parameters[2]; /* p, or exclusive and reverse, or largest */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_line_attributes) == (sizeof(void *) == 4 ? 20 : 24),
+                       "tilewright_line_attributes");
+
+void tilewright_line(const struct tilewright_line_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+tilewright_row_body tilewright_map_add_f32, tilewright_map_mul_f32, tilewright_map_abs_f32,
+    tilewright_map_abs_i8, tilewright_map_abs_u8, tilewright_map_abs_i16, tilewright_map_abs_u16,
+    tilewright_map_abs_i32, tilewright_map_abs_u32, tilewright_map_abs_i64, tilewright_map_neg_f32,
+    tilewright_map_neg_i8, tilewright_map_neg_u8, tilewright_map_neg_i16, tilewright_map_neg_u16,
+    tilewright_map_neg_i32, tilewright_map_neg_u32, tilewright_map_neg_i64, tilewright_map_sign_f32,
+    tilewright_map_sign_i8, tilewright_map_sign_u8, tilewright_map_sign_i16,
+    tilewright_map_sign_u16, tilewright_map_sign_i32, tilewright_map_sign_u32,
+    tilewright_map_sign_i64, tilewright_map_exp_f32, tilewright_map_log_f32,
+    tilewright_map_sqrt_f32, tilewright_map_reciprocal_f32, tilewright_map_floor_f32,
+    tilewright_map_ceil_f32, tilewright_map_round_f32, tilewright_map_erf_f32,
+    tilewright_map_sin_f32, tilewright_map_cos_f32, tilewright_map_tan_f32, tilewright_map_asin_f32,
+    tilewright_map_acos_f32, tilewright_map_atan_f32, tilewright_map_sinh_f32,
+    tilewright_map_cosh_f32, tilewright_map_asinh_f32, tilewright_map_acosh_f32,
+    tilewright_map_atanh_f32, tilewright_map_softplus_f32, tilewright_map_softsign_f32,
+    tilewright_map_elu_f32, tilewright_map_selu_f32, tilewright_map_celu_f32,
+    tilewright_map_thresholded_relu_f32, tilewright_map_shrink_f32, tilewright_map_gelu_f32,
+    tilewright_map_gelu_tanh_f32, tilewright_map_mish_f32, tilewright_map_swish_f32,
+    tilewright_map_not_b8, tilewright_map_is_nan_f32, tilewright_map_is_inf_f32,
+    tilewright_map_bitwise_not_i8, tilewright_map_bitwise_not_u8, tilewright_map_bitwise_not_i16,
+    tilewright_map_bitwise_not_u16, tilewright_map_bitwise_not_i32, tilewright_map_bitwise_not_u32,
+    tilewright_map_bitwise_not_i64, tilewright_map_add_i8, tilewright_map_add_u8,
+    tilewright_map_add_i16, tilewright_map_add_u16, tilewright_map_add_i32, tilewright_map_add_u32,
+    tilewright_map_add_i64, tilewright_map_sub_i8, tilewright_map_sub_u8, tilewright_map_sub_i16,
+    tilewright_map_sub_u16, tilewright_map_sub_i32, tilewright_map_sub_u32, tilewright_map_sub_i64,
+    tilewright_map_mul_i8, tilewright_map_mul_u8, tilewright_map_mul_i16, tilewright_map_mul_u16,
+    tilewright_map_mul_i32, tilewright_map_mul_u32, tilewright_map_mul_i64, tilewright_map_div_i8,
+    tilewright_map_div_u8, tilewright_map_div_i16, tilewright_map_div_u16, tilewright_map_div_i32,
+    tilewright_map_div_u32, tilewright_map_div_i64, tilewright_map_min_f32, tilewright_map_min_i8,
+    tilewright_map_min_u8, tilewright_map_min_i16, tilewright_map_min_u16, tilewright_map_min_i32,
+    tilewright_map_min_u32, tilewright_map_min_i64, tilewright_map_max_f32, tilewright_map_max_i8,
+    tilewright_map_max_u8, tilewright_map_max_i16, tilewright_map_max_u16, tilewright_map_max_i32,
+    tilewright_map_max_u32, tilewright_map_max_i64, tilewright_map_mod_f32, tilewright_map_mod_i8,
+    tilewright_map_mod_u8, tilewright_map_mod_i16, tilewright_map_mod_u16, tilewright_map_mod_i32,
+    tilewright_map_mod_u32, tilewright_map_mod_i64, tilewright_map_fmod_f32, tilewright_map_fmod_i8,
+    tilewright_map_fmod_u8, tilewright_map_fmod_i16, tilewright_map_fmod_u16,
+    tilewright_map_fmod_i32, tilewright_map_fmod_u32, tilewright_map_fmod_i64,
+    tilewright_map_pow_f32, tilewright_map_pow_i8, tilewright_map_pow_u8, tilewright_map_pow_i16,
+    tilewright_map_pow_u16, tilewright_map_pow_i32, tilewright_map_pow_u32, tilewright_map_pow_i64,
+    tilewright_map_pow_i32_f32, tilewright_map_pow_i64_f32, tilewright_map_prelu_f32,
+    tilewright_map_prelu_i8, tilewright_map_prelu_u8, tilewright_map_prelu_i16,
+    tilewright_map_prelu_u16, tilewright_map_prelu_i32, tilewright_map_prelu_u32,
+    tilewright_map_prelu_i64, tilewright_map_bitwise_and_i8, tilewright_map_bitwise_and_u8,
+    tilewright_map_bitwise_and_i16, tilewright_map_bitwise_and_u16, tilewright_map_bitwise_and_i32,
+    tilewright_map_bitwise_and_u32, tilewright_map_bitwise_and_i64, tilewright_map_bitwise_or_i8,
+    tilewright_map_bitwise_or_u8, tilewright_map_bitwise_or_i16, tilewright_map_bitwise_or_u16,
+    tilewright_map_bitwise_or_i32, tilewright_map_bitwise_or_u32, tilewright_map_bitwise_or_i64,
+    tilewright_map_bitwise_xor_i8, tilewright_map_bitwise_xor_u8, tilewright_map_bitwise_xor_i16,
+    tilewright_map_bitwise_xor_u16, tilewright_map_bitwise_xor_i32, tilewright_map_bitwise_xor_u32,
+    tilewright_map_bitwise_xor_i64, tilewright_map_shift_left_i8, tilewright_map_shift_left_u8,
+    tilewright_map_shift_left_i16, tilewright_map_shift_left_u16, tilewright_map_shift_left_i32,
+    tilewright_map_shift_left_u32, tilewright_map_shift_left_i64, tilewright_map_shift_right_i8,
+    tilewright_map_shift_right_u8, tilewright_map_shift_right_i16, tilewright_map_shift_right_u16,
+    tilewright_map_shift_right_i32, tilewright_map_shift_right_u32, tilewright_map_shift_right_i64,
+    tilewright_map_equal_f32, tilewright_map_equal_i8, tilewright_map_equal_u8,
+    tilewright_map_equal_i16, tilewright_map_equal_u16, tilewright_map_equal_i32,
+    tilewright_map_equal_u32, tilewright_map_equal_i64, tilewright_map_equal_b8,
+    tilewright_map_less_f32, tilewright_map_less_i8, tilewright_map_less_u8,
+    tilewright_map_less_i16, tilewright_map_less_u16, tilewright_map_less_i32,
+    tilewright_map_less_u32, tilewright_map_less_i64, tilewright_map_less_b8,
+    tilewright_map_less_or_equal_f32, tilewright_map_less_or_equal_i8,
+    tilewright_map_less_or_equal_u8, tilewright_map_less_or_equal_i16,
+    tilewright_map_less_or_equal_u16, tilewright_map_less_or_equal_i32,
+    tilewright_map_less_or_equal_u32, tilewright_map_less_or_equal_i64,
+    tilewright_map_less_or_equal_b8, tilewright_map_and_b8, tilewright_map_or_b8,
+    tilewright_map_xor_b8, tilewright_map_where_1, tilewright_map_where_2, tilewright_map_where_4,
+    tilewright_map_where_8, tilewright_map_quantize_i8, tilewright_map_quantize_u8,
+    tilewright_map_cast_f32_f32, tilewright_map_cast_f32_i8, tilewright_map_cast_f32_u8,
+    tilewright_map_cast_f32_i16, tilewright_map_cast_f32_u16, tilewright_map_cast_f32_i32,
+    tilewright_map_cast_f32_u32, tilewright_map_cast_f32_i64, tilewright_map_cast_f32_b8,
+    tilewright_map_cast_i8_f32, tilewright_map_cast_i8_i8, tilewright_map_cast_i8_u8,
+    tilewright_map_cast_i8_i16, tilewright_map_cast_i8_u16, tilewright_map_cast_i8_i32,
+    tilewright_map_cast_i8_u32, tilewright_map_cast_i8_i64, tilewright_map_cast_i8_b8,
+    tilewright_map_cast_u8_f32, tilewright_map_cast_u8_i8, tilewright_map_cast_u8_u8,
+    tilewright_map_cast_u8_i16, tilewright_map_cast_u8_u16, tilewright_map_cast_u8_i32,
+    tilewright_map_cast_u8_u32, tilewright_map_cast_u8_i64, tilewright_map_cast_u8_b8,
+    tilewright_map_cast_i16_f32, tilewright_map_cast_i16_i8, tilewright_map_cast_i16_u8,
+    tilewright_map_cast_i16_i16, tilewright_map_cast_i16_u16, tilewright_map_cast_i16_i32,
+    tilewright_map_cast_i16_u32, tilewright_map_cast_i16_i64, tilewright_map_cast_i16_b8,
+    tilewright_map_cast_u16_f32, tilewright_map_cast_u16_i8, tilewright_map_cast_u16_u8,
+    tilewright_map_cast_u16_i16, tilewright_map_cast_u16_u16, tilewright_map_cast_u16_i32,
+    tilewright_map_cast_u16_u32, tilewright_map_cast_u16_i64, tilewright_map_cast_u16_b8,
+    tilewright_map_cast_i32_f32, tilewright_map_cast_i32_i8, tilewright_map_cast_i32_u8,
+    tilewright_map_cast_i32_i16, tilewright_map_cast_i32_u16, tilewright_map_cast_i32_i32,
+    tilewright_map_cast_i32_u32, tilewright_map_cast_i32_i64, tilewright_map_cast_i32_b8,
+    tilewright_map_cast_u32_f32, tilewright_map_cast_u32_i8, tilewright_map_cast_u32_u8,
+    tilewright_map_cast_u32_i16, tilewright_map_cast_u32_u16, tilewright_map_cast_u32_i32,
+    tilewright_map_cast_u32_u32, tilewright_map_cast_u32_i64, tilewright_map_cast_u32_b8,
+    tilewright_map_cast_i64_f32, tilewright_map_cast_i64_i8, tilewright_map_cast_i64_u8,
+    tilewright_map_cast_i64_i16, tilewright_map_cast_i64_u16, tilewright_map_cast_i64_i32,
+    tilewright_map_cast_i64_u32, tilewright_map_cast_i64_i64, tilewright_map_cast_i64_b8,
+    tilewright_map_cast_b8_f32, tilewright_map_cast_b8_i8, tilewright_map_cast_b8_u8,
+    tilewright_map_cast_b8_i16, tilewright_map_cast_b8_u16, tilewright_map_cast_b8_i32,
+    tilewright_map_cast_b8_u32, tilewright_map_cast_b8_i64, tilewright_map_cast_b8_b8;
+
+/* y = row(inputs); axes of extent 1 broadcast. Operands: the inputs, y, all with six axes. */
+struct tilewright_map_attributes {
+    tilewright_row_function row;
+    int32_t operands; /* the output counts, and comes last */
+    float parameters[4];
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_map_attributes) == (sizeof(void *) == 4 ? 24 : 32),
+                       "tilewright_map_attributes");
+
+void tilewright_map(const struct tilewright_map_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+void tilewright_matmul_f32(const struct tilewright_clamp_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Operands: a and b, the bias if there is one, y; matrices stand in the last two of six axes. */
+struct tilewright_matmul_variable_f32_attributes {
+    int32_t has_bias; /* the bias is among the operands */
+    float minimum;
+    float maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_matmul_variable_f32_attributes) == 12,
+                       "tilewright_matmul_variable_f32_attributes");
+
+void tilewright_matmul_variable_f32(const struct tilewright_matmul_variable_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Products of two 8-bit matrices that are computed at run time, with up to two batch axes.
+ * Operands: a [b0, b1, m, k]; b [b0, b1, k, n]; constants [n][4]; y [b0, b1, m, n]; scratch: 4 * k
+ * bytes for four rows of a, 8 * k for four columns of b, 64 for their constants. Partial results,
+ * where k is cut: 64 bytes for 4 rows by 4 columns. */
+struct tilewright_matmul_integer_attributes {
+    int32_t a_zero_point; /* of int8: less 128 if a is uint8 */
+    int32_t a_flip; /* 1: a is uint8 */
+    int32_t b_zero_point; /* in b's own type */
+    int32_t b_unsigned; /* 1: b is uint8 */
+    int32_t minimum;
+    int32_t maximum;
+    float lowest;
+    float highest;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_matmul_integer_attributes) == 32,
+                       "tilewright_matmul_integer_attributes");
+
+void tilewright_matmul_integer_none(const struct tilewright_matmul_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_matmul_integer_shift(const struct tilewright_matmul_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_matmul_integer_high(const struct tilewright_matmul_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_matmul_integer_long(const struct tilewright_matmul_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_matmul_integer_even(const struct tilewright_matmul_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_matmul_integer_exact(const struct tilewright_matmul_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_matmul_integer_rescale(const struct tilewright_matmul_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Operands: the inputs, y. */
+struct tilewright_concat_attributes {
+    int32_t element_bytes; /* 1, 2, 4 or 8 */
+    int32_t inputs;
+    int32_t axis; /* of the views; whole in every tile */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_concat_attributes) == 12,
+                       "tilewright_concat_attributes");
+
+void tilewright_concat(const struct tilewright_concat_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Operands: x, y. */
+struct tilewright_pad_attributes {
+    int32_t element_bytes; /* 1, 2, 4 or 8 */
+    int32_t pads[6]; /* elements in front of the input */
+    uint32_t value[2]; /* the padding's bits: bits 0 to 31 and, for 8 bytes, 32 to 63 */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_pad_attributes) == 36,
+                       "tilewright_pad_attributes");
+
+void tilewright_pad(const struct tilewright_pad_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Element i of the output along an axis is element starts + steps * i of the input. Operands: x, y. */
+struct tilewright_copy_attributes {
+    int32_t element_bytes; /* 1, 2, 4 or 8 */
+    int32_t starts[6];
+    int32_t steps[6];
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_copy_attributes) == 52,
+                       "tilewright_copy_attributes");
+
+void tilewright_copy(const struct tilewright_copy_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Extents are those of the whole tensors, not of their tiles. Operands: x, y. */
+struct tilewright_reshape_attributes {
+    int32_t element_bytes; /* 1, 2, 4 or 8 */
+    int32_t x_extents[6];
+    int32_t y_extents[6];
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_reshape_attributes) == 52,
+                       "tilewright_reshape_attributes");
+
+void tilewright_reshape(const struct tilewright_reshape_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Operands: x, scale, the bias if there is one, y, with six axes; the last one is whole in every
+ * tile. */
+struct tilewright_norm_f32_attributes {
+    float epsilon;
+    int32_t biased; /* the bias is among the operands */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_norm_f32_attributes) == 8,
+                       "tilewright_norm_f32_attributes");
+
+void tilewright_layer_norm_f32(const struct tilewright_norm_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_rms_norm_f32(const struct tilewright_norm_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* iLayerNorm and iRMSNorm: integers normalised over the last axis of the view. Operands: x (8 or 16
+ * bits); w and, for iLayerNorm, b, int32 along the last axis; y, int8. */
+struct tilewright_norm_integer_attributes {
+    int32_t x_type; /* as integer_line.h numbers them */
+    int32_t shift;
+    int32_t wide; /* 0: products with w, with b added, fit 32 bits */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_norm_integer_attributes) == 12,
+                       "tilewright_norm_integer_attributes");
+
+void tilewright_layer_norm_integer(const struct tilewright_norm_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_rms_norm_integer(const struct tilewright_norm_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* iNoNorm: y = low byte of ((x * w + b) * multiplier) >> shift, with broadcasting. Operands: x, w,
+ * b (int32), y (int8). */
+struct tilewright_no_norm_integer_attributes {
+    int32_t x_type; /* as integer_line.h numbers them */
+    int32_t w_type;
+    int32_t multiplier;
+    int32_t shift;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_no_norm_integer_attributes) == 16,
+                       "tilewright_no_norm_integer_attributes");
+
+void tilewright_no_norm_integer(const struct tilewright_no_norm_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Operands: x and y [n, c, h, w]. */
+struct tilewright_max_pool_f32_attributes {
+    int32_t kernel[2];
+    int32_t strides[2];
+    int32_t dilations[2];
+    int32_t pads[2]; /* above and to the left */
+    float minimum;
+    float maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_max_pool_f32_attributes) == 40,
+                       "tilewright_max_pool_f32_attributes");
+
+void tilewright_max_pool_f32(const struct tilewright_max_pool_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Operands: x and y [n, c, h, w]. */
+struct tilewright_average_pool_f32_attributes {
+    int32_t kernel[2];
+    int32_t strides[2];
+    int32_t dilations[2];
+    int32_t pads[2]; /* above and to the left */
+    int32_t include_pads; /* 1: padding counts too, up to (and without) the input positions `limits` */
+    int32_t limits[2];
+    float minimum;
+    float maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_average_pool_f32_attributes) == 52,
+                       "tilewright_average_pool_f32_attributes");
+
+void tilewright_average_pool_f32(const struct tilewright_average_pool_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Operands: x and y [n, c, h, w] of 8 bits. */
+struct tilewright_max_pool_integer_attributes {
+    int32_t kernel[2];
+    int32_t strides[2];
+    int32_t dilations[2];
+    int32_t pads[2]; /* above and to the left */
+    int32_t is_unsigned; /* 1: x and y are uint8 */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_max_pool_integer_attributes) == 36,
+                       "tilewright_max_pool_integer_attributes");
+
+void tilewright_max_pool_integer(const struct tilewright_max_pool_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* y = round half even of (sum << left) * multiplier / 2^(32 + shift) / taps, + zero point.
+ * Operands: x and y [n, c, h, w] of 8 bits. */
+struct tilewright_average_pool_integer_attributes {
+    int32_t kernel[2];
+    int32_t strides[2];
+    int32_t dilations[2];
+    int32_t pads[2]; /* above and to the left */
+    int32_t counted[4]; /* taps count in rows [0] to [1] and columns [2] to [3], ends excluded */
+    int32_t is_unsigned; /* 1: x is uint8 */
+    int32_t x_zero_point;
+    int32_t multiplier;
+    int32_t left;
+    int32_t shift;
+    int32_t zero_point;
+    int32_t minimum;
+    int32_t maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_average_pool_integer_attributes) == 80,
+                       "tilewright_average_pool_integer_attributes");
+
+void tilewright_average_pool_integer(const struct tilewright_average_pool_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* y = round half even of x / scale, + zero point. Operands: x, y. */
+struct tilewright_quantize_f32_attributes {
+    int32_t element_bytes; /* of y: 1 or 2 */
+    float scale;
+    int32_t zero_point;
+    int32_t minimum; /* of y's type */
+    int32_t maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_quantize_f32_attributes) == 20,
+                       "tilewright_quantize_f32_attributes");
+
+void tilewright_quantize_f32(const struct tilewright_quantize_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* The same along an axis. Operands: x, scales float [extent], zero points int32 [extent], y. */
+struct tilewright_quantize_axis_f32_attributes {
+    int32_t element_bytes; /* of y: 1 or 2 */
+    int32_t axis; /* of the views; scales and zero points follow it */
+    int32_t minimum; /* of y's type */
+    int32_t maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_quantize_axis_f32_attributes) == 16,
+                       "tilewright_quantize_axis_f32_attributes");
+
+void tilewright_quantize_axis_f32(const struct tilewright_quantize_axis_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* y = (x - zero point) * scale. Operands: x, y. */
+struct tilewright_dequantize_f32_attributes {
+    int32_t element; /* type of x: 0 int8, 1 uint8, 2 int16, 3 uint16, 4 int32 */
+    float scale;
+    int32_t zero_point;
+    float minimum;
+    float maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_dequantize_f32_attributes) == 20,
+                       "tilewright_dequantize_f32_attributes");
+
+void tilewright_dequantize_f32(const struct tilewright_dequantize_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* The same along an axis. Operands: x, scales float [extent], zero points int32 [extent], y. */
+struct tilewright_dequantize_axis_f32_attributes {
+    int32_t element; /* type of x: 0 int8, 1 uint8, 2 int16, 3 uint16, 4 int32 */
+    int32_t axis; /* of the views; scales and zero points follow it */
+    float minimum;
+    float maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_dequantize_axis_f32_attributes) == 16,
+                       "tilewright_dequantize_axis_f32_attributes");
+
+void tilewright_dequantize_axis_f32(const struct tilewright_dequantize_axis_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+#define TILEWRIGHT_CELL_RNN 0
+#define TILEWRIGHT_CELL_GRU 1
+#define TILEWRIGHT_CELL_LSTM 2
+#define TILEWRIGHT_SIGMOID 0
+#define TILEWRIGHT_TANH 1
+#define TILEWRIGHT_RELU 2
+#define TILEWRIGHT_AFFINE 3
+#define TILEWRIGHT_LEAKY_RELU 4
+#define TILEWRIGHT_THRESHOLDED_RELU 5
+#define TILEWRIGHT_SCALED_TANH 6
+#define TILEWRIGHT_HARD_SIGMOID 7
+#define TILEWRIGHT_ELU 8
+#define TILEWRIGHT_SOFTSIGN 9
+#define TILEWRIGHT_SOFTPLUS 10
+
+/* RNN, GRU or LSTM over a whole sequence; per direction three activations. An operand that the node
+ * leaves out has number -1 here, others their position in the operand array. Operands with trailing
+ * axes: X [step, entry, input], W [direction, gate * unit, input], R [direction, gate * unit,
+ * unit], B [direction, 2 * gate * unit], lengths [entry], initial states [direction, entry, unit],
+ * P [direction, 3 * unit], Y [step, direction, entry, unit], last states; then scratch of (gates +
+ * 1) * units floats. */
+struct tilewright_recurrent_f32_attributes {
+    int32_t cell;
+    int32_t reverse[2];
+    int32_t activations[6];
+    float alpha[6];
+    float beta[6];
+    float clip;
+    int32_t linear_before_reset;
+    int32_t input_forget;
+    int32_t bias;
+    int32_t lengths;
+    int32_t initial_h;
+    int32_t initial_c;
+    int32_t peepholes;
+    int32_t outputs; /* position of Y; Y_h follows, and Y_c for LSTM */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_recurrent_f32_attributes) == 120,
+                       "tilewright_recurrent_f32_attributes");
+
+void tilewright_recurrent_f32(const struct tilewright_recurrent_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Sums of integers over axes of the view; y is int32, and what does not fit wraps. Operands: x; y,
+ * in which these axes have extent 1. */
+struct tilewright_sum_integer_attributes {
+    int32_t x_type; /* as integer_line.h numbers them */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_sum_integer_attributes) == 4,
+                       "tilewright_sum_integer_attributes");
+
+void tilewright_sum_integer(const struct tilewright_sum_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Means of integers over axes of the view. Operands: x; y, in which these axes have extent 1;
+ * scratch with one accumulator for each element of y: int32, int64 if x is int32. */
+struct tilewright_mean_integer_attributes {
+    int32_t x_type; /* as integer_line.h numbers them */
+    int32_t count; /* elements of one sum */
+    int32_t shift; /* its logarithm if it is a power of two, else -1 */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_mean_integer_attributes) == 12,
+                       "tilewright_mean_integer_attributes");
+
+void tilewright_mean_integer(const struct tilewright_mean_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_mean_integer_wide(const struct tilewright_mean_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* IntegerDiv: (numerator * a) / (eta * b + epsilon) to the nearest integer, halves away from zero,
+ * with broadcasting; 0 where the divisor is 0. Operands: a, b, y (int32). */
+struct tilewright_divide_integer_attributes {
+    int32_t a_type; /* as integer_line.h numbers them */
+    int32_t b_type;
+    uint32_t numerator[2]; /* low word, high word */
+    int32_t eta;
+    int32_t epsilon;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_divide_integer_attributes) == 24,
+                       "tilewright_divide_integer_attributes");
+
+void tilewright_divide_integer(const struct tilewright_divide_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+extern const struct tilewright_reducer tilewright_reduce_sum_f32, tilewright_reduce_sum_i32,
+    tilewright_reduce_sum_i64, tilewright_reduce_mean_f32, tilewright_reduce_mean_i32,
+    tilewright_reduce_mean_i64, tilewright_reduce_prod_f32, tilewright_reduce_prod_i32,
+    tilewright_reduce_prod_i64, tilewright_reduce_l1_f32, tilewright_reduce_l1_i32,
+    tilewright_reduce_l1_i64, tilewright_reduce_sum_square_f32, tilewright_reduce_sum_square_i32,
+    tilewright_reduce_sum_square_i64, tilewright_reduce_l2_f32, tilewright_reduce_log_sum_f32,
+    tilewright_reduce_log_sum_exp_f32, tilewright_reduce_max_f32, tilewright_reduce_max_i8,
+    tilewright_reduce_max_u8, tilewright_reduce_max_i16, tilewright_reduce_max_u16,
+    tilewright_reduce_max_i32, tilewright_reduce_max_u32, tilewright_reduce_max_i64,
+    tilewright_reduce_min_f32, tilewright_reduce_min_i8, tilewright_reduce_min_u8,
+    tilewright_reduce_min_i16, tilewright_reduce_min_u16, tilewright_reduce_min_i32,
+    tilewright_reduce_min_u32, tilewright_reduce_min_i64, tilewright_reduce_arg_max_f32,
+    tilewright_reduce_arg_max_i8, tilewright_reduce_arg_max_u8, tilewright_reduce_arg_max_i16,
+    tilewright_reduce_arg_max_u16, tilewright_reduce_arg_max_i32, tilewright_reduce_arg_max_u32,
+    tilewright_reduce_arg_max_i64, tilewright_reduce_arg_min_f32, tilewright_reduce_arg_min_i8,
+    tilewright_reduce_arg_min_u8, tilewright_reduce_arg_min_i16, tilewright_reduce_arg_min_u16,
+    tilewright_reduce_arg_min_i32, tilewright_reduce_arg_min_u32, tilewright_reduce_arg_min_i64;
+
+/* Operands: x with six axes, y with the same axes, of extent 1 where they are reduced. Reduced axes
+ * are whole in every tile. */
+struct tilewright_reduce_attributes {
+    const struct tilewright_reducer *reducer;
+    uint32_t axes; /* bit i: axis i of the view is reduced */
+    int32_t select_last;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_reduce_attributes) == (sizeof(void *) == 4 ? 12 : 16),
+                       "tilewright_reduce_attributes");
+
+void tilewright_reduce(const struct tilewright_reduce_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* iSoftmax, ITAMax and ITAPartialMax over the last axis of the view: 8-bit integers to unsigned
+ * probabilities. Operands: x; for iSoftmax the table of powers, uint32[256]; y, uint8. */
+struct tilewright_softmax_dialect_attributes {
+    int32_t flip; /* 128: x is int8; 0: uint8 */
+    int32_t levels; /* iSoftmax and ITAMax: the largest probability; ITAPartialMax: the half of it */
+    int32_t group; /* ITAPartialMax: elements whose maximum is taken at once */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_softmax_dialect_attributes) == 12,
+                       "tilewright_softmax_dialect_attributes");
+
+void tilewright_softmax_table(const struct tilewright_softmax_dialect_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_ita_max(const struct tilewright_softmax_dialect_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_ita_partial_max(const struct tilewright_softmax_dialect_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Operands: x, y. */
+struct tilewright_softmax_f32_attributes {
+    int32_t axis; /* of the view; whole in every tile */
+    float minimum;
+    float maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_softmax_f32_attributes) == 12,
+                       "tilewright_softmax_f32_attributes");
+
+void tilewright_softmax_f32(const struct tilewright_softmax_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+void tilewright_clip_f32(const struct tilewright_clamp_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_hard_swish_f32(const struct tilewright_clamp_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_sigmoid_f32(const struct tilewright_clamp_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_tanh_f32(const struct tilewright_clamp_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* y = x, or alpha * x where x is negative. */
+struct tilewright_leaky_relu_f32_attributes {
+    float alpha;
+    float minimum;
+    float maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_leaky_relu_f32_attributes) == 12,
+                       "tilewright_leaky_relu_f32_attributes");
+
+void tilewright_leaky_relu_f32(const struct tilewright_leaky_relu_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* y = alpha * x + beta, clamped to [0, 1]. */
+struct tilewright_hard_sigmoid_f32_attributes {
+    float alpha;
+    float beta;
+    float minimum;
+    float maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_hard_sigmoid_f32_attributes) == 16,
+                       "tilewright_hard_sigmoid_f32_attributes");
+
+void tilewright_hard_sigmoid_f32(const struct tilewright_hard_sigmoid_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* y = table[x], x being the index from the smallest value of its type. Operands: x, table (256
+ * elements), y. */
+struct tilewright_lookup_attributes {
+    int32_t flip; /* 128: x is int8; 0: uint8 */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_lookup_attributes) == 4,
+                       "tilewright_lookup_attributes");
+
+void tilewright_lookup_bytes(const struct tilewright_lookup_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_lookup_words(const struct tilewright_lookup_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Integer elements, finished one by one with per-channel constants. Operands: x, constants
+ * [channel][4], y. */
+struct tilewright_requantize_attributes {
+    int32_t x_type; /* as integer_line.h numbers them */
+    int32_t channel_axis; /* of the view; -1: one row of constants for all */
+    int32_t minimum;
+    int32_t maximum;
+    float lowest;
+    float highest;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_requantize_attributes) == 24,
+                       "tilewright_requantize_attributes");
+
+void tilewright_requantize_none(const struct tilewright_requantize_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_requantize_shift(const struct tilewright_requantize_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_requantize_high(const struct tilewright_requantize_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_requantize_long(const struct tilewright_requantize_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_requantize_even(const struct tilewright_requantize_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_requantize_exact(const struct tilewright_requantize_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_requantize_rescale(const struct tilewright_requantize_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Softmax of 8-bit tensors along one axis, requantised. Operands: x; table of exp(-scale * d) for d
+ * = 0 ... 255, float32; y. */
+struct tilewright_softmax_integer_attributes {
+    int32_t axis; /* of the view */
+    int32_t is_unsigned; /* 1: x is uint8 */
+    float multiplier; /* y = round half even of probability * multiplier, + zero point */
+    int32_t zero_point;
+    int32_t minimum;
+    int32_t maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_softmax_integer_attributes) == 24,
+                       "tilewright_softmax_integer_attributes");
+
+void tilewright_softmax_integer(const struct tilewright_softmax_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+extern const struct tilewright_reducer tilewright_reduce_lp_f32;
+
+/* Operands: x [n, c, -, d, h, w], weights [c of y, c of x, -, d, h, w], the bias if there is one,
+ * y. Only float results are clamped. */
+struct tilewright_conv_any_attributes {
+    int32_t kernel[3];
+    int32_t strides[3];
+    int32_t dilations[3];
+    int32_t pads[3]; /* in front, above and to the left */
+    int32_t group_inputs;
+    int32_t group_outputs;
+    int32_t integer; /* elements are int32_t, else float */
+    int32_t biased;
+    float minimum;
+    float maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_any_attributes) == 72,
+                       "tilewright_conv_any_attributes");
+
+void tilewright_conv_any(const struct tilewright_conv_any_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Operands: x [n, c, -, d, h, w], weights [c of x, c of y, -, d, h, w], the bias if there is one,
+ * y. */
+struct tilewright_conv_transpose_f32_attributes {
+    int32_t kernel[3];
+    int32_t strides[3];
+    int32_t dilations[3];
+    int32_t pads[3]; /* in front, above and to the left */
+    int32_t group_inputs;
+    int32_t group_outputs;
+    int32_t biased;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_transpose_f32_attributes) == 60,
+                       "tilewright_conv_transpose_f32_attributes");
+
+void tilewright_conv_transpose_f32(const struct tilewright_conv_transpose_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Operands: x and y [n, c, -, d, h, w]. */
+struct tilewright_pool_any_attributes {
+    const struct tilewright_reducer *reducer;
+    int32_t kernel[3];
+    int32_t strides[3];
+    int32_t dilations[3];
+    int32_t pads[3]; /* in front, above and to the left */
+    int32_t limits[3]; /* the first input positions behind what counts, if padding does */
+    int32_t include_pads;
+    float power;
+    int32_t clamped; /* whether the bounds apply; to float only */
+    float minimum;
+    float maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_pool_any_attributes) == (sizeof(void *) == 4 ? 84 : 88),
+                       "tilewright_pool_any_attributes");
+
+void tilewright_pool_any(const struct tilewright_pool_any_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Operands: x, y and int64 indices [n, c, -, d, h, w]. */
+struct tilewright_max_pool_indices_attributes {
+    int32_t kernel[3];
+    int32_t strides[3];
+    int32_t dilations[3];
+    int32_t pads[3]; /* in front, above and to the left */
+    int32_t steps[3]; /* of the flat index along each spatial axis */
+    int32_t channels; /* of the whole tensor */
+    int32_t image; /* elements of one channel */
+    int32_t element; /* 0: float, 1: int8_t, 2: uint8_t */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_max_pool_indices_attributes) == 72,
+                       "tilewright_max_pool_indices_attributes");
+
+void tilewright_max_pool_indices(const struct tilewright_max_pool_indices_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Operands: x, indices int32 and weights float [extent of y][taps], y. */
+struct tilewright_interpolate_f32_attributes {
+    int32_t axis;
+    int32_t taps;
+    float outside; /* the result where the index table has -1 */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_interpolate_f32_attributes) == 12,
+                       "tilewright_interpolate_f32_attributes");
+
+void tilewright_interpolate_f32(const struct tilewright_interpolate_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Convolution of 8-bit tensors, four products per instruction. */
+struct tilewright_conv_xpulpv2_attributes {
+    int32_t kernel[2];
+    int32_t strides[2];
+    int32_t dilations[2];
+    int32_t pads[2]; /* above and to the left */
+    int32_t group_inputs; /* channels of x in one group */
+    int32_t group_outputs; /* channels of y in one group */
+    int32_t padding; /* the stored byte that stands for zero; -1: taps never leave x */
+    int32_t is_unsigned; /* 1: x is uint8 */
+    int32_t is_planar; /* 1: weights are [c][kh][kw]; columns of x lie side by side */
+    int32_t is_direct; /* 1: c is a multiple of 4 and its elements lie side by side in x */
+    int32_t minimum;
+    int32_t maximum;
+    float lowest;
+    float highest;
+    int32_t addend; /* of rules with one for the layer */
+    int32_t shift; /* of rules with one for the layer */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_xpulpv2_attributes) == 80,
+                       "tilewright_conv_xpulpv2_attributes");
+
+void tilewright_conv_xpulpv2_none(const struct tilewright_conv_xpulpv2_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_xpulpv2_folded(const struct tilewright_conv_xpulpv2_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_xpulpv2_high(const struct tilewright_conv_xpulpv2_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_xpulpv2_layer(const struct tilewright_conv_xpulpv2_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_xpulpv2_long(const struct tilewright_conv_xpulpv2_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_xpulpv2_even(const struct tilewright_conv_xpulpv2_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_xpulpv2_layer_even(const struct tilewright_conv_xpulpv2_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_xpulpv2_exact(const struct tilewright_conv_xpulpv2_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_xpulpv2_rescale(const struct tilewright_conv_xpulpv2_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Depthwise convolution of 8-bit tensors by words of a window. */
+struct tilewright_depthwise_xpulpv2_attributes {
+    int32_t kernel[2];
+    int32_t strides[2];
+    int32_t dilations[2];
+    int32_t pads[2]; /* above and to the left */
+    int32_t padding; /* the stored byte that stands for zero */
+    int32_t is_unsigned; /* 1: x is uint8 */
+    int32_t minimum;
+    int32_t maximum;
+    float lowest;
+    float highest;
+    int32_t addend; /* of rules with one for the layer */
+    int32_t shift; /* of rules with one for the layer */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_xpulpv2_attributes) == 64,
+                       "tilewright_depthwise_xpulpv2_attributes");
+
+void tilewright_depthwise_xpulpv2_none(const struct tilewright_depthwise_xpulpv2_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_xpulpv2_folded(const struct tilewright_depthwise_xpulpv2_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_xpulpv2_high(const struct tilewright_depthwise_xpulpv2_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_xpulpv2_layer(const struct tilewright_depthwise_xpulpv2_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_xpulpv2_long(const struct tilewright_depthwise_xpulpv2_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_xpulpv2_even(const struct tilewright_depthwise_xpulpv2_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_xpulpv2_layer_even(const struct tilewright_depthwise_xpulpv2_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_xpulpv2_exact(const struct tilewright_depthwise_xpulpv2_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_xpulpv2_rescale(const struct tilewright_depthwise_xpulpv2_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+#undef TILEWRIGHT_SIZE_ASSERT
+#ifdef __cplusplus
+}
+#endif
+
+#endif
+/* clang-format on */

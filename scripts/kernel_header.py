@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the C header of all kernels from their declarations; --check only says whether it is out of date.
+
+Before:  Declaration(functions={"gather": Gather}) in python/tilewright/kernels/scalar/indexing.py
+After:   struct tilewright_gather_attributes, an assertion of its size, and the prototype of
+         tilewright_gather in runtime/include/tilewright/kernels/declarations.h
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "python"))
+
+from tilewright.kernels.attributes import PREFIX, CField, CStruct, size_bytes  # noqa: E402, for the path above
+from tilewright.kernels.kernel import DECLARATIONS as HEADER  # noqa: E402
+from tilewright.kernels.kernel import Declaration  # noqa: E402
+from tilewright.kernels.registry import DECLARATIONS  # noqa: E402
+
+TARGET = ROOT / "runtime" / "include" / HEADER
+COLUMNS = 100
+HEAD = """\
+/* SPDX-License-Identifier: Apache-2.0 */
+/* clang-format off */
+/* Written by scripts/kernel_header.py from the declarations in python/tilewright/kernels: all kernels,
+ * their attributes, what attributes may point to, and the numbers that C and Python share. */
+#ifndef TILEWRIGHT_KERNELS_DECLARATIONS_H
+#define TILEWRIGHT_KERNELS_DECLARATIONS_H
+
+#include "tilewright/kernels/functions.h"
+#include "tilewright/runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#define TILEWRIGHT_SIZE_ASSERT static_assert
+#else
+#define TILEWRIGHT_SIZE_ASSERT _Static_assert
+#endif
+"""
+TAIL = """\
+#undef TILEWRIGHT_SIZE_ASSERT
+#ifdef __cplusplus
+}
+#endif
+
+#endif
+/* clang-format on */
+"""
+
+
+def header_text() -> str:
+    """The whole header."""
+    parts = [HEAD]
+    written: set[type[CStruct]] = set()
+    for declared in (item for family in DECLARATIONS.values() for item in family):
+        parts += _numbers(declared)
+        parts += _pointed(declared)
+        for kind in dict.fromkeys(declared.functions.values()):
+            if kind not in written:
+                parts.append(_struct(kind))
+                written.add(kind)
+            parts.append(_prototypes(declared, kind))
+    return "\n".join([*parts, TAIL])
+
+
+def _numbers(declared: Declaration) -> Iterator[str]:
+    if declared.numbers:
+        yield "".join(f"#define TILEWRIGHT_{name} {value}\n" for name, value in declared.numbers.items())
+
+
+def _pointed(declared: Declaration) -> Iterator[str]:
+    for c_type, names in declared.pointed.items():
+        external = "extern " if "struct" in c_type else ""
+        listed = ", ".join(f"{PREFIX}{name}" for name in names)
+        lines = textwrap.wrap(f"{external}{c_type} {listed};", COLUMNS, subsequent_indent="    ")
+        yield "\n".join(lines) + "\n"
+
+
+def _struct(kind: type[CStruct]) -> str:
+    what = textwrap.wrap(" ".join((kind.__doc__ or "").split()), COLUMNS, initial_indent="/* ", subsequent_indent=" * ")
+    fields = "\n".join(_field(item) for item in kind.c_fields())
+    narrow, wide = (size_bytes(kind, pointer) for pointer in (4, 8))
+    size = str(narrow) if narrow == wide else f"(sizeof(void *) == 4 ? {narrow} : {wide})"
+    return (
+        "\n".join(what) + f" */\nstruct {kind.struct()} {{\n{fields}\n}};\n"
+        f"TILEWRIGHT_SIZE_ASSERT(sizeof(struct {kind.struct()}) == {size},\n"
+        f'                       "{kind.struct()}");\n'
+    )
+
+
+def _field(item: CField) -> str:
+    array = f"[{item.type.count}]" if item.type.count else ""
+    space = "" if item.type.name.endswith("*") else " "
+    note = f" /* {item.note} */" if item.note else ""
+    return f"    {item.type.name}{space}{item.name}{array};{note}"
+
+
+def _prototypes(declared: Declaration, kind: type[CStruct]) -> str:
+    return "".join(
+        f"void {PREFIX}{name}(const struct {kind.struct()} *attributes,\n"
+        f"    const struct tilewright_view *operands, uint32_t flags);\n"
+        for name, found in declared.functions.items()
+        if found is kind
+    )
+
+
+def main() -> int:
+    """Write the header, or compare it."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if the header would change")
+    text = header_text()
+    if not parser.parse_args().check:
+        TARGET.write_text(text, encoding="utf-8")
+        return 0
+    if TARGET.read_text(encoding="utf-8") == text:
+        return 0
+    sys.stderr.write(f"{TARGET.relative_to(ROOT)} is out of date: scripts/kernel_header.py writes it anew\n")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
