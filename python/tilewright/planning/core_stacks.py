@@ -22,7 +22,7 @@ def larger_stack_bytes(planned: Planned, platform: Platform) -> int:
 
 
 def with_room_for_stacks(planned: Planned, platform: Platform) -> Platform:
-    """The platform, with a smaller pool where the plan leaves no room for larger stacks."""
+    """The platform, with a pool of the bytes that stacks leave where the plan uses more; else unchanged."""
     stacks = platform.core_stacks
     if stacks is None or _missing_bytes(planned, platform, stacks) <= 0:
         return platform
@@ -56,14 +56,17 @@ def _deepest(planned: Planned) -> ScheduledLayer:
 
 
 def _room_bytes(planned: Planned, platform: Platform, stacks: CoreStacks) -> int:
-    """What stacks leave of the space, in whole units of the pool's alignment."""
+    """Bytes that stacks leave of the memory that they share with the pool, a multiple of the pool's alignment."""
     size = max(larger_stack_bytes(planned, platform), stacks.size_bytes)
     align = platform.pool(stacks.pool).align_bytes
     return (stacks.space_bytes - stacks.count * size - stacks.other_bytes) // align * align
 
 
 def _missing_bytes(planned: Planned, platform: Platform, stacks: CoreStacks) -> int:
-    """Only what larger stacks take is held against the plan: others are the linker's."""
+    """Bytes of the pool that the plan uses beyond what stacks leave; at most 0 where both fit.
+
+    0 where every core's own stack will do: for those the linker has to find room.
+    """
     if not larger_stack_bytes(planned, platform):
         return 0
     used = sum(use.used_bytes for use in planned.pool_use if use.pool == stacks.pool)

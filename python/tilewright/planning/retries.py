@@ -27,12 +27,19 @@ from tilewright.tiling.field import Capacities
 from tilewright.tiling.overflow import TileOverflow
 
 ROUNDS = 31
-"""Times that the tiles of one layer are made smaller."""
+"""How often the tiles of a layer are made smaller at most, all layers together."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """Decisions whose buffers found no place, and what each layer's tiles might take of the pools."""
+    """Decisions whose buffers found no place.
+
+    Attributes:
+        decisions: what was decided.
+        limits: pool to bytes that the tiles of each layer could take, by number of the layer.
+        schedule: the program of the decisions.
+        overflow: what found no place, and how many bytes are missing.
+    """
 
     decisions: Decisions
     limits: tuple[Capacities, ...]
@@ -41,10 +48,10 @@ class _Failure:
 
 
 _Attempt = tuple[Decisions, tuple[Capacities, ...]]
-"""Decisions to be realised, and what each layer's tiles may take of the pools."""
+"""Decisions to be realised, and pool to bytes that the tiles of each layer may take, by number of the layer."""
 
 _Remedy = Callable[[_Failure, Decider], _Attempt | None]
-"""Other decisions behind a failure; None where this remedy changes nothing."""
+"""Makes other decisions of those that failed; None where the remedy does not apply to this failure."""
 
 
 def search(prepared: Prepared, platform: Platform, options: CompileOptions) -> Planned:
@@ -93,7 +100,7 @@ def first_that_fits(prepared: Prepared, platform: Platform, options: CompileOpti
 
 
 def _after(failure: _Failure, remedies: Iterator[_Remedy], decider: Decider) -> _Attempt:
-    """What the next remedy that changes something makes of a failure. Raises its overflow where there is none."""
+    """What the first remedy that applies to a failure makes of it. Raises the failure's overflow if none does."""
     for remedy in remedies:
         attempt = remedy(failure, decider)
         if attempt is not None:
@@ -102,14 +109,14 @@ def _after(failure: _Failure, remedies: Iterator[_Remedy], decider: Decider) -> 
 
 
 def _each_store_awaited(failure: _Failure, _: Decider) -> _Attempt | None:
-    """No layer leaves its last store to the next one: less is alive at once."""
+    """Each layer awaits its last store, so that fewer buffers are alive at once; not if all layers did already."""
     if not failure.schedule.handed_over:
         return None
     return replace(failure.decisions, hand_over=False), failure.limits
 
 
 def _tiles_together(failure: _Failure, decider: Decider) -> _Attempt | None:
-    """Tiles that leave room for the homes in their pools."""
+    """Tiles that leave room for the homes in their pools; not where tiles share no pool with homes."""
     decisions = together(failure.schedule, failure.decisions, decider)
     return None if decisions is None else (decisions, failure.limits)
 

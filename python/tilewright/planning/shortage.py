@@ -1,7 +1,7 @@
-"""What is missing where a model does not fit: the smallest size of a pool that works, and what fills it.
+"""The error for a model that does not fit: the smallest size of a pool that works, and what fills the pool.
 
-Whole plans are made for other sizes of the pool, so the size that is named works for every layer,
-and one byte less does not.
+The size is found by making whole plans for other sizes. So with the named size every layer fits,
+and with one byte less the model does not.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tilewright.platform import Platform
 from tilewright.tiling.overflow import TileOverflow
 
 ATTEMPTS = 32
-"""Plans that are made at most; a search that ends earlier says 'works' instead of 'smallest'."""
+"""Plans that are made at most for one error; of a size that is not proved smallest by then it says 'works'."""
 
 SHOWN = 6
 """Buffers that a message names."""
@@ -36,7 +36,14 @@ Sizes = Mapping[str, int]
 
 @dataclass(slots=True)
 class _Search:
-    """Attempts that are left, how to make one, and why the last one that failed did so."""
+    """The search for sizes of pools that work.
+
+    Attributes:
+        attempt: makes a plan for a platform.
+        platform: with the sizes that do not work.
+        failure: why the last plan that did not fit did not.
+        left: plans that may still be made.
+    """
 
     attempt: Attempt
     platform: Platform
@@ -130,9 +137,10 @@ def _used(fitting: Planned) -> Sizes:
 
 
 def _peak(fitting: Planned, pool: str, failure: TileOverflow | DoesNotFit) -> str:
-    """The step at which most bytes of the pool are alive, its operator, and those buffers, largest first.
+    """The step at which most bytes of the pool are alive, its operator, and the buffers alive there, largest first.
 
-    Where a layer has no tiles for one byte less, its steps only: others just fill what there is.
+    Where ``failure`` is a layer without tiles, only steps of that layer count: tiles of other layers
+    would fill any pool.
     """
     relations = fitting.schedule.relations
     roots = {item.first: item.second for item in relations if item.kind is RelationKind.AT_OFFSET}

@@ -36,10 +36,11 @@ class Life:
 
 
 def group_lives(touched: Touched, homes: Homes) -> dict[str, Life]:
-    """Lives of all groups but constants and those of families that nothing touches.
+    """The life of each group of tensors that have all their bytes in common.
 
-    Inputs in pools live from ``NEVER``, outputs to the number of layers; what the caller owns,
-    and state, throughout.
+    Constants have none, nor have groups of storage that no layer touches. Inputs that the plan
+    places live from ``NEVER`` on, outputs to the number of layers, tensors in the caller's memory
+    and state from ``NEVER`` to the number of layers.
     """
     direct: dict[str, Life] = {}
     for number, names in enumerate(touched):
@@ -70,7 +71,15 @@ def is_interface(kind: BufferKind) -> bool:
 
 @dataclass(slots=True)
 class _Lives:
-    """Lives from ``direct`` uses and from the places of parts in wholes; worked out once for each group."""
+    """Lives of groups, each worked out once.
+
+    Attributes:
+        homes: which groups are parts of which, as inputs of a Concat (``made_of``) or outputs of a Slice.
+        direct: the first and the last layer that touches a tensor of the group; absent where none does.
+        complete: what ``ready`` has answered.
+        ends: what ``end`` has answered.
+        made_of: the output of each Concat without code with its inputs, by group.
+    """
 
     homes: Homes
     direct: dict[str, Life]
@@ -85,7 +94,7 @@ class _Lives:
                 self.made_of.setdefault(self.homes.groups[part.whole], []).append(group)
 
     def ready(self, group: str) -> int:
-        """The layer that completes the group's content."""
+        """The layer behind which all bytes of the group have their content."""
         if group not in self.complete:
             part = self.homes.parts.get(group)
             if group in self.made_of:
@@ -97,7 +106,12 @@ class _Lives:
         return self.complete[group]
 
     def begin(self, group: str) -> int:
-        """The layer that writes it; a whole begins with its last part, a part that is read when its whole ends."""
+        """The layer with which the group's life begins.
+
+        What a layer writes begins with that layer; the output of a Concat without code with the layer
+        that writes the last of its inputs. The output of a Slice without code begins where the sliced
+        tensor ends, or with the layer that first reads the slice if that runs earlier.
+        """
         part = self.homes.parts.get(group)
         if group in self.made_of:
             return self.ready(group)
@@ -107,7 +121,10 @@ class _Lives:
         return self.direct[group].begin if group in self.direct else NEVER
 
     def end(self, group: str) -> int:
-        """The last use; a part lives until its whole is there."""
+        """The layer with which the group's life ends: the last that uses it.
+
+        An input of a Concat without code lives at least until the Concat's output begins.
+        """
         if group not in self.ends:
             part = self.homes.parts.get(group)
             last = max(self.ready(group), self.begin(group))

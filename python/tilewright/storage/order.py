@@ -22,7 +22,7 @@ from tilewright.storage.homes import Homes
 from tilewright.storage.joining import Stored
 
 MAXIMUM_STATES = 60_000
-"""Sets of finished operators that are looked at before the beam takes over."""
+"""Sets of finished operators that the exact search looks at before the beam search takes its place."""
 
 BEAM_WIDTH = 48
 
@@ -81,10 +81,15 @@ def order_problem(
     tensor_bytes: Mapping[str, int],
     over: Mapping[str, tuple[str, ...]],
 ) -> OrderProblem:
-    """Operators and storage as numbers; only what the plan places has a size.
+    """Operators and storage as numbers; a value that the plan does not place has size 0.
 
-    A value is a group of tensors with the same bytes that an operator writes, or that is given;
-    who reads a whole reads the values that it is made of, and who reads a part of a value, the value.
+    A value is a group of tensors that have all their bytes in common, and that an operator writes or
+    the caller gives. Outputs of Concat and Slice that need no code are no values: an operator that
+    reads such a Concat's output reads the values of its inputs, and one that reads such a Slice's
+    output reads the value that is sliced.
+
+    Example: s = Slice(c), c = Concat(a, b). Operators write a and b, so a and b are values; an
+    operator that reads s reads both.
     """
     content = _content(homes)
     values = list(dict.fromkeys(name for groups in content.values() for name in groups))
@@ -108,7 +113,7 @@ def order_problem(
 
 
 def _content(homes: Homes) -> dict[str, tuple[str, ...]]:
-    """For each group the groups that operators write, or that are given, in which its bytes are."""
+    """For each group of tensors the values, as ``order_problem`` has them, in which the group's bytes lie."""
     made_of: dict[str, list[str]] = {}
     for group, part in homes.parts.items():
         if part.made_of:
@@ -133,7 +138,7 @@ def _content(homes: Homes) -> dict[str, tuple[str, ...]]:
 
 
 def _alone(names: Iterable[str], homes: Homes) -> list[str]:
-    """Tensors of families without parts: what lies over them must not wait for others."""
+    """Those of the names whose storage has no parts, so that an output may lie over it as soon as it is dead."""
     shared = {homes.roots[group] for group in homes.parts}
     return [name for name in names if homes.roots[name] not in shared and not homes.is_callers(name)]
 
@@ -146,7 +151,7 @@ def make_problem(
     given: frozenset[int] = frozenset(),
     over: tuple[tuple[int, ...], ...] = (),
 ) -> OrderProblem:
-    """Work out who waits for whom: a reader of a value runs after all of its writers."""
+    """The problem with its derived fields: an operator that reads a value runs after all that write it."""
     writers = [0] * len(sizes)
     users = [0] * len(sizes)
     for operator, (read, written) in enumerate(zip(reads, writes, strict=True)):
@@ -178,7 +183,7 @@ def best_order(problem: OrderProblem) -> OrderResult:
 
 
 def peak_of(problem: OrderProblem, order: Sequence[int]) -> int:
-    """Most bytes alive while the operators run in ``order``."""
+    """The most bytes that are alive at one time while the operators run in ``order``."""
     state = _start(problem)
     for operator in order:
         state = _after(problem, state, operator)
@@ -187,7 +192,14 @@ def peak_of(problem: OrderProblem, order: Sequence[int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """A set of finished operators; ``pending`` counts each value's readers that have not run."""
+    """Operators that have run.
+
+    Attributes:
+        done: a mask of them.
+        peak: most bytes that were alive while they ran.
+        alive: bytes that are alive behind the last of them.
+        order: the operators as they ran.
+    """
 
     done: int
     peak: int
@@ -225,7 +237,10 @@ def _ready(problem: OrderProblem, done: int) -> list[int]:
 
 
 def _search(problem: OrderProblem, limit: int) -> tuple[tuple[int, ...] | None, int]:
-    """The best order below ``limit`` bytes and the bound; None where there is none, or the budget ended."""
+    """The order with the lowest peak, if that is below ``limit`` bytes, and a lower bound of all peaks in bytes.
+
+    None in the order's place where no order has such a peak, or more than ``MAXIMUM_STATES`` were looked at.
+    """
     everything = (1 << len(problem.reads)) - 1
     ties = count()
     start = _start(problem)
@@ -248,7 +263,7 @@ def _search(problem: OrderProblem, limit: int) -> tuple[tuple[int, ...] | None, 
 
 
 def _beam(problem: OrderProblem) -> tuple[int, ...]:
-    """A good order: the states with the lowest peak, then the fewest bytes alive, go on."""
+    """A good order: of all states of as many operators, ``BEAM_WIDTH`` with the lowest peaks are continued."""
     states = [_start(problem)]
     for _ in problem.reads:
         following: dict[int, _State] = {}
