@@ -16,12 +16,12 @@ from functools import cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from tilewright.catalogue.operators import OPERATORS
 from tilewright.graph import DType
 from tilewright.importers.deeploy.dialect import OPERATORS as DIALECT_OPERATORS
 from tilewright.importers.deeploy.nodes import DIALECT
 from tilewright.importers.onnx import convert
 from tilewright.importers.onnx.control import CONTROL
-from tilewright.operators.registry import OPERATORS
 
 HEAD = "<!-- Written by scripts/reference_pages.py. -->\n"
 PACKAGE = "tilewright.importers"

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import ParamSpec, TypeVar
 
 from tilewright.base.errors import TilewrightError, bad_input
+from tilewright.catalogue.operators import OPERATORS
 from tilewright.graph import Array, Attributes, DType, Graph, Node, Tensor
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.own import Infer, Outputs, OwnOperator, operands_of
@@ -23,7 +24,6 @@ from tilewright.operators.elementwise import broadcast_maps, dimensions_of, iden
 from tilewright.operators.elementwise import nest as elementwise_nest
 from tilewright.operators.nest import AxisMap, Dimension, Iteration, Nest, along, whole
 from tilewright.operators.operator import Arrays, operand, optional_operand
-from tilewright.operators.registry import OPERATORS
 
 __all__ = [
     "Array",

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.single_node import run, single_node
 from support.touches import CASES, Case
+from tilewright.catalogue.operators import operator_of
 from tilewright.graph import Array
 from tilewright.operators.nest import (
     AxisMap,
@@ -24,7 +25,6 @@ from tilewright.operators.nest import (
     tile_extent,
     unclipped,
 )
-from tilewright.operators.registry import operator_of
 
 Box = dict[str, Interval]
 EFFORT = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from support.machine import Machine
 from support.networks import networks
 from support.planned import far_platform, near_platform, plan_of, planned, with_cores
+from tilewright.catalogue.evaluate import evaluate
 from tilewright.check import check
 from tilewright.graph import Graph
-from tilewright.operators.evaluate import evaluate
 from tilewright.options import Buffering, Order
 from tilewright.plan import RelationKind
 from tilewright.storage.joining import plan_storage

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from kernel_harness import Ring, run_kernel
+from tilewright.catalogue.evaluate import evaluate
 from tilewright.graph import (
     Array,
     DType,
@@ -21,7 +22,6 @@ from tilewright.graph import (
 )
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.kernels.registry import choices
-from tilewright.operators.evaluate import evaluate
 from tilewright.operators.nest import Iteration
 
 from support.nodes import node_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+from tilewright.catalogue.operators import declared
 from tilewright.graph import identity_order
-from tilewright.operators.registry import declared
 from tilewright.rewrites.views import is_view
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from tilewright.catalogue.evaluate import evaluate_node
 from tilewright.graph import Array, Graph, Node
-from tilewright.operators.evaluate import evaluate_node
 from tilewright.plan import Buffer, BufferKind, CopyStart, Kernel, Operand, Plan, RelationKind
 
 from support.walk import Bounds, Rectangle, copied, events, rectangle

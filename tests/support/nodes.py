@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tilewright.catalogue.operators import attributes_for
 from tilewright.graph import Array, Epilogue, Node, Tensor
 from tilewright.operators.quantization import QuantizationAttributes
-from tilewright.operators.registry import attributes_for
 
 
 def node_of(

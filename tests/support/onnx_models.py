@@ -9,9 +9,9 @@ import numpy as np
 import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
+from tilewright.catalogue.evaluate import evaluate
 from tilewright.graph import Graph
 from tilewright.importers.load import import_model
-from tilewright.operators.evaluate import evaluate
 from tilewright.rewrites.pipeline import optimise
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from tilewright.catalogue.evaluate import evaluate
 from tilewright.graph import Array, DType, Epilogue, Graph, variable
-from tilewright.operators.evaluate import evaluate
 
 from support.nodes import node_of
 

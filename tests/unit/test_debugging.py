@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from support.firmware import build_riscv, needs_riscv
 from tilewright.base.resources import gdb_script, runtime_dir
+from tilewright.catalogue.evaluate import evaluate
 from tilewright.graph import Array
 from tilewright.importers.load import import_model
-from tilewright.operators.evaluate import evaluate
 from tilewright.options import build_options
 from tilewright.pipeline import Artifacts, compile_model
 from tilewright.plan import BufferKind, Placement

@@ -18,8 +18,9 @@ PARTS = (
     "platform",
     "options",
     "operators",
-    "importers",
     "kernels",
+    "catalogue",
+    "importers",
     "own",
     "rewrites",
     "storage",
@@ -44,7 +45,7 @@ PARTS = (
 FROM_PLAN_ONLY = {
     "check": ("base", "plan"),
     "report": ("base", "plan"),
-    "importers": ("base", "plan", "graph", "operators"),
+    "importers": ("base", "plan", "graph", "operators", "catalogue"),
 }
 """Parts that import nothing but what is named here, and themselves."""
 

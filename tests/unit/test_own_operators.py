@@ -12,10 +12,10 @@ import pytest
 from support.onnx_models import ModelBuilder
 from tilewright import own
 from tilewright.base.errors import TilewrightError
+from tilewright.catalogue.evaluate import evaluate
 from tilewright.graph import Graph
 from tilewright.importers.load import import_model
 from tilewright.importers.own import OwnImport
-from tilewright.operators.evaluate import evaluate
 from tilewright.options import CompileOptions
 from tilewright.own import load_operators
 from tilewright.pipeline import compile_model

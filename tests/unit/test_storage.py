@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from support.machine import Machine
 from support.networks import Network
 from support.planned import far_platform, near_platform, plan_of, planned, with_cores
+from tilewright.catalogue.evaluate import evaluate
 from tilewright.check import Rule, check
 from tilewright.graph import DType, Graph, constant, packed_strides_bytes
 from tilewright.kernels.registry import choices
-from tilewright.operators.evaluate import evaluate
 from tilewright.options import Order
 from tilewright.plan import Placement, Plan, RelationKind, kernel_steps
 from tilewright.plan.copies import copy_commands

@@ -16,10 +16,10 @@ from support.forced import generated, late_library, levels_platform, random_inpu
 from support.networks import Network, networks
 from support.onnx_models import ModelBuilder, imported, outputs_of, random_feeds, runtime_outputs
 from support.planned import near_platform, plan_of, planned
+from tilewright.catalogue.evaluate import evaluate
 from tilewright.check import check
 from tilewright.graph import DType, Graph
 from tilewright.graph.edit import with_attributes
-from tilewright.operators.evaluate import evaluate
 from tilewright.options import Buffering
 from tilewright.rewrites.pipeline import optimise
 from tilewright.rewrites.rows import without_skipped_rows

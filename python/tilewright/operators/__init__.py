@@ -1,1 +1,1 @@
-"""Operators: iteration nests with affine accesses, and NumPy references."""
+"""Operators: attributes, iteration nests with affine accesses, and NumPy references."""

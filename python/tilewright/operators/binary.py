@@ -97,7 +97,7 @@ def _sum_like(name: str, reference: Reference, function: Function, affine: Affin
     )
 
 
-BINARY = (
+OPERATORS = (
     _sum_like("Add", add, lambda node, a, b: a + b, Affine.SUM),
     _sum_like("Sub", subtract, lambda node, a, b: a - b, Affine.DIFFERENCE),
     _sum_like("Mul", multiply, lambda node, a, b: a * b, Affine.FACTOR),

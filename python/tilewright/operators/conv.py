@@ -89,15 +89,17 @@ def _channel(groups: int, within: int, name: str) -> AxisMap:
     return AxisMap(terms)
 
 
-CONV = Operator(
-    "Conv",
-    nest,
-    reference,
-    ConvAttributes,
-    takes_clamp=True,
-    multipliers=Multipliers.EACH,
-    weights_axis=lambda node: 0,
-    layout=Layout.CHANNELS_LAST,
-    misread_cost=16,
-    overwrites=False,
+OPERATORS = (
+    Operator(
+        "Conv",
+        nest,
+        reference,
+        ConvAttributes,
+        takes_clamp=True,
+        multipliers=Multipliers.EACH,
+        weights_axis=lambda node: 0,
+        layout=Layout.CHANNELS_LAST,
+        misread_cost=16,
+        overwrites=False,
+    ),
 )

@@ -124,7 +124,7 @@ def scatter_elements(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     return [result]
 
 
-INDEXING = (
+OPERATORS = (
     Operator("Gather", gather_nest, gather, GatherAttributes),
     Operator("GatherElements", gather_elements_nest, gather_elements, AxisAttributes),
     Operator("ScatterElements", scatter_nest, scatter_elements, ScatterAttributes),

@@ -70,7 +70,7 @@ def _wide(x: Array) -> Array:
     return offset_removed(x, 0)
 
 
-INTEGER_NORM = (
+OPERATORS = (
     Operator("iLayerNorm", last_axis_nest, layer_norm, ShiftAttributes),
     Operator("iRMSNorm", last_axis_nest, rms_norm, ShiftAttributes),
     Operator("iNoNorm", elementwise.nest, no_norm, NoNormAttributes),

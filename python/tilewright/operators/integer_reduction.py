@@ -74,7 +74,7 @@ def _sum(node: Node, arrays: Arrays) -> Array:
     return summed
 
 
-INTEGER_REDUCTION = (
+OPERATORS = (
     Operator("IntegerSum", nest, total, ReductionAttributes),
     Operator("IntegerMean", nest, mean, ReductionAttributes),
     Operator("IntegerDiv", elementwise.nest, divide, IntegerDivAttributes),

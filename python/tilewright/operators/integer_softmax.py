@@ -92,7 +92,7 @@ def _shift(difference: Array) -> Array:
     return shift
 
 
-INTEGER_SOFTMAX = (
+OPERATORS = (
     Operator("iSoftmax", last_axis_nest, softmax, PolynomialAttributes),
     Operator("ITAMax", last_axis_nest, ita_max, ProbabilityAttributes),
     Operator("ITAPartialMax", last_axis_nest, ita_partial_max, GroupedAttributes),

@@ -118,7 +118,7 @@ def top_k(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     return [np.take_along_axis(x, order, axis), order.astype(np.int64)]
 
 
-LINE = (
+OPERATORS = (
     _operator("LogSoftmax", _log_softmax, AxisAttributes),
     _operator("Hardmax", _hardmax, AxisAttributes),
     _operator("LpNormalization", _lp_normalization, LpNormalizationAttributes),

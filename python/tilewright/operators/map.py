@@ -214,4 +214,4 @@ def _operator(name: str, function: _Function) -> Operator:
     return Operator(name, elementwise.nest, reference, _ATTRIBUTES.get(name, Attributes))
 
 
-MAP = tuple(_operator(name, function) for name, function in FUNCTIONS.items())
+OPERATORS = tuple(_operator(name, function) for name, function in FUNCTIONS.items())

@@ -88,16 +88,18 @@ def _operand_maps(shape: tuple[int, ...], batch: tuple[Dimension, ...], last: tu
     return (*maps, *(along(name) for name in last))
 
 
-MATMUL = Operator(
-    "MatMul",
-    nest,
-    reference,
-    MatMulAttributes,
-    channel_axis=CHANNEL_AXIS,
-    takes_clamp=True,
-    multipliers=Multipliers.EACH,
-    weights_axis=lambda node: -2 if node.given(MatMulAttributes).transpose_b else -1,
-    layout=Layout.ROW_MAJOR,
-    misread_cost=4,
-    overwrites=False,
+OPERATORS = (
+    Operator(
+        "MatMul",
+        nest,
+        reference,
+        MatMulAttributes,
+        channel_axis=CHANNEL_AXIS,
+        takes_clamp=True,
+        multipliers=Multipliers.EACH,
+        weights_axis=lambda node: -2 if node.given(MatMulAttributes).transpose_b else -1,
+        layout=Layout.ROW_MAJOR,
+        misread_cost=4,
+        overwrites=False,
+    ),
 )

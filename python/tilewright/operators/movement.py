@@ -160,7 +160,7 @@ def _run_maps(extents: tuple[int, ...], axes: range, after: tuple[int, ...]) -> 
     return outermost + [whole(extent) for extent in extents[1:]]
 
 
-MOVEMENT = (
+OPERATORS = (
     Operator("Concat", concat_nest, concat, AxisAttributes, keeps_values=True, joins=Joins.PARTS, overwrites=False),
     Operator(
         "Slice", slice_nest, slice_elements, SliceAttributes, keeps_values=True, joins=Joins.PART, overwrites=False

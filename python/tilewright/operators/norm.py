@@ -38,7 +38,7 @@ def _over_deviation(x: Array, node: Node) -> Array:
         return np.asarray(x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + node.given(NormAttributes).epsilon))
 
 
-NORM = (
+OPERATORS = (
     Operator("LayerNormalization", last_axis_nest, layer_norm, NormAttributes),
     Operator("RMSNormalization", last_axis_nest, rms_norm, NormAttributes),
 )

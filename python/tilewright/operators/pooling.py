@@ -60,7 +60,7 @@ def average_pool(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     return finish(node, graph, total / np.maximum(counts, 1))
 
 
-POOLING = (
+OPERATORS = (
     Operator(
         "MaxPool",
         nest,

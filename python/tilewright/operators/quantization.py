@@ -84,7 +84,7 @@ def _parameters(node: Node, rank: int) -> tuple[Array, Array]:
     return scale, along_axis(given.zero_point, np.int64, rank, position)
 
 
-QUANTIZATION = (
+OPERATORS = (
     Operator("Quantize", elementwise.nest, quantize, QuantizationAttributes),
     Operator("Dequantize", elementwise.nest, dequantize, QuantizationAttributes),
     Operator("Requantize", elementwise.nest, requantize, RequantizeAttributes),

@@ -143,4 +143,4 @@ def _step(node: Node, arrays: Arrays, direction: int, x: Array, state: tuple[Arr
     return activate(0, total[1] + p[1] * cell) * activate(2, cell), cell
 
 
-RECURRENT = tuple(Operator(name, nest, reference, RecurrentAttributes) for name in GATES)
+OPERATORS = tuple(Operator(name, nest, reference, RecurrentAttributes) for name in GATES)

@@ -106,7 +106,7 @@ def _arg(name: str, find: Callable[..., Array]) -> Operator:
     return Operator(name, nest, reference, ArgAttributes)
 
 
-REDUCTION = (
+OPERATORS = (
     *(_operator(name, function) for name, function in REDUCTIONS.items()),
     _arg("ArgMax", np.argmax),
     _arg("ArgMin", np.argmin),

@@ -42,4 +42,4 @@ def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     return finish(node, graph, powers / powers.sum(axis=axis, keepdims=True))
 
 
-SOFTMAX = Operator("Softmax", nest, reference, SoftmaxAttributes)
+OPERATORS = (Operator("Softmax", nest, reference, SoftmaxAttributes),)

@@ -77,7 +77,7 @@ def _operator(name: str, function: _Function, attributes: type[Attributes] = Att
     return Operator(name, elementwise.nest, reference, attributes, function)
 
 
-UNARY = (
+OPERATORS = (
     _operator("Clip", _clip, ClipAttributes),
     _operator("LeakyRelu", _leaky_relu, AlphaAttributes),
     _operator("HardSigmoid", _hard_sigmoid, HardSigmoidAttributes),

@@ -176,7 +176,7 @@ def interpolate(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     return [np.moveaxis(result, -1, axis).astype(np.float32)]
 
 
-WINDOWS = (
+OPERATORS = (
     Operator("LpPool", pooling.nest, lp_pool, LpPoolAttributes),
     Operator("MaxPoolIndices", max_pool_indices_nest, max_pool_indices, MaxPoolIndicesAttributes),
     Operator("ConvTranspose", conv_transpose_nest, conv_transpose, ConvTransposeAttributes),

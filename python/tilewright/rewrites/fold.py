@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tilewright.catalogue.evaluate import evaluate_node
 from tilewright.graph import Graph, Tensor, constant
 from tilewright.graph.edit import GraphEditor, make_node
-from tilewright.operators.evaluate import evaluate_node
 
 
 def fold_constants(graph: Graph) -> Graph:

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from tilewright.catalogue.operators import declared
 from tilewright.graph import Array, Clamp, DType, Graph, Node, Tensor
 from tilewright.graph.edit import GraphEditor, joined_sources, with_attributes
 from tilewright.operators.conv import ConvAttributes
 from tilewright.operators.movement import PadAttributes
 from tilewright.operators.operator import Affine
-from tilewright.operators.registry import declared
 from tilewright.operators.unary import ClipAttributes
 
 

@@ -18,11 +18,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from tilewright.catalogue.operators import declared
 from tilewright.graph import Graph, Node, Tensor, channels_last_order, identity_order
 from tilewright.graph.edit import GraphEditor, make_node
 from tilewright.operators.movement import TransposeAttributes
 from tilewright.operators.operator import Joins, Layout
-from tilewright.operators.registry import declared
 from tilewright.rewrites.views import Order, input_order, is_view, same_order, view_order
 
 _MOVE_COST = 4

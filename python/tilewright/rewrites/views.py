@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tilewright.catalogue.operators import declared
 from tilewright.graph import Graph, Node, channels_last_order, identity_order
 from tilewright.graph.edit import GraphEditor, joined_sources, with_attributes
 from tilewright.operators.movement import TransposeAttributes
-from tilewright.operators.registry import declared
 
 Shape = tuple[int, ...]
 Order = tuple[int, ...]

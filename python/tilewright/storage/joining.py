@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from tilewright.catalogue.operators import declared
 from tilewright.graph import Graph, Node
 from tilewright.kernels.registry import choices
-from tilewright.operators.registry import declared
 from tilewright.plan import BufferKind, Link
 from tilewright.platform import Platform
 from tilewright.rewrites.rows import without_skipped_rows

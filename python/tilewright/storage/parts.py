@@ -10,13 +10,13 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from math import lcm
 
+from tilewright.catalogue.operators import declared
 from tilewright.graph import Graph, Node, Tensor
 from tilewright.graph.edit import make_node, untaken
 from tilewright.kernels.float_common import MAX_RANK
 from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.movement import SliceAttributes
 from tilewright.operators.operator import Joins
-from tilewright.operators.registry import declared
 from tilewright.plan import Link
 from tilewright.rewrites.views import same_order
 from tilewright.storage.families import Families

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.catalogue.evaluate import evaluate
 from tilewright.codegen.buffers import Storage, storage_of
 from tilewright.graph import Array, Graph
-from tilewright.operators.evaluate import evaluate
 from tilewright.plan import Buffer, BufferKind, Layer, Plan
 from tilewright.report.touches import HOMES, touched_buffers
 

@@ -16,10 +16,10 @@ import pytest
 from support.layouts import assert_layout_sound
 from support.nodes import scale_of
 from support.onnx_models import operators
+from tilewright.catalogue.evaluate import evaluate
 from tilewright.graph import DType, Requantize
 from tilewright.graph.edit import with_attributes
 from tilewright.importers.load import import_model
-from tilewright.operators.evaluate import evaluate
 from tilewright.rewrites.pipeline import optimise
 from tilewright.rewrites.views import is_view
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.nodes import scale_of
+from tilewright.catalogue.evaluate import evaluate
 from tilewright.graph import DType, Graph
 from tilewright.graph.edit import with_attributes
 from tilewright.importers.load import import_model
 from tilewright.kernels.registry import choices
-from tilewright.operators.evaluate import evaluate
 from tilewright.rewrites.pipeline import optimise
 from tilewright.rewrites.views import is_view
 

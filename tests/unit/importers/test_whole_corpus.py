@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tilewright.catalogue.evaluate import evaluate
 from tilewright.graph import DType
 from tilewright.importers.load import import_model
-from tilewright.operators.evaluate import evaluate
 from tilewright.rewrites.pipeline import optimise
 
 CORPUS = Path(os.environ.get("TILEWRIGHT_CORPUS", "/nonexistent"))

@@ -129,7 +129,7 @@ def test_a_wrong_result_is_noticed() -> None:
     node = graph.nodes[0]
     other = node_graph("iRMSNorm", [x, w], (1,), x.shape, "int8", {"shift": 11})[0].nodes[0]
     from kernel_harness import run_kernel
-    from tilewright.operators.evaluate import evaluate_node
+    from tilewright.catalogue.evaluate import evaluate_node
 
     (got,) = run_kernel(choices_of(graph)[0], graph, feeds)
     data = graph.tensor(node.inputs[1]).data

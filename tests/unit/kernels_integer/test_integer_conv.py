@@ -245,7 +245,7 @@ def test_a_wrong_golden_is_caught() -> None:
     other["i0"][0, 2, 3, 3] ^= 0x40
     from kernel_harness import run_kernel
     from support.integer_nodes import SOURCES
-    from tilewright.operators.evaluate import evaluate
+    from tilewright.catalogue.evaluate import evaluate
 
     (got,) = run_kernel(choices_of(graph)[0], graph, feeds, sources=SOURCES)
     np.testing.assert_array_equal(got, evaluate(graph, feeds)["out"])

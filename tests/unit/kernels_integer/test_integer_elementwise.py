@@ -75,7 +75,7 @@ def evaluate_near_ties(graph: Graph, feeds: dict, multipliers: tuple[float, floa
     """Differences that are not next to a tie; decimal multipliers meet ties only by rounding of float64."""
     from kernel_harness import run_kernel
     from support.integer_nodes import SOURCES
-    from tilewright.operators.evaluate import evaluate
+    from tilewright.catalogue.evaluate import evaluate
 
     (got,) = run_kernel(choices_of(graph)[0], graph, feeds, sources=SOURCES)
     wanted = evaluate(graph, feeds)["out"]

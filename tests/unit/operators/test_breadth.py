@@ -216,12 +216,12 @@ def test_recurrence(tmp_path, operator, gates, steps, entries, width, units):
 
 
 def test_a_wrong_result_is_noticed(tmp_path, monkeypatch):
+    from tilewright.catalogue.operators import OPERATORS
     from tilewright.operators import map as functions
     from tilewright.operators.operator import Operator
-    from tilewright.operators.registry import OPERATORS
 
     wrong = functions._operator("Exp", np.expm1)
     assert isinstance(wrong, Operator)
-    monkeypatch.setattr("tilewright.operators.registry.OPERATORS", {**OPERATORS, "Exp": wrong})
+    monkeypatch.setattr("tilewright.catalogue.operators.OPERATORS", {**OPERATORS, "Exp": wrong})
     with pytest.raises(AssertionError):
         check(tmp_path, "Exp", [array(1, (3,))])

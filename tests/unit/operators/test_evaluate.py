@@ -9,9 +9,9 @@ import pytest
 from support.nodes import node_of
 from support.single_node import run, single_node
 from tilewright.base.errors import ExitStatus, TilewrightError
+from tilewright.catalogue.evaluate import evaluate
+from tilewright.catalogue.operators import OPERATORS, operator_of
 from tilewright.graph import DType, Graph, Node, constant, variable
-from tilewright.operators.evaluate import evaluate
-from tilewright.operators.registry import OPERATORS, operator_of
 
 
 def two_layers():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.single_node import single_node
+from tilewright.catalogue.operators import operator_of
 from tilewright.graph import Graph
 from tilewright.operators.nest import (
     AxisMap,
@@ -19,7 +20,6 @@ from tilewright.operators.nest import (
     unclipped,
     whole,
 )
-from tilewright.operators.registry import operator_of
 
 
 def nest_of(graph: Graph) -> Nest:

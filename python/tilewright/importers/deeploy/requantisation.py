@@ -10,12 +10,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from tilewright.catalogue.operators import declared
 from tilewright.graph import Array, DType, Node, RequantizeShift
 from tilewright.graph.edit import NO_ATTRIBUTES, GraphEditor, joined_sources, with_attributes
 from tilewright.importers.deeploy.types import EIGHT_BIT
 from tilewright.operators.operator import Affine, Multipliers
 from tilewright.operators.quantization import RequantizeAttributes
-from tilewright.operators.registry import declared
 
 _INT32_MAX = (1 << 31) - 1
 # A table saves twelve instructions for each element, and costs 256 bytes that tiles must fetch.

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.catalogue.operators import attributes_for
 from tilewright.graph import Array, Attributes, DType, Epilogue, Node, Tensor, constant, variable
 from tilewright.graph.edit import NO_ATTRIBUTES
 from tilewright.importers.onnx.source import SourceNode
-from tilewright.operators.registry import attributes_for
 
 MAX_RANK = 6
 MAX_BYTES = 1 << 30

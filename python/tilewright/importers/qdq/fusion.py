@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tilewright.catalogue.operators import declared
 from tilewright.graph import Graph, Node, Tensor
 from tilewright.graph.edit import NO_ATTRIBUTES, GraphEditor
 from tilewright.importers.qdq.lookup import lookup_instead
 from tilewright.importers.qdq.match import dequantize_of, same_parameters
 from tilewright.importers.qdq.movement import lower_dequantize, raise_quantize
 from tilewright.importers.qdq.operators import fuse_operator
-from tilewright.operators.registry import declared
 
 
 def fuse_quantized(graph: Graph) -> Graph:

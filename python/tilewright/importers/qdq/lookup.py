@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from tilewright.catalogue.operators import declared
 from tilewright.graph import Array, Node, Tensor
 from tilewright.graph.edit import GraphEditor, make_node
 from tilewright.importers.qdq.match import EIGHT_BIT, per_tensor, quantized
 from tilewright.operators.quantization import QuantizationAttributes
-from tilewright.operators.registry import declared
 
 
 class _NoTable(Exception):

@@ -12,13 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from tilewright.catalogue.operators import declared
 from tilewright.graph import DType, Node, identity_order
 from tilewright.graph.edit import NO_ATTRIBUTES, GraphEditor, make_node, with_attributes
 from tilewright.importers.qdq.match import dequantize_of, per_tensor, quantized_value, same_parameters
 from tilewright.operators.movement import PadAttributes, TransposeAttributes
 from tilewright.operators.operator import Joins
 from tilewright.operators.quantization import QuantizationAttributes
-from tilewright.operators.registry import declared
 from tilewright.operators.unary import ClipAttributes
 
 

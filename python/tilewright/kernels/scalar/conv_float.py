@@ -33,7 +33,8 @@ from tilewright.kernels.kernel import (
     TileSteps,
 )
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_view, plane_windows
-from tilewright.operators.conv import CONV, ConvAttributes
+from tilewright.operators.conv import ConvAttributes
+from tilewright.operators.conv import nest as nest_of
 from tilewright.operators.nest import Nest, along, blocks, whole
 
 BLOCK = 4
@@ -88,7 +89,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     bias = np.asarray(constants[1]) if len(constants) > 1 else np.zeros(weights.shape[0], np.float32)
     if weights.ndim not in (3, 4):
         return ()
-    nest = CONV.nest(node, graph)
+    nest = nest_of(node, graph)
     groups = node.given(ConvAttributes).group
     if groups > 1 and weights.shape[:2] == (groups, 1):
         return (_depthwise(node, nest, clamp, weights, bias),)

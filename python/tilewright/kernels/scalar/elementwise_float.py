@@ -6,12 +6,20 @@ from tilewright.graph import Graph, Node
 from tilewright.kernels.attributes import CStruct
 from tilewright.kernels.float_common import CALL_CYCLES, points, trailing_operand
 from tilewright.kernels.kernel import KernelChoice, TileSteps, elementwise_over
-from tilewright.operators.registry import OPERATORS
+from tilewright.operators.elementwise import nest as elementwise_nest
+from tilewright.operators.operator import NestOf
 
 
-def elementwise(node: Node, graph: Graph, stem: str, attributes: CStruct, element_cycles: float) -> KernelChoice:
-    """The kernel ``tilewright_<stem>`` on the node's own nest; operands are its inputs, then its output."""
-    nest = OPERATORS[node.operator].nest(node, graph)
+def elementwise(
+    node: Node,
+    graph: Graph,
+    stem: str,
+    attributes: CStruct,
+    element_cycles: float,
+    nest_of: NestOf = elementwise_nest,
+) -> KernelChoice:
+    """The kernel ``tilewright_<stem>`` on the node's nest; operands are its inputs, then its output."""
+    nest = nest_of(node, graph)
     operands = zip(node.inputs, nest.reads, strict=True)
     reads = tuple(trailing_operand(graph, name, axes) for name, axes in operands if name)
 

@@ -11,9 +11,14 @@ from tilewright.kernels.float_common import CALL_CYCLES, MAX_RANK, fits_rank, po
 from tilewright.kernels.kernel import Declaration, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.scalar.map import SUFFIX
 from tilewright.operators.attributes import AxisAttributes
-from tilewright.operators.indexing import GatherAttributes, ScatterAttributes
+from tilewright.operators.indexing import (
+    GatherAttributes,
+    ScatterAttributes,
+    gather_elements_nest,
+    gather_nest,
+    scatter_nest,
+)
 from tilewright.operators.nest import Nest
-from tilewright.operators.registry import OPERATORS
 
 _ELEMENT_CYCLES = 25.0
 _INDEX_TYPES = (DType.INT32, DType.INT64)
@@ -44,7 +49,7 @@ def gather(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for Gather; x's axis stands where the indices' first axis stands in the output."""
     if not _applies(node, graph):
         return ()
-    nest = OPERATORS[node.operator].nest(node, graph)
+    nest = gather_nest(node, graph)
     x, indices = (graph.tensor(name) for name in node.inputs)
     given = node.given(GatherAttributes)
     axis, batch = given.axis, given.batch_dims
@@ -70,7 +75,7 @@ def gather_elements(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The same kernel, all operands aligned."""
     if not _applies(node, graph):
         return ()
-    nest = OPERATORS[node.operator].nest(node, graph)
+    nest = gather_elements_nest(node, graph)
     at = MAX_RANK - len(graph.tensor(node.outputs[0]).shape) + node.given(AxisAttributes).axis
     attributes = Gather(*_bytes(node, graph), axis=at)
     return (_choice(node, graph, nest, "gather", _aligned(node, graph, nest), attributes),)
@@ -85,7 +90,7 @@ def scatter_elements(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     reduction = given.reduction
     if reduction != "none" and output.dtype is DType.BOOL:
         return ()
-    nest = OPERATORS[node.operator].nest(node, graph)
+    nest = scatter_nest(node, graph)
     combine = "NULL"
     rows: tuple[str, ...] = ()
     if reduction != "none":

@@ -12,7 +12,7 @@ from tilewright.kernels.kernel import Declaration, KernelChoice, TileSteps
 from tilewright.kernels.scalar.map import SUFFIX, snake
 from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.line import LpNormalizationAttributes, RunningAttributes, TopKAttributes
-from tilewright.operators.registry import OPERATORS
+from tilewright.operators.line import nest as nest_of
 
 _FLOAT = frozenset({DType.FLOAT32})
 _SUMS = frozenset({DType.FLOAT32, DType.INT32, DType.INT64})
@@ -41,7 +41,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     names = (*node.inputs, *node.outputs)
     if x.dtype not in _TYPES[node.operator] or not fits_rank(graph, names):
         return ()
-    nest = OPERATORS[node.operator].nest(node, graph)
+    nest = nest_of(node, graph)
     axis = node.given(AxisAttributes).axis
     stem = _STEMS.get(node.operator, snake(node.operator))
     rounds = graph.tensor(node.outputs[0]).shape[axis] if node.operator == "TopK" else 1

@@ -25,7 +25,8 @@ from tilewright.kernels.float_common import (
     step_of,
 )
 from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, TensorOperand, TileSteps
-from tilewright.operators.matmul import MATMUL, MatMulAttributes
+from tilewright.operators.matmul import MatMulAttributes
+from tilewright.operators.matmul import nest as nest_of
 from tilewright.operators.nest import Nest, along, blocks, whole
 
 BLOCK = 4
@@ -52,7 +53,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     names = (*node.inputs, *node.outputs)
     if clamp is None or not all_float(graph, names) or not fits_rank(graph, names):
         return ()
-    nest = MATMUL.nest(node, graph)
+    nest = nest_of(node, graph)
     factor = graph.tensor(node.inputs[1])
     bias = graph.tensor(node.inputs[2]) if len(node.inputs) > 2 and node.inputs[2] else None
     single = all(extent == 1 for extent in factor.shape[:-2])

@@ -14,7 +14,18 @@ from tilewright.kernels.float_common import MAX_RANK, fits_rank, leading
 from tilewright.kernels.kernel import Declaration, KernelChoice, TensorOperand
 from tilewright.kernels.scalar.elementwise_float import elementwise
 from tilewright.operators.attributes import AxisAttributes
-from tilewright.operators.movement import PadAttributes, SliceAttributes, TransposeAttributes
+from tilewright.operators.elementwise import nest as elementwise_nest
+from tilewright.operators.movement import (
+    PadAttributes,
+    SliceAttributes,
+    TransposeAttributes,
+    concat_nest,
+    pad_nest,
+    reshape_nest,
+    slice_nest,
+    transpose_nest,
+)
+from tilewright.operators.operator import NestOf
 from tilewright.plan import UNKNOWN_STORES
 
 _COPY_CYCLES = 6.0
@@ -62,22 +73,21 @@ class Reshape(CStruct):
 
 def copy(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for Copy."""
-    return _copy(node, graph, (), ())
+    return _copy(node, graph, elementwise_nest)
 
 
 def transpose(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for Transpose: a copy whose input's axes stand in the output's order."""
     permutation = node.given(TransposeAttributes).perm
     view = (-1,) * (MAX_RANK - len(permutation)) + permutation
-    return tuple(
-        replace(choice, reads=(replace(_tensor(choice.reads[0]), view=view),)) for choice in _copy(node, graph, (), ())
-    )
+    copies = _copy(node, graph, transpose_nest)
+    return tuple(replace(choice, reads=(replace(_tensor(choice.reads[0]), view=view),)) for choice in copies)
 
 
 def slice_elements(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for Slice; steps may be negative."""
     given = node.given(SliceAttributes)
-    return _copy(node, graph, given.starts, given.steps)
+    return _copy(node, graph, slice_nest, given.starts, given.steps)
 
 
 def concat(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -87,7 +97,7 @@ def concat(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     axis = node.given(AxisAttributes).axis
     rank = len(graph.tensor(node.outputs[0]).shape)
     attributes = Concat(_element_bytes(node, graph), inputs=len(node.inputs), axis=MAX_RANK - rank + axis)
-    choice = _mover(node, graph, "concat", attributes, _COPY_CYCLES)
+    choice = _mover(node, graph, "concat", attributes, _COPY_CYCLES, concat_nest)
     return (replace(choice, uncut=frozenset({f"d{axis}"})),)
 
 
@@ -101,7 +111,7 @@ def pad(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     bits = int.from_bytes(value.tobytes() if value.dtype.byteorder != ">" else value.byteswap().tobytes(), "little")
     pads = leading(given.pads[: len(tensor.shape)], 0)
     attributes = Pad(_element_bytes(node, graph), pads, (bits & 0xFFFFFFFF, bits >> 32))
-    return (_mover(node, graph, "pad", attributes, _PAD_CYCLES),)
+    return (_mover(node, graph, "pad", attributes, _PAD_CYCLES, pad_nest),)
 
 
 def reshape(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -109,18 +119,22 @@ def reshape(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     if not _moves(node, graph):
         return ()
     extents = (leading(graph.tensor(name).shape, 1) for name in (node.inputs[0], node.outputs[0]))
-    return (_mover(node, graph, "reshape", Reshape(_element_bytes(node, graph), *extents), _RESHAPE_CYCLES),)
+    return (
+        _mover(node, graph, "reshape", Reshape(_element_bytes(node, graph), *extents), _RESHAPE_CYCLES, reshape_nest),
+    )
 
 
-def _copy(node: Node, graph: Graph, starts: Sequence[int], steps: Sequence[int]) -> tuple[KernelChoice, ...]:
+def _copy(
+    node: Node, graph: Graph, nest_of: NestOf, starts: Sequence[int] = (), steps: Sequence[int] = ()
+) -> tuple[KernelChoice, ...]:
     if not _moves(node, graph):
         return ()
     attributes = Copy(_element_bytes(node, graph), leading(starts, 0), leading(steps, 1))
-    return (_mover(node, graph, "copy", attributes, _COPY_CYCLES),)
+    return (_mover(node, graph, "copy", attributes, _COPY_CYCLES, nest_of),)
 
 
-def _mover(node: Node, graph: Graph, stem: str, attributes: CStruct, cycles: float) -> KernelChoice:
-    choice = elementwise(node, graph, stem, attributes, cycles)
+def _mover(node: Node, graph: Graph, stem: str, attributes: CStruct, cycles: float, nest_of: NestOf) -> KernelChoice:
+    choice = elementwise(node, graph, stem, attributes, cycles, nest_of)
     walk = () if stem == "reshape" else ("walk.c",)
     return replace(choice, sources=(f"{stem}.c", "move_row.c", *walk), stores=UNKNOWN_STORES)
 

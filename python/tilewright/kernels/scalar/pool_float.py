@@ -12,7 +12,7 @@ from tilewright.kernels.float_common import CALL_CYCLES, ClampF32, all_float, cl
 from tilewright.kernels.kernel import HEIGHT, WIDTH, Declaration, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.scalar.geometry import PLANE, PlaneWindows, filled, plane_view, plane_windows
 from tilewright.operators.pooling import AveragePoolAttributes
-from tilewright.operators.registry import OPERATORS
+from tilewright.operators.pooling import nest as nest_of
 from tilewright.operators.spatial import Windows
 
 _TAP_CYCLES = 4.4
@@ -47,7 +47,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     stem = _SYMBOLS.get(node.operator)
     if clamp is None or stem is None or not all_float(graph, (*node.inputs, *node.outputs)):
         return ()
-    nest = OPERATORS[node.operator].nest(node, graph)
+    nest = nest_of(node, graph)
     windows = node.given(Windows)
     view, taps = plane_view(windows.rank + 2), prod(windows.kernel)
 

@@ -10,7 +10,7 @@ from tilewright.kernels.attributes import CStruct, Float32, Float32x6, Int32, In
 from tilewright.kernels.float_common import CALL_CYCLES, points, trailing_operand
 from tilewright.kernels.kernel import Declaration, KernelChoice, TileSteps
 from tilewright.operators.recurrent import ACTIVATIONS, GATES, RecurrentAttributes
-from tilewright.operators.registry import OPERATORS
+from tilewright.operators.recurrent import nest as nest_of
 
 _MAC_CYCLES = 8.0
 _BIAS, _LENGTHS, _INITIAL_H, _INITIAL_C, _PEEPHOLES = range(3, 8)
@@ -47,7 +47,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     for position, name in enumerate(node.inputs):
         if name and graph.tensor(name).dtype is not (DType.INT32 if position == _LENGTHS else DType.FLOAT32):
             return ()
-    nest = OPERATORS[node.operator].nest(node, graph)
+    nest = nest_of(node, graph)
     units = graph.tensor(node.inputs[2]).shape[2]
     present = [position for position, name in enumerate(node.inputs) if name]
     where = {position: number for number, position in enumerate(present)}

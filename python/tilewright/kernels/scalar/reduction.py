@@ -13,7 +13,7 @@ from tilewright.kernels.float_common import CALL_CYCLES, MAX_RANK, fits_rank, po
 from tilewright.kernels.kernel import Declaration, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.scalar.map import SUFFIX, snake
 from tilewright.operators.reduction import ArgAttributes, ReductionAttributes
-from tilewright.operators.registry import OPERATORS
+from tilewright.operators.reduction import nest as nest_of
 
 _SUMS = frozenset({DType.FLOAT32, DType.INT32, DType.INT64})
 _FLOAT = frozenset({DType.FLOAT32})
@@ -51,7 +51,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     # Bytes that are 0 or 1 compare as uint8.
     suffix = "u8" if x.dtype is DType.BOOL else SUFFIX[x.dtype]
     name = snake(node.operator.removeprefix("Reduce"))
-    nest = OPERATORS[node.operator].nest(node, graph)
+    nest = nest_of(node, graph)
     axes = node.given(ReductionAttributes).axes
     lead = MAX_RANK - len(x.shape)
     attributes = Reduce(

@@ -11,6 +11,7 @@ from tilewright.kernels.float_common import MAX_RANK, ClampF32, all_float, clamp
 from tilewright.kernels.kernel import Declaration, KernelChoice
 from tilewright.kernels.scalar.elementwise_float import elementwise
 from tilewright.operators.softmax import SoftmaxAttributes
+from tilewright.operators.softmax import nest as nest_of
 
 _ELEMENT_CYCLES = 120.0
 
@@ -32,7 +33,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     rank = len(graph.tensor(node.inputs[0]).shape)
     axis = node.given(SoftmaxAttributes).axis
     attributes = SoftmaxF32(MAX_RANK - rank + axis, clamp_attributes(clamp))
-    choice = elementwise(node, graph, "softmax_f32", attributes, _ELEMENT_CYCLES)
+    choice = elementwise(node, graph, "softmax_f32", attributes, _ELEMENT_CYCLES, nest_of)
     return (replace(choice, uncut=frozenset({f"d{axis}"})),)
 
 

@@ -25,15 +25,20 @@ from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice
 from tilewright.kernels.scalar.geometry import VOLUME, VolumeWindows, filled, volume_view, volume_windows
 from tilewright.kernels.scalar.map import SUFFIX
 from tilewright.operators.conv import ConvAttributes
+from tilewright.operators.conv import nest as conv_nest
 from tilewright.operators.nest import Nest, whole
+from tilewright.operators.operator import NestOf
 from tilewright.operators.pooling import AveragePoolAttributes
-from tilewright.operators.registry import OPERATORS
+from tilewright.operators.pooling import nest as pool_nest
 from tilewright.operators.spatial import Windows
 from tilewright.operators.windows import (
     ConvTransposeAttributes,
     InterpolateAttributes,
     LpPoolAttributes,
     MaxPoolIndicesAttributes,
+    conv_transpose_nest,
+    interpolate_nest,
+    max_pool_indices_nest,
 )
 
 _MAC_CYCLES = 10.0
@@ -118,7 +123,7 @@ def convolution(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         biased=len(names) - 3,
         clamp=clamp_attributes(clamp),
     )
-    return (_weighted(node, graph, "conv_any", attributes, frozenset({"ic"})),)
+    return (_weighted(node, graph, conv_nest, "conv_any", attributes),)
 
 
 def conv_transpose(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -134,7 +139,7 @@ def conv_transpose(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         group_outputs=w[1],
         biased=len(names) - 3,
     )
-    return (_weighted(node, graph, "conv_transpose_f32", attributes, frozenset({"ic"})),)
+    return (_weighted(node, graph, conv_transpose_nest, "conv_transpose_f32", attributes),)
 
 
 def pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -158,7 +163,7 @@ def pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         clamped=int(node.epilogue is not None),
         clamp=clamp_attributes(clamp),
     )
-    return (_pooling(node, graph, "pool_any", (f"reduce_{name}.c",), attributes),)
+    return (_pooling(node, graph, pool_nest, "pool_any", (f"reduce_{name}.c",), attributes),)
 
 
 def max_pool_indices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -175,7 +180,7 @@ def max_pool_indices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         image=prod(x.shape[2:]),
         element=kinds[x.dtype],
     )
-    return (_pooling(node, graph, "max_pool_indices", (), attributes),)
+    return (_pooling(node, graph, max_pool_indices_nest, "max_pool_indices", (), attributes),)
 
 
 def interpolate(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -183,7 +188,7 @@ def interpolate(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     names = (*node.inputs, *node.outputs)
     if node.epilogue is not None or not all_float(graph, names) or not fits_rank(graph, names):
         return ()
-    nest = OPERATORS[node.operator].nest(node, graph)
+    nest = interpolate_nest(node, graph)
     shape = graph.tensor(node.outputs[0]).shape
     given = node.given(InterpolateAttributes)
     axis = given.axis
@@ -219,8 +224,8 @@ def _view(rank: int) -> tuple[int, ...]:
     return (0, 1, -1) + (-1,) * (3 - spatial) + tuple(range(2, rank))
 
 
-def _weighted(node: Node, graph: Graph, stem: str, attributes: CStruct, uncut: frozenset[str]) -> KernelChoice:
-    nest = OPERATORS[node.operator].nest(node, graph)
+def _weighted(node: Node, graph: Graph, nest_of: NestOf, stem: str, attributes: CStruct) -> KernelChoice:
+    nest = nest_of(node, graph)
     reads = []
     for number, (name, axes) in enumerate(zip(node.inputs, nest.reads, strict=True)):
         if name:
@@ -234,12 +239,14 @@ def _weighted(node: Node, graph: Graph, stem: str, attributes: CStruct, uncut: f
         writes=(_spatial_operand(graph, node.outputs[0], nest, 0),),
         attributes=attributes,
         cycles=lambda steps: CALL_CYCLES + points(nest, steps) * _MAC_CYCLES,
-        uncut=uncut | {"kd", "kh", "kw"},
+        uncut=frozenset({"ic", "kd", "kh", "kw"}),
     )
 
 
-def _pooling(node: Node, graph: Graph, stem: str, rows: tuple[str, ...], attributes: CStruct) -> KernelChoice:
-    nest = OPERATORS[node.operator].nest(node, graph)
+def _pooling(
+    node: Node, graph: Graph, nest_of: NestOf, stem: str, rows: tuple[str, ...], attributes: CStruct
+) -> KernelChoice:
+    nest = nest_of(node, graph)
     return KernelChoice(
         symbol=f"tilewright_{stem}",
         sources=(f"{stem}.c", *rows),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tilewright.base.errors import bad_input
+from tilewright.catalogue.operators import operator_of
 from tilewright.graph import Array, Graph, Node
-from tilewright.operators.registry import operator_of
 
 
 def evaluate(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:

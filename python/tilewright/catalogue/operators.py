@@ -1,33 +1,32 @@
-"""All operators by name."""
+"""All operators by name.
+
+A file of ``operators/``, or of a family of kernels, declares operators in ``OPERATORS``. It is found
+by its folder, so that a new operator stands in no list.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import Any, NoReturn
 
+from tilewright import operators
 from tilewright.base.errors import not_supported
 from tilewright.graph import Attributes, Graph, Node
+from tilewright.kernels import scalar, xpulpv2
 from tilewright.operators.attributes import attributes_from
-from tilewright.operators.binary import BINARY
-from tilewright.operators.breadth import BREADTH
-from tilewright.operators.conv import CONV
-from tilewright.operators.integer_norm import INTEGER_NORM
-from tilewright.operators.integer_reduction import INTEGER_REDUCTION
-from tilewright.operators.integer_softmax import INTEGER_SOFTMAX
-from tilewright.operators.matmul import MATMUL
-from tilewright.operators.movement import MOVEMENT
-from tilewright.operators.norm import NORM
 from tilewright.operators.operator import Operator
-from tilewright.operators.pooling import POOLING
-from tilewright.operators.quantization import QUANTIZATION
-from tilewright.operators.softmax import SOFTMAX
-from tilewright.operators.unary import UNARY
 
-_INTEGER = (*INTEGER_NORM, *INTEGER_REDUCTION, *INTEGER_SOFTMAX)
-_ALL = (CONV, MATMUL, *BINARY, *UNARY, *POOLING, SOFTMAX, *NORM, *MOVEMENT, *QUANTIZATION, *_INTEGER)
 
-OPERATORS: Mapping[str, Operator] = MappingProxyType({operator.name: operator for operator in (*_ALL, *BREADTH)})
+def _found() -> Iterator[Operator]:
+    for folder in (operators, scalar, xpulpv2):
+        for name in sorted(module.name for module in iter_modules(folder.__path__)):
+            yield from getattr(import_module(f"{folder.__name__}.{name}"), "OPERATORS", ())
+
+
+OPERATORS: Mapping[str, Operator] = MappingProxyType({operator.name: operator for operator in _found()})
 
 
 def operator_of(node: Node, graph: Graph | None = None) -> Operator:

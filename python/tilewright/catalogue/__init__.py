@@ -1,0 +1,1 @@
+"""All operators by name, found in the folders of operators and of kernels, and graphs run by their references."""
