@@ -218,3 +218,11 @@ def test_behind_a_layer_with_a_hook_nothing_is_under_way(tmp_path: Path) -> None
     text = source.read_text(encoding="utf-8")
     source.write_text(text.replace("TILEWRIGHT_LAYER_IS_HOOKED &&", "0 &&"), encoding="utf-8")
     assert result(build_golden("deeploy_residual", plan, "0:0", tmp_path, late=True, hooked=True))[0] != 0
+
+
+def test_a_layer_whose_reduction_is_cut_leaves_its_last_store() -> None:
+    graph, platform = two_convs(10, "a"), far_platform(L1_BYTES, asynchronous=True)
+    plan = plan_of(graph, platform, planned(graph, platform, tiles=(("one", (("ic", 4),)),)))
+    assert [step.reduction for step in loop_of(plan, "one").body if isinstance(step, Kernel)] == [("ic",)]
+    assert not check(plan)
+    assert "one.a" in tokens(body(plan, "two"), Wait)

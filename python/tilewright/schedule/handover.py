@@ -65,7 +65,7 @@ def _last_store(layer: ScheduledLayer, built: BuiltLayer) -> _Store | None:
     loop = loop_in(built.body)
     body = built.body if loop is None else loop.body
     (kernel,) = kernel_steps(body)
-    store = next(step for step in body if isinstance(step, CopyStart) and step.source == kernel.writes[0])
+    store = next(step for step in body if isinstance(step, CopyStart) and step.source.buffer == kernel.writes[0].buffer)
     tile, home = store.source.buffer, store.destination.buffer
     unawaited = tuple(step for step in body if not isinstance(step, Wait) or step.token != store.token)
     if loop is None:
