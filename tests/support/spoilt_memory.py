@@ -69,7 +69,9 @@ def ended_in_the_loop() -> Plan:
 
 def kernel_writes_constant() -> Plan:
     def spoil(step: Kernel) -> Kernel:
-        return replace(step, writes=(replace(step.reads[1], buffer="w"),), reads=(), axes=((),), maps=step.maps[1:2])
+        return replace(
+            step, writes=(replace(step.reads[1], buffer="w"),), reads=(), axes=step.axes[1:2], maps=step.maps[1:2]
+        )
 
     plan = replace(REDUCTION, core=Core(1, (("l1", 1), ("sram", 1), ("flash", 1))))
     return on_step(plan, kernel("mv"), spoil)

@@ -173,6 +173,14 @@ MAPS: Spoilt = {
         Rule.MALFORMED,
         lambda: conv(lambda step: replace(step, maps=((plans.along("ow", 8), plans.whole(4)), *step.maps[1:]))),
     ),
+    "view that has an axis twice": (
+        Rule.MALFORMED,
+        lambda: conv(lambda step: replace(step, axes=((0, 0), *step.axes[1:]))),
+    ),
+    "view that lacks an axis": (
+        Rule.MALFORMED,
+        lambda: conv(lambda step: replace(step, axes=((0, -1), *step.axes[1:]))),
+    ),
     "no iteration space": (Rule.MALFORMED, lambda: conv(lambda step: replace(step, dimensions=()))),
     "part of a home": (
         Rule.MALFORMED,

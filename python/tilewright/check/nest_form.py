@@ -24,6 +24,11 @@ def check_kernel_nest(kernel: Kernel, ranks: Sequence[int], demand: Demand) -> N
             demand(axis.divisor >= 1 and axis.extent >= 0, f"a map with divisor {axis.divisor}, extent {axis.extent}")
             demand({name for name, _ in axis.terms} <= set(names), f"a map of {axis.terms}, which are no dimensions")
             demand(len(dict(axis.terms)) == len(axis.terms), f"a map names a dimension twice: {axis.terms}")
+    for axes, maps in zip(kernel.axes, kernel.maps, strict=False):
+        seen = [axis for axis in axes if axis >= 0]
+        demand(len(set(seen)) == len(seen), f"a view {axes} that has an axis twice")
+        long = {number for number, axis in enumerate(maps) if axis.extent > 1}
+        demand(long <= set(seen), f"a view {axes} that lacks one of the axes {sorted(long)}")
     _check_stores(kernel, names, demand)
     sizes = kernel.scratch_bytes
     demand(len(sizes) == len(kernel.scratch), f"{len(sizes)} sizes for {len(kernel.scratch)} scratch buffers")

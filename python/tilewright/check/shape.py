@@ -207,6 +207,10 @@ def _check_buffer(buffer: Buffer, log: Log) -> None:
     if min(numbers) < 0 or buffer.align_bytes < 1 or buffer.copies < 1:
         log.report(Rule.MALFORMED, "a negative extent, stride or size, or no alignment or copy", place)
         return
+    if buffer.align_bytes & (buffer.align_bytes - 1) or buffer.align_bytes < ELEMENT_BYTES[buffer.dtype]:
+        message = f"aligned to {buffer.align_bytes}, no power of two that suits {buffer.dtype}"
+        log.report(Rule.MALFORMED, message, place)
+        return
     if buffer.ring_axis is not None:
         alone = buffer.kind is BufferKind.TILE and buffer.copies == 1
         if not alone or not 0 <= buffer.ring_axis < len(buffer.shape) or not buffer.shape[buffer.ring_axis]:
