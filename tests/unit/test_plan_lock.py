@@ -227,7 +227,7 @@ def test_a_lock_is_small_and_has_a_line_for_each_layer_and_buffer(model: Path, l
     content = lock.read_text(encoding="utf-8")
     plan = compile_model(compiled(model)).plan
     assert len(content.splitlines()) < len(plan.layers) + len(plan.placements) + 15
-    assert [layer["name"] for layer in parse_lock(content).layers] == ["conv1", "conv2"]
+    assert [layer.name for layer in parse_lock(content).layers] == ["conv1", "conv2"]
     assert "a model" not in content
 
 

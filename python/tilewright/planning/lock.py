@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, fields, is_dataclass, replace
 from enum import Enum
 from hashlib import sha256
@@ -22,19 +22,14 @@ from tilewright.options import CompileOptions
 from tilewright.options.arguments import words_of
 from tilewright.options.lock_entries import locked_options
 from tilewright.placement import Item, PoolLimit, Result
-from tilewright.plan import KernelOffer, TilingProof
+from tilewright.plan import TilingProof
 from tilewright.planning.decisions import Decisions
 from tilewright.planning.lock_file import Lock, format_lock, parse_lock
+from tilewright.planning.lock_layers import STALE, layer_entry, restored_layer
 from tilewright.planning.prepare import Prepared, prepare
 from tilewright.planning.realise import Planned, placement_items, realise, schedule_of
 from tilewright.platform import Platform
-from tilewright.schedule.tile_loops import ScheduledLayer
 from tilewright.storage.joining import Stored, layer_nodes
-from tilewright.tiling.choice import TileChoice
-from tilewright.tiling.given import with_given
-from tilewright.tiling.kept import kept_dimension
-from tilewright.tiling.problem import TilingProblem
-from tilewright.tiling.staging import Staging, stagings
 
 
 def lock_text(planned: Planned, platform: Platform, options: CompileOptions) -> str:
@@ -47,7 +42,7 @@ def lock_text(planned: Planned, platform: Platform, options: CompileOptions) -> 
             platform=platform.name,
             platform_sha256=_platform_digest(platform),
             options=locked_options(options),
-            layers=tuple(_layer_entry(layer) for layer in planned.layers),
+            layers=tuple(layer_entry(layer) for layer in planned.layers),
             tiling=list(astuple(planned.tiling)) if planned.tiling is not None else [],
             problem_sha256=_problem_digest(items),
             pools={use.pool: [use.used_bytes, use.lower_bound_bytes, use.optimal] for use in planned.pool_use},
@@ -82,7 +77,7 @@ def locked_plan(graph: Graph, platform: Platform, options: CompileOptions, lock:
 def _locked_order(stored: Stored, options: CompileOptions, lock: Lock) -> list[Node]:
     """The layers as they stand in the lock."""
     nodes = {node.name: node for node in layer_nodes(stored.graph, stored.homes)}
-    names = [entry["name"] for entry in lock.layers]
+    names = [entry.name for entry in lock.layers]
     for name in (*nodes, *names):
         if names.count(name) != (name in nodes):
             where = "the model" if name in nodes else "the lock"
@@ -91,11 +86,11 @@ def _locked_order(stored: Stored, options: CompileOptions, lock: Lock) -> list[N
 
 
 def _locked_decisions(prepared: Prepared, options: CompileOptions, lock: Lock) -> Decisions:
-    return Decisions(
-        tuple(_restored(items, entry, options) for items, entry in zip(prepared.problems, lock.layers, strict=True)),
-        lock.handed_over,
-        TilingProof(*lock.tiling) if lock.tiling else None,
-    )
+    try:
+        layers = tuple(map(restored_layer, prepared.problems, lock.layers))
+    except TilewrightError as error:
+        raise _stale(options, error.what, error.at) from error
+    return Decisions(layers, lock.handed_over, TilingProof(*lock.tiling) if lock.tiling else None)
 
 
 def stale_plan(options: CompileOptions, error: TilewrightError) -> TilewrightError:
@@ -112,7 +107,7 @@ def update_command(options: CompileOptions) -> str:
 
 def _stale(options: CompileOptions, what: str, at: Sequence[str] = ()) -> TilewrightError:
     where = (str(options.plan_lock), *at)
-    return bad_input("plan-lock", what, at="; ".join(where), help=update_command(options))
+    return bad_input(STALE, what, at="; ".join(where), help=update_command(options))
 
 
 def _platform_digest(platform: Platform) -> str:
@@ -139,85 +134,6 @@ def _problem_digest(items: Sequence[Item]) -> str:
         for item in items
     ]
     return sha256(repr(facts).encode()).hexdigest()
-
-
-def _layer_entry(layer: ScheduledLayer) -> dict[str, Any]:
-    problem, choice = layer.problem, layer.choice
-    names = [operand.name for operand in problem.operands]
-    entry: dict[str, Any] = {
-        "name": problem.node.name,
-        "kernel": problem.kernel.symbol,
-        "variant": problem.variant,
-        "cycles": choice.predicted_cycles,
-        "tile": {name: choice.steps[name] for name in choice.order},
-        "slots": {name: slots for name, slots in zip(names, choice.copies, strict=True) if slots},
-    }
-    if choice.hinted:
-        entry["hinted"] = True
-    if layer.others:
-        entry["other_kernels"] = [[item.kernel, item.predicted_cycles, item.calls_only] for item in layer.others]
-    if any(choice.kept):
-        entry["kept"] = {name: kept for name, kept in zip(names, choice.kept, strict=True) if kept}
-    staged = [(name, choice.staging(number)) for number, name in enumerate(names)]
-    double = {name: item.copies for name, item in staged if item is not None and item.copies > 1}
-    if double:
-        entry["staged_slots"] = double
-    larger = {name: {item.index: item.tiles} if item.index else {} for name, item in staged if item is not None}
-    return {**entry, "staged": larger} if larger else entry
-
-
-def _restored(problems: Sequence[TilingProblem], entry: Mapping[str, Any], options: CompileOptions) -> ScheduledLayer:
-    """The layer as the lock has it."""
-    name = entry["name"]
-    wanted = (entry["kernel"], entry["variant"])
-    problem = next((problem for problem in problems if (problem.kernel.symbol, problem.variant) == wanted), None)
-    if problem is None:
-        raise _stale(options, f"layer '{name}' cannot be run by kernel '{entry['kernel']}'")
-    try:
-        problem = with_given(problem, tuple(entry["tile"].items()))
-    except TilewrightError as error:
-        raise _stale(options, error.what, error.at) from error
-    operands = [operand.name for operand in problem.operands]
-    moving = [operand.name for operand in problem.operands if operand.link is not None]
-    staged = [operand.name for operand in problem.operands if operand.far_link is not None]
-    if sorted(entry["slots"]) != sorted(moving) or sorted(entry.get("staged", {})) != sorted(staged):
-        raise _stale(options, f"layer '{name}' has other operands")
-    steps, order = {**problem.extents, **entry["tile"]}, tuple(entry["tile"])
-    larger = tuple(_staging(problem, number, steps, order, entry, options) for number in range(len(operands)))
-    copies = tuple(entry["slots"].get(operand, 0) for operand in operands)
-    kept = tuple(entry.get("kept", {}).get(operand, "") for operand in operands)
-    for operand, along in zip(problem.operands, kept, strict=True):
-        if along and kept_dimension(problem, operand, steps, order) != along:
-            raise _stale(options, f"layer '{name}' cannot keep rows of '{operand.name}' along {along}")
-    choice = TileChoice(
-        steps,
-        order,
-        copies,
-        {},
-        entry["cycles"],
-        stagings=larger if staged else (),
-        kept=kept if any(kept) else (),
-        hinted=entry.get("hinted", False),
-    )
-    return ScheduledLayer(problem, choice, tuple(KernelOffer(*item) for item in entry.get("other_kernels", ())))
-
-
-def _staging(
-    problem: TilingProblem,
-    number: int,
-    steps: Mapping[str, int],
-    order: tuple[str, ...],
-    entry: Mapping[str, Any],
-    options: CompileOptions,
-) -> Staging | None:
-    operand = problem.operands[number]
-    if operand.far_link is None:
-        return None
-    wanted = entry["staged"][operand.name]
-    for item in stagings(operand, steps, order, problem.extents):
-        if ({item.index: item.tiles} if item.index else {}) == wanted:
-            return replace(item, copies=entry.get("staged_slots", {}).get(operand.name, 1))
-    raise _stale(options, f"layer '{entry['name']}' has no such larger tiles of '{operand.name}'")
 
 
 def _check_origin(platform: Platform, options: CompileOptions, lock: Lock) -> None:

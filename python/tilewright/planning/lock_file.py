@@ -1,45 +1,124 @@
-"""The lock file's format: JSON with a line for each layer and each buffer, so that a diff of two can be read."""
+"""The lock file's format: JSON with a line for each layer and each buffer, so that a diff of two can be read.
+
+A key of the file is a field here; its metadata say which JSON values it may have. A field with a
+default is left out of the file where it has its default.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
 LOCK_FORMAT = 1
+
+_Valid = Callable[[Any], bool]
+
+
+def _json(valid: _Valid) -> Mapping[str, _Valid]:
+    """Metadata of a field."""
+    return {"valid": valid}
+
+
+def _is(*kinds: type) -> _Valid:
+    """For values of exactly one of the types: True is no int."""
+    return lambda value: type(value) in kinds
+
+
+def _is_row(*kinds: tuple[type, ...]) -> _Valid:
+    """For lists with one value for each of ``kinds``, of one of its types."""
+    return lambda value: (
+        isinstance(value, list)
+        and len(value) == len(kinds)
+        and all(type(item) in allowed for item, allowed in zip(value, kinds, strict=True))
+    )
+
+
+def _is_list(valid: _Valid) -> _Valid:
+    return lambda value: isinstance(value, list) and all(map(valid, value))
+
+
+def _is_table(valid: _Valid) -> _Valid:
+    """For objects whose values are all valid."""
+    return lambda value: isinstance(value, dict) and all(map(valid, value.values()))
+
+
+def _is_positive(value: Any) -> bool:
+    return type(value) is int and value > 0
+
+
+_TEXT, _NUMBER, _FLAG = _json(_is(str)), _json(_is(int)), _json(_is(bool))
+_COUNTS = _json(_is_table(_is_positive))
+
+
+@dataclass(frozen=True, slots=True)
+class LayerEntry:
+    """What was decided about a layer. Operands are named as in reports.
+
+    Attributes:
+        name: of the layer.
+        kernel: C symbol.
+        variant: number of the kernel among those with that symbol that can run the layer.
+        cycles: predicted for the whole layer.
+        tile: cut dimension to its step, the outermost loop first.
+        slots: operand whose tiles are copied to the slots of their buffer.
+        hinted: whether hints of the hardware decided between tiles; for reports.
+        other_kernels: symbol, cycles (None: no tiles fit) and whether those are of its calls alone, of
+            each kernel that was not taken; for reports.
+        kept: operand to the loop index along which its rows are kept near the core.
+        staged_slots: operand to the slots of its larger tiles between home and core, where not 1.
+        staged: operand with larger tiles to the index along which smaller ones form a larger one, and how
+            many they are; an empty table where one larger tile is the whole operand.
+    """
+
+    name: str = field(metadata=_TEXT)
+    kernel: str = field(metadata=_TEXT)
+    variant: int = field(metadata=_NUMBER)
+    cycles: int = field(metadata=_NUMBER)
+    tile: Mapping[str, int] = field(metadata=_COUNTS)
+    slots: Mapping[str, int] = field(metadata=_COUNTS)
+    hinted: bool = field(default=False, metadata=_FLAG)
+    other_kernels: Sequence[Sequence[Any]] = field(
+        default_factory=list, metadata=_json(_is_list(_is_row((str,), (int, type(None)), (bool,))))
+    )
+    kept: Mapping[str, str] = field(default_factory=dict, metadata=_json(_is_table(_is(str))))
+    staged_slots: Mapping[str, int] = field(default_factory=dict, metadata=_COUNTS)
+    staged: Mapping[str, Mapping[str, int]] = field(
+        default_factory=dict, metadata=_json(_is_table(_is_table(_is_positive)))
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Lock:
     """What a lock file says.
 
-    ``layers`` stand in the order in which they run, with ``name``, ``kernel``, ``variant`` (among
-    those of that symbol), ``cycles``, ``tile`` (steps of the cut dimensions, the outermost loop first),
-    ``slots`` by operand and, where there are any, larger tiles by operand in ``staged`` and the index
-    along which rows are kept by operand in ``kept``; for reports ``hinted`` and, for each kernel that was
-    not taken, symbol, cycles and whether those are of its calls alone in ``other_kernels``. ``tiling``
-    has objective, cost and bound of all tiles; ``pools`` have bytes used, lower bound, and whether
-    that is optimal; ``addresses`` pool, offset and size of each buffer. Layers hand their last store
-    over to the next one if ``handed_over``.
+    Attributes:
+        platform: name of the platform for which the lock was made.
+        platform_sha256: digest of the platform's pools, links and core.
+        options: those that decide a plan and are not their default, as JSON has them.
+        layers: in the order in which they run.
+        tiling: objective, cost and lower bound of the cost of all tiles; empty where nothing was minimised.
+        problem_sha256: digest of everything that decides where buffers may lie.
+        pools: pool to bytes used, lower bound in bytes, and whether the former is proved to be the least.
+        addresses: buffer to pool, offset in bytes and size in bytes.
+        handed_over: whether layers leave their last store for the next one to wait for.
     """
 
-    platform: str
-    platform_sha256: str
-    options: Mapping[str, Any]
-    layers: tuple[Mapping[str, Any], ...]
-    tiling: Sequence[Any]
-    problem_sha256: str
-    pools: Mapping[str, Sequence[Any]]
-    addresses: Mapping[str, Sequence[Any]]
-    handed_over: bool = False
+    platform: str = field(metadata=_TEXT)
+    platform_sha256: str = field(metadata=_TEXT)
+    options: Mapping[str, Any] = field(metadata=_json(_is(dict)))
+    layers: tuple[LayerEntry, ...] = field(metadata=_json(_is(list)))
+    tiling: Sequence[Any] = field(metadata=_json(lambda value: value == [] or _is_row((str,), (int,), (int,))(value)))
+    problem_sha256: str = field(metadata=_TEXT)
+    pools: Mapping[str, Sequence[Any]] = field(metadata=_json(_is_table(_is_row((int,), (int,), (bool,)))))
+    addresses: Mapping[str, Sequence[Any]] = field(metadata=_json(_is_table(_is_row((str,), (int,), (int,)))))
+    handed_over: bool = field(default=False, metadata=_FLAG)
 
 
 def format_lock(lock: Lock) -> str:
     """JSON text with a trailing newline."""
-    parts = {"format": LOCK_FORMAT, **{field.name: getattr(lock, field.name) for field in fields(lock)}}
-    if not lock.handed_over:
-        del parts["handed_over"]
+    parts = {"format": LOCK_FORMAT, **_said(lock), "layers": [_said(layer) for layer in lock.layers]}
     return "{\n" + ",\n".join(_lines(parts)) + "\n}\n"
 
 
@@ -48,57 +127,40 @@ def parse_lock(text: str) -> Lock:
     document = json.loads(text)
     if not isinstance(document, dict) or document.get("format") != LOCK_FORMAT:
         raise ValueError(f"no format {LOCK_FORMAT}")
-    kinds: dict[str, type] = {"options": dict, "layers": list, "tiling": list, "pools": dict, "addresses": dict}
-    kinds["handed_over"] = bool
-    document.setdefault("handed_over", False)
-    values: dict[str, Any] = {field.name: document.get(field.name) for field in fields(Lock)}
-    for name, value in values.items():
-        if not isinstance(value, kinds.get(name, str)):
-            raise ValueError(f"'{name}' is missing or has the wrong type")
-    _check_entries(values)
-    if values["tiling"] and [type(item) for item in values["tiling"]] != [str, int, int]:
-        raise ValueError("'tiling'")
-    return Lock(**{**values, "layers": tuple(values["layers"] or ())})
+    values = _read(Lock, document)
+    return Lock(**{**values, "layers": tuple(map(_layer, values["layers"]))})
 
 
-def _check_entries(values: Mapping[str, Any]) -> None:
-    """Every entry has the right shape."""
-    for entry in values["layers"]:
-        if not _is_layer(entry):
-            raise ValueError(f"the layer {json.dumps(entry)[:80]}")
-    for key, kinds in (("pools", (int, int, bool)), ("addresses", (str, int, int))):
-        for name, entry in values[key].items():
-            if not isinstance(entry, list) or [type(item) for item in entry] != list(kinds):
-                raise ValueError(f"'{name}' in '{key}'")
+def _layer(document: Any) -> LayerEntry:
+    try:
+        return LayerEntry(**_read(LayerEntry, document if isinstance(document, dict) else {}))
+    except ValueError as error:
+        raise ValueError(f"the layer {json.dumps(document)[:80]}: {error}") from None
 
 
-def _is_layer(entry: Any) -> bool:
-    if not isinstance(entry, dict):
-        return False
-    texts = all(isinstance(entry.get(key), str) for key in ("name", "kernel"))
-    staged = entry.get("staged", {})
-    tables = [entry.get("tile"), entry.get("slots"), entry.get("staged_slots", {})]
-    tables += [*(staged.values() if isinstance(staged, dict) else (None,))]
-    numbers = all(
-        isinstance(table, dict) and all(type(value) is int and value > 0 for value in table.values())
-        for table in tables
-    )
-    kept = entry.get("kept", {})
-    texts = texts and isinstance(kept, dict) and all(isinstance(index, str) for index in kept.values())
-    numbers = numbers and all(type(entry.get(key)) is int for key in ("variant", "cycles"))
-    return (
-        texts and numbers and type(entry.get("hinted", False)) is bool and _are_offers(entry.get("other_kernels", []))
-    )
+def _read(kind: type[LayerEntry] | type[Lock], document: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of the fields that a table of the file has."""
+    values = {}
+    for item in fields(kind):
+        optional = item.default is not MISSING or item.default_factory is not MISSING
+        if item.name not in document and optional:
+            continue
+        value = document.get(item.name)
+        if not item.metadata["valid"](value):
+            raise ValueError(f"'{item.name}' is missing or has the wrong type")
+        values[item.name] = value
+    return values
 
 
-def _are_offers(value: Any) -> bool:
-    """(symbol, cycles or null, whether those are of calls alone) of each kernel."""
-    if not isinstance(value, list) or not all(isinstance(item, list) and len(item) == 3 for item in value):
-        return False
-    return all(
-        type(symbol) is str and type(cycles) in (int, type(None)) and type(alone) is bool
-        for symbol, cycles, alone in value
-    )
+def _said(entry: LayerEntry | Lock) -> dict[str, Any]:
+    """The fields that the file shows: all but those that have their default."""
+    values = {item: getattr(entry, item.name) for item in fields(entry)}
+    return {item.name: value for item, value in values.items() if not _is_default(item, value)}
+
+
+def _is_default(item: Any, value: Any) -> bool:
+    made = item.default if item.default_factory is MISSING else item.default_factory()
+    return bool(value == made)
 
 
 def _lines(parts: Mapping[str, Any]) -> Iterator[str]:
