@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright.check import Rule
-from tilewright.plan import AxisRange, End, Kernel, Loop, Operand, Plan, Wait
+from tilewright.plan import AxisRange, BufferKind, End, Kernel, Loop, Operand, Plan, Wait
 
 from support import plans
 from support.edits import (
@@ -23,6 +23,7 @@ from support.edits import (
     without,
     write,
 )
+from support.groups import in_channel_tiles, two_stages
 from support.sound import BASE, REDUCTION, ring, trails
 from support.spoilt_memory import Spoilt
 
@@ -47,6 +48,17 @@ def rows_loaded_once() -> Plan:
     """Rows arrive for the first two tiles only, the second time in place of the fourth."""
     plan = on_step(ring(), copy("conv.x"), runs(every=3, count=2))
     return on_step(plan, wait("conv.x"), runs(every=3, count=2))
+
+
+def with_ring_of_m() -> Plan:
+    """The convolution's result goes to a ring of all its rows that is a tile, not to a home."""
+    plan = with_buffer(BASE, "m", kind=BufferKind.TILE, ring_axis=1, pools=("sram",))
+    return replace(plan, relations=())
+
+
+def another_height() -> Plan:
+    rows = (AxisRange((("s", 2),), -1, 1, 1, 9), plans.whole(4))
+    return on_step(two_stages(), kernel("b"), read(0, rectangle=rows))
 
 
 def awaited_in_two_loops() -> Plan:
@@ -181,14 +193,25 @@ RINGS: Spoilt = {
         Rule.COPY_ORIGIN,
         lambda: on_step(ring(), copy("conv.x"), source(rectangle=SHIFTED_ROWS)),
     ),
-    "a ring that keeps nothing": (
-        Rule.MALFORMED,
-        lambda: on_step(ring(), copy("conv.x"), lambda step: replace(step, kept="")),
-    ),
     "keeps without a ring": (Rule.MALFORMED, lambda: with_buffer(ring(), "conv.x", ring_axis=None)),
     "a ring of two slots": (Rule.MALFORMED, lambda: with_buffer(ring(), "conv.x", copies=2, size_bytes=40)),
     "a ring on no axis": (Rule.MALFORMED, lambda: with_buffer(ring(), "conv.x", ring_axis=2)),
-    "a ring that is written": (Rule.MALFORMED, lambda: with_buffer(BASE, "relu.y", ring_axis=0)),
+    "a ring that the caller has": (Rule.MALFORMED, lambda: with_buffer(BASE, "out", ring_axis=0)),
+    "a ring with a view": (Rule.MALFORMED, lambda: with_buffer(BASE, "m", ring_axis=0)),
+    "a copy of rows of a home": (
+        Rule.MALFORMED,
+        lambda: replace(with_buffer(BASE, "m", ring_axis=0), relations=(), placements=BASE.placements),
+    ),
+    "a copy from ring to ring": (Rule.MALFORMED, lambda: with_buffer(with_ring_of_m(), "conv.y", ring_axis=1)),
+    "a ring of two tensors' rows": (Rule.MALFORMED, another_height),
+    "a ring of too few rows for its reader": (Rule.RECTANGLE, lambda: two_stages(2)),
+    "rows overwritten before they are read": (Rule.SLOT_CONTENT, lambda: two_stages(3, late=2)),
+    "rows read before they are written": (Rule.SLOT_CONTENT, lambda: two_stages(4, late=0)),
+    "rows overwritten in a tile": (Rule.SLOT_CONTENT, lambda: two_stages(3, BufferKind.TILE, late=2)),
+    "a part of a row is missing": (
+        Rule.UNWRITTEN_READ,
+        lambda: on_step(in_channel_tiles(), kernel("b"), runs(first=2)),
+    ),
     "a ring of which the kernel sees no rows": (
         Rule.MALFORMED,
         lambda: on_step(ring(), kernel("conv"), lambda step: replace(step, axes=((1,), *step.axes[1:]))),

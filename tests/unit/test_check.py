@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from support.edits import copy, on_step, same, wait, with_links, without
+from support.edits import copy, on_step, same, wait, with_buffer, with_links, without
+from support.groups import in_channel_tiles, two_stages
 from support.sound import (
     BASE,
     RASTER,
@@ -27,7 +28,7 @@ from support.spoilt_profile import PROFILES, profiled
 from support.spoilt_split import SPLITS, shared
 from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.check import Rule, check, require_sound
-from tilewright.plan import Begin, CopyStart, End, Index, Kernel, Layer, Loop, Plan, Runs, Step, Wait
+from tilewright.plan import Begin, BufferKind, CopyStart, End, Index, Kernel, Layer, Loop, Plan, Runs, Step, Wait
 from tilewright.plan.json import dumps, loads
 
 SPOILT = {**MEMORY, **FLOW, **SPLITS, **PROFILES, **NESTS}
@@ -44,6 +45,12 @@ SOUND = {
     "transposition apart": transposed(108),
     "part of the caller's input": caller_view(8),
     "ring": ring(),
+    "ring filled whole each time": on_step(ring(), copy("conv.x"), lambda step: replace(step, kept="")),
+    "ring that a copy empties": with_buffer(BASE, "relu.y", ring_axis=0),
+    "ring that a kernel writes": two_stages(),
+    "ring with a row more": two_stages(4, late=2),
+    "ring of a tile that a kernel writes": two_stages(3, BufferKind.TILE),
+    "ring whose rows are written in parts": in_channel_tiles(),
     "io in pools": placed_io(160),
     "synchronous": with_links(BASE, asynchronous=False),
     "aligned links": with_links(BASE, align_bytes=2),

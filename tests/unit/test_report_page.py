@@ -15,11 +15,12 @@ from tilewright.cli import main
 from tilewright.plan import Placement, Plan, Relation, RelationKind
 from tilewright.plan.json import dumps
 from tilewright.plan.lifetimes import lifetimes
+from tilewright.plan.stages import stage_spans
 from tilewright.report.drawing import draw
 from tilewright.report.html import report_html
 from tilewright.report.measured import measured_cycles, read_profile
 from tilewright.report.page import page_data
-from tilewright.report.touches import Edge, Touched, alive_steps, edges, layer_spans, touched_buffers
+from tilewright.report.touches import Edge, Touched, alive_steps, edges, touched_buffers
 
 
 def buffer(plan: Plan, name: str) -> dict[str, object]:
@@ -27,7 +28,7 @@ def buffer(plan: Plan, name: str) -> dict[str, object]:
 
 
 def test_steps_follow_marks_around_and_inside_layers() -> None:
-    spans = layer_spans(BASE)
+    spans = stage_spans(BASE.program)
     alive = lifetimes(BASE.program)
     assert len(spans) == 2
     assert alive_steps(spans, alive["conv.x"]) == (0, 1)

@@ -13,6 +13,7 @@ import numpy as np
 from tilewright.check.expand import Digits, Event, Expansion, Rectangle, Site, fresh_bounds
 from tilewright.check.facts import Facts
 from tilewright.check.overwriting import Touched, check_overwriting
+from tilewright.check.rings import Rows, covers
 from tilewright.check.rules import Log, Rule
 from tilewright.check.shadow import Region, Seen, Shadow, locate, make_shadow, part_of, pieces, see, text
 from tilewright.check.transfer import check_transfer
@@ -21,10 +22,10 @@ from tilewright.plan import Begin, BufferKind, CopyStart, End, Kernel, Operand, 
 
 @dataclass(frozen=True, slots=True)
 class _Slot:
-    """What a slot of a tile buffer, or a row of a ring, holds; by which tile of which loop entry a slot was filled."""
+    """What a slot of a tile buffer holds, and for which blocks of which loop entry it was filled."""
 
     rectangle: Rectangle
-    filled: tuple[int, int] = (0, 0)
+    filled: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,8 @@ class _Flight:
 
 def check_flow(facts: Facts, roots: tuple[Site, ...], log: Log) -> None:
     """Run the program; at its end no copy is in flight and every output is whole."""
-    machine = _Machine(facts, log, make_shadow(facts))
+    shadow = make_shadow(facts)
+    machine = _Machine(facts, log, shadow, Rows(facts, shadow, log))
     for event in Expansion(roots).events():
         machine.step(event)
     machine.finish()
@@ -51,8 +53,8 @@ class _Machine:
     facts: Facts
     log: Log
     shadow: Shadow
+    rows: Rows
     slots: dict[tuple[str, int], _Slot] = field(default_factory=dict)
-    rows: dict[tuple[str, int], _Slot] = field(default_factory=dict)
     flights: dict[tuple[str, int], _Flight] = field(default_factory=dict)
     started: int = 0
     alive: dict[str, set[str]] = field(default_factory=dict)
@@ -77,15 +79,19 @@ class _Machine:
             for position, operand in enumerate(step.reads)
             for piece in pieces(self.facts, self.shadow, self._see(operand, event))
         ]
-        writes = [self._see(operand, event) for operand in step.writes]
+        writes = [
+            (len(step.reads) + position, piece)
+            for position, operand in enumerate(step.writes)
+            for piece in pieces(self.facts, self.shadow, self._see(operand, event))
+        ]
         for position, seen in reads:
             self._read(seen, event)
             self._check_packed(step.reads[position], seen, event)
-        for seen, operand in zip(writes, step.writes, strict=True):
-            self._kernel_write(step, seen, operand, event)
+        for position, seen in writes:
+            self._kernel_write(step, seen, step.writes[position - len(step.reads)], event)
         for position, seen in reads:
             read = Touched(seen, step.axes[position], step.maps[position])
-            for number, write in enumerate(writes, start=len(step.reads)):
+            for number, write in writes:
                 written = Touched(write, step.axes[number], step.maps[number])
                 check_overwriting(self.facts, self.shadow, (position, read), written, event, self.log)
 
@@ -135,8 +141,7 @@ class _Machine:
         family.add(name)
         for slot in range(self.facts.buffers[name].copies):
             self.slots.pop((name, slot), None)
-        for key in [key for key in self.rows if key[0] == name]:
-            self.rows.pop(key)
+        self.rows.forget(name)
 
     def _end(self, name: str, event: Event) -> None:
         self.alive.get(self.facts.root[name], set()).discard(name)
@@ -155,14 +160,14 @@ class _Machine:
             return
         name, place, block = seen.buffer, event.site.place, event.block
         if self.facts.buffers[name].ring_axis is not None:
-            if not self._holds_rows(seen, event):
+            if not self.rows.holds(seen, event):
                 return
         elif seen.slot >= 0:
             held = self.slots.get((name, seen.slot))
             if held is None:
                 self.log.report(Rule.UNWRITTEN_READ, f"slot {seen.slot} of {name} holds nothing", place, block)
                 return
-            if not _holds(held.rectangle, seen.held):
+            if not covers(held.rectangle, seen.held):
                 message = f"slot {seen.slot} of {name} holds {text(held.rectangle)}, read is {text(seen.rectangle)}"
                 self.log.report(Rule.SLOT_CONTENT, message, place, block)
                 return
@@ -181,35 +186,6 @@ class _Machine:
         missing = int(np.count_nonzero(owner != number))
         message = f"{missing} of {owner.size} bytes of {name} {text(seen.rectangle)} were never written, or overwritten"
         self.log.report(Rule.UNWRITTEN_READ, message, place, block)
-
-    def _holds_rows(self, seen: Seen, event: Event) -> bool:
-        """Whether each row of a ring that is read is the one that was loaded last where it lies."""
-        for key, rectangle in self._rows_of(seen):
-            held = self.rows.get(key)
-            if held is None or not _holds(held.rectangle, rectangle):
-                what = text(held.rectangle) if held is not None else "nothing"
-                message = f"row {key[1]} of the ring {seen.buffer} holds {what}, read is {text(rectangle)}"
-                self.log.report(Rule.SLOT_CONTENT, message, event.site.place, event.block)
-                return False
-        return True
-
-    def _rows_of(self, seen: Seen) -> list[tuple[tuple[str, int], Rectangle]]:
-        """The rows of a part of a ring, each with its place in the ring and its rectangle."""
-        buffer = self.facts.buffers[seen.buffer]
-        axis = buffer.ring_axis
-        assert axis is not None
-        before, behind = seen.rectangle[:axis], seen.rectangle[axis + 1 :]
-        return [
-            ((buffer.name, row % buffer.shape[axis]), (*before, (row, row + 1), *behind))
-            for row in range(*seen.rectangle[axis])
-        ]
-
-    def _fill_rows(self, seen: Seen, part: Region) -> None:
-        """Rows of a ring get new content."""
-        owner, number = self.shadow.window(self.shadow.memory(part).owner, part), self._number(seen.buffer)
-        owner[owner == number] = 0
-        for key, rectangle in self._rows_of(seen):
-            self.rows[key] = _Slot(rectangle)
 
     def _check_free(self, seen: Seen, part: Region, event: Event) -> None:
         """No copy in flight may touch bytes that are written now."""
@@ -253,7 +229,9 @@ class _Machine:
             self._accumulate(seen, part, number, event)
             self._check_free(seen, part, event)
             return
-        if seen.slot >= 0:
+        if self.facts.buffers[seen.buffer].ring_axis is not None:
+            self.rows.fill(seen)
+        elif seen.slot >= 0:
             filled = (event.instance, event.block // operand.period)
             held = self.slots.get((seen.buffer, seen.slot))
             if held is None or held.filled != filled:
@@ -278,7 +256,10 @@ class _Machine:
         """Add to partial results, which must still be there."""
         place, block = event.site.place, event.block
         held = self.slots.get((seen.buffer, seen.slot))
-        if seen.slot >= 0 and (held is None or held.rectangle != seen.rectangle):
+        if self.facts.buffers[seen.buffer].ring_axis is not None:
+            if not self.rows.holds(seen, event):
+                return
+        elif seen.slot >= 0 and (held is None or held.rectangle != seen.rectangle):
             message = f"slot {seen.slot} of {seen.buffer} does not hold the partial results of {text(seen.rectangle)}"
             self.log.report(Rule.SLOT_CONTENT, message, place, block)
             return
@@ -304,27 +285,32 @@ class _Machine:
             self._move(step, outgoing, incoming, event)
 
     def _touched(self, step: CopyStart, source: Seen, destination: Seen, event: Event) -> tuple[tuple[Seen, Seen], ...]:
-        """What a copy moves: both ends, or for a ring what it does not hold yet, in parts that do not wrap."""
-        axis = self.facts.buffers[destination.buffer].ring_axis
+        """What a copy moves: both ends; where one is a ring, in parts that do not wrap, and of kept rows nothing."""
+        ends = (source, destination)
+        axes = [self.facts.buffers[seen.buffer].ring_axis for seen in ends]
+        axis = axes[1] if axes[1] is not None else axes[0]
         if axis is None or source.bytes is None or destination.bytes is None:
-            return ((source, destination),)
+            return (ends,)
         if source.rectangle != destination.rectangle:
-            message = f"copies {text(source.rectangle)} into a ring as {text(destination.rectangle)}"
+            message = f"copies {text(source.rectangle)} to the place of {text(destination.rectangle)} in a ring"
             self.log.report(Rule.COPY_ORIGIN, message, event.site.place, event.block)
             return ()
-        bounds = fresh_bounds(step.destination.rectangle[axis], step.kept, event.digits)
-        fresh = part_of(self.facts, self.shadow, destination, axis, bounds)
-        return tuple(
-            (part_of(self.facts, self.shadow, source, axis, piece.rectangle[axis]), piece)
-            for piece in (pieces(self.facts, self.shadow, fresh) if fresh.bytes is not None else ())
-        )
+        bounds = destination.rectangle[axis]
+        if step.kept:
+            bounds = fresh_bounds(step.destination.rectangle[axis], step.kept, event.digits)
+        ring = destination if axes[1] is not None else source
+        fresh = part_of(self.facts, self.shadow, ring, axis, bounds)
+        whole = pieces(self.facts, self.shadow, fresh) if fresh.bytes is not None else ()
+        runs = [piece.rectangle[axis] for piece in whole]
+        outgoing, incoming = ([part_of(self.facts, self.shadow, seen, axis, run) for run in runs] for seen in ends)
+        return tuple(zip(outgoing, incoming, strict=True))
 
     def _move(self, step: CopyStart, source: Seen, destination: Seen, event: Event) -> None:
         self._read(source, event)
         outgoing, part = source.tracked, destination.tracked
         if part is not None:
             if self.facts.buffers[destination.buffer].ring_axis is not None:
-                self._fill_rows(destination, part)
+                self.rows.fill(destination)
             elif destination.slot >= 0:
                 self._fill_slot(destination, (event.instance, event.block // step.destination.period))
             self._write(destination, part, self._number(destination.buffer), event)
@@ -360,9 +346,3 @@ def _progress(kernel: Kernel, digits: Digits) -> tuple[int, int]:
             done = done * digit.count + digit.coordinate
             total *= digit.count
     return done, total
-
-
-def _holds(held: Rectangle, wanted: Rectangle) -> bool:
-    """A slot serves a rectangle with the same origin that is no larger."""
-    pairs = zip(held, wanted, strict=True)
-    return all(begin == first and end <= last for (first, last), (begin, end) in pairs)

@@ -8,7 +8,7 @@ from tilewright.check.calls import Calls, touched
 from tilewright.check.expand import Site, operands_of
 from tilewright.check.facts import Facts
 from tilewright.check.rules import Log, Rule
-from tilewright.plan import AxisRange, BufferKind, Kernel, Operand
+from tilewright.plan import AxisRange, Buffer, BufferKind, Kernel, Operand
 
 
 def check_maps(facts: Facts, every: Iterable[Site], calls: Iterable[Calls], log: Log) -> None:
@@ -27,10 +27,8 @@ def check_maps(facts: Facts, every: Iterable[Site], calls: Iterable[Calls], log:
 def _check_borders(facts: Facts, operand: Operand, site: Site, log: Log) -> None:
     """A home is the whole tensor, so rectangles are clipped where it ends."""
     buffer = facts.buffers[operand.buffer]
-    if buffer.kind is BufferKind.TILE:
-        return
     extents = tuple(axis.extent for axis in operand.rectangle)
-    if extents != buffer.shape:
+    if not _ends_with(buffer, extents):
         message = f"the rectangle of {buffer.name} is clipped to {extents}, the tensor is {buffer.shape}"
         log.report(Rule.MAP, message, site.place)
 
@@ -38,8 +36,15 @@ def _check_borders(facts: Facts, operand: Operand, site: Site, log: Log) -> None
 def _check_mapped_borders(facts: Facts, operand: Operand, maps: tuple[AxisRange, ...], site: Site, log: Log) -> None:
     buffer = facts.buffers[operand.buffer]
     extents = tuple(axis.extent for axis in maps)
-    if buffer.kind is not BufferKind.TILE and extents != buffer.shape:
+    if not _ends_with(buffer, extents):
         log.report(Rule.MAP, f"the map of {buffer.name} ends at {extents}, the tensor is {buffer.shape}", site.place)
+
+
+def _ends_with(buffer: Buffer, extents: tuple[int, ...]) -> bool:
+    """Whether these could be the extents of the tensor of which a buffer holds a tile, the rows of a ring, or all."""
+    if buffer.kind is BufferKind.TILE:
+        return True
+    return all(axis == buffer.ring_axis or extents[axis] == own for axis, own in enumerate(buffer.shape))
 
 
 def _check_calls(calls: Calls, log: Log) -> None:

@@ -114,6 +114,9 @@ def see(facts: Facts, shadow: Shadow, operand: Operand, event: Event, log: Log) 
     if buffer.kind is BufferKind.TILE:
         slot = event.block // operand.period % buffer.copies
         needed = [end - begin for begin, end in held]
+    if buffer.ring_axis is not None:
+        begin, end = rectangle[buffer.ring_axis]
+        needed[buffer.ring_axis] = end - begin
     inside = all(low <= begin and end <= high for (low, high), (begin, end) in zip(held, rectangle, strict=True))
     if not inside or any(need > extent for need, extent in zip(needed, buffer.shape, strict=True)):
         message = f"{text(rectangle)} does not fit {operand.buffer} of shape {buffer.shape}"
@@ -130,17 +133,8 @@ def pieces(facts: Facts, shadow: Shadow, seen: Seen) -> tuple[Seen, ...]:
         return (seen,)
     rows, (begin, end) = buffer.shape[axis], seen.rectangle[axis]
     turn = min(end, begin - begin % rows + rows)
-    return tuple(
-        _piece(facts, shadow, seen, axis, bounds) for bounds in ((begin, turn), (turn, end)) if bounds[0] < bounds[1]
-    )
-
-
-def _piece(facts: Facts, shadow: Shadow, seen: Seen, axis: int, bounds: tuple[int, int]) -> Seen:
-    buffer = facts.buffers[seen.buffer]
-    rectangle = (*seen.rectangle[:axis], bounds, *seen.rectangle[axis + 1 :])
-    first = bounds[0] - bounds[0] % buffer.shape[axis]
-    held = (*seen.held[:axis], (first, bounds[1]), *seen.held[axis + 1 :])
-    return locate(facts, shadow, seen.buffer, rectangle, seen.slot, held)
+    bounds = ((begin, turn), (turn, end))
+    return tuple(part_of(facts, shadow, seen, axis, (low, high)) for low, high in bounds if low < high)
 
 
 def part_of(facts: Facts, shadow: Shadow, seen: Seen, axis: int, bounds: tuple[int, int]) -> Seen:
@@ -152,12 +146,19 @@ def part_of(facts: Facts, shadow: Shadow, seen: Seen, axis: int, bounds: tuple[i
 def locate(
     facts: Facts, shadow: Shadow, name: str, rectangle: Rectangle, slot: int, held: Rectangle | None = None
 ) -> Seen:
-    """The bytes of a rectangle of a home (slot -1), or of a slot that holds ``held`` from its first byte."""
+    """The bytes of a rectangle of a home (slot -1), or of a slot that holds ``held`` from its first byte.
+
+    The rows of a ring stand where the first one stands and behind it, so they must not wrap (``pieces``).
+    """
     buffer = facts.buffers[name]
     memory, start = shadow.homes[name]
     base = start + max(slot, 0) * buffer.slot_bytes
     held = rectangle if held is None else held
     origins = [begin for begin, _ in held] if slot >= 0 else [0] * len(rectangle)
+    axis = buffer.ring_axis
+    if axis is not None:
+        row = rectangle[axis][0]
+        origins[axis] = row - row % buffer.shape[axis]
     first = base + sum(
         (begin - origin) * stride
         for (begin, _), origin, stride in zip(rectangle, origins, buffer.strides_bytes, strict=True)

@@ -5,7 +5,7 @@ Everything behind this stage may look names up, divide and expand without asking
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from tilewright.check.expand import Site, event_count, index_counts, operands_of, runs_of, scratch_of
 from tilewright.check.facts import ELEMENT_BYTES
@@ -19,6 +19,7 @@ from tilewright.plan import (
     CopyStart,
     End,
     Kernel,
+    Layer,
     Link,
     Loop,
     Operand,
@@ -68,7 +69,6 @@ def check_declarations(plan: Plan, log: Log) -> None:
 def check_steps(plan: Plan, every: Iterable[Site], log: Log) -> None:
     """Names, periods, ranks and rectangles of the program's steps."""
     ranks = {buffer.name: len(buffer.shape) for buffer in plan.buffers}
-    rings = {buffer.name: buffer.ring_axis for buffer in plan.buffers}
     kinds = {buffer.name: buffer.kind for buffer in plan.buffers}
     links = {link.name for link in plan.links}
     for site in every:
@@ -80,32 +80,23 @@ def check_steps(plan: Plan, every: Iterable[Site], log: Log) -> None:
 
         if isinstance(step, Loop):
             _check_loop(step, demand)
+        if isinstance(step, Layer):
+            _check_stages(step, demand)
         if isinstance(step, (Begin, End)):
             _known("buffer", [step.buffer], ranks, site.place, log)
         if isinstance(step, CopyStart):
             _known("link", [step.link], links, site.place, log)
-            _check_copy(step, site, rings, demand)
             demand(not step.source.within or kinds.get(step.source.buffer) is BufferKind.TILE, CUT_FROM_TILES)
             demand(not step.destination.within, CUT_FROM_TILES)
         if isinstance(step, Kernel):
             _known("buffer", scratch_of(step), ranks, site.place, log)
             demand(not any(operand.within for operand in (*step.reads, *step.writes)), CUT_FROM_TILES)
-            _check_kernel(step, site, ranks, rings, demand, log)
-            demand(all(rings.get(operand.buffer) is None for operand in step.writes), "writes into a ring")
+            _check_kernel(step, site, ranks, demand, log)
         _check_runs(site, demand, log)
         reads, writes = operands_of(step)
         for operand in (*reads, *writes):
             _known("buffer", [operand.buffer], ranks, site.place, log)
             _check_operand(operand, site, ranks, demand, log)
-
-
-def _check_copy(step: CopyStart, site: Site, rings: Mapping[str, int | None], demand: Demand) -> None:
-    demand(not step.kept or step.kept in site.names, f"keeps along {step.kept}, which is no index")
-    is_ring = rings.get(step.destination.buffer) is not None
-    demand(is_ring == bool(step.kept), "a ring keeps elements along an index, others keep none")
-    demand(rings.get(step.source.buffer) is None, "a copy out of a ring")
-    ranks_agree = len(step.source.rectangle) == len(step.destination.rectangle)
-    demand(not step.kept or ranks_agree, "source and ring differ in rank")
 
 
 def check_extent(plan: Plan, log: Log) -> None:
@@ -140,6 +131,12 @@ def _check_runs(site: Site, demand: Demand, log: Log) -> None:
         demand((runs.first, runs.count) == (0, 1), f"runs {runs.count} times from {runs.first} on, outside loops")
 
 
+def _check_stages(layer: Layer, demand: Demand) -> None:
+    """Each stage has a name and a kernel of its own."""
+    for names in ([stage.name for stage in layer.stages], [stage.kernel for stage in layer.stages]):
+        demand(len(set(names)) == len(names), f"two stages of one name or kernel among {', '.join(names)}")
+
+
 def _check_loop(loop: Loop, demand: Demand) -> None:
     for index in loop.indices:
         demand(index.step >= 1 and index.extent >= 1, f"index {index.name}: extent {index.extent}, step {index.step}")
@@ -152,16 +149,12 @@ def _check_loop(loop: Loop, demand: Demand) -> None:
     demand(len(set(names)) == len(names), f"two indices of one name among {', '.join(names)}")
 
 
-def _check_kernel(
-    kernel: Kernel, site: Site, ranks: dict[str, int], rings: dict[str, int | None], demand: Demand, log: Log
-) -> None:
+def _check_kernel(kernel: Kernel, site: Site, ranks: dict[str, int], demand: Demand, log: Log) -> None:
     _known("index", kernel.reduction, site.names, site.place, log)
     operands = (*kernel.reads, *kernel.writes)
     demand(len(kernel.axes) == len(operands), f"{len(kernel.axes)} lists of axes for {len(operands)} operands")
     for operand, axes in zip(operands, kernel.axes, strict=False):
         rank = ranks.get(operand.buffer, 0)
-        ring = rings.get(operand.buffer)
-        demand(ring is None or ring in axes, f"the kernel does not see axis {ring} of the ring {operand.buffer}")
         demand(all(-1 <= axis < rank for axis in axes), f"axes {axes} of {operand.buffer}, which has {rank}")
     check_kernel_nest(kernel, [ranks.get(operand.buffer, 0) for operand in operands], demand)
 
@@ -211,11 +204,6 @@ def _check_buffer(buffer: Buffer, log: Log) -> None:
         message = f"aligned to {buffer.align_bytes}, no power of two that suits {buffer.dtype}"
         log.report(Rule.MALFORMED, message, place)
         return
-    if buffer.ring_axis is not None:
-        alone = buffer.kind is BufferKind.TILE and buffer.copies == 1
-        if not alone or not 0 <= buffer.ring_axis < len(buffer.shape) or not buffer.shape[buffer.ring_axis]:
-            log.report(Rule.MALFORMED, f"a ring on axis {buffer.ring_axis} needs a tile of one slot", place)
-            return
     _check_array(buffer, log)
 
 

@@ -14,6 +14,7 @@ from tilewright.check.maps import check_maps
 from tilewright.check.placed import check_placements, check_pool_use, check_relations
 from tilewright.check.profiled import check_profile
 from tilewright.check.reach import check_reach, check_token_scopes
+from tilewright.check.rings import check_ring_buffers, check_ring_steps
 from tilewright.check.rules import Log, Rule, Violation
 from tilewright.check.scratch import check_scratch
 from tilewright.check.shape import check_declarations, check_extent, check_steps
@@ -26,8 +27,10 @@ def check(plan: Plan) -> list[Violation]:
     log = Log()
     roots = sites(plan.program)
     check_declarations(plan, log)
+    check_ring_buffers(plan, log)
     if not log.violations:
         check_steps(plan, flatten(roots), log)
+        check_ring_steps(plan, flatten(roots), log)
     if not log.violations:
         check_extent(plan, log)
     if log.violations:

@@ -12,7 +12,8 @@ from typing import Any
 from tilewright.base.errors import bad_input
 from tilewright.base.toml_file import suggestion
 from tilewright.cli.plan_file import load_plan
-from tilewright.plan import Layer, Plan, Pool
+from tilewright.plan import Plan, Pool
+from tilewright.plan.stages import stages_of
 from tilewright.tools.elf import symbol_addresses
 
 
@@ -109,7 +110,7 @@ def _step(plan: Plan, text: str | None) -> int | None:
     """The number of a layer, from its number or its name."""
     if text is None or text.isdecimal():
         return None if text is None else int(text)
-    names = [step.name for step in plan.program if isinstance(step, Layer)]
+    names = [stage.name for stage in stages_of(plan.program)]
     if text in names:
         return names.index(text)
     raise bad_input("where-step", f"plan '{plan.name}' has no layer '{text}'", help=suggestion(text, names))

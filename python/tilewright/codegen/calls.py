@@ -80,7 +80,8 @@ class KernelText(StepText):
 
     ``attributes`` is the C name of the call's constant attributes. ``members`` are assigned to attributes
     near the cores that share the call. ``flags_move`` where a reduction is cut, so that flags are others
-    in each tile.
+    in each tile. ``first`` is the iteration of the
+    first call. ``tag`` ends the names of the call's variables, where a layer has several calls.
     """
 
     measures: ClassVar[str] = "KERNELS"
@@ -95,6 +96,8 @@ class KernelText(StepText):
     flags: str = WHOLE
     flags_move: bool = False
     split: SplitText | None = None
+    first: int = 0
+    tag: str = ""
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -112,11 +115,15 @@ class KernelText(StepText):
         call = (
             self._start()
             if self.split is not None
-            else (f"{self.symbol}(&{self.attributes}, operands, {self.flags});",)
+            else (f"{self.symbol}(&{self.attributes}, operands{self.tag}, {self.flags});",)
         )
         found = (
             *(f"{shape.function}({shape.tile}, &{shape.name});" for shape in self.shapes if shape.function),
-            *(f"operands[{number}].base = {view.base};" for number, view in enumerate(self.operands) if view.moves),
+            *(
+                f"operands{self.tag}[{number}].base = {view.base};"
+                for number, view in enumerate(self.operands)
+                if view.moves
+            ),
             *call,
         )
         if not profiled:
@@ -127,9 +134,10 @@ class KernelText(StepText):
     def _start(self) -> tuple[str, ...]:
         split = self.split
         assert split is not None
-        bounds = (*split.lines, f"split.lower = {split.lower};", f"split.upper = {split.upper};") if split.lines else ()
-        flags = (f"split.flags = {self.flags};",) if self.flags_move else ()
-        return (*bounds, *flags, f"tilewright_split_start(&split, {split.cores}u);")
+        name = f"split{self.tag}"
+        bounds = (*split.lines, f"{name}.lower = {split.lower};", f"{name}.upper = {split.upper};")
+        flags = (f"{name}.flags = {self.flags};",) if self.flags_move else ()
+        return (*(bounds if split.lines else ()), *flags, f"tilewright_split_start(&{name}, {split.cores}u);")
 
     def _shape_declarations(self) -> tuple[str, ...]:
         if self.split is not None:
@@ -146,7 +154,7 @@ class KernelText(StepText):
 
     def _operand_declarations(self) -> tuple[str, ...]:
         return (
-            "struct tilewright_view operands[] = {",
+            f"struct tilewright_view operands{self.tag}[] = {{",
             *(f"    {{{'NULL' if view.moves else view.base}, {view.shape}}}," for view in self.operands),
             "};",
         )
@@ -157,12 +165,12 @@ class KernelText(StepText):
             return ()
         fixed = () if split.lines else (f"    .lower = {split.lower},", f"    .upper = {split.upper},")
         return (
-            f"struct {self.struct} attributes;",
-            "struct tilewright_split split = {",
+            f"struct {self.struct} attributes{self.tag};",
+            f"struct tilewright_split split{self.tag} = {{",
             f"    .cut = {split.name},",
             f"    .call = {split.name}_call,",
-            "    .attributes = &attributes,",
-            "    .operands = operands,",
+            f"    .attributes = &attributes{self.tag},",
+            f"    .operands = operands{self.tag},",
             f"    .operand_count = {split.operands},",
             f"    .views = {split.views},",
             f"    .views_bytes = {split.views_bytes},",
@@ -183,12 +191,13 @@ class AttributesText(StepText):
     attributes: str
     members: tuple[tuple[str, str], ...]
     shapes: tuple[CallShape, ...]
+    tag: str = ""
 
     def lines(self, *, profiled: bool) -> tuple[str, ...]:
         """Assignments of all members, or of the constant as a whole where the call has no members of its own."""
-        members = tuple(f"attributes.{member} = {value};" for member, value in self.members)
+        members = tuple(f"attributes{self.tag}.{member} = {value};" for member, value in self.members)
         return (
-            *(members or (f"attributes = {self.attributes};",)),
+            *(members or (f"attributes{self.tag} = {self.attributes};",)),
             *(f"tilewright_copy_shape(&{shape.name}, &{shape.base});" for shape in self.shapes),
         )
 
@@ -201,8 +210,9 @@ class JoinText(StepText):
 
     guard: str
     cores: int
+    tag: str = ""
 
     def lines(self, *, profiled: bool) -> tuple[str, ...]:
         """The call; it ends what the kernel's start began to measure."""
-        join = f"tilewright_split_join(&split, {self.cores}u);"
+        join = f"tilewright_split_join(&split{self.tag}, {self.cores}u);"
         return (join, _KERNEL_ENDS) if profiled else (join,)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from tilewright.codegen.buffers import Storage
 from tilewright.codegen.functions import FunctionText, block
 from tilewright.codegen.interface import InterfaceText, Signature
 from tilewright.codegen.pools import PoolText
 from tilewright.codegen.profiling import ProfileText
+from tilewright.plan.stages import numbered_layers
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """What the run function and its helpers depend on.
 
-    ``hands_over`` says that layers leave copies to the
-    next one, ``forked`` that a controller calls the model and one of ``cores`` cores runs the layers.
+    ``hands_over`` says that layers leave copies to the next one, ``forked`` that a controller calls the model and one
+    of ``cores`` cores runs the layers.
     """
 
     storage: Storage
@@ -130,7 +132,8 @@ def _context_parameter(entry: Entry) -> str:
 
 
 def _all_layers(entry: Entry, layers: tuple[str, ...]) -> tuple[str, ...]:
-    """Each layer in turn, and the hook behind it."""
+    """Each layer in turn, and the hooks of its stages behind it."""
+    stages = [len(item.layer.stages) for item in numbered_layers(entry.storage.plan.program)]
     types = ", ".join(f"{c_type} *" for c_type, _ in entry.passed) or "void"
     given = ", ".join("context" if entry.forked and name == "context" else f"&{name}" for _, name in entry.passed)
     fault = f"return {entry.macro}_DEVICE_FAULT;"
@@ -139,16 +142,31 @@ def _all_layers(entry: Entry, layers: tuple[str, ...]) -> tuple[str, ...]:
         f"const enum {entry.prefix}_status status = layers[number]({given});",
         *block(f"if (status != {entry.macro}_OK)", ("return status;",)),
         *(block(f"if ({awaited})", (fault,)) if entry.hands_over else ()),
-        "TILEWRIGHT_LAYER_DONE(number);",
+        *_hooks(stages),
     )
     return (
         f"static enum {entry.prefix}_status (*const layers[])({types}) = {{",
         *(f"    {name}," for name in layers),
         "};",
+        *_stage_ends(stages),
         *(("struct tilewright_handover handover = {0, TILEWRIGHT_NO_COPY};",) if entry.hands_over else ()),
         *block("for (size_t number = 0; number < sizeof layers / sizeof layers[0]; ++number)", each),
         f"return {entry.macro}_OK;",
     )
+
+
+def _stage_ends(stages: Sequence[int]) -> tuple[str, ...]:
+    """Where layers have several stages: how many stages are done behind each layer."""
+    if all(count == 1 for count in stages):
+        return ()
+    ends = ", ".join(f"{end}u" for end in accumulate(stages))
+    return (f"static const uint32_t stage_ends[] = {{{ends}}};", "uint32_t stage = 0;")
+
+
+def _hooks(stages: Sequence[int]) -> tuple[str, ...]:
+    if all(count == 1 for count in stages):
+        return ("TILEWRIGHT_LAYER_DONE(number);",)
+    return block("for (; stage < stage_ends[number]; ++stage)", ("TILEWRIGHT_LAYER_DONE(stage);",))
 
 
 def _infer(entry: Entry) -> FunctionText:

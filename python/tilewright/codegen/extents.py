@@ -8,10 +8,9 @@ from tilewright.plan import AxisRange, Buffer, Operand
 
 
 def first_byte(buffer: Buffer, operand: Operand) -> int:
-    """Bytes from the start of a whole array to a rectangle that no index moves."""
-    return sum(
-        constant_bounds(axis)[0] * stride for axis, stride in zip(operand.rectangle, buffer.strides_bytes, strict=True)
-    )
+    """Bytes from the start of a whole array to a rectangle that no index moves; rows of a ring count from its start."""
+    pairs = enumerate(zip(operand.rectangle, buffer.strides_bytes, strict=True))
+    return sum(constant_bounds(axis)[0] * stride for number, (axis, stride) in pairs if number != buffer.ring_axis)
 
 
 def constant_bounds(axis: AxisRange) -> tuple[int, int]:

@@ -18,11 +18,14 @@ from tilewright.plan import CopyStart, Kernel, Step, Wait
 
 
 def copies_meanwhile(body: Sequence[Step]) -> tuple[Step, ...]:
-    """The steps of a layer, with copies for later tiles behind a kernel that cores share."""
-    number = next(number for number, step in enumerate(body) if isinstance(step, Kernel))
-    kernel = body[number]
-    assert isinstance(kernel, Kernel)
-    if kernel.split is None:
+    """The steps of a layer of one kernel step, with copies for later tiles behind it if cores share it.
+
+    With several kernel steps each copy stays in its place: behind the first kernel, a copy may change what the second
+    one reads.
+    """
+    calls = [(number, step) for number, step in enumerate(body) if isinstance(step, Kernel)]
+    number, kernel = calls[0]
+    if kernel.split is None or len(calls) > 1:
         return tuple(body)
     at_once = {(step.token, step.runs.first) for step in body[:number] if isinstance(step, Wait)}
     later = [step for step in body[:number] if _is_for_later(step, kernel, at_once)]
@@ -38,20 +41,26 @@ def _is_for_later(step: Step, kernel: Kernel, at_once: Set[tuple[str, int]]) -> 
 
 
 def joined(steps: Sequence[StepText], *, looped: bool) -> tuple[StepText, ...]:
-    """A join behind the copies that are started while cores work, and attributes and shapes brought near them.
+    """Each call that cores share with its join, and with attributes and shapes brought near the cores once.
 
-    The latter while the first copies are under way.
+    Attributes are brought while the first copies are under way. The join stands behind the copies that are started
+    while cores work; where a layer has several kernel steps, right behind the call.
     """
-    number, kernel = next((number, step) for number, step in enumerate(steps) if isinstance(step, KernelText))
-    waits = (place for place, step in enumerate(steps[:number]) if isinstance(step, WaitText))
-    first = next(waits, number)
-    end = number + 1
-    while end < len(steps) and _is_inward(steps[end]):
-        end += 1
-    assert kernel.split is not None
-    near = AttributesText("t == 0" if looped else "", kernel.attributes, kernel.members, kernel.shapes)
-    join = JoinText(kernel.guard, kernel.split.cores)
-    return (*steps[:first], near, *steps[first:end], join, *steps[end:])
+    calls = [step for step in steps if isinstance(step, KernelText)]
+    shared = [step for step in calls if step.split is not None]
+    first = next(place for place, step in enumerate(steps) if isinstance(step, (WaitText, KernelText)))
+    near = [
+        AttributesText(f"t == {call.first}" if looped else "", call.attributes, call.members, call.shapes, call.tag)
+        for call in shared
+    ]
+    found = [*steps[:first], *near, *steps[first:]]
+    for call in shared:
+        end = found.index(call) + 1
+        while len(calls) == 1 and end < len(found) and _is_inward(found[end]):
+            end += 1
+        assert call.split is not None
+        found.insert(end, JoinText(call.guard, call.split.cores, call.tag))
+    return tuple(found)
 
 
 def _is_inward(step: StepText) -> bool:

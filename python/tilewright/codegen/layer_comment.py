@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tilewright.base.c_names import in_comment
 from tilewright.codegen.buffers import Storage
-from tilewright.plan import BufferKind, Kernel, Layer, LayerFacts, Loop, Operand
+from tilewright.plan import BufferKind, Kernel, LayerFacts, Loop, Operand, Stage
 
 
 def layer_comment(
-    storage: Storage, layer: Layer, facts: LayerFacts, kernel: Kernel, loop: Loop | None
+    storage: Storage,
+    stages: Sequence[Stage],
+    facts: Sequence[LayerFacts],
+    kernels: Sequence[Kernel],
+    loop: Loop | None,
 ) -> tuple[str, ...]:
-    """Operator, kernel, operands with their places, and tiles; a line each."""
-    lines = [f"{facts.operator} '{in_comment(layer.name)}': {facts.macs:,} MACs, kernel {facts.kernel}"]
+    """For each stage operator, kernel, operands with their places, and tiles; a line each."""
+    named = {kernel.name: kernel for kernel in reversed(kernels)}
+    pairs = zip(facts, stages, strict=True)
+    return tuple(line for known, stage in pairs for line in _stage_comment(storage, known, named[stage.kernel], loop))
+
+
+def _stage_comment(storage: Storage, facts: LayerFacts, kernel: Kernel, loop: Loop | None) -> tuple[str, ...]:
+    lines = [f"{facts.operator} '{in_comment(facts.name)}': {facts.macs:,} MACs, kernel {facts.kernel}"]
     for role, operands in (("reads", kernel.reads), ("writes", kernel.writes)):
         for operand in operands:
             lines.append(f"  {role} {_described(storage, operand)}")

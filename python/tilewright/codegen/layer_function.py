@@ -34,11 +34,12 @@ class LayerFunction:
     ``tokens`` gives arrays of copies under way and their length. ``early`` are copies that start first,
     ``taken_over`` waits for what the layer before left, ``left`` link and token of the copy that the next layer
     waits for. ``iterations`` are those of the loop, None without a loop. ``record`` is the number
-    of the layer's record in a profile.
+    in a profile of the record of the first of the layer's ``stages``.
     """
 
     name: str
     record: int
+    stages: int
     tokens: tuple[tuple[str, int], ...]
     early: tuple[StepText, ...]
     taken_over: tuple[StepText, ...]
@@ -54,7 +55,7 @@ class LayerFunction:
         lines = (
             *(f"tilewright_token_t {name}[{copies}] = {{0}};" for name, copies in self.tokens),
             *self._unused(around),
-            *(_MEASURED if profiled else ()),
+            *(self._measured() if profiled else ()),
             *statements(self.early, looped=False, profiled=profiled),
             *declared,
             *(("/* What the layer before left under way. */",) if taken_over else ()),
@@ -83,7 +84,23 @@ class LayerFunction:
         if profile is None:
             return ()
         records = f"((struct tilewright_profile *)(void *)({profile.address}))"
-        return ("measured.cycles = tilewright_cycles() - begin;", f"{records}[{self.record}] = measured;")
+        if self.stages == 1:
+            return ("measured.cycles = tilewright_cycles() - begin;", f"{records}[{self.record}] = measured;")
+        last = self.stages - 1
+        return (
+            f"(void)tilewright_profile_add(&stages[{last}], &measured, begin, tilewright_cycles());",
+            *(f"{records}[{self.record + stage}] = stages[{stage}];" for stage in range(self.stages)),
+        )
+
+    def _measured(self) -> tuple[str, ...]:
+        """Where a profile is collected: for several stages in turn, with the time at which the part began."""
+        if self.stages == 1:
+            return (_MEASURED, "const uint32_t begin = tilewright_cycles();")
+        return (
+            _MEASURED,
+            f"struct tilewright_profile stages[{self.stages}] = {{{{0, 0, 0, 0}}}};",
+            "uint32_t begin = tilewright_cycles();",
+        )
 
     def _unused(self, around: Surroundings) -> tuple[str, ...]:
         """Casts of parameters that the function has only because others have them."""
@@ -94,4 +111,4 @@ class LayerFunction:
         return tuple(f"(void){name};" for name in around.passed if not used[name])
 
 
-_MEASURED = ("struct tilewright_profile measured = {0, 0, 0, 0};", "const uint32_t begin = tilewright_cycles();")
+_MEASURED = "struct tilewright_profile measured = {0, 0, 0, 0};"

@@ -6,7 +6,7 @@ After:   for (int32_t t = -1; t < 9; ++t) { if (t + 1 < 7) { fetch } ... kernel 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -38,6 +38,7 @@ from tilewright.codegen.layer_parts import (
 from tilewright.codegen.left_copies import LeftCopy, steps_of
 from tilewright.codegen.literals import members
 from tilewright.codegen.splits import SharedOperand, split_text
+from tilewright.codegen.stage_records import recorded
 from tilewright.codegen.steps import BlockCopyText, RectangleCopyText, StepText, TileShape, WaitText
 from tilewright.codegen.waits import needless_waits
 from tilewright.plan import (
@@ -56,6 +57,8 @@ from tilewright.plan import (
 )
 
 MAXIMUM_RANK = 6
+MOST_NAMED = 3
+"""Stages whose operators are in the name of their layer's function."""
 
 
 @dataclass(slots=True)
@@ -81,13 +84,14 @@ class LayerWriter:
     left: Mapping[str, LeftCopy]
     shared_shapes: dict[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, int]], str]
 
-    def layer(self, number: int, layer: Layer, facts: LayerFacts) -> LayerText:
-        """The C function of one layer."""
+    def layer(self, number: int, layer: Layer, facts: Sequence[LayerFacts]) -> LayerText:
+        """The C function of a layer whose first stage is stage ``number``; ``facts`` are those of its stages."""
         found = steps_of(layer)
         loop = found.loop
-        kernel = next(step for step in found.body if isinstance(step, Kernel))
-        stem = f"{self.storage.prefix}_layer_{number:02d}_{c_identifier(facts.operator).lower()}"
-        scope = _Scope(self, stem, kernel, loop, found.all, _Parts())
+        kernels = tuple(step for step in found.body if isinstance(step, Kernel))
+        operators = "_".join(c_identifier(stage.operator).lower() for stage in layer.stages[:MOST_NAMED])
+        stem = f"{self.storage.prefix}_layer_{number:02d}_{operators}"
+        scope = _Scope(self, stem, kernels, loop, found.all, _Parts())
         parts = scope.parts
         parts.needless.update(needless_waits((*found.early, *found.body), scope.indices()))
         ordered = [
@@ -96,11 +100,14 @@ class LayerWriter:
             if not isinstance(step, Wait) or step.token not in parts.needless
         ]
         early, taken_over, steps = (tuple(map(scope.step, part)) for part in (found.early, found.taken_over, ordered))
-        if kernel.split is not None:
+        if self.around.profile is not None and len(layer.stages) > 1:
+            early, steps = recorded(layer, found.early, early), recorded(layer, ordered, steps)
+        if any(kernel.split is not None for kernel in kernels):
             steps = joined(steps, looped=loop is not None)
         function = LayerFunction(
             name=stem,
             record=number,
+            stages=len(layer.stages),
             tokens=tuple(parts.tokens.items()),
             early=early,
             taken_over=taken_over,
@@ -109,8 +116,8 @@ class LayerWriter:
             left=scope.left(),
         )
         return LayerText(
-            comment=layer_comment(self.storage, layer, facts, kernel, loop),
-            constants=(*attributes_constant(stem, kernel), *home_strides_constants(parts.home_strides)),
+            comment=layer_comment(self.storage, layer.stages, facts, kernels, loop),
+            constants=(*scope.attributes(), *home_strides_constants(parts.home_strides)),
             functions=(*parts.tile_functions.values(), *part_functions(steps), function.text(self.around)),
         )
 
@@ -128,10 +135,19 @@ class _Scope:
 
     writer: LayerWriter
     stem: str
-    kernel: Kernel
+    kernels: tuple[Kernel, ...]
     loop: Loop | None
     body: tuple[Step, ...]
     parts: _Parts
+
+    def tag(self, kernel: Kernel) -> str:
+        """What ends the names of a kernel's variables: nothing where the layer has one kernel step."""
+        return f"_{self.kernels.index(kernel)}" if len(self.kernels) > 1 else ""
+
+    def attributes(self) -> Iterator[str]:
+        """The constant attributes of the layer's kernels."""
+        for kernel in self.kernels:
+            yield from attributes_constant(f"{self.stem}{self.tag(kernel)}", kernel)
 
     def step(self, step: Step) -> StepText:
         if isinstance(step, CopyStart):
@@ -158,7 +174,7 @@ class _Scope:
             self.parts.tokens[name] = buffer.copies
             token = self._slotted(name, buffer, step.runs, tile.period)
         strides = (buffer.strides_bytes, self._buffer(home).strides_bytes)
-        is_box = not home.within and not step.kept
+        is_box = not home.within and buffer.ring_axis is None
         block = block_text(tile.rectangle, *strides, element_bytes(buffer), self.loop, step.runs) if is_box else None
         if block is None:
             return self._rectangle(step, tile, home, token, inward=inward)
@@ -176,7 +192,8 @@ class _Scope:
     def _rectangle(
         self, step: CopyStart, tile: Operand, home: Operand, token: str, *, inward: bool
     ) -> RectangleCopyText:
-        """A copy that may take several commands, as a shape; of a ring only what it lacks."""
+        """A copy that may take several commands, as a shape; into a ring that keeps rows only those that it lacks."""
+        is_ring = self._buffer(tile).ring_axis is not None
         view = self._view(tile)
         short = f"{self._short(tile)}_fresh" if step.kept else self._short(tile)
         function, shape = self._tile_shape(tile, view, short, step.runs, step.kept)
@@ -193,7 +210,7 @@ class _Scope:
         return RectangleCopyText(
             guard=self._guard(step.runs),
             inward=inward,
-            function=f"tilewright_{('fetch_ring' if step.kept else 'fetch') if inward else 'store'}",
+            function=f"tilewright_{'fetch' if inward else 'store'}{'_ring' if is_ring else ''}",
             link=self.writer.links[step.link],
             token=token,
             tile=tile_number(step.runs),
@@ -229,13 +246,15 @@ class _Scope:
             guard=self._guard(step.runs),
             symbol=step.symbol,
             struct=step.struct,
-            attributes=f"{self.stem}_attributes",
+            attributes=f"{self.stem}{self.tag(step)}_attributes",
             members=members(step.attributes) if step.split is not None else (),
             shapes=tuple(shapes),
             operands=tuple(views),
             flags=flags or WHOLE,
             flags_move=bool(flags),
             split=self._split(step) if step.split is not None else None,
+            first=step.runs.first,
+            tag=self.tag(step),
         )
 
     def _operand(
@@ -253,17 +272,18 @@ class _Scope:
         moves = is_tile and bool(slot(step.runs, operand.period, buffer.copies))
         if self._is_packed(operand):
             return ViewText(address, moves=moves)
-        function, fixed = self._tile_shape(operand, view, f"operand_{position}", step.runs)
+        function, fixed = self._tile_shape(operand, view, f"operand{self.tag(step)}_{position}", step.runs)
         if function:
-            name = f"shape_{position}"
+            name = f"shape{self.tag(step)}_{position}"
             shapes.append(CallShape(name, function, tile_number(step.runs), fixed))
             if is_tile:
                 return ViewText(address, f"&{name}", moves)
-            return ViewText(f"tilewright_at({address}, {name}.stride, &{name}, {len(view)}u)", f"&{name}", moves=True)
+            at = "tilewright_at" if buffer.ring_axis is None else "tilewright_at_ring"
+            return ViewText(f"{at}({address}, {name}.stride, &{name}, {len(view)}u)", f"&{name}", moves=True)
         begin = 0 if is_tile else first_byte(buffer, operand)
         shape = fixed
         if step.split is not None:
-            shape = f"shape_{position}"
+            shape = f"shape{self.tag(step)}_{position}"
             shapes.append(CallShape(shape, "", "", fixed))
         return ViewText(f"{address} + {begin}" if begin else address, f"&{shape}", moves)
 
@@ -275,14 +295,15 @@ class _Scope:
             for operand, view in zip((*step.reads, *step.writes), step.axes, strict=True)
         ]
         views = self.writer.storage.address(step.split.views)
-        return split_text(f"{self.stem}_part", step, shared, views, self.loop)
+        return split_text(f"{self.stem}{self.tag(step)}_part", step, shared, views, self.loop)
 
     def _flags(self, step: Kernel) -> str:
         """Whether the tile is the first or last part of a cut reduction; empty if none is cut."""
         if self.loop is None or not step.reduction:
             return ""
         parts = prod(index.count for index in self.loop.indices if index.name in step.reduction)
-        return f"tilewright_part({tile_number(step.runs)}, {parts})"
+        number, every = tile_number(step.runs), step.runs.every
+        return f"tilewright_part({number if every == 1 else f'({number}) / {every}'}, {parts})"
 
     def _is_packed(self, operand: Operand) -> bool:
         """Whether C sees the operand from its first byte on, without a shape: a packed constant or a tile of one."""
@@ -310,15 +331,17 @@ class _Scope:
 
     def _short(self, operand: Operand) -> str:
         """A name for an operand in a tile, which no other operand of the layer shares."""
-        order = [item.buffer for item in (*self.kernel.reads, *self.kernel.writes)]
-        if operand.buffer in order:
-            return f"operand_{order.index(operand.buffer)}"
+        for kernel in self.kernels:
+            order = [item.buffer for item in (*kernel.reads, *kernel.writes)]
+            if operand.buffer in order:
+                return f"operand{self.tag(kernel)}_{order.index(operand.buffer)}"
         return f"{self._short(self._cut_from(operand))}_staged"
 
     def _view(self, operand: Operand) -> tuple[int, ...]:
-        for item, axes in zip((*self.kernel.reads, *self.kernel.writes), self.kernel.axes, strict=True):
-            if item.buffer == operand.buffer:
-                return axes
+        for kernel in self.kernels:
+            for item, axes in zip((*kernel.reads, *kernel.writes), kernel.axes, strict=True):
+                if item.buffer == operand.buffer:
+                    return axes
         return self._view(self._cut_from(operand))
 
     def _cut_from(self, operand: Operand) -> Operand:

@@ -14,7 +14,8 @@ from tilewright.codegen.layers import LayerWriter
 from tilewright.codegen.left_copies import left_copies
 from tilewright.codegen.pools import PoolText
 from tilewright.codegen.profiling import profile_text
-from tilewright.plan import Layer, Plan, kernel_steps
+from tilewright.plan import Plan, kernel_steps
+from tilewright.plan.stages import numbered_layers
 
 _HEADERS = ("tilewright/layer_hook.h", "tilewright/runtime.h", "tilewright/tile.h")
 
@@ -49,11 +50,11 @@ def source_text(
 
 
 def _layers(plan: Plan, writer: LayerWriter) -> list[LayerText]:
-    layers = [step for step in plan.program if isinstance(step, Layer)]
-    return [
-        writer.layer(number, layer, facts)
-        for number, (layer, facts) in enumerate(zip(layers, plan.layers, strict=True))
-    ]
+    found = []
+    for item in numbered_layers(plan.program):
+        facts = plan.layers[item.first : item.first + len(item.layer.stages)]
+        found.append(writer.layer(item.first, item.layer, facts))
+    return found
 
 
 def _headers(plan: Plan) -> list[str]:

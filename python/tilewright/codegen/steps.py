@@ -15,7 +15,7 @@ from tilewright.codegen.functions import block
 
 
 class StepText:
-    """A step as C. ``measures`` says to which part of a profile its time belongs: COPIES or KERNELS."""
+    """A step as C. ``measures`` says what a profile may leave out to measure the rest: COPIES, KERNELS, or nothing."""
 
     __slots__ = ()
     measures: ClassVar[str] = "COPIES"
@@ -183,7 +183,7 @@ def timed(steps: Sequence[StepText]) -> tuple[StepText, ...]:
 
 def _statement(step: StepText, *, looped: bool, profiled: bool) -> tuple[str, ...]:
     lines = step.lines(profiled=profiled)
-    if profiled:
+    if profiled and step.measures:
         lines = block(f"if (TILEWRIGHT_PROFILE_{step.measures})", lines)
     if not looped or step.guard is None:
         return lines

@@ -97,8 +97,8 @@ class Buffer:
     ``copies`` slots of that shape, ``slot_bytes`` apart. ``tensor`` names the graph tensor
     that it holds, whole or tile by tile. ``sha256`` names the content of a constant.
     ``accessed_bytes`` is an estimate of what kernels read and write in it over a run.
-    A tile buffer of one slot may be a ring on ``ring_axis``: element r of the tensor's axis lies at
-    r modulo the buffer's extent there, not as far behind the slot's start as behind the rectangle's.
+    A buffer of one slot, of any kind, may be a ring on ``ring_axis``: element r of the tensor's axis lies at r modulo
+    the buffer's extent there. So the buffer holds the last ``shape[ring_axis]`` rows that were written.
     """
 
     name: str

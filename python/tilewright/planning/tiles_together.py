@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tilewright.options import CompileOptions, Strategy
-from tilewright.plan import Buffer, BufferKind, Layer, RelationKind
-from tilewright.plan.lifetimes import lifetimes, tick_count
+from tilewright.plan import Buffer, BufferKind, RelationKind
+from tilewright.plan.lifetimes import lifetimes
+from tilewright.plan.stages import stage_spans
 from tilewright.planning.decide import Decider, cost_of
 from tilewright.planning.decisions import Decisions
 from tilewright.platform import Platform
@@ -77,7 +78,7 @@ def _residents(schedule: Schedule, platform: Platform, options: CompileOptions) 
     Views, and outputs that may lie over an input, are left out: their bytes are counted with the other buffer's.
     """
     alive = lifetimes(schedule.program)
-    spans = _layer_ticks(schedule)
+    spans = stage_spans(schedule.program)
     views = {item.first: item.second for item in schedule.relations if item.kind is RelationKind.AT_OFFSET}
     parts = {*views, *(views.get(overlay.first, overlay.first) for overlay in schedule.overlays)}
     callers = () if options.io_in_pools else (BufferKind.INPUT, BufferKind.OUTPUT)
@@ -94,17 +95,6 @@ def _residents(schedule: Schedule, platform: Platform, options: CompileOptions) 
 def _costs(buffer: Buffer, platform: Platform) -> tuple[tuple[str, int], ...]:
     """Each pool with the cycles that kernels' accesses to the buffer cost there."""
     return tuple((pool, buffer.accessed_bytes * (platform.access_cycles(pool) or 0)) for pool in buffer.pools)
-
-
-def _layer_ticks(schedule: Schedule) -> list[tuple[int, int]]:
-    spans = []
-    tick = 0
-    for step in schedule.program:
-        length = tick_count((step,))
-        if isinstance(step, Layer):
-            spans.append((tick, tick + length))
-        tick += length
-    return spans
 
 
 def _left(number: int, residents: Sequence[Resident], capacities: Capacities) -> dict[str, int | None]:

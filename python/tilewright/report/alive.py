@@ -79,7 +79,7 @@ def peak(found: Living) -> dict[str, Any] | None:
 
 
 def steps(found: Living, io_bytes: int) -> list[dict[str, Any]]:
-    """For each layer the buffers that begin before or in it and end in or behind it, and what is alive in it.
+    """For each stage the buffers that begin before or in its layer and end in or behind it, and what is alive there.
 
     Marks stand in the order of the program. ``with_io_bytes`` adds what the caller owns in this pool.
     """
@@ -90,16 +90,17 @@ def steps(found: Living, io_bytes: int) -> list[dict[str, Any]]:
         if isinstance(step, Layer):
             alive = found.bytes_at(tick)
             largest = [_sized(found, name) for name in found.at(tick)[:1]]
-            entries.append(
-                {
-                    "layer": step.name,
-                    "begins": begins,
-                    "ends": early,
-                    "alive_bytes": alive,
-                    "with_io_bytes": alive + io_bytes,
-                    "largest": largest[0] if largest else None,
-                }
-            )
+            for number, stage in enumerate(step.stages):
+                entries.append(
+                    {
+                        "layer": stage.name,
+                        "begins": [] if number else begins,
+                        "ends": [] if number else early,
+                        "alive_bytes": alive,
+                        "with_io_bytes": alive + io_bytes,
+                        "largest": largest[0] if largest else None,
+                    }
+                )
             begins, early = [], []
         elif step.buffer in found.spans and isinstance(step, Begin):
             begins.append(_sized(found, step.buffer))

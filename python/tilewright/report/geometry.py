@@ -9,14 +9,18 @@ from tilewright.plan import Kernel, Layer, Loop, Operand, Plan, Step
 
 
 def layer_geometry(plan: Plan) -> list[list[dict[str, Any]]]:
-    """For each layer its kernels: the indices that a kernel enumerates, and for each operand the ranges of its axes.
+    """For each stage its kernels: the indices that a kernel enumerates, and for each operand the ranges of its axes.
 
     An index is [name, extent, step], outermost first; tiles are counted in lexicographic order. A group is a coarse
     index, [name, index, tiles]. An axis is [terms, first offset, last offset, divisor, extent] as ``plan.AxisRange``.
     """
     tensors = {buffer.name: buffer.tensor or buffer.name for buffer in plan.buffers}
-    layers = [step for step in plan.program if isinstance(step, Layer)]
-    return [[_kernel(kernel, loop, tensors) for kernel, loop in _kernels(layer.body, None)] for layer in layers]
+    return [
+        [_kernel(kernel, loop, tensors) for kernel, loop in _kernels(layer.body, None) if kernel.name == stage.kernel]
+        for layer in plan.program
+        if isinstance(layer, Layer)
+        for stage in layer.stages
+    ]
 
 
 def _kernel(kernel: Kernel, loop: Loop | None, tensors: dict[str, str]) -> dict[str, Any]:

@@ -6,19 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tilewright.plan import Buffer, BufferKind, Plan, Pool, RelationKind
+from tilewright.plan.stages import stage_spans
 from tilewright.report.alive import Lifetime, Living, all_lifetimes, living
 from tilewright.report.data import report_data
 from tilewright.report.drawing import draw
 from tilewright.report.geometry import layer_geometry
 from tilewright.report.reasons import reasons
-from tilewright.report.touches import Edge, Touched, alive_steps, edges, layer_spans, touched_buffers
+from tilewright.report.touches import Edge, Touched, alive_steps, edges, touched_buffers
 
 
 def page_data(plan: Plan, measured: Mapping[str, int] | None = None) -> dict[str, Any]:
     """``report_data`` with what the drawings need; sizes are bytes, steps half-open numbers of layers."""
     alive = all_lifetimes(plan)
     touched = touched_buffers(plan)
-    spans = layer_spans(plan)
+    spans = stage_spans(plan.program)
     report = report_data(plan, measured=measured)
     pools = {pool.name: pool for pool in plan.pools}
     for entry in report["pools"]:

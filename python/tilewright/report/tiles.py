@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tilewright.plan import Buffer, BufferKind, CopyStart, Kernel, Layer, Loop, Plan, Step
+from tilewright.plan import Buffer, BufferKind, CopyStart, Kernel, Layer, Loop, Plan, Step, Wait
+from tilewright.plan.stages import steps_by_stage
 
 
 def layer_tiles(plan: Plan) -> dict[str, list[dict[str, Any]]]:
-    """Layer to its tile and scratch buffers, pools in the plan's order; sizes are bytes.
+    """Stage to its tile and scratch buffers, pools in the plan's order; sizes are bytes.
 
-    ``loads`` counts the copies into a tile in one inference, ``stores`` those out of it to a home.
+    ``loads`` counts the copies into a tile in one inference, ``stores`` those out of it to a home. A buffer
+    that several stages use, as a ring between two of them, stands at the first one.
     """
     buffers = {buffer.name: buffer for buffer in plan.buffers}
     pools = {placement.buffer: placement.pool for placement in plan.placements}
@@ -20,30 +22,39 @@ def layer_tiles(plan: Plan) -> dict[str, list[dict[str, Any]]]:
     for layer in (step for step in plan.program if isinstance(step, Layer)):
         loads: dict[str, int] = {}
         stores: dict[str, int] = {}
-        used: dict[str, Buffer] = {}
         for step, times in copies_and_kernels(layer.body):
-            for name in _names(step):
-                if buffers[name].kind in (BufferKind.TILE, BufferKind.SCRATCH):
-                    used[name] = buffers[name]
             if isinstance(step, CopyStart):
                 loads[step.destination.buffer] = loads.get(step.destination.buffer, 0) + times
                 stores[step.source.buffer] = stores.get(step.source.buffer, 0) + times
-        entries = [
-            {
-                "pool": pools.get(name),
-                "buffer": name,
-                "tensor": buffer.tensor,
-                "kind": buffer.kind.value,
-                "shape": list(buffer.shape),
-                "slots": buffer.copies,
-                "size_bytes": buffer.size_bytes,
-                "loads": loads.get(name, 0),
-                "stores": stores.get(name, 0),
-            }
-            for name, buffer in used.items()
-        ]
-        entries.sort(key=lambda entry: order.index(entry["pool"]) if entry["pool"] in order else len(order))
-        found.setdefault(layer.name, []).extend(entries)
+        for stage, names in _near_buffers(layer, buffers).items():
+            entries = [
+                {
+                    "pool": pools.get(name),
+                    "buffer": name,
+                    "tensor": buffers[name].tensor,
+                    "kind": buffers[name].kind.value,
+                    "shape": list(buffers[name].shape),
+                    "slots": buffers[name].copies,
+                    "size_bytes": buffers[name].size_bytes,
+                    "loads": loads.get(name, 0),
+                    "stores": stores.get(name, 0),
+                }
+                for name in names
+            ]
+            entries.sort(key=lambda entry: order.index(entry["pool"]) if entry["pool"] in order else len(order))
+            found.setdefault(layer.stages[stage].name, []).extend(entries)
+    return found
+
+
+def _near_buffers(layer: Layer, buffers: Mapping[str, Buffer]) -> dict[int, list[str]]:
+    """By stage the tile and scratch buffers that are used in it first."""
+    found: dict[int, list[str]] = {stage: [] for stage in range(len(layer.stages))}
+    seen: set[str] = set()
+    for stage, step in sorted(steps_by_stage(layer), key=lambda item: item[0]):
+        for name in () if isinstance(step, Wait) else _names(step):
+            if name not in seen and buffers[name].kind in (BufferKind.TILE, BufferKind.SCRATCH):
+                seen.add(name)
+                found[stage].append(name)
     return found
 
 

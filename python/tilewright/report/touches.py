@@ -1,7 +1,7 @@
-"""Which layers write and read each buffer, in which steps it lives, and how data flows between layers.
+"""Which stages write and read each buffer, in which steps of a report it lives, and how data flows between stages.
 
-Step n is the n-th layer of the program, counted from 0. A buffer that begins before layer 3 and
-ends behind layer 5 lives in steps [3, 6).
+Step n of a report is the n-th stage of the program, counted from 0. A buffer that begins before the layer of
+stage 3 and ends behind the layer of stage 5 lives in steps [3, 6): stages of one layer run together.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewright.plan import BufferKind, CopyStart, Kernel, Layer, Loop, Plan, RelationKind, Step
-from tilewright.plan.lifetimes import tick_count
+from tilewright.plan import BufferKind, CopyStart, Kernel, Plan, RelationKind, Wait
+from tilewright.plan.stages import numbered_layers, steps_by_stage
 from tilewright.report.alive import Lifetime
 
 HOMES = (BufferKind.INPUT, BufferKind.OUTPUT, BufferKind.INTERMEDIATE, BufferKind.STATE)
-"""Kinds of buffers that hold whole tensors, which layers hand to each other."""
+"""Kinds of buffers that hold whole tensors, which stages hand to each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """Numbers of the layers that write and that read a buffer, in the program's order."""
+    """Numbers of the stages that write and that read a buffer, in the program's order."""
 
     written: tuple[int, ...] = ()
     read: tuple[int, ...] = ()
@@ -27,44 +27,34 @@ class Touched:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Layer ``target`` reads ``buffer``, which layer ``source`` wrote; None is the model's border."""
+    """Stage ``target`` reads ``buffer``, which stage ``source`` wrote; None is the model's border."""
 
     source: int | None
     target: int | None
     buffer: str
 
 
-def layer_spans(plan: Plan) -> tuple[Lifetime, ...]:
-    """Half-open ticks of each layer with all that stands in it."""
-    spans, at = [], 0
-    for step in plan.program:
-        size = tick_count((step,))
-        if isinstance(step, Layer):
-            spans.append((at, at + size))
-        at += size
-    return tuple(spans)
-
-
 def alive_steps(spans: Sequence[Lifetime], lifetime: Lifetime) -> Lifetime:
-    """Half-open steps in which a buffer lives that lives at these ticks; what begins between layers begins with the
-    next one.
+    """The half-open steps of a report in which a buffer lives that lives at these ticks.
+
+    ``spans`` are the ticks of each step. A buffer that begins between two layers begins with the second.
     """
     begin, end = lifetime
     return sum(behind <= begin for _, behind in spans), sum(first < end for first, _ in spans)
 
 
 def touched_buffers(plan: Plan) -> dict[str, Touched]:
-    """For every buffer the layers that touch it."""
+    """For every buffer the numbers of the stages that touch it."""
     written: dict[str, list[int]] = {}
     read: dict[str, list[int]] = {}
-    layers = [step for step in plan.program if isinstance(step, Layer)]
-    for number, layer in enumerate(layers):
-        for name, writes in _touches(layer.body):
-            found = (written if writes else read).setdefault(name, [])
-            if found[-1:] != [number]:
-                found.append(number)
+    for item in numbered_layers(plan.program):
+        for stage, step in steps_by_stage(item.layer):
+            for name, writes in _touches(step):
+                found = (written if writes else read).setdefault(name, [])
+                if item.first + stage not in found:
+                    found.append(item.first + stage)
     return {
-        buffer.name: Touched(tuple(written.get(buffer.name, ())), tuple(read.get(buffer.name, ())))
+        buffer.name: Touched(tuple(sorted(written.get(buffer.name, ()))), tuple(sorted(read.get(buffer.name, ()))))
         for buffer in plan.buffers
     }
 
@@ -110,15 +100,12 @@ def _spans_in_roots(plan: Plan) -> dict[str, tuple[str, int, int]]:
     return spans
 
 
-def _touches(body: Sequence[Step]) -> Iterator[tuple[str, bool]]:
-    """Buffers with whether they are written, in the program's order."""
-    for step in body:
-        if isinstance(step, (Layer, Loop)):
-            yield from _touches(step.body)
-        elif isinstance(step, CopyStart):
-            yield step.source.buffer, False
-            yield step.destination.buffer, True
-        elif isinstance(step, Kernel):
-            yield from ((operand.buffer, False) for operand in step.reads)
-            yield from ((operand.buffer, True) for operand in step.writes)
-            yield from ((name, True) for name in step.scratch)
+def _touches(step: CopyStart | Wait | Kernel) -> Iterator[tuple[str, bool]]:
+    """Buffers that a step touches, with whether it writes them."""
+    if isinstance(step, CopyStart):
+        yield step.source.buffer, False
+        yield step.destination.buffer, True
+    elif isinstance(step, Kernel):
+        yield from ((operand.buffer, False) for operand in step.reads)
+        yield from ((operand.buffer, True) for operand in step.writes)
+        yield from ((name, True) for name in step.scratch)

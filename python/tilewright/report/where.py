@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.base.errors import bad_input
-from tilewright.plan import Buffer, BufferKind, Layer, Plan, Pool, RelationKind
+from tilewright.plan import Buffer, BufferKind, Plan, Pool, RelationKind
+from tilewright.plan.stages import stage_spans, stages_of
 from tilewright.report.alive import all_lifetimes
 from tilewright.report.text import shorten
-from tilewright.report.touches import alive_steps, layer_spans, touched_buffers
+from tilewright.report.touches import alive_steps, touched_buffers
 
 
 def where_data(plan: Plan, pool: Pool, offset: int, step: int | None = None) -> dict[str, Any]:
@@ -23,12 +24,12 @@ def where_data(plan: Plan, pool: Pool, offset: int, step: int | None = None) -> 
             f"byte {offset:,} of pool '{pool.name}', of which the plan uses {use:,} bytes",
             help="another model, the stack, or memory of the application lies there",
         )
-    spans = layer_spans(plan)
+    spans = stage_spans(plan.program)
     if step is not None and not 0 <= step < len(spans):
         raise bad_input("where-step", f"there is no step {step}", help=f"steps are 0 to {len(spans) - 1}")
     alive = all_lifetimes(plan)
     touched = touched_buffers(plan)
-    layers = [item.name for item in plan.program if isinstance(item, Layer)]
+    layers = [stage.name for stage in stages_of(plan.program)]
     known = {buffer.name: buffer for buffer in plan.buffers}
     found = []
     for place in plan.placements:

@@ -10,7 +10,8 @@ import numpy as np
 from tilewright.catalogue.evaluate import evaluate
 from tilewright.codegen.buffers import Storage, storage_of
 from tilewright.graph import Array, Graph
-from tilewright.plan import Buffer, BufferKind, Layer, Plan
+from tilewright.plan import Buffer, BufferKind, Plan
+from tilewright.plan.stages import stages_of
 from tilewright.report.touches import HOMES, touched_buffers
 
 _BYTES_PER_LINE = 16
@@ -18,7 +19,7 @@ _BYTES_PER_LINE = 16
 
 @dataclass(frozen=True, slots=True)
 class LayerTensor:
-    """A tensor behind the layer that writes it, as the templates print it."""
+    """A tensor behind the stage that writes it, as the templates print it; ``layer`` is what the hook gets for it."""
 
     layer: int
     layer_name: str
@@ -35,14 +36,14 @@ class LayerTensor:
 
 
 def layer_tensors(plan: Plan, graph: Graph, inputs: Mapping[str, Array], runs: int) -> list[LayerTensor]:
-    """Every whole tensor that a layer writes and that the graph knows, with the references of the first runs.
+    """Every whole tensor that a stage writes and that the graph knows, with the references of the first runs.
 
     ``inputs`` are arrays of shape [runs, *shape]. Raises TilewrightError from an operator without reference.
     """
     values = [evaluate(graph, {name: array[run] for name, array in inputs.items()}) for run in range(runs)]
     storage = storage_of(plan)
     touched = touched_buffers(plan)
-    layers = [step.name for step in plan.program if isinstance(step, Layer)]
+    names = [stage.name for stage in stages_of(plan.program)]
     found = []
     for buffer in plan.buffers:
         name = buffer.tensor or buffer.name
@@ -51,7 +52,7 @@ def layer_tensors(plan: Plan, graph: Graph, inputs: Mapping[str, Array], runs: i
             continue
         data = np.stack([value[name] for value in values])
         if data.shape[1:] == buffer.shape and data.dtype == np.dtype(buffer.dtype) and data.size:
-            found.append(_layer_tensor(storage, buffer, written[-1], layers[written[-1]], data))
+            found.append(_layer_tensor(storage, buffer, written[-1], names[written[-1]], data))
     return sorted(found, key=lambda item: (item.layer, item.label))
 
 

@@ -34,6 +34,22 @@ struct tilewright_profile_layer {
     uint64_t macs;
 };
 
+/* Where steps of several layers take turns in one function: adds what was `measured` from `begin`
+ * to `now` to the record of one of them, and empties `measured`. Returns `now`. */
+static inline uint32_t tilewright_profile_add(struct tilewright_profile *record,
+                                              struct tilewright_profile *measured, uint32_t begin,
+                                              uint32_t now)
+{
+    record->cycles += now - begin;
+    record->kernel_cycles += measured->kernel_cycles;
+    record->wait_cycles += measured->wait_cycles;
+    record->copied_bytes += measured->copied_bytes;
+    measured->kernel_cycles = 0;
+    measured->wait_cycles = 0;
+    measured->copied_bytes = 0;
+    return now;
+}
+
 /* Bytes of a rectangle of `rank` axes. */
 static inline uint32_t tilewright_profile_bytes(const struct tilewright_shape *shape, uint32_t rank,
                                                 uint32_t element_bytes)

@@ -82,6 +82,14 @@ static inline uint8_t *tilewright_at(uint8_t *home, const int32_t *home_stride,
     return address;
 }
 
+/* The same for a ring of the array's rows: kernels find rows from the ring's start on. */
+static inline uint8_t *tilewright_at_ring(uint8_t *home, const int32_t *home_stride,
+                                          const struct tilewright_shape *tile, uint32_t rank)
+{
+    return tilewright_at(home, home_stride, tile, rank) -
+           (ptrdiff_t)tile->origin[tile->ring_axis] * home_stride[tile->ring_axis];
+}
+
 /* Where a whole array would begin whose part `tile` lies at `slot`: tiles are cut from tiles by
  * their place in the whole. The address may lie outside any object; it is only computed with. */
 static inline uint8_t *tilewright_behind(uint8_t *slot, const int32_t *stride,
@@ -123,6 +131,31 @@ tilewright_token_t tilewright_store(uint32_t link, uint8_t *tile,
                                     const struct tilewright_shape *shape, uint8_t *home,
                                     const int32_t *home_stride, uint32_t rank,
                                     uint32_t element_bytes);
+
+/* As tilewright_store, out of a ring at `tile`. */
+static inline tilewright_token_t tilewright_store_ring(uint32_t link, uint8_t *tile,
+                                                       const struct tilewright_shape *shape,
+                                                       uint8_t *home, const int32_t *home_stride,
+                                                       uint32_t rank, uint32_t element_bytes)
+{
+    const int32_t axis = shape->ring_axis;
+    const int32_t rows = shape->extent[axis];
+    const int32_t slot = shape->origin[axis] % shape->ring_rows;
+    const int32_t head = tilewright_minimum(rows, shape->ring_rows - slot);
+    struct tilewright_shape part;
+    tilewright_copy_shape(&part, shape);
+    part.extent[axis] = head;
+    const tilewright_token_t token =
+        tilewright_store(link, tile + (ptrdiff_t)slot * shape->stride[axis], &part, home,
+                         home_stride, rank, element_bytes);
+    if (head == rows) {
+        return token;
+    }
+    /* The other rows are at the ring's start; waiting for their copy waits for the one before. */
+    part.extent[axis] = rows - head;
+    part.origin[axis] += head;
+    return tilewright_store(link, tile, &part, home, home_stride, rank, element_bytes);
+}
 
 #ifdef __cplusplus
 }
