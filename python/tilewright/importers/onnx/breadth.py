@@ -14,7 +14,7 @@ from tilewright.importers.onnx.rearrange import rearrange
 from tilewright.importers.onnx.recurrent import RECURRENT
 from tilewright.importers.onnx.reduction import REDUCTION
 from tilewright.importers.onnx.resize import RESIZE
-from tilewright.importers.onnx.spatial_breadth import windows
+from tilewright.importers.onnx.spatial_breadth import window_operators
 
 Translators = Mapping[str, Callable[[Call], None]]
 
@@ -30,7 +30,7 @@ def breadth(earlier: Translators) -> Translators:
         **NORMALIZATION,
         **quantize_any(earlier),
         **rearrange(earlier),
-        **windows(earlier),
+        **window_operators(earlier),
         "Einsum": einsum,
         "BatchNormalization": lambda call: batch_normalization(call, earlier["BatchNormalization"]),
     }

@@ -20,22 +20,22 @@ _OFFSETS = {"a_zero_point": 0, "b_zero_point": 0}
 
 def bias_gelu(call: Call) -> None:
     """BiasGelu: Gelu(a + b)."""
-    _gelu_of_sum(call, "Gelu")
+    _gelu_of_sum(call, by_tanh=False)
 
 
 def fast_gelu(call: Call) -> None:
     """FastGelu: Gelu by tanh of x, or of x + bias."""
-    _gelu_of_sum(call, "GeluTanh")
+    _gelu_of_sum(call, by_tanh=True)
 
 
-def _gelu_of_sum(call: Call, operator: str) -> None:
+def _gelu_of_sum(call: Call, *, by_tanh: bool) -> None:
     x = call.real(0)
     name, shape = x.name, x.shape
     if call.has(1):
         bias = call.real(1)
         shape = broadcast(shape, bias.shape)
         name = call.emit("Add", [name, bias.name], shape, _OFFSETS, part="biased")
-    call.emit(operator, [name], shape)
+    call.emit("Gelu", [name], shape, {"by_tanh": by_tanh})
 
 
 def quick_gelu(call: Call) -> None:

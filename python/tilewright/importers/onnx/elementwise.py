@@ -157,8 +157,7 @@ def where(call: Call) -> None:
 def gelu(call: Call) -> None:
     """Gelu, exact or with tanh."""
     x = typed(call, 0, _FLOAT)
-    approximate = call.attribute("approximate", "none")
-    call.emit("GeluTanh" if approximate == "tanh" else "Gelu", [x.name], x.shape)
+    call.emit("Gelu", [x.name], x.shape, {"by_tanh": call.attribute("approximate", "none") == "tanh"})
 
 
 def is_inf(call: Call) -> None:

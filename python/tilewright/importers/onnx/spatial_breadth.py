@@ -130,7 +130,7 @@ def _transposed_geometry(
     return Windows(kernel, strides, dilations, (*begins, *(0,) * rank)), tuple(outputs)
 
 
-def windows(earlier: Mapping[str, Translate]) -> Mapping[str, Translate]:
+def window_operators(earlier: Mapping[str, Translate]) -> Mapping[str, Translate]:
     """Translators by ONNX operator; ``earlier`` has those for the cases that were there before."""
     return MappingProxyType(
         {

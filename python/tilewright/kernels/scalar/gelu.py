@@ -1,0 +1,59 @@
+"""Gelu of float32: the operator, and its kernel (runtime/kernels/gelu_f32.c)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import pi, sqrt
+
+import numpy as np
+
+from tilewright.graph import Array, Attributes, Graph, Node
+from tilewright.kernels.float_common import ClampF32, all_float, clamp_attributes, clamp_of, fits_rank
+from tilewright.kernels.kernel import Declaration, KernelChoice
+from tilewright.kernels.scalar.elementwise_float import elementwise
+from tilewright.operators import elementwise as elements
+from tilewright.operators.epilogue import finish
+from tilewright.operators.map import erf
+from tilewright.operators.operator import Arrays, Operator, operand
+
+_CYCLES = {False: 170.0, True: 150.0}
+
+
+@dataclass(frozen=True, slots=True)
+class GeluAttributes(Attributes):
+    """Whether tanh stands in the place of erf, as ONNX's ``approximate`` says."""
+
+    by_tanh: bool = False
+
+
+def function(node: Node, x: Array) -> Array:
+    """x times the share of a normal distribution that lies below x, or its approximation by tanh."""
+    if node.given(GeluAttributes).by_tanh:
+        return np.asarray(0.5 * x * (1.0 + np.tanh(sqrt(2.0 / pi) * (x + 0.044715 * x**3))))
+    return np.asarray(0.5 * x * (1.0 + erf(x / sqrt(2.0))))
+
+
+def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """The function in float64, rounded once to float32."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return finish(node, graph, function(node, operand(arrays, 0).astype(np.float64)))
+
+
+def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel for a float32 node of at most six axes."""
+    clamp, names = clamp_of(node), (*node.inputs, *node.outputs)
+    if clamp is None or not all_float(graph, names) or not fits_rank(graph, names):
+        return ()
+    by_tanh = node.given(GeluAttributes).by_tanh
+    stem = "gelu_tanh_f32" if by_tanh else "gelu_f32"
+    choice = elementwise(node, graph, stem, clamp_attributes(clamp), _CYCLES[by_tanh])
+    return (replace(choice, sources=("gelu_f32.c", "walk.c")),)
+
+
+OPERATORS = (Operator("Gelu", elements.nest, reference, GeluAttributes, function, takes_clamp=True),)
+
+DECLARATION = Declaration(
+    operators={"Gelu": choices},
+    functions={"gelu_f32": ClampF32, "gelu_tanh_f32": ClampF32},
+    stack_bytes={"gelu_f32": 528, "gelu_tanh_f32": 528},
+)

@@ -1,7 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-
-#include "tilewright/kernels/map_rows.h"
-
-TILEWRIGHT_MAP_1(gelu_tanh_f32, float, float,
-                 0.5f * x * (1.0f + tanhf(0.79788456f * (x + 0.044715f * x * x * x))))
