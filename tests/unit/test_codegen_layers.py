@@ -20,7 +20,7 @@ def text_of(plan: Plan) -> LayerText:
     layer = next(step for step in plan.program if isinstance(step, Layer))
     numbers = {link.name: number for number, link in enumerate(plan.links)}
     around = Surroundings("net", "const struct net_context *context", ("context",), None)
-    return LayerWriter(storage_of(plan), around, numbers, {}, {}).layer(0, layer, plan.layers[0])
+    return LayerWriter(storage_of(plan), around, numbers, {}, {}).layer(0, layer, plan.layers[:1])
 
 
 def operands_of(text: LayerText) -> list[str]:
