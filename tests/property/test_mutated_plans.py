@@ -1,0 +1,178 @@
+"""Plans with one number changed: refused by the checker, or harmless when run. Counts are printed; holes are none."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+from support import mutants
+from support.firmware import needs_host_compiler
+from support.mutants import Subject, Verdicts, judge, subject
+from support.mutations import Mutation, mutations
+from support.random_float import random_float
+from support.random_int8 import random_int8
+from tilewright.check.rules import Violation
+from tilewright.plan import Plan
+
+FIRMWARE = Path(__file__).parents[1] / "firmware" / "models"
+HOST_TILED = Path(__file__).parents[1] / "conformance" / "host-tiled.toml"
+CORPUS = os.environ.get("TILEWRIGHT_CORPUS", "")
+SAMPLE = {"qdq_residual": "l1=3072", "deeploy_residual": "l1=3072", "float_mixture": "l1=12288"}
+SAMPLE_MUTATIONS, ALL_MUTATIONS = 40, 10_000
+TILED = {
+    "onnx/tflm_hello_world_int8": 512,
+    "onnx/kws_int8": 16000,
+    "onnx/ic_int8": 16000,
+    "onnx/ad_int8": 8000,
+    "onnx/kws_qop_pc": 9000,
+    "onnx/onnx2c_mnist": 4000,
+    "onnx/tcn_har_fold": 8000,
+    "onnx/tcn_causal_128_int8": 16000,
+    "onnx/squeeze_incep_56_int8": 16000,
+    "onnx/espdl_streaming_tcn": 8000,
+    "onnx/micro_kws_m_qdq": 8000,
+    "onnx/micro_kws_m_static_qdq": 16000,
+    "deeploy/Models/miniMobileNet": 16000,
+    "deeploy/Models/EEGFormer": 16000,
+    "deeploy/Models/MLPerf/KeywordSpotting": 16000,
+}
+"""Networks of the corpus with bytes of l1; whatever does not fit travels in tiles, over links that take their time."""
+
+UNTILED = (
+    "onnx/squeeze_incep_56_int8",
+    "onnx/kws_f32",
+    "onnx/kws_qdq_pc",
+    "onnx/tinyvit28_fold",
+    "onnx/lstm_har_fold",
+    "deeploy/Models/CNN_Linear1",
+)
+Planner = Callable[[str], Subject]
+
+RANDOM_MODELS = 17
+"""Networks of the scripts here, where no corpus is; three more are those of the sample."""
+
+
+def late_tiles(folder: Path) -> Path:
+    """A platform file: this machine with a small l1, and links that need not be waited for at once."""
+    text = HOST_TILED.read_text(encoding="utf-8").replace("dimensions = 2", "dimensions = 2\nasynchronous = true")
+    target = folder / "late.toml"
+    target.write_text(text, encoding="utf-8")
+    return target
+
+
+def planned(model: Path, platform: Path | str, folder: Path, *pools: str) -> Subject:
+    """A stored network, with the types that stand beside it."""
+    file = model.parent / "types.json"
+    types = tuple((json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}).items())
+    return subject(model, platform, folder, pools, types=types)
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Planner:
+    """Plans a network of the sample, once."""
+    folder = tmp_path_factory.mktemp("sample")
+    return cache(lambda name: sampled(name, folder))
+
+
+def sampled(name: str, folder: Path) -> Subject:
+    return planned(FIRMWARE / name / "network.onnx", late_tiles(folder), folder / name, SAMPLE[name])
+
+
+def corpus(folder: Path) -> list[Subject]:
+    late, root = late_tiles(folder), Path(CORPUS)
+    tiled = [
+        planned(root / name / "network.onnx", late, folder / f"{number}", f"l1={size}")
+        for number, (name, size) in enumerate(TILED.items())
+    ]
+    return tiled + [
+        planned(root / name / "network.onnx", "host", folder / f"host{number}") for number, name in enumerate(UNTILED)
+    ]
+
+
+def made_here(folder: Path) -> list[Subject]:
+    found = [sampled(name, folder) for name in SAMPLE]
+    for seed in range(RANDOM_MODELS):
+        model = folder / f"random{seed}" / "network.onnx"
+        model.parent.mkdir()
+        made = (random_int8 if seed % 2 else random_float)(seed)
+        model.write_bytes(made.proto().SerializeToString())
+        found.append(planned(model, "host", folder / f"host{seed}"))
+    return found
+
+
+def told(verdicts: Verdicts, capsys: pytest.CaptureFixture[str]) -> None:
+    with capsys.disabled():
+        sys.stdout.write(f"\n{verdicts}\n")
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+@needs_host_compiler
+def test_a_sample_of_mutations_has_no_holes(name: str, sample: Planner, capsys: pytest.CaptureFixture[str]) -> None:
+    verdicts = Verdicts()
+    judge(sample(name), random.Random(name), SAMPLE_MUTATIONS, verdicts)
+    told(verdicts, capsys)
+    assert verdicts.holes == []
+    assert verdicts.total == SAMPLE_MUTATIONS
+    assert len(verdicts.refused) >= 5
+
+
+@pytest.mark.long
+@needs_host_compiler
+def test_ten_thousand_mutations_have_no_holes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    networks = corpus(tmp_path) if CORPUS else made_here(tmp_path)
+    assert len(networks) >= 20
+    most, verdicts = -(-ALL_MUTATIONS // len(networks)), Verdicts()
+    for number, network in enumerate(networks):
+        # Where a plan is small, its numbers are changed in more than one way.
+        while verdicts.total < most * (number + 1):
+            left = most * (number + 1) - verdicts.total
+            judge(network, random.Random(verdicts.total), left, verdicts)
+        told(verdicts, capsys)
+    assert verdicts.holes == []
+    assert verdicts.total >= ALL_MUTATIONS
+
+
+def first_of(plan: Plan, *words: str) -> Mutation:
+    """The first mutation whose path has all the words."""
+    return next(item for item in mutations(plan, random.Random(1)) if all(word in item.path for word in words))
+
+
+@needs_host_compiler
+def test_a_blind_checker_has_holes(sample: Planner, monkeypatch: pytest.MonkeyPatch) -> None:
+    network = sample("deeploy_residual")
+    spoilt = [first_of(network.plan, *words) for words in (("step",), ("rectangle", "first_offset"))]
+
+    def blind(plan: Plan) -> list[Violation]:
+        return []
+
+    monkeypatch.setattr(mutants, "check", blind)
+    monkeypatch.setattr(mutants, "mutations", lambda *_: spoilt)
+    verdicts = Verdicts()
+    judge(network, random.Random(1), len(spoilt), verdicts)
+    assert verdicts.holes
+
+
+def test_every_kind_of_number_is_changed(sample: Planner) -> None:
+    plan = sample("qdq_residual").plan
+    found = {
+        next(word for word in reversed(item.path) if isinstance(word, str))
+        for item in mutations(plan, random.Random(1))
+    }
+    assert found >= {
+        *("offset_bytes", "size_bytes", "slot_bytes", "copies", "period", "strides_bytes", "shape"),
+        *("first", "every", "count", "number", "token", "extent", "step", "terms", "first_offset", "last_offset"),
+        *("divisor", "multiple", "axes", "scratch_bytes", "body", "program"),
+    }
+
+
+def test_a_mutation_changes_one_thing(sample: Planner) -> None:
+    plan = sample("qdq_residual").plan
+    drawn = mutations(plan, random.Random(2))
+    assert all(item.applied(plan) != plan for item in drawn[:100])
+    assert [str(item) for item in drawn] == [str(item) for item in mutations(plan, random.Random(2))]
