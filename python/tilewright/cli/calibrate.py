@@ -45,7 +45,7 @@ def _calibrate(parsed: argparse.Namespace) -> int:
 
 
 def _same_links(platform: Platform) -> dict[str, str]:
-    """The way back to the way there, where one table of the file says both."""
+    """Link to the link that leads the other way, for the later of two links of one table (``both_ways``)."""
     names = {link.name: (link.target, link.source) for link in platform.links}
     same: dict[str, str] = {}
     for name, (target, source) in names.items():

@@ -13,12 +13,13 @@ from typing import Any, TextIO
 from tilewright.base.progress import LOGGER
 
 PLACES = ("own", "caller", "none")
-"""Whose terminal shows the bar: that of our standard error, of our caller's, who may capture ours, or nobody's."""
+"""Whose terminal shows the bar: ``own`` is the one on which this process writes its standard error, ``caller`` that of
+the process that started this one (CMake, say, which captures what this one writes); ``none`` shows no bar."""
 
 
 @contextmanager
 def shown_progress(place: str = "own") -> Iterator[None]:
-    """Show a bar while stages run, if there is a terminal that can move its cursor."""
+    """Show a bar while stages run, if ``place`` (one of PLACES) has a terminal that can move its cursor."""
     with ExitStack() as stack:
         terminal = None if place == "none" or os.environ.get("TERM") == "dumb" else _terminal(place, stack)
         if terminal is not None:
@@ -27,7 +28,11 @@ def shown_progress(place: str = "own") -> Iterator[None]:
 
 
 def _terminal(place: str, stack: ExitStack) -> TextIO | None:
-    """Standard error if it is a terminal; for a caller the terminal to which it has its own, where the system tells."""
+    """The terminal behind the standard error of this process (``own``) or of the process that started it (``caller``).
+
+    None where standard error is no terminal, or the system does not tell (``caller`` needs Linux' /proc). A terminal
+    that is opened here is closed by ``stack``.
+    """
     if place == "own":
         return sys.stderr if sys.stderr.isatty() else None
     try:
@@ -56,7 +61,7 @@ def _drawn_on(terminal: TextIO) -> Iterator[None]:
 
 
 class _Bar(logging.Handler):
-    """One line, for the stage of the moment; wiped when the stage is done, or all is."""
+    """A bar on one line for the stage that runs; the line is wiped when the stage ends, or the command does."""
 
     def __init__(self, terminal: TextIO) -> None:
         super().__init__(logging.DEBUG)
@@ -65,14 +70,14 @@ class _Bar(logging.Handler):
         self._bar: Any = None
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Called by logging."""
+        """Move the bar to what a record of ``tilewright.base.progress`` says: stage, steps done, steps in all."""
         facts = record.__dict__
         if self._bar is None or facts["stage"] != self._stage:
             self._begin(facts["stage"], facts["total"])
         self._bar.update(facts["done"] - self._bar.n)
         self._bar.refresh()
         if facts["done"] >= facts["total"]:
-            # What the command prints behind its last stage has the line for itself.
+            # The command may print its result next, on this line.
             self._wipe()
 
     def close(self) -> None:
@@ -91,7 +96,7 @@ class _Bar(logging.Handler):
         self._wipe()
         self._stage = stage
         form = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}]"
-        # A terminal that does not know its size, as a pipe in between, says 0.
+        # Pseudo-terminals whose size was never set have 0 columns.
         columns = os.get_terminal_size(self._terminal.fileno()).columns or 80
         self._bar = tqdm(
             total=total, desc=stage, file=self._terminal, leave=False, bar_format=form, ncols=columns, nrows=20
