@@ -143,11 +143,20 @@ def _python_errors() -> Iterator[Said]:
     """Calls of what makes errors, with a literal code; functions that pass a code on make errors too."""
     trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "python").rglob("*.py"))}
     makers = {**MAKERS, **{name: status for tree in trees.values() for name, status in _passing_on(tree)}}
+    constants = dict(pair for tree in trees.values() for pair in _constants(tree))
     for path, tree in trees.items():
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and node.args:
-                yield from _said(node, makers)
+                yield from _said(node, makers, constants)
                 yield from _said_of_tables(node, CODES_OF.get(path.parent.name, ()))
+
+
+def _constants(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Texts that a module names in capitals."""
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str(text))) if name.isupper():
+                yield name, text
 
 
 CODES_OF = {
@@ -185,8 +194,9 @@ def _passing_on(tree: ast.Module) -> Iterator[tuple[str, int]]:
                 yield function.name, MAKERS[node.func.id]
 
 
-def _said(node: ast.Call, makers: dict[str, int]) -> Iterator[Said]:
-    code, messages = _template(node.args[0]), [_template(item) for item in node.args[1:]]
+def _said(node: ast.Call, makers: dict[str, int], constants: dict[str, str]) -> Iterator[Said]:
+    named = constants.get(node.args[0].id) if isinstance(node.args[0], ast.Name) else None
+    code, messages = named or _template(node.args[0]), [_template(item) for item in node.args[1:]]
     if not isinstance(node.func, ast.Name):
         return
     name = node.func.id

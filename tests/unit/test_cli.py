@@ -10,6 +10,8 @@ import pytest
 from tilewright import __version__, cli
 from tilewright.base.errors import does_not_fit, not_supported
 from tilewright.cli import generate as cli_generate
+from tilewright.importers.onnx import convert
+from tilewright.importers.onnx.context import Call
 from tilewright.options import CompileOptions
 
 
@@ -133,6 +135,26 @@ def test_exit_statuses_of_real_runs(
     assert (found, out) == (status, "")
     assert err.startswith(f"error[{code}]") if code else err == ""
     assert (tmp_path / "plan.json").exists() == (status == 0)
+
+
+@pytest.mark.parametrize("kind", [TypeError, AttributeError, KeyError, IndexError, ValueError, ZeroDivisionError])
+def test_a_defect_of_an_importer_is_told_as_ours(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
+) -> None:
+    """Only what ONNX, protobuf or a check of ours finds wrong with a model is said to be wrong with it."""
+
+    def broken(call: Call) -> None:
+        raise kind("a slip")
+
+    monkeypatch.setattr(convert, "TRANSLATORS", {**convert.TRANSLATORS, "Conv": broken})
+    status, out, err = run(capsys, "plan", "--model", str(MODEL), "--platform", "host")
+    assert (status, out) == (70, "")
+    assert "error[internal]" in err
+    assert "(Conv): " in err
+    assert f"{kind.__name__}: " in err
+    assert "a slip" in err
+    assert "this is a defect of Tilewright" in err
+    assert "export the model again" not in err
 
 
 def test_log_levels(tmp_path: Path) -> None:

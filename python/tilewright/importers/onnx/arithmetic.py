@@ -59,7 +59,7 @@ def _is_bias(call: Call, name: str, columns: int) -> bool:
 
 
 def _flat(call: Call, name: str) -> str:
-    columns = call.build.tensor(call.node.inputs[1]).shape[0 if call.attribute("transB", 0) else 1]
+    columns = call.input(1).shape[0 if call.attribute("transB", 0) else 1]
     tensor = call.build.tensor(name)
     if tensor.shape == (columns,):
         return name
@@ -142,7 +142,7 @@ def clip(call: Call) -> None:
     """Clip with bounds from attributes (opset < 11) or constant inputs."""
     x = call.real(0)
     if call.build.opset < 11:
-        bounds = (call.attribute("min", -np.inf), call.attribute("max", np.inf))
+        bounds = (float(call.attribute("min", -np.inf)), float(call.attribute("max", np.inf)))
     else:
         low = call.constant(1, "the minimum").reshape(-1)[0] if call.has(1) else -np.inf
         high = call.constant(2, "the maximum").reshape(-1)[0] if call.has(2) else np.inf

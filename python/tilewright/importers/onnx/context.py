@@ -98,9 +98,13 @@ class Call:
 
     def input(self, index: int) -> Tensor:
         """An input tensor; Unsupported if it is absent."""
+        return self.build.tensor(self.operand(index))
+
+    def operand(self, index: int) -> str:
+        """The name of an input; Unsupported if it is absent."""
         if not self.has(index):
             raise Unsupported(f"input {index} is missing", "export the model again")
-        return self.build.tensor(self.node.inputs[index])
+        return self.node.inputs[index]
 
     def real(self, index: int) -> Tensor:
         """An input that holds float32 (or, in a dialect, integers in place of it)."""
@@ -126,16 +130,49 @@ class Call:
         return array
 
     def attribute(self, name: str, default: Any = None) -> Any:
-        """An attribute of the node."""
-        return self.node.attributes.get(name, default)
+        """An attribute of the node.
+
+        Unsupported if it is of another kind than the default: a number, a text or a list. ONNX says of which kind an
+        attribute is, but only for its own operators, and of those only for what it knows.
+        """
+        value = self.node.attributes.get(name, default)
+        if default is None or _kind(value) == _kind(default):
+            return value
+        if _kind(default) == "a number" and isinstance(value, np.ndarray) and value.size == 1:
+            return self.number(name)
+        raise Unsupported(f"attribute '{name}' is {_kind(value)}, not {_kind(default)}", "export the model again")
+
+    def number(self, name: str) -> float:
+        """An attribute that holds one finite number, as such or as a tensor; Unsupported if it does not."""
+        value = self.node.attributes.get(name)
+        listed = _numbers(value)
+        if not listed or not np.isfinite(listed[0]):
+            raise Unsupported(f"attribute '{name}' is {_kind(value)}, not a finite number", "export the model again")
+        return float(listed[0])
+
+    def numbers(self, name: str, default: Iterable[float]) -> tuple[float, ...]:
+        """A list attribute; Unsupported if it does not hold numbers."""
+        listed = _numbers(self.attribute(name, list(default)))
+        if listed is None:
+            raise Unsupported(f"attribute '{name}' is no list of numbers", "export the model again")
+        return tuple(listed)
 
     def integers(self, name: str, default: Iterable[int]) -> tuple[int, ...]:
-        """A list attribute."""
-        return tuple(int(value) for value in self.attribute(name, default))
+        """A list attribute; Unsupported if it does not hold numbers."""
+        listed = self.numbers(name, default)
+        if not np.isfinite(listed).all():
+            raise Unsupported(f"attribute '{name}' is no list of integers", "export the model again")
+        return tuple(int(value) for value in listed)
 
     def geometry(self, name: str, default: Iterable[int]) -> tuple[int, ...]:
-        """A list attribute of sizes and distances; Unsupported beyond 32 bits."""
-        values = self.integers(name, default)
+        """A list attribute of sizes and distances; Unsupported beyond 32 bits.
+
+        It is as long as the default is, unless that is empty.
+        """
+        usual = tuple(default)
+        values = self.integers(name, usual)
+        if usual and len(values) != len(usual):
+            raise Unsupported(f"'{name}' has {len(values)} numbers, not {len(usual)}", "export the model again")
         if any(abs(value) > MAX_BYTES for value in values):
             raise Unsupported(f"'{name}' {list(values)} is beyond 32 bits")
         return values
@@ -145,7 +182,7 @@ class Call:
         if self.has(index):
             listed = [int(axis) for axis in self.constant(index, attribute).reshape(-1)]
         elif self.attribute(attribute) is not None:
-            listed = [int(axis) for axis in self.attribute(attribute)]
+            listed = list(self.integers(attribute, ()))
         elif default is not None:
             listed = list(default)
         else:
@@ -241,6 +278,23 @@ class Call:
         given = _typed(operator, attributes)
         self.build.nodes.append(Node(label, operator, tuple(inputs), tuple(names), given, None, sources))
         return tuple(names)
+
+
+def _kind(value: Any) -> str:
+    """What kind of thing an attribute's value is, in words."""
+    if isinstance(value, (bool, int, float, np.number)):
+        return "a number"
+    if isinstance(value, str):
+        return "a text"
+    return "a list" if isinstance(value, (list, tuple, range, np.ndarray)) else type(value).__name__
+
+
+def _numbers(value: Any) -> list[float] | None:
+    """The numbers in a value, one or several; None if it holds anything else."""
+    if _kind(value) not in ("a number", "a list"):
+        return None
+    array = np.asarray(value)
+    return array.reshape(-1).tolist() if array.dtype.kind in "biuf" or array.size == 0 else None
 
 
 def _typed(operator: str, given: Given) -> Attributes:

@@ -176,9 +176,13 @@ def _scan(control: _Control) -> None:
         raise Unsupported("Scan of opset 8", "convert with onnx.version_converter")
     body, attributes = control.body("body"), control.node.attributes
     sequences = int(attributes.get("num_scan_inputs", 0))
+    if not 0 < sequences <= len(control.node.inputs) or len(body.outputs) < len(control.node.inputs) - sequences:
+        raise Unsupported(f"{sequences} sequences among {len(control.node.inputs)} inputs", "export the model again")
     states = list(control.node.inputs[: len(control.node.inputs) - sequences])
     scanned = control.node.inputs[len(states) :]
     shapes = [_shape(control, name) for name in scanned]
+    if () in shapes:
+        raise Unsupported("a sequence without axes", "export the model again")
     axes = [
         axis % len(shape) for axis, shape in zip(_listed(attributes, "scan_input_axes", sequences), shapes, strict=True)
     ]
@@ -213,7 +217,10 @@ def _scan(control: _Control) -> None:
 
 def _listed(attributes: Mapping[str, object], name: str, length: int) -> list[int]:
     values = attributes.get(name)
-    return [int(value) for value in values] if isinstance(values, list) else [0] * length
+    listed = [int(value) for value in values] if isinstance(values, list) else [0] * length
+    if len(listed) != length:
+        raise Unsupported(f"'{name}' has {len(listed)} numbers, not {length}", "export the model again")
+    return listed
 
 
 def _index(control: _Control, position: int) -> str:

@@ -5,7 +5,6 @@ Quantize and Dequantize stay nodes; fusing them is the next step.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -48,10 +47,6 @@ _OFTEN_FOLDED = frozenset(
     ).split()
 )
 _MOST_LISTED = 20
-MISFIT = "its operands and attributes do not go together"
-"""Why a node is refused whose numbers a translator could not make sense of; never said of a valid model."""
-_MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-_log = logging.getLogger(__name__)
 _NONE: OwnOperators = MappingProxyType({})
 
 
@@ -121,10 +116,10 @@ def _visit_all(
         except Unsupported as problem:
             problems.append(_Problem(node.place, problem.reason, problem.help))
             unknown.update(node.outputs)
-        except _MISFITS as error:
-            _log.debug("%s", node.place, exc_info=True)
-            problems.append(_Problem(node.place, f"{MISFIT}: {error}", "export the model again"))
-            unknown.update(node.outputs)
+        except TilewrightError:
+            raise
+        except Exception as error:  # a defect of the importer: the report is of use only if it names the node
+            raise RuntimeError(f"{node.place}: {type(error).__name__}: {error}") from error
 
 
 def _without_empty_inputs(model: SourceModel, dims: Mapping[str, int]) -> SourceModel:
@@ -240,7 +235,7 @@ def _translate(node: SourceNode, model: SourceModel, build: Construction) -> Non
         return
     if node.operator == "Gather" and gather_one(Call(node, build)):
         return
-    if not _known_operator(node):
+    if not _known_operator(node) or node.operator not in TRANSLATORS:
         domain = f" of domain '{node.domain}'" if node.domain not in ("", "ai.onnx") else ""
         raise Unsupported(f"operator {node.operator}{domain} is not supported", _way_out(node.operator))
     TRANSLATORS[node.operator](Call(node, build))

@@ -134,6 +134,8 @@ def tensor_scatter(call: Call) -> None:
     cache, update = call.input(0), call.input(1)
     rank = len(cache.shape)
     axis = call.axis(int(call.attribute("axis", -2)), rank)
+    if len(update.shape) != rank:
+        raise Unsupported(f"updates of shape {list(update.shape)} for a cache of shape {list(cache.shape)}")
     length, extent = update.shape[axis], cache.shape[axis]
     steps = np.arange(length, dtype=np.int64)
     shape = tuple(cache.shape[0] if p == 0 else length if p == axis else 1 for p in range(rank))
@@ -180,6 +182,8 @@ def one_hot(call: Call) -> None:
 def trilu(call: Call) -> None:
     """Trilu: zeros above (or below) a diagonal, which may be known at run time only."""
     x = call.input(0)
+    if len(x.shape) < 2:
+        raise Unsupported(f"input of shape {list(x.shape)}")
     rows, columns = x.shape[-2:]
     base = call.node.outputs[0]
     distance = np.arange(columns, dtype=np.int64)[None, :] - np.arange(rows, dtype=np.int64)[:, None]

@@ -198,14 +198,16 @@ def _fused_conv(call: Call, earlier: Translators) -> None:
     steps = [("Conv", [name for name in call.node.inputs[:3] if name], dict(call.node.attributes))]
     if call.has(3):
         steps.append(("Add", [call.node.inputs[3]], {}))
-    _chain(call, earlier, steps, [float(value) for value in call.attribute("activation_params", ())])
+    _chain(call, earlier, steps, list(call.numbers("activation_params", ())))
 
 
 def _fused_gemm(call: Call, earlier: Translators) -> None:
     """FusedGemm: Gemm, then an activation."""
     steps = [("Gemm", list(call.node.inputs), dict(call.node.attributes))]
     named = ("activation_alpha", "activation_beta", "activation_gamma")
-    _chain(call, earlier, steps, [float(call.attribute(name)) for name in named if call.attribute(name) is not None])
+    _chain(
+        call, earlier, steps, [float(call.attribute(name, 0.0)) for name in named if call.attribute(name) is not None]
+    )
 
 
 def _chain(

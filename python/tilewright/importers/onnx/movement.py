@@ -54,7 +54,7 @@ def squeeze(call: Call) -> None:
 def unsqueeze(call: Call) -> None:
     """New axes of extent 1, numbered in the result."""
     shape = call.input(0).shape
-    count = len(call.constant(1, "axes").reshape(-1)) if call.has(1) else len(call.attribute("axes", ()))
+    count = len(call.constant(1, "axes").reshape(-1)) if call.has(1) else len(call.integers("axes", ()))
     axes = set(call.axes("axes", 1, len(shape) + count))
     rest = iter(shape)
     _view(call, tuple(1 if axis in axes else next(rest) for axis in range(len(shape) + count)))

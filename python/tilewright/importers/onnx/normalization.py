@@ -84,7 +84,7 @@ def layer_normalization(call: Call) -> None:
     axis = call.axis(int(call.attribute("axis", -1)), len(x.shape))
     epsilon = float(call.attribute("epsilon", 1e-5))
     bias = call.node.inputs[2] if call.has(2) else ""
-    normalized(call, "LayerNormalization", x.name, (call.node.inputs[1], bias), axis, epsilon)
+    normalized(call, "LayerNormalization", x.name, (call.operand(1), bias), axis, epsilon)
     _statistics(call, x, axis, epsilon)
 
 
@@ -100,7 +100,7 @@ def rms_normalization(call: Call) -> None:
     epsilon = float(call.attribute("eps", 1e-6) if of_deeploy else call.attribute("epsilon", 1e-5))
     if any(call.node.outputs[1:]):
         raise Unsupported("a second output", "leave out the deviation")
-    normalized(call, "RMSNormalization", x.name, (call.node.inputs[1], ""), axis, epsilon)
+    normalized(call, "RMSNormalization", x.name, (call.operand(1), ""), axis, epsilon)
 
 
 def normalized(

@@ -107,10 +107,9 @@ def _integers(values: Array) -> tuple[int, ...]:
 
 def scalar(call: Call, name: str) -> float:
     """An attribute that holds one number, as such or as a tensor."""
-    value = call.attribute(name)
-    if value is None:
+    if call.attribute(name) is None:
         raise Unsupported(f"attribute '{name}' is missing")
-    return float(np.asarray(value).reshape(-1)[0])
+    return call.number(name)
 
 
 def exponent(power: float, what: str) -> int:

@@ -81,10 +81,10 @@ def eye_like(call: Call) -> None:
     x = call.input(0)
     if len(x.shape) != 2:
         raise Unsupported(f"input of shape {list(x.shape)}")
-    to = call.attribute("dtype")
-    if to is not None and int(to) not in ELEMENT_TYPES:
+    to = int(call.attribute("dtype", 0))
+    if to and to not in ELEMENT_TYPES:
         raise Unsupported(f"ONNX element type {to}")
-    dtype = x.dtype.numpy if to is None else np.dtype(ELEMENT_TYPES[int(to)])
+    dtype = np.dtype(ELEMENT_TYPES[to]) if to else x.dtype.numpy
     call.build.constants[call.node.outputs[0]] = np.eye(*x.shape, k=int(call.attribute("k", 0)), dtype=dtype)
 
 
@@ -127,7 +127,7 @@ def _outside(call: Call, padded: str, begins: list[int]) -> None:
 def _pads(call: Call) -> tuple[list[int], list[int]]:
     rank = len(call.input(0).shape)
     if call.attribute("pads") is not None:
-        pads = [int(amount) for amount in call.attribute("pads")]
+        pads = list(call.integers("pads", ()))
     else:
         pads = [int(amount) for amount in call.constant(1, "the pads").reshape(-1)]
     axes = call.axes("axes", 3, rank, range(rank)) if call.build.opset >= 18 else tuple(range(rank))
@@ -182,7 +182,7 @@ def compress(call: Call) -> None:
     if call.attribute("axis") is None:
         name = call.emit("Reshape", [name], (x.elements,), part="flat")
     else:
-        axis = call.axis(int(call.attribute("axis")), len(x.shape))
+        axis = call.axis(int(call.attribute("axis", 0)), len(x.shape))
     emit_gather(call, name, call.literal(chosen, f"{call.node.outputs[0]}/chosen"), axis)
 
 

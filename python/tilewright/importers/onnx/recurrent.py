@@ -96,7 +96,7 @@ def _attributes(call: Call, operator: str, directions: int) -> dict[str, object]
 
 def _parameters(call: Call, attribute: str, names: list[str], defaults: Mapping[str, float]) -> list[float]:
     """The given values go to the functions that take one, in order."""
-    given = [float(value) for value in call.attribute(attribute, ())]
+    given = list(call.numbers(attribute, ()))
     values = []
     for name in names:
         takes = name in defaults

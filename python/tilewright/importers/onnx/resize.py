@@ -34,8 +34,10 @@ def resize(call: Call) -> None:
 def upsample(call: Call) -> None:
     """Upsample, which Resize has replaced: asymmetric, rounding down."""
     x = call.input(0)
-    scales = call.attribute("scales")
-    values = np.asarray(scales if scales is not None else call.constant(1, "the scales"), np.float64).reshape(-1)
+    given = call.attribute("scales") is not None
+    values = np.asarray(call.numbers("scales", ()) if given else call.constant(1, "the scales"), np.float64).reshape(-1)
+    if len(values) != len(x.shape) or not np.isfinite(values).all() or (values <= 0).any():
+        raise Unsupported(f"scales {list(values)} of a tensor with {len(x.shape)} axes")
     axes = {
         axis: _Axis(extent, int(np.floor(extent * values[axis])), float(values[axis]), (0.0, 1.0))
         for axis, extent in enumerate(x.shape)

@@ -33,8 +33,16 @@ def schema_problems(proto: onnx.ModelProto) -> list[tuple[str, str]]:
     return [
         (_place(node), problem)
         for node in nodes_of(proto.graph)
-        for problem in _problems(node, schema_of(node, versions))
+        for problem in _problems(node, schema_of(node, versions) or _newest_schema(node))
     ]
+
+
+def _newest_schema(node: onnx.NodeProto) -> onnx.defs.OpSchema | None:
+    """The description of an operator that the model's opset does not have yet; None if no opset has it."""
+    try:
+        return onnx.defs.get_schema(node.op_type, "" if node.domain == "ai.onnx" else node.domain)
+    except onnx.defs.SchemaError:
+        return None
 
 
 def versions_of(proto: onnx.ModelProto) -> dict[str, int]:

@@ -86,7 +86,8 @@ def conv_transpose(call: Call) -> None:
     x, w = typed(call, 0, _FLOAT), typed(call, 1, _FLOAT)
     spatial_input(call)
     group = int(call.attribute("group", 1))
-    if len(w.shape) != len(x.shape) or w.shape[0] != x.shape[1] or x.shape[1] % group:
+    fits = len(w.shape) == len(x.shape) and w.shape[0] == x.shape[1]
+    if not fits or group < 1 or x.shape[1] % group:
         raise Unsupported(f"weights {list(w.shape)} with {group} groups do not fit input {list(x.shape)}")
     windows, outputs = _transposed_geometry(call, x.shape[2:], w.shape[2:])
     channels = w.shape[1] * group
@@ -107,18 +108,20 @@ def _transposed_geometry(
     dilations = call.geometry("dilations", (1,) * rank)
     pads = call.geometry("pads", (0,) * 2 * rank)
     extra = call.geometry("output_padding", (0,) * rank)
-    wanted = call.attribute("output_shape")
+    wanted = call.geometry("output_shape", ())[-rank:]
+    if wanted and len(wanted) != rank:
+        raise Unsupported(f"an output shape of {len(wanted)} extents for {rank} axes")
     mode = call.attribute("auto_pad", "NOTSET") or "NOTSET"
     begins, outputs = [], []
     for axis in range(rank):
         reach = strides[axis] * (extents[axis] - 1) + (kernel[axis] - 1) * dilations[axis] + 1 + extra[axis]
         begin, end = pads[axis], pads[axis + rank]
         output = reach - begin - end
-        if wanted is not None:
-            output = int(list(wanted)[-rank:][axis])
+        if wanted:
+            output = wanted[axis]
         elif mode in ("SAME_UPPER", "SAME_LOWER"):
             output = extents[axis] * strides[axis]
-        if wanted is not None or mode in ("SAME_UPPER", "SAME_LOWER"):
+        if wanted or mode in ("SAME_UPPER", "SAME_LOWER"):
             total = max(reach - output, 0)
             begin = total // 2 if mode != "SAME_LOWER" else total - total // 2
         elif mode == "VALID":
