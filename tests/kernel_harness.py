@@ -166,7 +166,8 @@ def run_kernel(
         np.zeros(graph.tensor(item.tensor).shape, graph.tensor(item.tensor).dtype.numpy) for item in choice.writes
     ]
     written = [np.zeros(output.shape, np.int32) for output in outputs]
-    symbol = getattr(library(sources or choice.sources), choice.symbol)
+    functions = library(sources or choice.sources)
+    symbol = getattr(functions, choice.symbol)
     cut = cut_reductions(choice, taken)
     partial = b""
     for box in boxes(extents, taken):
@@ -187,7 +188,7 @@ def run_kernel(
         if cut:
             views.append(View(_partial_results(choice, taken, memory, partial, flags), None))
         before = [ctypes.string_at(operand.address, operand.size_bytes) for operand in operands]
-        symbol(packed_attributes(choice), (View * len(views))(*views), ctypes.c_uint32(flags))
+        symbol(packed_attributes(choice, functions), (View * len(views))(*views), ctypes.c_uint32(flags))
         kept = len(contents) if flags & LAST else len(operands)
         for operand, content in list(zip(operands, before, strict=True))[:kept]:
             assert ctypes.string_at(operand.address, operand.size_bytes) == content, "a kernel wrote to what it reads"
@@ -247,16 +248,23 @@ def boxes(extents: Mapping[str, int], steps: Mapping[str, int]) -> list[dict[str
     return [dict(zip(extents, bounds, strict=True)) for bounds in product(*spans)]
 
 
-def packed_attributes(choice: KernelChoice) -> bytes:
-    """The C struct: every field is a word, or an array of words."""
-    return b"".join(_words(value) for _, value in choice.fields) or b"\0\0\0\0"
+def packed_attributes(choice: KernelChoice, functions: ctypes.CDLL) -> bytes:
+    """The C struct: every field is a word, an array of words, or the address of something in the library."""
+    packed = b""
+    for _, value in choice.fields:
+        if isinstance(value, str):
+            packed += bytes(-len(packed) % POINTER_BYTES)
+        packed += _words(value, functions)
+    return packed or b"\0\0\0\0"
 
 
-def _words(value: object) -> bytes:
+def _words(value: object, functions: ctypes.CDLL) -> bytes:
     if isinstance(value, tuple):
-        return b"".join(map(_words, value))
+        return b"".join(_words(item, functions) for item in value)
     if isinstance(value, float):
         return struct.pack("=f", value)
+    if isinstance(value, str):
+        return struct.pack("P", ctypes.addressof(ctypes.c_byte.in_dll(functions, value.removeprefix("&"))))
     assert isinstance(value, int)
     return struct.pack("=I", value & 0xFFFFFFFF)
 

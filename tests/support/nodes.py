@@ -22,7 +22,7 @@ def node_of(
 ) -> Node:
     """A node; ``weights`` of a convolution say what its kernel is."""
     given = dict(values or {})
-    if weights is not None and operator in ("Conv", "ConvTranspose"):
+    if weights is not None and operator.startswith("Conv"):
         given.setdefault("kernel", weights.shape[2:])
     return Node(name, operator, tuple(inputs), tuple(outputs), attributes_for(operator, given), epilogue)
 

@@ -121,8 +121,22 @@ def conv_transpose_nest(node: Node, graph: Graph) -> Nest:
 def conv_transpose(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """Each input element adds its weights to a window of the output; in float64."""
     x, w = operand(arrays, 0).astype(np.float64), operand(arrays, 1).astype(np.float64)
-    shape = graph.tensor(node.outputs[0]).shape
     windows = node.given(ConvTransposeAttributes)
+    result = transposed_sums(x, w, graph.tensor(node.outputs[0]).shape, windows)
+    bias = optional_operand(arrays, 2)
+    if bias is not None:
+        result = result + bias.reshape(-1, *(1,) * windows.rank)
+    return [result.astype(np.float32)]
+
+
+def transposed_sums(x: Array, w: Array, shape: tuple[int, ...], windows: ConvTransposeAttributes) -> Array:
+    """The sums of a transposed convolution.
+
+    Args:
+        x: [N, C, s...].
+        w: [C, M / group, k...], of the dtype of x, in which the sums are built.
+        shape: of the result, [N, M, s...].
+    """
     groups, spatial = windows.group, windows.rank
     strides, dilations, pads = windows.strides, windows.dilations, windows.pads_begin
     parts = x.reshape(x.shape[0], groups, -1, *x.shape[2:])
@@ -131,21 +145,16 @@ def conv_transpose(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
         max((x.shape[2 + a] - 1) * strides[a] + (w.shape[2 + a] - 1) * dilations[a] + 1, shape[2 + a] + pads[a])
         for a in range(spatial)
     ]
-    full = np.zeros((*shape[:2], *reach))
+    full = np.zeros((*shape[:2], *reach), x.dtype)
     for tap in np.ndindex(*w.shape[2:]):
         product = np.einsum("ngi...,gio->ngo...", parts, weights[(slice(None),) * 3 + tap])
         at = tuple(
             slice(tap[a] * dilations[a], tap[a] * dilations[a] + (x.shape[2 + a] - 1) * strides[a] + 1, strides[a])
             for a in range(spatial)
         )
-        place = _BOTH + at
-        full[place] += product.reshape(*shape[:2], *x.shape[2:])
-    crop = tuple(slice(pads[a], pads[a] + shape[2 + a]) for a in range(spatial))
-    result = full[_BOTH + crop]
-    bias = optional_operand(arrays, 2)
-    if bias is not None:
-        result = result + bias.reshape(-1, *(1,) * spatial)
-    return [result.astype(np.float32)]
+        full[_BOTH + at] += product.reshape(*shape[:2], *x.shape[2:])
+    sums: Array = full[_BOTH + tuple(slice(pads[a], pads[a] + shape[2 + a]) for a in range(spatial))]
+    return sums
 
 
 def interpolate_nest(node: Node, graph: Graph) -> Nest:

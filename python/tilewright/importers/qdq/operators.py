@@ -14,18 +14,18 @@ that exceeds 1/32 of an output step the operator stays float.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import Any, Union
 
 import numpy as np
 
+from tilewright.catalogue.operators import attributes_for
 from tilewright.graph import Array, DType, Epilogue, Node
 from tilewright.graph.edit import GraphEditor, joined_sources, with_attributes
 from tilewright.importers.qdq.match import Quantized, Weights, quantized, real_constant, weights
 from tilewright.importers.qdq.tail import Tail, follow
 from tilewright.operators.binary import BinaryAttributes
-from tilewright.operators.conv import ConvAttributes
 from tilewright.operators.matmul import MatMulAttributes
 
 _ALLOWED_BIAS_STEPS = 1.0 / 32.0
@@ -66,19 +66,32 @@ class _Accumulator:
     channels: int
 
 
-def _conv(editor: GraphEditor, node: Node) -> _Fused:
-    x, w = quantized(editor, node.inputs[0]), weights(editor, node.inputs[1], 0)
-    if x is None or x.tensor.is_constant or w is None:
-        return None
-    bias = _optional_bias(node)
-    tail = follow(editor, node, None if bias else 1)
-    finish = _finish(editor, _of_constant(x, w, 0), bias or tail.bias, tail)
-    if finish is None:
-        return None
-    bias, epilogue = finish
-    inputs = (x.tensor.name, w.name, *((bias,) if bias else ()))
-    given = replace(node.given(ConvAttributes), x_zero_point=x.zero_point, w_zero_point=w.zero_point)
-    return replace(node, inputs=inputs, attributes=given, epilogue=epilogue), tail
+def _convolution(operator: str, channel_axis: int) -> _Fuse:
+    """Conv, or ConvTranspose, becomes ``operator``; ``channel_axis`` of its weights follows the output's channels."""
+
+    def fuse(editor: GraphEditor, node: Node) -> _Fused:
+        x, w = quantized(editor, node.inputs[0]), weights(editor, node.inputs[1], channel_axis)
+        if x is None or x.tensor.is_constant or w is None:
+            return None
+        accumulator = _of_constant(x, w, channel_axis)
+        channels = editor.tensors[node.outputs[0]].shape[1]
+        if accumulator.channels != channels:
+            # Groups share the channels of transposed weights; they have a scale only together.
+            if max(len(w.scale), len(w.zero_point)) > 1:
+                return None
+            accumulator = replace(accumulator, largest=accumulator.largest.max(), channels=channels)
+        bias = _optional_bias(node)
+        tail = follow(editor, node, None if bias else 1)
+        finish = _finish(editor, accumulator, bias or tail.bias, tail)
+        if finish is None:
+            return None
+        bias, epilogue = finish
+        inputs = (x.tensor.name, w.name, *((bias,) if bias else ()))
+        points = {"x_zero_point": x.zero_point, "w_zero_point": w.zero_point}
+        given = attributes_for(operator, {**asdict(node.attributes), **points})
+        return replace(node, operator=operator, inputs=inputs, attributes=given, epilogue=epilogue), tail
+
+    return fuse
 
 
 def _matmul(editor: GraphEditor, node: Node) -> _Fused:
@@ -207,7 +220,8 @@ def _one_operand(describe: Callable[[Quantized], tuple[float, dict[str, Any]]]) 
 
 _FUSERS: Mapping[str, _Fuse] = MappingProxyType(
     {
-        "Conv": _conv,
+        "Conv": _convolution("Conv", 0),
+        "ConvTranspose": _convolution("ConvTransposeInteger", 1),
         "MatMul": _matmul,
         "Add": _sum(1.0),
         "Sub": _sum(-1.0),
