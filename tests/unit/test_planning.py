@@ -17,7 +17,7 @@ from tilewright.check import check
 from tilewright.graph import DType, Graph, Node, Tensor, constant, variable
 from tilewright.options import Buffering
 from tilewright.plan import BufferKind
-from tilewright.planning import retries, shortage
+from tilewright.planning import decide, retries, shortage
 from tilewright.platform.types import Platform
 from tilewright.rewrites.pipeline import optimise
 from tilewright.tiling import hashed
@@ -232,6 +232,22 @@ def test_pools_that_are_too_small_together_are_named() -> None:
     sizes = sizes_in(caught.value)
     assert set(sizes) == {"l1", "sram"}
     planned(two_convs(), far_platform(sizes["l1"], sizes["sram"]))
+
+
+def test_tiles_are_chosen_once_for_other_sizes_of_a_pool_without_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error tries several sizes of sram; l1, where the tiles are, stays as it is."""
+    choose, chosen = decide.cheapest_kernel, list[object]()
+
+    def counted(*arguments: Any) -> object:
+        chosen.append(arguments)
+        return choose(*arguments)
+
+    monkeypatch.setattr(decide, "cheapest_kernel", counted)
+    graph = two_convs()
+    with pytest.raises(TilewrightError, match="pool 'sram' needs"):
+        planned(graph, far_platform(1 << 16, 64))
+    layers = len(planned(graph, far_platform(1 << 16)).layers)
+    assert len(chosen) == 2 * layers
 
 
 def two_windows() -> Graph:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from tilewright.base.progress import tracked
 from tilewright.options import CompileOptions, Strategy
@@ -16,15 +16,21 @@ from tilewright.tiling.choice import TilingOptions
 from tilewright.tiling.field import Capacities
 from tilewright.tiling.kernel_choice import cheapest_kernel
 from tilewright.tiling.overflow import TileOverflow
+from tilewright.tiling.problem import TilingProblem
 
 
 @dataclass(frozen=True, slots=True)
 class Decider:
-    """What decisions are made from: a prepared graph, the platform with its pools, and the user's wishes."""
+    """What decisions are made from: a prepared graph, the platform with its pools, and the user's wishes.
+
+    What was chosen for a layer is ``known`` by the layer's number and the bytes that it had of those
+    pools that its tiles could be in; Deciders for other sizes of other pools share it.
+    """
 
     prepared: Prepared
     platform: Platform
     options: CompileOptions
+    known: dict[tuple[int, tuple[int | None, ...]], ScheduledLayer] = field(default_factory=dict)
 
     @property
     def capacities(self) -> Capacities:
@@ -33,10 +39,13 @@ class Decider:
 
     def choose(self, number: int, limits: Capacities) -> ScheduledLayer:
         """The best kernel and tiles of a layer, by its number, within ``limits``. Raises TileOverflow."""
-        options = self.options
-        tiling = TilingOptions(options.buffering, options.objective, options.strategy, options.hints)
-        found = cheapest_kernel(self.prepared.problems[number], limits, tiling)
-        return ScheduledLayer(found.problem, found.choice, found.others)
+        options, problems = self.options, self.prepared.problems[number]
+        key = (number, tuple(limits.get(pool) for pool in _tile_pools(problems)))
+        if key not in self.known:
+            tiling = TilingOptions(options.buffering, options.objective, options.strategy, options.hints)
+            found = cheapest_kernel(problems, limits, tiling)
+            self.known[key] = ScheduledLayer(found.problem, found.choice, found.others)
+        return self.known[key]
 
     def decided(self, layers: Sequence[ScheduledLayer], bound: int) -> Decisions:
         """Decisions of these layers; no other tiles cost less than ``bound``."""
@@ -44,6 +53,16 @@ class Decider:
             return Decisions(tuple(layers))
         proof = TilingProof(self.options.objective.value, cost_of(layers), max(0, bound))
         return Decisions(tuple(layers), tiling=proof)
+
+
+def _tile_pools(problems: Iterable[TilingProblem]) -> list[str]:
+    """The pools in which tiles and scratch of a layer may be, whichever kernel it has."""
+    moving = [problem for problem in problems if problem.moves]
+    pools = {problem.scratch_pool for problem in moving}
+    for operand in (operand for problem in moving for operand in problem.operands):
+        pools |= {operand.near} if operand.link is not None else set()
+        pools |= {operand.far_link.target} if operand.far_link is not None else set()
+    return sorted(pools)
 
 
 def each_for_itself(decider: Decider) -> Decisions:

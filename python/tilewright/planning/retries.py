@@ -61,32 +61,33 @@ def search(prepared: Prepared, platform: Platform, options: CompileOptions) -> P
     for a smaller pool. Raises TilewrightError ``does-not-fit`` with pool, need, have, missing
     bytes, operator and the smallest size that works.
     """
-    planned = _explained(prepared, platform, options)
+    decider = Decider(prepared, platform, options)
+    planned = _explained(decider)
     stacks = platform.core_stacks
     given = {parse_pool_override(text).pool for text in options.pools}
     if stacks is not None and stacks.pool not in given:
         limited = with_room_for_stacks(planned, platform)
-        planned = planned if limited == platform else _explained(prepared, limited, options)
+        planned = planned if limited == platform else _explained(replace(decider, platform=limited))
     require_room_for_stacks(planned, platform)
     return planned
 
 
-def _explained(prepared: Prepared, platform: Platform, options: CompileOptions) -> Planned:
+def _explained(decider: Decider) -> Planned:
     def attempt(sized: Platform) -> Planned:
-        return first_that_fits(prepared, sized, options)
+        return first_that_fits(replace(decider, platform=sized))
 
     try:
-        return attempt(platform)
+        return attempt(decider.platform)
     except (TileOverflow, DoesNotFit) as overflow:
-        raise explained(overflow, attempt, platform) from overflow
+        raise explained(overflow, attempt, decider.platform) from overflow
 
 
-def first_that_fits(prepared: Prepared, platform: Platform, options: CompileOptions) -> Planned:
-    """The first decisions that find a place in pools of given sizes.
+def first_that_fits(decider: Decider) -> Planned:
+    """The first decisions that find a place in the pools of the decider's platform.
 
     Raises TileOverflow for a layer without tiles that fit, and the last DoesNotFit where no remedy is left.
     """
-    decider = Decider(prepared, platform, options)
+    prepared, platform, options = decider.prepared, decider.platform, decider.options
     hand_over = options.buffering is not Buffering.SINGLE and any(link.asynchronous for link in platform.links)
     decisions = replace(each_for_itself(decider), hand_over=hand_over)
     limits = (decider.capacities,) * len(decisions.layers)
