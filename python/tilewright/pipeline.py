@@ -9,9 +9,8 @@ from hashlib import sha256
 
 from tilewright import __version__
 from tilewright.base.c_names import interface_identifiers
-from tilewright.base.errors import TilewrightError, bad_input, does_not_fit
+from tilewright.base.errors import TilewrightError, bad_input, does_not_fit, suggestion
 from tilewright.base.progress import progress
-from tilewright.base.toml_file import suggestion
 from tilewright.check import require_sound
 from tilewright.codegen.files import generate_files
 from tilewright.graph import DType, Graph

@@ -137,6 +137,21 @@ def test_exit_statuses_of_real_runs(
     assert (tmp_path / "plan.json").exists() == (status == 0)
 
 
+@pytest.mark.parametrize("words", [["--help"], ["generate", "--help"], ["platform", "--platform", "host"]])
+def test_what_needs_no_solver_starts_without_it(words: list[str]) -> None:
+    script = (
+        "import contextlib, sys\n"
+        "from tilewright.cli import main\n"
+        f"with contextlib.suppress(SystemExit): main({words})\n"
+        "heavy = {'numpy', 'onnx', 'ortools', 'jinja2', 'plotly', 'tqdm'} & set(sys.modules)\n"
+        "sys.exit(', '.join(sorted(heavy)) or None)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("kind", [TypeError, AttributeError, KeyError, IndexError, ValueError, ZeroDivisionError])
 def test_a_defect_of_an_importer_is_told_as_ours(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, kind: type[Exception]

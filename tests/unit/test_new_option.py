@@ -13,11 +13,16 @@ from typing import Any
 
 import pytest
 from tilewright.base.errors import TilewrightError
+from tilewright.base.settings import read, setting
+from tilewright.base.toml_file import read_toml
 from tilewright.options import CompileOptions, parse_setting, read_options_file
 from tilewright.options.arguments import add_arguments, given_arguments, words_of
 from tilewright.options.declaration import Place, option
 from tilewright.options.lock_entries import locked_options
 from tilewright.options.reading import build
+from tilewright.platform import platform_file
+from tilewright.platform.file import PLATFORM_CODES
+from tilewright.platform.types import PlatformFile
 
 ROOT = Path(__file__).parents[2]
 
@@ -183,6 +188,35 @@ def test_reference_page(pages: ModuleType) -> None:
     assert "| `frost` | `light`, `hard` | `light` | `--frost` |  | how hard it freezes |" in text
     assert "`buffers` and `roads` are merged name by name" in text
     assert "`plan_lock` and `snow`" in text
+
+
+@dataclass(frozen=True, slots=True)
+class Weather:
+    wind: float = field(metadata=setting("how fast it blows", unit="knots", above_zero=True))
+    mast: str | None = field(default=None, metadata=setting("where it is measured", none="none"))
+
+
+@dataclass(frozen=True, slots=True)
+class Ship(PlatformFile):
+    weather: tuple[Weather, ...] = field(default=(), metadata=setting("what comes"))
+
+
+def test_key_of_a_platform_file(pages: ModuleType, tmp_path: Path) -> None:
+    """A table of a platform file is a dataclass, a key a field: reading and reference follow."""
+    from setting_pages import platform_keys
+
+    text = platform_file("host").read_text(encoding="utf-8")
+    path = tmp_path / "ship.toml"
+    path.write_text(f"{text}\n[[weather]]\nwind = 3\n", encoding="utf-8")
+    assert read(read_toml(path, PLATFORM_CODES), Ship).weather == (Weather(3.0),)
+    path.write_text(f"{text}\n[[weather]]\nwind = 0\n", encoding="utf-8")
+    with pytest.raises(TilewrightError, match="'wind' must be a finite number above 0, not 0") as raised:
+        read(read_toml(path, PLATFORM_CODES), Ship)
+    assert raised.value.at == (f"{path}:{len(text.splitlines()) + 3}: weather[0].wind",)
+    rows = platform_keys(Ship).splitlines()
+    assert "| **[[weather]]** |  | optional | what comes |" in rows
+    assert "| `wind` | knots: above 0 | required | how fast it blows |" in rows
+    assert '| `mast` | text, or `"none"` | none | where it is measured |' in rows
 
 
 def test_written_files_are_those_of_the_options(pages: ModuleType) -> None:

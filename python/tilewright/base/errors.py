@@ -6,6 +6,8 @@ An error says what is wrong, where, and what to do. Anything that is not a
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Union
@@ -67,6 +69,15 @@ def not_supported(
 ) -> TilewrightError:
     """Something valid that Tilewright cannot do (exit status 4)."""
     return _error(code, what, at, help, ExitStatus.NOT_SUPPORTED)
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """The remedy for a misspelt name: the nearest known one, or all that there are."""
+    names = list(dict.fromkeys(known))
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    if near:
+        return f"did you mean '{near[0]}'?"
+    return f"known: {', '.join(names)}" if names else "none is defined"
 
 
 def _error(

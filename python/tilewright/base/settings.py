@@ -24,8 +24,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from tilewright.base.errors import TilewrightError
-from tilewright.base.toml_file import Table, suggestion
+from tilewright.base.errors import TilewrightError, suggestion
+from tilewright.base.toml_file import Table
 from tilewright.base.toml_lines import KeyPath
 
 T = TypeVar("T")

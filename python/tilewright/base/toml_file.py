@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tilewright.base.errors import TilewrightError, bad_input
+from tilewright.base.errors import TilewrightError, bad_input, suggestion
 from tilewright.base.toml_lines import KeyPath, key_lines, line_of
 
 if sys.version_info >= (3, 11):
@@ -165,15 +164,6 @@ def read_toml(path: Path, codes: Codes) -> Table:
         place = f"{path}:{line[1]}" if line else str(path)
         raise bad_input(codes.syntax, f"the file is not TOML: {error}", at=place) from error
     return Table(codes, str(path), key_lines(text), (), values)
-
-
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """The remedy for a misspelt name: the nearest known one, or all that there are."""
-    names = list(dict.fromkeys(known))
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    if near:
-        return f"did you mean '{near[0]}'?"
-    return f"known: {', '.join(names)}" if names else "none is defined"
 
 
 def key_text(path: KeyPath) -> str:

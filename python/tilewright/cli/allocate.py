@@ -6,6 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from tilewright.base.settings import choices_of
+from tilewright.options import Effort
+
 
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
@@ -14,7 +17,7 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     allocate.add_argument("--capacity", type=int, help="bytes that there are; without it the smallest peak is sought")
     allocate.add_argument("--algorithm", default="exact", help="exact, greedy_by_size, ... or package.module:function")
     allocate.add_argument("--seed", type=int, default=0, help="for searches that draw random numbers")
-    allocate.add_argument("--effort", choices=["fast", "normal", "thorough"], default="normal", help="search budget")
+    allocate.add_argument("--effort", choices=choices_of(Effort), default="normal", help="search budget")
     allocate.add_argument("--output", type=Path, help="the problem with a column of offsets")
     allocate.set_defaults(run=_allocate)
 

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tilewright.base.errors import bad_input
-from tilewright.base.toml_file import suggestion
+from tilewright.base.errors import bad_input, suggestion
 from tilewright.cli.plan_file import load_plan
 from tilewright.plan import Plan, Pool
 from tilewright.plan.stages import stages_of

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
 
+from tilewright.base.errors import suggestion
 from tilewright.base.settings import read
-from tilewright.base.toml_file import Codes, Table, read_toml, suggestion
+from tilewright.base.toml_file import Codes, Table, read_toml
 from tilewright.plan import Access, BufferKind, Core, Link, Pool
 from tilewright.platform.types import (
     CoreTable,

@@ -10,9 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tilewright.base.errors import bad_input
+from tilewright.base.errors import bad_input, suggestion
 from tilewright.base.resources import platforms_dir
-from tilewright.base.toml_file import suggestion
 from tilewright.plan import Pool
 from tilewright.platform.file import parse_platform
 from tilewright.platform.types import SECTION, Platform

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from tilewright.base.errors import TilewrightError, bad_input
-from tilewright.base.toml_file import suggestion
+from tilewright.base.errors import TilewrightError, bad_input, suggestion
 from tilewright.options import Buffering, LayerBuffers
 from tilewright.tiling.problem import TilingProblem
 

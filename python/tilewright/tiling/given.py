@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from tilewright.base.errors import TilewrightError, bad_input
-from tilewright.base.toml_file import suggestion
+from tilewright.base.errors import TilewrightError, bad_input, suggestion
 from tilewright.graph import Node
 from tilewright.options import TileSteps
 from tilewright.tiling.problem import TilingProblem
