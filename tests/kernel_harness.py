@@ -263,6 +263,8 @@ def _words(value: object, functions: ctypes.CDLL) -> bytes:
         return b"".join(_words(item, functions) for item in value)
     if isinstance(value, float):
         return struct.pack("=f", value)
+    if value == "NULL":
+        return bytes(POINTER_BYTES)
     if isinstance(value, str):
         return struct.pack("P", ctypes.addressof(ctypes.c_byte.in_dll(functions, value.removeprefix("&"))))
     assert isinstance(value, int)

@@ -5,31 +5,30 @@
 #include "tilewright/kernels/integer_line.h"
 #include "tilewright/kernels/walk.h"
 
-typedef void combine(int32_t *restrict a, const int32_t *restrict b, int32_t bias, int32_t count);
-
 struct binary {
     const struct tilewright_binary_integer_attributes *attributes;
     const int32_t *row;
-    combine *combine;
-    tilewright_line_finish *finish;
     struct tilewright_limits limits;
 };
 
-static void add(int32_t *restrict a, const int32_t *restrict b, int32_t bias, int32_t count)
+void tilewright_combine_add(int32_t *restrict a, const int32_t *restrict b, int32_t bias,
+                            int32_t count)
 {
     for (int32_t i = 0; i < count; i++) {
         a[i] += b[i] + bias;
     }
 }
 
-static void subtract(int32_t *restrict a, const int32_t *restrict b, int32_t bias, int32_t count)
+void tilewright_combine_sub(int32_t *restrict a, const int32_t *restrict b, int32_t bias,
+                            int32_t count)
 {
     for (int32_t i = 0; i < count; i++) {
         a[i] += bias - b[i];
     }
 }
 
-static void multiply(int32_t *restrict a, const int32_t *restrict b, int32_t bias, int32_t count)
+void tilewright_combine_mul(int32_t *restrict a, const int32_t *restrict b, int32_t bias,
+                            int32_t count)
 {
     for (int32_t i = 0; i < count; i++) {
         a[i] = a[i] * b[i] + bias;
@@ -52,21 +51,22 @@ TILEWRIGHT_INLINE void combine_pieces(uint8_t *const *at, const int32_t *stride,
                              attributes->a_type, attributes->a_zero_point);
         tilewright_line_load(b, at[1] + (ptrdiff_t)done * stride[1], stride[1], length,
                              attributes->b_type, attributes->b_zero_point);
-        binary->combine(a, b, binary->row[0], length);
-        binary->finish(&binary->limits, a, binary->row, at[2] + (ptrdiff_t)done * stride[2],
-                       stride[2], length);
+        attributes->combine(a, b, binary->row[0], length);
+        attributes->finish(&binary->limits, a, binary->row, at[2] + (ptrdiff_t)done * stride[2],
+                           stride[2], length);
     }
 }
 
-static void binary_row(uint8_t *const *at, const int32_t *stride, int32_t count,
-                       const void *context)
+void tilewright_integer_row(uint8_t *const *at, const int32_t *stride, int32_t count,
+                            const void *context)
 {
     int32_t a[PIECE];
     int32_t b[PIECE];
     combine_pieces(at, stride, count, context, a, b, PIECE);
 }
 
-static void short_row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
+void tilewright_integer_short_row(uint8_t *const *at, const int32_t *stride, int32_t count,
+                                  const void *context)
 {
     int32_t a[SHORT_PIECE];
     int32_t b[SHORT_PIECE];
@@ -84,16 +84,13 @@ TILEWRIGHT_INLINE void walk(const struct tilewright_view *operands, const struct
     tilewright_walk(walked, 3, y->shape->extent, row, context);
 }
 
-static TILEWRIGHT_NOINLINE void run(const struct tilewright_binary_integer_attributes *a,
-                                    const struct tilewright_view *operands, combine *operation,
-                                    tilewright_line_finish *finish, tilewright_row_function row)
+void tilewright_binary_integer(const struct tilewright_binary_integer_attributes *a,
+                               const struct tilewright_view *operands, uint32_t flags)
 {
-    const struct binary binary = {a,
-                                  (const int32_t *)(const void *)operands[2].base,
-                                  operation,
-                                  finish,
-                                  {a->minimum, a->maximum, a->lowest, a->highest, 0, 0}};
-    walk(operands, &operands[3], row, &binary);
+    const struct binary binary = {
+        a, (const int32_t *)(const void *)operands[2].base, {a->minimum, a->maximum, 0, 0}};
+    (void)flags;
+    walk(operands, &operands[3], a->row, &binary);
 }
 
 struct rescaled {
@@ -213,24 +210,3 @@ void tilewright_add_rescaled(const struct tilewright_add_rescaled_attributes *at
     (void)flags;
     walk(operands, &operands[2], rescaled_row, &rescaled);
 }
-
-#define TILEWRIGHT_DEFINE_BINARY(symbol, operation, rule, row)                                     \
-    void tilewright_##symbol##_##rule(                                                             \
-        const struct tilewright_binary_integer_attributes *attributes,                             \
-        const struct tilewright_view *operands, uint32_t flags)                                    \
-    {                                                                                              \
-        (void)flags;                                                                               \
-        run(attributes, operands, operation, tilewright_line_##rule, row);                         \
-    }
-#define TILEWRIGHT_DEFINE_BINARIES(rule, row)                                                      \
-    TILEWRIGHT_DEFINE_BINARY(add_integer, add, rule, row)                                          \
-    TILEWRIGHT_DEFINE_BINARY(sub_integer, subtract, rule, row)                                     \
-    TILEWRIGHT_DEFINE_BINARY(mul_integer, multiply, rule, row)
-
-TILEWRIGHT_DEFINE_BINARIES(none, binary_row)
-TILEWRIGHT_DEFINE_BINARIES(shift, binary_row)
-TILEWRIGHT_DEFINE_BINARIES(high, binary_row)
-TILEWRIGHT_DEFINE_BINARIES(long, binary_row)
-TILEWRIGHT_DEFINE_BINARIES(even, binary_row)
-TILEWRIGHT_DEFINE_BINARIES(exact, binary_row)
-TILEWRIGHT_DEFINE_BINARIES(rescale, short_row)

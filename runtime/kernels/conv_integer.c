@@ -158,11 +158,11 @@ static struct conv prepare(const struct tilewright_conv_integer_attributes *a,
     return conv;
 }
 
-static TILEWRIGHT_NOINLINE void run(const struct tilewright_conv_integer_attributes *a,
-                                    const struct tilewright_view *operands, uint32_t flags,
-                                    int32_t weight_bytes, tilewright_matmul_core *core,
-                                    const struct tilewright_rule *rule)
+void tilewright_conv_integer(const struct tilewright_conv_integer_attributes *a,
+                             const struct tilewright_view *operands, uint32_t flags)
 {
+    const struct tilewright_rule *const rule = a->rule;
+    tilewright_block_products *const products = a->core->products;
     const struct conv conv = prepare(a, operands);
     const struct tilewright_shape *in = operands[X].shape;
     const struct tilewright_view *y = &operands[Y];
@@ -191,35 +191,12 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_conv_integer_attribu
                 struct pixels *const pixels = (struct pixels *)(void *)sink.block;
                 advance(&conv, y, offset_out, &row, &column, pixels, &sink);
                 gather(&conv, pixels, offset_in);
-                core(&sink, conv.columns, taps, weights, rows, channels, finish);
+                products(&sink, conv.columns, taps, weights, rows, channels, finish);
             }
-            weights += (ptrdiff_t)padded * taps * weight_bytes;
+            weights += (ptrdiff_t)padded * taps * a->core->weight_bytes;
             rows += (ptrdiff_t)padded * rule->row_words;
             offset_in += (ptrdiff_t)a->group_inputs * in->stride[CHANNEL];
             offset_out += (ptrdiff_t)channels * out->stride[CHANNEL];
         }
     }
 }
-
-#define TILEWRIGHT_DEFINE_CONV(name)                                                               \
-    void tilewright_conv_integer_##name(                                                           \
-        const struct tilewright_conv_integer_attributes *attributes,                               \
-        const struct tilewright_view *operands, uint32_t flags)                                    \
-    {                                                                                              \
-        run(attributes, operands, flags, 1, tilewright_core_narrow, &tilewright_rule_##name);      \
-    }                                                                                              \
-    void tilewright_conv_wide_##name(const struct tilewright_conv_integer_attributes *attributes,  \
-                                     const struct tilewright_view *operands, uint32_t flags)       \
-    {                                                                                              \
-        run(attributes, operands, flags, 2, tilewright_core_wide, &tilewright_rule_##name);        \
-    }
-
-TILEWRIGHT_DEFINE_CONV(none)
-TILEWRIGHT_DEFINE_CONV(folded)
-TILEWRIGHT_DEFINE_CONV(high)
-TILEWRIGHT_DEFINE_CONV(layer)
-TILEWRIGHT_DEFINE_CONV(long)
-TILEWRIGHT_DEFINE_CONV(even)
-TILEWRIGHT_DEFINE_CONV(layer_even)
-TILEWRIGHT_DEFINE_CONV(exact)
-TILEWRIGHT_DEFINE_CONV(rescale)

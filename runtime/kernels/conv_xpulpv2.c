@@ -107,11 +107,8 @@ static TILEWRIGHT_NOINLINE void prepare(struct tilewright_xpulpv2_taps *taps,
 }
 
 /* What is known of the rule comes in registers: constants elsewhere may be far from the core. */
-static TILEWRIGHT_NOINLINE void run(const struct tilewright_conv_xpulpv2_attributes *a,
-                                    const struct tilewright_view *operands, uint32_t flags,
-                                    tilewright_block_finish *finish, int32_t row_words,
-                                    tilewright_xpulpv2_block *on_signed,
-                                    tilewright_xpulpv2_block *on_unsigned)
+void tilewright_conv_xpulpv2(const struct tilewright_conv_xpulpv2_attributes *a,
+                             const struct tilewright_view *operands, uint32_t flags)
 {
     const struct tilewright_shape *in = operands[X].shape;
     const struct tilewright_view *y = &operands[Y];
@@ -120,10 +117,10 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_conv_xpulpv2_attribu
         (struct tilewright_xpulpv2_taps *)(void *)operands[SCRATCH].base;
     struct tilewright_xpulpv2_job job;
 
-    job.rule.finish = finish;
-    job.rule.row_words = row_words;
-    job.rule.biased = finish != tilewright_block_folded; /* as in tilewright_rule_folded */
-    job.finished = a->is_unsigned != 0 ? on_unsigned : on_signed;
+    job.rule.finish = a->finish;
+    job.rule.row_words = a->row_words;
+    job.rule.biased = a->finish != tilewright_block_folded; /* as in tilewright_rule_folded */
+    job.finished = a->finished;
     prepare(taps, a, operands);
     /* A tile has some groups with all their channels, or some channels of one group. */
     const int32_t held = out->extent[CHANNEL];
@@ -159,22 +156,3 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_conv_xpulpv2_attribu
         }
     }
 }
-
-#define TILEWRIGHT_DEFINE_CONV(name, on_signed, on_unsigned)                                       \
-    void tilewright_conv_xpulpv2_##name(                                                           \
-        const struct tilewright_conv_xpulpv2_attributes *attributes,                               \
-        const struct tilewright_view *operands, uint32_t flags)                                    \
-    {                                                                                              \
-        run(attributes, operands, flags, tilewright_block_##name, TILEWRIGHT_WORDS_##name,         \
-            on_signed, on_unsigned);                                                               \
-    }
-
-TILEWRIGHT_DEFINE_CONV(none, NULL, NULL)
-TILEWRIGHT_DEFINE_CONV(folded, tilewright_xpulpv2_folded_signed, tilewright_xpulpv2_folded_unsigned)
-TILEWRIGHT_DEFINE_CONV(high, tilewright_xpulpv2_high_signed, tilewright_xpulpv2_high_unsigned)
-TILEWRIGHT_DEFINE_CONV(layer, tilewright_xpulpv2_layer_signed, tilewright_xpulpv2_layer_unsigned)
-TILEWRIGHT_DEFINE_CONV(long, NULL, NULL)
-TILEWRIGHT_DEFINE_CONV(even, NULL, NULL)
-TILEWRIGHT_DEFINE_CONV(layer_even, NULL, NULL)
-TILEWRIGHT_DEFINE_CONV(exact, NULL, NULL)
-TILEWRIGHT_DEFINE_CONV(rescale, NULL, NULL)

@@ -45,7 +45,7 @@ static TILEWRIGHT_NOINLINE void copy(const struct window *window, uint8_t *to, c
 
 /* Some columns of one channel of y: sums[rows][columns] from a window whose rows are `pitch` apart.
  */
-struct plane {
+struct tilewright_depthwise_plane {
     const int8_t *bytes;
     const int8_t *weights;
     int32_t *sums;
@@ -55,12 +55,9 @@ struct plane {
     int32_t step; /* columns of the window between columns of y */
 };
 
-typedef void plane_sums(const struct tilewright_depthwise_integer_attributes *a,
-                        const struct plane *plane);
-
 /* 3x3 taps side by side; neighbours in a column of y share two rows of three. */
-static void slide(const struct tilewright_depthwise_integer_attributes *a,
-                  const struct plane *plane)
+void tilewright_depthwise_slide(const struct tilewright_depthwise_integer_attributes *a,
+                                const struct tilewright_depthwise_plane *plane)
 {
     (void)a;
     const int8_t *const w = plane->weights;
@@ -108,8 +105,8 @@ static void slide(const struct tilewright_depthwise_integer_attributes *a,
 }
 
 /* The same for rows that are more than one apart. */
-static void stride(const struct tilewright_depthwise_integer_attributes *a,
-                   const struct plane *plane)
+void tilewright_depthwise_stride(const struct tilewright_depthwise_integer_attributes *a,
+                                 const struct tilewright_depthwise_plane *plane)
 {
     const int8_t *const w = plane->weights;
     const int32_t w0 = w[0], w1 = w[1], w2 = w[2];
@@ -175,7 +172,8 @@ static void load(const struct window *window, const struct tilewright_view *x, p
 }
 
 /* Any kernel. */
-static void any(const struct tilewright_depthwise_integer_attributes *a, const struct plane *plane)
+void tilewright_depthwise_any(const struct tilewright_depthwise_integer_attributes *a,
+                              const struct tilewright_depthwise_plane *plane)
 {
     int32_t *sums = plane->sums;
     for (int32_t i = 0; i < plane->rows; i++) {
@@ -198,8 +196,8 @@ static void any(const struct tilewright_depthwise_integer_attributes *a, const s
 
 /* Finishes a plane: at once where its pixels are evenly spaced, else row by row. */
 static void store(const struct tilewright_limits *limits, const struct tilewright_view *y,
-                  ptrdiff_t offset, const struct plane *plane, const int32_t *row,
-                  tilewright_line_finish *finish)
+                  ptrdiff_t offset, const struct tilewright_depthwise_plane *plane,
+                  const int32_t *row, tilewright_line_finish *finish)
 {
     const struct tilewright_shape *out = y->shape;
     const int32_t columns = plane->columns;
@@ -217,10 +215,10 @@ static void store(const struct tilewright_limits *limits, const struct tilewrigh
 }
 
 /* One channel: the whole plane at once if it is small, else column by column. */
-static void channel(const struct tilewright_depthwise_integer_attributes *a, struct plane *plane,
-                    const struct tilewright_view *y, ptrdiff_t offset, const int32_t *row,
-                    const struct tilewright_limits *limits, plane_sums *multiply,
-                    tilewright_line_finish *finish)
+static void channel(const struct tilewright_depthwise_integer_attributes *a,
+                    struct tilewright_depthwise_plane *plane, const struct tilewright_view *y,
+                    ptrdiff_t offset, const int32_t *row, const struct tilewright_limits *limits,
+                    tilewright_depthwise_sums *multiply, tilewright_line_finish *finish)
 {
     const int32_t width = y->shape->extent[WIDTH];
 
@@ -233,16 +231,16 @@ static void channel(const struct tilewright_depthwise_integer_attributes *a, str
     }
 }
 
-static TILEWRIGHT_NOINLINE void run(const struct tilewright_depthwise_integer_attributes *a,
-                                    const struct tilewright_view *operands, plane_sums *multiply,
-                                    const struct tilewright_line_rule *rule)
+void tilewright_depthwise_integer(const struct tilewright_depthwise_integer_attributes *a,
+                                  const struct tilewright_view *operands, uint32_t flags)
 {
+    const struct tilewright_line_rule *const rule = a->rule;
     const struct tilewright_shape *in = operands[X].shape;
     const struct tilewright_shape *out = operands[Y].shape;
     const struct tilewright_limits limits = TILEWRIGHT_LIMITS(a);
     const int32_t taps = a->kernel[0] * a->kernel[1];
     struct window window;
-    struct plane plane;
+    struct tilewright_depthwise_plane plane;
 
     window.bytes = operands[SCRATCH].base;
     window.rows = axis_of(a, operands, HEIGHT);
@@ -253,6 +251,7 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_depthwise_integer_at
     plane.pitch = window.columns.extent;
     plane.step = a->strides[1];
 
+    (void)flags;
     for (int32_t n = 0; n < out->extent[BATCH]; n++) {
         const int32_t *row = (const int32_t *)(const void *)operands[ROWS].base;
         plane.weights = (const int8_t *)operands[WEIGHTS].base;
@@ -273,32 +272,9 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_depthwise_integer_at
             plane.bias = rule->biased != 0 ? row[0] : 0;
             channel(a, &plane, &operands[Y],
                     (ptrdiff_t)n * out->stride[BATCH] + (ptrdiff_t)c * out->stride[CHANNEL], row,
-                    &limits, multiply, rule->finish);
+                    &limits, a->sums, rule->finish);
             plane.weights += taps;
             row += rule->row_words;
         }
     }
 }
-
-#define TILEWRIGHT_DEFINE_DEPTHWISE(multiply, rule)                                                \
-    void tilewright_depthwise_##multiply##_##rule(                                                 \
-        const struct tilewright_depthwise_integer_attributes *attributes,                          \
-        const struct tilewright_view *operands, uint32_t flags)                                    \
-    {                                                                                              \
-        (void)flags;                                                                               \
-        run(attributes, operands, multiply, &tilewright_line_rule_##rule);                         \
-    }
-#define TILEWRIGHT_DEFINE_DEPTHWISES(rule)                                                         \
-    TILEWRIGHT_DEFINE_DEPTHWISE(slide, rule)                                                       \
-    TILEWRIGHT_DEFINE_DEPTHWISE(stride, rule)                                                      \
-    TILEWRIGHT_DEFINE_DEPTHWISE(any, rule)
-
-TILEWRIGHT_DEFINE_DEPTHWISES(none)
-TILEWRIGHT_DEFINE_DEPTHWISES(folded)
-TILEWRIGHT_DEFINE_DEPTHWISES(high)
-TILEWRIGHT_DEFINE_DEPTHWISES(layer)
-TILEWRIGHT_DEFINE_DEPTHWISES(long)
-TILEWRIGHT_DEFINE_DEPTHWISES(even)
-TILEWRIGHT_DEFINE_DEPTHWISES(layer_even)
-TILEWRIGHT_DEFINE_DEPTHWISES(exact)
-TILEWRIGHT_DEFINE_DEPTHWISES(rescale)

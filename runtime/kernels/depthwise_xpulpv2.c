@@ -9,13 +9,6 @@ enum { BATCH, CHANNEL, HEIGHT, WIDTH };
 
 enum { CHANNELS = 4, KERNEL_BYTES = 12 };
 
-/* How the constants of a rule become those of a plane; without `finished`, sums go to `line`. */
-struct rule {
-    const struct tilewright_line_rule *line;
-    tilewright_xpulpv2_column *finished[2]; /* int8, uint8 */
-    int32_t of_layer;                       /* addend and shift are the layer's */
-};
-
 /* The padded windows of four channels: what the tile of y sees. */
 struct windows {
     uint8_t *bytes;
@@ -87,7 +80,7 @@ static void load(const struct windows *windows, const struct tilewright_view *x,
 static TILEWRIGHT_NOINLINE void by_line(struct tilewright_xpulpv2_plane *plane,
                                         const struct tilewright_limits *limits,
                                         const struct tilewright_view *y, ptrdiff_t offset,
-                                        const int32_t *row, const struct rule *rule,
+                                        const int32_t *row, const struct tilewright_line_rule *rule,
                                         int32_t is_unsigned, uint8_t *sums)
 {
     const struct tilewright_shape *shape = y->shape;
@@ -100,11 +93,11 @@ static TILEWRIGHT_NOINLINE void by_line(struct tilewright_xpulpv2_plane *plane,
                           : tilewright_xpulpv2_plane_sums_signed)(plane);
         const int32_t *sum = (const int32_t *)(const void *)sums;
         if (shape->ring_rows == 0) {
-            rule->line->finish(limits, sum, row, y->base + offset, shape->stride[HEIGHT], rows);
+            rule->finish(limits, sum, row, y->base + offset, shape->stride[HEIGHT], rows);
         } else {
             for (int32_t i = 0; i < rows; i++) {
                 uint8_t *at = tilewright_row(y, HEIGHT, shape->origin[HEIGHT] + i);
-                rule->line->finish(limits, sum + i, row, at + offset, 0, 1);
+                rule->finish(limits, sum + i, row, at + offset, 0, 1);
             }
         }
         offset += shape->stride[WIDTH];
@@ -133,17 +126,17 @@ static struct windows open(const struct tilewright_depthwise_xpulpv2_attributes 
     return windows;
 }
 
-static TILEWRIGHT_NOINLINE void run(const struct tilewright_depthwise_xpulpv2_attributes *a,
-                                    const struct tilewright_view *operands, const struct rule *rule)
+void tilewright_depthwise_xpulpv2(const struct tilewright_depthwise_xpulpv2_attributes *a,
+                                  const struct tilewright_view *operands, uint32_t flags)
 {
+    const struct tilewright_line_rule *const rule = a->rule;
     const struct tilewright_shape *in = operands[X].shape;
     const struct tilewright_view *y = &operands[Y];
     const struct tilewright_shape *out = y->shape;
     const struct tilewright_limits limits = TILEWRIGHT_LIMITS(a);
     const int32_t is_unsigned = a->is_unsigned;
-    const int32_t row_words = rule->line->row_words;
-    tilewright_xpulpv2_column *const finished =
-        out->ring_rows == 0 ? rule->finished[is_unsigned] : NULL;
+    const int32_t row_words = rule->row_words;
+    tilewright_xpulpv2_column *const finished = out->ring_rows == 0 ? a->finished : NULL;
     int32_t top, left;
     const struct windows windows = open(a, operands, &top, &left);
     const ptrdiff_t skip = (ptrdiff_t)(left - in->origin[WIDTH]) * in->stride[WIDTH];
@@ -157,6 +150,7 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_depthwise_xpulpv2_at
     plane.shift = limits.shift;
     plane.minimum = limits.minimum;
     plane.maximum = limits.maximum;
+    (void)flags;
     for (int32_t n = 0; n < out->extent[BATCH]; n++) {
         const int32_t *constants = (const int32_t *)(const void *)operands[ROWS].base;
         plane.weights = (const int8_t *)operands[WEIGHTS].base;
@@ -169,11 +163,12 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_depthwise_xpulpv2_at
             const ptrdiff_t offset =
                 (ptrdiff_t)n * out->stride[BATCH] + (ptrdiff_t)c * out->stride[CHANNEL];
             plane.bytes = windows.bytes + c % CHANNELS * windows.size;
-            plane.bias = rule->line->biased != 0 ? constants[0] : 0;
+            plane.bias = rule->biased != 0 ? constants[0] : 0;
             if (finished != NULL) {
-                plane.multiplier = constants[rule->line->biased];
-                if (rule->of_layer == 0) {
-                    plane.addend = constants[rule->line->biased + 1];
+                plane.multiplier = constants[rule->biased];
+                /* Rows of two words with a bias have no addend: it is the layer's. */
+                if (row_words != 1 + rule->biased) {
+                    plane.addend = constants[rule->biased + 1];
                 }
                 if (row_words == TILEWRIGHT_ROW_WORDS) {
                     plane.shift = constants[3];
@@ -192,27 +187,3 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_depthwise_xpulpv2_at
         }
     }
 }
-
-#define TILEWRIGHT_DEFINE_DEPTHWISE(name, on_signed, on_unsigned, of_layer)                        \
-    void tilewright_depthwise_xpulpv2_##name(                                                      \
-        const struct tilewright_depthwise_xpulpv2_attributes *attributes,                          \
-        const struct tilewright_view *operands, uint32_t flags)                                    \
-    {                                                                                              \
-        static const struct rule rule = {                                                          \
-            &tilewright_line_rule_##name, {on_signed, on_unsigned}, of_layer};                     \
-        (void)flags;                                                                               \
-        run(attributes, operands, &rule);                                                          \
-    }
-
-TILEWRIGHT_DEFINE_DEPTHWISE(none, NULL, NULL, 0)
-TILEWRIGHT_DEFINE_DEPTHWISE(folded, tilewright_xpulpv2_plane_folded_signed,
-                            tilewright_xpulpv2_plane_folded_unsigned, 0)
-TILEWRIGHT_DEFINE_DEPTHWISE(high, tilewright_xpulpv2_plane_high_signed,
-                            tilewright_xpulpv2_plane_high_unsigned, 0)
-TILEWRIGHT_DEFINE_DEPTHWISE(layer, tilewright_xpulpv2_plane_high_signed,
-                            tilewright_xpulpv2_plane_high_unsigned, 1)
-TILEWRIGHT_DEFINE_DEPTHWISE(long, NULL, NULL, 0)
-TILEWRIGHT_DEFINE_DEPTHWISE(even, NULL, NULL, 0)
-TILEWRIGHT_DEFINE_DEPTHWISE(layer_even, NULL, NULL, 0)
-TILEWRIGHT_DEFINE_DEPTHWISE(exact, NULL, NULL, 0)
-TILEWRIGHT_DEFINE_DEPTHWISE(rescale, NULL, NULL, 0)

@@ -65,30 +65,25 @@ TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *restric
 }
 #undef TILEWRIGHT_PRODUCTS
 
-typedef void vector_core(struct tilewright_sink *sink, const uint8_t *vector, int32_t stride,
-                         int32_t taps, const int8_t *w, const int32_t *rows, int32_t channels,
-                         tilewright_block_finish *finish);
-
-static TILEWRIGHT_NOINLINE void core_signed(struct tilewright_sink *sink, const uint8_t *vector,
-                                            int32_t stride, int32_t taps, const int8_t *w,
-                                            const int32_t *rows, int32_t channels,
-                                            tilewright_block_finish *finish)
+void tilewright_vector_signed(struct tilewright_sink *sink, const uint8_t *vector, int32_t stride,
+                              int32_t taps, const int8_t *w, const int32_t *rows, int32_t channels,
+                              tilewright_block_finish *finish)
 {
     core(sink, vector, stride, taps, w, rows, channels, finish, 0);
 }
 
-static TILEWRIGHT_NOINLINE void core_unsigned(struct tilewright_sink *sink, const uint8_t *vector,
-                                              int32_t stride, int32_t taps, const int8_t *w,
-                                              const int32_t *rows, int32_t channels,
-                                              tilewright_block_finish *finish)
+void tilewright_vector_unsigned(struct tilewright_sink *sink, const uint8_t *vector, int32_t stride,
+                                int32_t taps, const int8_t *w, const int32_t *rows,
+                                int32_t channels, tilewright_block_finish *finish)
 {
     core(sink, vector, stride, taps, w, rows, channels, finish, 1);
 }
 
-static TILEWRIGHT_NOINLINE void run(const struct tilewright_fully_connected_integer_attributes *a,
-                                    const struct tilewright_view *operands, uint32_t flags,
-                                    vector_core *multiply, const struct tilewright_rule *rule)
+void tilewright_fully_connected_integer(
+    const struct tilewright_fully_connected_integer_attributes *a,
+    const struct tilewright_view *operands, uint32_t flags)
 {
+    const struct tilewright_rule *const rule = a->rule;
     const struct tilewright_view *x = &operands[X];
     const struct tilewright_view *y = &operands[Y];
     struct tilewright_sink sink;
@@ -97,33 +92,10 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_fully_connected_inte
     sink.limits = TILEWRIGHT_LIMITS(a);
     for (int32_t i = 0; i < y->shape->extent[ROW]; i++) {
         sink.pixel[0] = tilewright_row(y, ROW, y->shape->origin[ROW] + i);
-        multiply(&sink, tilewright_row(x, ROW, x->shape->origin[ROW] + i), x->shape->stride[COLUMN],
-                 x->shape->extent[COLUMN], (const int8_t *)operands[WEIGHTS].base,
-                 (const int32_t *)(const void *)operands[ROWS].base, y->shape->extent[COLUMN],
-                 (flags & TILEWRIGHT_LAST) != 0 ? rule->finish : NULL);
+        a->products(&sink, tilewright_row(x, ROW, x->shape->origin[ROW] + i),
+                    x->shape->stride[COLUMN], x->shape->extent[COLUMN],
+                    (const int8_t *)operands[WEIGHTS].base,
+                    (const int32_t *)(const void *)operands[ROWS].base, y->shape->extent[COLUMN],
+                    (flags & TILEWRIGHT_LAST) != 0 ? rule->finish : NULL);
     }
 }
-
-#define TILEWRIGHT_DEFINE_FULLY_CONNECTED(name)                                                    \
-    void tilewright_fully_connected_integer_##name(                                                \
-        const struct tilewright_fully_connected_integer_attributes *attributes,                    \
-        const struct tilewright_view *operands, uint32_t flags)                                    \
-    {                                                                                              \
-        run(attributes, operands, flags, core_signed, &tilewright_rule_##name);                    \
-    }                                                                                              \
-    void tilewright_fully_connected_unsigned_##name(                                               \
-        const struct tilewright_fully_connected_integer_attributes *attributes,                    \
-        const struct tilewright_view *operands, uint32_t flags)                                    \
-    {                                                                                              \
-        run(attributes, operands, flags, core_unsigned, &tilewright_rule_##name);                  \
-    }
-
-TILEWRIGHT_DEFINE_FULLY_CONNECTED(none)
-TILEWRIGHT_DEFINE_FULLY_CONNECTED(folded)
-TILEWRIGHT_DEFINE_FULLY_CONNECTED(high)
-TILEWRIGHT_DEFINE_FULLY_CONNECTED(layer)
-TILEWRIGHT_DEFINE_FULLY_CONNECTED(long)
-TILEWRIGHT_DEFINE_FULLY_CONNECTED(even)
-TILEWRIGHT_DEFINE_FULLY_CONNECTED(layer_even)
-TILEWRIGHT_DEFINE_FULLY_CONNECTED(exact)
-TILEWRIGHT_DEFINE_FULLY_CONNECTED(rescale)

@@ -50,21 +50,23 @@ TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *restric
     }
 }
 
-TILEWRIGHT_NOINLINE void tilewright_core_narrow(struct tilewright_sink *sink,
-                                                const uint8_t *columns, int32_t taps,
-                                                const uint8_t *weights, const int32_t *rows,
-                                                int32_t channels, tilewright_block_finish *finish)
+static TILEWRIGHT_NOINLINE void narrow(struct tilewright_sink *sink, const uint8_t *columns,
+                                       int32_t taps, const uint8_t *weights, const int32_t *rows,
+                                       int32_t channels, tilewright_block_finish *finish)
 {
     core(sink, columns, taps, weights, rows, channels, finish, 1);
 }
 
-TILEWRIGHT_NOINLINE void tilewright_core_wide(struct tilewright_sink *sink, const uint8_t *columns,
-                                              int32_t taps, const uint8_t *weights,
-                                              const int32_t *rows, int32_t channels,
-                                              tilewright_block_finish *finish)
+TILEWRIGHT_NOINLINE void tilewright_products_wide(struct tilewright_sink *sink,
+                                                  const uint8_t *columns, int32_t taps,
+                                                  const uint8_t *weights, const int32_t *rows,
+                                                  int32_t channels, tilewright_block_finish *finish)
 {
     core(sink, columns, taps, weights, rows, channels, finish, 2);
 }
+
+const struct tilewright_core tilewright_core_narrow = {narrow, 1};
+const struct tilewright_core tilewright_core_wide = {tilewright_products_wide, 2};
 
 TILEWRIGHT_NOINLINE uint8_t *tilewright_interleave(uint8_t *restrict out,
                                                    const uint8_t *const *runs, int32_t count,

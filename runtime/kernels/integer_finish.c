@@ -58,18 +58,23 @@ TILEWRIGHT_INLINE int32_t clamp(int32_t value, int32_t minimum, int32_t maximum)
     return value;
 }
 
-TILEWRIGHT_INLINE float rescaled(int32_t sum, int32_t bits, const struct tilewright_limits *limits)
+TILEWRIGHT_INLINE float float_of(int32_t bits)
 {
     const union {
         int32_t word;
         float number;
-    } multiplier = {bits};
-    float value = (float)sum * multiplier.number;
-    if (value < limits->lowest) {
-        value = limits->lowest;
+    } value = {bits};
+    return value.number;
+}
+
+TILEWRIGHT_INLINE float rescaled(int32_t sum, int32_t bits, const struct tilewright_limits *limits)
+{
+    float value = (float)sum * float_of(bits);
+    if (value < float_of(limits->minimum)) {
+        value = float_of(limits->minimum);
     }
-    if (value > limits->highest) {
-        value = limits->highest;
+    if (value > float_of(limits->maximum)) {
+        value = float_of(limits->maximum);
     }
     return value;
 }
@@ -202,23 +207,23 @@ TILEWRIGHT_INLINE void line(const struct tilewright_limits *limits, const int32_
         line(limits, sums, row, out, stride, count, rule);                                         \
     }
 
-#define TILEWRIGHT_DEFINE_RULE(name, rule, biased)                                                 \
+#define TILEWRIGHT_DEFINE_RULE(name, rule, words, biased)                                          \
     TILEWRIGHT_DEFINE_FINISH(name, rule)                                                           \
-    const struct tilewright_rule tilewright_rule_##name = {tilewright_block_##name,                \
-                                                           TILEWRIGHT_WORDS_##name, biased};       \
-    const struct tilewright_line_rule tilewright_line_rule_##name = {                              \
-        tilewright_line_##name, TILEWRIGHT_WORDS_##name, biased};
+    const struct tilewright_rule tilewright_rule_##name = {tilewright_block_##name, words,         \
+                                                           biased};                                \
+    const struct tilewright_line_rule tilewright_line_rule_##name = {tilewright_line_##name,       \
+                                                                     words, biased};
 
 TILEWRIGHT_DEFINE_FINISH(shift, RULE_SHIFT)
-TILEWRIGHT_DEFINE_RULE(none, RULE_NONE, 1)
-TILEWRIGHT_DEFINE_RULE(folded, RULE_FOLDED, 0)
-TILEWRIGHT_DEFINE_RULE(high, RULE_HIGH, 1)
-TILEWRIGHT_DEFINE_RULE(layer, RULE_LAYER, 1)
-TILEWRIGHT_DEFINE_RULE(long, RULE_LONG, 1)
-TILEWRIGHT_DEFINE_RULE(even, RULE_EVEN, 1)
-TILEWRIGHT_DEFINE_RULE(layer_even, RULE_LAYER_EVEN, 1)
-TILEWRIGHT_DEFINE_RULE(exact, RULE_EXACT, 1)
-TILEWRIGHT_DEFINE_RULE(rescale, RULE_RESCALE, 1)
+TILEWRIGHT_DEFINE_RULE(none, RULE_NONE, TILEWRIGHT_WORDS_NONE, 1)
+TILEWRIGHT_DEFINE_RULE(folded, RULE_FOLDED, TILEWRIGHT_WORDS_FOLDED, 0)
+TILEWRIGHT_DEFINE_RULE(high, RULE_HIGH, TILEWRIGHT_WORDS_HIGH, 1)
+TILEWRIGHT_DEFINE_RULE(layer, RULE_LAYER, TILEWRIGHT_WORDS_LAYER, 1)
+TILEWRIGHT_DEFINE_RULE(long, RULE_LONG, TILEWRIGHT_WORDS_LONG, 1)
+TILEWRIGHT_DEFINE_RULE(even, RULE_EVEN, TILEWRIGHT_WORDS_EVEN, 1)
+TILEWRIGHT_DEFINE_RULE(layer_even, RULE_LAYER_EVEN, TILEWRIGHT_WORDS_LAYER_EVEN, 1)
+TILEWRIGHT_DEFINE_RULE(exact, RULE_EXACT, TILEWRIGHT_WORDS_EXACT, 1)
+TILEWRIGHT_DEFINE_RULE(rescale, RULE_RESCALE, TILEWRIGHT_WORDS_RESCALE, 1)
 
 void tilewright_open(struct tilewright_sink *sink, const struct tilewright_rule *rule,
                      int32_t channel_stride, int32_t pixels, const struct tilewright_view *partial,

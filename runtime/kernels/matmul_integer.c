@@ -75,14 +75,14 @@ static void multiply(const struct tilewright_matmul_integer_attributes *a,
             sink->sums[i] += rows[i / TILEWRIGHT_BLOCK * TILEWRIGHT_ROW_WORDS];
         }
     }
-    tilewright_core_wide(sink, columns, taps, columns + TILEWRIGHT_BLOCK * taps, rows,
-                         smaller(TILEWRIGHT_BLOCK, out->extent[MINOR] - n), finish);
+    tilewright_products_wide(sink, columns, taps, columns + TILEWRIGHT_BLOCK * taps, rows,
+                             smaller(TILEWRIGHT_BLOCK, out->extent[MINOR] - n), finish);
 }
 
-static TILEWRIGHT_NOINLINE void run(const struct tilewright_matmul_integer_attributes *a,
-                                    const struct tilewright_view *operands, uint32_t flags,
-                                    tilewright_block_finish *finish)
+void tilewright_matmul_integer(const struct tilewright_matmul_integer_attributes *a,
+                               const struct tilewright_view *operands, uint32_t flags)
 {
+    tilewright_block_finish *const finish = a->finish;
     const struct tilewright_shape *out = operands[Y].shape;
     const int32_t taps = operands[A].shape->extent[MINOR];
     const struct tilewright_rule rule = {finish, TILEWRIGHT_ROW_WORDS, 1};
@@ -92,7 +92,7 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_matmul_integer_attri
     struct tilewright_sink sink;
 
     tilewright_open(&sink, &rule, out->stride[MINOR], TILEWRIGHT_BLOCK, &operands[PARTIAL], flags);
-    sink.limits = (struct tilewright_limits){a->minimum, a->maximum, a->lowest, a->highest, 0, 0};
+    sink.limits = (struct tilewright_limits){a->minimum, a->maximum, 0, 0};
     for (int32_t batch = 0; batch < out->extent[BATCH_0] * out->extent[BATCH_1]; batch++) {
         const int32_t b0 = batch / out->extent[BATCH_1];
         const int32_t b1 = batch % out->extent[BATCH_1];
@@ -105,19 +105,3 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_matmul_integer_attri
         }
     }
 }
-
-#define TILEWRIGHT_DEFINE_MATMUL(rule)                                                             \
-    void tilewright_matmul_integer_##rule(                                                         \
-        const struct tilewright_matmul_integer_attributes *attributes,                             \
-        const struct tilewright_view *operands, uint32_t flags)                                    \
-    {                                                                                              \
-        run(attributes, operands, flags, tilewright_block_##rule);                                 \
-    }
-
-TILEWRIGHT_DEFINE_MATMUL(none)
-TILEWRIGHT_DEFINE_MATMUL(shift)
-TILEWRIGHT_DEFINE_MATMUL(high)
-TILEWRIGHT_DEFINE_MATMUL(long)
-TILEWRIGHT_DEFINE_MATMUL(even)
-TILEWRIGHT_DEFINE_MATMUL(exact)
-TILEWRIGHT_DEFINE_MATMUL(rescale)

@@ -10,7 +10,6 @@ enum { X, ROWS, Y };
 struct requantize {
     const struct tilewright_requantize_attributes *attributes;
     const int32_t *row;
-    tilewright_line_finish *finish;
     struct tilewright_limits limits;
 };
 
@@ -25,19 +24,20 @@ TILEWRIGHT_INLINE void requantize_pieces(uint8_t *const *at, const int32_t *stri
         const int32_t length = tilewright_smaller(count - done, piece);
         tilewright_line_load(sums, at[0] + (ptrdiff_t)done * stride[0], stride[0], length,
                              requantize->attributes->x_type, -requantize->row[0]);
-        requantize->finish(&requantize->limits, sums, requantize->row,
-                           at[1] + (ptrdiff_t)done * stride[1], stride[1], length);
+        requantize->attributes->finish(&requantize->limits, sums, requantize->row,
+                                       at[1] + (ptrdiff_t)done * stride[1], stride[1], length);
     }
 }
 
-static void requantize_row(uint8_t *const *at, const int32_t *stride, int32_t count,
-                           const void *context)
+void tilewright_requantize_row(uint8_t *const *at, const int32_t *stride, int32_t count,
+                               const void *context)
 {
     int32_t sums[TILEWRIGHT_LINE];
     requantize_pieces(at, stride, count, context, sums, TILEWRIGHT_LINE);
 }
 
-static void short_row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
+void tilewright_requantize_short_row(uint8_t *const *at, const int32_t *stride, int32_t count,
+                                     const void *context)
 {
     int32_t sums[SHORT_PIECE];
     requantize_pieces(at, stride, count, context, sums, SHORT_PIECE);
@@ -52,20 +52,18 @@ static void next_channel(struct tilewright_walk_operand *walked, int32_t axis)
     }
 }
 
-static TILEWRIGHT_NOINLINE void run(const struct tilewright_requantize_attributes *a,
-                                    const struct tilewright_view *operands,
-                                    tilewright_line_finish *finish, tilewright_row_function row)
+void tilewright_requantize(const struct tilewright_requantize_attributes *a,
+                           const struct tilewright_view *operands, uint32_t flags)
 {
     const struct tilewright_shape *shape = operands[Y].shape;
     const int32_t axis = a->channel_axis;
     const int32_t channels = axis < 0 ? 1 : shape->extent[axis];
     int32_t extent[TILEWRIGHT_MAX_RANK];
-    struct requantize requantize = {a,
-                                    (const int32_t *)(const void *)operands[ROWS].base,
-                                    finish,
-                                    {a->minimum, a->maximum, a->lowest, a->highest, 0, 0}};
+    struct requantize requantize = {
+        a, (const int32_t *)(const void *)operands[ROWS].base, {a->minimum, a->maximum, 0, 0}};
     struct tilewright_walk_operand walked[2];
 
+    (void)flags;
     tilewright_walk_set(&walked[0], &operands[X], NULL, NULL);
     tilewright_walk_set(&walked[1], &operands[Y], NULL, NULL);
     for (int32_t i = 0; i < TILEWRIGHT_MAX_RANK; i++) {
@@ -73,7 +71,7 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_requantize_attribute
     }
     /* A row of the walk must not cross channels. */
     for (int32_t channel = 0; channel < channels; channel++) {
-        tilewright_walk(walked, 2, extent, row, &requantize);
+        tilewright_walk(walked, 2, extent, a->row, &requantize);
         requantize.row += TILEWRIGHT_ROW_WORDS;
         if (axis >= 0) {
             next_channel(&walked[0], axis);
@@ -81,19 +79,3 @@ static TILEWRIGHT_NOINLINE void run(const struct tilewright_requantize_attribute
         }
     }
 }
-
-#define TILEWRIGHT_DEFINE_REQUANTIZE(rule, row)                                                    \
-    void tilewright_requantize_##rule(const struct tilewright_requantize_attributes *attributes,   \
-                                      const struct tilewright_view *operands, uint32_t flags)      \
-    {                                                                                              \
-        (void)flags;                                                                               \
-        run(attributes, operands, tilewright_line_##rule, row);                                    \
-    }
-
-TILEWRIGHT_DEFINE_REQUANTIZE(none, requantize_row)
-TILEWRIGHT_DEFINE_REQUANTIZE(shift, requantize_row)
-TILEWRIGHT_DEFINE_REQUANTIZE(high, requantize_row)
-TILEWRIGHT_DEFINE_REQUANTIZE(long, requantize_row)
-TILEWRIGHT_DEFINE_REQUANTIZE(even, requantize_row)
-TILEWRIGHT_DEFINE_REQUANTIZE(exact, requantize_row)
-TILEWRIGHT_DEFINE_REQUANTIZE(rescale, short_row)

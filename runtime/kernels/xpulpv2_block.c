@@ -8,7 +8,7 @@ _Static_assert(offsetof(struct tilewright_xpulpv2_job, clip) == 44 &&
                    offsetof(struct tilewright_xpulpv2_job, sink.channel_stride) == 64 &&
                    offsetof(struct tilewright_xpulpv2_job, sink.sums) == 80 &&
                    offsetof(struct tilewright_xpulpv2_job, sink.limits.maximum) == 96 &&
-                   offsetof(struct tilewright_xpulpv2_job, sink.limits.shift) == 112,
+                   offsetof(struct tilewright_xpulpv2_job, sink.limits.shift) == 104,
                "the assembler knows where the fields are");
 
 /* clang-format off */
@@ -116,7 +116,7 @@ __asm__(
     "tilewright_dots \\dot, a6, t2, s3, s7, s11\n"
     ".option rvc\n"
     "lw a2, 24(a0)\n"
-    "lw a4, 112(a0)\n"
+    "lw a4, 104(a0)\n"
     "bnez a2, 8f\n"
     "9:\n"
     ".endm\n"
@@ -257,7 +257,7 @@ __asm__(
     ".macro tilewright_open_folded\n"
     ".endm\n"
     ".macro tilewright_open_layer\n"
-    "lw a3, 108(a0)\n"
+    "lw a3, 100(a0)\n"
     ".endm\n"
     ".macro tilewright_open_high\n"
     ".endm\n"

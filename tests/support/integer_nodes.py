@@ -131,7 +131,7 @@ def check(
 ) -> tuple[KernelChoice, ...]:
     """Every kernel of the node (whose symbol starts with ``prefix``) gives the reference's elements."""
     wanted = evaluate(graph, feeds)["out"]
-    found = tuple(choice for choice in choices_of(graph) if choice.symbol.startswith(f"tilewright_{prefix}"))
+    found = tuple(choice for choice in choices_of(graph) if choice.name.startswith(f"tilewright_{prefix}"))
     assert found, "no kernel"
     for choice in found:
         allowed = fitting(choice, steps or {})
@@ -140,7 +140,7 @@ def check(
         difference = np.abs(got.astype(np.float64) - wanted.astype(np.float64))
         worst = float((difference - tolerance * np.abs(wanted)).max(initial=0.0))
         assert worst <= 0.0, (
-            f"{choice.symbol}: {int((difference > 0).sum())} of {got.size} differ, by up to {difference.max()}"
+            f"{choice.name}: {int((difference > 0).sum())} of {got.size} differ, by up to {difference.max()}"
         )
     return found
 

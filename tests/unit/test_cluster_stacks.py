@@ -11,18 +11,35 @@ import pytest
 from support.firmware import RISCV_GCC
 from support.stacks import Functions, depth, library_functions, options, runtime_functions, with_frame
 from tilewright.base.resources import runtime_dir
+from tilewright.kernels.attributes import PREFIX
+from tilewright.kernels.registry import DECLARATIONS
+from tilewright.kernels.requantization import CHANNEL_RULES, VALUE_RULES, Rule
 from tilewright.kernels.stacks import CORE_STACK_BYTES
 
 pytestmark = pytest.mark.skipif(shutil.which(RISCV_GCC) is None, reason=f"needs {RISCV_GCC}")
 
-RULES = ("none", "shift", "folded", "high", "layer", "long", "even", "layer_even", "exact", "rescale")
-CORES = r"tilewright_core_(narrow|wide)|depthwise_integer:(slide|stride|any)|tilewright_line_\w+"
+RULES = tuple(rule.value for rule in Rule)
+CORES = {
+    "tilewright_conv_integer": "integer_core:narrow|tilewright_products_wide",
+    "tilewright_depthwise_integer": r"tilewright_depthwise_(slide|stride|any)",
+    "tilewright_fully_connected_integer": r"tilewright_vector_(signed|unsigned)",
+}
+"""What attributes of kernels point to that multiplies."""
+PIECES = {"binary_integer": "integer", "requantize": "requantize"}
+"""Files of kernels that walk rows in pieces, and how the rows are called."""
+RULED = {
+    "conv_integer": (("conv_integer", "conv_wide"), CHANNEL_RULES),
+    "depthwise_integer": (("depthwise_slide", "depthwise_stride", "depthwise_any"), CHANNEL_RULES),
+    "fully_connected_integer": (("fully_connected_integer", "fully_connected_unsigned"), CHANNEL_RULES),
+    "matmul_integer": (("matmul_integer",), VALUE_RULES),
+    "binary_integer": (("add_integer", "sub_integer", "mul_integer"), VALUE_RULES),
+    "requantize": (("requantize",), VALUE_RULES),
+    "conv_xpulpv2": (("conv_xpulpv2",), CHANNEL_RULES),
+    "depthwise_xpulpv2": (("depthwise_xpulpv2",), CHANNEL_RULES),
+}
+"""C functions that several kernels share, which point to rules."""
 ROWS = r"\w*(row|rows|line|lines|words|longs|results)(\.\w+)*"
 KERNELS = sorted(path.stem for path in (runtime_dir() / "kernels").glob("*.c"))
-NO_KERNELS = {"integer_core", "integer_finish", "integer_line", "move_row", "walk"} | {
-    name for name in KERNELS if name.startswith("xpulpv2_")
-}
-"""Files that kernels are made of."""
 FAMILIES = ("map", "line", "reduce")
 SCATTERED = ("map_add", "map_mul", "map_max", "map_min")
 """What tilewright_scatter combines with."""
@@ -46,36 +63,39 @@ def number(name: str) -> int:
     return int(found[1])
 
 
-def pointed_from(kernel: str, file: str) -> str:
-    """What pointers lead to below a kernel; names of its file end as what they are."""
-    rule = next((rule for rule in sorted(RULES, key=len, reverse=True) if kernel.endswith(f"_{rule}")), "")
+def rule_of(kernel: str) -> str:
+    """The rule that a kernel's name ends with."""
+    return next((rule for rule in sorted(RULES, key=len, reverse=True) if kernel.endswith(f"_{rule}")), "")
+
+
+def pointed_from(kernel: str, file: str, caller: str) -> str:
+    """What pointers lead to from a caller below a kernel; names of its file end as what they are."""
+    rule = rule_of(kernel)
     line = rf"tilewright_line_{rule}"
-    if file == "binary_integer":
-        row = {"rescaled": "rescaled_row", "shifted": "shifted_row"}.get(kernel.removeprefix("tilewright_add_"))
-        row = row or ("short_row" if rule == "rescale" else "binary_row")
-        return rf"binary_integer:({row}|add|subtract|multiply)|{line}"
-    if file == "requantize":
-        return rf"requantize:{'short' if rule == 'rescale' else 'requantize'}_row|{line}"
-    if rule:
-        return rf"tilewright_(block|line)_{rule}"
-    return rf"{file}:{ROWS}"
+    if caller == "tilewright_walk" and file in PIECES:
+        own = {"add_rescaled": "binary_integer:rescaled_row", "add_shifted": "binary_integer:shifted_row"}
+        return own.get(kernel, rf"tilewright_{PIECES[file]}_{'short_' if rule == 'rescale' else ''}row")
+    if file in PIECES:
+        return rf"tilewright_combine_\w+|{line}"
+    if caller in CORES:
+        return rf"{CORES[caller]}|{line}"
+    return rf"tilewright_(block|line)_{rule}" if rule else rf"{file}:{ROWS}"
 
 
-def bytes_of(kernel: str, file: str, functions: Functions) -> int:
+def bytes_of(kernel: str, symbol: str, functions: Functions) -> int:
     """Of a core's stack, with the guard: the core's own frame, the kernel, and what the kernel calls."""
-    pattern = pointed_from(kernel, file)
-    cores = f"{file}:run" if file in ("conv_integer", "depthwise_integer") else ""
+    file = functions[symbol].file
 
     def pointed(name: str, caller: str) -> bool:
-        return re.fullmatch(CORES if caller == cores else pattern, name) is not None
+        return re.fullmatch(pointed_from(kernel, file, caller), name) is not None
 
-    return functions["pulp_cluster_main"].frame_bytes + depth(kernel, functions, pointed) + guard_bytes()
+    return functions["pulp_cluster_main"].frame_bytes + depth(symbol, functions, pointed) + guard_bytes()
 
 
-def kernels_of(file: str, functions: Functions) -> list[str]:
-    return sorted(
-        name for name, function in functions.items() if function.file == file and name.startswith("tilewright_")
-    )
+def names_of(function: str) -> list[str]:
+    """What a C function is called as a kernel: with the rules that its attributes may point to."""
+    stems, rules = RULED.get(function, ((), ()))
+    return [f"{stem}_{rule.value}" for stem in stems for rule in rules] or [function]
 
 
 def bytes_with(taken: str, file: str, functions: Functions) -> int:
@@ -115,14 +135,16 @@ def reducers_of(file: str) -> list[str]:
 def needs(functions: Functions) -> dict[str, int]:
     """Bytes of kernels, and of functions that kernels take, by names without tilewright_."""
     found: dict[str, int] = {}
+    for declared in (item for family in DECLARATIONS.values() for item in family):
+        for function in declared.functions:
+            symbol = f"tilewright_{function}"
+            found |= {name: bytes_of(name, symbol, functions) for name in names_of(function)}
     for file in KERNELS:
-        names = [name.removeprefix("tilewright_") for name in kernels_of(file, functions)]
         family, _, rest = file.partition("_")
         if family in FAMILIES and rest and file != "reduce_integer":
-            names += reducers_of(file)
+            own = [name for name, function in functions.items() if function.file == file and name.startswith(PREFIX)]
+            names = [name.removeprefix(PREFIX) for name in own] + reducers_of(file)
             found |= {name: bytes_with(name, file, functions) for name in names}
-        elif file not in NO_KERNELS:
-            found |= {name: bytes_of(f"tilewright_{name}", file, functions) for name in names}
     return found
 
 
@@ -133,8 +155,8 @@ def test_integers_do_with_the_default() -> None:
 
 
 def test_a_frame_that_is_too_large_is_seen(functions: Functions) -> None:
-    spoilt = with_frame(functions, "tilewright_core_narrow", 400)
-    assert bytes_of("tilewright_conv_integer_folded", "conv_integer", spoilt) > number("TILEWRIGHT_PULP_STACK_BYTES")
+    spoilt = with_frame(functions, "integer_core:narrow", 400)
+    assert bytes_of("conv_integer_folded", "tilewright_conv_integer", spoilt) > number("TILEWRIGHT_PULP_STACK_BYTES")
 
 
 @pytest.mark.parametrize(("name", "least"), [("sinf", 64), ("expf", 16), ("__mulsf3", 16), ("pow", 64)])

@@ -42,7 +42,7 @@ def check_layer_facts(facts: Facts, every: Iterable[Site], log: Log) -> None:
         )
         return
     symbols = {
-        (site.step.name, stage.kernel): layer.kernel
+        (site.step.name, stage.kernel): layer.symbol or layer.kernel
         for (site, stage), layer in zip(stages, facts.plan.layers, strict=True)
         if isinstance(site.step, Layer)
     }

@@ -45,6 +45,11 @@ Float32x4 = Annotated[tuple[float, ...], CType("float", 4)]
 Float32x6 = Annotated[tuple[float, ...], CType("float", 6)]
 RowFunction = Annotated[str, CType("tilewright_row_function", is_pointer=True)]
 LineFunction = Annotated[str, CType("tilewright_line_function", is_pointer=True)]
+Rule = Annotated[str, CType("const struct tilewright_rule *", is_pointer=True)]
+LineRule = Annotated[str, CType("const struct tilewright_line_rule *", is_pointer=True)]
+BlockFinish = Annotated[str, CType("tilewright_block_finish *", is_pointer=True)]
+LineFinish = Annotated[str, CType("tilewright_line_finish *", is_pointer=True)]
+Core = Annotated[str, CType("const struct tilewright_core *", is_pointer=True)]
 Reducer = Annotated[str, CType("const struct tilewright_reducer *", is_pointer=True)]
 
 

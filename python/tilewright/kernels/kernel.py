@@ -70,6 +70,8 @@ class KernelChoice:
 
     Attributes:
         symbol: C function.
+        called: what reports, locks and a platform's costs call the kernel, where that is not its symbol: kernels
+            whose attributes point to a rule or a core are told apart by it.
         sources: C files under runtime/kernels that the symbol needs.
         nest: iteration space; tensor and constant operands map into it.
         reads, writes: operands in the order of C's operand array.
@@ -102,7 +104,13 @@ class KernelChoice:
     uncut: frozenset[str] = frozenset()
     stores: Stores = UNKNOWN_STORES
     header: str = ""
+    called: str = ""
     ring_axes: frozenset[int] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """What reports, locks and a platform's costs call the kernel."""
+        return self.called or self.symbol
 
     @property
     def fields(self) -> Fields:

@@ -13,14 +13,16 @@ import struct
 from dataclasses import dataclass
 from enum import Enum
 from math import frexp, isfinite
+from types import MappingProxyType
 from typing import Annotated, TypeVar
 
 import numpy as np
 
 from tilewright.graph import Array, DType, Epilogue, Requantize, RequantizeShift, Rescale
-from tilewright.kernels.attributes import CStruct, Float32, Int32
+from tilewright.kernels.attributes import PREFIX, CStruct, Int32
 
 ROW_WORDS = 4
+"""Words of the longest row, and of every row where one loop over rows serves all rules."""
 _INT32_MAX = (1 << 31) - 1
 _FLOAT_MAX = float(np.finfo(np.float32).max)
 _LARGEST_SHIFT = 62
@@ -44,6 +46,21 @@ class Rule(Enum):
     RESCALE = "rescale"
 
 
+WORDS = MappingProxyType(
+    {
+        Rule.NONE: 1,
+        Rule.FOLDED: 2,
+        Rule.HIGH: 4,
+        Rule.LAYER: 2,
+        Rule.LONG: 4,
+        Rule.EVEN: 4,
+        Rule.LAYER_EVEN: 2,
+        Rule.EXACT: 4,
+        Rule.RESCALE: 2,
+    }
+)
+"""Of a channel's row, by rule (compact.py)."""
+
 CHANNEL_RULES = tuple(rule for rule in Rule if rule is not Rule.SHIFT)
 """Of kernels with a row of constants for each channel."""
 
@@ -53,12 +70,10 @@ VALUE_RULES = tuple(rule for rule in Rule if rule not in (Rule.FOLDED, Rule.LAYE
 
 @dataclass(frozen=True, slots=True)
 class Limits(CStruct):
-    """The clamp of a finish: bounds of integer results, and of float results."""
+    """The clamp of a finish."""
 
-    minimum: Int32
+    minimum: Annotated[Int32, "the bits of a float: rule rescale"]
     maximum: Int32
-    lowest: Float32
-    highest: Float32
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +109,31 @@ class Finish:
         return int(self.rows.shape[1])
 
     @property
+    def block(self) -> str:
+        """C's function that stores blocks of channels and pixels."""
+        return f"{PREFIX}block_{self.rule.value}"
+
+    @property
+    def line(self) -> str:
+        """C's function that stores the pixels of one channel."""
+        return f"{PREFIX}line_{self.rule.value}"
+
+    @property
+    def block_rule(self) -> str:
+        """C's rule for kernels that finish blocks."""
+        return f"&{PREFIX}rule_{self.rule.value}"
+
+    @property
+    def line_rule(self) -> str:
+        """C's rule for kernels that finish channel by channel."""
+        return f"&{PREFIX}line_rule_{self.rule.value}"
+
+    @property
     def limits(self) -> Limits:
         """For kernels with one row of constants."""
-        return Limits(self.minimum, self.maximum, self.lowest, self.highest)
+        if self.rule is Rule.RESCALE:
+            return Limits(float_bits(self.lowest), float_bits(self.highest))
+        return Limits(self.minimum, self.maximum)
 
     @property
     def layer_limits(self) -> LayerLimits:

@@ -23,4 +23,4 @@ CORE_STACK_BYTES: Mapping[str, int] = MappingProxyType(
 def core_stack_bytes(kernel: KernelChoice) -> int:
     """Bytes of stack that each core needs for a kernel; 0 if every core has them."""
     taken = (str(value).rpartition(PREFIX)[2] for _, value in kernel.fields if isinstance(value, str))
-    return max(CORE_STACK_BYTES.get(name, 0) for name in (kernel.symbol.removeprefix(PREFIX), *taken))
+    return max(CORE_STACK_BYTES.get(name, 0) for name in (kernel.name.removeprefix(PREFIX), *taken))

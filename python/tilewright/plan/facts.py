@@ -62,7 +62,7 @@ class LayerFacts:
     """What is known about a layer before it runs; for reports only.
 
     ``tile`` gives (dimension, step, extent); ``link_bytes`` and ``compulsory_link_bytes``
-    (link, bytes).
+    (link, bytes). ``symbol`` is the C function of ``kernel`` where that has another name.
     """
 
     name: str
@@ -78,6 +78,7 @@ class LayerFacts:
     predicted_cycles: int
     work: LayerWork | None = None
     reasons: LayerReasons | None = None
+    symbol: str = ""
 
 
 @dataclass(frozen=True, slots=True)

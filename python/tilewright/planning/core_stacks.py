@@ -39,7 +39,7 @@ def require_room_for_stacks(planned: Planned, platform: Platform) -> None:
     layer = _deepest(planned).problem
     room = _room_bytes(planned, platform, stacks)
     need = stacks.space_bytes - room
-    kernel = layer.kernel.symbol.removeprefix("tilewright_")
+    kernel = layer.kernel.name.removeprefix("tilewright_")
     stack = larger_stack_bytes(planned, platform)
     remedy = f"POOLS {stacks.pool}={room} leaves room for them"
     raise does_not_fit(

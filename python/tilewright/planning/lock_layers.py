@@ -27,7 +27,7 @@ def layer_entry(layer: ScheduledLayer) -> LayerEntry:
     staged = {name: item for number, name in enumerate(names) if (item := choice.staging(number)) is not None}
     return LayerEntry(
         name=problem.node.name,
-        kernel=problem.kernel.symbol,
+        kernel=problem.kernel.name,
         variant=problem.variant,
         cycles=choice.predicted_cycles,
         tile={name: choice.steps[name] for name in choice.order},
@@ -46,7 +46,7 @@ def restored_layer(problems: Sequence[TilingProblem], entry: LayerEntry) -> Sche
     Raises bad_input ``plan-lock`` where they cannot, ``tile-override`` where the kernel does not allow the steps.
     """
     wanted = (entry.kernel, entry.variant)
-    problem = next((problem for problem in problems if (problem.kernel.symbol, problem.variant) == wanted), None)
+    problem = next((problem for problem in problems if (problem.kernel.name, problem.variant) == wanted), None)
     if problem is None:
         raise bad_input(STALE, f"layer '{entry.name}' cannot be run by kernel '{entry.kernel}'")
     problem = with_given(problem, tuple(entry.tile.items()))

@@ -84,7 +84,7 @@ def _kernel_problems(stored: Stored, node: Node, platform: Platform, steps: Tile
         )
     problems: list[TilingProblem] = []
     for kernel in kernels:
-        variant = sum(kernel.symbol == other.kernel.symbol for other in problems)
+        variant = sum(kernel.name == other.kernel.name for other in problems)
         problem = tiling_problem(graph, node, kernel, platform, homes.homes, homes.strides)
         problems.append(replace(problem, variant=variant))
     return with_given_steps(problems, steps) if steps else problems

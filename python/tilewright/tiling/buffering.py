@@ -50,7 +50,7 @@ def _refused(problem: TilingProblem, what: str, name: str, known: Iterable[str])
     return bad_input(
         "buffer-override",
         f"buffers given for '{node.name}': {what}",
-        at=f"{node.name} ({node.operator}), kernel {problem.kernel.symbol}",
+        at=f"{node.name} ({node.operator}), kernel {problem.kernel.name}",
         help=suggestion(name, known) or (f"it has {', '.join(known)}" if known else "leave the layer out"),
     )
 

@@ -279,7 +279,7 @@ def _ranking(problem: TilingProblem, options: TilingOptions, field: Field, order
     if options.objective is Objective.BYTES_USED:
         used = sum(field.near_bytes.values(), np.zeros(field.size, dtype=np.int64))
         return np.lexsort((orders.cycles, used))
-    each = problem.costs.tile_cycles + problem.costs.kernel(problem.kernel.symbol).call_cycles
+    each = problem.costs.tile_cycles + problem.costs.kernel(problem.kernel.name).call_cycles
     # What hides may cost nothing, but the more there is the less of it hides.
     return np.lexsort((tiles, orders.cycles - orders.hidden / 2 + tiles * max(each, TILE_CYCLES)))
 

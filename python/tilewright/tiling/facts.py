@@ -45,7 +45,7 @@ def layer_facts(problem: TilingProblem, choice: TileChoice, others: tuple[Kernel
     return LayerFacts(
         name=problem.node.name,
         operator=problem.node.operator,
-        kernel=problem.kernel.symbol,
+        kernel=problem.kernel.name,
         macs=nest.macs,
         operations=nest.operations,
         tiles=prod(int(count) for count in counts.values()),
@@ -58,6 +58,7 @@ def layer_facts(problem: TilingProblem, choice: TileChoice, others: tuple[Kernel
         predicted_cycles=choice.predicted_cycles,
         work=_work(problem, choice, moved),
         reasons=_reasons(problem, choice, others),
+        symbol=problem.kernel.symbol if problem.kernel.called else "",
     )
 
 

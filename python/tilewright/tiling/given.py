@@ -117,6 +117,6 @@ def _refused(problem: TilingProblem, what: str, known: Iterable[str]) -> Tilewri
     return bad_input(
         "tile-override",
         f"tiles given for '{node.name}': {what}",
-        at=f"{node.name} ({node.operator}), kernel {problem.kernel.symbol}",
+        at=f"{node.name} ({node.operator}), kernel {problem.kernel.name}",
         help=f"it has {names}" if names else "leave the dimension out, and it is chosen",
     )

@@ -45,19 +45,19 @@ def cheapest_kernel(
     for number, problem in enumerate(candidates):
         if taken is not None and not by_cycles:
             break
-        if problem.variant and any(candidates[other].kernel.symbol == problem.kernel.symbol for other in choices):
+        if problem.variant and any(candidates[other].kernel.name == problem.kernel.name for other in choices):
             continue
         least = calls_cycles(problem)
         if taken is not None and least >= choices[taken].least_cost * SURELY_FASTER:
-            offers[number] = KernelOffer(problem.kernel.symbol, round(least), calls_only=True)
+            offers[number] = KernelOffer(problem.kernel.name, round(least), calls_only=True)
             continue
         try:
             choices[number] = choose_tiles(problem, capacities, options)
         except TileOverflow as error:
             failures.append(error)
-            offers[number] = KernelOffer(problem.kernel.symbol, None)
+            offers[number] = KernelOffer(problem.kernel.name, None)
             continue
-        offers[number] = KernelOffer(problem.kernel.symbol, choices[number].predicted_cycles)
+        offers[number] = KernelOffer(problem.kernel.name, choices[number].predicted_cycles)
         if taken is None or choices[number].least_cost < choices[taken].least_cost * SURELY_FASTER:
             taken = number
     if taken is None:

@@ -121,13 +121,13 @@ class TilingProblem:
         # Asked for again with other slots, and for scratch.
         key = tuple(steps.items())
         if key not in self._sharings:
-            fork_cycles = self.costs.fork_cycles / self.costs.kernel(self.kernel.symbol).factor
+            fork_cycles = self.costs.fork_cycles / self.costs.kernel(self.kernel.name).factor
             self._sharings[key] = best_sharing(self.kernel, self.operands, steps, self.cores, fork_cycles)
         return self._sharings[key]
 
     def kernel_cycles(self, lengths: TileSteps, sharing: Sharing | None) -> float:
         """Cycles of one call on a tile of these lengths, of the core that is done last."""
-        cost = self.costs.kernel(self.kernel.symbol)
+        cost = self.costs.kernel(self.kernel.name)
         fork_cycles = 0.0 if sharing is None else self.costs.fork_cycles
         return cost.call_cycles + fork_cycles + cost.factor * self.work(lengths, sharing)
 

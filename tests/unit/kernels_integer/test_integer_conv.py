@@ -139,7 +139,7 @@ def test_row_major_tensors(geometry: str) -> None:
 def test_finishes(epilogue: str, geometry: str, out: str) -> None:
     graph, feeds = conv(3, **GEOMETRIES[geometry], epilogue=epilogue, out=out)
     found = check(graph, feeds, {"oh": 3, "ic": 4}, tolerance=1e-6 if epilogue == "rescale" else 0.0)
-    assert found[0].symbol.endswith(RULES[epilogue])
+    assert found[0].name.endswith(RULES[epilogue])
 
 
 @pytest.mark.parametrize("geometry", GEOMETRIES)
@@ -154,12 +154,12 @@ def test_unsigned_input(geometry: str) -> None:
 @pytest.mark.parametrize("zero_point", [1, 100, 255])
 def test_weights_that_need_nine_bits(geometry: str, zero_point: int) -> None:
     graph, feeds = conv(8, **GEOMETRIES[geometry], w_dtype="uint8", w_zero_point=(zero_point,))
-    assert "conv_wide" in check(graph, feeds, {"oh": 2})[-1].symbol
+    assert "conv_wide" in check(graph, feeds, {"oh": 2})[-1].name
 
 
 def test_weight_zero_points_that_fit_eight_bits() -> None:
     graph, feeds = conv(8, w_dtype="uint8", w_zero_point=(128,))
-    assert check(graph, feeds)[0].symbol == "tilewright_conv_integer_layer"
+    assert check(graph, feeds)[0].name == "tilewright_conv_integer_layer"
 
 
 def test_weight_zero_points_of_channels() -> None:
@@ -199,7 +199,7 @@ def test_ties_go_to_the_even_neighbour() -> None:
         graph, feeds = node_graph(
             "Conv", [accumulators, one], (1,), accumulators.shape, "int8", attributes, requantize([multiplier], 0)
         )
-        assert check(graph, feeds)[0].symbol.endswith(("even", "high", "layer"))
+        assert check(graph, feeds)[0].name.endswith(("even", "high", "layer"))
 
 
 def test_the_short_rule_is_not_taken_where_a_tie_is_reachable() -> None:
@@ -212,7 +212,7 @@ def test_the_short_rule_is_not_taken_where_a_tie_is_reachable() -> None:
         )
         check(changed, feeds)
         bound = 128 * int(np.abs(np.asarray(graph.tensor("i1").data, np.int64)).sum(axis=(1, 2, 3)).max()) + 3000
-        high = choices_of(changed)[0].symbol.endswith(("high", "layer"))
+        high = choices_of(changed)[0].name.endswith(("high", "layer"))
         assert high <= (bound < 1 << (exponent - 1) or exponent > 20)
 
 

@@ -114,15 +114,15 @@ def test_finishes(epilogue: str, constant_b: bool) -> None:
     for shapes in ("vector", "matrix"):
         graph, feeds = matmul(3, *SHAPES[shapes], constant_b=constant_b, epilogue=epilogue, bias=constant_b)
         rules = RULES[epilogue] if constant_b else (epilogue,)
-        assert check(graph, feeds, {"m": 3, "k": 8})[0].symbol.endswith(rules)
+        assert check(graph, feeds, {"m": 3, "k": 8})[0].name.endswith(rules)
 
 
 @pytest.mark.parametrize("zero_points", [(200,), (3, 100, 255, 0, 9, 70)])
 def test_weights_that_need_nine_bits(zero_points: tuple[int, ...]) -> None:
     graph, feeds = matmul(4, (5, 19), (19, 6), b_dtype="uint8", b_zero_point=zero_points)
-    assert "conv_wide" in check(graph, feeds)[0].symbol
+    assert "conv_wide" in check(graph, feeds)[0].name
     graph, feeds = matmul(4, (1, 19), (19, 6), b_dtype="uint8", b_zero_point=zero_points)
-    assert "conv_wide" in check(graph, feeds)[0].symbol
+    assert "conv_wide" in check(graph, feeds)[0].name
 
 
 def test_rows_in_a_ring() -> None:
@@ -141,7 +141,7 @@ def test_corner_values(value: int, constant_b: bool) -> None:
 
 def test_vectors_do_not_take_the_matrix_kernel() -> None:
     graph, _ = matmul(7, *SHAPES["vector"])
-    assert choices_of(graph)[0].symbol.startswith("tilewright_fully_connected")
+    assert choices_of(graph)[0].name.startswith("tilewright_fully_connected")
 
 
 def _swapped(shape: tuple[int, ...], swap: bool) -> tuple[int, ...]:

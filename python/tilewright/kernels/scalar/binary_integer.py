@@ -9,10 +9,10 @@ from typing import Annotated
 import numpy as np
 
 from tilewright.graph import DType, Graph, Node, Requantize, RequantizeShift, Rescale
-from tilewright.kernels.attributes import CStruct, Int32
+from tilewright.kernels.attributes import CStruct, CType, Int32, LineFinish, RowFunction
 from tilewright.kernels.integer import EIGHT_BIT, ELEMENT_TYPES, MAX_RANK, flat_operand, magnitude
 from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, TileSteps, elementwise_over
-from tilewright.kernels.requantization import ROW_WORDS, VALUE_RULES, Limits, Rule, finish_of, fixed_point
+from tilewright.kernels.requantization import ROW_WORDS, Limits, Rule, finish_of, fixed_point
 from tilewright.operators.binary import BinaryAttributes
 from tilewright.operators.elementwise import nest as nest_of
 from tilewright.operators.nest import Nest, whole
@@ -37,6 +37,9 @@ class BinaryInteger(CStruct):
     tensors have TILEWRIGHT_MAX_RANK axes, leading ones of extent 1.
     """
 
+    row: Annotated[RowFunction, "how long the pieces of a row are that lie on the stack"]
+    combine: Annotated[str, CType("tilewright_combine *", is_pointer=True)]
+    finish: LineFinish
     elements: Elements
     limits: Limits
 
@@ -109,12 +112,19 @@ def _exact(node: Node, graph: Graph, name: str) -> tuple[KernelChoice, ...]:
     constants = ConstantOperand("requantization", finish.rows, (whole(1), whole(ROW_WORDS)))
     return (
         KernelChoice(
-            symbol=f"tilewright_{name}_integer_{finish.rule.value}",
+            symbol="tilewright_binary_integer",
+            called=f"tilewright_{name}_integer_{finish.rule.value}",
             sources=SOURCES,
             nest=nest,
             reads=(*(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)), constants),
             writes=(flat_operand(y.name, nest.writes[0], graph),),
-            attributes=BinaryInteger(_elements(node.given(BinaryAttributes), a.dtype, b.dtype), finish.limits),
+            attributes=BinaryInteger(
+                f"tilewright_integer_{'short_' if finish.rule is Rule.RESCALE else ''}row",
+                combine=f"tilewright_combine_{name}",
+                finish=finish.line,
+                elements=_elements(values, a.dtype, b.dtype),
+                limits=finish.limits,
+            ),
             cycles=lambda steps: elementwise_cycles(nest, steps, 32.0),
             stores=elementwise_over(0, 1),
         ),
@@ -231,6 +241,10 @@ DECLARATION = Declaration(
     functions={
         "add_shifted": AddShifted,
         "add_rescaled": AddRescaled,
-        **{f"{name}_integer_{rule.value}": BinaryInteger for name in ("add", "sub", "mul") for rule in VALUE_RULES},
+        "binary_integer": BinaryInteger,
+    },
+    pointed={
+        "tilewright_row_body": ("integer_row", "integer_short_row"),
+        "tilewright_combine": ("combine_add", "combine_sub", "combine_mul"),
     },
 )

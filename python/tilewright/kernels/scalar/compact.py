@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from tilewright.graph import Array
-from tilewright.kernels.requantization import Finish, Rule
+from tilewright.kernels.requantization import WORDS, Finish, Rule
 
 _INT32_MAX = (1 << 31) - 1
 _LARGEST_SHIFT = 52
@@ -28,9 +28,9 @@ def compact(finish: Finish, largest: Array) -> Finish:
         largest: int64[channels], the largest magnitude of the finished sum, bias included.
     """
     if finish.rule is Rule.NONE:
-        return replace(finish, rows=np.ascontiguousarray(finish.rows[:, :1]))
+        return replace(finish, rows=np.ascontiguousarray(finish.rows[:, : WORDS[Rule.NONE]]))
     if finish.rule is Rule.RESCALE:
-        return replace(finish, rows=np.ascontiguousarray(finish.rows[:, :2]))
+        return replace(finish, rows=np.ascontiguousarray(finish.rows[:, : WORDS[Rule.RESCALE]]))
     if finish.rule is Rule.SHIFT:
         return _folded(finish)
     if finish.rule in (Rule.HIGH, Rule.EVEN):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from tilewright.graph import Graph, Node
-from tilewright.kernels.attributes import CStruct, Int32
+from tilewright.graph import Array, Graph, Node
+from tilewright.kernels.attributes import PREFIX, Core, CStruct, Int32
+from tilewright.kernels.attributes import Rule as RulePointer
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, is_wide, packed_operands, steps_product, words
 from tilewright.kernels.kernel import HEIGHT, Declaration, KernelChoice, TileSteps
-from tilewright.kernels.requantization import CHANNEL_RULES, LayerLimits
+from tilewright.kernels.requantization import CHANNEL_RULES, ROW_WORDS, WORDS, Finish, LayerLimits, Rule
 from tilewright.kernels.scalar import depthwise_integer, fully_connected_integer
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, block_cycles, integer_conv
@@ -31,6 +32,8 @@ class ConvInteger(CStruct):
     group_outputs: Annotated[Int32, "channels of y in one group"]
     padding: Annotated[Int32, "the stored byte that stands for zero"]
     flip: Annotated[Int32, "1: x is uint8"]
+    core: Core
+    rule: RulePointer
     limits: LayerLimits
 
 
@@ -43,9 +46,18 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     return (*special, _general(conv))
 
 
+def core_of(weights: Array) -> str:
+    """C's core for the weights, without their zero point."""
+    return f"&{PREFIX}core_{'wide' if is_wide(weights) else 'narrow'}"
+
+
+def name_of(weights: Array, finish: Finish) -> str:
+    """What the kernel is called with these weights and rule."""
+    return f"{PREFIX}conv_{'wide' if is_wide(weights) else 'integer'}_{finish.rule.value}"
+
+
 def _general(conv: IntegerConv) -> KernelChoice:
     groups, group_outputs, window, group_inputs = map(int, conv.weights.shape)
-    variant = "wide" if is_wide(conv.weights) else "integer"
     x, y = conv.operands
     nest = conv.nest
 
@@ -58,7 +70,8 @@ def _general(conv: IntegerConv) -> KernelChoice:
         return steps_product(nest, steps, "n") * block_sums_bytes(pixels, steps_product(nest, steps, "oc"), BLOCK)
 
     return KernelChoice(
-        symbol=f"tilewright_conv_{variant}_{conv.finish.rule.value}",
+        symbol="tilewright_conv_integer",
+        called=name_of(conv.weights, conv.finish),
         sources=SOURCES,
         nest=nest,
         reads=(x, *packed_operands(conv.weights, conv.finish.rows, along("group"), "oc", "ic")),
@@ -69,6 +82,8 @@ def _general(conv: IntegerConv) -> KernelChoice:
             group_outputs=group_outputs,
             padding=conv.padding,
             flip=conv.is_unsigned,
+            core=core_of(conv.weights),
+            rule=conv.finish.block_rule,
             limits=conv.finish.layer_limits,
         ),
         cycles=lambda steps: block_cycles(nest, steps, window, ("oc", "ic"), ("n", "group"), ("oh", "ow")),
@@ -83,6 +98,19 @@ def _general(conv: IntegerConv) -> KernelChoice:
 
 DECLARATION = Declaration(
     operators={"Conv": choices},
-    functions={f"conv_{core}_{rule.value}": ConvInteger for core in ("integer", "wide") for rule in CHANNEL_RULES},
+    functions={"conv_integer": ConvInteger},
+    pointed={
+        "const struct tilewright_core": ("core_narrow", "core_wide"),
+        "const struct tilewright_rule": tuple(f"rule_{rule.value}" for rule in CHANNEL_RULES),
+        "const struct tilewright_line_rule": tuple(f"line_rule_{rule.value}" for rule in CHANNEL_RULES),
+        "tilewright_block_finish": tuple(f"block_{rule.value}" for rule in Rule),
+        "tilewright_line_finish": tuple(f"line_{rule.value}" for rule in Rule),
+        "tilewright_block_products": ("products_wide",),
+    },
+    numbers={
+        "BLOCK": BLOCK,
+        "ROW_WORDS": ROW_WORDS,
+        **{f"WORDS_{rule.value.upper()}": length for rule, length in WORDS.items()},
+    },
     stack_bytes={"conv_integer_rescale": 560, "conv_wide_rescale": 560},
 )

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import numpy as np
 
-from tilewright.kernels.attributes import CStruct, Int32
+from tilewright.kernels.attributes import CStruct, CType, Int32, LineRule
 from tilewright.kernels.integer import is_wide, steps_product, words
 from tilewright.kernels.kernel import HEIGHT, ConstantOperand, Declaration, KernelChoice, TileSteps
-from tilewright.kernels.requantization import CHANNEL_RULES, LayerLimits
+from tilewright.kernels.requantization import LayerLimits
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows
 from tilewright.kernels.scalar.spatial_integer import IntegerConv
 from tilewright.operators.nest import along, whole
@@ -33,6 +33,8 @@ class DepthwiseInteger(CStruct):
     windows: PlaneWindows
     padding: Annotated[Int32, "the stored byte that stands for zero"]
     flip: Annotated[Int32, "1: x is uint8"]
+    sums: Annotated[str, CType("tilewright_depthwise_sums *", is_pointer=True)]
+    rule: LineRule
     limits: LayerLimits
 
 
@@ -42,18 +44,25 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
     if groups == 1 or group_outputs != 1 or group_inputs != 1 or is_wide(conv.weights):
         return ()
     x, y = conv.operands
+    sums = f"tilewright_depthwise_{_variant(conv)}"
     packed = np.ascontiguousarray(conv.weights.reshape(groups, window).astype(np.int8))
     weights = ConstantOperand("weights", packed, (along("group"), whole(window)))
     rows = ConstantOperand("requantization", conv.finish.rows, (along("group"), whole(conv.finish.row_words)))
     return (
         KernelChoice(
-            symbol=f"tilewright_depthwise_{_variant(conv)}_{conv.finish.rule.value}",
+            symbol="tilewright_depthwise_integer",
+            called=f"{sums}_{conv.finish.rule.value}",
             sources=SOURCES,
             nest=conv.nest,
             reads=(x, weights, rows),
             writes=(y,),
             attributes=DepthwiseInteger(
-                plane_windows(conv.windows), conv.padding, conv.is_unsigned, conv.finish.layer_limits
+                plane_windows(conv.windows),
+                conv.padding,
+                conv.is_unsigned,
+                sums,
+                conv.finish.line_rule,
+                conv.finish.layer_limits,
             ),
             cycles=lambda steps: _cycles(conv, steps),
             scratch_bytes=lambda steps: words(_window(conv, steps)) + 4 * _sums(conv, steps),
@@ -97,10 +106,7 @@ def _cycles(conv: IntegerConv, steps: TileSteps) -> float:
 
 
 DECLARATION = Declaration(
-    functions={
-        f"depthwise_{core}_{rule.value}": DepthwiseInteger
-        for core in ("slide", "stride", "any")
-        for rule in CHANNEL_RULES
-    },
+    functions={"depthwise_integer": DepthwiseInteger},
+    pointed={"tilewright_depthwise_sums": ("depthwise_slide", "depthwise_stride", "depthwise_any")},
     numbers={"DEPTHWISE_PLANE": _SMALL_PLANE},
 )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from tilewright.graph import Array, DType, Graph
-from tilewright.kernels.attributes import CStruct
+from tilewright.kernels.attributes import CStruct, CType, Rule
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, is_wide, packed_operands, steps_product
 from tilewright.kernels.kernel import Declaration, KernelChoice, TensorOperand, TileSteps
-from tilewright.kernels.requantization import CHANNEL_RULES, Finish, LayerLimits
+from tilewright.kernels.requantization import Finish, LayerLimits
 from tilewright.kernels.scalar.spatial_integer import IntegerConv
 from tilewright.operators.nest import AxisMap, Nest, along
 
@@ -17,11 +18,13 @@ SOURCES = ("fully_connected_integer.c", "integer_finish.c")
 
 @dataclass(frozen=True, slots=True)
 class FullyConnectedInteger(CStruct):
-    """Products of 8-bit vectors with a constant matrix: y[row, n] = bias[n] + sum x[row, k] * w[n, k]; `integer`
-    for int8 x, `unsigned` for uint8. Operands: x [row, k]; weights int8 [block][k][4]; constants [n][words of the
-    rule]; y [row, n]. No scratch. Partial results, where k is cut: 16 bytes for 4 channels of a row.
+    """Products of 8-bit vectors with a constant matrix: y[row, n] = bias[n] + sum x[row, k] * w[n, k]. Operands:
+    x [row, k]; weights int8 [block][k][4]; constants [n][words of the rule]; y [row, n]. No scratch. Partial
+    results, where k is cut: 16 bytes for 4 channels of a row.
     """
 
+    products: Annotated[str, CType("tilewright_vector_products *", is_pointer=True)]
+    rule: Rule
     limits: LayerLimits
 
 
@@ -46,7 +49,7 @@ def vector_choice(
         weights: int64[1, channels, 1, inputs] that fit int8.
         names: the dimensions of the nest that rows and channels of y, and elements of x, follow.
     """
-    variant = "unsigned" if dtype is DType.UINT8 else "integer"
+    sign, variant = ("unsigned", "unsigned") if dtype is DType.UINT8 else ("signed", "integer")
     channels = int(weights.shape[1])
     row, channel, reduction = names
 
@@ -59,12 +62,13 @@ def vector_choice(
         return block_sums_bytes(steps_product(nest, steps, row), steps_product(nest, steps, channel), 1)
 
     return KernelChoice(
-        symbol=f"tilewright_fully_connected_{variant}_{finish.rule.value}",
+        symbol="tilewright_fully_connected_integer",
+        called=f"tilewright_fully_connected_{variant}_{finish.rule.value}",
         sources=SOURCES,
         nest=nest,
         reads=(x, *packed_operands(weights, finish.rows, group, channel, reduction)),
         writes=(y,),
-        attributes=FullyConnectedInteger(finish.layer_limits),
+        attributes=FullyConnectedInteger(f"tilewright_vector_{sign}", finish.block_rule, finish.layer_limits),
         cycles=cycles,
         partial_bytes=partial_bytes,
         multiples={channel: BLOCK, reduction: BLOCK},
@@ -87,9 +91,6 @@ def pointwise(conv: IntegerConv, graph: Graph) -> tuple[KernelChoice, ...]:
 
 
 DECLARATION = Declaration(
-    functions={
-        f"fully_connected_{core}_{rule.value}": FullyConnectedInteger
-        for core in ("integer", "unsigned")
-        for rule in CHANNEL_RULES
-    },
+    functions={"fully_connected_integer": FullyConnectedInteger},
+    pointed={"tilewright_vector_products": ("vector_signed", "vector_unsigned")},
 )

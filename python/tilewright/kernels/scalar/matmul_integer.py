@@ -14,7 +14,7 @@ from typing import Annotated
 import numpy as np
 
 from tilewright.graph import Array, DType, Graph, Node, Tensor
-from tilewright.kernels.attributes import CStruct, Int32
+from tilewright.kernels.attributes import BlockFinish, CStruct, Int32
 from tilewright.kernels.integer import (
     BLOCK,
     EIGHT_BIT,
@@ -30,10 +30,10 @@ from tilewright.kernels.integer import (
     words,
 )
 from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, TensorOperand, TileSteps
-from tilewright.kernels.requantization import ROW_WORDS, VALUE_RULES, Limits, finish_of
+from tilewright.kernels.requantization import ROW_WORDS, Limits, finish_of
 from tilewright.kernels.scalar.compact import compact
 from tilewright.kernels.scalar.conv_integer import SOURCES as CONV_SOURCES
-from tilewright.kernels.scalar.conv_integer import ConvInteger
+from tilewright.kernels.scalar.conv_integer import ConvInteger, core_of, name_of
 from tilewright.kernels.scalar.fully_connected_integer import MOST_ROWS, vector_choice
 from tilewright.kernels.scalar.geometry import SINGLE_PIXELS
 from tilewright.kernels.scalar.spatial_integer import block_cycles
@@ -56,6 +56,7 @@ class MatmulInteger(CStruct):
     a_flip: Annotated[Int32, "1: a is uint8"]
     b_zero_point: Annotated[Int32, "in b's own type"]
     b_unsigned: Annotated[Int32, "1: b is uint8"]
+    finish: BlockFinish
     limits: Limits
 
 
@@ -161,7 +162,8 @@ def _pixels(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
 
     return (
         KernelChoice(
-            symbol=f"tilewright_conv_{'wide' if is_wide(weights) else 'integer'}_{finish.rule.value}",
+            symbol="tilewright_conv_integer",
+            called=name_of(weights, finish),
             sources=CONV_SOURCES,
             nest=nest,
             reads=(x, *packed_operands(weights[None, :, None], finish.rows, whole(1), "n", "k")),
@@ -172,6 +174,8 @@ def _pixels(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
                 group_outputs=channels,
                 padding=product.a_zero_point & 0xFF,
                 flip=int(product.a.dtype is DType.UINT8),
+                core=core_of(weights),
+                rule=finish.block_rule,
                 limits=finish.layer_limits,
             ),
             cycles=lambda steps: block_cycles(nest, steps, 1, ("n", "k"), ("b0",), ("b1", "m")),
@@ -206,7 +210,8 @@ def _with_variables(product: Product) -> tuple[KernelChoice, ...]:
 
     return (
         KernelChoice(
-            symbol=f"tilewright_matmul_integer_{finish.rule.value}",
+            symbol="tilewright_matmul_integer",
+            called=f"tilewright_matmul_integer_{finish.rule.value}",
             sources=MATMUL_SOURCES,
             nest=nest,
             reads=(
@@ -220,6 +225,7 @@ def _with_variables(product: Product) -> tuple[KernelChoice, ...]:
                 a_flip=int(product.a.dtype is DType.UINT8),
                 b_zero_point=b_zero_point,
                 b_unsigned=int(product.b.dtype is DType.UINT8),
+                finish=finish.block,
                 limits=finish.limits,
             ),
             cycles=lambda steps: _variable_cycles(nest, steps),
@@ -249,6 +255,6 @@ def _variable_cycles(nest: Nest, steps: TileSteps) -> float:
 
 DECLARATION = Declaration(
     operators={"MatMul": choices},
-    functions={f"matmul_integer_{rule.value}": MatmulInteger for rule in VALUE_RULES},
+    functions={"matmul_integer": MatmulInteger},
     stack_bytes={"matmul_integer_rescale": 560},
 )

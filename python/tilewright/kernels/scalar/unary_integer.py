@@ -9,10 +9,10 @@ import numpy as np
 
 from tilewright.graph import Array, DType, Epilogue, Graph, Node
 from tilewright.graph import Requantize as RequantizeEpilogue
-from tilewright.kernels.attributes import CStruct, Float32, Int32
+from tilewright.kernels.attributes import CStruct, Float32, Int32, LineFinish, RowFunction
 from tilewright.kernels.integer import EIGHT_BIT, ELEMENT_TYPES, MAX_RANK, flat_operand, magnitude
 from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, elementwise_over
-from tilewright.kernels.requantization import ROW_WORDS, VALUE_RULES, Limits, finish_of
+from tilewright.kernels.requantization import ROW_WORDS, Limits, Rule, finish_of
 from tilewright.kernels.scalar.binary_integer import elementwise_cycles
 from tilewright.operators import elementwise
 from tilewright.operators.nest import along, whole
@@ -38,6 +38,8 @@ class Requantize(CStruct):
 
     x_type: Annotated[Int32, "as integer_line.h numbers them"]
     channel_axis: Annotated[Int32, "of the view; -1: one row of constants for all"]
+    row: Annotated[RowFunction, "how long the pieces of a row are that lie on the stack"]
+    finish: LineFinish
     limits: Limits
 
 
@@ -102,7 +104,8 @@ def requantize(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     channel = along(f"d{axis}") if channels > 1 else whole(1)
     return (
         KernelChoice(
-            symbol=f"tilewright_requantize_{finish.rule.value}",
+            symbol="tilewright_requantize",
+            called=f"tilewright_requantize_{finish.rule.value}",
             sources=REQUANTIZE_SOURCES,
             nest=nest,
             reads=(
@@ -113,6 +116,8 @@ def requantize(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             attributes=Requantize(
                 ELEMENT_TYPES[x.dtype],
                 channel_axis=MAX_RANK - len(y.shape) + axis if channels > 1 else -1,
+                row=f"tilewright_requantize_{'short_' if finish.rule is Rule.RESCALE else ''}row",
+                finish=finish.line,
                 limits=finish.limits,
             ),
             cycles=lambda steps: elementwise_cycles(nest, steps, 20.0),
@@ -169,7 +174,8 @@ DECLARATION = Declaration(
     functions={
         "lookup_bytes": Lookup,
         "lookup_words": Lookup,
-        **{f"requantize_{rule.value}": Requantize for rule in VALUE_RULES},
+        "requantize": Requantize,
         "softmax_integer": SoftmaxInteger,
     },
+    pointed={"tilewright_row_body": ("requantize_row", "requantize_short_row")},
 )

@@ -8,10 +8,10 @@ from typing import Annotated
 import numpy as np
 
 from tilewright.graph import Graph, Node
-from tilewright.kernels.attributes import CStruct, Int32
+from tilewright.kernels.attributes import BlockFinish, CStruct, CType, Int32
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, steps_product, words
 from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, TileSteps
-from tilewright.kernels.requantization import CHANNEL_RULES, LayerLimits
+from tilewright.kernels.requantization import LayerLimits
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, integer_conv
 from tilewright.kernels.xpulpv2 import depthwise as depthwise_xpulpv2
@@ -32,6 +32,9 @@ class ConvXpulpv2(CStruct):
     is_unsigned: Annotated[Int32, "1: x is uint8"]
     is_planar: Annotated[Int32, "1: weights are [c][kh][kw]; columns of x lie side by side"]
     is_direct: Annotated[Int32, "1: c is a multiple of 4 and its elements lie side by side in x"]
+    finish: BlockFinish
+    finished: Annotated[str, CType("tilewright_xpulpv2_block *", is_pointer=True), "NULL: sums go to `finish`"]
+    row_words: Annotated[Int32, "of the rule"]
     limits: LayerLimits
 
 
@@ -193,7 +196,8 @@ class _Words:
         x, y = conv.operands
         uncut = ({"oc"} if group_outputs <= BLOCK else set()) | (set() if self.can_cut else {"ic"})
         return KernelChoice(
-            symbol=f"tilewright_conv_xpulpv2_{conv.finish.rule.value}",
+            symbol="tilewright_conv_xpulpv2",
+            called=f"tilewright_conv_xpulpv2_{conv.finish.rule.value}",
             sources=SOURCES,
             nest=conv.nest,
             reads=(x, *self.operands()),
@@ -206,6 +210,9 @@ class _Words:
                 is_unsigned=conv.is_unsigned,
                 is_planar=int(self.planar),
                 is_direct=int(self.direct),
+                finish=conv.finish.block,
+                finished=xpulpv2.finished(conv.finish, conv.is_unsigned),
+                row_words=conv.finish.row_words,
                 limits=conv.finish.layer_limits,
             ),
             cycles=self.cycles,
@@ -220,6 +227,11 @@ class _Words:
 
 DECLARATION = Declaration(
     operators={"Conv": choices},
-    functions={f"conv_xpulpv2_{rule.value}": ConvXpulpv2 for rule in CHANNEL_RULES},
+    functions={"conv_xpulpv2": ConvXpulpv2},
+    pointed={
+        "tilewright_xpulpv2_block": tuple(
+            f"xpulpv2_{rule.value}_{sign}" for rule in xpulpv2.FINISHED for sign in ("signed", "unsigned")
+        )
+    },
     stack_bytes={"conv_xpulpv2_rescale": 528},
 )

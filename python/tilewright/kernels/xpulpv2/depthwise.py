@@ -8,10 +8,10 @@ from typing import Annotated
 import numpy as np
 
 from tilewright.graph import Array
-from tilewright.kernels.attributes import CStruct, Int32
+from tilewright.kernels.attributes import CStruct, CType, Int32, LineRule
 from tilewright.kernels.integer import steps_product, words
 from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, TileSteps
-from tilewright.kernels.requantization import CHANNEL_RULES, LayerLimits, Rule
+from tilewright.kernels.requantization import LayerLimits, Rule
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows
 from tilewright.kernels.scalar.spatial_integer import IntegerConv
 from tilewright.operators.nest import along, whole
@@ -26,6 +26,8 @@ class DepthwiseXpulpv2(CStruct):
     windows: PlaneWindows
     padding: Annotated[Int32, "the stored byte that stands for zero"]
     is_unsigned: Annotated[Int32, "1: x is uint8"]
+    rule: LineRule
+    finished: Annotated[str, CType("tilewright_xpulpv2_column *", is_pointer=True), "NULL: sums go to the rule"]
     limits: LayerLimits
 
 
@@ -51,13 +53,19 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
     constants = ConstantOperand("requantization", conv.finish.rows, (along("group"), whole(conv.finish.row_words)))
     return (
         KernelChoice(
-            symbol=f"tilewright_depthwise_xpulpv2_{conv.finish.rule.value}",
+            symbol="tilewright_depthwise_xpulpv2",
+            called=f"tilewright_depthwise_xpulpv2_{conv.finish.rule.value}",
             sources=SOURCES,
             nest=conv.nest,
             reads=(x, weights, constants),
             writes=(y,),
             attributes=DepthwiseXpulpv2(
-                plane_windows(conv.windows), conv.padding, conv.is_unsigned, conv.finish.layer_limits
+                plane_windows(conv.windows),
+                conv.padding,
+                conv.is_unsigned,
+                conv.finish.line_rule,
+                _finished(conv),
+                conv.finish.layer_limits,
             ),
             cycles=lambda steps: _cycles(conv, steps),
             scratch_bytes=lambda steps: _CHANNELS * _window(conv, steps) + 4 * steps_product(conv.nest, steps, "oh"),
@@ -65,6 +73,13 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
             uncut=frozenset({"ic", "oc"}),
         ),
     )
+
+
+def _finished(conv: IntegerConv) -> str:
+    """The assembler that finishes by the rule, NULL where there is none; layer is high with other constants."""
+    rule = {Rule.FOLDED: "folded", Rule.HIGH: "high", Rule.LAYER: "high"}.get(conv.finish.rule)
+    sign = "unsigned" if conv.is_unsigned else "signed"
+    return "NULL" if rule is None else f"tilewright_xpulpv2_plane_{rule}_{sign}"
 
 
 def _packed(weights: Array) -> Array:
@@ -94,4 +109,11 @@ def _cycles(conv: IntegerConv, steps: TileSteps) -> float:
     return total
 
 
-DECLARATION = Declaration(functions={f"depthwise_xpulpv2_{rule.value}": DepthwiseXpulpv2 for rule in CHANNEL_RULES})
+DECLARATION = Declaration(
+    functions={"depthwise_xpulpv2": DepthwiseXpulpv2},
+    pointed={
+        "tilewright_xpulpv2_column": tuple(
+            f"xpulpv2_plane_{rule}_{sign}" for rule in ("folded", "high") for sign in ("signed", "unsigned")
+        )
+    },
+)

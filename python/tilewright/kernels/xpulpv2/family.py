@@ -6,6 +6,8 @@ in their order; a word is four taps that lie side by side in what they are multi
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 import numpy as np
 
 from tilewright.graph import Array
@@ -19,7 +21,7 @@ SOURCES = ("xpulpv2_core.c", "xpulpv2_block.c", "xpulpv2_block_c.c", "integer_co
 WORD = 4
 """Taps of a word."""
 
-_FINISHED = {Rule.FOLDED: 135.0, Rule.LAYER: 210.0, Rule.HIGH: 220.0}
+FINISHED = MappingProxyType({Rule.FOLDED: 135.0, Rule.LAYER: 210.0, Rule.HIGH: 220.0})
 """Cycles for a block of four pixels by four channels from first to finished sums, without products,
 where assembler finishes them."""
 _RETURNED = 520.0
@@ -27,6 +29,13 @@ _RETURNED = 520.0
 
 _WORD_CYCLES = 24.0
 _RUN_CYCLES = 16.0
+
+
+def finished(finish: Finish, is_unsigned: int) -> str:
+    """The assembler that finishes whole reductions by this rule; NULL where there is none."""
+    if finish.rule not in FINISHED:
+        return "NULL"
+    return f"tilewright_xpulpv2_{finish.rule.value}_{'unsigned' if is_unsigned else 'signed'}"
 
 
 def packed_words(weights: Array) -> Array:
@@ -75,7 +84,7 @@ def packed_constants(finish: Finish, groups: int, group: AxisMap, channel: str) 
 
 def block_cycles(finish: Finish, words: int, runs: int, share: float = 1.0) -> float:
     """Cycles of four pixels by four channels; ``share`` is the part of the reduction that one call has."""
-    ends = _FINISHED.get(finish.rule, _RETURNED) if share >= 1.0 else 250.0 + share * 270.0
+    ends = FINISHED.get(finish.rule, _RETURNED) if share >= 1.0 else 250.0 + share * 270.0
     return ends + _RUN_CYCLES * runs + _WORD_CYCLES * words
 
 

@@ -53,7 +53,8 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     uncut = (frozenset() if channels > BLOCK else frozenset({"n"})) | (frozenset() if can_cut else frozenset({"k"}))
     return (
         KernelChoice(
-            symbol=f"tilewright_conv_xpulpv2_{finish.rule.value}",
+            symbol="tilewright_conv_xpulpv2",
+            called=f"tilewright_conv_xpulpv2_{finish.rule.value}",
             sources=SOURCES,
             nest=nest,
             reads=(
@@ -69,6 +70,9 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 is_unsigned=int(product.a.dtype is DType.UINT8),
                 is_planar=0,
                 is_direct=int(direct),
+                finish=finish.block,
+                finished=xpulpv2.finished(finish, int(product.a.dtype is DType.UINT8)),
+                row_words=finish.row_words,
                 limits=finish.layer_limits,
             ),
             cycles=cycles,

@@ -32,6 +32,10 @@ void tilewright_mul_f32(const struct tilewright_clamp_f32_attributes *attributes
 void tilewright_div_f32(const struct tilewright_clamp_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+tilewright_row_body tilewright_integer_row, tilewright_integer_short_row;
+
+tilewright_combine tilewright_combine_add, tilewright_combine_sub, tilewright_combine_mul;
+
 /* y = limit((((a ^ flip) + (b ^ flip)) * multiplier + addend) >> shift) for 8-bit operands, modulo
  * 2^32; an operand's flip is 128 for int8, 0 for uint8. Operands: a, b, y. */
 struct tilewright_add_shifted_attributes {
@@ -73,59 +77,20 @@ void tilewright_add_rescaled(const struct tilewright_add_rescaled_attributes *at
 /* Add, Sub and Mul of 8-, 16- and 32-bit integers with broadcasting. Operands: a, b, constants
  * [1][4], y; all tensors have TILEWRIGHT_MAX_RANK axes, leading ones of extent 1. */
 struct tilewright_binary_integer_attributes {
+    tilewright_row_function row; /* how long the pieces of a row are that lie on the stack */
+    tilewright_combine *combine;
+    tilewright_line_finish *finish;
     int32_t a_type;
     int32_t b_type;
     int32_t a_zero_point;
     int32_t b_zero_point;
-    int32_t minimum;
+    int32_t minimum; /* the bits of a float: rule rescale */
     int32_t maximum;
-    float lowest;
-    float highest;
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_binary_integer_attributes) == 32,
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_binary_integer_attributes) == (sizeof(void *) == 4 ? 36 : 48),
                        "tilewright_binary_integer_attributes");
 
-void tilewright_add_integer_none(const struct tilewright_binary_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_add_integer_shift(const struct tilewright_binary_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_add_integer_high(const struct tilewright_binary_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_add_integer_long(const struct tilewright_binary_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_add_integer_even(const struct tilewright_binary_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_add_integer_exact(const struct tilewright_binary_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_add_integer_rescale(const struct tilewright_binary_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_sub_integer_none(const struct tilewright_binary_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_sub_integer_shift(const struct tilewright_binary_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_sub_integer_high(const struct tilewright_binary_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_sub_integer_long(const struct tilewright_binary_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_sub_integer_even(const struct tilewright_binary_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_sub_integer_exact(const struct tilewright_binary_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_sub_integer_rescale(const struct tilewright_binary_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_mul_integer_none(const struct tilewright_binary_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_mul_integer_shift(const struct tilewright_binary_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_mul_integer_high(const struct tilewright_binary_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_mul_integer_long(const struct tilewright_binary_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_mul_integer_even(const struct tilewright_binary_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_mul_integer_exact(const struct tilewright_binary_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_mul_integer_rescale(const struct tilewright_binary_integer_attributes *attributes,
+void tilewright_binary_integer(const struct tilewright_binary_integer_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
 /* Operands: x [n, c, h, w]; weights [group][block][kh * kw][c][4]; bias [group][block][4]; y [n, c,
@@ -163,6 +128,39 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_f32_attributes) == 40,
 void tilewright_depthwise_f32(const struct tilewright_depthwise_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+#define TILEWRIGHT_BLOCK 4
+#define TILEWRIGHT_ROW_WORDS 4
+#define TILEWRIGHT_WORDS_NONE 1
+#define TILEWRIGHT_WORDS_FOLDED 2
+#define TILEWRIGHT_WORDS_HIGH 4
+#define TILEWRIGHT_WORDS_LAYER 2
+#define TILEWRIGHT_WORDS_LONG 4
+#define TILEWRIGHT_WORDS_EVEN 4
+#define TILEWRIGHT_WORDS_LAYER_EVEN 2
+#define TILEWRIGHT_WORDS_EXACT 4
+#define TILEWRIGHT_WORDS_RESCALE 2
+
+extern const struct tilewright_core tilewright_core_narrow, tilewright_core_wide;
+
+extern const struct tilewright_rule tilewright_rule_none, tilewright_rule_folded,
+    tilewright_rule_high, tilewright_rule_layer, tilewright_rule_long, tilewright_rule_even,
+    tilewright_rule_layer_even, tilewright_rule_exact, tilewright_rule_rescale;
+
+extern const struct tilewright_line_rule tilewright_line_rule_none, tilewright_line_rule_folded,
+    tilewright_line_rule_high, tilewright_line_rule_layer, tilewright_line_rule_long,
+    tilewright_line_rule_even, tilewright_line_rule_layer_even, tilewright_line_rule_exact,
+    tilewright_line_rule_rescale;
+
+tilewright_block_finish tilewright_block_none, tilewright_block_shift, tilewright_block_folded,
+    tilewright_block_high, tilewright_block_layer, tilewright_block_long, tilewright_block_even,
+    tilewright_block_layer_even, tilewright_block_exact, tilewright_block_rescale;
+
+tilewright_line_finish tilewright_line_none, tilewright_line_shift, tilewright_line_folded,
+    tilewright_line_high, tilewright_line_layer, tilewright_line_long, tilewright_line_even,
+    tilewright_line_layer_even, tilewright_line_exact, tilewright_line_rescale;
+
+tilewright_block_products tilewright_products_wide;
+
 /* Convolution of 8-bit tensors, any strides, dilations, pads and groups. Operands: x [n, c, h, w];
  * weights [group][block][kh][kw][c][4]; constants [group][channel][words of the rule]; y [n, c, h,
  * w]; scratch: 4 bytes for each tap, then a row of kernel[1] * c bytes of padding, each rounded up
@@ -177,51 +175,17 @@ struct tilewright_conv_integer_attributes {
     int32_t group_outputs; /* channels of y in one group */
     int32_t padding; /* the stored byte that stands for zero */
     int32_t flip; /* 1: x is uint8 */
-    int32_t minimum;
+    const struct tilewright_core *core;
+    const struct tilewright_rule *rule;
+    int32_t minimum; /* the bits of a float: rule rescale */
     int32_t maximum;
-    float lowest;
-    float highest;
     int32_t addend; /* of rules with one for the layer */
     int32_t shift; /* of rules with one for the layer */
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_integer_attributes) == 72,
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_integer_attributes) == (sizeof(void *) == 4 ? 72 : 80),
                        "tilewright_conv_integer_attributes");
 
-void tilewright_conv_integer_none(const struct tilewright_conv_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_conv_integer_folded(const struct tilewright_conv_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_conv_integer_high(const struct tilewright_conv_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_conv_integer_layer(const struct tilewright_conv_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_conv_integer_long(const struct tilewright_conv_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_conv_integer_even(const struct tilewright_conv_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_conv_integer_layer_even(const struct tilewright_conv_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_conv_integer_exact(const struct tilewright_conv_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_conv_integer_rescale(const struct tilewright_conv_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_conv_wide_none(const struct tilewright_conv_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_conv_wide_folded(const struct tilewright_conv_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_conv_wide_high(const struct tilewright_conv_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_conv_wide_layer(const struct tilewright_conv_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_conv_wide_long(const struct tilewright_conv_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_conv_wide_even(const struct tilewright_conv_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_conv_wide_layer_even(const struct tilewright_conv_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_conv_wide_exact(const struct tilewright_conv_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_conv_wide_rescale(const struct tilewright_conv_integer_attributes *attributes,
+void tilewright_conv_integer(const struct tilewright_conv_integer_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
 extern const struct tilewright_line_rule tilewright_line_rule_none, tilewright_line_rule_folded,
@@ -258,6 +222,9 @@ void tilewright_conv_transpose_integer(const struct tilewright_conv_transpose_in
 
 #define TILEWRIGHT_DEPTHWISE_PLANE 128
 
+tilewright_depthwise_sums tilewright_depthwise_slide, tilewright_depthwise_stride,
+    tilewright_depthwise_any;
+
 /* Depthwise convolution of 8-bit tensors: one input and one output channel in each group. `slide`:
  * 3x3 taps, rows not strided; `stride`: 3x3 taps; `any`: every kernel. Operands: x [n, c, h, w];
  * weights int8 [c][kernel]; constants [c][words of the rule]; y [n, c, h, w]; scratch: the padded
@@ -270,121 +237,36 @@ struct tilewright_depthwise_integer_attributes {
     int32_t pads[2]; /* above and to the left */
     int32_t padding; /* the stored byte that stands for zero */
     int32_t flip; /* 1: x is uint8 */
-    int32_t minimum;
+    tilewright_depthwise_sums *sums;
+    const struct tilewright_line_rule *rule;
+    int32_t minimum; /* the bits of a float: rule rescale */
     int32_t maximum;
-    float lowest;
-    float highest;
     int32_t addend; /* of rules with one for the layer */
     int32_t shift; /* of rules with one for the layer */
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_integer_attributes) == 64,
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_integer_attributes) == (sizeof(void *) == 4 ? 64 : 72),
                        "tilewright_depthwise_integer_attributes");
 
-void tilewright_depthwise_slide_none(const struct tilewright_depthwise_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_slide_folded(const struct tilewright_depthwise_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_slide_high(const struct tilewright_depthwise_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_slide_layer(const struct tilewright_depthwise_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_slide_long(const struct tilewright_depthwise_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_slide_even(const struct tilewright_depthwise_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_slide_layer_even(const struct tilewright_depthwise_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_slide_exact(const struct tilewright_depthwise_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_slide_rescale(const struct tilewright_depthwise_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_stride_none(const struct tilewright_depthwise_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_stride_folded(const struct tilewright_depthwise_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_stride_high(const struct tilewright_depthwise_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_stride_layer(const struct tilewright_depthwise_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_stride_long(const struct tilewright_depthwise_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_stride_even(const struct tilewright_depthwise_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_stride_layer_even(const struct tilewright_depthwise_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_stride_exact(const struct tilewright_depthwise_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_stride_rescale(const struct tilewright_depthwise_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_any_none(const struct tilewright_depthwise_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_any_folded(const struct tilewright_depthwise_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_any_high(const struct tilewright_depthwise_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_any_layer(const struct tilewright_depthwise_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_any_long(const struct tilewright_depthwise_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_any_even(const struct tilewright_depthwise_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_any_layer_even(const struct tilewright_depthwise_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_any_exact(const struct tilewright_depthwise_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_any_rescale(const struct tilewright_depthwise_integer_attributes *attributes,
+void tilewright_depthwise_integer(const struct tilewright_depthwise_integer_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
-/* Products of 8-bit vectors with a constant matrix: y[row, n] = bias[n] + sum x[row, k] * w[n, k];
- * `integer` for int8 x, `unsigned` for uint8. Operands: x [row, k]; weights int8 [block][k][4];
- * constants [n][words of the rule]; y [row, n]. No scratch. Partial results, where k is cut: 16
- * bytes for 4 channels of a row. */
+tilewright_vector_products tilewright_vector_signed, tilewright_vector_unsigned;
+
+/* Products of 8-bit vectors with a constant matrix: y[row, n] = bias[n] + sum x[row, k] * w[n, k].
+ * Operands: x [row, k]; weights int8 [block][k][4]; constants [n][words of the rule]; y [row, n].
+ * No scratch. Partial results, where k is cut: 16 bytes for 4 channels of a row. */
 struct tilewright_fully_connected_integer_attributes {
-    int32_t minimum;
+    tilewright_vector_products *products;
+    const struct tilewright_rule *rule;
+    int32_t minimum; /* the bits of a float: rule rescale */
     int32_t maximum;
-    float lowest;
-    float highest;
     int32_t addend; /* of rules with one for the layer */
     int32_t shift; /* of rules with one for the layer */
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_fully_connected_integer_attributes) == 24,
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_fully_connected_integer_attributes) == (sizeof(void *) == 4 ? 24 : 32),
                        "tilewright_fully_connected_integer_attributes");
 
-void tilewright_fully_connected_integer_none(const struct tilewright_fully_connected_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_fully_connected_integer_folded(const struct tilewright_fully_connected_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_fully_connected_integer_high(const struct tilewright_fully_connected_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_fully_connected_integer_layer(const struct tilewright_fully_connected_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_fully_connected_integer_long(const struct tilewright_fully_connected_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_fully_connected_integer_even(const struct tilewright_fully_connected_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_fully_connected_integer_layer_even(const struct tilewright_fully_connected_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_fully_connected_integer_exact(const struct tilewright_fully_connected_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_fully_connected_integer_rescale(const struct tilewright_fully_connected_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_fully_connected_unsigned_none(const struct tilewright_fully_connected_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_fully_connected_unsigned_folded(const struct tilewright_fully_connected_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_fully_connected_unsigned_high(const struct tilewright_fully_connected_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_fully_connected_unsigned_layer(const struct tilewright_fully_connected_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_fully_connected_unsigned_long(const struct tilewright_fully_connected_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_fully_connected_unsigned_even(const struct tilewright_fully_connected_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_fully_connected_unsigned_layer_even(const struct tilewright_fully_connected_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_fully_connected_unsigned_exact(const struct tilewright_fully_connected_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_fully_connected_unsigned_rescale(const struct tilewright_fully_connected_integer_attributes *attributes,
+void tilewright_fully_connected_integer(const struct tilewright_fully_connected_integer_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
 void tilewright_gelu_f32(const struct tilewright_clamp_f32_attributes *attributes,
@@ -567,27 +449,14 @@ struct tilewright_matmul_integer_attributes {
     int32_t a_flip; /* 1: a is uint8 */
     int32_t b_zero_point; /* in b's own type */
     int32_t b_unsigned; /* 1: b is uint8 */
-    int32_t minimum;
+    tilewright_block_finish *finish;
+    int32_t minimum; /* the bits of a float: rule rescale */
     int32_t maximum;
-    float lowest;
-    float highest;
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_matmul_integer_attributes) == 32,
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_matmul_integer_attributes) == (sizeof(void *) == 4 ? 28 : 32),
                        "tilewright_matmul_integer_attributes");
 
-void tilewright_matmul_integer_none(const struct tilewright_matmul_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_matmul_integer_shift(const struct tilewright_matmul_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_matmul_integer_high(const struct tilewright_matmul_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_matmul_integer_long(const struct tilewright_matmul_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_matmul_integer_even(const struct tilewright_matmul_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_matmul_integer_exact(const struct tilewright_matmul_integer_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_matmul_integer_rescale(const struct tilewright_matmul_integer_attributes *attributes,
+void tilewright_matmul_integer(const struct tilewright_matmul_integer_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
 /* Operands: the inputs, y. */
@@ -982,6 +851,8 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_hard_sigmoid_f32_attributes) == 
 void tilewright_hard_sigmoid_f32(const struct tilewright_hard_sigmoid_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+tilewright_row_body tilewright_requantize_row, tilewright_requantize_short_row;
+
 /* y = table[x], x being the index from the smallest value of its type. Operands: x, table (256
  * elements), y. */
 struct tilewright_lookup_attributes {
@@ -1000,27 +871,15 @@ void tilewright_lookup_words(const struct tilewright_lookup_attributes *attribut
 struct tilewright_requantize_attributes {
     int32_t x_type; /* as integer_line.h numbers them */
     int32_t channel_axis; /* of the view; -1: one row of constants for all */
-    int32_t minimum;
+    tilewright_row_function row; /* how long the pieces of a row are that lie on the stack */
+    tilewright_line_finish *finish;
+    int32_t minimum; /* the bits of a float: rule rescale */
     int32_t maximum;
-    float lowest;
-    float highest;
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_requantize_attributes) == 24,
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_requantize_attributes) == (sizeof(void *) == 4 ? 24 : 32),
                        "tilewright_requantize_attributes");
 
-void tilewright_requantize_none(const struct tilewright_requantize_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_requantize_shift(const struct tilewright_requantize_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_requantize_high(const struct tilewright_requantize_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_requantize_long(const struct tilewright_requantize_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_requantize_even(const struct tilewright_requantize_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_requantize_exact(const struct tilewright_requantize_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_requantize_rescale(const struct tilewright_requantize_attributes *attributes,
+void tilewright_requantize(const struct tilewright_requantize_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
 /* Softmax of 8-bit tensors along one axis, requantised. Operands: x; table of exp(-scale * d) for d
@@ -1127,6 +986,10 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_interpolate_f32_attributes) == 1
 void tilewright_interpolate_f32(const struct tilewright_interpolate_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+tilewright_xpulpv2_block tilewright_xpulpv2_folded_signed, tilewright_xpulpv2_folded_unsigned,
+    tilewright_xpulpv2_layer_signed, tilewright_xpulpv2_layer_unsigned,
+    tilewright_xpulpv2_high_signed, tilewright_xpulpv2_high_unsigned;
+
 /* Convolution of 8-bit tensors, four products per instruction. */
 struct tilewright_conv_xpulpv2_attributes {
     int32_t kernel[2];
@@ -1139,34 +1002,23 @@ struct tilewright_conv_xpulpv2_attributes {
     int32_t is_unsigned; /* 1: x is uint8 */
     int32_t is_planar; /* 1: weights are [c][kh][kw]; columns of x lie side by side */
     int32_t is_direct; /* 1: c is a multiple of 4 and its elements lie side by side in x */
-    int32_t minimum;
+    tilewright_block_finish *finish;
+    tilewright_xpulpv2_block *finished; /* NULL: sums go to `finish` */
+    int32_t row_words; /* of the rule */
+    int32_t minimum; /* the bits of a float: rule rescale */
     int32_t maximum;
-    float lowest;
-    float highest;
     int32_t addend; /* of rules with one for the layer */
     int32_t shift; /* of rules with one for the layer */
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_xpulpv2_attributes) == 80,
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_xpulpv2_attributes) == (sizeof(void *) == 4 ? 84 : 96),
                        "tilewright_conv_xpulpv2_attributes");
 
-void tilewright_conv_xpulpv2_none(const struct tilewright_conv_xpulpv2_attributes *attributes,
+void tilewright_conv_xpulpv2(const struct tilewright_conv_xpulpv2_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
-void tilewright_conv_xpulpv2_folded(const struct tilewright_conv_xpulpv2_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_conv_xpulpv2_high(const struct tilewright_conv_xpulpv2_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_conv_xpulpv2_layer(const struct tilewright_conv_xpulpv2_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_conv_xpulpv2_long(const struct tilewright_conv_xpulpv2_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_conv_xpulpv2_even(const struct tilewright_conv_xpulpv2_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_conv_xpulpv2_layer_even(const struct tilewright_conv_xpulpv2_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_conv_xpulpv2_exact(const struct tilewright_conv_xpulpv2_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_conv_xpulpv2_rescale(const struct tilewright_conv_xpulpv2_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
+
+tilewright_xpulpv2_column tilewright_xpulpv2_plane_folded_signed,
+    tilewright_xpulpv2_plane_folded_unsigned, tilewright_xpulpv2_plane_high_signed,
+    tilewright_xpulpv2_plane_high_unsigned;
 
 /* Depthwise convolution of 8-bit tensors by words of a window. */
 struct tilewright_depthwise_xpulpv2_attributes {
@@ -1176,33 +1028,17 @@ struct tilewright_depthwise_xpulpv2_attributes {
     int32_t pads[2]; /* above and to the left */
     int32_t padding; /* the stored byte that stands for zero */
     int32_t is_unsigned; /* 1: x is uint8 */
-    int32_t minimum;
+    const struct tilewright_line_rule *rule;
+    tilewright_xpulpv2_column *finished; /* NULL: sums go to the rule */
+    int32_t minimum; /* the bits of a float: rule rescale */
     int32_t maximum;
-    float lowest;
-    float highest;
     int32_t addend; /* of rules with one for the layer */
     int32_t shift; /* of rules with one for the layer */
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_xpulpv2_attributes) == 64,
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_xpulpv2_attributes) == (sizeof(void *) == 4 ? 64 : 72),
                        "tilewright_depthwise_xpulpv2_attributes");
 
-void tilewright_depthwise_xpulpv2_none(const struct tilewright_depthwise_xpulpv2_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_xpulpv2_folded(const struct tilewright_depthwise_xpulpv2_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_xpulpv2_high(const struct tilewright_depthwise_xpulpv2_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_xpulpv2_layer(const struct tilewright_depthwise_xpulpv2_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_xpulpv2_long(const struct tilewright_depthwise_xpulpv2_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_xpulpv2_even(const struct tilewright_depthwise_xpulpv2_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_xpulpv2_layer_even(const struct tilewright_depthwise_xpulpv2_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_xpulpv2_exact(const struct tilewright_depthwise_xpulpv2_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-void tilewright_depthwise_xpulpv2_rescale(const struct tilewright_depthwise_xpulpv2_attributes *attributes,
+void tilewright_depthwise_xpulpv2(const struct tilewright_depthwise_xpulpv2_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
 #undef TILEWRIGHT_SIZE_ASSERT

@@ -5,14 +5,12 @@
 #define TILEWRIGHT_KERNELS_INTEGER_CORE_H
 
 #include "tilewright/kernels/basics.h"
+#include "tilewright/kernels/declarations.h"
 #include "tilewright/runtime.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Channels and pixels of a block of accumulators. Packed weights are padded to whole blocks. */
-#define TILEWRIGHT_BLOCK 4
 
 /* clang-format off */
 /* A rule says how the 32-bit sum of a channel becomes an element of the output. Each channel has one
@@ -38,21 +36,16 @@ extern "C" {
  * is three numbers: s in bits 0 to 4, left in bits 8 to 12, the zero point's lowest bit in bit 16. */
 /* clang-format on */
 
-/* Words of the longest row, and of every row where one loop over rows serves all rules. */
-#define TILEWRIGHT_ROW_WORDS 4
-
 /* What a rule knows of the whole layer. */
 struct tilewright_limits {
-    int32_t minimum, maximum; /* the clamp of integers, in stored units */
-    float lowest, highest;    /* the clamp of floats: rule rescale */
+    int32_t minimum, maximum; /* the clamp, in stored units; the bits of floats: rule rescale */
     int32_t addend, shift;    /* A and S: rules folded, layer and layer_even */
 };
 
 /* The same from the attributes of a kernel. */
 #define TILEWRIGHT_LIMITS(attributes)                                                              \
     ((struct tilewright_limits){(attributes)->minimum, (attributes)->maximum,                      \
-                                (attributes)->lowest, (attributes)->highest, (attributes)->addend, \
-                                (attributes)->shift})
+                                (attributes)->addend, (attributes)->shift})
 
 enum { TILEWRIGHT_BLOCK_SUMS = TILEWRIGHT_BLOCK * TILEWRIGHT_BLOCK };
 
@@ -72,35 +65,10 @@ struct tilewright_sink {
     int32_t block[TILEWRIGHT_BLOCK_SUMS]; /* the sums of a block that are no partial results */
 };
 
-/* Stores the elements of `channels` (1 to 4) channels of a block, and moves the sink's pixels
- * behind them. `rows` are the constants of these channels. */
-typedef void tilewright_block_finish(struct tilewright_sink *sink, const int32_t *sums,
-                                     const int32_t *rows, int32_t channels);
-
-/* Stores the elements of `count` sums of one channel, `stride` bytes apart. `row` is the channel's
- * constants. */
-typedef void tilewright_line_finish(const struct tilewright_limits *limits, const int32_t *sums,
-                                    const int32_t *row, uint8_t *out, int32_t stride,
-                                    int32_t count);
-
-tilewright_block_finish tilewright_block_none, tilewright_block_shift, tilewright_block_folded,
-    tilewright_block_high, tilewright_block_layer, tilewright_block_long, tilewright_block_even,
-    tilewright_block_layer_even, tilewright_block_exact, tilewright_block_rescale;
-tilewright_line_finish tilewright_line_none, tilewright_line_shift, tilewright_line_folded,
-    tilewright_line_high, tilewright_line_layer, tilewright_line_long, tilewright_line_even,
-    tilewright_line_layer_even, tilewright_line_exact, tilewright_line_rescale;
-
-/* Words of a row, by the name of its rule. */
-enum {
-    TILEWRIGHT_WORDS_none = 1,
-    TILEWRIGHT_WORDS_folded = 2,
-    TILEWRIGHT_WORDS_high = 4,
-    TILEWRIGHT_WORDS_layer = 2,
-    TILEWRIGHT_WORDS_long = 4,
-    TILEWRIGHT_WORDS_even = 4,
-    TILEWRIGHT_WORDS_layer_even = 2,
-    TILEWRIGHT_WORDS_exact = 4,
-    TILEWRIGHT_WORDS_rescale = 2
+/* The multiplication of a convolution, and the bytes of one of its weights. */
+struct tilewright_core {
+    tilewright_block_products *products;
+    int32_t weight_bytes;
 };
 
 /* A rule for blocks of channels and pixels. */
@@ -109,9 +77,6 @@ struct tilewright_rule {
     int32_t row_words;
     int32_t biased; /* 1: a row begins with the bias */
 };
-extern const struct tilewright_rule tilewright_rule_none, tilewright_rule_folded,
-    tilewright_rule_high, tilewright_rule_layer, tilewright_rule_long, tilewright_rule_even,
-    tilewright_rule_layer_even, tilewright_rule_exact, tilewright_rule_rescale;
 
 /* A rule for the pixels of one channel. */
 struct tilewright_line_rule {
@@ -119,10 +84,6 @@ struct tilewright_line_rule {
     int32_t row_words;
     int32_t biased;
 };
-extern const struct tilewright_line_rule tilewright_line_rule_none, tilewright_line_rule_folded,
-    tilewright_line_rule_high, tilewright_line_rule_layer, tilewright_line_rule_long,
-    tilewright_line_rule_even, tilewright_line_rule_layer_even, tilewright_line_rule_exact,
-    tilewright_line_rule_rescale;
 
 /* Sets up the sink of one call, but for its pixels and limits. `partial` is the operand of partial
  * results, which exists only if `flags` say that the reduction is cut; blocks lie in it in the
@@ -168,15 +129,6 @@ TILEWRIGHT_INLINE void tilewright_first_sums(const struct tilewright_sink *sink,
         }
     }
 }
-
-/* Multiplies columns[tap][4 pixels] by weights[block][tap][4 channels] and finishes the sums, for
- * all blocks of `channels` channels. Where `finish` is NULL, sums stay partial results. */
-typedef void tilewright_matmul_core(struct tilewright_sink *sink, const uint8_t *columns,
-                                    int32_t taps, const uint8_t *weights, const int32_t *rows,
-                                    int32_t channels, tilewright_block_finish *finish);
-
-/* For int8 and for int16 weights. */
-tilewright_matmul_core tilewright_core_narrow, tilewright_core_wide;
 
 /* Writes out[i][run] = runs[run][i * stride] for `count` bytes of each of four runs; returns the
  * end of what was written. */

@@ -79,14 +79,8 @@ TILEWRIGHT_INLINE void tilewright_xpulpv2_put(uint8_t *to, uint32_t word)
 #endif
 }
 
-typedef void tilewright_xpulpv2_block(struct tilewright_xpulpv2_job *job);
-
 /* One block onto its sums, for int8 and for uint8 pixels. */
 tilewright_xpulpv2_block tilewright_xpulpv2_sums_signed, tilewright_xpulpv2_sums_unsigned;
-/* All blocks, finished as the rule of this name does (integer_core.h), whole reductions only. */
-tilewright_xpulpv2_block tilewright_xpulpv2_folded_signed, tilewright_xpulpv2_folded_unsigned;
-tilewright_xpulpv2_block tilewright_xpulpv2_layer_signed, tilewright_xpulpv2_layer_unsigned;
-tilewright_xpulpv2_block tilewright_xpulpv2_high_signed, tilewright_xpulpv2_high_unsigned;
 
 /* What does not change from pixels to pixels. The job's sink is open and has its limits; its rule
  * and the core that finishes sums by it are those of whole reductions. The end of the runs and

@@ -23,15 +23,9 @@ struct tilewright_xpulpv2_plane {
     int32_t minimum, maximum;
 };
 
-typedef void tilewright_xpulpv2_column(struct tilewright_xpulpv2_plane *plane);
-
 /* For int8 and for uint8 windows. Sums are words; the others finish by their rule. */
 tilewright_xpulpv2_column tilewright_xpulpv2_plane_sums_signed,
     tilewright_xpulpv2_plane_sums_unsigned;
-tilewright_xpulpv2_column tilewright_xpulpv2_plane_folded_signed,
-    tilewright_xpulpv2_plane_folded_unsigned;
-tilewright_xpulpv2_column tilewright_xpulpv2_plane_high_signed,
-    tilewright_xpulpv2_plane_high_unsigned;
 
 #ifdef __cplusplus
 }
