@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 from tilewright.plan import (
     AxisRange,
     Begin,
+    Buffer,
     BufferKind,
+    CopyStart,
     Core,
     Dimension,
     End,
@@ -22,15 +25,12 @@ from tilewright.plan import (
     Runs,
     Stage,
     Step,
+    Wait,
     kernel_steps,
 )
 
 from support import plans
-
-
-def blocks(extent: int, step: int, first: int = 0, every: int = 1) -> tuple[int, int, int, int]:
-    """Extent and step of an index, and when its blocks run."""
-    return extent, step, first, every
+from support.planned import far_platform
 
 
 def two_stages(rows: int = 3, kind: BufferKind = BufferKind.INTERMEDIATE, late: int = 1) -> Plan:
@@ -128,7 +128,7 @@ def with_ring(plan: Plan, name: str, rows: int) -> Plan:
     def shortened(shape: tuple[int, ...]) -> tuple[int, ...]:
         return (*shape[:2], rows, *shape[3:])
 
-    def changed(buffer: plans.Buffer) -> plans.Buffer:
+    def changed(buffer: Buffer) -> Buffer:
         if buffer.name != name:
             return buffer
         size = rows * buffer.strides_bytes[2]
@@ -188,3 +188,85 @@ def placed_apart(plan: Plan) -> Plan:
             at[pool] = offset + buffer.size_bytes
     use = tuple(PoolUse(pool, size, 0, False) for pool, size in at.items())
     return replace(plan, placements=tuple(placements), pool_use=use, relations=())
+
+
+def through_copies(plan: Plan, ahead: int) -> Plan:
+    """Two stages that run together, with x and y behind links: rows of x in a ring, two slots for rows of y.
+
+    Rows of x are loaded ``ahead`` iterations early. The second stage's weights are loaded once before the loop,
+    the last store is awaited behind it.
+    """
+    (layer,) = (step for step in plan.program if isinstance(step, Layer))
+    (loop,) = (step for step in layer.body if isinstance(step, Loop))
+    first, second = kernel_steps(layer.body)
+    buffers = {buffer.name: buffer for buffer in plan.buffers}
+    x, y, w = first.reads[0], second.writes[0], second.reads[1]
+    index = loop.indices[0]
+    rows = index.step + 2 + ahead * index.step
+    early = replace(first.runs, first=-ahead)
+    near = {
+        "x.tile": near_tile(buffers["x"], "x.tile", {2: rows}, ring_axis=2),
+        "y.tile": near_tile(buffers["y"], "y.tile", {2: loop.indices[1].step}, copies=2),
+        "w.tile": near_tile(buffers[w.buffer], "w.tile", {}),
+    }
+    last = second.runs.count - 1
+    stored = Wait("y", Runs(second.runs.first + 2 * second.runs.every, second.runs.every, last))
+    body = (
+        CopyStart("sram->l1", "x", x, replace(x, buffer="x.tile"), early, index.name),
+        Wait("x", replace(first.runs, over=())),
+        replace(first, reads=(replace(x, buffer="x.tile"), *first.reads[1:])),
+        stored,
+        replace(
+            second,
+            reads=(second.reads[0], replace(w, buffer="w.tile"), *second.reads[2:]),
+            writes=(replace(y, buffer="y.tile"),),
+        ),
+        CopyStart("l1->sram", "y", replace(y, buffer="y.tile"), y, second.runs),
+    )
+    before = (CopyStart("flash->l1", "w", w, replace(w, buffer="w.tile")), Wait("w"))
+    together = replace(layer, body=(*before, replace(loop, body=body), Wait("y", number=last)))
+    begins = [step for step in plan.program if isinstance(step, Begin)]
+    ends = [step for step in plan.program if isinstance(step, End)]
+    program = (*begins, *map(Begin, near), together, *map(End, near), *ends)
+    platform = far_platform(1 << 20, asynchronous=True, reach=("l1", "flash"))
+    kinds = (*platform.pools[0].holds, BufferKind.INTERMEDIATE)
+    callers = {tensor.buffer for tensor in (*plan.inputs, *plan.outputs)}
+    moved = [
+        buffer if buffer.kind is BufferKind.CONSTANT or buffer.name in callers else replace(buffer, pools=("l1",))
+        for buffer in plan.buffers
+    ]
+    places = [replace(item, pool="l1" if item.pool == "sram" else item.pool) for item in plan.placements]
+    return placed_apart(
+        replace(
+            plan,
+            pools=(replace(platform.pools[0], holds=kinds), *platform.pools[1:]),
+            links=platform.links,
+            core=platform.core,
+            buffers=(*moved, *near.values()),
+            placements=(*places, *(Placement(name, "l1", 0) for name in near)),
+            program=program,
+        )
+    )
+
+
+def near_tile(
+    home: Buffer, name: str, extents: dict[int, int], *, copies: int = 1, ring_axis: int | None = None
+) -> Buffer:
+    """Slots for a part of a home (channels last, or packed) with other extents on some axes."""
+    shape = tuple(extents.get(axis, extent) for axis, extent in enumerate(home.shape))
+    part = home.size_bytes * prod(shape) // prod(home.shape)
+    slot = -(-part // 16) * 16
+    return replace(
+        home,
+        name=name,
+        kind=BufferKind.TILE,
+        shape=shape,
+        size_bytes=slot * copies,
+        slot_bytes=slot,
+        align_bytes=16,
+        pools=("l1",),
+        copies=copies,
+        ring_axis=ring_axis,
+        sha256=None,
+        accessed_bytes=0,
+    )

@@ -11,7 +11,8 @@ from support.walk import events, rectangle
 from tilewright.codegen.buffers import storage_of
 from tilewright.codegen.context import LayerText
 from tilewright.codegen.layer_function import Surroundings
-from tilewright.codegen.layers import LayerWriter
+from tilewright.codegen.layer_scope import ModelScope
+from tilewright.codegen.layers import layer_text
 from tilewright.plan import AxisRange, BufferKind, Kernel, Layer, Loop, Operand, Plan
 
 
@@ -20,7 +21,7 @@ def text_of(plan: Plan) -> LayerText:
     layer = next(step for step in plan.program if isinstance(step, Layer))
     numbers = {link.name: number for number, link in enumerate(plan.links)}
     around = Surroundings("net", "const struct net_context *context", ("context",), None)
-    return LayerWriter(storage_of(plan), around, numbers, {}, {}).layer(0, layer, plan.layers[:1])
+    return layer_text(ModelScope(storage_of(plan), around, numbers, {}, {}), 0, layer, plan.layers[:1])
 
 
 def operands_of(text: LayerText) -> list[str]:

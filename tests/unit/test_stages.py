@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conformance.build import Generated
+from conformance.build import Generated, build
 from support import plans
 from support.firmware import needs_host_compiler
-from support.forced import generated
-from support.groups import run_together, two_stages
+from support.forced import generated, late_library, run_each, wait_count, without_wait
+from support.groups import run_together, through_copies, two_stages
 from support.host_runs import host_outputs
 from support.planned import near_platform, planned
 from support.small_nodes import conv
@@ -104,6 +104,35 @@ def test_two_stages_compute_what_two_layers_do(case: str, tmp_path: Path, *, qua
     expected = host_outputs(apart, {"x": x}, tmp_path / "apart")["y"]
     assert np.unique(expected).size > 20
     assert np.array_equal(host_outputs(both, {"x": x}, tmp_path / "together")["y"], expected)
+
+
+@pytest.fixture(scope="module")
+def objects(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where compiled kernels are kept between the tests of this file."""
+    return tmp_path_factory.mktemp("objects")
+
+
+@needs_host_compiler
+@pytest.mark.parametrize("ahead", [0, 1, 2])
+@pytest.mark.parametrize("case", ["row by row", "blocks that wrap"])
+def test_copies_of_two_stages_arrive_in_time(case: str, ahead: int, tmp_path: Path, objects: Path) -> None:
+    graph, platform = two_convs(quantized=True), near_platform()
+    found = planned(graph, platform)
+    apart = generated(graph, platform, found, "apart")
+    plan = through_copies(together(apart.plan, CASES[case]), ahead)
+    assert check(plan) == []
+    both = written(plan, "together", found.schedule.constants)
+    x = np.random.default_rng(1).integers(-100, 100, (1, 4, ROWS, ROWS)).astype(np.int8)
+    library = late_library(objects, [apart, both])
+    first, second = run_each(build(tmp_path, [apart, both], library), [(apart, [x]), (both, [x])], tmp_path)
+    assert first == second
+    spoilt = [without_wait(both, number) for number in range(wait_count(both))]
+    assert len(spoilt) == 4
+    outputs = [
+        run_each(build(tmp_path / str(number), [item], library), [(item, [x])], tmp_path)
+        for number, item in enumerate(spoilt)
+    ]
+    assert all(output != [first] for output in outputs)
 
 
 @needs_host_compiler

@@ -51,11 +51,16 @@ def condition(runs: Runs, iterations: range) -> str:
     return " && ".join(tests)
 
 
-def slot(runs: Runs, period: int, copies: int) -> str:
-    """The slot of a tile buffer that an operand of this period has in the step's block; empty for a single slot."""
+def slot(runs: Runs, period: int, copies: int, ahead: int = 0) -> str:
+    """The slot of a tile buffer that an operand of this period has in the step's block; empty for a single slot.
+
+    With ``ahead`` it is the slot of the block so many blocks later.
+    """
     if copies == 1:
         return ""
     held, number = runs.every * period, _bracketed(tile_number(runs))
+    if ahead:
+        number = f"({tile_number(runs)} + {ahead * runs.every})"
     return f"{number} % {copies}" if held == 1 else f"{number} / {held} % {copies}"
 
 

@@ -24,8 +24,10 @@ def copies_meanwhile(body: Sequence[Step]) -> tuple[Step, ...]:
     one reads.
     """
     calls = [(number, step) for number, step in enumerate(body) if isinstance(step, Kernel)]
+    if len(calls) != 1:
+        return tuple(body)
     number, kernel = calls[0]
-    if kernel.split is None or len(calls) > 1:
+    if kernel.split is None:
         return tuple(body)
     at_once = {(step.token, step.runs.first) for step in body[:number] if isinstance(step, Wait)}
     later = [step for step in body[:number] if _is_for_later(step, kernel, at_once)]

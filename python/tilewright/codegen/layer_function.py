@@ -32,7 +32,8 @@ class LayerFunction:
     """The parts of a layer's function.
 
     ``tokens`` gives arrays of copies under way and their length. ``early`` are copies that start first,
-    ``taken_over`` waits for what the layer before left, ``left`` link and token of the copy that the next layer
+    ``ready`` what else stands before the loop, of which some waits are for what the layer before left if it
+    ``takes_over``, ``after`` what stands behind the loop, ``left`` link and token of the copy that the next layer
     waits for. ``iterations`` are those of the loop, None without a loop. ``record`` is the number
     in a profile of the record of the first of the layer's ``stages``.
     """
@@ -42,30 +43,36 @@ class LayerFunction:
     stages: int
     tokens: tuple[tuple[str, int], ...]
     early: tuple[StepText, ...]
-    taken_over: tuple[StepText, ...]
+    ready: tuple[StepText, ...]
     steps: tuple[StepText, ...]
+    after: tuple[StepText, ...]
+    takes_over: bool
     iterations: range | None
     left: tuple[int, str] | None
 
     def text(self, around: Surroundings) -> FunctionText:
         """The whole function."""
         profiled = around.profile is not None
-        declared = tuple(line for step in self.steps for line in step.declarations)
-        taken_over = statements(self.taken_over, looped=False, profiled=profiled)
+        declared = tuple(line for step in self._calls() for line in step.declarations)
         lines = (
             *(f"tilewright_token_t {name}[{copies}] = {{0}};" for name, copies in self.tokens),
             *self._unused(around),
             *(self._measured() if profiled else ()),
             *statements(self.early, looped=False, profiled=profiled),
             *declared,
-            *(("/* What the layer before left under way. */",) if taken_over else ()),
-            *taken_over,
+            *(("/* What the layer before left under way. */",) if self.takes_over else ()),
+            *statements(self.ready, looped=False, profiled=profiled),
             *self._walk(profiled=profiled),
+            *statements(self.after, looped=False, profiled=profiled),
             *self._left(),
             *self._recorded(around.profile),
             f"return {around.prefix.upper()}_OK;",
         )
         return FunctionText(f"static enum {around.prefix}_status {self.name}({around.parameters})", lines)
+
+    def _calls(self) -> tuple[StepText, ...]:
+        """All steps but the first copies, in order."""
+        return (*self.ready, *self.steps, *self.after)
 
     def _walk(self, *, profiled: bool) -> tuple[str, ...]:
         lines = statements(self.steps, looped=self.iterations is not None, profiled=profiled)
@@ -104,10 +111,10 @@ class LayerFunction:
 
     def _unused(self, around: Surroundings) -> tuple[str, ...]:
         """Casts of parameters that the function has only because others have them."""
-        addresses = [text for step in (*self.early, *self.steps) for text in step.addresses]
+        addresses = [text for step in (*self.early, *self._calls()) for text in step.addresses]
         measured = around.profile is not None and around.profile.uses_context
         used = {"context": measured or any("context->" in text for text in addresses)}
-        used["handover"] = self.left is not None or bool(self.taken_over)
+        used["handover"] = self.left is not None or self.takes_over
         return tuple(f"(void){name};" for name in around.passed if not used[name])
 
 

@@ -18,32 +18,52 @@ class LeftCopy:
 
 @dataclass(frozen=True, slots=True)
 class LayerSteps:
-    """The steps of a layer without marks: first copies, the wait for the layer before, and the loop's body.
+    """The steps of a layer without marks, in order: first copies, others before the loop, its body, those behind it.
 
-    Without a loop all but the first two is the body.
+    ``ready`` are mostly waits, for first copies or for what the layer before left (``taken_over``). In a layer
+    without a loop all behind the waits for the layer before is the body.
     """
 
     early: tuple[CopyStart, ...]
-    taken_over: tuple[Wait, ...]
+    ready: tuple[Step, ...]
     loop: Loop | None
     body: tuple[Step, ...]
+    after: tuple[Step, ...] = ()
 
     @property
     def all(self) -> tuple[Step, ...]:
         """All of them, in order."""
-        return (*self.early, *self.taken_over, *self.body)
+        return (*self.early, *self.ready, *self.body, *self.after)
+
+    @property
+    def taken_over(self) -> tuple[Wait, ...]:
+        """The waits for copies that the layer before started."""
+        started = {step.token for step in self.all if isinstance(step, CopyStart)}
+        return tuple(step for step in self.ready if isinstance(step, Wait) and step.token not in started)
 
 
 def steps_of(layer: Layer) -> LayerSteps:
-    """The parts of a layer's body."""
+    """The parts of a layer's body, which has at most one loop, and none inside it."""
     steps = tuple(step for step in layer.body if not isinstance(step, (Begin, End)))
     loop = loop_in(steps)
+    if loop is not None:
+        place = steps.index(loop)
+        early = _leading_copies(steps[:place])
+        return LayerSteps(early, steps[len(early) : place], loop, loop.body, steps[place + 1 :])
     started = {step.token for step in steps if isinstance(step, CopyStart)}
-    waits = [step for step in steps if isinstance(step, Wait) and step.token not in started]
-    before = steps[: steps.index(waits[0])] if waits else ()
-    early = tuple(step for step in before if isinstance(step, CopyStart))
-    body = loop.body if loop is not None else steps[len(before) + len(waits) :]
-    return LayerSteps(early, tuple(waits), loop, body)
+    foreign = [number for number, step in enumerate(steps) if isinstance(step, Wait) and step.token not in started]
+    behind = foreign[-1] + 1 if foreign else 0
+    early = _leading_copies(steps[:behind])
+    return LayerSteps(early, steps[len(early) : behind], None, steps[behind:])
+
+
+def _leading_copies(steps: Sequence[Step]) -> tuple[CopyStart, ...]:
+    found: list[CopyStart] = []
+    for step in steps:
+        if not isinstance(step, CopyStart):
+            break
+        found.append(step)
+    return tuple(found)
 
 
 def left_copies(program: Sequence[Step]) -> dict[str, LeftCopy]:

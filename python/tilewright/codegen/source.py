@@ -10,7 +10,8 @@ from tilewright.codegen.context import LayerText, ShapeText
 from tilewright.codegen.entry import Entry, accessor_functions, entry_functions, opening_lines
 from tilewright.codegen.interface import InterfaceText, Signature
 from tilewright.codegen.layer_function import Surroundings
-from tilewright.codegen.layers import LayerWriter
+from tilewright.codegen.layer_scope import ModelScope
+from tilewright.codegen.layers import layer_text
 from tilewright.codegen.left_copies import left_copies
 from tilewright.codegen.pools import PoolText
 from tilewright.codegen.profiling import profile_text
@@ -31,15 +32,15 @@ def source_text(
         storage, signature, tuple(constant_pools), bool(left), plan.core.called_on == "controller", plan.core.count
     )
     around = Surroundings(plan.name, entry.layer_parameters, tuple(name for _, name in entry.passed), profile)
-    writer = LayerWriter(storage, around, {link.name: number for number, link in enumerate(plan.links)}, left, {})
-    layers = _layers(plan, writer)
+    model = ModelScope(storage, around, {link.name: number for number, link in enumerate(plan.links)}, left, {})
+    layers = _layers(plan, model)
     functions = tuple(layer.function for layer in layers)
     return {
         "headers": _headers(plan),
         "opening": opening_lines(entry, plan.core.pointer_bytes),
         "shapes": [
             ShapeText(name, stride or (0,), extent or (1,), origin or (0,), *ring)
-            for (stride, extent, origin, ring), name in writer.shared_shapes.items()
+            for (stride, extent, origin, ring), name in model.shared_shapes.items()
         ],
         "layers": layers,
         "entry": (
@@ -49,11 +50,11 @@ def source_text(
     }
 
 
-def _layers(plan: Plan, writer: LayerWriter) -> list[LayerText]:
+def _layers(plan: Plan, model: ModelScope) -> list[LayerText]:
     found = []
     for item in numbered_layers(plan.program):
         facts = plan.layers[item.first : item.first + len(item.layer.stages)]
-        found.append(writer.layer(item.first, item.layer, facts))
+        found.append(layer_text(model, item.first, item.layer, facts))
     return found
 
 

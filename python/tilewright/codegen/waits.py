@@ -13,10 +13,11 @@ from tilewright.codegen.expressions import is_never_empty
 from tilewright.plan import CopyStart, Index, Step, Wait
 
 
-def needless_waits(body: Sequence[Step], indices: Mapping[str, Index]) -> frozenset[str]:
+def needless_waits(body: Sequence[Step], indices: Mapping[str, Index], early: int = 0) -> frozenset[str]:
     """Tokens whose wait stands right before that for a later copy of the same link, tile by tile.
 
-    That copy has to be one in every tile: waiting for an empty copy waits for nothing.
+    That copy has to be one in every tile: waiting for an empty copy waits for nothing. The first ``early`` steps stand
+    before the loop: of copies on both sides each has its wait.
     """
     starts = {step.token: (number, step) for number, step in enumerate(body) if isinstance(step, CopyStart)}
     needless = set()
@@ -26,6 +27,7 @@ def needless_waits(body: Sequence[Step], indices: Mapping[str, Index]) -> frozen
             (number, earlier), (later_number, later) = starts[first.token], starts[second.token]
             times = (earlier.runs.iterations, later.runs.iterations)
             together = number < later_number and earlier.link == later.link and times[0] == times[1]
+            together = together and (number < early) == (later_number < early)
             is_copied = all(is_never_empty(axis, indices) for axis in later.source.rectangle)
             if together and first.runs.iterations == second.runs.iterations and is_copied:
                 needless.add(first.token)

@@ -1,0 +1,209 @@
+"""One layer while its C is written: names, addresses and shapes of what its steps touch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from tilewright.codegen.buffers import Storage
+from tilewright.codegen.expressions import (
+    all_indices,
+    axis_bounds,
+    condition,
+    fresh_lower,
+    index_lines,
+    slot,
+)
+from tilewright.codegen.extents import constant_bounds, view_strides
+from tilewright.codegen.functions import FunctionText
+from tilewright.codegen.layer_function import Surroundings
+from tilewright.codegen.layer_parts import (
+    attributes_constant,
+    tile_function,
+)
+from tilewright.codegen.left_copies import LeftCopy
+from tilewright.plan import (
+    Buffer,
+    BufferKind,
+    CopyStart,
+    Index,
+    Kernel,
+    Loop,
+    Operand,
+    Runs,
+    Step,
+    Wait,
+)
+
+MAXIMUM_RANK = 6
+"""Axes of ``struct tilewright_shape``."""
+
+
+@dataclass(slots=True)
+class LayerParts:
+    """What a layer needs beside its steps, collected while they are written."""
+
+    tile_functions: dict[str, FunctionText] = field(default_factory=dict)
+    home_strides: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    tokens: dict[str, int] = field(default_factory=dict)
+    needless: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelScope:
+    """What the layers of a model share: equal shapes are stored once.
+
+    ``links`` gives numbers of links, ``left`` the copies that a layer leaves to the next one, by token.
+    """
+
+    storage: Storage
+    around: Surroundings
+    links: Mapping[str, int]
+    left: Mapping[str, LeftCopy]
+    shared_shapes: dict[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, int]], str]
+
+    def shared_shape(
+        self, stride: tuple[int, ...], extent: tuple[int, ...], origin: tuple[int, ...], ring: tuple[int, int]
+    ) -> str:
+        """Name of a static const shape."""
+        key = (stride, extent, origin, ring)
+        return self.shared_shapes.setdefault(key, f"{self.storage.prefix}_shape_{len(self.shared_shapes)}")
+
+
+@dataclass(frozen=True, slots=True)
+class LayerScope:
+    """One layer, or with ``loop`` None what stands outside its loop."""
+
+    model: ModelScope
+    stem: str
+    kernels: tuple[Kernel, ...]
+    loop: Loop | None
+    body: tuple[Step, ...]
+    parts: LayerParts
+
+    def tag(self, kernel: Kernel) -> str:
+        """What ends the names of a kernel's variables: nothing where the layer has one kernel step."""
+        return f"_{self.kernels.index(kernel)}" if len(self.kernels) > 1 else ""
+
+    def attributes(self) -> Iterator[str]:
+        """The constant attributes of the layer's kernels."""
+        for kernel in self.kernels:
+            yield from attributes_constant(f"{self.stem}{self.tag(kernel)}", kernel)
+
+    def guard(self, runs: Runs) -> str:
+        """The C condition of the iterations at which a step runs; empty for all of them."""
+        return condition(runs, self.loop.iterations) if self.loop is not None else ""
+
+    def indices(self) -> dict[str, Index]:
+        """Indices of the loop by name, coarse ones included."""
+        return all_indices(self.loop) if self.loop is not None else {}
+
+    def is_packed(self, operand: Operand) -> bool:
+        """Whether C sees the operand from its first byte on, without a shape: a packed constant or a tile of one."""
+        buffer = self.buffer(operand)
+        if buffer.tensor is not None:
+            return False
+        cut_at_home = buffer.kind is BufferKind.CONSTANT and any(axis.terms for axis in operand.rectangle)
+        return not (cut_at_home and self.loop is not None)
+
+    def start_of(self, wait: Wait) -> CopyStart | None:
+        """The copy that the layer starts and waits for; None for one that the layer before left."""
+        found = (item for item in self.body if isinstance(item, CopyStart) and item.token == wait.token)
+        return next(found, None)
+
+    def left(self) -> tuple[int, str] | None:
+        """Link and token of the copy that is left to the next layer."""
+        for step in self.body:
+            if isinstance(step, CopyStart) and step.token in self.model.left:
+                left, buffer = self.model.left[step.token], self.buffer(step.source)
+                return self.model.links[step.link], f"{self.short(step.source)}_token[{left.number % buffer.copies}]"
+        return None
+
+    def buffer(self, operand: Operand) -> Buffer:
+        """The buffer of which an operand is a rectangle."""
+        return self.model.storage.buffers[operand.buffer]
+
+    def short(self, operand: Operand) -> str:
+        """A name for an operand in a tile, which no other operand of the layer shares."""
+        for kernel in self.kernels:
+            order = [item.buffer for item in (*kernel.reads, *kernel.writes)]
+            if operand.buffer in order:
+                return f"operand{self.tag(kernel)}_{order.index(operand.buffer)}"
+        return f"{self.short(self._cut_from(operand))}_staged"
+
+    def view(self, operand: Operand) -> tuple[int, ...]:
+        """For each axis of the kernel's view the axis of the operand's buffer, or -1 for none."""
+        for kernel in self.kernels:
+            for item, axes in zip((*kernel.reads, *kernel.writes), kernel.axes, strict=True):
+                if item.buffer == operand.buffer:
+                    return axes
+        return self.view(self._cut_from(operand))
+
+    def _cut_from(self, operand: Operand) -> Operand:
+        """The tile near the core that is cut from a larger tile."""
+        copies = (item for item in self.body if isinstance(item, CopyStart))
+        return next(item.destination for item in copies if item.source.buffer == operand.buffer)
+
+    def under_way(self, start: CopyStart, buffer: Buffer) -> int:
+        """Copies of a token that may be under way at once: one for each slot, in a ring one for each block ahead."""
+        waits = [step for step in self.body if isinstance(step, Wait) and step.token == start.token]
+        if buffer.ring_axis is None or not waits:
+            return buffer.copies
+        behind = max(wait.runs.first - wait.number * wait.runs.every for wait in waits) - start.runs.first
+        return max(1, behind // start.runs.every + 1)
+
+    def token(self, name: str, start: CopyStart, buffer: Buffer, runs: Runs, ahead: int = 0) -> str:
+        """The token of the copy of a step's block, or of the block ``ahead`` blocks later."""
+        count = self.under_way(start, buffer)
+        if self.loop is None:
+            return f"{name}[{ahead % count}]"
+        return f"{name}[{slot(runs, 1, count, ahead) or 0}]"
+
+    def address(self, operand: Operand, runs: Runs) -> str:
+        """The first byte of the operand's buffer, or of the slot that it has in the step's block."""
+        buffer = self.buffer(operand)
+        base = self.model.storage.address(buffer.name)
+        has_slots = buffer.kind is BufferKind.TILE and self.loop is not None
+        number = slot(runs, operand.period, buffer.copies) if has_slots else ""
+        return f"{base} + ({number}) * {buffer.slot_bytes}" if number else base
+
+    def tile_shape(
+        self, operand: Operand, view: tuple[int, ...], short: str, runs: Runs, kept: str = ""
+    ) -> tuple[str, str]:
+        """The function that computes the operand's rectangle, or the constant shape where nothing varies.
+
+        With ``kept`` the rectangle has, on the ring's axis, only what the tile before along that index lacks.
+        """
+        varies = any(axis.terms for axis in operand.rectangle)
+        base = self._whole_shape(operand, view)
+        if self.loop is None or not varies:
+            return "", base
+        name = f"{self.stem}_{short}"
+        if name not in self.parts.tile_functions:
+            indices = self.indices()
+            used = {term for axis in operand.rectangle for term, _ in axis.terms}
+            axes = []
+            for position, axis in enumerate(view):
+                if axis < 0 or not operand.rectangle[axis].terms:
+                    continue
+                bounds = axis_bounds(operand.rectangle[axis], indices)
+                is_ring = kept and axis == self.buffer(operand).ring_axis
+                lower = fresh_lower(operand.rectangle[axis], kept, indices) if is_ring else bounds.lower
+                axes.append((position, lower, bounds.upper))
+            lines = tuple(index_lines(self.loop, runs, used))
+            self.parts.tile_functions[name] = tile_function(name, lines, axes)
+        return name, base
+
+    def _whole_shape(self, operand: Operand, view: tuple[int, ...]) -> str:
+        """A shape with the operand's strides and the axes that no index moves."""
+        assert len(view) <= MAXIMUM_RANK, f"{operand.buffer} has more than {MAXIMUM_RANK} axes"
+        extent, origin = [], []
+        for axis in view:
+            lower, upper = constant_bounds(operand.rectangle[axis]) if axis >= 0 else (0, 1)
+            extent.append(upper - lower)
+            origin.append(lower)
+        buffer = self.buffer(operand)
+        ring = (0, 0)
+        if buffer.ring_axis is not None:
+            ring = (view.index(buffer.ring_axis), buffer.shape[buffer.ring_axis])
+        return self.model.shared_shape(view_strides(buffer, view, operand), tuple(extent), tuple(origin), ring)

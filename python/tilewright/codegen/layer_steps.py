@@ -1,0 +1,182 @@
+"""The steps of a layer as C, from the plan's steps and the layer's scope."""
+
+from __future__ import annotations
+
+from math import prod
+
+from tilewright.codegen.blocks import block_text
+from tilewright.codegen.calls import WHOLE, CallShape, KernelText, SplitText, ViewText
+from tilewright.codegen.expressions import (
+    tile_number,
+)
+from tilewright.codegen.extents import element_bytes, first_byte, view_strides
+from tilewright.codegen.layer_scope import LayerScope
+from tilewright.codegen.literals import members
+from tilewright.codegen.splits import SharedOperand, split_text
+from tilewright.codegen.steps import BlockCopyText, RectangleCopyText, StepText, TileShape, WaitText
+from tilewright.plan import (
+    BufferKind,
+    CopyStart,
+    Kernel,
+    Operand,
+    Step,
+    Wait,
+)
+
+
+def step_text(scope: LayerScope, step: Step) -> StepText:
+    """A copy, wait or kernel call as C; what the layer needs beside it is added to the scope's parts."""
+    if isinstance(step, CopyStart):
+        return _copy_text(scope, step)
+    if isinstance(step, Wait):
+        return _wait_text(scope, step)
+    assert isinstance(step, Kernel)
+    return _kernel_text(scope, step)
+
+
+def _copy_text(scope: LayerScope, step: CopyStart) -> StepText:
+    inward = scope.buffer(step.destination).kind is BufferKind.TILE
+    tile, home = (step.destination, step.source) if inward else (step.source, step.destination)
+    buffer = scope.buffer(tile)
+    token = ""
+    if step.token not in scope.parts.needless:
+        name = f"{scope.short(tile)}_token"
+        scope.parts.tokens[name] = scope.under_way(step, buffer)
+        token = scope.token(name, step, buffer, step.runs)
+    strides = (buffer.strides_bytes, scope.buffer(home).strides_bytes)
+    is_box = not home.within and buffer.ring_axis is None
+    block = block_text(tile.rectangle, *strides, element_bytes(buffer), scope.loop, step.runs) if is_box else None
+    if block is None:
+        return _rectangle_text(scope, step, tile, home, token, inward=inward)
+    return BlockCopyText(
+        guard=scope.guard(step.runs),
+        inward=inward,
+        link=scope.model.links[step.link],
+        token=token,
+        tile=tile_number(step.runs),
+        near=scope.address(tile, step.runs),
+        home=scope.address(home, step.runs),
+        copied=block,
+    )
+
+
+def _rectangle_text(
+    scope: LayerScope, step: CopyStart, tile: Operand, home: Operand, token: str, *, inward: bool
+) -> RectangleCopyText:
+    """A copy that may take several commands, as a shape; into a ring that keeps rows only those that it lacks."""
+    is_ring = scope.buffer(tile).ring_axis is not None
+    view = scope.view(tile)
+    short = f"{scope.short(tile)}_fresh" if step.kept else scope.short(tile)
+    function, shape = scope.tile_shape(tile, view, short, step.runs, step.kept)
+    name = f"{scope.stem}_{scope.short(tile)}_home"
+    scope.parts.home_strides[name] = view_strides(scope.buffer(home), view)
+    address = scope.address(home, step.runs)
+    shapes = [TileShape("shape", shape, function)]
+    if home.within:
+        whole = Operand(home.buffer, home.within, home.period)
+        staged, staged_shape = scope.tile_shape(whole, view, scope.short(whole), step.runs)
+        shapes.append(TileShape("staged", staged_shape, staged))
+        if staged:
+            address = f"tilewright_behind({address}, {name}, &staged, {len(view)}u)"
+    return RectangleCopyText(
+        guard=scope.guard(step.runs),
+        inward=inward,
+        function=f"tilewright_{'fetch' if inward else 'store'}{'_ring' if is_ring else ''}",
+        link=scope.model.links[step.link],
+        token=token,
+        tile=tile_number(step.runs),
+        near=scope.address(tile, step.runs),
+        home=address,
+        shapes=tuple(shapes),
+        home_stride=name,
+        rank=len(view),
+        element_bytes=element_bytes(scope.buffer(tile)),
+    )
+
+
+def _wait_text(scope: LayerScope, step: Wait) -> StepText:
+    start = scope.start_of(step)
+    if start is None:
+        left = scope.model.left[step.token]
+        return WaitText("", scope.model.links[left.link], "handover->token", scope.model.around.fault)
+    inward = scope.buffer(start.destination).kind is BufferKind.TILE
+    tile = start.destination if inward else start.source
+    return WaitText(
+        guard=scope.guard(step.runs),
+        link=scope.model.links[start.link],
+        token=scope.token(f"{scope.short(tile)}_token", start, scope.buffer(tile), step.runs, step.number),
+        fault=scope.model.around.fault,
+    )
+
+
+def _kernel_text(scope: LayerScope, step: Kernel) -> StepText:
+    shapes: list[CallShape] = []
+    pairs = enumerate(zip((*step.reads, *step.writes), step.axes, strict=True))
+    views = [_view_text(scope, step, position, operand, axes, shapes) for position, (operand, axes) in pairs]
+    views += [ViewText(scope.model.storage.address(name)) for name in step.scratch]
+    flags = _flags(scope, step)
+    return KernelText(
+        guard=scope.guard(step.runs),
+        symbol=step.symbol,
+        struct=step.struct,
+        attributes=f"{scope.stem}{scope.tag(step)}_attributes",
+        members=members(step.attributes) if step.split is not None else (),
+        shapes=tuple(shapes),
+        operands=tuple(views),
+        flags=flags or WHOLE,
+        flags_move=bool(flags),
+        split=_split_text(scope, step) if step.split is not None else None,
+        first=step.runs.first,
+        tag=scope.tag(step),
+    )
+
+
+def _view_text(
+    scope: LayerScope,
+    step: Kernel,
+    position: int,
+    operand: Operand,
+    view: tuple[int, ...],
+    shapes: list[CallShape],
+) -> ViewText:
+    """The view of an operand; what tiles change in its shape is added to ``shapes``."""
+    buffer = scope.buffer(operand)
+    is_tile = buffer.kind is BufferKind.TILE
+    address = scope.address(operand, step.runs)
+    moves = is_tile and address != scope.model.storage.address(buffer.name)
+    if scope.is_packed(operand):
+        return ViewText(address, moves=moves)
+    function, fixed = scope.tile_shape(operand, view, f"operand{scope.tag(step)}_{position}", step.runs)
+    if function:
+        name = f"shape{scope.tag(step)}_{position}"
+        shapes.append(CallShape(name, function, tile_number(step.runs), fixed))
+        if is_tile:
+            return ViewText(address, f"&{name}", moves)
+        at = "tilewright_at" if buffer.ring_axis is None else "tilewright_at_ring"
+        return ViewText(f"{at}({address}, {name}.stride, &{name}, {len(view)}u)", f"&{name}", moves=True)
+    begin = 0 if is_tile else first_byte(buffer, operand)
+    shape = fixed
+    if step.split is not None:
+        shape = f"shape{scope.tag(step)}_{position}"
+        shapes.append(CallShape(shape, "", "", fixed))
+    return ViewText(f"{address} + {begin}" if begin else address, f"&{shape}", moves)
+
+
+def _split_text(scope: LayerScope, step: Kernel) -> SplitText:
+    """The function and arguments of a call that several cores share."""
+    assert step.split is not None
+    shared = [
+        SharedOperand(scope.buffer(operand).strides_bytes, view, scope.is_packed(operand))
+        for operand, view in zip((*step.reads, *step.writes), step.axes, strict=True)
+    ]
+    views = scope.model.storage.address(step.split.views)
+    return split_text(f"{scope.stem}{scope.tag(step)}_part", step, shared, views, scope.loop)
+
+
+def _flags(scope: LayerScope, step: Kernel) -> str:
+    """Whether the tile is the first or last part of a cut reduction; empty if none is cut."""
+    if scope.loop is None or not step.reduction:
+        return ""
+    parts = prod(index.count for index in scope.loop.indices if index.name in step.reduction)
+    number, every = tile_number(step.runs), step.runs.every
+    return f"tilewright_part({number if every == 1 else f'({number}) / {every}'}, {parts})"
