@@ -27,8 +27,8 @@ def spoilt(content: bytes, chance: random.Random) -> tuple[str, bytes]:
         edit = chance.choice(EDITS)
         try:
             edit(model, chance)
-        except (ValueError, TypeError, IndexError, OverflowError, DecodeError):
-            continue  # this model has nothing of the kind, or no such value can be written
+        except (ValueError, TypeError, IndexError, OverflowError, DecodeError, onnx.checker.ValidationError):
+            continue  # this model has nothing of the kind, or no such value can be written, or its data is elsewhere
         done.append(edit.__name__)
     return ", ".join(done) or "nothing", model.SerializeToString()
 

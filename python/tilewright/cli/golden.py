@@ -30,23 +30,26 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     golden.add_argument(
         "--compare-layers",
         metavar="RUNS",
-        help="in so many runs compare what each layer writes",
+        help="in the first RUNS runs compare what each layer writes; the model is what --generate says",
     )
     golden.add_argument(
-        "--generate", action="append", default=[], metavar="WORD", help="a word of generate's that says which model"
+        "--generate", action="append", default=[], metavar="WORD", help="an argument with which generate made the model"
     )
     golden.set_defaults(run=_golden)
 
 
 class _GenerateWords(argparse.ArgumentParser):
-    """The options of generate as words of another command."""
+    """Parses what ``--generate`` gives: arguments of ``tilewright generate``, one each."""
 
     def error(self, message: str) -> NoReturn:
         raise bad_input("usage", message, at="--compare-layers", help="--generate=--model --generate=<file> ...")
 
 
 def _comparing(request: GoldenRequest, runs: str, words: Sequence[str]) -> GoldenRequest:
-    """The request with the graph of the model that ``words`` say, as for generate. Raises bad_input."""
+    """The request with the graph of the model and the number of runs in which its layers are compared.
+
+    ``words`` are the arguments with which ``tilewright generate`` made the model. Raises bad_input.
+    """
     from tilewright.pipeline import imported_graph
 
     if not runs.isdecimal() or int(runs) == 0:
