@@ -25,7 +25,7 @@ _WORTH_A_TABLE = 512
 def fuse_requantization(editor: GraphEditor) -> None:
     """Fold biases and factors, then every Requantize that can vanish."""
     for node in editor.nodes():
-        if node.operator == "Add" and editor.has(node):
+        if declared(node).affine is Affine.SUM and editor.has(node):
             _fold_bias(editor, node)
     for node in editor.nodes():
         if node.operator == "Requantize" and editor.has(node):

@@ -15,10 +15,12 @@ from types import MappingProxyType
 
 import numpy as np
 
+from tilewright.catalogue.operators import declared
 from tilewright.graph import Array, DType, Node, Tensor
 from tilewright.graph.edit import NO_ATTRIBUTES, GraphEditor, make_node, with_attributes
 from tilewright.importers.deeploy.nodes import TabulatedAttributes
 from tilewright.operators.movement import PadAttributes
+from tilewright.operators.operator import Affine, Multipliers
 from tilewright.operators.quantization import QuantizationAttributes
 from tilewright.operators.unary import ClipAttributes
 
@@ -26,6 +28,9 @@ EIGHT_BIT = frozenset({DType.INT8, DType.UINT8})
 _WEIGHT_TYPES = (DType.INT8, DType.INT16, DType.INT32)
 _ALL_TYPES = (DType.INT8, DType.UINT8, DType.INT16, DType.UINT16, DType.INT32)
 _AS_THEY_ARE = frozenset({"Quantize", "Dequantize", "Requantize"})
+
+
+_Rule = Callable[[GraphEditor, Node], None]
 
 
 class NoMeaning(Exception):
@@ -43,15 +48,25 @@ def retype(editor: GraphEditor, node: Node) -> None:
         return
     if any(tensor.dtype is DType.FLOAT32 for tensor in variables):
         raise NoMeaning("it reads integers and real numbers")
+    _rule_of(node)(editor, node)
+
+
+def _rule_of(node: Node) -> _Rule:
+    """What the dialect says of an operator; NoMeaning if nothing."""
+    operator = declared(node)
+    if operator.keeps_values:
+        return _moving
+    if operator.multipliers is not Multipliers.NONE:
+        return _accumulating
     rule = _RULES.get(node.operator)
     if rule is None:
         raise NoMeaning("no integer meaning in this dialect")
-    rule(editor, node)
+    return rule
 
 
 def _accumulating(editor: GraphEditor, node: Node) -> None:
     """Sums are int32; biases too, weights take the narrowest type."""
-    if node.operator == "Mul" and _dequantize(editor, node):
+    if declared(node).affine is Affine.FACTOR and _dequantize(editor, node):
         return
     for position in range(len(node.inputs)):
         node = _typed(editor, node, position, (DType.INT32,) if position == 2 else _WEIGHT_TYPES)
@@ -67,7 +82,7 @@ def _moving(editor: GraphEditor, node: Node) -> None:
     for position in range(len(node.inputs)):
         node = _typed(editor, node, position, wanted)
     editor.retype(node.outputs[0], editor.tensors[node.inputs[0]].dtype)
-    if node.operator == "Pad":
+    if isinstance(node.attributes, PadAttributes):
         _check_pad(editor, node)
 
 
@@ -210,7 +225,7 @@ def _dequantize(editor: GraphEditor, node: Node) -> bool:
 
 def _zero_point(editor: GraphEditor, node: Node) -> int | None:
     """What a Sub takes from every element, if that is one constant."""
-    if node.operator != "Sub" or node.epilogue is not None:
+    if declared(node).affine is not Affine.DIFFERENCE or node.epilogue is not None:
         return None
     data = editor.tensors[node.inputs[1]].data
     same = editor.tensors[node.inputs[0]].shape == editor.tensors[node.outputs[0]].shape
@@ -226,11 +241,8 @@ def _check_pad(editor: GraphEditor, node: Node) -> None:
     editor.replace(node, with_attributes(node, value=int(value)))
 
 
-_Rule = Callable[[GraphEditor, Node], None]
 _RULES: Mapping[str, _Rule] = MappingProxyType(
     {
-        **dict.fromkeys(("Conv", "MatMul", "Add", "Sub", "Mul"), _accumulating),
-        **dict.fromkeys(("Reshape", "Transpose", "Slice", "Concat", "Pad", "MaxPool", "Copy"), _moving),
         **dict.fromkeys(("iGELU", "iHardswish"), _function),
         **dict.fromkeys(("iLayerNorm", "iRMSNorm", "iNoNorm"), _norm),
         **dict.fromkeys(("iSoftmax", "ITAMax", "ITAPartialMax"), _probabilities),

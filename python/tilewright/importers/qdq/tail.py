@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tilewright.catalogue.operators import declared
 from tilewright.graph import Epilogue, Node, Requantize, Rescale, Tensor
 from tilewright.graph.edit import GraphEditor
 from tilewright.importers.qdq.match import EIGHT_BIT, per_tensor, quantized_value, real_constant
+from tilewright.operators.operator import Affine
 from tilewright.operators.quantization import QuantizationAttributes
 from tilewright.operators.unary import ClipAttributes
 
@@ -73,7 +75,7 @@ def follow(editor: GraphEditor, node: Node, bias_axis: int | None = None) -> Tai
 
 def _bias_of(editor: GraphEditor, node: Node, tail: Tail, axis: int) -> str:
     """The constant that an Add after the operator adds along one axis of the output; else empty."""
-    if node.operator != "Add" or node.inputs[0] == node.inputs[1]:
+    if declared(node).affine is not Affine.SUM or node.inputs[0] == node.inputs[1]:
         return ""
     other = node.inputs[1] if node.inputs[0] == tail.output.name else node.inputs[0]
     if real_constant(editor, other) is None:
