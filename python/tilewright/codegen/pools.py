@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -146,13 +147,23 @@ def array_lines(data: Array) -> list[str]:
     """Initialisers, 16 to a line."""
     if not data.size:
         return ["0"]
-    texts = [_number(value) for value in data.tolist()] if data.dtype.kind != "f" else [float_literal(v) for v in data]
+    texts = list(_literals(data))
     return [", ".join(texts[first : first + _PER_LINE]) + "," for first in range(0, len(texts), _PER_LINE)]
 
 
-def _number(value: int | bool) -> str:
-    if isinstance(value, bool):
-        return "1" if value else "0"
+def _literals(data: Array) -> Iterable[str]:
+    if data.dtype.kind == "f":
+        return map(float_literal, data)
+    numbers = data.astype(np.int64) if data.dtype.kind == "b" else data
+    least, most = int(numbers.min()), int(numbers.max())
+    if most - least < min(len(numbers), 1 << 16) and most < 1 << 63:
+        # Weights are many and alike: each number's text is made once.
+        texts = np.array([_number(value) for value in range(least, most + 1)], dtype=object)
+        return cast("list[str]", texts[numbers.astype(np.int64) - least].tolist())
+    return map(_number, numbers.tolist())
+
+
+def _number(value: int) -> str:
     if value == -(1 << 31):
         return "INT32_MIN"
     if value == -(1 << 63):
