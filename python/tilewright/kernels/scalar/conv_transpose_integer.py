@@ -9,10 +9,10 @@ from typing import Annotated
 import numpy as np
 
 from tilewright.graph import Array, DType, Graph, Node
-from tilewright.kernels.attributes import CStruct, CType, Int32
+from tilewright.kernels.attributes import CStruct, Int32, LineRule
 from tilewright.kernels.integer import EIGHT_BIT, constant_bias, is_wide, magnitude, steps_product
 from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, TensorOperand, TileSteps
-from tilewright.kernels.requantization import CHANNEL_RULES, LayerLimits, finish_of
+from tilewright.kernels.requantization import LayerLimits, finish_of
 from tilewright.kernels.scalar.compact import compact
 from tilewright.kernels.scalar.geometry import VolumeWindows, volume_view, volume_windows
 from tilewright.operators.epilogue import along_axis, finish
@@ -20,8 +20,6 @@ from tilewright.operators.exact import exact_operands, offset_removed
 from tilewright.operators.nest import Nest, whole
 from tilewright.operators.operator import Arrays, Layout, Multipliers, Operator, operand, optional_operand
 from tilewright.operators.windows import ConvTransposeAttributes, conv_transpose_nest, transposed_sums
-
-LineRule = Annotated[str, CType("const struct tilewright_line_rule *", is_pointer=True)]
 
 _POSITION_CYCLES = 120.0
 _TAP_CYCLES = 70.0
@@ -101,7 +99,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     packed = np.ascontiguousarray(weights.astype(np.int16 if wide else np.int8))
     view = volume_view(len(x.shape))
     attributes = ConvTransposeInteger(
-        f"&tilewright_line_rule_{done.rule.value}",
+        done.line_rule,
         volume_windows(given),
         group_inputs=weights.shape[2],
         group_outputs=w.shape[1],
@@ -149,5 +147,4 @@ def _cycles(given: ConvTransposeIntegerAttributes, nest: Nest, steps: TileSteps)
 DECLARATION = Declaration(
     operators={"ConvTransposeInteger": choices},
     functions={"conv_transpose_integer": ConvTransposeInteger},
-    pointed={"const struct tilewright_line_rule": tuple(f"line_rule_{rule.value}" for rule in CHANNEL_RULES)},
 )

@@ -188,11 +188,6 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_integer_attributes) == (siz
 void tilewright_conv_integer(const struct tilewright_conv_integer_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
-extern const struct tilewright_line_rule tilewright_line_rule_none, tilewright_line_rule_folded,
-    tilewright_line_rule_high, tilewright_line_rule_layer, tilewright_line_rule_long,
-    tilewright_line_rule_even, tilewright_line_rule_layer_even, tilewright_line_rule_exact,
-    tilewright_line_rule_rescale;
-
 /* Transposed convolution of 8-bit tensors. Operands: x [n, c, -, d, h, w]; weights [c][tap][input],
  * int8 or, if wide, int16; constants [c][words of the rule]; y [n, c, -, d, h, w]; scratch: 4 bytes
  * for each channel of y. */
@@ -207,14 +202,12 @@ struct tilewright_conv_transpose_integer_attributes {
     int32_t zero_point; /* of x */
     int32_t is_unsigned; /* 1: x is uint8 */
     int32_t wide;
-    int32_t minimum;
+    int32_t minimum; /* the bits of a float: rule rescale */
     int32_t maximum;
-    float lowest;
-    float highest;
     int32_t addend; /* of rules with one for the layer */
     int32_t shift; /* of rules with one for the layer */
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_transpose_integer_attributes) == (sizeof(void *) == 4 ? 96 : 104),
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_transpose_integer_attributes) == (sizeof(void *) == 4 ? 88 : 96),
                        "tilewright_conv_transpose_integer_attributes");
 
 void tilewright_conv_transpose_integer(const struct tilewright_conv_transpose_integer_attributes *attributes,
