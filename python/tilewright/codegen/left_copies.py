@@ -18,10 +18,11 @@ class LeftCopy:
 
 @dataclass(frozen=True, slots=True)
 class LayerSteps:
-    """The steps of a layer without marks, in order: first copies, others before the loop, its body, those behind it.
+    """The steps of a layer, without marks, in the order in which they run.
 
-    ``ready`` are mostly waits, for first copies or for what the layer before left (``taken_over``). In a layer
-    without a loop all behind the waits for the layer before is the body.
+    ``early`` are the copies that start before the layer waits for the last store of the layer before; ``taken_over``
+    are these waits. ``ready`` are steps between them and the loop, mostly waits for early copies, and then come the
+    loop's body and the steps behind the loop. In a layer without a loop ``body`` is all behind ``taken_over``.
     """
 
     early: tuple[CopyStart, ...]
@@ -67,7 +68,7 @@ def _leading_copies(steps: Sequence[Step]) -> tuple[CopyStart, ...]:
 
 
 def left_copies(program: Sequence[Step]) -> dict[str, LeftCopy]:
-    """By token the copies for which a later layer waits than the one that starts them."""
+    """The copies that one layer starts and a later layer waits for, by token."""
     found: dict[str, LeftCopy] = {}
     links: dict[str, str] = {}
     for layer in program:

@@ -27,9 +27,11 @@ MOST_MEMBERS = 40
 
 
 def members(attributes: Sequence[tuple[str, AttributeValue]]) -> tuple[tuple[str, str], ...]:
-    """Every number of a struct as what names it and its value, for assignments one by one; nothing for many.
+    """(member, value) of each number in a struct, as C, so that code can assign them one by one.
 
-    Code that stores constants takes less time than reads from memory that is far from the core.
+    For example ("shift", "16"), ("pads[0]", "1"). A core stores a constant from its code in less time than it reads
+    the constant from memory that is far away. A struct of more than ``MOST_MEMBERS`` numbers gives none: its
+    assignments would be longer than the struct.
     """
     found: list[tuple[str, str]] = []
     for name, value in attributes:

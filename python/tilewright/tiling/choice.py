@@ -138,10 +138,12 @@ def _most_certain(
     options: TilingOptions,
     kernels: KernelCycles,
 ) -> _Scored:
-    """The best of the first way, with second slots for the same tiles where that pays; other tiles if surely faster.
+    """The choice among the best candidates with single slots and with several sets of second slots.
 
-    What other tiles would gain is only as good as the cost model. The loop of second slots has one
-    more round, which costs about as much as starting a copy.
+    ``found`` holds the best candidate for each set of doubled operands in ``fields``; the first set is empty.
+    A candidate with other tiles than the first one is taken only if the cost model predicts at most
+    ``SURELY_FASTER`` of the first one's cycles, since the model may be off by as much. Second slots for the same
+    tiles are taken if they gain more than one more round of the loop costs, which is about one start of a copy.
     """
     best = min((item for item in found if item is not None), key=lambda item: item.score)
     first = found[0]
