@@ -130,7 +130,7 @@ def test_a_layer_is_chosen_in_table_and_graph_and_shown_everywhere(browser: Brow
     browser.click(browser.find("#table tbody tr")[1])
     assert browser.run("element('map-l1').layout.shapes[0].x0") == 0.5
     assert browser.run("element('cycles').layout.shapes[0].x1") == 1.5
-    assert "1: relu (Conv)" in browser.find("#tile-text")[0].text
+    assert "1: relu (Relu)" in browser.find("#tile-text")[0].text
     browser.click(browser.find("#table th[data-key=measured]")[0])
     assert [row.get_attribute("data-step") for row in browser.find("#table tbody tr")] == ["1", "0"]
     node = browser.find("#network .scatterlayer .trace:last-child .points path")[1]

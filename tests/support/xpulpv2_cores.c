@@ -48,6 +48,8 @@ static void fill_rows(void)
     }
 }
 
+static const int32_t no_bias[TILEWRIGHT_BLOCK_SUMS];
+
 /* Limits of each kind, and what goes with them. */
 static void limit(struct tilewright_xpulpv2_job *job)
 {
@@ -101,16 +103,17 @@ static void work_of(struct tilewright_xpulpv2_job *job, int32_t row_words, uint3
 }
 
 static void compare(tilewright_xpulpv2_block *assembler, tilewright_xpulpv2_block *reference,
-                    int32_t row_words)
+                    const struct tilewright_rule *rule)
 {
     struct tilewright_xpulpv2_job job;
     fill_rows();
     const uint32_t seed = state;
     memset(y, 0, sizeof y);
-    work_of(&job, row_words, 0, seed);
+    work_of(&job, rule->row_words, 0, seed);
+    job.sink.start = rule->biased != 0 ? NULL : no_bias;
     reference(&job);
     const uint8_t *const at = job.weights;
-    work_of(&job, row_words, 1, seed);
+    work_of(&job, rule->row_words, 1, seed);
     assembler(&job);
     const int is_same = memcmp(y[0], y[1], Y_BYTES) == 0 && at == job.weights;
     cases++;
@@ -180,12 +183,14 @@ static void work(void *argument)
         fill_bytes();
         compare_sums(tilewright_xpulpv2_sums_signed, reference_sums_signed);
         compare_sums(tilewright_xpulpv2_sums_unsigned, reference_sums_unsigned);
-        compare(tilewright_xpulpv2_folded_signed, reference_folded_signed, 2);
-        compare(tilewright_xpulpv2_folded_unsigned, reference_folded_unsigned, 2);
-        compare(tilewright_xpulpv2_layer_signed, reference_layer_signed, 2);
-        compare(tilewright_xpulpv2_layer_unsigned, reference_layer_unsigned, 2);
-        compare(tilewright_xpulpv2_high_signed, reference_high_signed, 4);
-        compare(tilewright_xpulpv2_high_unsigned, reference_high_unsigned, 4);
+        compare(tilewright_xpulpv2_folded_signed, reference_folded_signed, &tilewright_rule_folded);
+        compare(tilewright_xpulpv2_folded_unsigned, reference_folded_unsigned,
+                &tilewright_rule_folded);
+        compare(tilewright_xpulpv2_layer_signed, reference_layer_signed, &tilewright_rule_layer);
+        compare(tilewright_xpulpv2_layer_unsigned, reference_layer_unsigned,
+                &tilewright_rule_layer);
+        compare(tilewright_xpulpv2_high_signed, reference_high_signed, &tilewright_rule_high);
+        compare(tilewright_xpulpv2_high_unsigned, reference_high_unsigned, &tilewright_rule_high);
         compare_planes(tilewright_xpulpv2_plane_sums_signed, reference_plane_sums_signed);
         compare_planes(tilewright_xpulpv2_plane_sums_unsigned, reference_plane_sums_unsigned);
         compare_planes(tilewright_xpulpv2_plane_folded_signed, reference_plane_folded_signed);

@@ -275,9 +275,10 @@ def _section(pool: Pool) -> str:
 def read_arrays(path: Path) -> dict[str, Array]:
     """Arrays by name, in the file's order. Raises bad_input."""
     try:
-        archive = np.load(path, allow_pickle=False)
-        if isinstance(archive, np.lib.npyio.NpzFile):
-            with archive:
+        # NumPy leaves a file open that it opened itself and cannot read.
+        with path.open("rb") as file:
+            archive = np.load(file, allow_pickle=False)
+            if isinstance(archive, np.lib.npyio.NpzFile):
                 return {name: archive[name] for name in archive.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise bad_input("golden-file", f"cannot read the arrays: {error}", at=str(path)) from error
