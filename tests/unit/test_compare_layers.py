@@ -99,7 +99,7 @@ def test_the_first_layer_of_a_broken_kernel_is_named(
     assert int(found[1]) > 0
 
 
-BREAK = ("pool_integer.c", "sum += *at ^ flip;", "sum += (*at ^ flip) | 1;")
+BREAK = ("pool_integer.c", "const int32_t value = *at ^ flip;", "const int32_t value = (*at ^ flip) | 1;")
 
 
 def test_positions_follow_the_axes_not_the_memory(vectors: Path) -> None:

@@ -186,6 +186,7 @@ def broken(change: str, by: str) -> str:
         ("[]", "plan-data", "$"),
         ("{}", "plan-format", "$"),
         (broken('"format": 2', '"format": 999'), "plan-format", "$.format"),
+        (broken('"format": 2', '"format": 1'), "plan-format", "$.format"),
         (broken('"format": 2', '"format": true'), "plan-format", "$.format"),
         (broken(' "stack_bytes": 0,\n', ""), "plan-data", "$"),
         (broken('"stack_bytes": 0', '"stack_bytes": "0"'), "plan-data", "$.stack_bytes"),
@@ -212,3 +213,10 @@ def test_broken_text_is_refused_with_its_place(text: str, code: str, place: str)
 def test_a_value_that_no_plan_may_hold_is_a_defect() -> None:
     with pytest.raises(TypeError):
         dumps(replace(EMPTY, name=[]))  # type: ignore[arg-type]
+
+
+def test_a_plan_of_the_first_format_is_refused_with_the_remedy() -> None:
+    with pytest.raises(TilewrightError) as caught:
+        loads(broken('"format": 2', '"format": 1'))
+    assert caught.value.what == "plan format 1 is not known; this version reads 2"
+    assert caught.value.help == ("generate the plan again with this version",)

@@ -1,6 +1,6 @@
-"""What is alive in a pool at each step: marks, bytes, the largest buffer, computed from the plan alone.
+"""What is alive in a pool at each step of a report, from the plan alone: marks, bytes, the largest buffer.
 
-Bytes that several buffers share, a view and its root, or an output over its input, count once.
+Bytes that two buffers share (a view and its root, an output that lies over its input) count once.
 """
 
 from __future__ import annotations
@@ -63,7 +63,10 @@ def living(plan: Plan, pool: Pool, alive: Mapping[str, Lifetime]) -> Living:
 
 
 def peak(found: Living) -> dict[str, Any] | None:
-    """The first tick at which most bytes are alive, the layer there, and the buffers, views left out."""
+    """The first tick at which the most bytes of the pool are alive, the layer there, and the buffers that live then.
+
+    Constants are left out, and views whose root lives; None for a pool in which nothing lives.
+    """
     tick = found.peak_tick()
     if tick is None:
         return None
@@ -79,9 +82,11 @@ def peak(found: Living) -> dict[str, Any] | None:
 
 
 def steps(found: Living, io_bytes: int) -> list[dict[str, Any]]:
-    """For each stage the buffers that begin before or in its layer and end in or behind it, and what is alive there.
+    """For each stage of the program, what begins and ends with its layer, and how many bytes are alive in it.
 
-    Marks stand in the order of the program. ``with_io_bytes`` adds what the caller owns in this pool.
+    ``begins`` are buffers whose Begin stands behind the layer before, or in this layer; ``ends`` those whose End
+    stands in this layer or directly behind it. Of several stages of a layer the first has both. ``with_io_bytes``
+    are the bytes alive and ``io_bytes``, the inputs and outputs that the caller owns in this pool.
     """
     entries: list[dict[str, Any]] = []
     begins: list[dict[str, Any]] = []
@@ -121,7 +126,10 @@ def _sized(found: Living, name: str) -> dict[str, Any]:
 
 
 def _marks_and_layers(body: Sequence[Step], tick: int) -> Iterator[tuple[Begin | End | Layer, int]]:
-    """Layers and marks with their ticks, in the order of the program; what begins in a layer stands before it."""
+    """Layers and marks with their ticks, in the order of the program.
+
+    The marks inside a layer stand around it: each Begin before the layer, each End behind it.
+    """
     for step in body:
         inside = list(_marks_and_layers(step.body, tick + 1)) if isinstance(step, (Layer, Loop)) else []
         yield from (item for item in inside if isinstance(item[0], Begin))

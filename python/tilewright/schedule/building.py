@@ -34,10 +34,10 @@ from tilewright.tiling.problem import TILE_ALIGN_BYTES, near_pools
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The program before placement: steps, buffers, relations, constants by hash, facts.
+    """The program before placement: steps, buffers, relations, constants by hash, facts of stages.
 
-    ``overlays`` are outputs that may lie over an input. ``profile`` names the buffer of what is measured.
-    ``handed_over`` tells whether layers leave their last store to the next one.
+    ``overlays`` are outputs that may lie over an input. ``profile`` names the buffer for a profile's records.
+    ``handed_over`` says that at least one layer leaves its last store to the next layer.
     """
 
     program: tuple[Step, ...]
@@ -60,11 +60,11 @@ def build_schedule(
     profiled: bool = False,
     handed_over: bool = False,
 ) -> Schedule:
-    """Turn chosen tiles into a program with explicit lifetimes.
+    """Turn chosen tiles into a program with explicit lifetimes: a layer of one stage for each operator.
 
-    Home buffers live as ``marks.home_marks`` says; constants live throughout, and so does the
-    profile that a ``profiled`` program writes. Last stores are ``handed_over`` to the next layer
-    where that can be (``handover``).
+    Homes live as ``marks.home_marks`` says. Constants live throughout, and so does the buffer of records that a
+    ``profiled`` program writes. With ``handed_over`` each layer leaves its last store to the next layer where
+    ``handover`` allows it.
     """
     tensors = _home_buffers(graph, homes)
     names = Names(set(tensors))

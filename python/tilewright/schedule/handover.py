@@ -1,8 +1,8 @@
-"""The last store of a layer, awaited by the next one: it travels beside that layer's first loads.
+"""The last store of a layer is awaited by the next layer, so that the store travels beside that layer's first loads.
 
-Those are of constants that are loaded once: they depend on nothing that the layer before wrote, and
-stand before the loop. What else the next layer has near the core lives only behind the wait, so the
-two layers need no more room together than one of them alone.
+The first loads are those of constants that are loaded once: they depend on nothing that the layer before wrote, and
+stand before the loop. All other buffers that the next layer has near the core live only behind the wait, so the two
+layers together need no more room than one of them alone.
 
 Before:  layer a: loop { ..., kernel, start y }, wait y    layer b: loop { start weights, start x, ... }
 After:   layer a: loop { ..., kernel, start y }            layer b: start weights, wait y, loop { start x, ... }
@@ -34,10 +34,10 @@ def hand_over(
     constants: Set[str],
     ends: Mapping[int, Sequence[str]],
 ) -> list[BuiltLayer]:
-    """The layers, each with the wait for the last store of the one before where that needs no more room.
+    """The layers; where that needs no more room, a layer awaits the last store of the layer before.
 
-    ``constants`` are the names of buffers that no layer writes, ``ends`` the homes whose lives end with
-    a layer: what nobody reads must be complete by then.
+    ``constants`` are the names of buffers that no layer writes, ``ends`` gives for each layer the homes whose lives
+    end with it: a store into such a home must be complete when the layer ends, so it stays where it is.
     """
     found = list(built)
     for number in range(1, len(built)):
@@ -56,7 +56,7 @@ def hand_over(
 
 
 def _last_store(layer: ScheduledLayer, built: BuiltLayer) -> _Store | None:
-    """None where the layer does not store tiles of one tensor over a link that copies by itself."""
+    """The last store of a layer that stores tiles of one tensor over an asynchronous link; None for other layers."""
     problem = layer.problem
     written = [number for number, operand in enumerate(problem.operands) if operand.write]
     link = problem.operands[written[0]].link

@@ -71,9 +71,10 @@ def build_layer(
     scratch_pools: tuple[str, ...],
     names: Names,
 ) -> BuiltLayer:
-    """The body of a layer, the buffers that it needs near the core, and how often each buffer is accessed.
+    """The body of a layer of one stage, the buffers that it needs near the core, and bytes accessed by buffer.
 
-    ``constant_pools`` and ``scratch_pools`` are the candidates of what is interned and of scratch.
+    ``constant_pools`` and ``scratch_pools`` are the candidates for constants and for scratch. Constants are added to
+    ``constants``, and names that buffers take to ``names``.
     """
     problem, choice = layer.problem, layer.choice
     indices = tuple(Index(name, problem.extents[name], choice.steps[name]) for name in choice.order)
@@ -99,7 +100,7 @@ def build_layer(
 
 @dataclass(slots=True)
 class _Parts:
-    """Steps, buffers and operands of a layer while its operands are walked."""
+    """What the operands of a layer add to it, one operand after the other: steps, buffers, operands of the kernel."""
 
     loads: list[Step] = field(default_factory=list)
     waits: list[Step] = field(default_factory=list)
@@ -112,7 +113,10 @@ class _Parts:
 def _add_copies(
     parts: _Parts, layer: ScheduledLayer, position: int, indices: tuple[Index, ...], outside: Operand, names: Names
 ) -> Operand:
-    """Add the copies of one operand to a layer; the answer is what the kernel works on."""
+    """Add the copies of operand ``position`` to a layer, and return the operand on which the kernel works.
+
+    ``outside`` is the operand's rectangle in its home, which the kernel gets where nothing is copied.
+    """
     problem, choice = layer.problem, layer.choice
     operand, copies = problem.operands[position], choice.copies[position]
     if not copies:
