@@ -3,13 +3,15 @@
 include_guard(GLOBAL)
 
 # Sets in the caller's scope the keywords of options by what they take: <prefix>_FLAG, _VALUE, _FILE
-# and _LIST; their arguments on the command line, <prefix>_ARGUMENT_<keyword>; how values end that are
-# files, <prefix>_SUFFIX_<keyword>; and the keys of an options file that name files, <prefix>_FILE_KEYS.
+# and _LIST; those that every call has, <prefix>_REQUIRED; their arguments on the command line,
+# <prefix>_ARGUMENT_<keyword>; how values end that are files, <prefix>_SUFFIX_<keyword>; and the keys of
+# an options file that name files, <prefix>_FILE_KEYS.
 function(_tilewright_option_keywords prefix)
   set(${prefix}_FLAG "QUANTIZED_IO;STATIC_POOLS;IO_IN_POOLS;PROFILE" PARENT_SCOPE)
   set(${prefix}_VALUE "PLATFORM;NAME;BUFFERING;EFFORT;ALGORITHM" PARENT_SCOPE)
   set(${prefix}_FILE "MODEL;PLAN_LOCK" PARENT_SCOPE)
   set(${prefix}_LIST "POOLS;BUDGET;TYPES;DIMS;OPERATORS" PARENT_SCOPE)
+  set(${prefix}_REQUIRED "MODEL;PLATFORM" PARENT_SCOPE)
   set(${prefix}_ARGUMENT_MODEL --model PARENT_SCOPE)
   set(${prefix}_ARGUMENT_PLATFORM --platform PARENT_SCOPE)
   set(${prefix}_ARGUMENT_NAME --name PARENT_SCOPE)

@@ -87,12 +87,15 @@ def options_cmake(kind: type = CompileOptions) -> str:
         "include_guard(GLOBAL)",
         "",
         "# Sets in the caller's scope the keywords of options by what they take: <prefix>_FLAG, _VALUE, _FILE",
-        "# and _LIST; their arguments on the command line, <prefix>_ARGUMENT_<keyword>; how values end that are",
-        "# files, <prefix>_SUFFIX_<keyword>; and the keys of an options file that name files, <prefix>_FILE_KEYS.",
+        "# and _LIST; those that every call has, <prefix>_REQUIRED; their arguments on the command line,",
+        "# <prefix>_ARGUMENT_<keyword>; how values end that are files, <prefix>_SUFFIX_<keyword>; and the keys of",
+        "# an options file that name files, <prefix>_FILE_KEYS.",
         "function(_tilewright_option_keywords prefix)",
     ]
     for passing in Passing:
         lines.append(f'  set(${{prefix}}_{passing.name} "{";".join(_names(words, passing))}" PARENT_SCOPE)')
+    required = ";".join(word.name for word in words if word.is_required)
+    lines.append(f'  set(${{prefix}}_REQUIRED "{required}" PARENT_SCOPE)')
     lines += [f"  set(${{prefix}}_ARGUMENT_{word.name} {word.argument} PARENT_SCOPE)" for word in words]
     suffixes = [(word.name, word.file_suffix) for word in words if word.file_suffix]
     lines += [f"  set(${{prefix}}_SUFFIX_{name} {suffix} PARENT_SCOPE)" for name, suffix in suffixes]

@@ -166,7 +166,7 @@ message("${words} ${files}")
 """
     (tmp_path / "call.cmake").write_text(script, encoding="utf-8")
     done = subprocess.run(["cmake", "-P", "call.cmake"], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.stderr.strip() == "--snow;--cold;4;--map;/here/a.png;--map=b;--road=A1=5;--road=A2=6 /here/a.png"
+    assert done.stderr.strip() == "--cold;4;--map;/here/a.png;--map=b;--road=A1=5;--road=A2=6;--snow /here/a.png"
 
 
 def test_scons(pages: ModuleType) -> None:

@@ -120,15 +120,16 @@ def _check_keywords(caller: str, given: dict[str, Any]) -> None:
 
 def _arguments(env: Any, given: dict[str, Any]) -> tuple[list[str], list[str]]:
     """The command line for the keywords of options that are given, and the files in it, by their whole paths."""
-    words = [argument for keyword, argument in FLAGS.items() if given.get(keyword)]
+    words: list[str] = []
     files: list[str] = []
-    for keyword, argument in {**VALUES, **FILES, **LISTS}.items():
+    for keyword, argument in {**FILES, **VALUES, **LISTS}.items():
         for value in SCons.Util.flatten([given.get(keyword) or []]):
             if keyword in FILES or str(value).endswith(SUFFIXES.get(keyword, "\0")):
                 files.append(_file(env, value))
                 words += [argument, files[-1]]
             else:
                 words += [f"{argument}={value}"] if keyword in LISTS else [argument, str(value)]
+    words += [argument for keyword, argument in FLAGS.items() if given.get(keyword)]
     return words, files
 
 
