@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.check.expand import Digits, Expansion, Site
+from tilewright.check.expand import Digits, Site
 from tilewright.plan import AxisRange, Kernel
 
 Counts = npt.NDArray[np.int64]
@@ -53,16 +53,9 @@ class Calls:
         return found
 
 
-def gather_calls(roots: tuple[Site, ...]) -> tuple[Calls, ...]:
-    """Every kernel step of a program with its calls, in the order of ticks."""
-    found: dict[int, Calls] = {}
-    for site in _kernels(roots):
-        assert isinstance(site.step, Kernel)
-        found[site.tick] = Calls(site, site.step)
-    for event in Expansion(roots).events():
-        if event.site.tick in found:
-            found[event.site.tick].digits.append(event.digits)
-    return tuple(found.values())
+def calls_by_tick(roots: tuple[Site, ...]) -> dict[int, Calls]:
+    """Every kernel step of a program by its tick, in order; whoever runs the program adds the digits of each call."""
+    return {site.tick: Calls(site, site.step) for site in _kernels(roots) if isinstance(site.step, Kernel)}
 
 
 def _kernels(roots: Iterable[Site]) -> Iterable[Site]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tilewright.check.calls import Calls, calls_by_tick
 from tilewright.check.expand import Digits, Event, Expansion, Rectangle, Site, fresh_bounds
 from tilewright.check.facts import Facts
 from tilewright.check.overwriting import Touched, check_overwriting
@@ -39,13 +40,14 @@ class _Flight:
     place: str
 
 
-def check_flow(facts: Facts, roots: tuple[Site, ...], log: Log) -> None:
-    """Run the program; at its end no copy is in flight and every output is whole."""
+def check_flow(facts: Facts, roots: tuple[Site, ...], log: Log) -> tuple[Calls, ...]:
+    """Run the program; at its end no copy is in flight and every output is whole. Returns all calls of kernels."""
     shadow = make_shadow(facts)
-    machine = _Machine(facts, log, shadow, Rows(facts, shadow, log))
+    machine = _Machine(facts, log, shadow, Rows(facts, shadow, log), calls_by_tick(roots))
     for event in Expansion(roots).events():
         machine.step(event)
     machine.finish()
+    return tuple(machine.calls.values())
 
 
 @dataclass(slots=True)
@@ -54,6 +56,7 @@ class _Machine:
     log: Log
     shadow: Shadow
     rows: Rows
+    calls: dict[int, Calls]
     slots: dict[tuple[str, int], _Slot] = field(default_factory=dict)
     flights: dict[tuple[str, int], _Flight] = field(default_factory=dict)
     started: int = 0
@@ -74,6 +77,7 @@ class _Machine:
             self._end(step.buffer, event)
 
     def _kernel(self, step: Kernel, event: Event) -> None:
+        self.calls[event.site.tick].digits.append(event.digits)
         reads = [
             (position, piece)
             for position, operand in enumerate(step.reads)
@@ -172,7 +176,7 @@ class _Machine:
                 self.log.report(Rule.SLOT_CONTENT, message, place, block)
                 return
         memory = self.shadow.memory(part)
-        if self.shadow.window(memory.incoming, part).any():
+        if self.flights and self.shadow.window(memory.incoming, part).any():
             message = f"{name} {text(seen.rectangle)} is read before the copy into it was awaited"
             self.log.report(Rule.READ_BEFORE_WAIT, message, place, block)
             return
@@ -189,6 +193,8 @@ class _Machine:
 
     def _check_free(self, seen: Seen, part: Region, event: Event) -> None:
         """No copy in flight may touch bytes that are written now."""
+        if not self.flights:
+            return
         memory = self.shadow.memory(part)
         if self.shadow.window(memory.outgoing, part).any():
             message = f"{seen.buffer} {text(seen.rectangle)} is overwritten while a copy from it is in flight"

@@ -8,43 +8,42 @@ from tilewright.check.calls import Calls, touched
 from tilewright.check.expand import Site, operands_of
 from tilewright.check.facts import Facts
 from tilewright.check.rules import Log, Rule
-from tilewright.plan import AxisRange, Buffer, BufferKind, Kernel, Operand
+from tilewright.plan import AxisRange, BufferKind, Kernel, Operand
 
 
 def check_maps(facts: Facts, every: Iterable[Site], calls: Iterable[Calls], log: Log) -> None:
     """Writes are the map of the box exactly, reads contain it; borders are those of the tensor."""
+    lengths: dict[str, tuple[int, ...]] = {}
     for site in every:
         reads, writes = operands_of(site.step)
         for operand in (*reads, *writes):
-            _check_borders(facts, operand, site, log)
+            _check_borders(facts, operand.buffer, operand.rectangle, lengths, site, log)
         if isinstance(site.step, Kernel):
-            for operand, maps in zip((*site.step.reads, *site.step.writes), site.step.maps, strict=True):
-                _check_mapped_borders(facts, operand, maps, site, log)
+            for operand, maps in zip((*reads, *writes), site.step.maps, strict=True):
+                _check_borders(facts, operand.buffer, maps, lengths, site, log)
     for item in calls:
         _check_calls(item, log)
 
 
-def _check_borders(facts: Facts, operand: Operand, site: Site, log: Log) -> None:
-    """A home is the whole tensor, so rectangles are clipped where it ends."""
-    buffer = facts.buffers[operand.buffer]
-    extents = tuple(axis.extent for axis in operand.rectangle)
-    if not _ends_with(buffer, extents):
-        message = f"the rectangle of {buffer.name} is clipped to {extents}, the tensor is {buffer.shape}"
-        log.report(Rule.MAP, message, site.place)
-
-
-def _check_mapped_borders(facts: Facts, operand: Operand, maps: tuple[AxisRange, ...], site: Site, log: Log) -> None:
-    buffer = facts.buffers[operand.buffer]
-    extents = tuple(axis.extent for axis in maps)
-    if not _ends_with(buffer, extents):
-        log.report(Rule.MAP, f"the map of {buffer.name} ends at {extents}, the tensor is {buffer.shape}", site.place)
-
-
-def _ends_with(buffer: Buffer, extents: tuple[int, ...]) -> bool:
-    """Whether these could be the extents of the tensor of which a buffer holds a tile, the rows of a ring, or all."""
+def _check_borders(
+    facts: Facts,
+    name: str,
+    axes: tuple[AxisRange, ...],
+    lengths: dict[str, tuple[int, ...]],
+    site: Site,
+    log: Log,
+) -> None:
+    """A home is the whole tensor, and all clip where it ends; how long it is in a ring, all say alike."""
+    buffer = facts.buffers[name]
     if buffer.kind is BufferKind.TILE:
-        return True
-    return all(axis == buffer.ring_axis or extents[axis] == own for axis, own in enumerate(buffer.shape))
+        return
+    extents = tuple(axis.extent for axis in axes)
+    wanted = buffer.shape
+    if buffer.ring_axis is not None:
+        first = lengths.setdefault(name, extents)
+        wanted = tuple(first[axis] if axis == buffer.ring_axis else extent for axis, extent in enumerate(wanted))
+    if extents != wanted:
+        log.report(Rule.MAP, f"{name} is clipped to {extents}, the tensor is {wanted}", site.place)
 
 
 def _check_calls(calls: Calls, log: Log) -> None:

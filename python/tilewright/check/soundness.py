@@ -5,10 +5,9 @@ from __future__ import annotations
 from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.check.agreement import check_interface, check_layer_facts
 from tilewright.check.alive import check_lifetimes
-from tilewright.check.calls import gather_calls
 from tilewright.check.coverage import check_coverage
-from tilewright.check.expand import Site, flatten, sites
-from tilewright.check.facts import Facts, gather
+from tilewright.check.expand import flatten, sites
+from tilewright.check.facts import gather
 from tilewright.check.flow import check_flow
 from tilewright.check.maps import check_maps
 from tilewright.check.placed import check_placements, check_pool_use, check_relations
@@ -51,16 +50,10 @@ def check(plan: Plan) -> list[Violation]:
     check_token_scopes(every, log)
     check_lifetimes(facts, roots, log)
     if not log.violations:
-        check_flow(facts, roots, log)
-        check_nests(facts, roots, every, log)
+        calls = check_flow(facts, roots, log)
+        check_maps(facts, every, calls, log)
+        check_coverage(calls, log)
     return log.violations
-
-
-def check_nests(facts: Facts, roots: tuple[Site, ...], every: tuple[Site, ...], log: Log) -> None:
-    """What kernel steps compute: rectangles against maps, boxes against iteration spaces."""
-    calls = gather_calls(roots)
-    check_maps(facts, every, calls, log)
-    check_coverage(calls, log)
 
 
 def require_sound(plan: Plan, *, from_file: bool = False) -> None:
