@@ -13,13 +13,14 @@ from tilewright.plan import (
     Kernel,
     Placement,
     Plan,
+    PoolUse,
     Relation,
     RelationKind,
     Split,
     SplitAxis,
 )
 
-from support.edits import kernel, on_step, same
+from support.edits import kernel, on_step, same, with_pool
 from support.plans import along, buffer
 from support.sound import BASE
 
@@ -31,19 +32,21 @@ SPLIT = Split(
     axes=(SplitAxis(0, 0, along("oh", 8, 1, 1)), SplitAxis(2, 1, along("oh", 8))),
     scratch_bytes=(4,),
     views="conv.views",
-    views_bytes=16,
+    views_bytes=224,
 )
 
 
 def shared(split: Split = SPLIT, cores: int = 4) -> Plan:
     """Each core has one row of the tile's three."""
-    views = buffer("conv.views", BufferKind.SCRATCH, (48,), "l1")
+    views = buffer("conv.views", BufferKind.SCRATCH, (672,), "l1")
     plan = replace(
         BASE,
         core=replace(BASE.core, count=cores),
+        pool_use=(PoolUse("l1", 928, 928, True), *BASE.pool_use[1:]),
         buffers=(*BASE.buffers, views),
-        placements=(*BASE.placements, Placement("conv.views", "l1", 112)),
+        placements=(*BASE.placements, Placement("conv.views", "l1", 256)),
     )
+    plan = with_pool(plan, "l1", size_bytes=1024)
     plan = on_step(plan, same(Begin("conv.scratch")), lambda step: (step, Begin("conv.views")))
     plan = on_step(plan, same(End("conv.scratch")), lambda step: (step, End("conv.views")))
 
@@ -76,7 +79,10 @@ SPLITS: Spoilt = {
     "split without a chunk": (Rule.SPLIT, spoilt(chunk=0)),
     "split with scratch for fewer cores": (Rule.SPLIT, spoilt(scratch_bytes=(8,))),
     "split with too few sizes of scratch": (Rule.SPLIT, spoilt(scratch_bytes=())),
-    "split with views for fewer cores": (Rule.SPLIT, spoilt(views_bytes=20)),
+    "split with views for fewer cores": (Rule.SPLIT, spoilt(views_bytes=228)),
+    "split with views too small": (Rule.SPLIT, spoilt(views_bytes=216)),
+    "split with chunks larger than cores need": (Rule.SPLIT, spoilt(chunk=2, cores=3)),
+    "split along no dimension of the kernel": (Rule.SPLIT, spoilt(dimension="ow")),
     "split of which all cores write everything": (Rule.SPLIT, _axes(X_ROWS, None)),
     "split of an axis that does not exist": (Rule.SPLIT, _axes(replace(X_ROWS, axis=2), Y_ROWS)),
     "split whose parts of y overlap": (Rule.SPLIT, _axes(X_ROWS, replace(Y_ROWS, range=along("oh", 8, 0, 1)))),

@@ -9,9 +9,12 @@ from tilewright.check.expand import Digit, Site, rectangle_of
 from tilewright.check.facts import Facts
 from tilewright.check.maps import folded, plain
 from tilewright.check.rules import Log, Rule
-from tilewright.plan import AxisRange, Iteration, Kernel, Loop, Operand, RelationKind, Split
+from tilewright.plan import AxisRange, BufferKind, Iteration, Kernel, Loop, Operand, RelationKind, Split
 
 Interval = tuple[int, int]
+
+SHAPE_BYTES = 80
+"""Of struct tilewright_shape in runtime/include/tilewright/runtime.h."""
 
 
 def check_splits(facts: Facts, every: Iterable[Site], log: Log) -> None:
@@ -76,6 +79,8 @@ class _Checked:
             self._report(
                 f"chunks of {split.chunk} of {split.dimension}, which is cut at multiples of {dimension.multiple}"
             )
+        if split.chunk > 0:
+            self._chunk(dimension.multiple)
         others = {item.name: item.extent for item in self.kernel.dimensions if item.name != split.dimension}
         moved = {
             (operand, axis): plain(folded(mapped, others))
@@ -98,6 +103,23 @@ class _Checked:
                 self._report(f"{split.cores} cores with {size} bytes each of {name}, which has {buffer.size_bytes}")
             if size % 4:
                 self._report(f"{size} bytes of {name} for each core are no multiple of 4")
+        needed, pointer = self._views_bytes(), self.facts.plan.core.pointer_bytes
+        if split.views_bytes < needed or split.views_bytes % pointer:
+            self._report(f"views of {split.views_bytes} bytes for each core, need {needed} in multiples of {pointer}")
+
+    def _views_bytes(self) -> int:
+        """What a core needs for its views: two pointers for each operand, and shapes of those that are cut."""
+        cut = {self.operands[item.operand].buffer for item in self.split.axes}
+        buffers = [self.facts.buffers[name] for name in cut]
+        shapes = sum(buffer.tensor is not None or buffer.kind is not BufferKind.TILE for buffer in buffers)
+        pointers = 2 * (len(self.operands) + len(self.kernel.scratch))
+        return pointers * self.facts.plan.core.pointer_bytes + shapes * SHAPE_BYTES
+
+    def _chunk(self, multiple: int) -> None:
+        """Each core has scratch for a chunk, so chunks are no larger than the cores need for the largest tile."""
+        longest = max(upper - lower for lower, upper in self._tiles())
+        if self.split.cores * (self.split.chunk - multiple) >= longest:
+            self._report(f"chunks of {self.split.chunk}, though {self.split.cores} cores need less for {longest}")
 
     def _trails(self) -> None:
         """What one core writes must not lie on what another still reads."""
