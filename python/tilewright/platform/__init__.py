@@ -3,15 +3,8 @@
 from __future__ import annotations
 
 from tilewright.platform.costs import Costs, KernelCost, kernel_key
-from tilewright.platform.loading import (
-    PoolOverride,
-    find_platform,
-    load_platform,
-    parse_pool_override,
-    platform_file,
-    platform_names,
-    with_pool_overrides,
-)
+from tilewright.platform.loading import find_platform, load_platform, platform_file, platform_names
+from tilewright.platform.overrides import PoolOverride, parse_pool_override, with_pool_overrides
 from tilewright.platform.types import (
     CoreStacks,
     Counter,

@@ -1,33 +1,13 @@
-"""The platform file: what a chip offers to a plan, read from TOML and validated.
-
-docs/reference/platform.md describes every key. Numbers are bytes and cycles.
-"""
+"""Platforms by the name of a shipped one, or by the path of a file."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tilewright.base.errors import bad_input, suggestion
 from tilewright.base.resources import platforms_dir
-from tilewright.plan import Pool
 from tilewright.platform.file import parse_platform
-from tilewright.platform.types import SECTION, Platform
-
-_OVERRIDE = re.compile(r"(?P<pool>[^=@\s]+)=(?P<bytes>0[xX][0-9a-fA-F]+|[0-9]+)(?:@(?P<where>\S+))?")
-_ADDRESS = re.compile(r"0[xX][0-9a-fA-F]+")
-
-
-@dataclass(frozen=True, slots=True)
-class PoolOverride:
-    """What POOLS says about one pool: its size, and possibly where it lies."""
-
-    pool: str
-    size_bytes: int
-    section: str | None = None
-    base: int | None = None
+from tilewright.platform.types import Platform
 
 
 def load_platform(name_or_path: str | Path) -> Platform:
@@ -57,54 +37,3 @@ def find_platform(name: str) -> Path:
         return path
     remedies = (suggestion(name, platform_names()), "a file of your own is given by its path, ending in .toml")
     raise bad_input("platform-unknown", f"no platform '{name}' is shipped", help=remedies)
-
-
-def parse_pool_override(text: str) -> PoolOverride:
-    """``<pool>=<bytes>[@<section>|@0x<address>]``. Raises bad_input."""
-    match = _OVERRIDE.fullmatch(text.strip())
-    if match is None:
-        raise bad_input(
-            "pool-override",
-            f"'{text}' is not <pool>=<bytes>[@<section>|@0x<address>]",
-            help="for example l1=16000, l1=16000@.l1_bss or l1=16000@0x10000000",
-        )
-    size_bytes = int(match["bytes"], 0 if match["bytes"][:2].lower() == "0x" else 10)
-    if size_bytes == 0:
-        raise bad_input("pool-override", f"'{text}' gives a pool no bytes")
-    where = match["where"]
-    if where is None:
-        return PoolOverride(match["pool"], size_bytes)
-    if _ADDRESS.fullmatch(where):
-        return PoolOverride(match["pool"], size_bytes, base=int(where, 16))
-    if not SECTION.pattern.fullmatch(where):
-        raise bad_input("pool-override", f"'{where}' in '{text}' is neither a section nor an address 0x...")
-    return PoolOverride(match["pool"], size_bytes, section=where)
-
-
-def with_pool_overrides(platform: Platform, overrides: Iterable[PoolOverride | str]) -> Platform:
-    """The platform with other sizes (and places) of pools.
-
-    Raises bad_input for text that does not parse, an unknown pool, a pool that is named
-    twice, or an address that is not a multiple of the pool's alignment.
-    """
-    pools = {pool.name: pool for pool in platform.pools}
-    seen: set[str] = set()
-    for entry in overrides:
-        override = parse_pool_override(entry) if isinstance(entry, str) else entry
-        if override.pool not in pools:
-            what = f"platform '{platform.name}' has no pool '{override.pool}'"
-            raise bad_input("pool-override", what, help=suggestion(override.pool, pools))
-        if override.pool in seen:
-            raise bad_input("pool-override", f"pool '{override.pool}' is given twice")
-        seen.add(override.pool)
-        pools[override.pool] = _overridden(pools[override.pool], override)
-    return replace(platform, pools=tuple(pools.values()))
-
-
-def _overridden(pool: Pool, override: PoolOverride) -> Pool:
-    if override.base is not None and override.base % pool.align_bytes:
-        what = f"address 0x{override.base:x} of pool '{pool.name}' is not a multiple of {pool.align_bytes}"
-        raise bad_input("pool-override", what)
-    if override.section is None and override.base is None:
-        return replace(pool, size_bytes=override.size_bytes)
-    return replace(pool, size_bytes=override.size_bytes, section=override.section, base=override.base)
