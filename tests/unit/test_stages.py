@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from support.firmware import needs_host_compiler
 from support.forced import generated, late_library, run_each, wait_count, without_wait
 from support.groups import run_together, through_copies, two_stages
 from support.host_runs import host_outputs
+from support.mutations import mutations
 from support.planned import near_platform, planned
 from support.small_nodes import conv
 from tilewright.check import Rule, check
@@ -30,6 +33,7 @@ from tilewright.report.tiles import layer_tiles
 from tilewright.report.touches import touched_buffers
 
 ROWS, HALF = 12, 6
+MUTATIONS = 90
 
 
 def two_convs(*, quantized: bool) -> Graph:
@@ -189,3 +193,36 @@ def test_copies_belong_to_the_stage_that_uses_them() -> None:
     assert owners == [(type(step).__name__, 0) for _, step in steps_by_stage(layers[0])] + [
         (type(step).__name__, 1) for _, step in steps_by_stage(layers[1])
     ]
+
+
+@needs_host_compiler
+def test_changed_numbers_are_refused_or_harmless(
+    tmp_path: Path, objects: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graph, platform = two_convs(quantized=True), near_platform()
+    found = planned(graph, platform)
+    plan = through_copies(together(generated(graph, platform, found, "apart").plan, CASES["blocks that wrap"]), 1)
+    both = written(plan, "together", found.schedule.constants)
+    x = np.random.default_rng(1).integers(-100, 100, (1, 4, ROWS, ROWS)).astype(np.int8)
+    library = late_library(objects, [both])
+    expected = run_each(build(tmp_path / "sound", [both], library), [(both, [x])], tmp_path)
+    refused, harmless, run = 0, 0, 0
+    for number, mutation in enumerate(mutations(plan, Random(7))[:MUTATIONS]):
+        changed = mutation.applied(plan)
+        if check(changed):
+            refused += 1
+            continue
+        harmless += 1
+        other = written(changed, "together", found.schedule.constants)
+        if c_text(other) != c_text(both):
+            run += 1
+            executable = build(tmp_path / str(number), [other], library)
+            assert run_each(executable, [(other, [x])], tmp_path) == expected, mutation
+    with capsys.disabled():
+        sys.stdout.write(f"\n{refused} refused, {harmless} harmless, of which {run} changed the C and were run\n")
+    assert refused + harmless == MUTATIONS
+    assert min(refused, run) >= 3
+
+
+def c_text(built: Generated) -> dict[str, bytes]:
+    return {name: content for name, content in built.files.items() if name.endswith((".c", ".h"))}
