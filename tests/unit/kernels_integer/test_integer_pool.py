@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from kernel_harness import Ring
-from support.integer_nodes import check, integers, limits_of, node_graph
+from support.integer_nodes import check, choices_of, integers, limits_of, node_graph
 from tilewright.graph import Graph, Requantize
 
 GEOMETRIES = {
@@ -80,3 +80,16 @@ def test_ties_of_averages_go_to_the_even_neighbour() -> None:
             "AveragePool", [x], (), (1, 1, length), "int8", attributes, Requantize((1.0,), 0, -128, 127)
         )
         check(graph, feeds)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+def test_three_axes_have_the_kernel_of_any_windows(dtype: str) -> None:
+    x = np.arange(60).astype(dtype).reshape(1, 1, 3, 4, 5)
+    windows = {"kernel": (2, 2, 2), "strides": (1, 1, 1), "dilations": (1, 1, 1), "pads": (0,) * 6}
+    graph, _ = node_graph("MaxPool", [x], (), (1, 1, 2, 3, 4), dtype, windows)
+    assert [choice.symbol for choice in choices_of(graph)] == ["tilewright_pool_any"]
+    graph, _ = node_graph("AveragePool", [x], (), (1, 1, 2, 3, 4), dtype, windows)
+    assert [choice.symbol for choice in choices_of(graph)] == (["tilewright_pool_any"] if dtype == "float32" else [])
+    weights = np.ones((2, 1, 2, 2, 2)).astype(dtype)
+    graph, _ = node_graph("Conv", [x, weights], (1,), (1, 2, 2, 3, 4), dtype, {**windows, "group": 1})
+    assert [choice.symbol for choice in choices_of(graph)] == (["tilewright_conv_any"] if dtype == "float32" else [])

@@ -44,6 +44,11 @@ SINGLE_PIXELS = PlaneWindows((1, 1), (1, 1), (1, 1), (0, 0))
 """Windows of one pixel, side by side."""
 
 
+def is_plane(windows: Windows) -> bool:
+    """Whether the windows are over one or two axes, as kernels of rows and columns need them."""
+    return windows.rank <= PLANE
+
+
 def plane_windows(windows: Windows) -> PlaneWindows:
     """Windows over one or two axes."""
     lifted = windows.lifted(PLANE)

@@ -10,7 +10,7 @@ from tilewright.graph import Graph, Node, Tensor
 from tilewright.kernels.attributes import CStruct, Int32, Int32x2
 from tilewright.kernels.float_common import CALL_CYCLES, ClampF32, all_float, clamp_attributes, clamp_of, points
 from tilewright.kernels.kernel import HEIGHT, WIDTH, Declaration, KernelChoice, TensorOperand, TileSteps
-from tilewright.kernels.scalar.geometry import PLANE, PlaneWindows, filled, plane_view, plane_windows
+from tilewright.kernels.scalar.geometry import PLANE, PlaneWindows, filled, is_plane, plane_view, plane_windows
 from tilewright.operators.pooling import AveragePoolAttributes
 from tilewright.operators.pooling import nest as nest_of
 from tilewright.operators.spatial import Windows
@@ -49,6 +49,8 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         return ()
     nest = nest_of(node, graph)
     windows = node.given(Windows)
+    if not is_plane(windows):
+        return ()
     view, taps = plane_view(windows.rank + 2), prod(windows.kernel)
 
     def cycles(steps: TileSteps) -> float:

@@ -11,7 +11,7 @@ from tilewright.kernels.attributes import CStruct, Int32, Int32x4
 from tilewright.kernels.integer import EIGHT_BIT, steps_product
 from tilewright.kernels.kernel import HEIGHT, Declaration, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.requantization import fixed_point
-from tilewright.kernels.scalar.geometry import PlaneWindows, plane_view, plane_windows
+from tilewright.kernels.scalar.geometry import PlaneWindows, is_plane, plane_view, plane_windows
 from tilewright.operators.nest import Nest
 from tilewright.operators.pooling import AveragePoolAttributes
 from tilewright.operators.pooling import nest as nest_of
@@ -49,9 +49,10 @@ class AveragePoolInteger(CStruct):
 def max_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for MaxPool of 8-bit tensors without an epilogue."""
     x, y = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
-    if x.dtype not in EIGHT_BIT or y.dtype is not x.dtype or node.epilogue is not None:
+    windows = node.given(Windows)
+    if x.dtype not in EIGHT_BIT or y.dtype is not x.dtype or node.epilogue is not None or not is_plane(windows):
         return ()
-    attributes = MaxPoolInteger(plane_windows(node.given(Windows)), int(x.dtype is DType.UINT8))
+    attributes = MaxPoolInteger(plane_windows(windows), int(x.dtype is DType.UINT8))
     return (_choice("tilewright_max_pool_integer", node, attributes, graph, 6.0),)
 
 
@@ -63,7 +64,7 @@ def average_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         return ()
     windows = node.given(AveragePoolAttributes)
     scaled = _scaled(epilogue.multiplier[0], 255 * prod(windows.kernel))
-    if len(set(epilogue.multiplier)) != 1 or scaled is None:
+    if len(set(epilogue.multiplier)) != 1 or scaled is None or not is_plane(windows):
         return ()
     attributes = AveragePoolInteger(
         plane_windows(windows),

@@ -11,7 +11,7 @@ from tilewright.kernels.integer import BLOCK, EIGHT_BIT, as_signed, constant_bia
 from tilewright.kernels.kernel import TensorOperand, TileSteps
 from tilewright.kernels.requantization import Finish, finish_of
 from tilewright.kernels.scalar.compact import compact
-from tilewright.kernels.scalar.geometry import PLANE, plane_view
+from tilewright.kernels.scalar.geometry import PLANE, is_plane, plane_view
 from tilewright.operators.conv import ConvAttributes
 from tilewright.operators.conv import nest as nest_of
 from tilewright.operators.nest import Nest
@@ -73,7 +73,7 @@ def integer_conv(node: Node, graph: Graph, *, as_stored: bool = False) -> Intege
     weights = w.data.astype(np.int64) - zero_points
     channels, flat = w.shape[0], weights.reshape(w.shape[0], -1)
     bias = constant_bias(node, graph, channels)
-    if bias is None:
+    if bias is None or not is_plane(given):
         return None
     zero_point = given.x_zero_point
     largest = largest_sums(flat, bias, x.dtype, zero_point)
