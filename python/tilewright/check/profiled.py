@@ -1,4 +1,4 @@
-"""Rule on the profile: its buffer holds a record for each layer and nothing else writes there."""
+"""Rule on the profile: its buffer holds a record for each stage, and no step writes there."""
 
 from __future__ import annotations
 

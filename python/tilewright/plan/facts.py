@@ -1,4 +1,7 @@
-"""What is known about layers and pools before a plan runs: for reports and calibration."""
+"""What is known about stages and pools before a plan runs: for reports and calibration.
+
+Names speak of layers, as reports do: to a user each operator is a layer, also where several run together.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class LinkLoad:
-    """What a layer moves over a link: commands, lines of all of them, and bytes."""
+    """What a stage moves over a link in one inference: commands, lines of all commands together, and bytes."""
 
     link: str
     commands: int
@@ -17,10 +20,10 @@ class LinkLoad:
 
 @dataclass(frozen=True, slots=True)
 class LayerWork:
-    """What a layer's predicted cycles are made of, for calibration.
+    """What a stage's predicted cycles are made of, for calibration.
 
-    ``calls`` of the kernel, ``shared_calls`` of them by several cores, ``kernel_work`` by the
-    kernel's own formula, uncalibrated, of the core that is done last.
+    ``calls`` counts calls of the kernel, ``shared_calls`` those that several cores share. ``kernel_work`` is what the
+    kernel's own formula gives for all calls, before calibration, of the core that is done last.
     """
 
     calls: int
@@ -31,10 +34,11 @@ class LayerWork:
 
 @dataclass(frozen=True, slots=True)
 class KernelOffer:
-    """A kernel that could run a layer, too, and why it does not.
+    """Another kernel that could run a stage, and why it does not.
 
-    ``predicted_cycles`` are those of its best tiles; with ``calls_only`` of its calls alone, which take
-    nearly as long or longer already; None: not even its smallest tiles fit.
+    ``predicted_cycles`` are those of the kernel's best tiles, copies included. With ``calls_only`` they are those of
+    one call for the whole operator, which no tiles undercut: it takes nearly as long as the best tiles of a kernel
+    tried before, or longer, so that no tiles were looked for. None: not even the kernel's smallest tiles fit.
     """
 
     kernel: str
@@ -44,11 +48,12 @@ class KernelOffer:
 
 @dataclass(frozen=True, slots=True)
 class LayerReasons:
-    """Why a layer has its kernel and its tiles; for reports only.
+    """Why a stage has its kernel and its tiles; for reports only.
 
-    ``others`` are the kernels that were not taken. ``idle_lanes`` and ``idle_cores`` are the shares of
-    SIMD lanes and cores without work: of lanes beyond what the whole operator leaves idle. ``hinted``
-    says that tiles were taken for that, instead of others of nearly the same cost.
+    ``others`` are the kernels that were not taken. ``idle_lanes`` is the share of SIMD lanes that have no work because
+    of the tiles (lanes that the uncut operator leaves idle too are not counted), ``idle_cores`` the share of
+    the cores' time without work.
+    ``hinted`` says that, of tiles of nearly the same cost, these were taken because they leave fewer idle.
     """
 
     others: tuple[KernelOffer, ...] = ()
@@ -59,7 +64,7 @@ class LayerReasons:
 
 @dataclass(frozen=True, slots=True)
 class LayerFacts:
-    """What is known about a layer before it runs; for reports only.
+    """What is known about a stage before it runs; for reports only. A plan has them in the order of its stages.
 
     ``tile`` gives (dimension, step, extent); ``link_bytes`` and ``compulsory_link_bytes``
     (link, bytes). ``symbol`` is the C function of ``kernel`` where that has another name.

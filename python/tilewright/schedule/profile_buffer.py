@@ -1,4 +1,4 @@
-"""The buffer in which a profiled program keeps what it measures: one record for each layer."""
+"""The buffer in which a profiled program keeps what it measures: one record for each stage."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ WORDS = 4
 """Of struct tilewright_profile in runtime/include/tilewright/profile.h."""
 
 
-def profile_buffer(name: str, layers: int, platform: Platform) -> Buffer:
-    """Room for the records of so many layers, where the caller can read them after a run.
+def profile_buffer(name: str, stages: int, platform: Platform) -> Buffer:
+    """A buffer for the records of so many stages, where the caller can read them after a run.
 
-    It is no tensor: the program writes it beside the kernels, so it needs no link. Raises
-    not_supported where no pool holds state.
+    Code beside the kernels writes the records, so the buffer's pool needs no link. Raises not_supported where no
+    pool holds state.
     """
     holders = [pool.name for pool in platform.pools if BufferKind.STATE in pool.holds]
     if not holders:
@@ -25,13 +25,13 @@ def profile_buffer(name: str, layers: int, platform: Platform) -> Buffer:
         )
     # The caller's own buffers are where the caller can certainly read.
     pool = platform.io_pool if platform.io_pool in holders else holders[0]
-    size = 4 * WORDS * max(layers, 1)
+    size = 4 * WORDS * max(stages, 1)
     return Buffer(
         name=name,
         kind=BufferKind.STATE,
         tensor=None,
         dtype="uint32",
-        shape=(max(layers, 1), WORDS),
+        shape=(max(stages, 1), WORDS),
         strides_bytes=(4 * WORDS, 4),
         size_bytes=size,
         align_bytes=4,
