@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 from support.objects import kept
 from tilewright.graph import Array, Graph, packed_strides_bytes
-from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand
+from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, packed_array
 from tilewright.operators.nest import Interval, Iteration, axis_range, clipped
 
 RUNTIME = Path(__file__).parents[1] / "runtime"
@@ -273,7 +273,7 @@ def _words(value: object, functions: ctypes.CDLL) -> bytes:
 
 def _content(item: TensorOperand | ConstantOperand, graph: Graph, arrays: Mapping[str, Array]) -> Array:
     if isinstance(item, ConstantOperand):
-        return item.data
+        return packed_array(item.data, {})
     data = graph.tensor(item.tensor).data
     return arrays[item.tensor] if data is None else data
 

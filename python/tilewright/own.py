@@ -18,7 +18,7 @@ from typing import ParamSpec, TypeVar
 from tilewright.base.errors import TilewrightError, bad_input
 from tilewright.catalogue.operators import OPERATORS
 from tilewright.graph import Array, Attributes, DType, Graph, Node, Tensor
-from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.kernel import ConstantOperand, KernelChoice, Packing, TensorOperand, TileSteps
 from tilewright.kernels.own import Infer, Outputs, OwnOperator, operands_of
 from tilewright.operators.elementwise import broadcast_maps, dimensions_of, identity_maps
 from tilewright.operators.elementwise import nest as elementwise_nest
@@ -41,6 +41,7 @@ __all__ = [
     "Node",
     "Outputs",
     "OwnOperator",
+    "Packing",
     "Tensor",
     "TensorOperand",
     "TileSteps",

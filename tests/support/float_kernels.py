@@ -18,7 +18,7 @@ import numpy as np
 from tilewright.graph import Array, Graph, packed_strides_bytes
 from tilewright.kernels.attributes import PREFIX
 from tilewright.kernels.kernel import DECLARATIONS as HEADER
-from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand
+from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, packed_array
 from tilewright.kernels.registry import DECLARATIONS
 from tilewright.operators.nest import Iteration, axis_range, clipped
 
@@ -201,7 +201,7 @@ def _boxes(extents: Mapping[str, int], steps: Mapping[str, int]) -> list[Box]:
 
 def _content(item: TensorOperand | ConstantOperand, graph: Graph, feeds: Mapping[str, Array]) -> Array:
     if isinstance(item, ConstantOperand):
-        return item.data
+        return packed_array(item.data, {})
     tensor = graph.tensor(item.tensor)
     if tensor.data is not None:
         return np.asarray(tensor.data)

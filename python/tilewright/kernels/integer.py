@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tilewright.graph import Array, DType, Graph, Node
-from tilewright.kernels.kernel import ConstantOperand, TensorOperand, TileSteps
+from tilewright.kernels.kernel import ConstantOperand, Packing, TensorOperand, TileSteps
 from tilewright.operators.nest import AxisMap, Nest, along, blocks, whole
 
 BLOCK = 4
@@ -56,6 +58,11 @@ def is_wide(weights: Array) -> bool:
     return weights.size > 0 and bool(weights.min() < -128 or weights.max() > 127)
 
 
+def weights_type(weights: Array) -> np.dtype[Any]:
+    """How C gets weights without their zero point: int8, or int16 where that does not suffice."""
+    return np.dtype(np.int16 if is_wide(weights) else np.int8)
+
+
 def packed_weights(weights: Array) -> Array:
     """int8 or int16[groups, blocks, window, inputs, 4] from int64[groups, channels, window, inputs].
 
@@ -63,7 +70,7 @@ def packed_weights(weights: Array) -> Array:
     """
     groups, channels, window, inputs = weights.shape
     shape = (groups, -(-channels // BLOCK) * BLOCK, window, inputs)
-    padded = np.zeros(shape, np.int16 if is_wide(weights) else np.int8)
+    padded = np.zeros(shape, weights_type(weights))
     padded[:, :channels] = weights
     return np.ascontiguousarray(np.moveaxis(padded.reshape(groups, -1, BLOCK, window, inputs), 2, -1))
 
@@ -86,11 +93,13 @@ def packed_operands(
         weights: int64[groups, channels, window, inputs].
         channel, reduction: dimensions that blocks of channels, and inputs, follow.
     """
-    packed = packed_weights(weights)
-    constants = packed_rows(rows, weights.shape[0])
+    groups, channels, window, inputs = map(int, weights.shape)
+    shape = (groups, -(-channels // BLOCK), window, inputs, BLOCK)
+    packing = Packing(shape, weights_type(weights), lambda _: packed_weights(weights))
+    constants = packed_rows(rows, groups)
     block = blocks(channel, BLOCK)
     return (
-        ConstantOperand("weights", packed, (group, block, whole(packed.shape[2]), along(reduction), whole(BLOCK))),
+        ConstantOperand("weights", packing, (group, block, whole(window), along(reduction), whole(BLOCK))),
         ConstantOperand("requantization", constants, (group, block, whole(BLOCK), whole(constants.shape[3]))),
     )
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 from tilewright.graph import Array, Graph, Node
 from tilewright.kernels.attributes import CStruct
@@ -28,17 +31,50 @@ class TensorOperand:
     view: tuple[int, ...]
 
 
+TileSteps = Mapping[str, int]
+"""Dimension name to tile step."""
+
+Pack = Callable[[TileSteps], Array]
+"""The array for the tiles of these steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """An array that is made when its kernel was taken, and its tiles; its bytes are known before.
+
+    Attributes:
+        pack: the array, of this shape and element type.
+        by_tile: the steps decide what the array has; else one array serves all tiles.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    pack: Pack
+    by_tile: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class ConstantOperand:
     """An operand that the kernel packed for itself; row-major, axes mapped like a tensor's.
 
-    ``role`` is a C identifier: weights, requantization, table.
+    ``role`` is a C identifier: weights, requantization, table. ``data`` is the array as C reads it, or how
+    to pack it.
     """
 
     role: str
-    data: Array
+    data: Array | Packing
     axes: tuple[AxisMap, ...]
     align_bytes: int = 4
+
+
+def packed_array(data: Array | Packing, steps: TileSteps) -> Array:
+    """The array as C reads it, for the tiles of these steps."""
+    if not isinstance(data, Packing):
+        return data
+    array = data.pack(steps)
+    assert array.shape == data.shape, f"packed {array.shape}, declared {data.shape}"
+    assert array.dtype == data.dtype, f"packed {array.dtype}, declared {data.dtype}"
+    return array
 
 
 Fields = tuple[tuple[str, AttributeValue], ...]
@@ -49,9 +85,6 @@ DECLARATIONS = "tilewright/kernels/declarations.h"
 
 HEIGHT, WIDTH = 2, 3
 """Axes of the view that kernels with windows get."""
-
-TileSteps = Mapping[str, int]
-"""Dimension name to tile step."""
 
 
 def no_scratch(steps: TileSteps) -> int:

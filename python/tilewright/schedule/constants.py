@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from tilewright.graph import Array, packed_strides_bytes
+from tilewright.kernels.kernel import TileSteps
 from tilewright.plan import Buffer, BufferKind
 from tilewright.tiling.hashed import HashedArrays
 from tilewright.tiling.operand import TileOperand
@@ -38,13 +39,13 @@ class Constants:
     buffers: dict[str, Buffer] = field(default_factory=dict)
     data: dict[str, Array] = field(default_factory=dict)
 
-    def intern(self, name: str, operand: TileOperand, pools: tuple[str, ...]) -> str:
-        """The name of the constant buffer that holds the operand's array.
+    def intern(self, name: str, operand: TileOperand, steps: TileSteps, pools: tuple[str, ...]) -> str:
+        """The name of the constant buffer that holds the operand's array for tiles of these steps.
 
         A constant that is copied lives in the operand's home, any other in one of ``pools``. Where the link rounds
         lines up, the bytes that it reads behind the last line belong to the buffer.
         """
-        hashed = self.arrays.of(operand)
+        hashed = self.arrays.of(operand, steps)
         stored, digest = hashed.data, hashed.sha256
         strides = packed_strides_bytes(operand.extents, operand.order, operand.element_bytes)
         key = (digest, stored.dtype.name, operand.extents, strides, operand.tensor is None)

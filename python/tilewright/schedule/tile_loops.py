@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from tilewright.kernels.kernel import TileSteps
 from tilewright.operators.nest import axis_range
 from tilewright.plan import (
     AxisRange,
@@ -81,7 +82,7 @@ def build_layer(
     parts = _Parts()
     accesses: Counter[str] = Counter()
     for position, operand in enumerate(problem.operands):
-        home = _home_name(problem.node.name, operand, constants, constant_pools)
+        home = _home_name(problem.node.name, operand, choice.steps, constants, constant_pools)
         outside = Operand(home, _rectangle(operand, problem, choice))
         used = _add_copies(parts, layer, position, indices, outside, names)
         parts.operands.append(used)
@@ -175,9 +176,11 @@ def _straight_line(loads: list[Step], waits: list[Step], kernel: Kernel, stores:
     return (*starts, *ready, kernel, *outgoing, *(Wait(token) for token in stored))
 
 
-def _home_name(prefix: str, operand: TileOperand, constants: Constants, pools: tuple[str, ...]) -> str:
+def _home_name(
+    prefix: str, operand: TileOperand, steps: TileSteps, constants: Constants, pools: tuple[str, ...]
+) -> str:
     if operand.data is not None:
-        return constants.intern(operand.tensor or f"{prefix}.{operand.name}", operand, pools)
+        return constants.intern(operand.tensor or f"{prefix}.{operand.name}", operand, steps, pools)
     assert operand.tensor is not None
     return operand.tensor
 

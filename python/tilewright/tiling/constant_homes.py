@@ -66,7 +66,7 @@ def _constants(problem: TilingProblem) -> list[TileOperand]:
 
 
 def _content(operand: TileOperand, arrays: HashedArrays) -> Content:
-    hashed = arrays.of(operand)
+    hashed = arrays.of(operand, {})
     return hashed.sha256, hashed.data.dtype.name, operand.extents
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import prod
 
 from tilewright.graph import Array
+from tilewright.kernels.kernel import Packing
 from tilewright.operators.nest import AxisMap
 from tilewright.plan import Link
 
@@ -35,7 +36,7 @@ class TileOperand:
     far_link: Link | None = None
     dtype: str = ""
     tensor: str | None = None
-    data: Array | None = None
+    data: Array | Packing | None = None
     home_strides: tuple[int, ...] | None = None
 
     @property

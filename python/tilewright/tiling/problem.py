@@ -251,7 +251,7 @@ def _operand(
     if isinstance(item, ConstantOperand):
         home = constant_home(platform)
         path = _path(platform, node, item.role, home, write)
-        rank = item.data.ndim
+        rank = len(item.data.shape)
         return TileOperand(
             name=item.role,
             write=write,
@@ -259,7 +259,7 @@ def _operand(
             extents=tuple(item.data.shape),
             order=identity_order(rank),
             view=identity_order(rank),
-            element_bytes=int(item.data.itemsize),
+            element_bytes=int(item.data.dtype.itemsize),
             align_bytes=max(item.align_bytes, TILE_ALIGN_BYTES),
             home=home,
             link=path.link,

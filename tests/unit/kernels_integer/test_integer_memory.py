@@ -63,10 +63,11 @@ def test_the_address_sanitizer_notices_a_short_operand() -> None:
         "from dataclasses import replace\n"
         "from test_integer_memory import small_conv\n"
         "from kernel_harness import run_kernel\n"
+        "from tilewright.kernels.kernel import packed_array\n"
         "from support.integer_nodes import SOURCES, choices_of\n"
         "graph, feeds = small_conv()\n"
         "choice = choices_of(graph)[0]\n"
-        "weights = replace(choice.reads[1], data=choice.reads[1].data[:, :, :-1])\n"
+        "weights = replace(choice.reads[1], data=packed_array(choice.reads[1].data, {})[:, :, :-1])\n"
         "short = replace(choice, reads=(choice.reads[0], weights, *choice.reads[2:]))\n"
         "run_kernel(short, graph, feeds, sources=SOURCES)\n"
     )

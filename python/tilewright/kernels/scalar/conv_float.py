@@ -29,6 +29,7 @@ from tilewright.kernels.kernel import (
     ConstantOperand,
     Declaration,
     KernelChoice,
+    Packing,
     TensorOperand,
     TileSteps,
 )
@@ -102,20 +103,28 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     return (*whole_sums, _convolution(node, nest, clamp, weights, bias, LANES, parts=True))
 
 
-def pack(weights: Array, bias: Array) -> tuple[Array, Array]:
-    """Weights [groups, M/group, window, C/group] and bias [M] in blocks of four output channels.
+def packed_weights(weights: Array) -> Packing:
+    """float32 [groups, blocks, window, C/group, 4] from [groups, M/group, window, C/group].
 
-    float32 [groups, blocks, window, C/group, 4] and [groups, blocks, 4], zeros behind the last
-    channel of a group.
+    A block is four output channels; zeros stand behind the last channel of a group.
     """
     groups, outputs, window, inputs = weights.shape
     count = -(-outputs // BLOCK)
-    padded = np.zeros((groups, count * BLOCK, window, inputs), np.float32)
-    padded[:, :outputs] = weights
-    biases = np.zeros((groups, count * BLOCK), np.float32)
+
+    def pack(_: TileSteps) -> Array:
+        padded = np.zeros((groups, count * BLOCK, window, inputs), np.float32)
+        padded[:, :outputs] = weights
+        return np.moveaxis(padded.reshape(groups, count, BLOCK, window, inputs), 2, -1)
+
+    return Packing((groups, count, window, inputs, BLOCK), np.dtype(np.float32), pack)
+
+
+def packed_bias(bias: Array, groups: int) -> Array:
+    """float32 [groups, blocks, 4] from [M], zeros behind the last channel of a group."""
+    outputs = bias.size // groups
+    biases = np.zeros((groups, -(-outputs // BLOCK) * BLOCK), np.float32)
     biases[:, :outputs] = bias.reshape(groups, outputs)
-    blocked = padded.reshape(groups, count, BLOCK, window, inputs)
-    return np.ascontiguousarray(np.moveaxis(blocked, 2, -1)), biases.reshape(groups, count, BLOCK)
+    return biases.reshape(groups, -1, BLOCK)
 
 
 def _convolution(
@@ -129,7 +138,6 @@ def _convolution(
     groups = windows.group
     window = int(np.prod(weights.shape[2:]))
     rows = np.moveaxis(weights, 1, -1).reshape(groups, -1, window, weights.shape[1])
-    packed, biases = pack(rows, bias)
     gather = _gathers(node, weights)
 
     def taps(steps: TileSteps) -> int:
@@ -161,8 +169,8 @@ def _convolution(
         nest=nest,
         reads=(
             TensorOperand(node.inputs[0], nest.reads[0], view),
-            ConstantOperand("weights", packed, (*block, whole(window), along("ic"), whole(BLOCK))),
-            ConstantOperand("bias", biases, (*block, whole(BLOCK))),
+            ConstantOperand("weights", packed_weights(rows), (*block, whole(window), along("ic"), whole(BLOCK))),
+            ConstantOperand("bias", packed_bias(bias, groups), (*block, whole(BLOCK))),
         ),
         writes=(TensorOperand(node.outputs[0], nest.writes[0], view),),
         attributes=attributes,
@@ -181,15 +189,19 @@ def _gathers(node: Node, weights: Array) -> bool:
 
 
 def _depthwise(node: Node, nest: Nest, clamp: Clamp, weights: Array, bias: Array) -> KernelChoice:
-    window, biases = pack(weights.reshape(1, weights.shape[0], -1, 1), bias)
-    packed = np.concatenate([biases[0][:, None], window[0, :, :, 0]], axis=1)
-    taps, view = int(packed.shape[1]) - 1, plane_view(weights.ndim)
+    window = packed_weights(weights.reshape(1, weights.shape[0], -1, 1))
+    _, channel_blocks, taps, _, _ = window.shape
+    view = plane_view(weights.ndim)
+
+    def pack(steps: TileSteps) -> Array:
+        return np.concatenate([packed_bias(bias, 1)[0][:, None], window.pack(steps)[0, :, :, 0]], axis=1)
 
     def cycles(steps: TileSteps) -> float:
         outputs = points(nest, steps, ("n", "oh", "ow")) * -(-step_of(nest, steps, "group") // BLOCK) * BLOCK
         return CALL_CYCLES + outputs * (taps * _DEPTHWISE_MAC_CYCLES + _DEPTHWISE_OUTPUT_CYCLES)
 
-    constant = ConstantOperand("weights", packed, (blocks("group", BLOCK), whole(taps + 1), whole(BLOCK)))
+    packing = Packing((channel_blocks, taps + 1, BLOCK), window.dtype, pack)
+    constant = ConstantOperand("weights", packing, (blocks("group", BLOCK), whole(taps + 1), whole(BLOCK)))
     return KernelChoice(
         symbol="tilewright_depthwise_f32",
         sources=("depthwise_f32.c",),

@@ -10,8 +10,8 @@ import numpy as np
 
 from tilewright.graph import Array, DType, Graph, Node
 from tilewright.kernels.attributes import CStruct, Int32, LineRule
-from tilewright.kernels.integer import EIGHT_BIT, constant_bias, is_wide, magnitude, steps_product
-from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.integer import EIGHT_BIT, constant_bias, is_wide, magnitude, steps_product, weights_type
+from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, Packing, TensorOperand, TileSteps
 from tilewright.kernels.requantization import LayerLimits, finish_of
 from tilewright.kernels.scalar.compact import compact
 from tilewright.kernels.scalar.geometry import VolumeWindows, volume_view, volume_windows
@@ -96,7 +96,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     done = compact(found, largest)
     nest = conv_transpose_nest(node, graph)
     channels, wide = nest.writes[0][1], is_wide(weights)
-    packed = np.ascontiguousarray(weights.astype(np.int16 if wide else np.int8))
+    packed = Packing(weights.shape, weights_type(weights), lambda _: weights.astype(weights_type(weights)))
     view = volume_view(len(x.shape))
     attributes = ConvTransposeInteger(
         done.line_rule,

@@ -9,7 +9,7 @@ import numpy as np
 
 from tilewright.kernels.attributes import CStruct, CType, Int32, LineRule
 from tilewright.kernels.integer import is_wide, steps_product, words
-from tilewright.kernels.kernel import HEIGHT, ConstantOperand, Declaration, KernelChoice, TileSteps
+from tilewright.kernels.kernel import HEIGHT, ConstantOperand, Declaration, KernelChoice, Packing, TileSteps
 from tilewright.kernels.requantization import LayerLimits
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows
 from tilewright.kernels.scalar.spatial_integer import IntegerConv
@@ -45,7 +45,9 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
         return ()
     x, y = conv.operands
     sums = f"tilewright_depthwise_{_variant(conv)}"
-    packed = np.ascontiguousarray(conv.weights.reshape(groups, window).astype(np.int8))
+    packed = Packing(
+        (groups, window), np.dtype(np.int8), lambda _: conv.weights.reshape(groups, window).astype(np.int8)
+    )
     weights = ConstantOperand("weights", packed, (along("group"), whole(window)))
     rows = ConstantOperand("requantization", conv.finish.rows, (along("group"), whole(conv.finish.row_words)))
     return (

@@ -24,7 +24,7 @@ from tilewright.kernels.float_common import (
     points,
     step_of,
 )
-from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, Packing, TensorOperand, TileSteps
 from tilewright.operators.matmul import MatMulAttributes
 from tilewright.operators.matmul import nest as nest_of
 from tilewright.operators.nest import Nest, along, blocks, whole
@@ -62,22 +62,32 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     matrix: Array = np.asarray(factor.data).reshape(factor.shape[-2], factor.shape[-1])
     matrix = matrix.T if node.given(MatMulAttributes).transpose_b else matrix
     start = np.zeros(matrix.shape[1], np.float32) if bias is None or bias.data is None else bias.data
-    return (_packed(node, graph, nest, clamp, *pack(matrix, start)),)
+    return (_packed(node, graph, nest, clamp, packed_matrix(matrix), packed_bias(start)),)
 
 
-def pack(matrix: Array, bias: Array) -> tuple[Array, Array]:
-    """Matrix [K, N] and bias [N] as float32 [ceil(N/4), K, 4] and [ceil(N/4), 4], zeros behind the last column."""
+def packed_matrix(matrix: Array) -> Packing:
+    """float32 [ceil(N/4), K, 4] from [K, N], zeros behind the last column."""
     depth, columns = matrix.shape
     count = -(-columns // BLOCK)
-    padded = np.zeros((depth, count * BLOCK), np.float32)
-    padded[:, :columns] = matrix
+
+    def pack(_: TileSteps) -> Array:
+        padded = np.zeros((depth, count * BLOCK), np.float32)
+        padded[:, :columns] = matrix
+        blocked: Array = padded.reshape(depth, count, BLOCK).transpose(1, 0, 2)
+        return blocked
+
+    return Packing((count, depth, BLOCK), np.dtype(np.float32), pack)
+
+
+def packed_bias(bias: Array) -> Array:
+    """float32 [ceil(N/4), 4] from [N], zeros behind the last column."""
+    count = -(-bias.size // BLOCK)
     biases = np.zeros(count * BLOCK, np.float32)
-    biases[:columns] = bias.reshape(-1)
-    blocked = padded.reshape(depth, count, BLOCK).transpose(1, 0, 2)
-    return np.ascontiguousarray(blocked), biases.reshape(count, BLOCK)
+    biases[: bias.size] = bias.reshape(-1)
+    return biases.reshape(count, BLOCK)
 
 
-def _packed(node: Node, graph: Graph, nest: Nest, clamp: Clamp, packed: Array, biases: Array) -> KernelChoice:
+def _packed(node: Node, graph: Graph, nest: Nest, clamp: Clamp, packed: Packing, biases: Array) -> KernelChoice:
     def cycles(steps: TileSteps) -> float:
         return _cycles(nest, steps, _FOUR_ROWS_MAC_CYCLES, _ONE_ROW_MAC_CYCLES)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
-from tilewright.graph import Graph, Node
+from tilewright.graph import Array, Graph, Node
 from tilewright.kernels.attributes import BlockFinish, CStruct, CType, Int32
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, steps_product, words
 from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, TileSteps
@@ -153,13 +153,17 @@ class _Words:
             return xpulpv2.packed_operands(weights, finish, along("group"), "oc", "ic")
         groups, channels, _, inputs = map(int, weights.shape)
         rows, columns = self.conv.windows.kernel
-        planes = np.moveaxis(weights.reshape(groups, channels, rows, columns, inputs), -1, 2)
         # The last row of the kernel is read in whole words.
-        padded = np.zeros((groups, channels, (inputs * rows - 1) * columns + self.row_bytes), np.int64)
-        padded[..., : inputs * rows * columns] = planes.reshape(groups, channels, -1)
-        packed = xpulpv2.packed_words(padded)
+        shape = (groups, channels, (inputs * rows - 1) * columns + self.row_bytes)
+
+        def planes() -> Array:
+            padded = np.zeros(shape, np.int64)
+            moved = np.moveaxis(weights.reshape(groups, channels, rows, columns, inputs), -1, 2)
+            padded[..., : inputs * rows * columns] = moved.reshape(groups, channels, -1)
+            return padded
+
         constants = xpulpv2.packed_constants(finish, groups, along("group"), "oc")
-        return xpulpv2.uncut_weights(packed, along("group"), "oc"), constants
+        return xpulpv2.uncut_weights(shape, planes, along("group"), "oc"), constants
 
     def cycles(self, steps: TileSteps) -> float:
         """Cycles on a tile, as measured on pulp-open."""

@@ -10,7 +10,7 @@ import numpy as np
 from tilewright.graph import Array
 from tilewright.kernels.attributes import CStruct, CType, Int32, LineRule
 from tilewright.kernels.integer import steps_product, words
-from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, TileSteps
+from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, Packing, TileSteps
 from tilewright.kernels.requantization import LayerLimits, Rule
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows
 from tilewright.kernels.scalar.spatial_integer import IntegerConv
@@ -48,7 +48,11 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
         return ()
     x, y = conv.operands
     weights = ConstantOperand(
-        "weights", _packed(conv.weights.reshape(groups, rows, columns)), (along("group"), whole(_ROWS), whole(_WORD))
+        "weights",
+        Packing(
+            (groups, rows, _WORD), np.dtype(np.int8), lambda _: _packed(conv.weights.reshape(groups, rows, columns))
+        ),
+        (along("group"), whole(_ROWS), whole(_WORD)),
     )
     constants = ConstantOperand("requantization", conv.finish.rows, (along("group"), whole(conv.finish.row_words)))
     return (

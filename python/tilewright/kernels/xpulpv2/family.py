@@ -6,13 +6,14 @@ in their order; a word is four taps that lie side by side in what they are multi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import MappingProxyType
 
 import numpy as np
 
 from tilewright.graph import Array
 from tilewright.kernels.integer import BLOCK, is_wide, packed_rows, steps_product
-from tilewright.kernels.kernel import ConstantOperand, TileSteps
+from tilewright.kernels.kernel import ConstantOperand, Packing, TileSteps
 from tilewright.kernels.requantization import Finish, Rule
 from tilewright.operators.nest import AxisMap, Nest, blocks, whole
 
@@ -61,19 +62,28 @@ def packed_operands(
         weights: int64[groups, channels, window, inputs] that fit int8.
     """
     groups, channels, window, inputs = map(int, weights.shape)
-    packed = packed_words(weights.reshape(groups, channels, -1))
-    block = blocks(channel, BLOCK)
+    flat = weights.reshape(groups, channels, window * inputs)
+    constants = packed_constants(finish, groups, group, channel)
     if inputs % WORD != 0:
-        return uncut_weights(packed, group, channel), packed_constants(finish, groups, group, channel)
-    cut = packed.reshape(groups, packed.shape[1], window, inputs // WORD, BLOCK * WORD)
-    axes = (group, block, whole(window), blocks(reduction, WORD), whole(BLOCK * WORD))
-    return ConstantOperand("weights", cut, axes), packed_constants(finish, groups, group, channel)
+        return uncut_weights(flat.shape, lambda: flat, group, channel), constants
+    shape = (groups, -(-channels // BLOCK), window, inputs // WORD, BLOCK * WORD)
+    packing = Packing(shape, np.dtype(np.int8), lambda _: packed_words(flat).reshape(shape))
+    axes = (group, blocks(channel, BLOCK), whole(window), blocks(reduction, WORD), whole(BLOCK * WORD))
+    return ConstantOperand("weights", packing, axes), constants
 
 
-def uncut_weights(packed: Array, group: AxisMap, channel: str) -> ConstantOperand:
-    """Packed words of which each tile has all."""
-    axes = (group, blocks(channel, BLOCK), whole(packed.shape[2]), whole(BLOCK), whole(WORD))
-    return ConstantOperand("weights", packed, axes)
+def uncut_weights(shape: tuple[int, ...], taps: Callable[[], Array], group: AxisMap, channel: str) -> ConstantOperand:
+    """Packed words of which each tile has all.
+
+    Args:
+        shape: of int64[groups, channels, taps], which ``taps`` gives.
+    """
+    groups, channels, count = shape
+    words = -(-count // WORD)
+    packed = (groups, -(-channels // BLOCK), words, BLOCK, WORD)
+    packing = Packing(packed, np.dtype(np.int8), lambda _: packed_words(taps()))
+    axes = (group, blocks(channel, BLOCK), whole(words), whole(BLOCK), whole(WORD))
+    return ConstantOperand("weights", packing, axes)
 
 
 def packed_constants(finish: Finish, groups: int, group: AxisMap, channel: str) -> ConstantOperand:
