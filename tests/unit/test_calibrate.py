@@ -43,7 +43,7 @@ def sample(number: int, *, noise: float = 0.0) -> Sample:
         kernel=kernel,
         tiles=tiles,
         calls=tiles,
-        shared_calls=shared,
+        split_calls=shared,
         kernel_work=work,
         loads={name: (load[0], load[1], load[2]) for name, load in loads.items()},
         slots=1,
@@ -152,7 +152,7 @@ def test_the_command_writes_a_platform_file(tmp_path: Path, capsys: pytest.Captu
     for number in range(12):
         item = sample(number)
         loads = [{"link": name, "commands": a, "lines": b, "size_bytes": c} for name, (a, b, c) in item.loads.items()]
-        work = {"calls": item.calls, "shared_calls": item.shared_calls, "kernel_work": item.kernel_work, "loads": loads}
+        work = {"calls": item.calls, "split_calls": item.split_calls, "kernel_work": item.kernel_work, "loads": loads}
         measured = {"cycles": item.cycles, "kernel_cycles": item.kernel_cycles, "wait_cycles": item.wait_cycles}
         named = {"name": f"l{number}", "kernel": f"tilewright_{item.kernel}", "tiles": item.tiles, "slots": 1}
         layers.append({**named, **measured, "work": work})

@@ -7,7 +7,7 @@ from math import fmod, prod
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tilewright.codegen.expressions import axis_bounds, condition, fresh_lower, index_lines, slot, tile_number
+from tilewright.codegen.expressions import axis_bounds, condition, index_lines, not_kept_lower, slot, tile_number
 from tilewright.operators.nest import clipped, index_bounds
 from tilewright.plan import AxisRange, Index, Loop, Runs
 
@@ -67,7 +67,7 @@ def test_what_a_ring_lacks_is_behind_the_tile_before(case: tuple[tuple[Index, ..
     kept = next((name for name, stride in axis.terms if stride > 0 and steps[name].count > 1), None)
     assume(kept is not None)
     assert kept is not None
-    text = fresh_lower(axis, kept, steps).replace(f"{kept}_lower == 0 ?", "first if not moved else").split(" : ")
+    text = not_kept_lower(axis, kept, steps).replace(f"{kept}_lower == 0 ?", "first if not moved else").split(" : ")
     for tile in range(prod(index.count for index in indices)):
         box = dict(index_bounds(indices, tile))
         begin, end = clipped(axis, box)

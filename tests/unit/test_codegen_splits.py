@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright.codegen.calls import SplitText
-from tilewright.codegen.splits import SharedOperand, split_text
+from tilewright.codegen.splits import SplitOperand, split_text
 from tilewright.operators.nest import clipped
 from tilewright.plan import AxisRange, Index, Kernel, Loop, Operand, Split, SplitAxis
 
@@ -18,7 +18,7 @@ def shared(axis: AxisRange, *, is_packed: bool, chunk: int, loop: Loop | None = 
     split = Split("n", EXTENT, chunk, 3, (SplitAxis(0, 1, axis),), (48,), "views", 96)
     rectangle = (AxisRange((), 0, 0, 1, 1), axis)
     kernel = Kernel("k", "symbol", (Operand("x", rectangle),), (), ("scratch",), ((1, 0),), (), split=split)
-    return split_text("k_part", kernel, [SharedOperand((360, STRIDE), (1, 0), is_packed)], "context->l1 + 8", loop)
+    return split_text("k_part", kernel, [SplitOperand((360, STRIDE), (1, 0), is_packed)], "context->l1 + 8", loop)
 
 
 def evaluated(expression: str, names: dict[str, int]) -> int:

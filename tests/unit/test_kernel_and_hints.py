@@ -22,11 +22,11 @@ from tilewright.platform.costs import Costs
 from tilewright.report.data import report_data
 from tilewright.report.text import report_text
 from tilewright.tiling.choice import TileChoice, TilingOptions, choose_tiles
+from tilewright.tiling.core_split import CoreSplit
 from tilewright.tiling.hints import IDLE_SHARE, idle_cores, idle_factor, idle_lanes
 from tilewright.tiling.kernel_choice import cheapest_kernel
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TilingProblem
-from tilewright.tiling.sharing import Sharing
 
 MODELS = Path(__file__).parents[1] / "firmware" / "models"
 EXTENTS = {"r": 10, "c": 12}
@@ -106,8 +106,8 @@ def test_work_for_every_core_is_preferred() -> None:
     problem = shared_rows()
     plain, hinted = chosen(problem, 6300, WITHOUT), chosen(problem, 6300)
     assert (plain.steps["r"], hinted.steps["r"], hinted.hinted) == (9, 8, True)
-    assert idle_cores(problem, plain.steps, problem.sharing(plain.steps)) == pytest.approx(1 - 72 / 128)
-    assert idle_cores(problem, hinted.steps, problem.sharing(hinted.steps)) == 0.0
+    assert idle_cores(problem, plain.steps, problem.core_split(plain.steps)) == pytest.approx(1 - 72 / 128)
+    assert idle_cores(problem, hinted.steps, problem.core_split(hinted.steps)) == 0.0
     assert idle_factor(problem, hinted.steps, 0.5) == 1.0 + IDLE_SHARE / 2
 
 
@@ -115,7 +115,7 @@ def test_one_core_that_works_alone_leaves_the_others_idle() -> None:
     problem = shared_rows()
     assert idle_cores(problem, problem.extents, None) == 1 - 1 / 8
     assert idle_cores(replace(problem, cores=1), problem.extents, None) == 0.0
-    assert idle_cores(problem, problem.extents, Sharing("r", 18, 4)) == 0.5
+    assert idle_cores(problem, problem.extents, CoreSplit("r", 18, 4)) == 0.5
 
 
 def test_the_cheaper_kernel_is_taken_and_the_first_of_equals() -> None:

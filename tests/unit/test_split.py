@@ -11,9 +11,9 @@ from support.many_cores import every_order, generate
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.operators.nest import Dimension, Nest, along, whole
 from tilewright.plan import kernel_steps
+from tilewright.tiling.core_split import FORK_CYCLES, CoreSplit, best_core_split
 from tilewright.tiling.footprint import dense_tiles
 from tilewright.tiling.operand import TileOperand
-from tilewright.tiling.sharing import FORK_CYCLES, Sharing, best_sharing
 
 
 @needs_host_compiler
@@ -57,13 +57,13 @@ def problem(cycles_of: str) -> tuple[KernelChoice, tuple[TileOperand, ...]]:
 def test_the_dimension_that_ends_first_is_shared() -> None:
     steps = {"o": 10, "r": 6}
     kernel, operands = problem("r")
-    assert best_sharing(kernel, operands, steps, 4) == Sharing("r", 2, 3)
-    assert best_sharing(kernel, operands, steps, 8) == Sharing("r", 1, 6)
+    assert best_core_split(kernel, operands, steps, 4) == CoreSplit("r", 2, 3)
+    assert best_core_split(kernel, operands, steps, 8) == CoreSplit("r", 1, 6)
     kernel, operands = problem("o")
-    assert best_sharing(kernel, operands, steps, 8) == Sharing("o", 4, 3)
-    assert best_sharing(kernel, operands, {"o": 4, "r": 6}, 8) is None
-    assert best_sharing(kernel, operands, steps, 1) is None
-    assert best_sharing(kernel, operands[:1], {"o": 10, "r": 1}, 8) == Sharing("o", 4, 3)
+    assert best_core_split(kernel, operands, steps, 8) == CoreSplit("o", 4, 3)
+    assert best_core_split(kernel, operands, {"o": 4, "r": 6}, 8) is None
+    assert best_core_split(kernel, operands, steps, 1) is None
+    assert best_core_split(kernel, operands[:1], {"o": 10, "r": 1}, 8) == CoreSplit("o", 4, 3)
 
 
 def test_no_sharing_where_it_does_not_pay() -> None:
@@ -71,7 +71,7 @@ def test_no_sharing_where_it_does_not_pay() -> None:
     cheap = KernelChoice(
         "f", (), kernel.nest, (), (), (), cycles=lambda steps: float(min(steps.values()) * FORK_CYCLES / 6)
     )
-    assert best_sharing(cheap, operands, {"o": 10, "r": 6}, 8) is None
+    assert best_core_split(cheap, operands, {"o": 10, "r": 6}, 8) is None
 
 
 def test_packed_constants_are_not_cut_unevenly_inside() -> None:

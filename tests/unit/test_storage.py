@@ -21,7 +21,7 @@ from tilewright.plan.copies import copy_commands
 from tilewright.platform.types import Platform
 from tilewright.rewrites.pipeline import optimise
 from tilewright.storage.joining import plan_storage
-from tilewright.storage.overlaps import Overlay
+from tilewright.storage.overlaps import Overlap
 from tilewright.storage.places import reshaped_strides
 from tilewright.storage.pressure import pressure_bytes
 from tilewright.tiling.cost import load_cycles
@@ -47,7 +47,7 @@ def sound_plan(graph: Graph, **how: object) -> Plan:
     return plan
 
 
-def overlays(graph: Graph, **how: object) -> list[tuple[str, str]]:
+def overlaps(graph: Graph, **how: object) -> list[tuple[str, str]]:
     plan = sound_plan(graph, **how)
     return [(item.first, item.second) for item in plan.relations if item.kind is RelationKind.TRAILS]
 
@@ -149,7 +149,7 @@ def residual() -> tuple[Network, str]:
 def test_a_sum_is_written_over_an_input_that_dies() -> None:
     net, total = residual()
     graph = graph_of(net, net.pooled(total))
-    ((first, second),) = overlays(graph)
+    ((first, second),) = overlaps(graph)
     assert (first, second) == (total, "t0")
     plan = sound_plan(graph)
     places = {item.buffer: item.offset_bytes for item in plan.placements}
@@ -160,19 +160,19 @@ def test_a_sum_is_written_over_an_input_that_dies() -> None:
 def test_an_input_that_is_read_later_is_kept() -> None:
     net, total = residual()
     graph = graph_of(net, net.pooled(total), net.pooled("t0"))
-    assert overlays(graph) == [(total, "t1")]
+    assert overlaps(graph) == [(total, "t1")]
     both = graph_of(net, net.pooled(total), net.pooled("t0"), net.pooled("t1"))
-    assert overlays(both, order=Order.MODEL) == []
+    assert overlaps(both, order=Order.MODEL) == []
 
 
 def test_one_tensor_read_twice_and_broadcast_inputs_are_kept() -> None:
     net = Network(DType.FLOAT32)
     x = net.pooled(net.input(SHAPE))
-    assert overlays(graph_of(net, net.pooled(net.add("Add", [x, x], SHAPE)))) == []
+    assert overlaps(graph_of(net, net.pooled(net.add("Add", [x, x], SHAPE)))) == []
     net = Network(DType.FLOAT32)
     wide, thin = net.pooled(net.input(SHAPE)), net.pooled(net.input((1, 1, 6, 5)))
     total = net.add("Add", [thin, wide], SHAPE)
-    assert overlays(graph_of(net, net.pooled(total))) == [(total, wide)]
+    assert overlaps(graph_of(net, net.pooled(total))) == [(total, wide)]
 
 
 def test_a_chain_of_elementwise_operators_needs_one_place() -> None:
@@ -182,7 +182,7 @@ def test_a_chain_of_elementwise_operators_needs_one_place() -> None:
     for _ in range(4):
         last = net.mapped(last)
     graph = graph_of(net, net.pooled(last))
-    assert len(overlays(graph)) == 4
+    assert len(overlaps(graph)) == 4
     assert used_bytes(sound_plan(graph)) == 120
 
 
@@ -190,8 +190,8 @@ def test_the_callers_buffers_are_not_written_over() -> None:
     net = Network(DType.INT8)
     x = net.input(SHAPE)
     graph = graph_of(net, net.mapped(net.mapped(x)))
-    assert overlays(graph) == []
-    assert len(overlays(graph, io_in_pools=True)) == 2
+    assert overlaps(graph) == []
+    assert len(overlaps(graph, io_in_pools=True)) == 2
 
 
 def test_an_output_over_a_part_leaves_the_other_parts() -> None:
@@ -265,8 +265,8 @@ def test_bytes_that_buffers_share_are_no_pressure() -> None:
 def test_the_checker_sees_an_output_over_an_input_that_is_read_later(monkeypatch: pytest.MonkeyPatch) -> None:
     net, total = residual()
     graph = graph_of(net, net.pooled(total), net.pooled("t0"), net.pooled("t1"))
-    spoilt = (Overlay(total, "t0", (total,), ("t0",)),)
-    monkeypatch.setattr("tilewright.schedule.building.find_overlays", lambda *_: spoilt)
+    spoilt = (Overlap(total, "t0", (total,), ("t0",)),)
+    monkeypatch.setattr("tilewright.schedule.building.find_overlaps", lambda *_: spoilt)
     platform = near_platform()
     found = plan_of(graph, platform, planned(graph, platform, order=Order.MODEL))
     assert check(found)[0].rule is Rule.UNWRITTEN_READ

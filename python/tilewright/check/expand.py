@@ -255,7 +255,7 @@ class _Entry:
         return self.known[key]
 
 
-def fresh_bounds(axis: AxisRange, kept: str, digits: Digits) -> tuple[int, int]:
+def not_kept_bounds(axis: AxisRange, kept: str, digits: Digits) -> tuple[int, int]:
     """The part of an axis that a copy brings: behind what the tile before along ``kept`` touches."""
     ((begin, end),) = rectangle_of((axis,), digits)
     digit = digits[kept]

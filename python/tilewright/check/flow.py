@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tilewright.check.calls import Calls, calls_by_tick
-from tilewright.check.expand import Digits, Event, Expansion, Rectangle, Site, fresh_bounds
+from tilewright.check.expand import Digits, Event, Expansion, Rectangle, Site, not_kept_bounds
 from tilewright.check.facts import Facts
 from tilewright.check.overwriting import Touched, check_overwriting
 from tilewright.check.rings import Rows, covers
@@ -303,7 +303,7 @@ class _Machine:
             return ()
         bounds = destination.rectangle[axis]
         if step.kept:
-            bounds = fresh_bounds(step.destination.rectangle[axis], step.kept, event.digits)
+            bounds = not_kept_bounds(step.destination.rectangle[axis], step.kept, event.digits)
         ring = destination if axes[1] is not None else source
         fresh = part_of(self.facts, self.shadow, ring, axis, bounds)
         whole = pieces(self.facts, self.shadow, fresh) if fresh.bytes is not None else ()

@@ -42,7 +42,7 @@ class CallShape:
 
 @dataclass(frozen=True, slots=True)
 class SplitText:
-    """The function that one core runs of a shared call, and what the call gets.
+    """The function that one core runs of a split call, and what the call gets.
 
     ``bounds`` declare the part's bounds for ``cuts`` (operand, axis, first and end) and ``moves``
     (operand without a shape, bytes), ``lines`` the tile's for ``lower`` and ``upper``. ``scratch``
@@ -107,7 +107,7 @@ class KernelText(StepText):
 
     @property
     def declarations(self) -> tuple[str, ...]:
-        """Shapes and operands; for a shared call attributes and the description of how cores share it."""
+        """Shapes and operands; for a split call attributes and the description of how cores share it."""
         return (*self._shape_declarations(), *self._operand_declarations(), *self._split_declarations())
 
     def lines(self, *, profiled: bool) -> tuple[str, ...]:
@@ -183,7 +183,7 @@ class KernelText(StepText):
 
 @dataclass(frozen=True, slots=True)
 class AttributesText(StepText):
-    """Attributes and shapes of a shared call are brought near the cores, once for a layer."""
+    """Attributes and shapes of a split call are brought near the cores, once for a layer."""
 
     measures: ClassVar[str] = "KERNELS"
 

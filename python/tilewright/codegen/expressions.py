@@ -137,7 +137,7 @@ def is_never_empty(axis: AxisRange, indices: Mapping[str, Index]) -> bool:
     return all(min(end, axis.extent) > max(first, 0) for first, end in zip(*_corners(axis, indices), strict=True))
 
 
-def fresh_lower(axis: AxisRange, kept: str, indices: Mapping[str, Index]) -> str:
+def not_kept_lower(axis: AxisRange, kept: str, indices: Mapping[str, Index]) -> str:
     """The first element that the tile before along index ``kept`` lacks; in its first tile that of the tile."""
     bounds = axis_bounds(axis, indices)
     before = re.sub(rf"\b{re.escape(kept)}_upper\b", f"{kept}_lower", _sum(axis, low=False))

@@ -33,7 +33,7 @@ class LayerFunction:
 
     ``tokens`` gives arrays of copies under way and their length. ``early`` are copies that start first,
     ``ready`` what else stands before the loop, of which some waits are for what the layer before left if it
-    ``takes_over``, ``after`` what stands behind the loop, ``left`` link and token of the copy that the next layer
+    ``takes_over``, ``after`` what stands behind the loop, ``hands_over`` link and token of the copy that the next layer
     waits for. ``iterations`` are those of the loop, None without a loop. ``record`` is the number
     in a profile of the record of the first of the layer's ``stages``.
     """
@@ -48,7 +48,7 @@ class LayerFunction:
     after: tuple[StepText, ...]
     takes_over: bool
     iterations: range | None
-    left: tuple[int, str] | None
+    hands_over: tuple[int, str] | None
 
     def text(self, around: Surroundings) -> FunctionText:
         """The whole function."""
@@ -82,9 +82,9 @@ class LayerFunction:
         return block(f"for (int32_t t = {first}; t < {end}; ++t)", lines)
 
     def _left(self) -> tuple[str, ...]:
-        if self.left is None:
+        if self.hands_over is None:
             return ()
-        link, token = self.left
+        link, token = self.hands_over
         return (f"*handover = (struct tilewright_handover){{{link}u, {token}}};",)
 
     def _recorded(self, profile: ProfileText | None) -> tuple[str, ...]:
@@ -114,7 +114,7 @@ class LayerFunction:
         addresses = [text for step in (*self.early, *self._calls()) for text in step.addresses]
         measured = around.profile is not None and around.profile.uses_context
         used = {"context": measured or any("context->" in text for text in addresses)}
-        used["handover"] = self.left is not None or self.takes_over
+        used["handover"] = self.hands_over is not None or self.takes_over
         return tuple(f"(void){name};" for name in around.passed if not used[name])
 
 

@@ -22,7 +22,7 @@ def tile_function(name: str, lines: Sequence[str], axes: Sequence[tuple[int, str
 
 
 def part_functions(steps: Sequence[StepText]) -> Iterator[FunctionText]:
-    """Of a shared call: what cuts the operands down to a core's part, and the call with untyped attributes."""
+    """Of a split call: what cuts the operands down to a core's part, and the call with untyped attributes."""
     for step in steps:
         if isinstance(step, KernelText) and step.split is not None:
             yield FunctionText(f"static void {step.split.name}(struct tilewright_part *part)", step.split.body)

@@ -10,18 +10,18 @@ from tilewright.codegen.expressions import (
     all_indices,
     axis_bounds,
     condition,
-    fresh_lower,
     index_lines,
+    not_kept_lower,
     slot,
 )
 from tilewright.codegen.extents import constant_bounds, view_strides
 from tilewright.codegen.functions import FunctionText
+from tilewright.codegen.handed_over import HandedOverCopy
 from tilewright.codegen.layer_function import Surroundings
 from tilewright.codegen.layer_parts import (
     attributes_constant,
     tile_function,
 )
-from tilewright.codegen.left_copies import LeftCopy
 from tilewright.plan import (
     Buffer,
     BufferKind,
@@ -53,13 +53,13 @@ class LayerParts:
 class ModelScope:
     """What the layers of a model share: equal shapes are stored once.
 
-    ``links`` gives numbers of links, ``left`` the copies that a layer leaves to the next one, by token.
+    ``links`` gives numbers of links, ``hands_over`` the copies that a layer leaves to the next one, by token.
     """
 
     storage: Storage
     around: Surroundings
     links: Mapping[str, int]
-    left: Mapping[str, LeftCopy]
+    hands_over: Mapping[str, HandedOverCopy]
     shared_shapes: dict[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, int]], str]
 
     def shared_shape(
@@ -111,11 +111,11 @@ class LayerScope:
         found = (item for item in self.body if isinstance(item, CopyStart) and item.token == wait.token)
         return next(found, None)
 
-    def left(self) -> tuple[int, str] | None:
+    def hands_over(self) -> tuple[int, str] | None:
         """Link and token of the copy that is left to the next layer."""
         for step in self.body:
-            if isinstance(step, CopyStart) and step.token in self.model.left:
-                left, buffer = self.model.left[step.token], self.buffer(step.source)
+            if isinstance(step, CopyStart) and step.token in self.model.hands_over:
+                left, buffer = self.model.hands_over[step.token], self.buffer(step.source)
                 return self.model.links[step.link], f"{self.short(step.source)}_token[{left.number % buffer.copies}]"
         return None
 
@@ -188,7 +188,7 @@ class LayerScope:
                     continue
                 bounds = axis_bounds(operand.rectangle[axis], indices)
                 is_ring = kept and axis == self.buffer(operand).ring_axis
-                lower = fresh_lower(operand.rectangle[axis], kept, indices) if is_ring else bounds.lower
+                lower = not_kept_lower(operand.rectangle[axis], kept, indices) if is_ring else bounds.lower
                 axes.append((position, lower, bounds.upper))
             lines = tuple(index_lines(self.loop, runs, used))
             self.parts.tile_functions[name] = tile_function(name, lines, axes)

@@ -12,7 +12,7 @@ from tilewright.codegen.expressions import (
 from tilewright.codegen.extents import element_bytes, first_byte, view_strides
 from tilewright.codegen.layer_scope import LayerScope
 from tilewright.codegen.literals import members
-from tilewright.codegen.splits import SharedOperand, split_text
+from tilewright.codegen.splits import SplitOperand, split_text
 from tilewright.codegen.steps import BlockCopyText, RectangleCopyText, StepText, TileShape, WaitText
 from tilewright.plan import (
     BufferKind,
@@ -66,7 +66,7 @@ def _rectangle_text(
     """A copy that may take several commands, as a shape; into a ring that keeps rows only those that it lacks."""
     is_ring = scope.buffer(tile).ring_axis is not None
     view = scope.view(tile)
-    short = f"{scope.short(tile)}_fresh" if step.kept else scope.short(tile)
+    short = f"{scope.short(tile)}_not_kept" if step.kept else scope.short(tile)
     function, shape = scope.tile_shape(tile, view, short, step.runs, step.kept)
     name = f"{scope.stem}_{scope.short(tile)}_home"
     scope.parts.home_strides[name] = view_strides(scope.buffer(home), view)
@@ -97,7 +97,7 @@ def _rectangle_text(
 def _wait_text(scope: LayerScope, step: Wait) -> StepText:
     start = scope.start_of(step)
     if start is None:
-        left = scope.model.left[step.token]
+        left = scope.model.hands_over[step.token]
         return WaitText("", scope.model.links[left.link], "handover->token", scope.model.around.fault)
     inward = scope.buffer(start.destination).kind is BufferKind.TILE
     tile = start.destination if inward else start.source
@@ -166,7 +166,7 @@ def _split_text(scope: LayerScope, step: Kernel) -> SplitText:
     """The function and arguments of a call that several cores share."""
     assert step.split is not None
     shared = [
-        SharedOperand(scope.buffer(operand).strides_bytes, view, scope.is_packed(operand))
+        SplitOperand(scope.buffer(operand).strides_bytes, view, scope.is_packed(operand))
         for operand, view in zip((*step.reads, *step.writes), step.axes, strict=True)
     ]
     views = scope.model.storage.address(step.split.views)

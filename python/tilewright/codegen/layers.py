@@ -12,6 +12,7 @@ from dataclasses import replace
 from tilewright.base.c_names import c_identifier
 from tilewright.codegen.context import LayerText
 from tilewright.codegen.forks import copies_meanwhile, joined
+from tilewright.codegen.handed_over import steps_of
 from tilewright.codegen.layer_comment import layer_comment
 from tilewright.codegen.layer_function import LayerFunction
 from tilewright.codegen.layer_parts import (
@@ -20,7 +21,6 @@ from tilewright.codegen.layer_parts import (
 )
 from tilewright.codegen.layer_scope import LayerParts, LayerScope, ModelScope
 from tilewright.codegen.layer_steps import step_text
-from tilewright.codegen.left_copies import steps_of
 from tilewright.codegen.stage_records import recorded
 from tilewright.codegen.waits import needless_waits
 from tilewright.plan import (
@@ -68,7 +68,7 @@ def layer_text(model: ModelScope, number: int, layer: Layer, facts: Sequence[Lay
         after=after,
         takes_over=bool(found.taken_over),
         iterations=loop.iterations if loop is not None else None,
-        left=scope.left(),
+        hands_over=scope.hands_over(),
     )
     return LayerText(
         comment=layer_comment(model.storage, layer.stages, facts, kernels, loop),

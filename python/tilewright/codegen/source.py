@@ -8,11 +8,11 @@ from typing import Any
 from tilewright.codegen.buffers import Storage
 from tilewright.codegen.context import LayerText, ShapeText
 from tilewright.codegen.entry import Entry, accessor_functions, entry_functions, opening_lines
+from tilewright.codegen.handed_over import handed_over_copies
 from tilewright.codegen.interface import InterfaceText, Signature
 from tilewright.codegen.layer_function import Surroundings
 from tilewright.codegen.layer_scope import ModelScope
 from tilewright.codegen.layers import layer_text
-from tilewright.codegen.left_copies import left_copies
 from tilewright.codegen.pools import PoolText
 from tilewright.codegen.profiling import profile_text
 from tilewright.plan import Plan, kernel_steps
@@ -26,7 +26,7 @@ def source_text(
 ) -> dict[str, Any]:
     """What the template of the source file prints beside the banner."""
     plan = storage.plan
-    left = left_copies(plan.program)
+    left = handed_over_copies(plan.program)
     profile = profile_text(storage) if plan.profile is not None else None
     entry = Entry(
         storage, signature, tuple(constant_pools), bool(left), plan.core.called_on == "controller", plan.core.count

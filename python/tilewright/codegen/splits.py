@@ -21,15 +21,15 @@ _CALL = "call"
 
 
 @dataclass(frozen=True, slots=True)
-class SharedOperand:
-    """An operand of a shared call: strides of its buffer, axes that the kernel sees, and whether it has no shape."""
+class SplitOperand:
+    """An operand of a split call: strides of its buffer, axes that the kernel sees, and whether it has no shape."""
 
     strides_bytes: tuple[int, ...]
     view: tuple[int, ...]
     is_packed: bool
 
 
-def split_text(name: str, step: Kernel, operands: Sequence[SharedOperand], views: str, loop: Loop | None) -> SplitText:
+def split_text(name: str, step: Kernel, operands: Sequence[SplitOperand], views: str, loop: Loop | None) -> SplitText:
     """The function ``name`` of one core's part of a kernel call with a split, and the call's arguments.
 
     ``views`` is the address of the cores' views.

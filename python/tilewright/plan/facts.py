@@ -22,12 +22,12 @@ class LinkLoad:
 class LayerWork:
     """What a stage's predicted cycles are made of, for calibration.
 
-    ``calls`` counts calls of the kernel, ``shared_calls`` those that several cores share. ``kernel_work`` is what the
+    ``calls`` counts calls of the kernel, ``split_calls`` those that several cores share. ``kernel_work`` is what the
     kernel's own formula gives for all calls, before calibration, of the core that is done last.
     """
 
     calls: int
-    shared_calls: int
+    split_calls: int
     kernel_work: int
     loads: tuple[LinkLoad, ...]
 

@@ -16,7 +16,7 @@ from tilewright.planning.prepare import Prepared
 from tilewright.platform import Platform
 from tilewright.schedule.building import Schedule, build_schedule
 from tilewright.schedule.tile_loops import ScheduledLayer
-from tilewright.storage.overlaps import Overlay
+from tilewright.storage.overlaps import Overlap
 from tilewright.storage.pressure import pressure_bytes
 
 Lifetimes = Mapping[str, tuple[int, int]]
@@ -98,7 +98,7 @@ def placement_items(schedule: Schedule, alive: Lifetimes, *, io_in_pools: bool) 
     """Everything that the plan places; the caller's buffers and views of them are not."""
     views = _views(schedule)
     families = _families(schedule, views)
-    trails = _trails(schedule.overlays)
+    trails = _trails(schedule.overlaps)
     external = () if io_in_pools else (BufferKind.INPUT, BufferKind.OUTPUT)
     placed = [buffer for buffer in schedule.buffers if buffer.kind not in external]
     names = {buffer.name for buffer in placed}
@@ -135,19 +135,19 @@ def _families(schedule: Schedule, views: Mapping[str, tuple[str, int]]) -> dict[
     return {name: sets[root] for name, root in roots.items()}
 
 
-def _trails(overlays: Iterable[Overlay]) -> dict[str, tuple[Trail, ...]]:
+def _trails(overlaps: Iterable[Overlap]) -> dict[str, tuple[Trail, ...]]:
     """Exactly over the input: only an element's own bytes are read for the last time before it is written."""
     trails: dict[str, tuple[Trail, ...]] = {}
-    for overlay in overlays:
-        own = tuple(Trail(name, 0, 0) for name in overlay.seconds)
-        trails.update({name: (*trails.get(name, ()), *own) for name in overlay.firsts})
+    for overlap in overlaps:
+        own = tuple(Trail(name, 0, 0) for name in overlap.seconds)
+        trails.update({name: (*trails.get(name, ()), *own) for name in overlap.firsts})
     return trails
 
 
 def _relations(schedule: Schedule, result: Result) -> tuple[Relation, ...]:
     """Views, and the outputs that were placed over an input."""
     spots = result.placements
-    over = [item for item in schedule.overlays if spots[item.first] == spots[item.second]]
+    over = [item for item in schedule.overlaps if spots[item.first] == spots[item.second]]
     return (*schedule.relations, *(Relation(RelationKind.TRAILS, item.first, item.second, 0) for item in over))
 
 
@@ -156,8 +156,8 @@ def _pool_use(
 ) -> tuple[PoolUse, ...]:
     """Bytes used of each pool and their bound; what is alive together is a bound too, and sees the lives of parts."""
     over: dict[str, tuple[str, ...]] = {}
-    for overlay in schedule.overlays:
-        over[overlay.first] = (*over.get(overlay.first, ()), overlay.second)
+    for overlap in schedule.overlaps:
+        over[overlap.first] = (*over.get(overlap.first, ()), overlap.second)
     spans = _spans_apart(items)
     uses = []
     for pool in platform.pools:

@@ -80,7 +80,7 @@ def _residents(schedule: Schedule, platform: Platform, options: CompileOptions) 
     alive = lifetimes(schedule.program)
     spans = stage_spans(schedule.program)
     views = {item.first: item.second for item in schedule.relations if item.kind is RelationKind.AT_OFFSET}
-    parts = {*views, *(views.get(overlay.first, overlay.first) for overlay in schedule.overlays)}
+    parts = {*views, *(views.get(overlap.first, overlap.first) for overlap in schedule.overlaps)}
     callers = () if options.io_in_pools else (BufferKind.INPUT, BufferKind.OUTPUT)
     for buffer in schedule.buffers:
         if buffer.kind in (*callers, BufferKind.TILE, BufferKind.SCRATCH) or buffer.name in parts:

@@ -26,7 +26,7 @@ from tilewright.schedule.marks import home_marks
 from tilewright.schedule.profile_buffer import profile_buffer
 from tilewright.schedule.tile_loops import BuiltLayer, ScheduledLayer, build_layer
 from tilewright.storage.homes import Homes, candidate_pools
-from tilewright.storage.overlaps import LayerUse, Overlay, find_overlays, layer_use
+from tilewright.storage.overlaps import LayerUse, Overlap, find_overlaps, layer_use
 from tilewright.tiling.facts import layer_facts
 from tilewright.tiling.hashed import HashedArrays
 from tilewright.tiling.problem import TILE_ALIGN_BYTES, near_pools
@@ -36,7 +36,7 @@ from tilewright.tiling.problem import TILE_ALIGN_BYTES, near_pools
 class Schedule:
     """The program before placement: steps, buffers, relations, constants by hash, facts of stages.
 
-    ``overlays`` are outputs that may lie over an input. ``profile`` names the buffer for a profile's records.
+    ``overlaps`` are outputs that may lie over an input. ``profile`` names the buffer for a profile's records.
     ``handed_over`` says that at least one layer leaves its last store to the next layer.
     """
 
@@ -45,7 +45,7 @@ class Schedule:
     relations: tuple[Relation, ...]
     constants: Mapping[str, Array]
     layers: tuple[LayerFacts, ...]
-    overlays: tuple[Overlay, ...] = ()
+    overlaps: tuple[Overlap, ...] = ()
     profile: str | None = None
     handed_over: bool = False
 
@@ -70,7 +70,7 @@ def build_schedule(
     names = Names(set(tensors))
     constants = Constants(names, arrays)
     uses = [_use(layer, graph) for layer in layers]
-    overlays = find_overlays(uses, homes, graph)
+    overlaps = find_overlaps(uses, homes, graph)
     relations = _view_relations(graph, homes)
     marks = home_marks([use.touched for use in uses], homes)
     steps: list[Step] = [End(name) for name in marks.ends.get(-1, ())]
@@ -82,9 +82,9 @@ def build_schedule(
         bodies = hand_over(layers, bodies, frozenset(constants.buffers), marks.ends)
     for number, (layer, built) in enumerate(zip(layers, bodies, strict=True)):
         steps += [Begin(name) for name in marks.begins.get(number, ())]
-        steps += [Begin(buffer.name) for buffer in built.buffers if buffer.name not in built.late]
+        steps += [Begin(buffer.name) for buffer in built.buffers if buffer.name not in built.begun_inside]
         steps.append(Layer(layer.problem.node.name, (_stage(layer),), built.body))
-        steps += [End(buffer.name) for buffer in reversed(built.buffers) if buffer.name != built.left]
+        steps += [End(buffer.name) for buffer in reversed(built.buffers) if buffer.name != built.hands_over]
         steps += [End(name) for name in marks.ends.get(number, ())]
         near += built.buffers
         accesses.update(built.accesses)
@@ -97,8 +97,8 @@ def build_schedule(
     named = (*tensors.values(), *constants.buffers.values(), *profile, *near)
     buffers = tuple(replace(buffer, accessed_bytes=accesses[buffer.name]) for buffer in named)
     measured = profile[0].name if profile else None
-    left = any(built.left for built in bodies)
-    return Schedule(program, buffers, relations, constants.data, tuple(facts), overlays, measured, left)
+    left = any(built.hands_over for built in bodies)
+    return Schedule(program, buffers, relations, constants.data, tuple(facts), overlaps, measured, left)
 
 
 def _bodies(
@@ -165,5 +165,5 @@ def _use(layer: ScheduledLayer, graph: Graph) -> LayerUse:
     """What a layer touches; cores that share a call keep no order, so nothing is overwritten under them."""
     use = layer_use(layer.problem.kernel, graph)
     direct = any(operand.write and operand.link is None for operand in layer.problem.operands)
-    shared = direct and layer.problem.sharing(layer.choice.steps) is not None
+    shared = direct and layer.problem.core_split(layer.choice.steps) is not None
     return replace(use, over=()) if shared else use

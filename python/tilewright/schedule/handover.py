@@ -48,10 +48,10 @@ def hand_over(
         loaded = [step.destination.buffer for step in early]
         if not _has_room(found[number - 1], found[number], {store.tile, *loaded}):
             continue
-        late = tuple(buffer.name for buffer in found[number].buffers if buffer.name not in loaded)
-        body = (*early, store.wait, End(store.tile), *map(Begin, late), *rest)
-        found[number - 1] = replace(found[number - 1], body=store.body, left=store.tile)
-        found[number] = replace(found[number], body=body, late=frozenset(late))
+        begun_inside = tuple(buffer.name for buffer in found[number].buffers if buffer.name not in loaded)
+        body = (*early, store.wait, End(store.tile), *map(Begin, begun_inside), *rest)
+        found[number - 1] = replace(found[number - 1], body=store.body, hands_over=store.tile)
+        found[number] = replace(found[number], body=body, begun_inside=frozenset(begun_inside))
     return found
 
 

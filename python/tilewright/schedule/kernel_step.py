@@ -56,24 +56,24 @@ def _scratch_bytes(scratch: list[Buffer], split: Split | None) -> tuple[int, ...
 
 def _split(problem: TilingProblem, choice: TileChoice, scratch: list[Buffer]) -> Split | None:
     """How cores share a call of the kernel; None if one core runs it."""
-    sharing = problem.sharing(choice.steps)
-    if sharing is None:
+    core_split = problem.core_split(choice.steps)
+    if core_split is None:
         return None
     *kept, views = scratch
-    uncut = {name: extent for name, extent in problem.extents.items() if name != sharing.dimension}
+    uncut = {name: extent for name, extent in problem.extents.items() if name != core_split.dimension}
     axes = tuple(
         SplitAxis(position, number, axis_range(axis, extent, uncut))
         for position, operand in enumerate(problem.operands)
         for number, (axis, extent) in enumerate(zip(operand.axes, operand.extents, strict=True))
-        if sharing.dimension in dict(axis.terms)
+        if core_split.dimension in dict(axis.terms)
     )
     return Split(
-        dimension=sharing.dimension,
-        extent=problem.extents[sharing.dimension],
-        chunk=sharing.chunk,
-        cores=sharing.cores,
+        dimension=core_split.dimension,
+        extent=problem.extents[core_split.dimension],
+        chunk=core_split.chunk,
+        cores=core_split.cores,
         axes=axes,
-        scratch_bytes=tuple(buffer.size_bytes // sharing.cores for buffer in kept),
+        scratch_bytes=tuple(buffer.size_bytes // core_split.cores for buffer in kept),
         views=views.name,
-        views_bytes=views.size_bytes // sharing.cores,
+        views_bytes=views.size_bytes // core_split.cores,
     )

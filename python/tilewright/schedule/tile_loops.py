@@ -54,15 +54,15 @@ class ScheduledLayer:
 class BuiltLayer:
     """The body of one layer, its buffers near the core, and bytes accessed by buffer.
 
-    ``late`` are the buffers whose lives begin inside the body. ``left`` is the buffer whose last store the next
-    layer awaits, so that its life ends inside that layer's body.
+    ``begun_inside`` are the buffers whose lives begin inside the body. ``hands_over`` is the buffer whose last
+    store the next layer awaits, so that its life ends inside that layer's body.
     """
 
     body: tuple[Step, ...]
     buffers: tuple[Buffer, ...]
     accesses: Mapping[str, int]
-    late: frozenset[str] = frozenset()
-    left: str = ""
+    begun_inside: frozenset[str] = frozenset()
+    hands_over: str = ""
 
 
 def build_layer(

@@ -38,7 +38,7 @@ class LayerUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Overlay:
+class Overlap:
     """``first`` may be written over ``second``, element on element, and ``second`` is dead then.
 
     ``firsts`` and ``seconds`` are all names of the same bytes as ``first`` and ``second`` have.
@@ -76,14 +76,14 @@ def _matches(item: TensorOperand, kernel: KernelChoice, graph: Graph) -> bool:
     )
 
 
-def find_overlays(uses: Sequence[LayerUse], homes: Homes, graph: Graph) -> tuple[Overlay, ...]:
+def find_overlaps(uses: Sequence[LayerUse], homes: Homes, graph: Graph) -> tuple[Overlap, ...]:
     """Every output that may lie over an input of its layer, in the order of layers, a kernel's first choice first.
 
     Whether something else is in the way is for the placement to say.
     """
     lives = group_lives([use.touched for use in uses], homes)
     return tuple(
-        Overlay(use.writes[0], candidate, *_aliases(homes, use.writes[0], candidate))
+        Overlap(use.writes[0], candidate, *_aliases(homes, use.writes[0], candidate))
         for number, use in enumerate(uses)
         for candidate in use.over
         if _may_lie(number, use, candidate, lives, homes, graph)

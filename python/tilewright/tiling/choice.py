@@ -9,6 +9,7 @@ import numpy as np
 
 from tilewright.options import Buffering, Objective, Strategy
 from tilewright.tiling.buffering import with_given_slots
+from tilewright.tiling.core_split import CoreSplit
 from tilewright.tiling.cost import Spent, layer_cycles, rings_pay
 from tilewright.tiling.field import (
     Capacities,
@@ -27,7 +28,6 @@ from tilewright.tiling.kept import kept_dimension
 from tilewright.tiling.orders import Orders, cheapest_orders
 from tilewright.tiling.overflow import overflow
 from tilewright.tiling.problem import TilingProblem, tile_lengths
-from tilewright.tiling.sharing import Sharing
 from tilewright.tiling.staging import Staging, stage
 
 KernelCycles = dict[tuple[int, ...], tuple[float, float]]
@@ -181,7 +181,7 @@ def _untiled(problem: TilingProblem, options: TilingOptions) -> TileChoice:
     steps = problem.extents
     scratch = problem.scratch_bytes(steps)
     near = {problem.scratch_pool: scratch} if scratch else {}
-    cycles = problem.costs.layer_cycles + problem.kernel_cycles(steps, problem.sharing(steps))
+    cycles = problem.costs.layer_cycles + problem.kernel_cycles(steps, problem.core_split(steps))
     cost = round(_score(options, cycles, 0, near)[0])
     return TileChoice(steps, (), (0,) * len(problem.operands), near, round(cycles), cost, cost)
 
@@ -291,15 +291,15 @@ def _spent(
 ) -> Spent:
     key = tuple(steps.values())
     if key not in kernels:
-        sharing = problem.sharing(steps)
-        kernels[key] = _kernel_cycles(problem, steps, sharing), idle_cores(problem, steps, sharing)
+        core_split = problem.core_split(steps)
+        kernels[key] = _kernel_cycles(problem, steps, core_split), idle_cores(problem, steps, core_split)
     starts, hidden = float(orders.starts[candidate]), float(orders.hidden[candidate])
     return Spent(kernels[key][0], starts, float(orders.cycles[candidate]) - starts - hidden, hidden)
 
 
-def _kernel_cycles(problem: TilingProblem, steps: Mapping[str, int], sharing: Sharing | None) -> float:
+def _kernel_cycles(problem: TilingProblem, steps: Mapping[str, int], core_split: CoreSplit | None) -> float:
     """Of all calls; the last tile of a dimension may be shorter."""
-    return sum(problem.kernel_cycles(lengths, sharing) * times for lengths, times in tile_lengths(problem, steps))
+    return sum(problem.kernel_cycles(lengths, core_split) * times for lengths, times in tile_lengths(problem, steps))
 
 
 def _score(options: TilingOptions, cycles: float, moved_bytes: int, near: Mapping[str, int]) -> tuple[float, ...]:

@@ -65,14 +65,14 @@ def layer_facts(problem: TilingProblem, choice: TileChoice, others: tuple[Kernel
 def _reasons(problem: TilingProblem, choice: TileChoice, others: tuple[KernelOffer, ...]) -> LayerReasons | None:
     """Why this kernel and these tiles; None where there was nothing to choose and nothing can idle."""
     lanes = idle_lanes(problem, choice.steps)
-    cores = idle_cores(problem, choice.steps, problem.sharing(choice.steps))
+    cores = idle_cores(problem, choice.steps, problem.core_split(choice.steps))
     found = LayerReasons(others, round(lanes, 4), round(cores, 4), choice.hinted)
     return None if found == LayerReasons() else found
 
 
 def _work(problem: TilingProblem, choice: TileChoice, moved: Mapping[str, int]) -> LayerWork:
     """Calls of the kernel, and commands and lines of each link as the cost model counts them."""
-    sharing = problem.sharing(choice.steps)
+    core_split = problem.core_split(choice.steps)
     tiles = list(tile_lengths(problem, choice.steps))
     calls = sum(times for _, times in tiles)
     steps = {name: np.asarray(step, dtype=np.int64) for name, step in choice.steps.items()}
@@ -89,7 +89,7 @@ def _work(problem: TilingProblem, choice: TileChoice, moved: Mapping[str, int]) 
         totals[operand.link.name] = (before[0] + parts * loads * int(commands), before[1] + loads * int(lines))
     return LayerWork(
         calls=calls,
-        shared_calls=calls if sharing is not None else 0,
-        kernel_work=round(sum(problem.work(lengths, sharing) * times for lengths, times in tiles)),
+        split_calls=calls if core_split is not None else 0,
+        kernel_work=round(sum(problem.work(lengths, core_split) * times for lengths, times in tiles)),
         loads=tuple(LinkLoad(link, *totals[link], moved[link]) for link in sorted(totals)),
     )

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tilewright.kernels.kernel import TileSteps
+from tilewright.tiling.core_split import CoreSplit
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TilingProblem
-from tilewright.tiling.sharing import Sharing
 
 IDLE_SHARE = 0.04
 """What tiles cost more that leave everything idle, as a share of their cost; half of it for half."""
@@ -27,15 +27,15 @@ def idle_lanes(problem: TilingProblem, steps: TileSteps) -> float:
     return max((_idle(problem.extents[name], steps[name], lanes) for name, lanes in _lines(problem)), default=0.0)
 
 
-def idle_cores(problem: TilingProblem, steps: TileSteps, sharing: Sharing | None) -> float:
+def idle_cores(problem: TilingProblem, steps: TileSteps, core_split: CoreSplit | None) -> float:
     """The share of the cores' time without work while tiles are computed."""
     if problem.cores == 1:
         return 0.0
-    if sharing is None:
+    if core_split is None:
         return 1.0 - 1.0 / problem.cores
-    extent, step = problem.extents[sharing.dimension], steps[sharing.dimension]
+    extent, step = problem.extents[core_split.dimension], steps[core_split.dimension]
     whole, rest = divmod(extent, step)
-    slowest = whole * min(sharing.chunk, step) + min(sharing.chunk, rest)
+    slowest = whole * min(core_split.chunk, step) + min(core_split.chunk, rest)
     return 1.0 - extent / (problem.cores * slowest)
 
 

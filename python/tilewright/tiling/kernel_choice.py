@@ -70,4 +70,4 @@ def cheapest_kernel(
 def calls_cycles(problem: TilingProblem) -> float:
     """Cycles of the kernel in one call for the whole operator; no tiles need fewer, as kernels go."""
     steps = problem.extents
-    return problem.kernel_cycles(steps, problem.sharing(steps))
+    return problem.kernel_cycles(steps, problem.core_split(steps))

@@ -19,8 +19,8 @@ from tilewright.options import Buffering
 from tilewright.plan import BufferKind, Link
 from tilewright.platform import Platform
 from tilewright.platform.costs import Costs
+from tilewright.tiling.core_split import CoreSplit, best_core_split, views_bytes
 from tilewright.tiling.operand import TileOperand
-from tilewright.tiling.sharing import Sharing, best_sharing, views_bytes
 
 TILE_ALIGN_BYTES = 4
 """Tiles, scratch and constants hold up to 32-bit elements that kernels read as words."""
@@ -53,7 +53,7 @@ class TilingProblem:
     costs: Costs = field(default_factory=Costs)
     simd_bytes: int = 1
     pointer_bytes: int = 8
-    _sharings: dict[tuple[tuple[str, int], ...], Sharing | None] = field(
+    _core_splits: dict[tuple[tuple[str, int], ...], CoreSplit | None] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -105,35 +105,35 @@ class TilingProblem:
 
     def scratch_sizes(self, steps: TileSteps) -> dict[str, int]:
         """Bytes of each scratch buffer that is needed: of the kernel, for each core, and of the cores' views."""
-        sharing = self.sharing(steps)
-        part, cores = (steps, 1) if sharing is None else (sharing.part(steps), sharing.cores)
+        core_split = self.core_split(steps)
+        part, cores = (steps, 1) if core_split is None else (core_split.part(steps), core_split.cores)
         scratch_bytes = self.kernel.scratch_bytes(part) + self.pointer_bytes * self.kernel.scratch_pointers(part)
         sizes = {"scratch": cores * scratch_bytes, "partial": cores * self.partial_bytes(part)}
         sizes = {role: size for role, size in sizes.items() if size}
-        if sharing is not None:
-            sizes["views"] = cores * views_bytes(self.operands, len(sizes), sharing.dimension, self.pointer_bytes)
+        if core_split is not None:
+            sizes["views"] = cores * views_bytes(self.operands, len(sizes), core_split.dimension, self.pointer_bytes)
         return sizes
 
-    def sharing(self, steps: TileSteps) -> Sharing | None:
+    def core_split(self, steps: TileSteps) -> CoreSplit | None:
         """How the cores share a tile with these steps; None if one core does it alone."""
         if self.cores == 1:
             return None
         # Asked for again with other slots, and for scratch.
         key = tuple(steps.items())
-        if key not in self._sharings:
+        if key not in self._core_splits:
             fork_cycles = self.costs.fork_cycles / self.costs.kernel(self.kernel.name).factor
-            self._sharings[key] = best_sharing(self.kernel, self.operands, steps, self.cores, fork_cycles)
-        return self._sharings[key]
+            self._core_splits[key] = best_core_split(self.kernel, self.operands, steps, self.cores, fork_cycles)
+        return self._core_splits[key]
 
-    def kernel_cycles(self, lengths: TileSteps, sharing: Sharing | None) -> float:
+    def kernel_cycles(self, lengths: TileSteps, core_split: CoreSplit | None) -> float:
         """Cycles of one call on a tile of these lengths, of the core that is done last."""
         cost = self.costs.kernel(self.kernel.name)
-        fork_cycles = 0.0 if sharing is None else self.costs.fork_cycles
-        return cost.call_cycles + fork_cycles + cost.factor * self.work(lengths, sharing)
+        fork_cycles = 0.0 if core_split is None else self.costs.fork_cycles
+        return cost.call_cycles + fork_cycles + cost.factor * self.work(lengths, core_split)
 
-    def work(self, lengths: TileSteps, sharing: Sharing | None) -> float:
+    def work(self, lengths: TileSteps, core_split: CoreSplit | None) -> float:
         """What the kernel's own formula says of a call, of the core that is done last."""
-        return self.kernel.cycles(lengths if sharing is None else sharing.part(lengths))
+        return self.kernel.cycles(lengths if core_split is None else core_split.part(lengths))
 
     def partial_bytes(self, steps: TileSteps) -> int:
         """Bytes of partial results for a tile; 0 where no reduction is cut."""

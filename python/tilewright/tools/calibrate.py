@@ -1,6 +1,6 @@
 """Fits what kernels, tile loops and links cost to profiles, and writes it into a platform file.
 
-What is fitted is linear in its constants, in three steps: cycles in kernel calls (per shared call,
+What is fitted is linear in its constants, in three steps: cycles in kernel calls (per split call,
 and for each kernel a call and a factor on its own formula); then, from layers with single buffers,
 the rest of what the core does (per layer, per tile, per command of a link), and its waiting for
 copies (per command, line and byte of a link). Relative errors are minimised, by least squares with
@@ -33,7 +33,7 @@ class Sample:
     kernel: str
     tiles: int
     calls: int
-    shared_calls: int
+    split_calls: int
     kernel_work: int
     loads: Mapping[str, tuple[int, int, int]]
     slots: int
@@ -92,7 +92,7 @@ def _sample(layer: Mapping[str, Any], where: str) -> Sample:
         kernel=kernel_key(layer["kernel"]),
         tiles=layer["tiles"],
         calls=work["calls"],
-        shared_calls=work["shared_calls"],
+        split_calls=work["split_calls"],
         kernel_work=work["kernel_work"],
         loads={load["link"]: (load["commands"], load["lines"], load["size_bytes"]) for load in work["loads"]},
         slots=layer["slots"],
@@ -126,19 +126,19 @@ def fit(
 def _kernel_cycles(sample: Sample, costs: Costs) -> float:
     cost = costs.kernel(sample.kernel)
     own = cost.call_cycles * sample.calls + cost.factor * sample.kernel_work
-    return own + costs.fork_cycles * sample.shared_calls
+    return own + costs.fork_cycles * sample.split_calls
 
 
 def _fit_kernels(samples: Sequence[Sample]) -> tuple[tuple[tuple[str, KernelCost], ...], float]:
     """Each kernel's call and factor, and what a fork costs; ``default`` stands for kernels without samples."""
     used = [sample for sample in samples if sample.kernel_cycles > 0]
     names = sorted({sample.kernel for sample in used})
-    forked = any(sample.shared_calls for sample in used)
+    forked = any(sample.split_calls for sample in used)
     columns = 2 * len(names) + 1
     rows = np.zeros((len(used), columns))
     for row, sample in zip(rows, used, strict=True):
         at = 2 * names.index(sample.kernel)
-        row[at], row[at + 1], row[-1] = sample.calls, sample.kernel_work, sample.shared_calls
+        row[at], row[at + 1], row[-1] = sample.calls, sample.kernel_work, sample.split_calls
     found = least_squares(rows, np.array([sample.kernel_cycles for sample in used], dtype=np.float64))
     kernels = [
         (name, KernelCost(_rounded(found[2 * number]), max(_rounded(found[2 * number + 1], 3), 0.001)))

@@ -29,7 +29,7 @@ MOST_CORES = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Sharing:
+class CoreSplit:
     """Core c works on elements [c * chunk, (c + 1) * chunk) of the tile's part of ``dimension``."""
 
     dimension: str
@@ -41,17 +41,17 @@ class Sharing:
         return {**steps, self.dimension: min(self.chunk, steps[self.dimension])}
 
 
-def best_sharing(
+def best_core_split(
     kernel: KernelChoice,
     operands: Sequence[TileOperand],
     steps: TileSteps,
     cores: int,
     fork_cycles: float = FORK_CYCLES,
-) -> Sharing | None:
+) -> CoreSplit | None:
     """The dimension along which the slowest core is done first; None if one core alone is as fast."""
     if cores == 1:
         return None
-    best: Sharing | None = None
+    best: CoreSplit | None = None
     least = kernel.cycles(steps) + _rows_cycles(kernel, operands, steps, steps) - fork_cycles
     for dimension in kernel.nest.dimensions:
         step = steps[dimension.name]
@@ -59,13 +59,13 @@ def best_sharing(
             continue
         multiple = kernel.multiples.get(dimension.name, 1)
         chunk = -(-step // (multiple * min(cores, MOST_CORES))) * multiple
-        sharing = Sharing(dimension.name, chunk, -(-step // chunk))
-        if sharing.cores == 1 or not _can_share(kernel, operands, steps, sharing):
+        core_split = CoreSplit(dimension.name, chunk, -(-step // chunk))
+        if core_split.cores == 1 or not _can_share(kernel, operands, steps, core_split):
             continue
-        part = sharing.part(steps)
+        part = core_split.part(steps)
         cycles = kernel.cycles(part) + _rows_cycles(kernel, operands, steps, part)
         if cycles < least:
-            best, least = sharing, cycles
+            best, least = core_split, cycles
     return best
 
 
@@ -110,24 +110,24 @@ def _length(axis: AxisMap, extent: int, steps: TileSteps) -> int:
     return tile_extent(axis_range(axis, extent, {}), steps)
 
 
-def _can_share(kernel: KernelChoice, operands: Sequence[TileOperand], steps: TileSteps, sharing: Sharing) -> bool:
+def _can_share(kernel: KernelChoice, operands: Sequence[TileOperand], steps: TileSteps, core_split: CoreSplit) -> bool:
     """Whether cores write disjoint parts of all results, and each axis moves with one dimension only."""
     extents = {dimension.name: dimension.extent for dimension in kernel.nest.dimensions}
     for operand in operands:
-        following = [axis for axis in operand.axes if sharing.dimension in dict(axis.terms)]
+        following = [axis for axis in operand.axes if core_split.dimension in dict(axis.terms)]
         if operand.write and len(following) != 1:
             return False
         for axis, extent in zip(operand.axes, operand.extents, strict=True):
             names = [name for name, _ in axis.terms]
-            if sharing.dimension not in names:
+            if core_split.dimension not in names:
                 continue
-            if any(steps[name] < extents[name] for name in names if name != sharing.dimension):
+            if any(steps[name] < extents[name] for name in names if name != core_split.dimension):
                 return False
-            if operand.write and not _is_exact(axis, extent, extents, sharing):
+            if operand.write and not _is_exact(axis, extent, extents, core_split):
                 return False
     return True
 
 
-def _is_exact(axis: AxisMap, extent: int, extents: Mapping[str, int], sharing: Sharing) -> bool:
-    steps = {**extents, sharing.dimension: sharing.chunk}
+def _is_exact(axis: AxisMap, extent: int, extents: Mapping[str, int], core_split: CoreSplit) -> bool:
+    steps = {**extents, core_split.dimension: core_split.chunk}
     return is_exact(axis_range(axis, extent, {}), steps)

@@ -9,7 +9,7 @@ from tilewright.plan import Begin, CopyStart, End, Layer, Loop, Step, Wait, loop
 
 
 @dataclass(frozen=True, slots=True)
-class LeftCopy:
+class HandedOverCopy:
     """A copy over ``link``, the last one of its token: number ``number``, counted from 0."""
 
     link: str
@@ -67,15 +67,15 @@ def _leading_copies(steps: Sequence[Step]) -> tuple[CopyStart, ...]:
     return tuple(found)
 
 
-def left_copies(program: Sequence[Step]) -> dict[str, LeftCopy]:
+def handed_over_copies(program: Sequence[Step]) -> dict[str, HandedOverCopy]:
     """The copies that one layer starts and a later layer waits for, by token."""
-    found: dict[str, LeftCopy] = {}
+    found: dict[str, HandedOverCopy] = {}
     links: dict[str, str] = {}
     for layer in program:
         if not isinstance(layer, Layer):
             continue
         steps = steps_of(layer)
         for wait in steps.taken_over:
-            found[wait.token] = LeftCopy(links[wait.token], wait.number)
+            found[wait.token] = HandedOverCopy(links[wait.token], wait.number)
         links.update({step.token: step.link for step in steps.all if isinstance(step, CopyStart)})
     return found
