@@ -16,7 +16,7 @@ import os
 import struct
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -84,7 +84,9 @@ def library(sources: tuple[str, ...]) -> ctypes.CDLL:
 
 
 class Memory:
-    """Blocks of exact size from malloc, poisoned, with guards on both sides."""
+    """Blocks of exact size from malloc, poisoned, with guards on both sides; kernels run on this machine."""
+
+    pointer_bytes = POINTER_BYTES
 
     def __init__(self) -> None:
         self._libc = ctypes.CDLL(None)
@@ -96,10 +98,28 @@ class Memory:
     def allocate(self, size_bytes: int) -> int:
         """Address of ``size_bytes`` bytes of poison."""
         whole = size_bytes + 2 * _GUARD_BYTES
-        address = self._libc.malloc(max(whole, 1))
+        address = self.take(max(whole, 1))
         ctypes.memset(address, POISON, whole)
         self._blocks.append((address, whole))
-        return int(address) + _GUARD_BYTES
+        return address + _GUARD_BYTES
+
+    def take(self, size_bytes: int) -> int:
+        """Address, on this machine, of memory as it comes."""
+        return int(self._libc.malloc(size_bytes))
+
+    def give_back(self, address: int) -> None:
+        """Free what was taken."""
+        self._libc.free(address)
+
+    def call(self, choice: KernelChoice, sources: tuple[str, ...], views: Sequence[View], flags: int) -> None:
+        """One call of a kernel, whose sources are compiled for where this memory is."""
+        functions = library(sources or choice.sources)
+
+        def address_of(name: str) -> int:
+            return ctypes.addressof(ctypes.c_byte.in_dll(functions, name))
+
+        attributes = packed_attributes(choice, address_of, POINTER_BYTES)
+        getattr(functions, choice.symbol)(attributes, (View * len(views))(*views), ctypes.c_uint32(flags))
 
     def release(self) -> None:
         """Free everything; AssertionError if a guard was overwritten."""
@@ -110,7 +130,7 @@ class Memory:
             for address, whole in self._blocks
         )
         for address, _ in self._blocks:
-            self._libc.free(address)
+            self.give_back(address)
         self._blocks.clear()
         assert intact, "a kernel wrote outside its operands"
 
@@ -149,6 +169,7 @@ def run_kernel(
     in_place: bool = False,
     rings: Sequence[Ring] = (),
     sources: tuple[str, ...] = (),
+    place: Callable[[], Memory] = Memory,
 ) -> list[Array]:
     """The outputs of a kernel.
 
@@ -158,6 +179,7 @@ def run_kernel(
             of the choice are checked.
         in_place: tiles are parts of the whole tensors instead of buffers of their own.
         sources: more C files for the library, so that many kernels share one.
+        place: where operands lie and the kernel runs.
     """
     taken = taken_steps(choice, steps or {})
     extents = {dimension.name: dimension.extent for dimension in choice.nest.dimensions}
@@ -166,12 +188,10 @@ def run_kernel(
         np.zeros(graph.tensor(item.tensor).shape, graph.tensor(item.tensor).dtype.numpy) for item in choice.writes
     ]
     written = [np.zeros(output.shape, np.int32) for output in outputs]
-    functions = library(sources or choice.sources)
-    symbol = getattr(functions, choice.symbol)
     cut = cut_reductions(choice, taken)
     partial = b""
     for box in boxes(extents, taken):
-        memory = Memory()
+        memory = place()
         operands = [
             _operand(item, array, graph, box, memory, in_place, _ring_of(rings, number))
             for number, (item, array) in enumerate(
@@ -181,14 +201,14 @@ def run_kernel(
         for operand, array in zip(operands, contents, strict=False):
             operand.store(array)
         views = [operand.view for operand in operands]
-        scratch_bytes = choice.scratch_bytes(taken) + POINTER_BYTES * choice.scratch_pointers(taken)
+        scratch_bytes = choice.scratch_bytes(taken) + memory.pointer_bytes * choice.scratch_pointers(taken)
         if scratch_bytes:
             views.append(View(memory.allocate(scratch_bytes), None))
         flags = flags_of(box, extents, cut)
         if cut:
             views.append(View(_partial_results(choice, taken, memory, partial, flags), None))
         before = [ctypes.string_at(operand.address, operand.size_bytes) for operand in operands]
-        symbol(packed_attributes(choice, functions), (View * len(views))(*views), ctypes.c_uint32(flags))
+        memory.call(choice, sources, views, flags)
         kept = len(contents) if flags & LAST else len(operands)
         for operand, content in list(zip(operands, before, strict=True))[:kept]:
             assert ctypes.string_at(operand.address, operand.size_bytes) == content, "a kernel wrote to what it reads"
@@ -248,25 +268,25 @@ def boxes(extents: Mapping[str, int], steps: Mapping[str, int]) -> list[dict[str
     return [dict(zip(extents, bounds, strict=True)) for bounds in product(*spans)]
 
 
-def packed_attributes(choice: KernelChoice, functions: ctypes.CDLL) -> bytes:
-    """The C struct: every field is a word, an array of words, or the address of something in the library."""
+def packed_attributes(choice: KernelChoice, address_of: Callable[[str], int], pointer_bytes: int) -> bytes:
+    """The C struct: every field is a word, an array of words, or the address of something beside the kernel."""
     packed = b""
     for _, value in choice.fields:
         if isinstance(value, str):
-            packed += bytes(-len(packed) % POINTER_BYTES)
-        packed += _words(value, functions)
+            packed += bytes(-len(packed) % pointer_bytes)
+        packed += _words(value, address_of, pointer_bytes)
     return packed or b"\0\0\0\0"
 
 
-def _words(value: object, functions: ctypes.CDLL) -> bytes:
+def _words(value: object, address_of: Callable[[str], int], pointer_bytes: int) -> bytes:
     if isinstance(value, tuple):
-        return b"".join(_words(item, functions) for item in value)
+        return b"".join(_words(item, address_of, pointer_bytes) for item in value)
     if isinstance(value, float):
         return struct.pack("=f", value)
     if value == "NULL":
-        return bytes(POINTER_BYTES)
+        return bytes(pointer_bytes)
     if isinstance(value, str):
-        return struct.pack("P", ctypes.addressof(ctypes.c_byte.in_dll(functions, value.removeprefix("&"))))
+        return address_of(value.removeprefix("&")).to_bytes(pointer_bytes, "little")
     assert isinstance(value, int)
     return struct.pack("=I", value & 0xFFFFFFFF)
 

@@ -1,0 +1,87 @@
+"""Kernels of family xpulpv2 in the interpreter: one with each rule, and a wrong instruction is seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from kernel_harness import run_kernel
+from support.integer_nodes import SOURCES, choices_of, fitting, integers, node_graph, requantize, shifted
+from support.interpreted import needs_interpreter, spoilt_interpreter
+from support.interpreted_calls import Machine
+from support.interpreted_kernels import XPULPV2, InterpretedMemory, kernels_program
+from tilewright.graph import Array, Epilogue, Graph, Rescale
+from tilewright.kernels.kernel import KernelChoice
+
+pytestmark = needs_interpreter
+
+CHANNELS = 8
+GROUPS = {"conv": 1, "depthwise": CHANNELS}
+STEPS = ({}, {"oh": 2, "ow": 3, "group": 4, "oc": 4})
+EPILOGUES: dict[str, tuple[Epilogue | None, str]] = {
+    "none": (None, "int32"),
+    "folded": (shifted(np.random.default_rng(1), CHANNELS, 14, 40), "int8"),
+    "long": (shifted(np.random.default_rng(2), CHANNELS, 30, 1 << 22), "int8"),
+    "layer": (requantize([0.0013] * CHANNELS), "int8"),
+    "high": (requantize([0.01 * 0.3**channel for channel in range(CHANNELS)]), "int8"),
+    "layer_even": (requantize([2.0**-9] * CHANNELS), "int8"),
+    "even": (requantize([2.0**-1, 2.0**-25, *[0.3] * (CHANNELS - 2)]), "int8"),
+    "exact": (requantize([1.5, *[2.0**-40] * (CHANNELS - 1)]), "int8"),
+    "rescale": (Rescale((0.0013,) * CHANNELS, -1.0, 5.0), "float32"),
+}
+"""Rule to what chooses it, and the type of results."""
+
+
+def case(kind: str, rule: str) -> tuple[Graph, dict[str, Array], KernelChoice]:
+    """A padded 3x3 convolution whose kernel of the family finishes by the rule."""
+    rng = np.random.default_rng(len(rule))
+    group = GROUPS[kind]
+    attributes = {"strides": (1, 1), "dilations": (1, 1), "pads": (1, 1, 1, 1), "group": group}
+    attributes |= {"x_zero_point": 3, "w_zero_point": (0,)}
+    inputs = [
+        integers(rng, "int8", (1, CHANNELS, 6, 7)),
+        integers(rng, "int8", (CHANNELS, CHANNELS // group, 3, 3)),
+        integers(rng, "int32", (CHANNELS,), -3000, 3000),
+    ]
+    epilogue, dtype = EPILOGUES[rule]
+    graph, feeds = node_graph("Conv", inputs, (1, 2), (1, CHANNELS, 6, 7), dtype, attributes, epilogue, True)
+    wanted = f"tilewright_{kind}_xpulpv2_{rule}"
+    (choice,) = (choice for choice in choices_of(graph) if choice.symbol in XPULPV2)
+    assert choice.name.endswith(wanted), f"{choice.name}, not {wanted}"
+    return graph, feeds, choice
+
+
+def wrong(kind: str, rule: str, machine: Machine | None = None) -> int:
+    """How many elements differ from those of the family's C on this machine, over several tiles."""
+    graph, feeds, choice = case(kind, rule)
+
+    def place() -> InterpretedMemory:
+        return InterpretedMemory(machine)
+
+    count = 0
+    for steps in STEPS:
+        taken = fitting(choice, steps)
+        (wanted,) = run_kernel(choice, graph, feeds, taken, sources=SOURCES)
+        (got,) = run_kernel(choice, graph, feeds, taken, place=place)
+        count += int((got != wanted).sum())
+    return count
+
+
+@pytest.mark.parametrize("rule", EPILOGUES)
+@pytest.mark.parametrize("kind", GROUPS)
+def test_each_rule_in_the_interpreter(kind: str, rule: str) -> None:
+    assert wrong(kind, rule) == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "rule", "old", "new"),
+    [
+        ("conv", "layer", "(int8_t)(RS1 >> shift) * (int8_t)", "(uint8_t)(RS1 >> shift) * (int8_t)"),
+        ("conv", "folded", "hart->x[in->rd] + RS1 * RS2", "hart->x[in->rd] - RS1 * RS2"),
+        ("depthwise", "high", "(int32_t)RS1 < (int32_t)RS2 ? RS1 : RS2", "RS1 < RS2 ? RS1 : RS2"),
+    ],
+)
+def test_a_wrong_instruction_is_seen(kind: str, rule: str, old: str, new: str, tmp_path: Path) -> None:
+    path = spoilt_interpreter(tmp_path, "xpulpv2.c", old, new)
+    assert wrong(kind, rule, Machine(kernels_program(), path)) > 0
