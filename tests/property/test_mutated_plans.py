@@ -133,7 +133,7 @@ def test_ten_thousand_mutations_have_no_holes(tmp_path: Path, capsys: pytest.Cap
         while verdicts.total < most * (number + 1):
             left = most * (number + 1) - verdicts.total
             judge(network, random.Random(verdicts.total), left, verdicts)
-        told(verdicts, capsys)
+    told(verdicts, capsys)
     assert verdicts.holes == []
     assert verdicts.total >= ALL_MUTATIONS
 
