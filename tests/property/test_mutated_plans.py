@@ -5,20 +5,24 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import sys
 from collections.abc import Callable
+from dataclasses import is_dataclass
 from functools import cache
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 from support import mutants
 from support.firmware import needs_host_compiler
 from support.mutants import Subject, Verdicts, judge, subject
-from support.mutations import Mutation, mutations
+from support.mutations import LEFT_OUT, NUMBERS, Mutation, mutations
 from support.random_float import random_float
 from support.random_int8 import random_int8
+from tilewright import plan as plan_module
 from tilewright.check.rules import Violation
-from tilewright.plan import Plan
+from tilewright.plan import Core, Link, Plan, Pool, Quantization
 
 FIRMWARE = Path(__file__).parents[1] / "firmware" / "models"
 HOST_TILED = Path(__file__).parents[1] / "conformance" / "host-tiled.toml"
@@ -52,6 +56,10 @@ UNTILED = (
     "onnx/lstm_har_fold",
     "deeploy/Models/CNN_Linear1",
 )
+REPORTS = ("tilewright.plan.facts",)
+PLATFORM = (Pool, Link, Core, Quantization)
+"""What plans say of reports, of the platform and of the model's numbers is not mutated."""
+
 Planner = Callable[[str], Subject]
 
 RANDOM_MODELS = 17
@@ -169,6 +177,18 @@ def test_every_kind_of_number_is_changed(sample: Planner) -> None:
         *("first", "every", "count", "number", "token", "extent", "step", "terms", "first_offset", "last_offset"),
         *("divisor", "multiple", "axes", "scratch_bytes", "body", "program"),
     }
+
+
+def test_no_number_of_the_plan_is_forgotten() -> None:
+    missed = [
+        f"{kind.__name__}.{name}"
+        for kind in vars(plan_module).values()
+        if isinstance(kind, type) and is_dataclass(kind) and kind.__module__ not in REPORTS and kind not in PLATFORM
+        for name, hint in get_type_hints(kind).items()
+        if "int" in re.findall(r"\w+", str(hint).replace("class", ""))
+        and name not in (*NUMBERS.get(kind, ()), *LEFT_OUT.get(kind, ()))
+    ]
+    assert missed == []
 
 
 def test_a_mutation_changes_one_thing(sample: Planner) -> None:

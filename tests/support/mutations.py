@@ -55,6 +55,14 @@ NUMBERS: dict[type, tuple[str, ...]] = {
     Dimension: ("extent", "multiple"),
     Stores: ("over", "block"),
 }
+LEFT_OUT: dict[type, tuple[str, ...]] = {
+    Buffer: ("accessed_bytes",),
+    PoolUse: ("lower_bound_bytes",),
+    Kernel: ("attributes",),
+    Plan: ("stack_bytes", "core_stack_bytes"),
+}
+"""Numbers of these types that decide nothing of where bytes lie and when steps run."""
+
 TOKENS = (CopyStart, Wait)
 NOT_ENTERED = ("layers", "attributes", "pools", "links", "core", "tiling", "quantization")
 
