@@ -12,75 +12,20 @@ from dataclasses import dataclass
 from typing import Union
 
 from tilewright.plan.facts import (
-    KernelOffer,
     LayerFacts,
-    LayerReasons,
-    LayerWork,
-    LinkLoad,
     PoolUse,
     TilingProof,
 )
 from tilewright.plan.memory import (
-    Access,
     Buffer,
-    BufferKind,
     Core,
     InterfaceTensor,
     Link,
     Placement,
     Pool,
-    Quantization,
     Relation,
-    RelationKind,
 )
-from tilewright.plan.nest import UNKNOWN_STORES, Dimension, Iteration, Stores, WriteOrder
-
-__all__ = [
-    "PLAN_FORMAT",
-    "UNKNOWN_STORES",
-    "Access",
-    "AttributeValue",
-    "AxisRange",
-    "Begin",
-    "Buffer",
-    "BufferKind",
-    "CoarseIndex",
-    "CopyStart",
-    "Core",
-    "Dimension",
-    "End",
-    "Index",
-    "InterfaceTensor",
-    "Iteration",
-    "Kernel",
-    "KernelOffer",
-    "Layer",
-    "LayerFacts",
-    "LayerReasons",
-    "LayerWork",
-    "Link",
-    "LinkLoad",
-    "Loop",
-    "Operand",
-    "Placement",
-    "Plan",
-    "Pool",
-    "PoolUse",
-    "Quantization",
-    "Relation",
-    "RelationKind",
-    "Runs",
-    "Split",
-    "SplitAxis",
-    "Stage",
-    "Step",
-    "Stores",
-    "TilingProof",
-    "Wait",
-    "WriteOrder",
-    "kernel_steps",
-    "loop_in",
-]
+from tilewright.plan.nest import UNKNOWN_STORES, Dimension, Stores
 
 PLAN_FORMAT = 2
 
