@@ -10,7 +10,7 @@ import numpy as np
 from tilewright.graph import Array, Graph, Node
 from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.elementwise import dimensions_of, identity_maps
-from tilewright.operators.nest import Iteration, Nest, whole
+from tilewright.operators.nest import AxisMap, Iteration, Nest, whole
 from tilewright.operators.operator import Arrays, Operator, operand
 
 
@@ -51,13 +51,13 @@ def nest(node: Node, graph: Graph) -> Nest:
     )
     maps = identity_maps(shape)
 
-    def along_line(name: str) -> tuple[object, ...]:
+    def along_line(name: str) -> tuple[AxisMap, ...]:
         return (*maps[:axis], whole(graph.tensor(name).shape[axis]), *maps[axis + 1 :])
 
     return Nest(
         dimensions,
-        tuple(along_line(name) for name in node.inputs),  # type: ignore[misc]
-        tuple(along_line(name) for name in node.outputs),  # type: ignore[misc]
+        tuple(along_line(name) for name in node.inputs),
+        tuple(along_line(name) for name in node.outputs),
     )
 
 

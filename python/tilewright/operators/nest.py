@@ -157,17 +157,20 @@ def index_bounds(indices: tuple[Index, ...], tile: int) -> dict[str, Interval]:
 
 
 def is_exact(axis: AxisRange, steps: Mapping[str, int]) -> bool:
-    """For a write: whether boxes with these steps cover the axis disjointly and without gaps.
+    """Whether tiles of these steps write every element of an axis exactly once.
 
-    The axis must be one that the whole iteration space writes completely, each element at one
-    value of the axis's dimensions. Then, whatever grid of tiles has these steps (the last tile of
-    a dimension may be shorter), True means that every tile writes each element of its interval,
-    and no two tiles share an element.
+    An example: the axis of 3 groups of 8 channels, group * 8 + channel. Tiles of one group and 4
+    channels write [0, 4), [4, 8), [8, 12), ...: exact. Tiles of all channels of 2 groups write
+    [0, 16), [16, 24): exact. Tiles of 2 groups and 4 channels would write [0, 4) and [8, 12)
+    together, which is no interval: not exact.
 
-    The axis is a mixed-radix number of its dimensions. Read from the smallest stride, a digit
-    that a tile holds more than one value of must begin where the interval so far ends:
-    group * channels + channel is exact if a tile has one group, or all channels.
-    Dimensions that a tile covers completely may be in ``steps`` with their extent.
+    In general the dimensions are the digits of a number, the one of the smallest stride last.
+    From there on, a tile with several values of a digit must have all values of the digits behind
+    it. The last tile of a dimension may be shorter.
+
+    Args:
+        axis: an axis that the whole iteration space writes completely, each element once.
+        steps: step of every dimension of the axis; the extent, where a tile covers it.
     """
     if axis.divisor != 1:
         return _is_exact_division(axis, steps)
