@@ -20,8 +20,9 @@ sys.path.insert(0, str(ROOT / "python"))
 
 from tilewright.kernels.attributes import PREFIX, CField, CStruct, size_bytes  # noqa: E402, for the path above
 from tilewright.kernels.kernel import DECLARATIONS as HEADER  # noqa: E402
-from tilewright.kernels.kernel import Declaration  # noqa: E402
+from tilewright.kernels.kernel import MAX_RANK, Declaration  # noqa: E402
 from tilewright.kernels.registry import DECLARATIONS  # noqa: E402
+from tilewright.tiling.core_split import SHAPE_BYTES, VIEW_POINTERS  # noqa: E402
 
 TARGET = ROOT / "runtime" / "include" / HEADER
 COLUMNS = 100
@@ -56,7 +57,7 @@ TAIL = """\
 
 def header_text() -> str:
     """The whole header."""
-    parts = [HEAD]
+    parts = [HEAD, _layout()]
     written: set[type[CStruct]] = set()
     for declared in (item for family in DECLARATIONS.values() for item in family):
         parts += _numbers(declared)
@@ -67,6 +68,16 @@ def header_text() -> str:
                 written.add(kind)
             parts.append(_prototypes(declared, kind))
     return "\n".join([*parts, TAIL])
+
+
+def _layout() -> str:
+    """Assertions that Python counts shapes and views as C lays them out."""
+    view = f"{VIEW_POINTERS} * sizeof(void *)"
+    return (
+        f'TILEWRIGHT_SIZE_ASSERT(TILEWRIGHT_MAX_RANK == {MAX_RANK}, "axes of a view");\n'
+        f'TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_shape) == {SHAPE_BYTES}, "a shape");\n'
+        f'TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_view) == {view}, "a view");\n'
+    )
 
 
 def _numbers(declared: Declaration) -> Iterator[str]:

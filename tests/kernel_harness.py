@@ -201,7 +201,7 @@ def run_kernel(
         for operand, array in zip(operands, contents, strict=False):
             operand.store(array)
         views = [operand.view for operand in operands]
-        scratch_bytes = choice.scratch_bytes(taken) + memory.pointer_bytes * choice.scratch_pointers(taken)
+        scratch_bytes = choice.scratch_bytes(taken)
         if scratch_bytes:
             views.append(View(memory.allocate(scratch_bytes), None))
         flags = flags_of(box, extents, cut)

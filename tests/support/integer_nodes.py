@@ -23,6 +23,7 @@ from tilewright.graph import (
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.kernels.registry import choices
 from tilewright.operators.nest import Iteration
+from tilewright.plan import Core
 
 from support.interpreted import MISSING
 from support.interpreted_kernels import XPULPV2, InterpretedMemory
@@ -117,8 +118,8 @@ def node_graph(
     return Graph("graph", (node,), tensors, tuple(feeds), ("out",)), feeds
 
 
-def choices_of(graph: Graph) -> tuple[KernelChoice, ...]:
-    return choices(graph.nodes[0], graph, FAMILIES)
+def choices_of(graph: Graph, pointer_bytes: int = 8) -> tuple[KernelChoice, ...]:
+    return choices(graph.nodes[0], graph, FAMILIES, Core(1, (), pointer_bytes=pointer_bytes))
 
 
 def check(
@@ -133,14 +134,16 @@ def check(
 ) -> tuple[KernelChoice, ...]:
     """Every kernel of the node (whose symbol starts with ``prefix``) gives the reference's elements."""
     wanted = evaluate(graph, feeds)["out"]
-    found = tuple(choice for choice in choices_of(graph) if choice.name.startswith(f"tilewright_{prefix}"))
+    offered = choices_of(graph)
+    found = tuple(choice for choice in offered if choice.name.startswith(f"tilewright_{prefix}"))
     assert found, "no kernel"
     for choice in found:
         allowed = fitting(choice, steps or {})
         shared = SOURCES if set(choice.sources) <= set(SOURCES) else ()
         for place in places_of(choice):
+            same = choices_of(graph, place.pointer_bytes)[offered.index(choice)]
             (got,) = run_kernel(
-                choice, graph, feeds, allowed, in_place=in_place, rings=rings, sources=shared, place=place
+                same, graph, feeds, allowed, in_place=in_place, rings=rings, sources=shared, place=place
             )
             difference = np.abs(got.astype(np.float64) - wanted.astype(np.float64))
             worst = float((difference - tolerance * np.abs(wanted)).max(initial=0.0))

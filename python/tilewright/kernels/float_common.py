@@ -8,11 +8,8 @@ from math import inf, prod
 
 from tilewright.graph import Clamp, DType, Graph, Node
 from tilewright.kernels.attributes import CStruct, Float32
-from tilewright.kernels.kernel import TensorOperand, TileSteps
+from tilewright.kernels.kernel import MAX_RANK, TensorOperand, TileSteps
 from tilewright.operators.nest import AxisMap, Nest
-
-MAX_RANK = 6
-"""TILEWRIGHT_MAX_RANK of runtime.h."""
 
 CALL_CYCLES = 60.0
 """Setting up one kernel call: views, walk, loop bounds."""

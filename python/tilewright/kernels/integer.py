@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from tilewright.graph import Array, DType, Graph, Node
-from tilewright.kernels.kernel import ConstantOperand, Packing, TensorOperand, TileSteps
+from tilewright.kernels.kernel import MAX_RANK, ConstantOperand, Packing, TensorOperand, TileSteps
 from tilewright.operators.nest import AxisMap, Nest, along, blocks, whole
 
 BLOCK = 4
 """Channels, and pixels, that a core computes together."""
 
-MAX_RANK = 6
 EIGHT_BIT = frozenset({DType.INT8, DType.UINT8})
 ELEMENT_TYPES = {DType.INT8: 0, DType.UINT8: 1, DType.INT32: 2, DType.INT16: 3, DType.UINT16: 4}
 """Element types as C's line loads number them."""

@@ -15,7 +15,7 @@ import numpy as np
 from tilewright.graph import Array, Graph, Node
 from tilewright.kernels.attributes import CStruct
 from tilewright.operators.nest import AxisMap, Nest
-from tilewright.plan import UNKNOWN_STORES, AttributeValue, Stores, WriteOrder
+from tilewright.plan import UNKNOWN_STORES, AttributeValue, Core, Stores, WriteOrder
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,9 @@ Fields = tuple[tuple[str, AttributeValue], ...]
 DECLARATIONS = "tilewright/kernels/declarations.h"
 """The header of Tilewright's own kernels."""
 
+MAX_RANK = 6
+"""Axes of a view at most."""
+
 HEIGHT, WIDTH = 2, 3
 """Axes of the view that kernels with windows get."""
 
@@ -112,8 +115,7 @@ class KernelChoice:
             ``struct <symbol>_attributes``, which its own header declares.
         multiples: a cut dimension's step is a multiple of this.
         uncut: dimensions that this kernel needs whole, though the operator would allow a cut.
-        scratch_bytes: scratch for a tile, 4-byte aligned, 0 for none; without pointers in it.
-        scratch_pointers: pointers that C keeps in the scratch besides.
+        scratch_bytes: scratch for a tile, 4-byte aligned, 0 for none; with pointers as wide as the core's.
         cycles: predicted cycles of one kernel call on a tile with these steps.
         partial_bytes: bytes of the partial results of an output tile, for kernels that can be
             called part by part of a reduction; None: reductions stay whole. Where a reduction is
@@ -131,7 +133,6 @@ class KernelChoice:
     attributes: CStruct | Fields
     cycles: Callable[[TileSteps], float]
     scratch_bytes: Callable[[TileSteps], int] = no_scratch
-    scratch_pointers: Callable[[TileSteps], int] = no_scratch
     partial_bytes: Callable[[TileSteps], int] | None = None
     multiples: Mapping[str, int] = field(default_factory=dict)
     uncut: frozenset[str] = frozenset()
@@ -159,6 +160,9 @@ class KernelChoice:
 ChoicesOf = Callable[[Node, Graph], tuple[KernelChoice, ...]]
 """The kernels of one file for a node, best first; empty where they do not apply."""
 
+ChoicesOnCore = Callable[[Node, Graph, Core], tuple[KernelChoice, ...]]
+"""The same where the core decides too."""
+
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
@@ -166,6 +170,8 @@ class Declaration:
 
     Attributes:
         operators: names of operators, and what chooses among the file's kernels for a node.
+        on_core: the same for kernels that depend on the core: on the bytes of its pointers, or of what an
+            instruction works on.
         functions: C functions without ``tilewright_``, and the class of their attributes.
         pointed: what attributes may point to, without ``tilewright_``, by its C type.
         numbers: what C knows as ``TILEWRIGHT_<name>``.
@@ -176,8 +182,15 @@ class Declaration:
     """
 
     operators: Mapping[str, ChoicesOf] = field(default_factory=dict)
+    on_core: Mapping[str, ChoicesOnCore] = field(default_factory=dict)
     functions: Mapping[str, type[CStruct]] = field(default_factory=dict)
     pointed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     numbers: Mapping[str, int] = field(default_factory=dict)
     stack_bytes: Mapping[str, int] = field(default_factory=dict)
     is_fallback: bool = False
+
+    def choices(self, node: Node, graph: Graph, core: Core) -> tuple[KernelChoice, ...]:
+        """The kernels for a node, best first; empty where the file has none."""
+        plain, on_core = self.operators.get(node.operator), self.on_core.get(node.operator)
+        found = plain(node, graph) if plain is not None else ()
+        return (*found, *on_core(node, graph, core)) if on_core is not None else found

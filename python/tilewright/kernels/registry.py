@@ -13,12 +13,16 @@ from tilewright.kernels import scalar, xpulpv2
 from tilewright.kernels.kernel import Declaration, KernelChoice
 from tilewright.kernels.own import OwnOperator
 from tilewright.operators.nest import Dimension
+from tilewright.plan import Core
 
 SCALAR = "scalar"
 """The family of plain C kernels."""
 
 XPULPV2 = "xpulpv2"
 """The family for cores with PULP's extensions: four products of bytes per instruction."""
+
+WIDEST = Core(1, ())
+"""One core with pointers of 64 bits."""
 
 _FOLDERS = MappingProxyType({SCALAR: scalar, XPULPV2: xpulpv2})
 
@@ -38,8 +42,10 @@ DECLARATIONS: Mapping[str, tuple[Declaration, ...]] = MappingProxyType(
 """By family."""
 
 
-def choices(node: Node, graph: Graph, families: tuple[str, ...] = (SCALAR,)) -> tuple[KernelChoice, ...]:
-    """Every kernel that can run the node, best first: families in their order, then files in that of their names.
+def choices(
+    node: Node, graph: Graph, families: tuple[str, ...] = (SCALAR,), core: Core = WIDEST
+) -> tuple[KernelChoice, ...]:
+    """Every kernel that can run the node on the core, best first: families in order, then files in that of their names.
 
     An unknown family has no kernels. Nothing is returned for views and for what no kernel supports.
     An operator that the graph brings along has kernels of its own, whatever the families.
@@ -47,21 +53,21 @@ def choices(node: Node, graph: Graph, families: tuple[str, ...] = (SCALAR,)) -> 
     own = graph.extensions.get(node.operator)
     if isinstance(own, OwnOperator):
         return tuple(map(_with_a_dimension, own.kernels(node, graph)))
-    found = _declared_choices(node, graph, families, is_fallback=False)
+    found = _declared_choices(node, graph, families, core, is_fallback=False)
     if not found:
-        found = _declared_choices(node, graph, families, is_fallback=True)
+        found = _declared_choices(node, graph, families, core, is_fallback=True)
     return tuple(map(_with_a_dimension, found))
 
 
 def _declared_choices(
-    node: Node, graph: Graph, families: tuple[str, ...], *, is_fallback: bool
+    node: Node, graph: Graph, families: tuple[str, ...], core: Core, *, is_fallback: bool
 ) -> tuple[KernelChoice, ...]:
     return tuple(
         choice
         for family in families
         for declared in DECLARATIONS.get(family, ())
-        if declared.is_fallback is is_fallback and node.operator in declared.operators
-        for choice in declared.operators[node.operator](node, graph)
+        if declared.is_fallback is is_fallback
+        for choice in declared.choices(node, graph, core)
     )
 
 

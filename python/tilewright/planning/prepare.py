@@ -74,7 +74,7 @@ def _arranged(stored: Stored, options: CompileOptions) -> list[Node]:
 def _kernel_problems(stored: Stored, node: Node, platform: Platform, steps: TileSteps) -> list[TilingProblem]:
     """What is to be decided about a layer, for each kernel that can run it and that allows the given steps."""
     graph, homes = stored.graph, stored.homes
-    kernels = choices(node, graph, platform.target.kernels)
+    kernels = choices(node, graph, platform.target.kernels, platform.core)
     if not kernels:
         raise not_supported(
             "no-kernel",

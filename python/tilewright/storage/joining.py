@@ -93,7 +93,7 @@ def _over(node: Node, graph: Graph, platform: Platform) -> tuple[str, ...]:
         or all(graph.tensor(name).is_constant for name in alike)
     ):
         return ()
-    kernels = choices(node, graph, platform.target.kernels)
+    kernels = choices(node, graph, platform.target.kernels, platform.core)
     return layer_use(kernels[0], graph).over if kernels else ()
 
 

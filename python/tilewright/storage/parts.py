@@ -13,7 +13,7 @@ from math import lcm
 from tilewright.catalogue.operators import declared
 from tilewright.graph import Graph, Node, Tensor
 from tilewright.graph.edit import make_node, untaken
-from tilewright.kernels.float_common import MAX_RANK
+from tilewright.kernels.kernel import MAX_RANK
 from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.movement import SliceAttributes
 from tilewright.operators.operator import Joins

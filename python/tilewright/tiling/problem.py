@@ -107,7 +107,7 @@ class TilingProblem:
         """Bytes of each scratch buffer that is needed: of the kernel, for each core, and of the cores' views."""
         core_split = self.core_split(steps)
         part, cores = (steps, 1) if core_split is None else (core_split.part(steps), core_split.cores)
-        scratch_bytes = self.kernel.scratch_bytes(part) + self.pointer_bytes * self.kernel.scratch_pointers(part)
+        scratch_bytes = self.kernel.scratch_bytes(part)
         sizes = {"scratch": cores * scratch_bytes, "partial": cores * self.partial_bytes(part)}
         sizes = {role: size for role, size in sizes.items() if size}
         if core_split is not None:

@@ -10,8 +10,8 @@ import numpy as np
 
 from tilewright.graph import DType, Graph, Node, Requantize, RequantizeShift, Rescale
 from tilewright.kernels.attributes import CStruct, CType, Int32, LineFinish, RowFunction
-from tilewright.kernels.integer import EIGHT_BIT, ELEMENT_TYPES, MAX_RANK, flat_operand, magnitude
-from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, TileSteps, elementwise_over
+from tilewright.kernels.integer import EIGHT_BIT, ELEMENT_TYPES, flat_operand, magnitude
+from tilewright.kernels.kernel import MAX_RANK, ConstantOperand, Declaration, KernelChoice, TileSteps, elementwise_over
 from tilewright.kernels.requantization import ROW_WORDS, Limits, Rule, finish_of, fixed_point
 from tilewright.operators.binary import BinaryAttributes
 from tilewright.operators.elementwise import nest as nest_of

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.attributes import CStruct, Int32, RowFunction
-from tilewright.kernels.float_common import CALL_CYCLES, MAX_RANK, fits_rank, points, trailing_operand
-from tilewright.kernels.kernel import Declaration, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.float_common import CALL_CYCLES, fits_rank, points, trailing_operand
+from tilewright.kernels.kernel import MAX_RANK, Declaration, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.scalar.map import SUFFIX
 from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.indexing import (

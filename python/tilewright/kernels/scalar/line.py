@@ -7,8 +7,8 @@ from typing import Annotated
 
 from tilewright.graph import Attributes, DType, Graph, Node
 from tilewright.kernels.attributes import CStruct, Int32, Int32x2, LineFunction
-from tilewright.kernels.float_common import CALL_CYCLES, MAX_RANK, fits_rank, points, trailing_operand
-from tilewright.kernels.kernel import Declaration, KernelChoice, TileSteps
+from tilewright.kernels.float_common import CALL_CYCLES, fits_rank, points, trailing_operand
+from tilewright.kernels.kernel import MAX_RANK, Declaration, KernelChoice, TileSteps
 from tilewright.kernels.scalar.map import SUFFIX, snake
 from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.line import LpNormalizationAttributes, RunningAttributes, TopKAttributes

@@ -15,7 +15,6 @@ from tilewright.graph import Array, Clamp, Graph, Node
 from tilewright.kernels.attributes import CStruct, Int32
 from tilewright.kernels.float_common import (
     CALL_CYCLES,
-    MAX_RANK,
     ClampF32,
     all_float,
     clamp_attributes,
@@ -24,7 +23,15 @@ from tilewright.kernels.float_common import (
     points,
     step_of,
 )
-from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, Packing, TensorOperand, TileSteps
+from tilewright.kernels.kernel import (
+    MAX_RANK,
+    ConstantOperand,
+    Declaration,
+    KernelChoice,
+    Packing,
+    TensorOperand,
+    TileSteps,
+)
 from tilewright.operators.matmul import MatMulAttributes
 from tilewright.operators.matmul import nest as nest_of
 from tilewright.operators.nest import Nest, along, blocks, whole

@@ -10,8 +10,8 @@ import numpy as np
 
 from tilewright.graph import Array, Graph, Node
 from tilewright.kernels.attributes import CStruct, Int32, Int32x6, UInt32x2
-from tilewright.kernels.float_common import MAX_RANK, fits_rank, leading
-from tilewright.kernels.kernel import Declaration, KernelChoice, TensorOperand
+from tilewright.kernels.float_common import fits_rank, leading
+from tilewright.kernels.kernel import MAX_RANK, Declaration, KernelChoice, TensorOperand
 from tilewright.kernels.scalar.elementwise_float import elementwise
 from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.elementwise import nest as elementwise_nest

@@ -10,8 +10,8 @@ import numpy as np
 
 from tilewright.graph import DType, Graph, Node, Tensor
 from tilewright.kernels.attributes import CStruct, Int32
-from tilewright.kernels.integer import ELEMENT_TYPES, MAX_RANK, flat_operand, magnitude, steps_product
-from tilewright.kernels.kernel import Declaration, KernelChoice, TileSteps, elementwise_over
+from tilewright.kernels.integer import ELEMENT_TYPES, flat_operand, magnitude, steps_product
+from tilewright.kernels.kernel import MAX_RANK, Declaration, KernelChoice, TileSteps, elementwise_over
 from tilewright.kernels.scalar.binary_integer import elementwise_cycles
 from tilewright.operators import elementwise
 from tilewright.operators.integer_norm import NoNormAttributes, ShiftAttributes, last_axis_nest

@@ -9,8 +9,8 @@ import numpy as np
 
 from tilewright.graph import Array, DType, Graph, Node
 from tilewright.kernels.attributes import CStruct, Float32, Int32
-from tilewright.kernels.float_common import MAX_RANK, ClampF32, clamp_attributes, clamp_of, fits_rank
-from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice
+from tilewright.kernels.float_common import ClampF32, clamp_attributes, clamp_of, fits_rank
+from tilewright.kernels.kernel import MAX_RANK, ConstantOperand, Declaration, KernelChoice
 from tilewright.kernels.scalar.elementwise_float import elementwise
 from tilewright.operators.nest import along, whole
 from tilewright.operators.quantization import QuantizationAttributes

@@ -8,8 +8,8 @@ from typing import Annotated
 
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.attributes import CStruct, Int32, UInt32x2
-from tilewright.kernels.integer import ELEMENT_TYPES, MAX_RANK, flat_operand, magnitude, steps_product
-from tilewright.kernels.kernel import Declaration, KernelChoice, TensorOperand, TileSteps, elementwise_over
+from tilewright.kernels.integer import ELEMENT_TYPES, flat_operand, magnitude, steps_product
+from tilewright.kernels.kernel import MAX_RANK, Declaration, KernelChoice, TensorOperand, TileSteps, elementwise_over
 from tilewright.kernels.scalar.binary_integer import elementwise_cycles
 from tilewright.operators import elementwise
 from tilewright.operators.integer_reduction import IntegerDivAttributes

@@ -9,8 +9,8 @@ from typing import Annotated
 
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.attributes import CStruct, Int32, Reducer, UInt32
-from tilewright.kernels.float_common import CALL_CYCLES, MAX_RANK, fits_rank, points, trailing_view
-from tilewright.kernels.kernel import Declaration, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.float_common import CALL_CYCLES, fits_rank, points, trailing_view
+from tilewright.kernels.kernel import MAX_RANK, Declaration, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.scalar.map import SUFFIX, snake
 from tilewright.operators.reduction import ArgAttributes, ReductionAttributes
 from tilewright.operators.reduction import nest as nest_of

@@ -9,8 +9,8 @@ import numpy as np
 
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.attributes import CStruct, Int32
-from tilewright.kernels.integer import EIGHT_BIT, MAX_RANK, flat_operand
-from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice
+from tilewright.kernels.integer import EIGHT_BIT, flat_operand
+from tilewright.kernels.kernel import MAX_RANK, ConstantOperand, Declaration, KernelChoice
 from tilewright.kernels.scalar.binary_integer import elementwise_cycles
 from tilewright.operators.integer_norm import last_axis_nest
 from tilewright.operators.integer_softmax import GroupedAttributes, ProbabilityAttributes, powers

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from tilewright.graph import Graph, Node
 from tilewright.kernels.attributes import CStruct, Int32
-from tilewright.kernels.float_common import MAX_RANK, ClampF32, all_float, clamp_attributes, clamp_of, fits_rank
-from tilewright.kernels.kernel import Declaration, KernelChoice
+from tilewright.kernels.float_common import ClampF32, all_float, clamp_attributes, clamp_of, fits_rank
+from tilewright.kernels.kernel import MAX_RANK, Declaration, KernelChoice
 from tilewright.kernels.scalar.elementwise_float import elementwise
 from tilewright.operators.softmax import SoftmaxAttributes
 from tilewright.operators.softmax import nest as nest_of

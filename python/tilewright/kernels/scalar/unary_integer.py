@@ -10,8 +10,8 @@ import numpy as np
 from tilewright.graph import Array, DType, Epilogue, Graph, Node
 from tilewright.graph import Requantize as RequantizeEpilogue
 from tilewright.kernels.attributes import CStruct, Float32, Int32, LineFinish, RowFunction
-from tilewright.kernels.integer import EIGHT_BIT, ELEMENT_TYPES, MAX_RANK, flat_operand, magnitude
-from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, elementwise_over
+from tilewright.kernels.integer import EIGHT_BIT, ELEMENT_TYPES, flat_operand, magnitude
+from tilewright.kernels.kernel import MAX_RANK, ConstantOperand, Declaration, KernelChoice, elementwise_over
 from tilewright.kernels.requantization import ROW_WORDS, Limits, Rule, finish_of
 from tilewright.kernels.scalar.binary_integer import elementwise_cycles
 from tilewright.operators import elementwise

@@ -12,7 +12,6 @@ from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.attributes import CStruct, Float32, Int32, Int32x3, Reducer
 from tilewright.kernels.float_common import (
     CALL_CYCLES,
-    MAX_RANK,
     ClampF32,
     all_float,
     clamp_attributes,
@@ -21,7 +20,7 @@ from tilewright.kernels.float_common import (
     points,
     trailing_operand,
 )
-from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.kernel import MAX_RANK, ConstantOperand, Declaration, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.scalar.geometry import VOLUME, VolumeWindows, filled, volume_view, volume_windows
 from tilewright.kernels.scalar.map import SUFFIX
 from tilewright.operators.conv import ConvAttributes

@@ -17,6 +17,7 @@ from tilewright.kernels.scalar.spatial_integer import IntegerConv, integer_conv
 from tilewright.kernels.xpulpv2 import depthwise as depthwise_xpulpv2
 from tilewright.kernels.xpulpv2 import family as xpulpv2
 from tilewright.operators.nest import along
+from tilewright.plan import Core
 
 SOURCES = ("conv_xpulpv2.c", "xpulpv2_taps.c", *xpulpv2.SOURCES)
 
@@ -39,25 +40,37 @@ class ConvXpulpv2(CStruct):
 
 
 _TAPS_BYTES = 64
+"""Bytes that C's ``struct tilewright_xpulpv2_taps`` has at the beginning of scratch, besides its pointers."""
+
 _TAPS_POINTERS = 4
-"""Of ``TILEWRIGHT_XPULPV2_TAPS_BYTES``."""
-_PLANES_BYTES = 448
-"""``TILEWRIGHT_XPULPV2_PLANES_BYTES``."""
-_MOST_FOURS = 4
+"""Pointers in that struct."""
+
 _RUN_POINTERS = 5
-"""Four pixels, and the step to the next four."""
+"""Words of a run, as wide as pointers: the addresses of four pixels, and the step to the next four."""
+
+PIXEL_SCRATCH_POINTERS = _TAPS_POINTERS + _RUN_POINTERS + 1
+"""Pointers in the scratch of a 1x1 convolution: those of the struct, of its one run, of its one row."""
+
+_PLANES_BYTES = 448
+"""Bytes of scratch up to which C copies the words of more than four pixels of a planar convolution at once."""
+
+_MOST_FOURS = 4
+"""Fours of pixels that C copies at once at most."""
+
 LEAST_RUN = 16
-"""With fewer channels a run for each tap costs a core more than a copy of all taps."""
+"""Channels of x from which on a core reads each tap where it lies: with fewer, copying all taps takes less time."""
+
 _MOST_PLANES = 4
-"""With more channels words of columns waste more products than words of channels cost to copy."""
+"""Channels of x up to which a word holds four columns of one channel: with more, words of four channels cost less."""
+
 NO_PADDING = -1
 """Attribute ``padding`` where no tap lies beyond x."""
+
 _MOST_IN_SHORT = 2**15 - 1
-PIXEL_SCRATCH_POINTERS = _TAPS_POINTERS + _RUN_POINTERS + 1
-"""Pointers in the scratch of a 1x1 convolution."""
+"""Largest extent, stride and dilation that fit the struct's fields of 16 bits."""
 
 
-def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+def choices(node: Node, graph: Graph, core: Core) -> tuple[KernelChoice, ...]:
     """Kernels for Conv with 8-bit x, constant weights of 8 bits, and constant bias."""
     conv = integer_conv(node, graph, as_stored=True)
     if conv is None or not xpulpv2.fits(conv.weights):
@@ -69,7 +82,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         return depthwise_xpulpv2.depthwise(conv)
     order = graph.tensor(node.inputs[0]).order
     direct = group_inputs % xpulpv2.WORD == 0 and group_inputs >= LEAST_RUN and order[-1] == 1
-    return (_Words(conv, _is_planar(conv, graph), direct).choice(),)
+    return (_Words(conv, _is_planar(conv, graph), direct, core.pointer_bytes).choice(),)
 
 
 def _is_planar(conv: IntegerConv, graph: Graph) -> bool:
@@ -80,9 +93,9 @@ def _is_planar(conv: IntegerConv, graph: Graph) -> bool:
     return beside and inputs <= _MOST_PLANES and conv.windows.dilations[1] == 1 and conv.windows.kernel[1] > 1
 
 
-def pixel_scratch_bytes(inputs: int, direct: bool) -> int:
-    """The other scratch of a 1x1 convolution of so many channels, without padding."""
-    return _TAPS_BYTES + (0 if direct else BLOCK * words(inputs))
+def pixel_scratch_bytes(inputs: int, direct: bool, pointer_bytes: int) -> int:
+    """The scratch of a 1x1 convolution of so many channels, without padding."""
+    return PIXEL_SCRATCH_POINTERS * pointer_bytes + _TAPS_BYTES + (0 if direct else BLOCK * words(inputs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +108,7 @@ class _Words:
     conv: IntegerConv
     planar: bool
     direct: bool
+    pointer_bytes: int
 
     @property
     def can_cut(self) -> bool:
@@ -120,19 +134,19 @@ class _Words:
         return words(int(self.conv.weights.shape[2]) * inputs)
 
     def scratch_bytes(self, steps: TileSteps) -> int:
-        """The call's struct, padding and copied words of pixels."""
+        """The call's struct with its pointers, runs, rows of the kernel, padding and copied words of pixels."""
+        rows, columns = self.conv.windows.kernel
+        runs = rows * columns if self.direct else 1
+        pointers = _TAPS_POINTERS + _RUN_POINTERS * runs + rows
+        return self.pointer_bytes * pointers + self._plain_bytes(steps)
+
+    def _plain_bytes(self, steps: TileSteps) -> int:
         inputs = steps_product(self.conv.nest, steps, "ic")
         if self.direct:
             return _TAPS_BYTES + (self.conv.windows.kernel[1] * inputs if self.has_padding else 0)
         padding = self.row_bytes if self.planar else words(inputs)
         copies = self._fours(steps) * BLOCK * self.slot_bytes(steps)
         return _TAPS_BYTES + (padding if self.has_padding else 0) + copies
-
-    def scratch_pointers(self, steps: TileSteps) -> int:
-        """Those of the call's struct, of runs and of rows of the kernel."""
-        rows, columns = self.conv.windows.kernel
-        runs = rows * columns if self.direct else 1
-        return _TAPS_POINTERS + _RUN_POINTERS * runs + rows
 
     def _fours(self, steps: TileSteps) -> int:
         """Fours of pixels that are copied at once."""
@@ -221,7 +235,6 @@ class _Words:
             ),
             cycles=self.cycles,
             scratch_bytes=self.scratch_bytes,
-            scratch_pointers=self.scratch_pointers,
             # C could not tell channels of one group from channels of several.
             partial_bytes=self.partial_bytes if groups == 1 and self.can_cut else None,
             multiples={"oc": BLOCK, "ic": xpulpv2.WORD},
@@ -230,8 +243,13 @@ class _Words:
 
 
 DECLARATION = Declaration(
-    operators={"Conv": choices},
+    on_core={"Conv": choices},
     functions={"conv_xpulpv2": ConvXpulpv2},
+    numbers={
+        "XPULPV2_TAPS_PLAIN_BYTES": _TAPS_BYTES,
+        "XPULPV2_TAPS_POINTERS": _TAPS_POINTERS,
+        "XPULPV2_PLANES_BYTES": _PLANES_BYTES,
+    },
     pointed={
         "tilewright_xpulpv2_block": tuple(
             f"xpulpv2_{rule.value}_{sign}" for rule in xpulpv2.FINISHED for sign in ("signed", "unsigned")

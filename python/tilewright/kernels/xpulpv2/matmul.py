@@ -13,15 +13,15 @@ from tilewright.kernels.xpulpv2 import family as xpulpv2
 from tilewright.kernels.xpulpv2.conv import (
     LEAST_RUN,
     NO_PADDING,
-    PIXEL_SCRATCH_POINTERS,
     SOURCES,
     ConvXpulpv2,
     pixel_scratch_bytes,
 )
 from tilewright.operators.nest import whole
+from tilewright.plan import Core
 
 
-def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+def choices(node: Node, graph: Graph, core: Core) -> tuple[KernelChoice, ...]:
     """Kernels for MatMul of 8 bits with a constant matrix of 8 bits and constant bias."""
     product = product_of(node, graph)
     weights = None if product is None else product.matrix
@@ -76,8 +76,9 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 limits=finish.layer_limits,
             ),
             cycles=cycles,
-            scratch_bytes=lambda steps: pixel_scratch_bytes(steps_product(nest, steps, "k"), direct),
-            scratch_pointers=lambda _: PIXEL_SCRATCH_POINTERS,
+            scratch_bytes=lambda steps: pixel_scratch_bytes(
+                steps_product(nest, steps, "k"), direct, core.pointer_bytes
+            ),
             partial_bytes=partial_bytes if can_cut else None,
             multiples={"n": BLOCK, "k": xpulpv2.WORD},
             uncut=uncut,
@@ -85,4 +86,4 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     )
 
 
-DECLARATION = Declaration(operators={"MatMul": choices})
+DECLARATION = Declaration(on_core={"MatMul": choices})

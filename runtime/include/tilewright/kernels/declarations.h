@@ -15,6 +15,10 @@ extern "C" {
 #define TILEWRIGHT_SIZE_ASSERT _Static_assert
 #endif
 
+TILEWRIGHT_SIZE_ASSERT(TILEWRIGHT_MAX_RANK == 6, "axes of a view");
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_shape) == 80, "a shape");
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_view) == 2 * sizeof(void *), "a view");
+
 /* Bounds of the results. */
 struct tilewright_clamp_f32_attributes {
     float minimum;
@@ -978,6 +982,10 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_interpolate_f32_attributes) == 1
 
 void tilewright_interpolate_f32(const struct tilewright_interpolate_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
+
+#define TILEWRIGHT_XPULPV2_TAPS_PLAIN_BYTES 64
+#define TILEWRIGHT_XPULPV2_TAPS_POINTERS 4
+#define TILEWRIGHT_XPULPV2_PLANES_BYTES 448
 
 tilewright_xpulpv2_block tilewright_xpulpv2_folded_signed, tilewright_xpulpv2_folded_unsigned,
     tilewright_xpulpv2_layer_signed, tilewright_xpulpv2_layer_unsigned,

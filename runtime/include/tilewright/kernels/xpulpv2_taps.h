@@ -11,10 +11,8 @@ extern "C" {
 #endif
 
 /* Scratch behind which tables and copies begin: enough for the struct below anywhere. */
-#define TILEWRIGHT_XPULPV2_TAPS_BYTES (64 + 4 * sizeof(void *))
-
-/* Planes are copied for one four of pixels, or for as many as these bytes hold, up to four. */
-#define TILEWRIGHT_XPULPV2_PLANES_BYTES 448
+#define TILEWRIGHT_XPULPV2_TAPS_BYTES                                                              \
+    (TILEWRIGHT_XPULPV2_TAPS_PLAIN_BYTES + TILEWRIGHT_XPULPV2_TAPS_POINTERS * sizeof(void *))
 
 enum tilewright_xpulpv2_way {
     TILEWRIGHT_XPULPV2_COPIED, /* taps of a pixel are copied as [kh][kw][c] */
