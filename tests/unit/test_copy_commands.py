@@ -127,12 +127,13 @@ def commands_of(plan: Plan, folder: Path, dimensions: int, max_bytes: int) -> di
     sources = [folder / name for name in ("net.c", "net_weights.c", "golden_main.c", "golden_vectors.c")]
     sources += [runtime / name for name in plan.kernel_sources]
     sources += [runtime / "test_support" / "golden.c", SUPPORT / "limited_port.c"]
-    sources += [runtime / "ports" / "common" / "one_core.c", runtime / "ports" / "host" / "port.c"]
+    sources += [runtime / "ports" / name for name in ("common/core_copies.c", "common/one_core.c", "host/port.c")]
     includes = [f"-I{path}" for path in (folder, runtime / "include", runtime / "test_support")]
     defines = [f"-DDIMENSIONS={dimensions}", f"-DMOST_BYTES={max_bytes}", "-D_DEFAULT_SOURCE"]
     program = folder / "golden"
     words = ["cc", *WARNINGS, *defines, *includes]
-    subprocess.run([*words, *kept(words, sources), "-lm", "-o", str(program)], check=True)
+    wrapped = "-Wl,--wrap=tilewright_copy_start"
+    subprocess.run([*words, *kept(words, sources), wrapped, "-lm", "-o", str(program)], check=True)
     done = subprocess.run([program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     counted = {int(number): int(count) for number, count in re.findall(r"commands (\d+): (\d+)", done.stdout)}
