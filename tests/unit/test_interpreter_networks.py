@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from tilewright.tools.simulate import simulate
 
 pytestmark = needs_interpreter
 
+CORPUS = os.environ.get("TILEWRIGHT_CORPUS", "")
+
 NETWORKS = {
     "qdq_residual": ("0.00392157:0", ("l1=8192",), "double"),
     "deeploy_residual": ("0:0", ("l1=8192", "l2_constants=1"), "single"),
@@ -26,18 +29,18 @@ NETWORKS = {
 """Network to tolerance, pools and buffering; no constant fits one byte of l2, so that all of them live in l3."""
 
 
-def firmware(model: str, folder: Path) -> Path:
+def firmware(model: str, folder: Path, models: Path = MODELS) -> Path:
     """A golden test of the network, as it is generated for pulp-open."""
-    tolerance, pools, buffering = NETWORKS[model]
-    words = ["--model", str(MODELS / model / "network.onnx"), "--platform", "pulp-open", "--name", "net"]
+    tolerance, pools, buffering = NETWORKS.get(model, ("0:0", ("l1=16000",), "double"))
+    words = ["--model", str(models / model / "network.onnx"), "--platform", "pulp-open", "--name", "net"]
     words += [f"--pool={pool}" for pool in pools] + [f"--buffering={buffering}", "--output-dir", str(folder)]
-    types = MODELS / model / "types.json"
+    types = models / model / "types.json"
     if types.exists():
         words += [f"--type={name}={dtype}" for name, dtype in json.loads(types.read_text()).items()]
     assert main(["generate", *words]) == 0
     plan = loads((folder / "net_plan.json").read_text(encoding="utf-8"))
     assert any("xpulpv2" in name for name in plan.kernel_sources)
-    vectors = (MODELS / model / "inputs.npz", MODELS / model / "outputs.npz")
+    vectors = (models / model / "inputs.npz", models / model / "outputs.npz")
     for name, content in golden_files(GoldenRequest(plan, *vectors, tolerance)).items():
         (folder / name).write_bytes(content)
     runtime = runtime_dir()
@@ -60,6 +63,13 @@ def test_stored_outputs_in_every_order(model: str, tmp_path: Path) -> None:
         found.add("\n".join(line for line in done.stdout.splitlines() if "checksum" in line))
     assert len(found) == 1
     assert "checksum" in found.pop()
+
+
+@pytest.mark.corpus
+@pytest.mark.skipif(not CORPUS, reason="TILEWRIGHT_CORPUS does not name the folder of test networks")
+def test_keyword_spotting(tmp_path: Path) -> None:
+    done = run(firmware("MLPerf/KeywordSpotting", tmp_path, Path(CORPUS) / "deeploy" / "Models"))
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
 
 
 def test_a_wrong_instruction_fails_the_network(tmp_path: Path) -> None:
