@@ -17,12 +17,13 @@ SOURCE_OPTIONS = MappingProxyType(
         "kernels/conv_integer.c": ("-Os",),
         "kernels/conv_xpulpv2.c": ("-Os",),
         "kernels/integer_finish.c": ("-fno-ssa-phiopt",),
-        "kernels/pool_integer.c": ("-Os",),
+        "kernels/pool_integer.c": ("-fno-inline-small-functions", "-fno-ivopts"),
         "kernels/softmax_integer.c": ("-Os",),
     }
 )
 """Of single files, by their path in runtime/, behind all others.
 
 ``-Os``: the loops that matter are in other files, or are as fast with it. ``-fno-ssa-phiopt``: as a minimum and a
-maximum, a clamp is compiled to two more moves than as two branches.
+maximum, a clamp is compiled to two more moves than as two branches. ``-fno-inline-small-functions`` and
+``-fno-ivopts``: smaller glue around loops that run as fast; with ``-Os`` these loops take a third more instructions.
 """
