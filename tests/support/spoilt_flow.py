@@ -96,6 +96,11 @@ def read_after_in_place() -> Plan:
     return on_step(trails(0, 0), kernel("relu"), twice)
 
 
+def ring_of_nothing() -> Plan:
+    """The input that fills a ring has no elements."""
+    return replace(with_buffer(ring(), "x", shape=(8, 0)), inputs=(plans.interface("x", (8, 0)),))
+
+
 def loaded_once() -> Plan:
     plan = on_step(BASE, copy("conv.w"), runs(every=6, count=1))
     return on_step(plan, wait("conv.w"), runs(every=6, count=1))
@@ -187,6 +192,7 @@ RINGS: Spoilt = {
     ),
     "rows loaded once": (Rule.SLOT_CONTENT, rows_loaded_once),
     "rows loaded too early": (Rule.DESTINATION_BUSY, lambda: on_step(ring(), copy("conv.x"), runs(first=-1))),
+    "rows of a home without elements": (Rule.RECTANGLE, lambda: ring_of_nothing()),
     "no wait for rows": (Rule.READ_BEFORE_WAIT, lambda: on_step(ring(), wait("conv.x"), without)),
     "more rows than the ring has": (Rule.RECTANGLE, lambda: with_buffer(ring(), "conv.x", shape=(4, 4))),
     "rows of another place": (

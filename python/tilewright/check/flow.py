@@ -295,11 +295,13 @@ class _Machine:
         ends = (source, destination)
         axes = [self.facts.buffers[seen.buffer].ring_axis for seen in ends]
         axis = axes[1] if axes[1] is not None else axes[0]
-        if axis is None or source.bytes is None or destination.bytes is None:
+        if axis is None:
             return (ends,)
         if source.rectangle != destination.rectangle:
             message = f"copies {text(source.rectangle)} to the place of {text(destination.rectangle)} in a ring"
             self.log.report(Rule.COPY_ORIGIN, message, event.site.place, event.block)
+            return ()
+        if source.bytes is None or destination.bytes is None:
             return ()
         bounds = destination.rectangle[axis]
         if step.kept:
