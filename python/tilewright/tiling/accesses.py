@@ -1,7 +1,7 @@
-"""How often kernels touch their operands: what makes one buffer worth a faster pool than another.
+"""Estimates of the bytes that kernels read or write of each operand: busy buffers are worth a faster pool.
 
-Before:  y[oc, oh] += w[oc, ic] * x[ic, oh], 8 x 16 outputs, 4 inputs channels, one byte each
-After:   x 4 * 16 = 64 (gathered once for all oc), w 8 * 16 * 4 = 512 (walked again for each oh), y 128
+Before:  y[oc, oh] += w[oc, ic] * x[ic, oh], 8 x 16 outputs, 4 input channels, one byte per element
+After:   x 4 * 16 = 64 (gathered once for all oc), w 8 * 16 * 4 = 512 (read again for each oh), y 8 * 16 = 128
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ def operand_accesses(problem: TilingProblem, operand: TileOperand) -> int:
 
 
 def scratch_accesses(problem: TilingProblem) -> int:
-    """Bytes of scratch that a kernel touches over a run: what it gathers is written and read again; an estimate."""
+    """Bytes of scratch that a kernel touches over a run; an estimate: each gathered byte is written and read once."""
     reads = (item for item in problem.operands if not item.write and item.data is None)
     return 2 * max((operand_accesses(problem, item) for item in reads), default=0)
 
 
 def _window(axis: AxisMap) -> int:
-    """Elements of an axis that one point touches."""
+    """Elements of an axis that one point of the iteration space touches."""
     return (axis.last_offset - axis.first_offset) // axis.divisor + 1

@@ -1,7 +1,7 @@
-"""Which operands have two slots for their tiles: what the user asks for, and what there is to choose from.
+"""Which operands may have two slots for their tiles, with the user's ``buffers`` applied.
 
 Before:  buffers.conv = {x = "double", l2 = {weights = "single"}}, all links asynchronous
-After:   x always has two slots; weights and y have one or two, what is cheaper; l2 holds
+After:   x always has two slots; weights and y have one or two slots, whichever is cheaper; l2 holds
          one larger tile of the weights
 """
 
@@ -16,7 +16,10 @@ from tilewright.tiling.problem import TilingProblem
 
 
 def with_buffers(problems: Sequence[TilingProblem], given: LayerBuffers) -> list[TilingProblem]:
-    """The problems of those kernels that have the operands. Raises the first one's error if none does."""
+    """The problems whose kernel has all operands that ``given`` names, with ``given`` applied.
+
+    Raises bad_input ``buffer-override`` of the first problem if no kernel has all operands.
+    """
     allowed: list[TilingProblem] = []
     errors: list[TilewrightError] = []
     for problem in problems:
@@ -56,7 +59,10 @@ def _refused(problem: TilingProblem, what: str, name: str, known: Iterable[str])
 
 
 def with_given_slots(problem: TilingProblem, ways: list[frozenset[int]], buffering: Buffering) -> list[frozenset[int]]:
-    """The sets of operands that may have two slots, by number, with what the user gives for operands in all of them."""
+    """``ways`` (each a set of numbers of operands with two slots) with the user's ``problem.buffers`` applied.
+
+    Example: with operand 1 given as ``double`` and operand 2 as ``single``, {} and {0, 2} become {1} and {0, 1}.
+    """
     given = {
         number: problem.buffers[operand.name]
         for number, operand in enumerate(problem.operands)

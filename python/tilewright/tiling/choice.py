@@ -31,20 +31,20 @@ from tilewright.tiling.problem import TilingProblem, tile_lengths
 from tilewright.tiling.staging import Staging, stage
 
 KernelCycles = dict[tuple[int, ...], tuple[float, float]]
-"""Steps of all dimensions to the kernel cycles of all their tiles, and the share of the cores' time that is idle."""
+"""Steps of all dimensions to the kernel cycles of all tiles, and to the idle share (0 to 1) of the cores' time."""
 
 SHORTLIST = 1_000
-"""Candidates, best transfers first, whose kernel cycles are worked out."""
+"""The most candidates of an operator whose kernel cycles are computed; those with the cheapest transfers come first."""
 
 TILE_CYCLES = 50
-"""What a tile costs beside transfers and kernel, roughly; ranks candidates before kernels are asked."""
+"""Cycles of a tile beside transfers and kernel, at least; ranks candidates before kernel cycles are computed."""
 
 
 SURELY_FASTER = 0.98
-"""Other tiles with second slots are taken where their predicted cycles are at most this share."""
+"""Other tiles, or another kernel, are taken if their predicted cycles are at most this share of the present ones."""
 
 NEARLY_AS_FAST = 1.04
-"""Of choices whose predicted cycles differ by less, the one that moves the fewest bytes is taken."""
+"""Tiles whose predicted cycles are at most this multiple of the least count as equal; the fewest bytes moved decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +57,14 @@ class TileChoice:
         copies: slots of each operand's tile buffer, in the order of the problem's operands;
             0 where the kernel works in the home.
         near_bytes: bytes of tiles and scratch together, by pool.
-        predicted_cycles: of the whole operator.
-        cost: what the objective minimises.
-        least_cost: that of the best candidate; no other tiles cost less.
+        predicted_cycles: cycles of the whole operator, transfers included.
+        cost: the number that the objective minimises, in cycles or bytes.
+        least_cost: the cost of the cheapest tiles; ``cost`` is a little higher where tiles that move
+            fewer bytes were preferred.
         stagings: larger tiles in a pool between home and core, in the order of the problem's
             operands; None where tiles come straight from the home.
-        kept: the loop index between whose tiles rows of an operand stay near the core, in the
-            order of the problem's operands; empty where each tile is loaded as a whole.
+        kept: for each operand of the problem the loop index along which halo rows stay near the core
+            (``tiling.kept``), "" where each tile is loaded as a whole; () if no operand keeps rows.
         hinted: whether hardware hints decided between tiles of nearly the same cost.
     """
 
@@ -99,7 +100,7 @@ class TilingOptions:
 
 @dataclass(frozen=True, slots=True)
 class _Scored:
-    """A choice with what the objective minimises, the most important first."""
+    """A choice with its ``score``: the numbers that the objective minimises, compared from the first to the last."""
 
     score: tuple[float, ...]
     choice: TileChoice
@@ -123,7 +124,7 @@ def choose_tiles(problem: TilingProblem, capacities: Capacities, options: Tiling
     found = [_best(problem, field, capacities, options, doubled, kernels) for doubled, field in fields]
     if any(item is not None for item in found):
         return _most_certain(problem, fields, found, capacities, options, kernels).choice
-    # The first way asks for the least.
+    # The first way has the fewest second slots, so its candidates need the fewest bytes.
     field = fields[0][1]
     if not field.size or (problem.given_far and usable(problem, field, capacities).size):
         raise not_possible(problem)
@@ -138,12 +139,13 @@ def _most_certain(
     options: TilingOptions,
     kernels: KernelCycles,
 ) -> _Scored:
-    """The choice among the best candidates with single slots and with several sets of second slots.
+    """The candidate with single slots, unless second slots surely gain cycles.
 
-    ``found`` holds the best candidate for each set of doubled operands in ``fields``; the first set is empty.
-    A candidate with other tiles than the first one is taken only if the cost model predicts at most
-    ``SURELY_FASTER`` of the first one's cycles, since the model may be off by as much. Second slots for the same
-    tiles are taken if they gain more than one more round of the loop costs, which is about one start of a copy.
+    ``found`` holds the best candidate for each set of doubled operands in ``fields``; the first set is the smallest,
+    mostly empty. A candidate with other tiles than ``found[0]`` is taken only if its predicted cycles are at most
+    ``SURELY_FASTER`` of those of ``found[0]``, since the cost model may be off by as much. Second slots for the
+    tiles of ``found[0]`` are taken if they save more cycles than one more round of the loop costs (about the
+    set-up of one copy).
     """
     best = min((item for item in found if item is not None), key=lambda item: item.score)
     first = found[0]
@@ -163,9 +165,11 @@ def _most_certain(
 
 
 def _doublings(problem: TilingProblem, buffering: Buffering) -> list[frozenset[int]]:
-    """The sets of operands that may have two slots, of which the cheapest is taken: all, one of the largest two, none.
+    """Sets of numbers of operands to try with two slots each; the caller takes the cheapest set.
 
-    Where the core itself copies, a second slot gains nothing: only then double buffering is forced.
+    Example: for x (0), weights (1, the largest) and y (2, the next), the sets are {}, {0, 1, 2}, {1} and {2}.
+    Over a link on which the core itself copies, a second slot gains nothing: the only set is then {}, or all
+    operands where the user asks for double buffering.
     """
     none: frozenset[int] = frozenset()
     links = {number: operand.link for number, operand in enumerate(problem.operands) if operand.link is not None}
@@ -194,7 +198,7 @@ def _best(
     doubled: frozenset[int],
     kernels: KernelCycles,
 ) -> _Scored | None:
-    """The best candidate that fits, None if none does; ``kernels`` remembers cycles of calls by steps."""
+    """The best candidate that fits ``capacities``, None if no candidate fits; ``kernels`` caches kernel cycles."""
     field = usable(problem, field, capacities)
     if not field.size:
         return None
@@ -240,7 +244,10 @@ def _best(
 
 
 def _preferred(problem: TilingProblem, found: Sequence[_Scored], *, hints: bool) -> _Scored:
-    """Of choices that are nearly as fast as the best the one with the fewest bytes; what idles makes both dearer."""
+    """Of the choices that are nearly as fast as the best, the choice that moves the fewest bytes.
+
+    With ``hints``, idle SIMD lanes and idle cores first raise the cycles and bytes of a choice by ``idle_factor``.
+    """
     plain = _fewest_bytes([(1.0, item) for item in found])
     if not hints or problem.cores == problem.simd_bytes == 1:
         return plain
@@ -264,7 +271,7 @@ def _kept(problem: TilingProblem, choice: TileChoice) -> tuple[str, ...]:
 
 
 def _is_beaten(best: _Scored | None, options: TilingOptions, least_cycles: float) -> bool:
-    """Whether a candidate of at least that many cycles cannot become the best."""
+    """Whether a candidate that needs at least ``least_cycles`` is too slow to be taken."""
     return best is not None and options.objective is Objective.CYCLES and least_cycles > best.score[0] * NEARLY_AS_FAST
 
 
@@ -282,7 +289,7 @@ def _ranking(problem: TilingProblem, options: TilingOptions, field: Field, order
         used = sum(field.near_bytes.values(), np.zeros(field.size, dtype=np.int64))
         return np.lexsort((orders.cycles, used))
     each = problem.costs.tile_cycles + problem.costs.kernel(problem.kernel.name).call_cycles
-    # What hides may cost nothing, but the more there is the less of it hides.
+    # A transfer beside kernels costs between nothing and all of its cycles: half of them rank the candidate.
     return np.lexsort((tiles, orders.cycles - orders.hidden / 2 + tiles * max(each, TILE_CYCLES)))
 
 
@@ -298,7 +305,7 @@ def _spent(
 
 
 def _kernel_cycles(problem: TilingProblem, steps: Mapping[str, int], core_split: CoreSplit | None) -> float:
-    """Of all calls; the last tile of a dimension may be shorter."""
+    """Kernel cycles of all calls; the last tile of a dimension may be shorter."""
     return sum(problem.kernel_cycles(lengths, core_split) * times for lengths, times in tile_lengths(problem, steps))
 
 

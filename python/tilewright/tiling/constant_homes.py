@@ -1,7 +1,7 @@
-"""Where constants live that travel to the kernels, if several pools hold them.
+"""The home of each constant that is copied to the kernels, where several pools hold constants.
 
-Before:  l2_constants (768 KiB) and l3 hold constants; the network has 1,100 KiB of them
-After:   all but the two largest in l2_constants, those in l3: few copies take the long way
+Before:  l2_constants (768 KiB) and l3 hold constants; the network has 1,100 KiB of constants
+After:   the two largest constants in l3, all others in l2_constants: few copies take the long way
 """
 
 from __future__ import annotations
@@ -16,23 +16,24 @@ from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TilingProblem, rehomed
 
 Content = tuple[str, str, tuple[int, ...]]
-"""What makes two constants one: digest of the bytes in memory order, element type, extents."""
+"""Constants of equal content are stored once: SHA-256 of the bytes in memory order, element type, extents."""
 
 
 def with_constant_homes(
     problems: Sequence[Sequence[TilingProblem]], platform: Platform, arrays: HashedArrays
 ) -> list[list[TilingProblem]]:
-    """The problems of each layer, with constants that exceed the first pool in the next ones.
+    """The problems of each layer, where constants that exceed the first pool have their home in the next pools.
 
-    Only where kernels address none of these pools. A byte costs the same to move whatever array
-    it is part of, but each copy has its set-up: so the smallest arrays stay in the first pool.
-    Kernels behind the first of a layer's keep arrays of their own in the last pool.
-    Raises not_supported if a constant has to live where no link begins.
+    ``problems`` has, for each layer, one problem for each kernel that can run it. Homes change only
+    where kernels address none of the pools that hold constants. All bytes cost the same to move, but
+    each copy has its set-up: so the smallest arrays stay in the first pool. Arrays that only the
+    second or a later kernel of a layer reads live in the last pool.
+    Raises not_supported if a constant would have its home in a pool from which no link starts.
     """
     pools = [pool for pool in platform.pools if BufferKind.CONSTANT in pool.holds]
     travelling = all(platform.access_cycles(pool.name) is None for pool in pools)
     first = pools[0].size_bytes if pools else None
-    # Whichever kernels are taken.
+    # An upper bound, whichever kernels are taken.
     most = sum(max(sum(map(_stored_bytes, _constants(problem))) for problem in layer) for layer in problems)
     if not travelling or len(pools) < 2 or first is None or most <= first:
         return [list(layer) for layer in problems]

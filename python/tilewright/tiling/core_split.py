@@ -1,8 +1,8 @@
 """How several cores share one kernel call: a dimension, and how much of it each core gets.
 
 Before:  a tile of 25 rows, 5 columns and 64 channels on 8 cores
-After:   8 channels for each core, since rows would give 4 to six cores and 1 to the seventh; but of
-         an elementwise kernel 4 rows, since its loops would be 8 channels long
+After:   8 channels for each core, since a split by rows gives six cores 4 rows, the seventh 1 row and the
+         eighth none; for an elementwise kernel 4 rows, since 8 channels would make its inner loops 8 elements long
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from tilewright.operators.nest import AxisMap, Iteration, axis_range, is_exact, 
 from tilewright.tiling.operand import TileOperand
 
 FORK_CYCLES = 300
-"""Fork, the cores' views of the operands, and join; as measured on pulp-open."""
+"""Cycles of fork, of the cores' views of the operands, and of join; measured on pulp-open."""
 
 ROW_CYCLES = 80.0
-"""What an elementwise kernel does for each row of adjacent elements, beside the elements."""
+"""Cycles of an elementwise kernel for each row of adjacent elements, beside the cycles for the elements."""
 
 SHAPE_BYTES = 80
 VIEW_POINTERS = 2
-"""Of runtime/include/tilewright/runtime.h."""
+"""Bytes of a shape, and pointers in a view, as runtime/include/tilewright/runtime.h declares both."""
 
 MOST_CORES = 32
 
@@ -48,7 +48,7 @@ def best_core_split(
     cores: int,
     fork_cycles: float = FORK_CYCLES,
 ) -> CoreSplit | None:
-    """The dimension along which the slowest core is done first; None if one core alone is as fast."""
+    """The split of a tile whose slowest core needs the fewest cycles; None if one core alone is as fast."""
     if cores == 1:
         return None
     best: CoreSplit | None = None
@@ -70,7 +70,7 @@ def best_core_split(
 
 
 def views_bytes(operands: Sequence[TileOperand], scratches: int, dimension: str, pointer_bytes: int) -> int:
-    """Bytes of one core's views of a kernel's operands, with the shapes that the core has for itself."""
+    """Bytes of one core's views of a kernel's operands, and of its own shapes of the operands that are split."""
     shapes = sum(_has_shape(operand) for operand in operands if follows(operand, dimension))
     return pointer_bytes * VIEW_POINTERS * (len(operands) + scratches) + SHAPE_BYTES * shapes
 
@@ -86,9 +86,9 @@ def follows(operand: TileOperand, dimension: str) -> bool:
 
 
 def _rows_cycles(kernel: KernelChoice, operands: Sequence[TileOperand], steps: TileSteps, part: TileSteps) -> float:
-    """What rows cost where ``part`` of a tile is done by a kernel that walks over adjacent elements.
+    """Cycles for the starts of rows where an elementwise kernel works on ``part`` of a tile.
 
-    Kernels with reductions or windows do not walk so; theirs do not matter.
+    0 for a kernel with a dimension that is not parallel: its sums outweigh the starts of its rows.
     """
     if any(dimension.iteration is not Iteration.PARALLEL for dimension in kernel.nest.dimensions):
         return 0.0
@@ -111,7 +111,7 @@ def _length(axis: AxisMap, extent: int, steps: TileSteps) -> int:
 
 
 def _can_share(kernel: KernelChoice, operands: Sequence[TileOperand], steps: TileSteps, core_split: CoreSplit) -> bool:
-    """Whether cores write disjoint parts of all results, and each axis moves with one dimension only."""
+    """Whether cores write disjoint parts of all results, and no cut dimension moves an axis that the split moves."""
     extents = {dimension.name: dimension.extent for dimension in kernel.nest.dimensions}
     for operand in operands:
         following = [axis for axis in operand.axes if core_split.dimension in dict(axis.terms)]

@@ -35,15 +35,15 @@ def distinct_bytes(
 ) -> Counts:
     """Bytes of all distinct tiles of the operand together, for each candidate.
 
-    Rows that the tile before along dimension ``kept`` has are left out where no other dimension
-    of their axis is cut.
-    Exact, halos and edges included, where each axis depends on cut dimensions of its own, and on
-    one, or on several without padding and divisor; else an estimate.
+    Rows that the previous tile along dimension ``kept`` has too are counted once, where no other
+    dimension of their axis is cut.
+    The number is exact, halos and edges included, if no cut dimension moves two axes and each axis
+    depends on one cut dimension (or on several, without padding and divisor); else it is an estimate.
     """
     elements: Counts = np.asarray(1, dtype=np.int64)
     for axis, extent in zip(operand.axes, operand.extents, strict=True):
         elements = elements * _axis_total(axis, extent, steps, counts, extents, kept)
-    # An axis's total counts the tiles of its own dimensions; one that another axis shares counts them again.
+    # The tiles of a dimension that moves two axes are counted in both totals, so they are divided out once.
     shared: Counts = np.asarray(1, dtype=np.int64)
     for name in sorted(operand.dimensions & set(counts)):
         uses = sum(any(term == name for term, _ in axis.terms) for axis in operand.axes)
@@ -52,21 +52,21 @@ def distinct_bytes(
 
 
 def load_cycles(operand: TileOperand, steps: Steps) -> Cycles:
-    """Cycles of set-up and lines of one transfer of the largest tile, for each candidate."""
+    """Cycles of set-up and lines of one transfer of the largest tile, for each candidate; its bytes come on top."""
     assert operand.link is not None
     lines, _ = transfer_shape(operand, operand.link, steps)
     return np.asarray(start_cycles(operand, steps) + lines * operand.link.line_cycles, dtype=np.float64)
 
 
 def start_cycles(operand: TileOperand, steps: Steps) -> Cycles:
-    """Cycles that the core spends on starting one transfer of the largest tile: these hide behind nothing."""
+    """Cycles that the core spends on starting one transfer of the largest tile; no kernel can run meanwhile."""
     assert operand.link is not None
     _, commands = transfer_shape(operand, operand.link, steps)
     return np.asarray(commands * operand.link.setup_cycles, dtype=np.float64)
 
 
 def rings_pay(problem: TilingProblem) -> bool:
-    """Whether keeping rows may save more than it costs: a ring is filled by one more command for each tile."""
+    """Whether kept rows may save more cycles than the ring costs: one more command of the link for each tile."""
     operand = problem.operands[0]
     if operand.link is None:
         return False
@@ -86,10 +86,11 @@ def rings_pay(problem: TilingProblem) -> bool:
 
 
 def layer_cycles(costs: Costs, spent: Spent, tiles: int) -> float:
-    """Predicted cycles of a layer with so many tiles.
+    """Predicted cycles of a layer of ``tiles`` tiles.
 
-    Copies of operands with two slots hide behind what the core does meanwhile; the first of them
-    in, or the last out, has nothing to hide behind.
+    Copies of operands with two slots (``spent.hidden``) run while the core is busy. They cost the cycles
+    by which they exceed the busy ones, and at least those of one tile: nothing runs beside the first copy
+    in, or the last copy out.
     """
     busy = spent.kernel + spent.starts + tiles * costs.tile_cycles
     behind = max(spent.hidden - busy, spent.hidden / tiles)
@@ -98,13 +99,13 @@ def layer_cycles(costs: Costs, spent: Spent, tiles: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Cycles of one layer by what is busy.
+    """Cycles of one layer, by who spends them.
 
     Attributes:
-        kernel: of all kernel calls.
-        starts: of the core on starting copies.
-        plain: of copies that nothing runs beside.
-        hidden: of copies that may run beside kernels.
+        kernel: cycles of all kernel calls.
+        starts: cycles that the core spends on starting copies.
+        plain: cycles of copies for which the core waits.
+        hidden: cycles of copies that may run beside kernels.
     """
 
     kernel: float
@@ -154,7 +155,7 @@ def transfer_shape(operand: TileOperand, link: Link, steps: Steps) -> tuple[Coun
     whole = np.asarray(True)
     in_line = np.asarray(True)
     for axis, gap in _gaps(operand):
-        # Axes follow each other in both arrays where all inside is whole; the first run is the line.
+        # Neighbouring axes merge into one run where all axes inside them are whole; the innermost run is the line.
         starts = (~whole | gap) & (shape[axis] > 1)
         longest = np.where(starts & ~in_line, np.maximum(longest, run), longest)
         run = np.where(starts, shape[axis], run * shape[axis])

@@ -16,7 +16,7 @@ from tilewright.tiling.problem import TilingProblem, tile_lengths
 
 
 def layer_facts(problem: TilingProblem, choice: TileChoice, others: tuple[KernelOffer, ...] = ()) -> LayerFacts:
-    """Tiles, bytes over each link with those that no tiling can save, operations and predicted cycles.
+    """A layer's tiles, bytes over each link (moved, and compulsory under any tiling), operations, predicted cycles.
 
     ``others`` are the kernels that were not taken.
     """

@@ -1,4 +1,4 @@
-"""All candidates of one operator with what is known of them at once: counts, slots, bytes near the core."""
+"""All candidates of one operator in arrays: their steps, numbers of tiles, slots, and bytes near the core."""
 
 from __future__ import annotations
 
@@ -18,7 +18,15 @@ Capacities = Mapping[str, Union[int, None]]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Candidates with what is known of all of them at once; one array entry each."""
+    """All candidates of one operator; each array has one entry for each candidate.
+
+    Attributes:
+        steps: tile step of every iteration dimension.
+        counts: number of tiles along each dimension that may be cut.
+        slots: slots of each operand's tile buffer (1 or 2), in the order of the problem's operands;
+            0 where the kernel works in the home.
+        near_bytes: bytes of all slots together, by pool; scratch is not counted.
+    """
 
     steps: Steps
     counts: Mapping[str, Counts]
@@ -41,7 +49,11 @@ class Field:
 
 
 def candidate_field(problem: TilingProblem, doubled: frozenset[int]) -> Field:
-    """All candidates whose tiles write every element once; of several tiles some operand is doubled, if any may be."""
+    """The candidates whose tiles write every element exactly once.
+
+    ``doubled`` holds the numbers of the operands that have two slots where their tile changes. If it is not
+    empty, candidates of several tiles without any second slot are left out: an empty ``doubled`` has them too.
+    """
     steps = candidate_steps(problem)
     size = len(next(iter(steps.values())))
     extents = problem.extents
@@ -75,7 +87,7 @@ def candidate_field(problem: TilingProblem, doubled: frozenset[int]) -> Field:
 
 
 def with_least_staged(problem: TilingProblem, field: Field) -> dict[str, Counts]:
-    """Bytes of tiles by pool; larger tiles between home and core are at least as large as one tile near it."""
+    """Bytes of tiles by pool, with one tile in each pool between home and core: the least that staging takes there."""
     near = dict(field.near_bytes)
     for operand in problem.operands:
         if operand.far_link is not None:
@@ -112,7 +124,7 @@ def bytes_near(problem: TilingProblem, field: Field, candidate: int, steps: Mapp
 
 
 def fits_all(near: Mapping[str, int], capacities: Capacities) -> bool:
-    """Whether no pool takes more than it may."""
+    """Whether ``near``, bytes by pool, exceeds no pool's capacity."""
     for pool, used in near.items():
         capacity = capacities.get(pool)
         if capacity is not None and used > capacity:

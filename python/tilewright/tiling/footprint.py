@@ -115,7 +115,7 @@ def rounds(order: Sequence[str], counts: Mapping[str, Counts], operand: TileOper
 def moved_elements(operand: TileOperand, steps: Mapping[str, int], extents: Mapping[str, int], kept: str = "") -> int:
     """Elements of the operand summed over all distinct tiles, edges and halos exact.
 
-    Those that the tile before along dimension ``kept`` has are left out.
+    Elements that the previous tile along dimension ``kept`` has too are left out.
     """
     total = 1
     for group in _independent_axes(operand):
@@ -124,7 +124,10 @@ def moved_elements(operand: TileOperand, steps: Mapping[str, int], extents: Mapp
 
 
 def needed_elements(operand: TileOperand, cuttable: Collection[str], extents: Mapping[str, int]) -> int:
-    """Elements that some tile touches however ``cuttable`` dimensions are cut: strides may skip some."""
+    """Elements that must be moved however ``cuttable`` dimensions are cut.
+
+    Example: a 1 x 1 convolution with stride 2 needs 4 of 8 rows, if rows may be cut.
+    """
     total = 1
     for axis, extent in zip(operand.axes, operand.extents, strict=True):
         uncut = {name: length for name, length in extents.items() if name not in cuttable}

@@ -21,8 +21,9 @@ Entry = TypeVar("Entry")
 def given_by_layer(
     nodes: Iterable[Node], given: Iterable[tuple[str, tuple[Entry, ...]]], key: str
 ) -> dict[str, tuple[Entry, ...]]:
-    """What option ``key`` gives, by layer: named as in reports, or as one of the model's nodes that it stands for.
+    """The entries of option ``key`` (``tiles`` or ``buffers``) by layer.
 
+    The user names a layer as reports do, or by one of the model's nodes that the layer contains.
     Raises bad_input ``tile-override`` or ``buffer-override`` for a name that no layer has.
     """
     layers = {source: node.name for node in nodes for source in (*node.sources, node.name)}
@@ -41,7 +42,7 @@ def given_by_layer(
 
 
 def with_given_steps(problems: Sequence[TilingProblem], steps: TileSteps) -> list[TilingProblem]:
-    """The problems of those kernels that allow the steps. Raises the first one's error if none does."""
+    """The problems whose kernel allows ``steps``. Raises the first problem's error if no kernel does."""
     allowed: list[TilingProblem] = []
     errors: list[TilewrightError] = []
     for problem in problems:
@@ -79,7 +80,7 @@ def with_given(problem: TilingProblem, steps: TileSteps) -> TilingProblem:
 
 
 def not_possible(problem: TilingProblem) -> TilewrightError:
-    """The error where given steps leave no way to write every element once."""
+    """The error for given steps with which no tiles write every element exactly once."""
     near = [f"{name} = {step}" for name, step in problem.given.items()]
     far = [f"{pool}.{name} = {step}" for pool, steps in problem.given_far.items() for name, step in steps.items()]
     return _refused(problem, f"no tiles have {', '.join(near + far)} and write every element once", ())
@@ -102,7 +103,7 @@ def _check(problem: TilingProblem, dimension: str, step: int, *, near: bool) -> 
 
 
 def _check_far(problem: TilingProblem, near: Mapping[str, int], far: Mapping[str, Mapping[str, int]]) -> None:
-    """Larger tiles are made of whole smaller ones."""
+    """Raises bad_input unless each given larger tile is made of whole tiles of the layer."""
     for pool, steps in far.items():
         for name, step in steps.items():
             part = near.get(name, 1)

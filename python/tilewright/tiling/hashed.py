@@ -1,4 +1,4 @@
-"""Arrays of constants in memory order with their hashes: made once, however often a plan is tried again."""
+"""Arrays of constants in memory order with their hashes: computed once, however often planning tries again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Key = tuple[int, tuple[int, ...], tuple[tuple[str, int], ...]]
 
 @dataclass(frozen=True, slots=True)
 class HashedArrays:
-    """Hashed arrays of operands, by the operand's data, the order of its axes in memory, and what it is packed for."""
+    """A cache of hashed arrays, by the operand's data, its axes' order in memory, and the tile steps of its packing."""
 
     _known: dict[_Key, tuple[Array | Packing, HashedArray]] = field(default_factory=dict)
 
@@ -37,6 +37,6 @@ class HashedArrays:
         key = (id(data), operand.order, tile)
         if key not in self._known:
             stored = np.ascontiguousarray(packed_array(data, steps).transpose(operand.order))
-            # The data itself is kept, so that nothing else gets its id.
+            # The entry holds the data too, so that no later object gets the same id().
             self._known[key] = data, HashedArray(stored, sha256(stored.data).hexdigest())
         return self._known[key][1]

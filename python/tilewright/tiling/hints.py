@@ -1,6 +1,6 @@
 """Soft preferences for tiles that fill the hardware: whole SIMD words, and work for every core.
 
-Before:  tiles of 6 channels on SIMD words of 4 bytes: 2 words for 6 elements, 3 of 8 lanes idle in the end
+Before:  24 int8 channels in tiles of 6, on SIMD words of 4 bytes: 2 words for 6 elements, 2 of 8 lanes idle
 After:   tiles of 8 channels, if they cost nearly the same
 """
 
@@ -14,21 +14,21 @@ from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TilingProblem
 
 IDLE_SHARE = 0.04
-"""What tiles cost more that leave everything idle, as a share of their cost; half of it for half."""
+"""The share by which all idle lanes (or all idle cores) raise the cost of tiles; half of them raise it by half."""
 
 
 def idle_factor(problem: TilingProblem, steps: TileSteps, idle_cores: float) -> float:
-    """By how much tiles count dearer than they are where others cost nearly the same."""
+    """The factor, at least 1, by which idle lanes and cores raise the cost of tiles of nearly the same cost."""
     return 1.0 + IDLE_SHARE * (idle_lanes(problem, steps) + idle_cores)
 
 
 def idle_lanes(problem: TilingProblem, steps: TileSteps) -> float:
-    """The share of SIMD lanes without work beyond what the whole operator leaves, of the worst operand."""
+    """The share (0 to 1) of SIMD lanes that idle because of the tiles' edges, of the operand with the largest share."""
     return max((_idle(problem.extents[name], steps[name], lanes) for name, lanes in _lines(problem)), default=0.0)
 
 
 def idle_cores(problem: TilingProblem, steps: TileSteps, core_split: CoreSplit | None) -> float:
-    """The share of the cores' time without work while tiles are computed."""
+    """The share (0 to 1) of the cores' time without work while tiles are computed."""
     if problem.cores == 1:
         return 0.0
     if core_split is None:

@@ -16,7 +16,7 @@ DETERMINISTIC_SECONDS = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One way to cut an operator: bytes of tiles and scratch by pool, and what the objective minimises."""
+    """One way to cut an operator: bytes of tiles and scratch by pool, and the cost that the objective minimises."""
 
     near_bytes: Mapping[str, int]
     cost: int
@@ -37,7 +37,7 @@ class Resident:
 
 @dataclass(frozen=True, slots=True)
 class JointChoice:
-    """The number of each operator's candidate; no choice costs less than ``bound``."""
+    """``chosen`` has the number of each operator's candidate; no choice costs less than ``bound``."""
 
     chosen: tuple[int, ...]
     cost: int

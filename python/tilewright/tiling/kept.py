@@ -57,7 +57,7 @@ def kept_dimension(problem: TilingProblem, operand: TileOperand, steps: Mapping[
 def axis_total(axis: AxisRange, extent: int, step: int, *, kept: bool = False) -> int:
     """Elements of an axis of one dimension, clipped to the tensor, summed over its tiles.
 
-    With ``kept`` those are left out that the tile before has.
+    With ``kept``, elements that the previous tile has too are left out.
     """
     lower = np.arange(0, extent, step, dtype=np.int64)
     upper = np.minimum(lower + step, extent)

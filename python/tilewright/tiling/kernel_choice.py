@@ -1,4 +1,4 @@
-"""Which of the kernels that can run an operator does: the one whose best tiles cost the least.
+"""The kernel of an operator: of those that can run it, the kernel whose best tiles cost the least.
 
 Before:  conv_xpulpv2 (best tiles 9,000 cycles), conv_integer (its calls alone 41,000 cycles)
 After:   conv_xpulpv2; conv_integer's tiles are not even looked for
@@ -19,7 +19,7 @@ from tilewright.tiling.problem import TilingProblem
 
 @dataclass(frozen=True, slots=True)
 class KernelDecision:
-    """The kernel with its tiles; ``others`` are those that were not taken, in order of preference."""
+    """The kernel with its tiles; ``others`` are the kernels that were not taken, in order of preference."""
 
     problem: TilingProblem
     choice: TileChoice
@@ -29,13 +29,14 @@ class KernelDecision:
 def cheapest_kernel(
     candidates: Sequence[TilingProblem], capacities: Capacities, options: TilingOptions
 ) -> KernelDecision:
-    """The kernel with the fewest predicted cycles of those whose tiles fit; the preferred one of nearly equals.
+    """Of the kernels whose tiles fit ``capacities``, the kernel with the fewest predicted cycles.
 
-    A kernel whose calls alone take nearly as long as another one's best tiles gets no tiles. Of
-    variants of one symbol the first that fits stands for all: a later one cuts reductions, which
-    gives sums of floats another order, and is for where nothing else fits.
-    Only cycles compare kernels: under another objective or strategy the first that fits is taken.
-    Raises TileOverflow of the kernel that is closest to fitting: its numbers are the ones that work.
+    ``candidates`` stand in order of preference: a later kernel must be surely faster (``SURELY_FASTER``).
+    No tiles are searched for a kernel whose calls alone take nearly as long as the best tiles so far.
+    Of the variants of one kernel the first that fits is taken: a later variant cuts reductions, which
+    adds floats in another order, and is meant for pools in which the others do not fit.
+    Kernels are compared by cycles only: under another objective or strategy the first that fits is taken.
+    Raises TileOverflow, with the numbers of the kernel that misses the fewest bytes, if no kernel fits.
     """
     by_cycles = options.objective is Objective.CYCLES and options.strategy is Strategy.COST
     taken: int | None = None
@@ -68,6 +69,6 @@ def cheapest_kernel(
 
 
 def calls_cycles(problem: TilingProblem) -> float:
-    """Cycles of the kernel in one call for the whole operator; no tiles need fewer, as kernels go."""
+    """Cycles of one call for the whole operator; calls for tiles are assumed to need no fewer together."""
     steps = problem.extents
     return problem.kernel_cycles(steps, problem.core_split(steps))

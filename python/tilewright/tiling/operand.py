@@ -17,9 +17,10 @@ class TileOperand:
 
     ``axes`` and ``extents`` are per axis of the stored array, ``order`` its memory order.
     ``link`` is None where the core addresses the home pool: the kernel works there directly.
-    ``near`` is the pool of the tiles. Where no link joins the two, tiles come through a pool
-    between them: ``far_link`` brings larger tiles there (the source of ``link``).
-    ``home_strides`` are those of the home in bytes; None if it is packed in ``order``, as tiles are.
+    ``near`` is the pool of the tiles. Where no link joins home and ``near``, tiles come through a pool
+    between them: ``far_link`` brings larger tiles to that pool, the source of ``link``.
+    ``home_strides`` are the strides of the array in its home, in bytes per axis; None if the array is
+    packed in ``order``, as tiles are.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """The cheapest loop order of each candidate tile shape.
 
-What one load of an operand costs does not depend on the order; only how often its tile
-changes does. So each order is a weighted sum of the operands' rounds.
+One load of an operand costs the same in every order; the order decides how many loads the operand
+needs (its rounds). So the cost of an order is the sum of each operand's rounds times cost of a load.
 """
 
 from __future__ import annotations
@@ -24,11 +24,16 @@ CUT_DIMENSIONS = 4
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """Loop orders, outermost dimension first, and for each candidate the number of the best with its cost.
+    """Loop orders, and for each candidate the number of its best order with the cost of that order.
 
-    ``cycles`` is the time of all transfers, of which a tile's store and the next one's loads, where
-    the core waits for both, take place at once; ``moved_bytes`` are their bytes, ``starts`` the part
-    that the core spends on starting them, ``hidden`` the part that runs beside kernels.
+    Attributes:
+        orders: dimensions of each order, outermost first.
+        best: number of the best order.
+        cycles: cycles of all transfers; where the core waits for a tile's store and for the next
+            tile's loads, the two take place at once and only the longer counts.
+        moved_bytes: bytes of all transfers.
+        starts: the cycles that the core spends on starting transfers.
+        hidden: the cycles that run beside kernels.
     """
 
     orders: tuple[tuple[str, ...], ...]
@@ -45,10 +50,16 @@ class Orders:
 
 @dataclass(frozen=True, slots=True)
 class _Load:
-    """One operand: bytes of all distinct tiles, how many those are, cycles of a load without its bytes.
+    """The loads (or stores) of one operand, for each candidate.
 
-    ``bytes_kept`` are those bytes where rows are kept along a dimension. ``starts`` is the core's
-    part of the cycles, ``overlaps`` whether the others run beside kernels.
+    Attributes:
+        tiles: number of distinct tiles.
+        bytes_once: bytes of all distinct tiles.
+        cycles: cycles of one load, without those for its bytes.
+        starts: the part of ``cycles`` that the core spends on starting the load.
+        bytes_per_cycle: bytes that the link moves in a cycle.
+        overlaps: whether the load runs beside kernels once it is started.
+        bytes_kept: ``bytes_once`` if rows are kept along a dimension, by dimension.
     """
 
     operand: TileOperand
@@ -101,7 +112,7 @@ def cheapest_orders(
 
 @dataclass(frozen=True, slots=True)
 class _Totals:
-    """Of all operands, for each candidate."""
+    """Sums over all operands, one array entry for each candidate; fields as in ``Orders``."""
 
     cycles: Cycles
     moved: Counts
@@ -110,7 +121,7 @@ class _Totals:
 
 
 def _orders(problem: TilingProblem, counts: Mapping[str, Counts]) -> tuple[tuple[str, ...], ...]:
-    """Permutations of the cut dimensions; reductions innermost, so that partial results are of one tile only."""
+    """Permutations of the cut dimensions; reductions innermost, so that one tile at a time has partial results."""
     cut = [name for name in problem.cuttable if (counts[name] > 1).any()]
     names = [name for name in cut if name not in problem.reductions]
     reductions = [name for name in cut if name in problem.reductions]
@@ -176,7 +187,7 @@ def _cost(loads: list[_Load], order: tuple[str, ...], counts: Mapping[str, Count
         hidden = hidden + np.where(load.overlaps, copied, 0.0)
         moved = moved + load_bytes
         if load.operand.link is not None and load.operand.link.asynchronous:
-            # Between two tiles; the first load and the last store are on their own.
+            # Transfers between two tiles: nothing takes place beside the first load and the last store.
             between = copied * (times - 1) / times
             waited[load.operand.write] = waited[load.operand.write] + np.where(load.overlaps, 0.0, between)
     return _Totals(cycles - np.minimum(waited[False], waited[True]), moved, starts, hidden)

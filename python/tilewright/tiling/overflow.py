@@ -1,4 +1,4 @@
-"""What is missing where not even the smallest tiles of an operator fit."""
+"""The error for an operator whose smallest tiles do not fit: which pool is too small, and by how many bytes."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class TileOverflow(TilewrightError):
 def overflow(
     problem: TilingProblem, steps: Steps, near_bytes: Mapping[str, Counts], capacities: Mapping[str, int | None]
 ) -> TileOverflow:
-    """The error for candidates none of which fits, with the smallest size of a pool that works.
+    """The error where no candidate fits, with the smallest size of a pool that works.
 
-    ``near_bytes`` gives each candidate's bytes of tiles by pool, scratch not counted. The pool
-    is the first that is too small with the others as they are; if several are too small
-    together, the first whose smallest size exceeds what it has.
+    ``near_bytes`` gives each candidate's bytes of tiles by pool, scratch not counted. The error names
+    the first pool that would be enough to enlarge alone; if several pools must grow, the first pool
+    that is smaller than the least bytes of any candidate.
     """
     used = _with_scratch(problem, steps, near_bytes)
     limits = {pool: have for pool in used if (have := capacities.get(pool)) is not None}

@@ -1,4 +1,4 @@
-"""What the tiler decides about: one node's kernel with the pools of its operands.
+"""The tiler's input: one node's kernel with the homes of its operands, and the links to the core's pool.
 
 Before:  y = Conv(x, weights), x and y at home in sram, weights in flash, core beside l1
 After:   operands x (sram over link sram->l1), weights (flash->l1), y (l1->sram), tiles in l1
@@ -33,9 +33,9 @@ VIEWS_ALIGN_BYTES = 8
 class TilingProblem:
     """One node, one kernel, its operands in the order of the C call, and where scratch lives.
 
-    ``given`` are steps that the user asks for, ``given_far`` those of the larger tiles in a pool
-    between home and core; dimensions that are absent are free. ``buffers`` says for operands whether
-    their tiles have one or two slots, ``far_buffers`` the same of larger tiles. ``variant`` numbers
+    ``given`` has the tile steps that the user gives, ``given_far`` (by pool) the steps of the larger tiles
+    in a pool between home and core; dimensions that are absent are free. ``buffers`` says by operand
+    whether tiles have one or two slots, ``far_buffers`` whether larger tiles have. ``variant`` numbers
     the kernels of one symbol that can run the node. ``costs``, ``simd_bytes`` and ``pointer_bytes``
     are the platform's.
     """
@@ -88,7 +88,7 @@ class TilingProblem:
     def _is_cuttable_reduction(self, dimension: Dimension) -> bool:
         if dimension.iteration is not Iteration.REDUCTION or self.kernel.partial_bytes is None:
             return False
-        # A packed constant has no strides: of one that is read at home no part can be skipped.
+        # A packed constant has no strides, so a kernel that reads the constant in its home cannot skip a part.
         return not any(
             operand.link is None and operand.tensor is None and dimension.name in operand.dimensions
             for operand in self.operands
@@ -100,11 +100,14 @@ class TilingProblem:
         return any(operand.link is not None for operand in self.operands)
 
     def scratch_bytes(self, steps: TileSteps) -> int:
-        """Scratch and partial results of the kernel for a tile, each padded to its alignment; of all cores."""
+        """Bytes of all scratch buffers that a tile needs, for all cores, each padded to ``TILE_ALIGN_BYTES``."""
         return sum(_padded(size) for size in self.scratch_sizes(steps).values())
 
     def scratch_sizes(self, steps: TileSteps) -> dict[str, int]:
-        """Bytes of each scratch buffer that is needed: of the kernel, for each core, and of the cores' views."""
+        """Bytes of each scratch buffer that a tile needs, by role, for all cores that share the tile.
+
+        The roles: ``scratch`` and ``partial`` where the kernel asks for them, ``views`` where a call is split.
+        """
         core_split = self.core_split(steps)
         part, cores = (steps, 1) if core_split is None else (core_split.part(steps), core_split.cores)
         scratch_bytes = self.kernel.scratch_bytes(part)
@@ -118,7 +121,7 @@ class TilingProblem:
         """How the cores share a tile with these steps; None if one core does it alone."""
         if self.cores == 1:
             return None
-        # Asked for again with other slots, and for scratch.
+        # Callers ask for the same steps again, with other slots and for scratch.
         key = tuple(steps.items())
         if key not in self._core_splits:
             fork_cycles = self.costs.fork_cycles / self.costs.kernel(self.kernel.name).factor
@@ -126,13 +129,13 @@ class TilingProblem:
         return self._core_splits[key]
 
     def kernel_cycles(self, lengths: TileSteps, core_split: CoreSplit | None) -> float:
-        """Cycles of one call on a tile of these lengths, of the core that is done last."""
+        """Cycles of one call on a tile of these lengths, until the slowest core is done."""
         cost = self.costs.kernel(self.kernel.name)
         fork_cycles = 0.0 if core_split is None else self.costs.fork_cycles
         return cost.call_cycles + fork_cycles + cost.factor * self.work(lengths, core_split)
 
     def work(self, lengths: TileSteps, core_split: CoreSplit | None) -> float:
-        """What the kernel's own formula says of a call, of the core that is done last."""
+        """Cycles of one call by the kernel's own formula, for the slowest core; the platform's costs are left out."""
         return self.kernel.cycles(lengths if core_split is None else core_split.part(lengths))
 
     def partial_bytes(self, steps: TileSteps) -> int:

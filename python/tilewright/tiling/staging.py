@@ -1,4 +1,4 @@
-"""Tiles of tiles: what lies in a pool between a constant's home and the core.
+"""Tiles of tiles: the larger tiles of an operand in a pool between its home and the core.
 
 Before:  weights at home in l3, tiles of 8 channels in l1, loop order (oc: 16 tiles, oh: 4 tiles)
 After:   l2 holds 32 channels at a time: 4 tiles of oc form a group, loaded every 16 tiles of the loop
@@ -22,16 +22,16 @@ from tilewright.tiling.problem import TilingProblem
 
 @dataclass(frozen=True, slots=True)
 class Staging:
-    """The larger tiles of one operand in the pool between.
+    """The larger tiles of one operand in the pool between its home and the core.
 
     Attributes:
-        index: the loop index whose tiles form groups; None: the operand lies there as a whole.
+        index: the loop index whose tiles form groups; None if the whole operand is one larger tile.
         tiles: tiles of that index in a group.
         steps: steps of the larger tile, for all dimensions.
-        period: tiles of the loop during which it stays.
-        slot_bytes: bytes of one larger tile, with what the link needs behind its lines.
+        period: tiles of the loop during which a larger tile stays.
+        slot_bytes: bytes of one larger tile, with the bytes that the link needs behind its lines.
         link_bytes: bytes over the far link in one run.
-        copies: slots; with two the next larger tile arrives while tiles are cut from this one.
+        copies: slots; with two, the next larger tile arrives while tiles are cut from the present one.
     """
 
     index: str | None
@@ -50,10 +50,10 @@ class Staging:
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """The stagings of all operands of one tile shape, and what they add.
+    """The stagings of all operands of one tile shape, and their cost.
 
-    ``near_bytes`` are bytes by pool with the larger tiles counted; ``cycles`` and ``link_bytes``
-    are those of the far links, ``hidden`` the cycles that may pass beside kernels.
+    ``near_bytes`` are bytes by pool with the larger tiles counted; ``cycles`` and ``link_bytes`` are
+    spent on the far links, and ``hidden`` of the cycles may pass beside kernels.
     """
 
     stagings: tuple[Staging | None, ...]
@@ -73,7 +73,7 @@ def stage(
 ) -> Staged | None:
     """Stage every operand that no link joins with the core's pool; None if the pool between is too small.
 
-    Operands take their room one after the other; each leaves a tile's bytes to those behind it.
+    Operands take their room one after the other; each leaves one tile's bytes to every operand behind it.
     """
     stagings: list[Staging | None] = []
     near = dict(near_bytes)
@@ -111,7 +111,7 @@ def _far_cycles(operand: TileOperand, link: Link, staging: Staging) -> float:
 
 
 def slots_between(operand: TileOperand, buffering: Buffering) -> tuple[int, ...]:
-    """Numbers of slots that larger tiles may have. Two help where the far link works beside the core."""
+    """Numbers of slots that larger tiles may have. Two slots help where the far link works beside the core."""
     assert operand.far_link is not None
     if buffering is Buffering.AUTO:
         return (1, 2) if operand.far_link.asynchronous else (1,)
@@ -134,10 +134,10 @@ def _tile_bytes(operand: TileOperand, steps: Mapping[str, int]) -> int:
 
 
 def staged_layout(operand: TileOperand, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
-    """Strides and bytes of a larger tile of that shape.
+    """Strides per axis, and bytes, of a larger tile of ``shape``, both in bytes.
 
-    A link that rounds lines up writes behind them, so the lines of a copy that is no single
-    one begin at multiples of its unit.
+    A link that rounds lines up (``round_up_bytes``) writes behind each line, so where a copy has
+    several lines each begins at a multiple of that unit.
     """
     unit = operand.far_link.round_up_bytes if operand.far_link is not None else 1
     strides = [0] * len(shape)
@@ -164,10 +164,10 @@ def choose_staging(
     given: Mapping[str, int],
     copies: Sequence[int] = (1,),
 ) -> Staging | None:
-    """The larger tiles that move the fewest bytes and fit ``room_bytes``; of those two slots, then the largest.
+    """The larger tiles that fit ``room_bytes`` and move the fewest bytes; of equals, the most slots, then the largest.
 
-    Only those with the ``given`` steps in dimensions that the operand depends on, and with one of the
-    numbers of slots in ``copies``; a tile that is loaded once has one. None if there are none.
+    They have the ``given`` steps in the dimensions that the operand depends on, and a number of slots out of
+    ``copies``; a larger tile that is loaded only once has one slot. None if no larger tiles are possible.
     """
     wanted = {name: step for name, step in given.items() if name in operand.dimensions}
     fitting = [
