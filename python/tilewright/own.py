@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import ParamSpec, TypeVar
 
 from tilewright.base.errors import TilewrightError, bad_input
+from tilewright.base.inputs import read_utf8
 from tilewright.catalogue.operators import OPERATORS
 from tilewright.graph import Array, Attributes, DType, Graph, Node, Tensor
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, Packing, TensorOperand, TileSteps
@@ -100,7 +101,7 @@ def _declared(reference: str) -> Iterator[OwnOperator]:
 def _module_of_file(path: Path) -> ModuleType:
     """Run the file. It is no import, so that nothing is written beside it."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_utf8(path)
     except (OSError, UnicodeDecodeError) as error:
         raise bad_input("own-operator", f"cannot read '{path}': {error}", help="check OPERATORS") from None
     module = ModuleType(f"tilewright_own_{path.stem}")

@@ -10,6 +10,7 @@ from hashlib import sha256
 from tilewright import __version__
 from tilewright.base.c_names import interface_identifiers
 from tilewright.base.errors import TilewrightError, bad_input, does_not_fit, suggestion
+from tilewright.base.inputs import read_content
 from tilewright.base.progress import progress
 from tilewright.check import require_sound
 from tilewright.codegen.files import generate_files
@@ -134,7 +135,7 @@ def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: C
     return Plan(
         name=options.name,
         model=options.model.name,
-        model_sha256=sha256(options.model.read_bytes()).hexdigest(),
+        model_sha256=sha256(read_content(options.model)).hexdigest(),
         platform=platform.name,
         port=platform.target.port,
         tool_version=__version__,

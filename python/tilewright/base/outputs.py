@@ -1,13 +1,16 @@
-"""Writes generated files: only what changed, each whole or not at all."""
+"""Writes generated files: only what changed, each whole or not at all. Links, pipes and devices stay what they are."""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from tilewright.base.errors import TilewrightError, bad_input
+from tilewright.base.inputs import read_content
 
 
 def write_all(directory: Path, files: Mapping[str, bytes], *, manifest: str | None = None) -> tuple[str, ...]:
@@ -15,6 +18,7 @@ def write_all(directory: Path, files: Mapping[str, bytes], *, manifest: str | No
 
     A file that has its content already is not touched. New contents are first written
     beside their files, then renamed, so that an error leaves every earlier file as it was.
+    Symbolic links stay, and what they lead to is written. Pipes and devices are written to.
     ``manifest`` names the file among ``files`` that lists them under ``files``: it is
     replaced last, and what its earlier version lists and the new one does not is removed.
     Raises bad_input if the directory cannot be written.
@@ -25,8 +29,9 @@ def write_all(directory: Path, files: Mapping[str, bytes], *, manifest: str | No
         changed = [name for name, content in files.items() if not _has_content(directory / name, content)]
         changed.sort(key=lambda name: name == manifest)
         _replace(directory, [(name, files[name]) for name in changed])
-        for name in sorted(stale):
-            (directory / name).unlink(missing_ok=True)
+        for path in (directory / name for name in sorted(stale)):
+            if path.is_file():
+                path.unlink()
     except OSError as error:
         raise unwritable(directory, error) from error
     return tuple(changed)
@@ -47,14 +52,40 @@ def unwritable(path: Path, error: OSError) -> TilewrightError:
 
 def _replace(directory: Path, contents: list[tuple[str, bytes]]) -> None:
     """Write all temporary files before the first rename; remove those that are left on any error."""
-    temporary = [(directory / f".{name}.{os.getpid()}.tmp", directory / name) for name, _ in contents]
+    targets = [(_target(directory / name), content) for name, content in contents]
+    renamed = [(_temporary(target), target, content) for target, content in targets if _may_be_renamed_over(target)]
     try:
-        for (path, _), (_, content) in zip(temporary, contents, strict=True):
+        for path, _, content in renamed:
             path.write_bytes(content)
-        for path, final in temporary:
-            path.replace(final)
+        for target, content in targets:
+            if not _may_be_renamed_over(target):
+                target.write_bytes(content)
+        for path, target, _ in renamed:
+            path.replace(target)
     finally:
-        _remove(path for path, _ in temporary)
+        _remove(path for path, _, _ in renamed)
+
+
+def _temporary(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{os.getpid()}.tmp")
+
+
+def _target(path: Path) -> Path:
+    """Where a file is written: behind symbolic links, except where these name no path (``/dev/stdout`` of a pipe)."""
+    if not path.is_symlink():
+        return path
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    return target if target.exists() or not path.exists() else path
+
+
+def _may_be_renamed_over(target: Path) -> bool:
+    """Whether there is a regular file or nothing; devices, pipes and links would be lost."""
+    try:
+        return stat.S_ISREG(target.lstat().st_mode)
+    except FileNotFoundError:
+        return True
 
 
 def _remove(paths: Iterable[Path]) -> None:
@@ -63,13 +94,13 @@ def _remove(paths: Iterable[Path]) -> None:
 
 
 def _has_content(path: Path, content: bytes) -> bool:
-    return path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content
+    return path.is_file() and path.stat().st_size == len(content) and read_content(path) == content
 
 
 def _listed(manifest: Path) -> set[str]:
     """Plain file names that a manifest lists; none if it is absent or broken."""
     try:
-        content = json.loads(manifest.read_bytes())
+        content = json.loads(read_content(manifest))
     except (OSError, ValueError):
         return set()
     listed = content.get("files") if isinstance(content, dict) else None

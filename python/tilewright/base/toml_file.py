@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.base.errors import TilewrightError, bad_input, suggestion
+from tilewright.base.inputs import read_utf8
 from tilewright.base.toml_lines import KeyPath, key_lines, line_of
 
 if sys.version_info >= (3, 11):
@@ -152,7 +153,7 @@ class Table:
 def read_toml(path: Path, codes: Codes) -> Table:
     """The root table of a file. Raises bad_input for a missing, unreadable or broken file."""
     try:
-        text = path.read_bytes().decode("utf-8").replace("\r\n", "\n")
+        text = read_utf8(path)
     except OSError as error:
         raise bad_input(codes.file, f"cannot read the file: {error.strerror or error}", at=str(path)) from error
     except UnicodeDecodeError as error:

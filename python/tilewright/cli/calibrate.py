@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.base.errors import bad_input
+from tilewright.base.inputs import read_utf8
 from tilewright.base.outputs import write_file
 from tilewright.platform import Platform, load_platform, platform_file
 
@@ -31,7 +32,7 @@ def _calibrate(parsed: argparse.Namespace) -> int:
     samples = read_samples(parsed.profile, platform.name)
     widths = {link.name: link.bytes_per_cycle for link in platform.links}
     fitted = fit(samples, _same_links(platform), widths)
-    text = with_constants(platform_file(parsed.platform).read_text(encoding="utf-8"), fitted)
+    text = with_constants(read_utf8(platform_file(parsed.platform)), fitted)
     if parsed.output is None:
         sys.stdout.write(text)
         return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tilewright.base.errors import bad_input
+from tilewright.base.inputs import read_utf8
 from tilewright.plan import Plan
 
 
@@ -13,7 +14,7 @@ def load_plan(path: Path) -> Plan:
     from tilewright.plan.json import loads
 
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_utf8(path)
     except OSError as error:
         raise bad_input("plan-file", f"cannot read the plan: {error.strerror or error}", at=str(path)) from error
     except UnicodeDecodeError as error:

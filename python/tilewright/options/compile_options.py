@@ -11,6 +11,7 @@ from typing import Any
 
 from tilewright.base.c_names import c_identifier
 from tilewright.base.errors import bad_input
+from tilewright.base.inputs import read_content
 from tilewright.base.settings import choices_of, keys_of
 from tilewright.base.toml_file import Table
 from tilewright.options.choices import Buffering, Effort, Objective, Order, Strategy
@@ -243,4 +244,4 @@ def _content(value: Any, file_suffix: str | None) -> Any:
         return [_content(item, file_suffix) for item in value]
     if value is None:
         return ""
-    return sha256(Path(value).read_bytes()).hexdigest() if str(value).endswith(file_suffix) else value
+    return sha256(read_content(Path(value))).hexdigest() if str(value).endswith(file_suffix) else value

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.base.errors import TilewrightError, bad_input
+from tilewright.base.inputs import read_utf8
 from tilewright.graph import Graph, Node
 from tilewright.options import CompileOptions
 from tilewright.options.arguments import words_of
@@ -55,7 +56,7 @@ def lock_text(planned: Planned, platform: Platform, options: CompileOptions) -> 
 def read_lock(path: Path, options: CompileOptions) -> Lock:
     """A lock from its file. Raises bad_input ``plan-lock`` for one that is missing or damaged."""
     try:
-        return parse_lock(path.read_text(encoding="utf-8"))
+        return parse_lock(read_utf8(path))
     except OSError as error:
         raise _stale(options, f"cannot read the plan lock: {error.strerror or error}") from error
     except ValueError as error:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.base.errors import bad_input
+from tilewright.base.inputs import read_utf8
 from tilewright.plan import Plan
 
 
@@ -26,7 +27,7 @@ def read_profile(path: Path, plan: Plan) -> Measured:
     Raises bad_input for a file that cannot be read, is no profile, or names a layer that the plan does not have.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_utf8(path))
     except OSError as error:
         raise bad_input("profile-file", f"cannot read the profile: {error.strerror or error}", at=str(path)) from error
     except ValueError as error:

@@ -7,6 +7,7 @@ Lifetimes are half-open; sizes are bytes.
 from __future__ import annotations
 
 import csv
+import io
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import TextIO
 
 from tilewright.base.errors import ExitStatus, bad_input
+from tilewright.base.inputs import read_utf8
+from tilewright.base.outputs import write_file
 from tilewright.placement.options import Options
 from tilewright.placement.place import place_with
 from tilewright.placement.problem import DoesNotFit, Item, PoolLimit
@@ -44,14 +47,11 @@ def read_problem(path: Path) -> list[Row]:
         TilewrightError: with file and line, if the file is not such a problem.
     """
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            reader = csv.DictReader(file)
-            missing = [column for column in REQUIRED if column not in (reader.fieldnames or [])]
-            if missing:
-                raise bad_input(
-                    "bad-problem", f"no column '{missing[0]}'", at=f"{path.name}:1", help=",".join(REQUIRED)
-                )
-            rows = [_row(line, f"{path.name}:{reader.line_num}") for line in reader]
+        reader = csv.DictReader(io.StringIO(read_utf8(path), newline=""))
+        missing = [column for column in REQUIRED if column not in (reader.fieldnames or [])]
+        if missing:
+            raise bad_input("bad-problem", f"no column '{missing[0]}'", at=f"{path.name}:1", help=",".join(REQUIRED))
+        rows = [_row(line, f"{path.name}:{reader.line_num}") for line in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise bad_input("bad-problem", f"cannot read the problem: {error}", at=str(path)) from error
     names = [row.name for row in rows]
@@ -143,12 +143,13 @@ def allocate(
 
 def _write(path: Path, rows: Sequence[Row], offsets: dict[str, int]) -> None:
     aligned = any(row.alignment != 1 for row in rows)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*REQUIRED, *(["alignment"] if aligned else []), "offset"])
-        for row in rows:
-            extra = [row.alignment] if aligned else []
-            writer.writerow([row.name, row.lower, row.upper, row.size, *extra, offsets[row.name]])
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*REQUIRED, *(["alignment"] if aligned else []), "offset"])
+    for row in rows:
+        extra = [row.alignment] if aligned else []
+        writer.writerow([row.name, row.lower, row.upper, row.size, *extra, offsets[row.name]])
+    write_file(path, text.getvalue().encode())
 
 
 @contextmanager

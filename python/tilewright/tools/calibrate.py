@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.base.errors import bad_input
+from tilewright.base.inputs import read_utf8
 from tilewright.graph import Array
 from tilewright.platform.costs import Costs, KernelCost, kernel_key
 from tilewright.tools.measurements import PROFILE_FORMAT
@@ -65,7 +66,7 @@ def read_samples(paths: Iterable[Path], platform: str) -> list[Sample]:
     samples: list[Sample] = []
     for path in paths:
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = json.loads(read_utf8(path))
         except OSError as error:
             raise bad_input(
                 "profile-file", f"cannot read the profile: {error.strerror or error}", at=str(path)

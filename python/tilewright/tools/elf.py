@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright.base.errors import TilewrightError, bad_input
+from tilewright.base.inputs import read_content
 
 _MAGIC = b"\x7fELF"
 _SYMTAB = 2
@@ -35,7 +36,7 @@ def symbol_addresses(path: Path) -> dict[str, int]:
     Raises bad_input for a file that cannot be read or is no ELF file.
     """
     try:
-        data = path.read_bytes()
+        data = read_content(path)
     except OSError as error:
         raise bad_input("elf-file", f"cannot read the program: {error.strerror or error}", at=str(path)) from error
     try:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tilewright.base.inputs import read_content
 from tilewright.kernels.gcc_options import LIBRARY_OPTIONS, SOURCE_OPTIONS
 from tilewright.options import CompileOptions
 from tilewright.plan import Plan
@@ -108,7 +109,7 @@ def fingerprint(options: CompileOptions, plan: Plan, facts: PlatformFacts) -> st
 
 def file_sha256(path: Path) -> str:
     """SHA-256 of a file's content."""
-    return sha256_hex(path.read_bytes())
+    return sha256_hex(read_content(path))
 
 
 def sha256_hex(content: bytes) -> str:

@@ -17,6 +17,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from onnx import numpy_helper
 
 from tilewright.base.errors import TilewrightError, bad_input, not_supported
+from tilewright.base.inputs import read_content
 from tilewright.graph import Array
 from tilewright.importers.onnx.functions import with_function_bodies
 from tilewright.importers.onnx.schema import nodes_of, schema_problems
@@ -64,8 +65,11 @@ def read_model(path: Path, known: Collection[str] = ()) -> SourceModel:
 
 
 def _parsed(path: Path) -> onnx.ModelProto:
+    if path.exists() and not path.is_file():
+        what = f"'{path}' is no regular file; a model is read more than once, which pipes and devices do not allow"
+        raise bad_input("model-unreadable", what, help="store the model in a file")
     try:
-        content = path.read_bytes()
+        content = read_content(path)
     except FileNotFoundError:
         raise bad_input("model-missing", f"there is no file '{path}'", help="check MODEL") from None
     except OSError as error:
