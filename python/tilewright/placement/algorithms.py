@@ -42,7 +42,7 @@ def _cp_sat(model: Model, options: Options) -> Outcome:
 
 
 def _goal(model: Model) -> int:
-    """A sum of pools at which a search for bytes can end."""
+    """Bytes, summed over the pools, that no placement goes below; a search that reaches them ends. 0 if unknown."""
     return clique_bound(model, range(len(model.units))) if len(model.pools) == 1 else 0
 
 
@@ -61,9 +61,9 @@ ENTRY_POINTS = "tilewright.algorithms"
 
 
 def find_algorithm(name: str) -> Algorithm:
-    """The algorithm of that name: ours, an entry point of another package, or ``package.module:function``.
+    """The algorithm ``name``: one of ALGORITHMS, an entry point of another package, or ``package.module:function``.
 
-    Raises bad_input if there is none, or if it cannot be imported.
+    Raises bad_input ``unknown-algorithm`` if no algorithm has this name, or if its module cannot be imported.
     """
     if name in ALGORITHMS:
         return ALGORITHMS[name]

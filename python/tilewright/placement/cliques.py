@@ -1,6 +1,6 @@
 """Cliques of the conflict graph: sets of units of which no two may share bytes.
 
-The sizes of a clique add up, so each clique of a pool is a lower bound. On chordal graphs
+Units of a clique lie side by side, so the sum of their sizes is a lower bound of their pool. On chordal graphs
 (every graph of lifetimes without holes) the maximal cliques are found exactly by maximum
 cardinality search (Tarjan and Yannakakis 1984); elsewhere a greedy cover of all edges is used.
 """
@@ -13,7 +13,7 @@ from tilewright.placement.model import Model
 
 
 def disjoint_neighbours(model: Model, units: Collection[int]) -> dict[int, set[int]]:
-    """For each unit those that share no byte with it in any placement in the same pool."""
+    """For each unit the units that share no byte with it in any placement of both in one pool."""
     inside = set(units)
     answer: dict[int, set[int]] = {u: set() for u in sorted(inside)}
     for u in answer:
@@ -25,7 +25,7 @@ def disjoint_neighbours(model: Model, units: Collection[int]) -> dict[int, set[i
 
 
 def cliques(model: Model, units: Collection[int]) -> list[tuple[int, ...]]:
-    """Cliques that together hold every unit and every pair of disjoint units, each once or more."""
+    """Cliques of which every unit, and every pair of disjoint units, is in at least one."""
     graph = disjoint_neighbours(model, units)
     earlier = _search(graph)
     found: list[frozenset[int]] = []
@@ -50,7 +50,7 @@ def cliques(model: Model, units: Collection[int]) -> list[tuple[int, ...]]:
 
 
 def clique_bound(model: Model, units: Collection[int]) -> int:
-    """Bytes that the units need at least in one pool; fixed offsets and alignment considered."""
+    """A lower bound, in bytes, of a pool that holds all these units: the largest clique or the highest forced end."""
     best = 0
     for u in units:
         unit = model.units[u]

@@ -1,4 +1,4 @@
-"""Why nothing fits: the pool, the missing bytes, what is alive at the peak, and what would work."""
+"""Why nothing fits: the pool, its missing bytes, the buffers alive at its peak, and a size that works."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from tilewright.placement.problem import Diagnosis, DoesNotFit, Item
 
 
 def no_fit(model: Model, outcome: Outcome, algorithm: Algorithm, options: Options) -> DoesNotFit:
-    """The error for units that found no room, by placing again with one pool unlimited."""
+    """The error for an outcome in which some units have no spot.
+
+    The algorithm runs again with one full pool unlimited, and with all of them if no single pool helps; the
+    peaks that it reaches are the sizes that work.
+    """
     options = replace(options, minimise=True)
     blamed = sorted({p for u in model.units if outcome.spots[u.index] is None for p in u.pools})
     trials: list[tuple[int, int, Model, Outcome]] = []
@@ -68,7 +72,7 @@ def _describe(model: Model, pool: int, again: Outcome, proved: bool) -> Diagnosi
 
 
 def _without_views(items: list[Item]) -> list[Item]:
-    """Items that do not lie inside another one of them."""
+    """The items without those that lie whole inside another item of the list."""
     sizes = {item.name: item.size_bytes for item in items}
 
     def is_inside(item: Item) -> bool:

@@ -15,13 +15,13 @@ from tilewright.placement.options import Options, Outcome
 from tilewright.placement.pools import cheapest_homes, choose_homes
 
 TRAILS_SHARE = 100
-"""Part of a budget's nodes for the search that decides about trails itself; each of them takes longer."""
+"""A search that decides about trails itself gets 1/TRAILS_SHARE of the nodes; each of its nodes takes longer."""
 
 
 def exact(model: Model, options: Options) -> Outcome:
     """Cheapest pools first, then the smallest peak of each pool.
 
-    With one pool the peak is never above that of any other algorithm given the same units.
+    With one pool, no other algorithm finds a lower peak for the same units. A unit without room has the spot None.
     """
     if extension() is None:
         return _without_extension(model, options)
@@ -35,7 +35,7 @@ def exact(model: Model, options: Options) -> Outcome:
 
 
 def arrange(model: Model, homes: Mapping[int, Sequence[int]], options: Options) -> Outcome:
-    """Offsets for units whose pools are decided: ``homes`` is pool to units."""
+    """Offsets for units whose pools are decided; ``homes`` maps the number of a pool to the numbers of its units."""
     spots: list[Spot | None] = [None] * len(model.units)
     bounds: dict[int, int] = {}
     proved = False
@@ -53,9 +53,10 @@ def arrange(model: Model, homes: Mapping[int, Sequence[int]], options: Options) 
 
 
 def improved(model: Model, outcome: Outcome, options: Options) -> Outcome:
-    """An outcome whose trails were settled, or a better one of a short search that decides about trails itself.
+    """The outcome, or a better outcome of a short search that may choose among all distances that trails allow.
 
-    Where all units have a spot they keep their pools; bounds are then those of all distances that trails allow.
+    ``outcome`` comes from the model in which trails were settled. If all of its units have a spot, they keep their
+    pools, and the bounds answered hold for every distance that trails allow.
     """
     short = replace(options, nodes=options.nodes // TRAILS_SHARE)
     if None in outcome.spots:
@@ -89,7 +90,7 @@ def _homes(model: Model, spots: Sequence[Spot | None]) -> dict[int, list[int]]:
 
 
 def _is_hopeless(model: Model) -> bool:
-    """Whether those that have one pool need more of it than there is, wherever they lie."""
+    """Whether the units with a single candidate need more bytes of that pool than it has, at any offsets."""
     homes: dict[int, list[int]] = {}
     for unit in model.units:
         if len(unit.pools) == 1:

@@ -1,7 +1,7 @@
-"""Greedy placement in a fixed order, as TVM's USMP names it, and sound.
+"""Greedy placement in a fixed order, by the names of TVM's USMP (unified static memory planner).
 
-An item goes above all its placed neighbours in the first pool of its list that has room; where
-only a hole between them has room, the item goes there before the next pool is tried.
+A unit goes above all its placed neighbours in the first pool of its list that has room; where
+only a hole between neighbours has room, the unit goes into the hole before the next pool is tried.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def by_conflicts(model: Model) -> list[Unit]:
 
 
 def place_above(model: Model, order: Iterable[Unit]) -> list[Spot | None]:
-    """Place in order above all neighbours; a unit without room keeps None."""
+    """Place each unit in turn above its neighbours; a unit without room keeps the spot None."""
     layout = Layout(model)
     for unit in order:
         if unit.fixed is not None:
@@ -49,7 +49,7 @@ def place_above(model: Model, order: Iterable[Unit]) -> list[Spot | None]:
 
 
 def first_fit(model: Model, order: Iterable[Unit]) -> list[Spot | None]:
-    """Place in order at the lowest free offset, holes included; a unit without room keeps None."""
+    """Place each unit in turn at the lowest free offset, holes included; a unit without room keeps the spot None."""
     layout = Layout(model)
     for unit in order:
         if unit.fixed is not None:

@@ -10,7 +10,7 @@ Spot = tuple[int, int]
 
 
 class Layout:
-    """Units placed so far: ``spots[u]`` is (pool, offset), or None."""
+    """Units placed so far: ``spots[u]`` is (number of a pool, offset in bytes), or None before u is placed."""
 
     __slots__ = ("model", "spots")
 
@@ -23,7 +23,7 @@ class Layout:
                 self.spots[unit.index] = (unit.pools[0], unit.fixed)
 
     def lowest(self, unit: Unit, pool: int, start: int = 0) -> int | None:
-        """Smallest free offset of a unit in a pool, not below ``start``; None if the limit forbids it."""
+        """The smallest free offset of a unit in a pool from ``start`` on; None if its end exceeds the pool's limit."""
         taken = sorted(self._taken(unit, pool))
         offset = unit.align_up(start)
         for low, high in taken:
@@ -33,7 +33,7 @@ class Layout:
         return None if limit is not None and offset + unit.size > limit else offset
 
     def above(self, unit: Unit, pool: int) -> int | None:
-        """Smallest free offset above all movable neighbours, even if there are holes below."""
+        """The smallest free offset above all neighbours but those with a fixed offset; None beyond the limit."""
         start = 0
         for other, zones in self.model.zones[unit.index].items():
             spot = self.spots[other]
@@ -49,7 +49,7 @@ class Layout:
                     yield spot[1] + low, spot[1] + high
 
     def peaks(self) -> list[int]:
-        """Highest end per pool, without rounding to granules."""
+        """For each pool the highest end of its units in bytes, without rounding to granules."""
         peaks = [0] * len(self.model.pools)
         for unit in self.model.units:
             spot = self.spots[unit.index]

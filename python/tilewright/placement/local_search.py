@@ -1,4 +1,4 @@
-"""Algorithms that search orders of units: hill_climb as TVM names it, tetris_* as Deeploy does."""
+"""Algorithms that search orders of units: hill_climb has its name from TVM, tetris_* from Deeploy."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ CO_OPT_ROUNDS = 1000
 
 
 def hill_climb(model: Model, goal: int, seed: int) -> list[Spot | None]:
-    """First fit with holes; units at the peak move before a neighbour; the best plan is kept.
+    """The best placement found by first fit with holes while units at a peak move forward in the order.
 
-    ``goal`` is a lower bound of the sum of all pools, at which the search ends.
+    The search ends where the bytes of all pools together reach ``goal``, a lower bound.
     """
     return _climb(model, first_fit, goal, HILL_CLIMB_ROUNDS, Random(seed))
 
 
 def tetris_random(model: Model, seed: int) -> list[Spot | None]:
-    """Units in random order, each above all neighbours that were placed before it."""
+    """Place units in random order, each above all its neighbours that are placed already."""
     order = list(model.units)
     Random(seed).shuffle(order)
     return place_above(model, order)
 
 
 def tetris_co_opt(model: Model, goal: int, seed: int) -> list[Spot | None]:
-    """The best order found for the same decoder, from many small changes."""
+    """The best placement found by ``place_above`` over CO_OPT_ROUNDS small changes of the order."""
     return _climb(model, place_above, goal, CO_OPT_ROUNDS, Random(seed))
 
 
@@ -56,14 +56,14 @@ def _climb(model: Model, decode: Decoder, goal: int, rounds: int, random: Random
 
 
 def _bytes_cost(model: Model, spots: list[Spot | None]) -> Cost:
-    """The TVM-named modes count bytes only: a byte in one pool is as good as in another."""
+    """Units without a spot, then bytes: for these searches a byte costs the same in every pool."""
     layout = Layout(model)
     layout.spots = spots
     return sum(spot is None for spot in spots), 0, 0, sum(layout.peaks())
 
 
 def _change(model: Model, order: list[Unit], spots: list[Spot | None], random: Random) -> list[Unit]:
-    """A unit at a peak, or without a spot, moves before a neighbour that stands before it."""
+    """The order with one random change: a unit at a peak, or without a spot, moves before an earlier neighbour."""
     layout = Layout(model)
     layout.spots = spots
     peaks = layout.peaks()

@@ -15,9 +15,9 @@ LARGEST_WEIGHT = 2**60
 
 
 class Master:
-    """Homes for all units; sets of units that do not fit a pool together are added as they are found.
+    """The 0-1 program; ``forbid`` adds a set of units that were found not to fit a pool together.
 
-    ``proved``: None as an answer meant that no homes are left, not that time ran out.
+    ``proved`` tells the two meanings of ``solve() is None`` apart: no homes are left (True), or time ran out (False).
     """
 
     def __init__(self, model: Model, seed: int) -> None:
@@ -47,7 +47,10 @@ class Master:
                 self._program.add(sum(terms) <= limit)
 
     def _weights(self) -> dict[tuple[int, int], int]:
-        """Cost of accesses first, rank of pools second, in one number where it has room for both."""
+        """The weight of each unit in each candidate: cost of accesses first, then the pool's rank.
+
+        The rank is left out where both together exceed LARGEST_WEIGHT.
+        """
         costs = {key: pool_cost(self._model, self._model.units[key[0]], key[1]) for key in self._lives}
         scale = 1 + sum(rank for _, rank in costs.values())
         if sum(accesses for accesses, _ in costs.values()) * scale >= LARGEST_WEIGHT:
@@ -55,11 +58,11 @@ class Master:
         return {key: accesses * scale + rank for key, (accesses, rank) in costs.items()}
 
     def forbid(self, pool: int, units: Sequence[int]) -> None:
-        """These units may not all live in this pool."""
+        """Forbid that all these units live in this pool; any part of them still may."""
         self._program.add_bool_or(~self._lives[u, pool] for u in units)
 
     def solve(self) -> list[int] | None:
-        """A pool for each unit, or None."""
+        """The cheapest pool for each unit, in the order of ``Model.units``; None if none was found (see ``proved``)."""
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = 1
         solver.parameters.catch_sigint_signal = False

@@ -118,7 +118,7 @@ def _index(items: Sequence[Item], pools: Sequence[PoolLimit]) -> dict[str, Item]
 
 
 def _clusters(items: Sequence[Item], by_name: Mapping[str, Item]) -> list[list[tuple[Item, int]]]:
-    """Items joined by ``at_offset``, each with its distance from the lowest of them."""
+    """Clusters of items joined by ``at_offset``, each item with its distance from the cluster's lowest item."""
     roots: dict[str, tuple[str, int]] = {}
     for item in items:
         path: list[str] = []
@@ -189,7 +189,7 @@ def _fixed(name: str, members: list[tuple[Item, int]]) -> int | None:
 
 
 def _congruence(name: str, modulus: int, residue: int, other_modulus: int, other_residue: int) -> tuple[int, int]:
-    """The offsets that satisfy both congruences (Chinese remainder theorem)."""
+    """Modulus and residue of the offsets that satisfy both congruences (Chinese remainder theorem)."""
     divisor = gcd(modulus, other_modulus)
     if (other_residue - residue) % divisor:
         raise bad_input("placement-problem", f"the alignments of '{name}' and its views contradict each other")
@@ -207,7 +207,7 @@ def _pair_zones(items: Sequence[Item], by_name: Mapping[str, Item]) -> Iterator[
     for item in items:
         size = item.size_bytes
         for other in item.conflicts:
-            # Of a pair that both sides list, the first counts.
+            # A pair that both of its items list is yielded once, for the item that comes first.
             listed = other in done and item.name in by_name[other].conflicts
             if other != item.name and not listed and (item.name, other) not in trailing:
                 yield (item.name, other, *_disjoint(size, by_name[other].size_bytes))
@@ -225,7 +225,7 @@ def _disjoint(size: int, other_size: int) -> Zone:
 
 
 def _merge(zones: Iterable[Zone]) -> tuple[Zone, ...]:
-    """Union of open intervals; those that only touch stay apart, as the point between is allowed."""
+    """Union of open intervals; (0, 4) and (4, 8) stay apart, because the difference 4 is allowed."""
     merged: list[Zone] = []
     for low, high in sorted(zones):
         if merged and low < merged[-1][1]:

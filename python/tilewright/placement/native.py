@@ -1,4 +1,4 @@
-"""The C++ search of one pool, if it was built."""
+"""The search for offsets in one pool, which is written in C++; installations without a compiler lack it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Progress = Callable[[int, int, int], None]
 
 
 class Verdict(IntEnum):
-    """What the search says about a limit; DOES_NOT_FIT is a proof."""
+    """Whether units fit a limit: DOES_NOT_FIT is proved, BUDGET means that the nodes ran out before an answer."""
 
     FITS = 0
     DOES_NOT_FIT = 1
@@ -25,7 +25,14 @@ class Verdict(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Outcome for one pool: ``offsets`` by unit are the best found, ``bound`` is proved."""
+    """Outcome for one pool, in bytes.
+
+    Attributes:
+        verdict: whether the units fit the limit.
+        offsets: unit to its offset in the best placement found.
+        peak: the highest end of a unit there.
+        bound: a proved lower bound of the peak.
+    """
 
     verdict: Verdict
     offsets: dict[int, int]
@@ -35,7 +42,7 @@ class Search:
 
 @cache
 def extension() -> ModuleType | None:
-    """``tilewright._exact``, or None with a warning."""
+    """The module ``tilewright._exact``; None, with a warning, if it was not built."""
     try:
         return import_module("tilewright._exact")
     except ImportError:
@@ -54,7 +61,17 @@ def search_pool(
     minimise: bool,
     progress: Progress | None = None,
 ) -> Search | None:
-    """Offsets for units that share one pool; None where the extension is missing."""
+    """Search offsets for units that share one pool; None where the extension is missing.
+
+    Args:
+        model: units and the differences that their offsets must avoid.
+        units: numbers of the units that share the pool.
+        limit: bytes of the pool, None if unlimited.
+        nodes: budget of search nodes.
+        seed: for random choices.
+        minimise: whether to go on to the smallest peak after the limit is met.
+        progress: called now and then with the peak found, the bound proved and the nodes spent.
+    """
     native = extension()
     if native is None:
         return None

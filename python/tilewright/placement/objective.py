@@ -11,12 +11,15 @@ Cost = tuple[int, int, int, int]
 
 
 def pool_cost(model: Model, unit: Unit, pool: int) -> tuple[int, int]:
-    """Cost of a unit's accesses in a pool, and its bytes times the rank of the pool in its list."""
+    """What a unit costs in a pool: its accesses times their cost there, and its bytes times the pool's rank.
+
+    The rank is the position in ``unit.pools``, 0 for the preferred pool.
+    """
     return unit.accesses * model.pools[pool].access_cost, unit.pools.index(pool) * unit.size
 
 
 def cost(model: Model, spots: Sequence[Spot | None]) -> Cost:
-    """Units without a spot, then cost of accesses, then rank of pools, then bytes used; less is better."""
+    """(Units without a spot, cost of accesses, rank of pools, bytes used), compared in this order; less is better."""
     layout = Layout(model)
     layout.spots = list(spots)
     accesses = rank = missing = 0
@@ -32,5 +35,5 @@ def cost(model: Model, spots: Sequence[Spot | None]) -> Cost:
 
 
 def preferred(model: Model, unit: Unit) -> tuple[int, ...]:
-    """Candidates, cheapest first; equal costs keep the order of the list."""
+    """The unit's candidate pools, cheapest first; equal costs keep the order of ``unit.pools``."""
     return tuple(sorted(unit.pools, key=lambda pool: pool_cost(model, unit, pool)))

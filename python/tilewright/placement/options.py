@@ -1,4 +1,4 @@
-"""What every algorithm is given besides the problem, and what it answers."""
+"""The options that every placement algorithm takes besides the problem, and the outcome that it returns."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ from tilewright.base.errors import bad_input
 from tilewright.placement.layout import Spot
 from tilewright.placement.model import Model
 
-# Search nodes per pool. One takes between half a microsecond and ten on a machine of 2024.
+# Search nodes per pool. A node takes between 0.5 and 10 microseconds on a machine of 2024.
 EFFORT_NODES = {"fast": 50_000, "normal": 1_000_000, "thorough": 20_000_000}
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """``nodes`` is the budget of search nodes of one search in one pool.
+    """Options of an algorithm.
 
-    ``minimise`` asks for the smallest peak, otherwise whatever is within the limits will do.
-    ``progress`` is called with peak found, bound proved and nodes spent during long searches.
+    Attributes:
+        nodes: the budget of one search in one pool, in search nodes.
+        seed: for algorithms that draw random numbers.
+        minimise: whether to search for the smallest peak; otherwise any placement within the limits will do.
+        progress: called during long searches with the peak found, the bound proved (bytes) and the nodes spent.
     """
 
     nodes: int
@@ -28,7 +31,7 @@ class Options:
 
     @staticmethod
     def of(effort: str, seed: int) -> Options:
-        """Budgets by name."""
+        """Options with the budget of an effort: fast, normal or thorough. Raises bad_input ``unknown-effort``."""
         if effort not in EFFORT_NODES:
             raise bad_input("unknown-effort", f"unknown effort '{effort}'", help=f"one of {', '.join(EFFORT_NODES)}")
         return Options(EFFORT_NODES[effort], seed)
@@ -36,10 +39,12 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an algorithm found: a spot per unit, None where it found no room.
+    """The placement that an algorithm found.
 
-    ``bounds`` gives lower bounds that it proved for pools, given the units that it put there.
-    ``proved`` says that units without a spot have none in any placement.
+    Attributes:
+        spots: for each unit (pool, offset in bytes), or None where the algorithm found no room.
+        bounds: pool to a proved lower bound, in bytes, for the units that the algorithm put into the pool.
+        proved: whether no placement at all has room for every unit.
     """
 
     spots: list[Spot | None]

@@ -14,7 +14,7 @@ DETERMINISTIC_SECONDS_PER_NODE = 20e-6
 
 
 def cp_sat(model: Model, options: Options) -> Outcome:
-    """Fewest access costs, then lowest rank of pools, then fewest bytes, as three programs in a row."""
+    """Lowest cost of accesses, then lowest rank of pools, then fewest bytes: three programs, solved one by one."""
     program = _Program(model)
     answer: _Answer | None = None
     for objective in program.objectives():
@@ -31,7 +31,10 @@ _Answer = list[Spot]
 
 
 class _Program:
-    """Variables: a 0-1 variable per candidate and an offset per unit, in steps of its alignment."""
+    """The CP-SAT program: a 0-1 variable for each unit and candidate pool, and each unit's offset.
+
+    A unit's offset is ``residue`` plus a number of steps of ``modulus`` bytes; the number is the variable.
+    """
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -59,7 +62,7 @@ class _Program:
         return self.steps[unit] * self.model.units[unit].modulus + self.model.units[unit].residue
 
     def _zones(self) -> None:
-        """In each pool that two neighbours share, one of the gaps between their zones is taken."""
+        """Where two neighbours live in one pool, the difference of their offsets lies in a gap between zones."""
         for u, around in enumerate(self.model.zones):
             for v, zones in around.items():
                 shared = set(self.model.units[u].pools) & set(self.model.units[v].pools)
@@ -82,7 +85,7 @@ class _Program:
                 self.program.add(sum(sizes) <= self.peaks[pool])
 
     def objectives(self) -> list[cp_model.LinearExprT]:
-        """What is minimised, in order of weight."""
+        """The sums to minimise, one after the other: cost of accesses, rank of pools, bytes of all pools."""
         terms: list[list[cp_model.LinearExprT]] = [[], []]
         for (u, pool), lives in self.lives.items():
             for number, weight in enumerate(pool_cost(self.model, self.model.units[u], pool)):

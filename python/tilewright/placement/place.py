@@ -1,4 +1,4 @@
-"""The one way in: check the problem, run an algorithm, verify and describe what it found."""
+"""The entry of this package: check the problem, run an algorithm, verify and describe its placement."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ def place(
     """Give every item a pool and an offset.
 
     Args:
-        items: what to place; the answer does not depend on their order beyond ties.
-        pools: where; sizes in bytes, None for unlimited.
+        items: the buffers to place; their order decides only between equally good placements.
+        pools: the pools to place them in; sizes in bytes, None for unlimited.
         algorithm: a name of ``algorithms.ALGORITHMS`` or ``package.module:function``.
         effort: fast, normal or thorough: budgets in search nodes, never in seconds.
         seed: for the algorithms that draw random numbers.
 
     Raises:
         DoesNotFit: with a ``Diagnosis``, when the algorithm finds no placement.
-        TilewrightError: on a contradicting problem, an unknown algorithm or a wrong answer of one.
+        TilewrightError: on a contradicting problem, an unknown algorithm, or an algorithm's wrong placement.
     """
     return place_with(items, pools, algorithm, Options.of(effort, seed))
 
 
 def place_with(items: Sequence[Item], pools: Sequence[PoolLimit], algorithm: str, options: Options) -> Result:
-    """As ``place``, with budgets in numbers."""
+    """``place`` with ``options`` in the place of an effort and a seed; raises the same errors."""
     model = build_model(items, pools)
     chosen = find_algorithm(algorithm)
     close = settled(items, model)

@@ -1,8 +1,8 @@
-"""Which unit lives in which pool, when there is a choice.
+"""Which unit lives in which pool, where units have several candidates.
 
 A master problem (CP-SAT) chooses the cheapest pools for which every clique of every pool fits;
-the exact search tries the offsets of each pool. Units that do not fit together come back to the
-master as a set that may not meet in that pool again (logic-based Benders decomposition).
+the exact search tries the offsets of each pool. The master then forbids each set of units that does
+not fit, and chooses again (logic-based Benders decomposition).
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from tilewright.placement.options import Options
 
 Homes = dict[int, list[int]]
 
-# Nodes of a trial, of which there may be many, against those of a final search.
+# A trial gets 1/TRIAL_SHARE of the nodes of a final search, because there may be many trials.
 TRIAL_SHARE = 20
 MOST_ROUNDS = 200
 MASTER_MAX_UNITS = 2000
 
 
 def cheapest_homes(model: Model) -> Homes:
-    """Pool to units if pools had no limits."""
+    """Pool to units, each unit in its cheapest candidate as if pools had no limits."""
     return _group(model, [preferred(model, unit)[0] for unit in model.units])
 
 
 def choose_homes(model: Model, options: Options) -> tuple[Homes | None, bool]:
-    """Pool to units, or None; and whether None is proved.
+    """(Pool to units, False), or (None, whether it is proved that no homes fit).
 
-    The result is the cheapest that was found; never worse than that of the greedy algorithms.
+    The homes are the cheapest that were found, and never dearer than those of any heuristic in this package.
     """
     best = _best_heuristic(model, options)
     refined, proved = _refine(model, options, best)
@@ -67,7 +67,11 @@ def _best_heuristic(model: Model, options: Options) -> list[Spot | None] | None:
 
 
 def _by_benefit(model: Model, options: Options) -> list[Spot | None]:
-    """Units with the greatest benefit per byte choose first; a pool takes a unit if all in it still fit."""
+    """Greedy by benefit: the unit that saves most per byte chooses first among the pools that still take it.
+
+    A unit saves the difference between its dearest and its cheapest pool. Whether a pool still takes the
+    unit is a short exact search over all units in the pool.
+    """
     spots: list[Spot | None] = [None] * len(model.units)
     homes: dict[int, list[int]] = {pool: [] for pool in range(len(model.pools))}
 
@@ -92,7 +96,7 @@ def _by_benefit(model: Model, options: Options) -> list[Spot | None]:
 
 
 def _refine(model: Model, options: Options, best: list[Spot | None] | None) -> tuple[Homes | None, bool]:
-    """The master's cheapest homes that fit, if cheaper than ``best``; else None, and whether none fits at all."""
+    """(The master's cheapest homes that fit, False) if cheaper than ``best``, else (None, whether none can fit)."""
     if len(model.units) > MASTER_MAX_UNITS:
         return None, False
     from tilewright.placement.master import Master  # ortools takes long to import and is rarely needed
@@ -119,7 +123,7 @@ def _refine(model: Model, options: Options, best: list[Spot | None] | None) -> t
 
 
 def _blocked_trial(model: Model, homes: Homes, options: Options) -> dict[int, tuple[list[int], bool]]:
-    """Pools in which the units do not fit, each with a small set that does not, and whether that is proved."""
+    """For each pool whose units do not fit: a small set of them that does not fit, and whether this is proved."""
     failed: dict[int, tuple[list[int], bool]] = {}
     nodes = max(options.nodes // TRIAL_SHARE, 1000)
     for pool, units in homes.items():
@@ -136,7 +140,7 @@ def _blocked_trial(model: Model, homes: Homes, options: Options) -> dict[int, tu
 
 
 def _shrink(model: Model, units: list[int], limit: int, nodes: int, seed: int) -> list[int]:
-    """A subset that is still proved not to fit, from which no unit could be left out."""
+    """A subset that is still proved not to fit; without any single unit of it the proof fails."""
     kept = list(units)
     for unit in sorted(units, key=lambda u: (model.units[u].size, u)):
         fewer = [u for u in kept if u != unit]

@@ -1,4 +1,4 @@
-"""What a placement algorithm is given, and what it answers.
+"""The input of placement (items and pools) and its result.
 
 Sizes, alignments and offsets are bytes; lifetimes are half-open ticks.
 """
@@ -12,10 +12,11 @@ from tilewright.base.errors import TilewrightError
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """An item may overlap ``other`` where it begins ``least`` to ``most`` bytes below it; ``most`` None: or further.
+    """A permission: the item may overlap ``other`` if the item begins ``least`` to ``most`` bytes below ``other``.
 
-    Negative bytes are above it. Over an input that is read element by element in any order, an
-    output begins 0 to 0 bytes below; behind one that is read from the first byte to the last, 0 or more.
+    A negative number of bytes lies above ``other``; ``most`` None sets no upper limit. Examples: the output of
+    an operator that reads its input element by element in any order begins at the input's start (0 to 0); an
+    operator that reads from the first byte to the last may begin its output there or lower (0 to None).
     """
 
     other: str
@@ -30,16 +31,15 @@ class Item:
     Attributes:
         name: unique among the items of a problem.
         size_bytes: at least 0; an item without bytes conflicts with nothing.
-        align_bytes: its offset is a multiple of this.
+        align_bytes: the item's offset is a multiple of ``align_bytes``.
         pools: candidates in order of preference; an empty tuple is an error.
-        conflicts: items whose bytes must be disjoint from this one's. Closed symmetrically.
-        fixed_offset: the offset, when it is given from outside. The first candidate is its pool.
+        conflicts: items that share no byte with this item. One of two items need list the conflict.
+        fixed_offset: the offset, if the caller decides it; the item then lives in its first candidate.
         at_offset: (other, n): this item begins n bytes behind the start of other, in the same
             pool (a view). Items joined like this have no conflict with each other.
-        trails: items that this one may overlap, and where. Takes the place of the pair's conflict.
-        accesses: bytes read and written over a run; with ``PoolLimit.access_cost`` the benefit
-            of a fast pool.
-        lifetime: [first, behind the last) tick of a life without holes; for bounds and messages.
+        trails: items that this item may overlap, and where. A trail replaces the conflict of its pair.
+        accesses: bytes read and written in one run; times ``PoolLimit.access_cost``, the item's cost in a pool.
+        lifetime: half-open ticks of a life without holes; None if unknown. For settling trails and for messages.
     """
 
     name: str
@@ -56,10 +56,14 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class PoolLimit:
-    """A pool as placement sees it: ``size_bytes`` is None when unlimited.
+    """A pool as placement sees it.
 
-    The pool's base is a multiple of ``align_bytes``, so no item of a greater alignment can be
-    there. Totals round up to ``granule_bytes``. ``access_cost`` is the cost of one accessed byte.
+    Attributes:
+        name: unique among the pools of a problem.
+        size_bytes: bytes that items may use, None if unlimited.
+        align_bytes: the pool's base is a multiple of it; an item of a greater alignment has no place there.
+        granule_bytes: ``Result.used`` and ``Result.lower_bound`` are rounded up to a multiple of it.
+        access_cost: the cost of one accessed byte.
     """
 
     name: str
@@ -76,8 +80,8 @@ class Result:
     Attributes:
         placements: item to (pool, offset).
         used: pool to the highest end of its items, rounded up to the granule.
-        lower_bound: pool to proven bytes that the items placed there need at least.
-        optimal: pool to whether ``used`` is proven smallest for the items placed there.
+        lower_bound: pool to a proved lower bound of ``used`` for the items placed there.
+        optimal: pool to whether ``used`` equals ``lower_bound``.
     """
 
     placements: dict[str, tuple[str, int]]
@@ -92,10 +96,11 @@ class Diagnosis:
 
     Attributes:
         pool: the pool that is too small.
-        needed: smallest size of that pool found to work with the other pools as they are.
-        available: its size; ``missing`` is the difference.
-        step: tick at which most bytes of that pool are alive, None if lifetimes are unknown.
-        items: (name, size) of what lives in the pool at that step, largest first.
+        needed: bytes; the smallest size of ``pool`` found to work with the other pools as they are.
+        available: bytes; the size that ``pool`` has.
+        missing: ``needed`` - ``available``.
+        step: tick at which most bytes of ``pool`` are alive, None if lifetimes are unknown.
+        items: (name, bytes) of the items alive in the pool at ``step``, largest first.
         proved: whether no placement exists; otherwise the search ended without one.
         smallest_proved: whether no size below ``needed`` works.
         together: pools that must all grow, with the sizes that work; empty if ``pool`` alone will do.

@@ -1,7 +1,7 @@
-"""Trails settled before the search: items that lie as close to others as they may, where nothing is in the way.
+"""Trails settled before the search: each item joins the item that it trails at the least distance, if it can.
 
-That is nearly always best, and the search is far quicker for fewer units whose neighbours are
-plainly disjoint. ``exact.improved`` looks for what this gives away.
+The least distance is nearly always the best, and joined items leave fewer units, whose neighbours are plainly
+disjoint, so the search is far quicker. ``exact.improved`` then tries the other distances.
 
 Before:  relu.y trails relu.x by 0 to 0 bytes; relu.x and conv.x are disjoint, conv.x is dead before relu.y
 After:   one unit of relu.x and relu.y at distance 0
@@ -20,9 +20,9 @@ from tilewright.placement.problem import Item, Trail
 
 
 def settled(items: Sequence[Item], model: Model) -> Model:
-    """The model with trailing items joined to those that they trail, in the order in which they come alive.
+    """The model in which trailing items are joined to the items that they trail, earliest lifetimes first.
 
-    ``model`` itself where no item trails another.
+    ``model`` itself (the same object) if no item trails another.
     """
     trailing = [item for item in items if item.trails]
     if not trailing:
@@ -37,9 +37,9 @@ def settled(items: Sequence[Item], model: Model) -> Model:
 
 
 def spread(outcome: Outcome, settled_model: Model, model: Model) -> Outcome:
-    """An outcome for the settled model, said of the units of the model that it was made from.
+    """The outcome for ``settled_model``, carried over to the units of ``model``.
 
-    Bounds that were proved for joined units hold for no others, so they are left out.
+    Bounds of pools that a trailing unit may live in are left out: they were proved for joined units alone.
     """
     spots: dict[str, Spot] = {}
     for unit, spot in zip(settled_model.units, outcome.spots, strict=True):
@@ -60,7 +60,7 @@ def _spot(unit: Unit, spots: dict[str, Spot]) -> Spot | None:
 
 
 class _Clusters:
-    """Units whose distance is settled: ``shift`` is that from the first unit of their cluster."""
+    """Clusters of units at settled distances; ``_shift`` is a unit's distance from the first unit of its cluster."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -70,7 +70,7 @@ class _Clusters:
         self._inside = [[unit.index] for unit in model.units]
 
     def join(self, name: str, trail: Trail) -> None:
-        """Move the cluster of an item as close to the one that it trails as it may be, if it can lie there."""
+        """Join an item's cluster to that of ``trail.other`` at the trail's least distance, if all units allow it."""
         (mine, from_mine), (other, from_other) = self._at[name], self._at[trail.other]
         gone, kept = self._cluster[mine], self._cluster[other]
         move = self._shift[other] + from_other - trail.least - from_mine - self._shift[mine]
@@ -83,7 +83,7 @@ class _Clusters:
         self._inside[gone] = []
 
     def distances(self) -> dict[str, tuple[str, int]]:
-        """For the root of each unit that was moved the root of its cluster's first unit, and the bytes between."""
+        """``Item.at_offset`` for the first item of each joined unit: the first item of its cluster, and bytes."""
         found = {}
         for index, cluster in enumerate(self._cluster):
             if index != cluster:
@@ -93,7 +93,7 @@ class _Clusters:
         return found
 
     def _may_lie(self, gone: int, kept: int, move: int) -> bool:
-        """Whether units of both clusters suit each other and break no zone at this distance."""
+        """Whether cluster ``gone`` may join cluster ``kept`` ``move`` bytes higher: no pair of their units objects."""
         for one in self._inside[gone]:
             for two in self._inside[kept]:
                 distance = self._shift[one] + move - self._shift[two]
@@ -105,7 +105,7 @@ class _Clusters:
 
 
 def _suit(one: Unit, other: Unit, distance: int) -> bool:
-    """Whether two units may have this distance: free to move, in the same pools, both aligned."""
+    """Whether two units may be joined at a distance: neither is fixed, both have the same pools, both stay aligned."""
     common = gcd(one.modulus, other.modulus)
     aligned = (other.residue + distance - one.residue) % common == 0
     return one.fixed is None and other.fixed is None and one.pools == other.pools and aligned

@@ -1,4 +1,4 @@
-"""Every answer of every algorithm is tried against the problem before it is believed."""
+"""Every placement of every algorithm is checked against the problem before it is used."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tilewright.placement.model import Model
 
 
 def verify_spots(model: Model, spots: Sequence[Spot | None], algorithm: str) -> None:
-    """Raise ``wrong-placement`` with the algorithm's name if a rule is broken."""
+    """Check pools, alignments, fixed offsets, limits and zones. Raises bad_input ``wrong-placement``."""
     for unit in model.units:
         spot = spots[unit.index]
         broken = "is not placed" if spot is None else _broken(model, spots, unit.index, spot)
@@ -35,7 +35,7 @@ def _broken(model: Model, spots: Sequence[Spot | None], index: int, spot: Spot) 
         return f"ends at {offset + unit.size:,}, beyond the {limit:,} bytes of pool '{model.pools[pool].name}'"
     for other, zones in model.zones[index].items():
         if other > index:
-            break  # the pair is tried from the other side
+            break  # zones are sorted by unit; the other unit of the pair checks it
         place = spots[other]
         if place is None or place[0] != pool:
             continue
