@@ -1,6 +1,6 @@
-"""What is alive in a pool at each step of a report, from the plan alone: marks, bytes, the largest buffer.
+"""The buffers and bytes that are alive in a pool at each step of a report, computed from the plan alone.
 
-Bytes that two buffers share (a view and its root, an output that lies over its input) count once.
+Bytes that two buffers share (a view and its root, an output that overlaps its input) count once.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Lifetime = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Living:
-    """The buffers of one pool with the bytes that they take, [begin, end), and their lifetimes in ticks."""
+    """The buffers of one pool: ``spans`` are bytes of the pool, ``lives`` are ticks, both half-open [begin, end)."""
 
     plan: Plan
     pool: Pool
@@ -31,7 +31,7 @@ class Living:
         return sorted(now, key=lambda name: (-self.buffers[name].size_bytes, name))
 
     def bytes_at(self, tick: int) -> int:
-        """Bytes that are taken at a tick."""
+        """Bytes of the pool that hold an alive buffer at a tick."""
         total, reached = 0, 0
         for begin, end in sorted(self.spans[name] for name in self.at(tick)):
             total += max(0, end - max(begin, reached))
@@ -39,20 +39,20 @@ class Living:
         return total
 
     def peak_tick(self) -> int | None:
-        """The first tick with the most bytes; None if nothing ever lives."""
+        """The first tick at which the most bytes are alive; None for a pool without buffers."""
         ticks = sorted({begin for begin, end in self.lives.values() if begin < end})
         return max(ticks, key=lambda tick: (self.bytes_at(tick), -tick), default=None)
 
 
 def all_lifetimes(plan: Plan) -> dict[str, Lifetime]:
-    """Lifetimes of every buffer; one without marks lives throughout."""
+    """The lifetime of every buffer in ticks; a buffer without Begin and End lives throughout the program."""
     throughout = (0, tick_count(plan.program))
     marked = lifetimes(plan.program)
     return {buffer.name: marked.get(buffer.name, throughout) for buffer in plan.buffers}
 
 
 def living(plan: Plan, pool: Pool, alive: Mapping[str, Lifetime]) -> Living:
-    """The buffers that the plan places in a pool."""
+    """The buffers that the plan places in ``pool``; ``alive`` is ``all_lifetimes(plan)``."""
     known = {buffer.name: buffer for buffer in plan.buffers}
     spans = {
         item.buffer: (item.offset_bytes, item.offset_bytes + known[item.buffer].size_bytes)
@@ -63,9 +63,9 @@ def living(plan: Plan, pool: Pool, alive: Mapping[str, Lifetime]) -> Living:
 
 
 def peak(found: Living) -> dict[str, Any] | None:
-    """The first tick at which the most bytes of the pool are alive, the layer there, and the buffers that live then.
+    """The first tick at which the most bytes of the pool are alive, its layer, and the buffers alive there.
 
-    Constants are left out, and views whose root lives; None for a pool in which nothing lives.
+    The buffers leave out constants, and each view whose root is alive too. None for a pool without buffers.
     """
     tick = found.peak_tick()
     if tick is None:
@@ -82,11 +82,11 @@ def peak(found: Living) -> dict[str, Any] | None:
 
 
 def steps(found: Living, io_bytes: int) -> list[dict[str, Any]]:
-    """For each stage of the program, what begins and ends with its layer, and how many bytes are alive in it.
+    """For each stage of the program: the buffers that begin and end with its layer, and the bytes alive in the layer.
 
-    ``begins`` are buffers whose Begin stands behind the layer before, or in this layer; ``ends`` those whose End
-    stands in this layer or directly behind it. Of several stages of a layer the first has both. ``with_io_bytes``
-    are the bytes alive and ``io_bytes``, the inputs and outputs that the caller owns in this pool.
+    Buffers in ``begins`` have their Begin between the previous layer and this layer, or in this layer; buffers in
+    ``ends`` have their End in this layer or directly behind it. Both lists stand at the layer's first stage alone.
+    ``with_io_bytes`` adds ``io_bytes``, the inputs and outputs that the caller owns in this pool.
     """
     entries: list[dict[str, Any]] = []
     begins: list[dict[str, Any]] = []
@@ -115,7 +115,7 @@ def steps(found: Living, io_bytes: int) -> list[dict[str, Any]]:
 
 
 def _sized(found: Living, name: str) -> dict[str, Any]:
-    """A buffer with its bytes, the one in which it lies, and the one over which it is written."""
+    """A buffer's name and bytes, the buffer around it (``inside``), and the input that it overlaps (``over``)."""
     related = {(item.kind, item.first): item.second for item in found.plan.relations}
     return {
         "name": name,
@@ -128,7 +128,7 @@ def _sized(found: Living, name: str) -> dict[str, Any]:
 def _marks_and_layers(body: Sequence[Step], tick: int) -> Iterator[tuple[Begin | End | Layer, int]]:
     """Layers and marks with their ticks, in the order of the program.
 
-    The marks inside a layer stand around it: each Begin before the layer, each End behind it.
+    Marks inside a layer are yielded around the layer: each Begin before it, each End behind it.
     """
     for step in body:
         inside = list(_marks_and_layers(step.body, tick + 1)) if isinstance(step, (Layer, Loop)) else []

@@ -1,4 +1,4 @@
-"""The report as data: what docs/reference/report.md describes, computed from the plan alone."""
+"""The report as data, computed from the plan alone; docs/reference/report.md describes every key."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def report_json(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, 
 def report_data(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, int] | None = None) -> dict[str, Any]:
     """The report as dictionaries and lists that JSON can hold; sizes are bytes, lifetimes half-open ticks.
 
-    ``with_steps`` adds to every pool what begins, ends and is alive at each layer; ``measured`` gives
-    the cycles of layers on a target.
+    ``with_steps`` adds to every pool the buffers that begin and end at each layer and the bytes alive in it;
+    ``measured`` maps layers to their cycles on a target.
     """
     alive = all_lifetimes(plan)
     tiles = layer_tiles(plan)
@@ -55,7 +55,7 @@ def report_data(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, 
 
 
 def _tiling(plan: Plan) -> dict[str, Any] | None:
-    """What the tiles cost together, the proved bound, and the gap; None where nothing was minimised."""
+    """The cost of all tiles, its proved lower bound, and the gap between both; None where nothing was minimised."""
     if plan.tiling is None:
         return None
     cost, bound = plan.tiling.cost, plan.tiling.bound
@@ -90,7 +90,7 @@ def _pool(plan: Plan, pool: Pool, alive: Mapping[str, Lifetime], with_steps: boo
 
 
 def _io_bytes(plan: Plan) -> int:
-    """Bytes that the caller owns, each buffer once."""
+    """Bytes of the inputs and outputs that the caller owns; a buffer that is both counts once."""
     placed = {placement.buffer for placement in plan.placements}
     owned = {tensor.buffer for tensor in (*plan.inputs, *plan.outputs)} - placed
     return sum(buffer.size_bytes for buffer in plan.buffers if buffer.name in owned)
@@ -158,7 +158,7 @@ def _layer(layer: LayerFacts, levels: list[dict[str, Any]], measured: int | None
 
 
 def _reasons(reasons: LayerReasons | None) -> dict[str, Any] | None:
-    """Why a layer has its kernel and its tiles; None where there was nothing to choose and nothing idles."""
+    """Why a layer has its kernel and its tiles; None where no choice was made and neither lanes nor cores idle."""
     if reasons is None:
         return None
     return {

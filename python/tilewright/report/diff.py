@@ -1,4 +1,4 @@
-"""What changed between two plans: bytes by pool, bytes by link, layers."""
+"""The differences between two plans: bytes of pools, bytes over links, layers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ _LAYER_FACTS = ("kernel", "tile", "buffers", "link_bytes", "predicted_cycles")
 
 
 def diff_data(old: Plan, new: Plan) -> dict[str, Any]:
-    """Pools and links with old and new numbers (None where absent), and layers that differ; sizes are bytes.
+    """The differences as data: pools and links with [old, new] numbers, None where absent; sizes are bytes.
 
-    A layer is ``added``, ``removed``, ``moved`` (only its place in the order is another) or ``changed``.
+    A layer that differs is ``added``, ``removed``, ``changed``, or ``moved`` (the same facts at another place
+    in the order).
     """
     before, after = report_data(old), report_data(new)
     return {
@@ -34,7 +35,7 @@ def diff_data(old: Plan, new: Plan) -> dict[str, Any]:
 
 
 def diff_text(old: Plan, new: Plan) -> str:
-    """The difference for people, with a trailing newline."""
+    """The differences as tables of text, with a trailing newline."""
     data = diff_data(old, new)
     pools = [(item["name"], *_change(item["used_bytes"])) for item in data["pools"]]
     links = [(item["name"], *_change(item["bytes"])) for item in data["links"]]

@@ -1,4 +1,4 @@
-"""Where the nodes of a graph are drawn: rows by the longest way from a source, columns that keep chains straight.
+"""Where the nodes of a graph are drawn: a node's row is the longest way from a source, columns keep chains straight.
 
 Before:  edges 0 -> 1 -> 2 -> 3 and 0 -> 3
 After:   all four in column 0, rows 0 to 3; the edge 0 -> 3 goes down column 1
@@ -15,16 +15,16 @@ Point = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """The point of each node, and for each edge the points that it goes through, its ends among them."""
+    """The point of each node, and for each edge the points of its line, both ends included."""
 
     nodes: tuple[Point, ...]
     edges: tuple[tuple[Point, ...], ...]
 
 
 def draw(count: int, edges: Sequence[tuple[int, int]]) -> Drawing:
-    """Place nodes 0 ... ``count`` - 1, of which an edge's source has the smaller number.
+    """Place nodes 0 ... ``count`` - 1; the source of every edge has a smaller number than its target.
 
-    An edge over several rows takes the free column nearest to its source.
+    An edge that crosses rows between its ends takes the free column nearest to its source.
     """
     sources: list[list[int]] = [[] for _ in range(count)]
     for source, target in edges:
@@ -52,7 +52,7 @@ def _way(start: Point, end: Point, taken: set[Point]) -> tuple[Point, ...]:
 
 
 def _free_column(wish: int, rows: Iterable[int], taken: set[Point]) -> int:
-    """The column nearest to the wish, the right one first, in which all rows are free."""
+    """The column nearest to ``wish`` in which all rows are free; of two equally near, the right column."""
     rows = tuple(rows)
     distance = 0
     while True:

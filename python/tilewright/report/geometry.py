@@ -1,4 +1,4 @@
-"""The tiles of a layer as numbers, from which the page works out any tile's rectangle in its tensors."""
+"""The tiles of a layer as numbers, from which the report's page computes any tile's rectangle in its tensors."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from tilewright.plan import Kernel, Layer, Loop, Operand, Plan, Step
 
 
 def layer_geometry(plan: Plan) -> list[list[dict[str, Any]]]:
-    """For each stage its kernels: the indices that a kernel enumerates, and for each operand the ranges of its axes.
+    """For each stage its kernels, each with the loop indices that it runs over and the axes of its operands.
 
     An index is [name, extent, step], outermost first; tiles are counted in lexicographic order. A group is a coarse
-    index, [name, index, tiles]. An axis is [terms, first offset, last offset, divisor, extent] as ``plan.AxisRange``.
+    index, [name, index, tiles]. An axis has the fields of ``plan.AxisRange``: [terms, first offset, last offset,
+    divisor, extent].
     """
     tensors = {buffer.name: buffer.tensor or buffer.name for buffer in plan.buffers}
     return [

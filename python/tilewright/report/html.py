@@ -1,4 +1,4 @@
-"""The report as a page: one file that needs no network, drawn by Plotly, whose script it carries."""
+"""The report as a page: one HTML file that contains Plotly's script, so that the page needs no network."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _SCRIPTS = ("common.js", "maps.js", "layers.js", "graph.js", "tiles.js")
 
 
 def report_html(plan: Plan, measured: Measured | None = None) -> str:
-    """The page, a pure function of the plan, the measured cycles of layers, and Plotly's version.
+    """The page as HTML text; the same plan, measured cycles and version of Plotly give the same text.
 
-    Raises bad_input where Plotly is not installed.
+    Raises bad_input ``no-plotly`` where Plotly is not installed.
     """
     data = page_data(plan, measured.layers if measured else None)
     data["counter"] = measured.counter if measured else "cycles"
@@ -52,7 +52,7 @@ def report_html(plan: Plan, measured: Measured | None = None) -> str:
 
 
 def _row(layer: dict[str, Any]) -> dict[str, Any]:
-    """A layer as its row in the table has it."""
+    """A layer's entry of the report, with the columns that the table of layers shows."""
     cut = [f"{part['dimension']} {part['step']}/{part['extent']}" for part in layer["tile"]]
     shown = [text for text, part in zip(cut, layer["tile"], strict=True) if part["step"] < part["extent"]]
     return {
@@ -66,13 +66,13 @@ def _row(layer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _embedded(data: dict[str, Any]) -> Markup:
-    """JSON that cannot end the script element in which it stands."""
+    """JSON text without "<", so that no string in it can end the script element around it."""
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     return Markup(text)
 
 
 def _breakable(name: str) -> Markup:
-    """A name that the browser may break behind the signs that join its words."""
+    """A name that the browser may break behind each of the signs _ / . : and ;."""
     return Markup("<wbr>").join(re.split(r"(?<=[_/.:;])", name))
 
 
@@ -81,7 +81,7 @@ def _own(path: Path) -> Markup:
 
 
 def _plotly() -> Markup:
-    """Plotly's script from its Python package, which is not imported for that."""
+    """Plotly's script, read from the files of its Python package; importing the package would be slow."""
     found = find_spec("plotly")
     folders = list(found.submodule_search_locations or ()) if found else []
     scripts = [Path(folder) / "package_data" / "plotly.min.js" for folder in folders]

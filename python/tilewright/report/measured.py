@@ -15,14 +15,14 @@ from tilewright.plan import Plan
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Layer to what was counted in it; ``counter`` says what that is: cycles, instructions, nanoseconds."""
+    """Layer to its count on the target; ``counter`` is the unit: cycles, instructions or nanoseconds."""
 
     layers: Mapping[str, int]
     counter: str = "cycles"
 
 
 def read_profile(path: Path, plan: Plan) -> Measured:
-    """What a target measured; docs/reference/profile.md describes the file.
+    """Read a profile that a target measured; docs/reference/profile.md describes the file.
 
     Raises bad_input for a file that cannot be read, is no profile, or names a layer that the plan does not have.
     """
@@ -36,7 +36,7 @@ def read_profile(path: Path, plan: Plan) -> Measured:
 
 
 def measured_cycles(content: Any, plan: Plan, where: str) -> Measured:
-    """The layers' cycles from a profile's content. Raises bad_input."""
+    """The layers' counts from a parsed profile; ``where`` names the file in errors. Raises bad_input."""
     entries = content.get("layers") if isinstance(content, Mapping) else None
     if not isinstance(entries, list):
         raise bad_input("profile-json", "the profile has no list 'layers'", at=where)

@@ -1,4 +1,4 @@
-"""What the report's page shows, as data: the report, and for each buffer its steps, its users and its reasons."""
+"""The data of the report's page: the report, and for each buffer its steps, its users and its reasons."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tilewright.report.touches import Edge, Touched, alive_steps, edges, touched
 
 
 def page_data(plan: Plan, measured: Mapping[str, int] | None = None) -> dict[str, Any]:
-    """``report_data`` with what the drawings need; sizes are bytes, steps half-open numbers of layers."""
+    """``report_data`` and the data of the drawings; sizes are bytes, steps are half-open ranges of stages' numbers."""
     alive = all_lifetimes(plan)
     touched = touched_buffers(plan)
     spans = stage_spans(plan.program)
@@ -36,7 +36,7 @@ def page_data(plan: Plan, measured: Mapping[str, int] | None = None) -> dict[str
 
 
 def _buffers(found: Living, touched: Mapping[str, Touched], spans: Sequence[Lifetime]) -> list[dict[str, Any]]:
-    """The pool's buffers by address, those that lie in another one behind it."""
+    """The pool's buffers by address; buffers that lie in another buffer (views) follow all others."""
     why = reasons(found.plan, found)
     views = {item.first: item.second for item in found.plan.relations if item.kind is RelationKind.AT_OFFSET}
     names = sorted(found.spans, key=lambda name: (name in views, found.spans[name], found.lives[name], name))
@@ -82,7 +82,7 @@ def _pressure(found: Living, spans: Sequence[Lifetime]) -> list[int]:
 
 
 def _where(pool: Pool) -> str:
-    """The address or the section that the platform or the user gave to a pool."""
+    """The pool's base address or its section, as the platform or the user gives it; empty if neither is given."""
     if pool.base is not None:
         return f"0x{pool.base:x}"
     return pool.section or ""
@@ -97,7 +97,7 @@ def _callers(plan: Plan) -> list[dict[str, Any]]:
 
 
 def _graph(plan: Plan, flow: Sequence[Edge]) -> dict[str, Any]:
-    """Nodes with their places: the model's inputs, its layers, its outputs; and edges between their numbers."""
+    """Nodes (the model's inputs, its layers, its outputs) with their points, and edges between numbers of nodes."""
     tensors = {buffer.name: buffer for buffer in plan.buffers}
     inputs = list(dict.fromkeys(edge.buffer for edge in flow if edge.source is None))
     outputs = list(dict.fromkeys(edge.buffer for edge in flow if edge.target is None))

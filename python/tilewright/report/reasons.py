@@ -1,4 +1,4 @@
-"""Why a buffer lies where it lies, in words, from what the plan says alone."""
+"""Sentences that say why a buffer lies at its address, computed from the plan alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,15 @@ _ORDINALS = ("first", "second", "third", "fourth")
 
 @dataclass(frozen=True, slots=True)
 class Reasons:
-    """Words about the buffers of one pool."""
+    """The facts about one pool from which ``of`` forms sentences about its buffers.
+
+    Attributes:
+        found: the buffers of the pool.
+        views: buffer to the buffer in which it lies and its offset there in bytes.
+        over: buffer to the input that it overlaps.
+        at_peak: the buffers alive at the pool's peak.
+        peak_bytes: the bytes alive there.
+    """
 
     found: Living
     views: Mapping[str, tuple[str, int]]
@@ -22,7 +30,7 @@ class Reasons:
     peak_bytes: int
 
     def of(self, name: str) -> list[str]:
-        """A few sentences: the pool, the address, and the part in the peak."""
+        """Sentences about a buffer: why this pool, why this address, and its share of the pool's peak."""
         buffer = self.found.buffers[name]
         return [_pool_reason(buffer, self.found.pool), *self._address_reasons(name), *self._peak_reasons(name)]
 
@@ -37,7 +45,7 @@ class Reasons:
         return [*sentences, self._support(name)]
 
     def _support(self, name: str) -> str:
-        """What keeps the buffer from lying lower."""
+        """A sentence about the nearest buffer below that is alive at the same time."""
         first, _ = self.found.spans[name]
         if first == 0:
             return "At the start of the pool."
@@ -65,7 +73,7 @@ class Reasons:
 
 
 def reasons(plan: Plan, found: Living) -> Reasons:
-    """For the buffers of a pool."""
+    """The facts about the pool whose buffers are ``found``."""
     tick = found.peak_tick()
     related = [item for item in plan.relations if item.first in found.spans]
     return Reasons(

@@ -13,10 +13,10 @@ NAME_WIDTH = 44
 
 
 def report_text(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, int] | None = None) -> str:
-    """The report for people, with a trailing newline; columns of numbers are bytes unless they say otherwise.
+    """The report as tables of text, with a trailing newline; numbers are bytes unless the heading says otherwise.
 
-    ``with_steps`` adds what begins, ends and is alive at each layer, for every pool that is written;
-    ``measured`` the cycles of layers on a target.
+    ``with_steps`` adds, for every pool with access rw, the buffers that begin and end at each layer and the bytes
+    alive in it; ``measured`` adds a column with the layers' cycles on a target.
     """
     data = report_data(plan, with_steps=with_steps, measured=measured)
     parts = [_title(data), "Pools (bytes)\n" + _pools(data)]
@@ -36,7 +36,7 @@ def report_text(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, 
 
 
 def table(headings: Row, rows: Sequence[Row], left: int = 1) -> str:
-    """Aligned columns; the first ``left`` to the left, the others to the right."""
+    """Rows as lines of text; the first ``left`` columns are aligned to the left, the others to the right."""
     widths = [max(len(row[column]) for row in (headings, *rows)) for column in range(len(headings))]
     lines = []
     for row in (headings, *rows):
@@ -49,7 +49,10 @@ def table(headings: Row, rows: Sequence[Row], left: int = 1) -> str:
 
 
 def shorten(name: str) -> str:
-    """A name of at most NAME_WIDTH characters; exporters join names of whole chains, whose ends tell them apart."""
+    """A name cut in its middle to at most NAME_WIDTH characters.
+
+    Exporters join the names of whole chains of nodes; such names differ at their ends.
+    """
     if len(name) <= NAME_WIDTH:
         return name
     head = NAME_WIDTH // 3
@@ -126,7 +129,7 @@ def _measured(layer: dict[str, Any]) -> str:
 
 
 def _tiling(facts: dict[str, Any] | None) -> str:
-    """How good the tiles are together, behind the table's title."""
+    """The end of the title of the table of layers: the cost of all tiles and its gap to the bound."""
     if facts is None:
         return ""
     unit = {"cycles": "cycles", "bytes_moved": "bytes moved", "bytes_used": "bytes of tiles"}[facts["objective"]]

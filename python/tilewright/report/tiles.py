@@ -1,4 +1,4 @@
-"""What each layer keeps near the core, read from the program: tiles and scratch, level by level."""
+"""The tile and scratch buffers of each layer, pool by pool, read from the plan's program."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tilewright.plan.stages import steps_by_stage
 def layer_tiles(plan: Plan) -> dict[str, list[dict[str, Any]]]:
     """Stage to its tile and scratch buffers, pools in the plan's order; sizes are bytes.
 
-    ``loads`` counts the copies into a tile in one inference, ``stores`` those out of it to a home. A buffer
-    that several stages use, as a ring between two of them, stands at the first one.
+    ``loads`` counts the copies into a buffer in one inference, ``stores`` the copies out of it. A buffer that
+    several stages use (a ring between two stages, for example) is listed at the first of these stages.
     """
     buffers = {buffer.name: buffer for buffer in plan.buffers}
     pools = {placement.buffer: placement.pool for placement in plan.placements}
@@ -47,7 +47,7 @@ def layer_tiles(plan: Plan) -> dict[str, list[dict[str, Any]]]:
 
 
 def _near_buffers(layer: Layer, buffers: Mapping[str, Buffer]) -> dict[int, list[str]]:
-    """By stage the tile and scratch buffers that are used in it first."""
+    """For each stage the tile and scratch buffers that no earlier stage of the layer uses."""
     found: dict[int, list[str]] = {stage: [] for stage in range(len(layer.stages))}
     seen: set[str] = set()
     for stage, step in sorted(steps_by_stage(layer), key=lambda item: item[0]):

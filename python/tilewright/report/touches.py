@@ -1,4 +1,4 @@
-"""Which stages write and read each buffer, in which steps of a report it lives, and how data flows between stages.
+"""The stages that write and read each buffer, the steps of a report in which it lives, and the flow of data.
 
 Step n of a report is the n-th stage of the program, counted from 0. A buffer that begins before the layer of
 stage 3 and ends behind the layer of stage 5 lives in steps [3, 6): stages of one layer run together.
@@ -14,12 +14,12 @@ from tilewright.plan.stages import numbered_layers, steps_by_stage
 from tilewright.report.alive import Lifetime
 
 HOMES = (BufferKind.INPUT, BufferKind.OUTPUT, BufferKind.INTERMEDIATE, BufferKind.STATE)
-"""Kinds of buffers that hold whole tensors, which stages hand to each other."""
+"""Kinds of buffers that hold whole tensors, through which one stage passes data to another."""
 
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """Numbers of the stages that write and that read a buffer, in the program's order."""
+    """The numbers of the stages that write a buffer, and of those that read it, ascending."""
 
     written: tuple[int, ...] = ()
     read: tuple[int, ...] = ()
@@ -27,7 +27,7 @@ class Touched:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Stage ``target`` reads ``buffer``, which stage ``source`` wrote; None is the model's border."""
+    """Stage ``source`` writes ``buffer`` and stage ``target`` reads it; None stands for the model's caller."""
 
     source: int | None
     target: int | None
@@ -35,16 +35,16 @@ class Edge:
 
 
 def alive_steps(spans: Sequence[Lifetime], lifetime: Lifetime) -> Lifetime:
-    """The half-open steps of a report in which a buffer lives that lives at these ticks.
+    """The half-open steps of a report in which a buffer lives; ``lifetime`` are the buffer's half-open ticks.
 
-    ``spans`` are the ticks of each step. A buffer that begins between two layers begins with the second.
+    ``spans`` are the ticks of each step. A buffer that begins between two layers begins with the second layer.
     """
     begin, end = lifetime
     return sum(behind <= begin for _, behind in spans), sum(first < end for first, _ in spans)
 
 
 def touched_buffers(plan: Plan) -> dict[str, Touched]:
-    """For every buffer the numbers of the stages that touch it."""
+    """For every buffer of the plan the numbers of the stages that write and read it."""
     written: dict[str, list[int]] = {}
     read: dict[str, list[int]] = {}
     for item in numbered_layers(plan.program):
@@ -60,7 +60,11 @@ def touched_buffers(plan: Plan) -> dict[str, Touched]:
 
 
 def edges(plan: Plan, touched: Mapping[str, Touched]) -> tuple[Edge, ...]:
-    """The data flow through whole tensors, in the order of the readers; views and parts share bytes."""
+    """The flow of data through whole tensors, ordered by the reading stage.
+
+    A stage that reads a buffer depends on every earlier stage that wrote any of its bytes, be it through the
+    buffer itself, a view of it, or the buffer in which it lies.
+    """
     buffers = {buffer.name: buffer for buffer in plan.buffers if buffer.kind in HOMES}
     spans = _spans_in_roots(plan)
     relatives: dict[str, list[str]] = {}
@@ -101,7 +105,7 @@ def _spans_in_roots(plan: Plan) -> dict[str, tuple[str, int, int]]:
 
 
 def _touches(step: CopyStart | Wait | Kernel) -> Iterator[tuple[str, bool]]:
-    """Buffers that a step touches, with whether it writes them."""
+    """(Buffer, whether the step writes it) for each buffer of a step."""
     if isinstance(step, CopyStart):
         yield step.source.buffer, False
         yield step.destination.buffer, True

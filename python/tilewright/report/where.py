@@ -1,4 +1,4 @@
-"""What lives at an address, and when: the buffers that cover a byte of a pool, down to the element."""
+"""The buffers that cover a byte of a pool, the steps in which they live, and the element at that byte."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from tilewright.report.touches import alive_steps, touched_buffers
 
 
 def where_data(plan: Plan, pool: Pool, offset: int, step: int | None = None) -> dict[str, Any]:
-    """The buffers that cover byte ``offset`` of a pool, in the order of their lives; all, or those of one step.
+    """The buffers that cover byte ``offset`` of a pool, ordered by the steps in which they live.
 
-    Raises bad_input for a byte that the plan does not use, or a step that it does not have.
+    With ``step``, only the buffers that live in it. Raises bad_input ``where-outside`` for a byte that the plan
+    does not use, ``where-step`` for a step that it does not have.
     """
     use = next((use.used_bytes for use in plan.pool_use if use.pool == pool.name), 0)
     if not 0 <= offset < use:
@@ -62,7 +63,7 @@ def where_data(plan: Plan, pool: Pool, offset: int, step: int | None = None) -> 
 
 
 def where_text(data: dict[str, Any], address: int | None) -> str:
-    """The same for people."""
+    """The answer of ``where_data`` as text; ``address`` is the address asked for, None if asked by pool and offset."""
     place = f"{data['pool']}:{data['offset_bytes']} (0x{data['offset_bytes']:x})"
     at = f"0x{address:x} is {place}" if address is not None else place
     when = "" if data["step"] is None else f" at step {data['step']}"
@@ -102,7 +103,10 @@ def _inside(plan: Plan, name: str) -> str | None:
 
 
 def _element(buffer: Buffer, at: int) -> dict[str, Any]:
-    """Slot, element and byte of it at an offset into a buffer; an element of None is padding."""
+    """The slot, the element's indices, and the byte of that element ``at`` bytes into a buffer.
+
+    ``slot`` is None for a buffer with one slot; ``element`` is None where the byte is padding.
+    """
     slots = buffer.kind is BufferKind.TILE and buffer.copies > 1 and buffer.slot_bytes > 0
     slot, at = divmod(at, buffer.slot_bytes) if slots else (None, at)
     element = [0] * len(buffer.shape)
