@@ -1,1 +1,1 @@
-"""What works on plans and programs beside the compiler."""
+"""Tools beside the compiler that read plans, run programs, and write what builds need."""

@@ -1,7 +1,7 @@
-"""``tilewright allocate``: a tool of its own for problems in MiniMalloc's CSV format.
+"""``tilewright allocate``: places the buffers of a problem in MiniMalloc's CSV format.
 
-Columns: id, lower, upper, size; optional alignment, and offset for buffers whose place is given.
-Lifetimes are half-open; sizes are bytes.
+Columns: id, lower, upper, size; optionally alignment, and offset for buffers with a fixed offset.
+A buffer lives in [lower, upper) ticks; sizes, alignments and offsets are bytes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PROGRESS_NODES = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of a problem; ``offset`` is None unless it is given."""
+    """A buffer of a problem; ``offset`` is None for a buffer that may lie anywhere."""
 
     name: str
     lower: int
@@ -44,7 +44,7 @@ def read_problem(path: Path) -> list[Row]:
     """The buffers of a CSV file.
 
     Raises:
-        TilewrightError: with file and line, if the file is not such a problem.
+        TilewrightError: ``bad-problem`` with file and line, if the file is not a problem in this format.
     """
     try:
         reader = csv.DictReader(io.StringIO(read_utf8(path), newline=""))
@@ -80,7 +80,7 @@ def _row(line: dict[str, str], place: str) -> Row:
 
 
 def items_of(rows: Sequence[Row]) -> list[Item]:
-    """Placement items; buffers whose lifetimes meet conflict."""
+    """Items for placement; two buffers conflict if their lifetimes have a tick in common."""
     conflicts: dict[str, set[str]] = {row.name: set() for row in rows}
     alive: list[Row] = []
     for row in sorted(rows, key=lambda row: row.lower):
@@ -110,10 +110,11 @@ def allocate(
     output: Path | None = None,
     stream: TextIO | None = None,
 ) -> int:
-    """Place the buffers of a problem and print peak, lower bound, gap and status.
+    """Place the buffers of a problem and print peak, lower bound (bytes), gap and status.
 
-    With a capacity any placement within it will do; without one the smallest peak is sought.
-    Returns the exit status: 3 when nothing fits.
+    With a capacity in bytes, any placement within the capacity will do; without a capacity the smallest peak is
+    searched. Returns the exit status, 3 if no placement fits. Raises TilewrightError as ``read_problem``
+    and ``place_with``.
     """
     stream = stream or sys.stdout
     rows = read_problem(problem)
@@ -154,7 +155,7 @@ def _write(path: Path, rows: Sequence[Row], offsets: dict[str, int]) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int, int], None] | None]:
-    """A line on the terminal that is written over and at last wiped, none elsewhere."""
+    """A line on the terminal that each report overwrites and the end wipes; None where stderr is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -1,10 +1,13 @@
-"""Fits what kernels, tile loops and links cost to profiles, and writes it into a platform file.
+"""Fits the constants of the cost model to measured profiles.
 
-What is fitted is linear in its constants, in three steps: cycles in kernel calls (per split call,
-and for each kernel a call and a factor on its own formula); then, from layers with single buffers,
-the rest of what the core does (per layer, per tile, per command of a link), and its waiting for
-copies (per command, line and byte of a link). Relative errors are minimised, by least squares with
-no constant below zero.
+The cost model is linear in its constants, which are fitted in three steps:
+
+1. Cycles in kernels: per split call, and for each kernel per call and as a factor on its formula.
+2. The core's cycles between kernels and waits: per layer, per tile, per command of a link.
+3. The core's cycles in waits for copies: per command, line and byte of a link.
+
+Steps 2 and 3 use layers with single buffers alone. Each step minimises the relative errors by least
+squares, with no constant below zero.
 """
 
 from __future__ import annotations
@@ -26,9 +29,19 @@ from tilewright.tools.measurements import PROFILE_FORMAT
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One layer of a profile: what it did, and how long that took.
+    """One layer of a profile: its work and its measured cycles.
 
-    ``loads`` maps a link to (commands, lines, bytes).
+    Attributes:
+        kernel: the kernel's key in [cost.kernels].
+        tiles: tiles of the layer.
+        calls: kernel calls.
+        split_calls: kernel calls that several cores share.
+        kernel_work: cycles by the kernel's own formula, before its factor.
+        loads: link to (commands, lines, bytes).
+        slots: slots of the layer's tile buffers; 1 is single-buffered.
+        cycles: measured cycles of the layer.
+        kernel_cycles: measured cycles in kernel calls.
+        wait_cycles: measured cycles in waits for copies.
     """
 
     kernel: str
@@ -45,7 +58,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class LinkCost:
-    """What a link costs: of the core for a command, and then for each line and byte."""
+    """The costs of a link: core cycles for a command, cycles for each line, and bytes in a cycle."""
 
     setup_cycles: float
     line_cycles: float
@@ -54,7 +67,7 @@ class LinkCost:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """Constants of the cost model, and the largest relative error of a layer that was fitted."""
+    """Constants of the cost model; ``largest_error`` is the largest relative error of a layer's kernel cycles."""
 
     costs: Costs
     links: Mapping[str, LinkCost] = field(default_factory=dict)
@@ -62,7 +75,7 @@ class Fitted:
 
 
 def read_samples(paths: Iterable[Path], platform: str) -> list[Sample]:
-    """The layers of profiles of one platform. Raises bad_input for files that are none, or of another one."""
+    """The layers of all profiles. Raises bad_input for a file that is no profile, or is of another platform."""
     samples: list[Sample] = []
     for path in paths:
         try:
@@ -108,10 +121,10 @@ def fit(
     same_links: Mapping[str, str] | None = None,
     widths: Mapping[str, float] | None = None,
 ) -> Fitted:
-    """The constants that explain the samples best. A pure function: same samples, same numbers.
+    """The constants that explain the samples best; the same samples give the same constants.
 
-    ``same_links`` maps links to others that have the same costs, as the way back has those of the
-    way there; ``widths`` gives the bytes per cycle that links cannot exceed.
+    ``same_links`` maps a link to the link whose costs it shares, for example L1->L2 to L2->L1; ``widths``
+    maps a link to the bytes per cycle that it cannot exceed.
     """
     kernels, fork_cycles = _fit_kernels(samples)
     layer_cycles, tile_cycles, links = _fit_loops(samples, same_links or {}, widths or {})
@@ -131,7 +144,7 @@ def _kernel_cycles(sample: Sample, costs: Costs) -> float:
 
 
 def _fit_kernels(samples: Sequence[Sample]) -> tuple[tuple[tuple[str, KernelCost], ...], float]:
-    """Each kernel's call and factor, and what a fork costs; ``default`` stands for kernels without samples."""
+    """The costs of each kernel, and the cycles of a fork; the entry ``default`` is for kernels without samples."""
     used = [sample for sample in samples if sample.kernel_cycles > 0]
     names = sorted({sample.kernel for sample in used})
     forked = any(sample.split_calls for sample in used)
@@ -155,9 +168,9 @@ def _fit_kernels(samples: Sequence[Sample]) -> tuple[tuple[tuple[str, KernelCost
 def _fit_loops(
     samples: Sequence[Sample], same_links: Mapping[str, str], widths: Mapping[str, float]
 ) -> tuple[float, float, dict[str, LinkCost]]:
-    """Cycles of a layer and of a tile, and each link's costs: what is no kernel, and waiting for itself.
+    """Cycles of a layer, cycles of a tile, and the costs of each link (steps 2 and 3).
 
-    Layers that double-buffer hide a part of their copies, so they say nothing about links.
+    Layers with double buffers are left out: they hide a part of their copies behind kernels.
     """
     used = [sample for sample in samples if sample.loads and sample.slots <= 1]
     if not used:
@@ -187,10 +200,15 @@ def _fit_loops(
 
 
 def _fit_waits(rows: Array, wanted: Array, widths: Sequence[float | None]) -> Array:
-    """Cycles of a command, a line and a byte of each link; starts of other copies hide bytes, but none is faster.
+    """Cycles of a command, a line and a byte of each link: float64[3 * links].
+
+    The core waits less for bytes that move while it starts other copies, so a fit alone can find a link
+    faster than its width. Such a link gets the cycles per byte of its width, and the rest is fitted again.
 
     Args:
-        rows: float64[samples, 3 * links].
+        rows: float64[samples, 3 * links], commands, lines and bytes of each link.
+        wanted: float64[samples], measured cycles in waits.
+        widths: bytes per cycle that each link cannot exceed, None if unknown.
     """
     found = least_squares(rows, wanted)
     least = np.zeros(rows.shape[1])
@@ -210,16 +228,18 @@ def _rounded(value: float, digits: int = 1) -> float:
 
 
 def least_squares(rows: Array, wanted: Array, scale: Array | None = None) -> Array:
-    """x >= 0 that minimises the sum of ((rows @ x - wanted) / scale)^2; Lawson and Hanson's active set.
+    """x >= 0, float64[constants], that minimises the sum of ((rows @ x - wanted) / scale)^2.
+
+    The algorithm is the active set method of Lawson and Hanson (Solving Least Squares Problems, 1974).
 
     Args:
         rows: float64[samples, constants].
         wanted: float64[samples].
-        scale: float64[samples], positive; what is wanted if absent.
+        scale: float64[samples], raised to at least 1; ``wanted`` if absent.
     """
     weight = 1.0 / np.maximum(wanted if scale is None else scale, 1.0)
     scaled, target = rows * weight[:, None], wanted * weight
-    # Constants of very different sizes: columns of length one keep the tolerance meaningful.
+    # The constants differ by orders of magnitude; columns of length 1 let one tolerance serve all.
     length = np.linalg.norm(scaled, axis=0)
     length[length == 0.0] = 1.0
     scaled = scaled / length
@@ -239,7 +259,7 @@ def least_squares(rows: Array, wanted: Array, scale: Array | None = None) -> Arr
 
 
 def _within(rows: Array, target: Array, x: Array, free: Array) -> Array:
-    """The least squares of the free constants; those that would fall below zero are fixed there again."""
+    """The least squares solution over the free constants; a constant that would fall below zero becomes 0 and fixed."""
     while free.any():
         trial = np.zeros_like(x)
         trial[free] = np.linalg.lstsq(rows[:, free], target, rcond=None)[0]

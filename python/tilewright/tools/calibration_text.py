@@ -25,7 +25,7 @@ def with_constants(text: str, fitted: Fitted) -> str:
 
 
 def cost_text(costs: Costs) -> str:
-    """The tables of kernels and tile loops."""
+    """The text of the tables [cost] and [cost.kernels]."""
     lines = ["# Measured: docs/how-to/calibrate.md.", "[cost]"]
     lines += [f"{key}_cycles = {getattr(costs, f'{key}_cycles')!r}" for key in ("layer", "tile", "fork")]
     lines += ["", "[cost.kernels]"]
@@ -35,7 +35,7 @@ def cost_text(costs: Costs) -> str:
 
 
 def _blocks(text: str) -> list[str]:
-    """The text cut before each table's header, comments above the header included."""
+    """The text cut into one piece per table; the comments directly above a header belong to its table."""
     blocks: list[list[str]] = [[]]
     comments: list[str] = []
     for line in text.splitlines(keepends=True):

@@ -1,4 +1,4 @@
-"""Symbols of an ELF file: what debuggers and ``nm`` see, as far as addresses go.
+"""The names and addresses of the symbols of an ELF file, as ``nm`` prints them.
 
 The layout is that of the System V ABI, chapters 4 (object files) and "Symbol Table".
 """
@@ -20,20 +20,20 @@ _UNDEFINED = 0
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How fields are packed: class (32 or 64 bits) and byte order."""
+    """How the file packs its fields: the byte order, as ``struct`` writes it, and whether addresses have 64 bits."""
 
     order: str
     is_64: bool
 
     def unpack(self, layout: str, data: bytes, offset: int) -> tuple[int, ...]:
-        """Fields, of which A is an address or a size of the class's width."""
+        """The fields at ``offset``; ``layout`` is as for ``struct``, with A for an address or a size."""
         return struct.unpack_from(self.order + layout.replace("A", "Q" if self.is_64 else "I"), data, offset)
 
 
 def symbol_addresses(path: Path) -> dict[str, int]:
-    """Defined symbols, local ones too, and their addresses; of several with one name the last.
+    """Defined symbols (global and local) and their addresses; of several symbols with one name the last.
 
-    Raises bad_input for a file that cannot be read or is no ELF file.
+    Raises bad_input ``elf-file`` for a file that cannot be read or is no ELF file.
     """
     try:
         data = read_content(path)
@@ -53,7 +53,7 @@ def _symbols(data: bytes) -> Iterator[tuple[str, int]]:
     if data[:4] != _MAGIC or data[4] not in (1, 2) or data[5] not in (1, 2):
         raise ValueError("not ELF")
     form = _Form("<" if data[5] == 1 else ">", data[4] == 2)
-    # e_shoff stands behind e_entry and e_phoff; e_shentsize and e_shnum at the header's end.
+    # The file header has e_shoff behind e_entry and e_phoff, and e_shentsize and e_shnum at its end.
     (headers,) = form.unpack("A", data, 40 if form.is_64 else 32)
     entry_size, count = form.unpack("HH", data, 58 if form.is_64 else 46)
     sections = [_section(form, data, headers + number * entry_size) for number in range(count)]
@@ -69,13 +69,13 @@ def _symbols(data: bytes) -> Iterator[tuple[str, int]]:
 
 
 def _section(form: _Form, data: bytes, at: int) -> tuple[int, int, int, int, int]:
-    """Type, offset, size, link and size of an entry."""
+    """(sh_type, sh_offset, sh_size, sh_link, sh_entsize) of the section header at ``at``."""
     _, kind, _, _, offset, size, link, _, _, entry = form.unpack("IIAAAAIIAA", data, at)
     return kind, offset, size, link, entry
 
 
 def _symbol(form: _Form, data: bytes, at: int) -> tuple[int, int, int]:
-    """Offset of the name, value, and section."""
+    """(st_name, st_value, st_shndx) of the symbol at ``at``."""
     if form.is_64:
         name, _, _, section, value, _ = form.unpack("IBBHQQ", data, at)
     else:

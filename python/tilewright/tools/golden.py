@@ -1,7 +1,7 @@
-"""A firmware that runs a model on stored vectors and compares on the target.
+"""The C files of a golden test: a firmware that runs a model on stored vectors and compares on the target.
 
-The vectors become C arrays, and a main with tables beside them; runtime/test_support does the
-rest. What the model's interface is comes from its plan.
+The vectors become C arrays, with tables and a ``main`` beside them; runtime/test_support has the code
+that runs and compares. The names, shapes and types of inputs and outputs come from the model's plan.
 """
 
 from __future__ import annotations
@@ -31,9 +31,16 @@ _TOLERANCE = re.compile(r"(?P<absolute>[^:]+):(?P<relative>[^:]+)")
 
 @dataclass(frozen=True, slots=True)
 class GoldenRequest:
-    """What one golden test compares; ``tolerance`` is ``<abs>:<rel>``, ``unit`` what the port counts.
+    """One golden test.
 
-    With ``compared``, the graph that was planned, every layer is compared in the first ``compared_runs``.
+    Attributes:
+        plan: the model's plan.
+        inputs: npz file of input vectors.
+        outputs: npz file of expected outputs.
+        tolerance: ``<abs>:<rel>``.
+        unit: the unit that the port counts, for example cycles.
+        compared: the graph that was planned, if the outputs of every layer are compared too.
+        compared_runs: the first runs in which every layer is compared.
     """
 
     plan: Plan
@@ -71,9 +78,9 @@ class _Pool:
 
 
 def golden_files(request: GoldenRequest) -> dict[str, bytes]:
-    """The files of the test's firmware, with ``golden_manifest.json`` that lists them.
+    """File names and contents of the test's firmware, and ``golden_manifest.json``, which lists the files.
 
-    Raises bad_input for files that cannot be read, arrays that do not match the interface and
+    Raises bad_input for arrays that cannot be read or do not match the model's inputs and outputs, and for
     values that a tensor's type cannot hold.
     """
     plan = request.plan
@@ -123,7 +130,7 @@ def golden_files(request: GoldenRequest) -> dict[str, bytes]:
 
 
 def parse_tolerance(text: str) -> tuple[float, float]:
-    """``<abs>:<rel>`` as two finite numbers that are not negative. Raises bad_input."""
+    """The two numbers of ``<abs>:<rel>``. Raises bad_input ``bad-tolerance`` unless both are finite and at least 0."""
     match = _TOLERANCE.fullmatch(text)
     try:
         values = (float(match["absolute"]), float(match["relative"])) if match else (-1.0, -1.0)
@@ -135,9 +142,10 @@ def parse_tolerance(text: str) -> tuple[float, float]:
 
 
 def match_arrays(items: tuple[InterfaceTensor, ...], arrays: dict[str, Array], where: str) -> list[Array]:
-    """Runs of every tensor: arrays of shape [runs, *shape] in the tensors' types.
+    """For every tensor an array of shape [runs, *shape] and the tensor's dtype.
 
-    By name if every tensor's name is there, else by order. Raises bad_input.
+    Arrays match tensors by name if every tensor has an array of its name, and by order if no tensor has.
+    Raises bad_input for other names, another number of arrays, and other shapes or values; ``where`` is the file.
     """
     names = [item.name for item in items]
     if all(name in arrays for name in names):
@@ -162,7 +170,7 @@ def _runs_of(item: InterfaceTensor, array: Array, where: str) -> Array:
 
 
 def _converted(array: Array, dtype: np.dtype[Any], where: str) -> Array:
-    """The same values in another type; what it cannot hold is an error, except rounding to float."""
+    """The array in another dtype. Raises bad_input for a value that the dtype cannot hold; floats may round."""
     if array.dtype.kind not in "biuf":
         raise bad_input("golden-type", f"the array has type {array.dtype}, which holds no numbers", at=where)
     if dtype.kind == "f":
@@ -209,19 +217,19 @@ def _tensor(plan: Plan, item: InterfaceTensor, array: Array, side: str, pool: Po
 
 
 def _arguments(plan: Plan) -> list[str]:
-    """What the run function is given."""
+    """The arguments of the model's run function, as C expressions."""
     memory = _pool_argument(plan)
     sides = [f"&{side}" for side, items in (("in", plan.inputs), ("out", plan.outputs)) if items]
     return [*(() if plan.io_in_pools else sides), *((memory,) if memory else ())]
 
 
 def _pool_argument(plan: Plan) -> str:
-    """The pools that the harness provides, if there are any."""
+    """The argument that passes the harness's pools to the model, as a C expression; empty if there are none."""
     return "&memory" if not plan.static_pools and storage_of(plan).pools else ""
 
 
 def _placed_address(plan: Plan, item: InterfaceTensor) -> str:
-    """Where the plan put an input or output, as a constant expression."""
+    """The address of an input or output that the plan placed in a pool, as a constant expression in C."""
     storage = storage_of(plan)
     return storage.pool_address(item.buffer, f"pool_{storage.placements[item.buffer].pool}")
 
@@ -231,9 +239,9 @@ def _pool(plan: Plan, pool: Pool) -> _Pool:
 
 
 def _far(plan: Plan, tensors: list[_Tensor]) -> list[tuple[str, str]]:
-    """C objects and their sizes that kernels must not touch, since only links reach their pools.
+    """(Address, size) in C of each object in a pool that only links reach, so that no kernel may touch it.
 
-    Kernels cannot touch pools from which only the controller copies, nor can the test.
+    A pool is left out if only the controller copies from it: neither kernels nor the test can touch such a pool.
     """
     near = {name for name, _ in plan.core.access_cycles}
     by_core = {end for link in plan.links if link.issuer == "core" for end in (link.source, link.target)}
@@ -256,7 +264,7 @@ def _far(plan: Plan, tensors: list[_Tensor]) -> list[tuple[str, str]]:
 
 
 def _ranges(plan: Plan, pool: Pool, start: str) -> list[tuple[str, str]]:
-    """A pool in use, but for the profile in it, which the program writes beside its kernels."""
+    """The used bytes of a pool as (address, size) in C, without the profile, which the program itself writes."""
     size = f"{plan.name}_POOL_{pool.name}_SIZE".upper()
     place = next((item for item in plan.placements if (item.buffer, item.pool) == (plan.profile, pool.name)), None)
     if place is None:
@@ -268,14 +276,14 @@ def _ranges(plan: Plan, pool: Pool, start: str) -> list[tuple[str, str]]:
 
 
 def _section(pool: Pool) -> str:
-    """The attribute that puts a variable into a pool's section."""
+    """The C attribute that puts a variable into a pool's section; empty if the pool has no section."""
     return f'__attribute__((section("{pool.section}"))) ' if pool.section else ""
 
 
 def read_arrays(path: Path) -> dict[str, Array]:
-    """Arrays by name, in the file's order. Raises bad_input."""
+    """The arrays of an npz file by name, in the file's order. Raises bad_input ``golden-file``."""
     try:
-        # NumPy leaves a file open that it opened itself and cannot read.
+        # np.load(path) would leave the file open if NumPy cannot read it.
         with path.open("rb") as file:
             archive = np.load(file, allow_pickle=False)
             if isinstance(archive, np.lib.npyio.NpzFile):

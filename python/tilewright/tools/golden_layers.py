@@ -1,4 +1,4 @@
-"""What each layer of a model should write, worked out by the operators' references, for golden tests."""
+"""The expected output of each layer of a model, computed by the operators' references, for golden tests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BYTES_PER_LINE = 16
 
 @dataclass(frozen=True, slots=True)
 class LayerTensor:
-    """A tensor behind the stage that writes it, as the templates print it; ``layer`` is what the hook gets for it."""
+    """A tensor as the templates print it; ``layer`` is the number of the stage that writes it, as the hook gets it."""
 
     layer: int
     layer_name: str
@@ -36,9 +36,9 @@ class LayerTensor:
 
 
 def layer_tensors(plan: Plan, graph: Graph, inputs: Mapping[str, Array], runs: int) -> list[LayerTensor]:
-    """Every whole tensor that a stage writes and that the graph knows, with the references of the first runs.
+    """Every whole tensor of the graph that a stage writes, with its expected values in the first ``runs`` runs.
 
-    ``inputs`` are arrays of shape [runs, *shape]. Raises TilewrightError from an operator without reference.
+    ``inputs`` maps inputs to arrays of shape [runs, *shape]. Raises TilewrightError for an operator without reference.
     """
     values = [evaluate(graph, {name: array[run] for name, array in inputs.items()}) for run in range(runs)]
     storage = storage_of(plan)
@@ -75,7 +75,7 @@ def _layer_tensor(storage: Storage, buffer: Buffer, layer: int, layer_name: str,
 
 
 def _address(storage: Storage, name: str) -> str:
-    """The buffer's first byte as a constant expression of the harness, which owns pools, inputs and outputs."""
+    """The address of a buffer as a constant expression in C; the harness declares pools, inputs and outputs."""
     offset = 0
     while name in storage.parents and name not in storage.members:
         name, further = storage.parents[name]
@@ -89,17 +89,17 @@ def _address(storage: Storage, name: str) -> str:
 
 
 def _text(name: str) -> str:
-    """What may stand in a C string, and in a printf argument."""
+    """A name for a string literal in C: signs that need an escape, or are not printable ASCII, become underscores."""
     return "".join(sign if sign.isascii() and sign.isprintable() and sign not in '"\\?' else "_" for sign in name)
 
 
 def golden_type(dtype: str) -> str:
-    """The enumerator of golden.h."""
+    """The enumerator of golden.h for a dtype; bool is compared as uint8."""
     return f"GOLDEN_{'UINT8' if dtype == 'bool' else dtype.upper()}"
 
 
 def stored_bytes(array: Array) -> bytes:
-    """The elements as the target stores them."""
+    """The elements as the target stores them: little-endian, in C order."""
     return np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()
 
 

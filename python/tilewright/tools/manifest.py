@@ -1,4 +1,4 @@
-"""The manifest: what CMake has to know about generated files, without reading C or the plan."""
+"""The manifest: the facts about generated files that CMake needs, so that it reads neither C nor the plan."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ MANIFEST_FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class PlatformFacts:
-    """What a build needs from a platform file.
+    """The facts of a platform file that a build needs.
 
     Attributes:
         name: the platform's name.
         compile_options: options of compiler and linker that fix the ABI.
         port: folder below runtime/ports, or None.
-        simulator: programs that must be installed, or a placeholder if the firmware runs by itself;
-            empty if there is no simulator.
-        sha256: of the platform file.
+        simulator: programs that must be installed, else the first word of the simulator's command;
+            empty if the platform has no simulator.
+        sha256: SHA-256 of the platform file.
     """
 
     name: str
@@ -48,7 +48,7 @@ class PlatformFacts:
 
 
 def platform_facts(platform: str) -> PlatformFacts:
-    """What a build needs from a platform, by name or file. Raises bad_input."""
+    """The facts of a platform, given by its name or its file. Raises bad_input."""
     loaded = load_platform(platform)
     return PlatformFacts(
         name=loaded.name,
@@ -67,7 +67,7 @@ def manifest_name(prefix: str) -> str:
 def manifest(
     options: CompileOptions, plan: Plan, files: Mapping[str, bytes], facts: PlatformFacts, summary: str
 ) -> bytes:
-    """The manifest as JSON; a pure function of its arguments, without paths.
+    """The manifest as JSON text; the same arguments give the same bytes, and no path of a machine is in them.
 
     ``files`` are all other generated files. Kernel sources are named relative to runtime/.
     """
@@ -93,7 +93,7 @@ def manifest(
 
 
 def fingerprint(options: CompileOptions, plan: Plan, facts: PlatformFacts) -> str:
-    """SHA-256 over tool, model, platform and options; folders do not count."""
+    """SHA-256 of the tool's version, the model, the platform and the options, without the folders of files."""
     return sha256_hex(
         json.dumps(
             {
@@ -118,7 +118,7 @@ def sha256_hex(content: bytes) -> str:
 
 
 def _gcc_options(plan: Plan) -> dict[str, Any]:
-    """What GCC is given for all C files of the library, and behind that for single kernel sources."""
+    """Options of GCC for all C files of the library, and options that follow them for single kernel sources."""
     sources = {name: list(SOURCE_OPTIONS[name]) for name in plan.kernel_sources if name in SOURCE_OPTIONS}
     return {"library": list(LIBRARY_OPTIONS), "sources": sources}
 

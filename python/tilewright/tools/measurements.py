@@ -1,4 +1,4 @@
-"""What profiled programs measured, layer by layer, beside what the plan predicted: from a log to JSON."""
+"""Measured cycles of each layer beside the plan's prediction: from the output of a profiled program to JSON."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tilewright.platform import Platform
 
 PROFILE_FORMAT = 1
 COLUMNS = ("cycles", "kernel_cycles", "wait_cycles", "copied_bytes")
-"""Of struct tilewright_profile; the table has MACs and the layer's name behind them."""
+"""Members of struct tilewright_profile, in the order of the printed table; MACs and the layer's name follow."""
 
 _LINE = re.compile(r"profile (?P<model>\w+)(?P<numbers>(?: +[0-9]+){5})  (?P<layer>.*)")
 
 
 def profile_json(plan: Plan, platform: Platform, lines: Iterable[str]) -> str:
-    """JSON text of a model's table in a program's output, with a trailing newline; docs/reference/profile.md.
+    """A model's profile as JSON text, with a trailing newline; docs/reference/profile.md describes the keys.
 
-    ``lines`` are without their ends; of several tables of the model the last counts. Raises
-    bad_input ``profile-lines`` where there is no table, or one of other layers.
+    ``lines`` are the program's output without line ends; of several tables of the model the last counts.
+    Raises bad_input ``profile-lines`` where the output has no table of the model, or a table of other layers.
     """
     counter = platform.simulator.counter.value if platform.simulator is not None else "cycles"
     rows = _tables(lines).get(plan.name, [])

@@ -1,4 +1,4 @@
-"""Runs a program in a platform's simulator and hands back the firmware's exit status."""
+"""Runs a program in a platform's simulator and returns the firmware's exit status."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from tilewright.base.errors import bad_input
 from tilewright.platform.types import Platform
 
 TIMEOUT_STATUS = 124
-"""Exit status of a program that did not end in time, as coreutils' timeout has it."""
+"""Exit status of a program that did not end in time, the same as that of coreutils' ``timeout``."""
 
 PROGRAM_FILE = "program.elf"
-"""Under this name the program stands in the simulator's folder, for firmware that reads its own file."""
+"""Name of the program in the simulator's folder, for firmware that reads its own file."""
 
 _SIGNAL_STATUS = 128
 _GRACE_S = 2.0
@@ -30,7 +30,7 @@ _GRACE_S = 2.0
 _ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 _Held = Callable[[], contextlib.AbstractContextManager[None]]
-"""While its context lasts, signals that end the program wait."""
+"""A function that makes a context; a signal that would end Tilewright waits until the context ends."""
 
 
 def simulate(
@@ -40,11 +40,11 @@ def simulate(
     args: Sequence[str] = (),
     heard: Callable[[str], object] | None = None,
 ) -> int:
-    """Run ``elf`` with the platform's simulator; its output goes to ours as it appears.
+    """Run ``elf`` with the platform's simulator, and pass the simulator's output on as it appears.
 
-    ``args`` are appended to the simulator's command, which runs in a folder of its own that has
-    nothing but the program, as PROGRAM_FILE. ``heard`` is given every line of its standard output
-    too, without the line's end.
+    ``args`` are appended to the simulator's command. The command runs in a new folder that has the
+    program alone, as PROGRAM_FILE. ``heard`` is called with every line of the simulator's standard
+    output, without the line's end.
     Returns the firmware's exit status, 128 + n if signal n ended the simulator, or
     TIMEOUT_STATUS after ``timeout_s`` seconds; no process of the simulator is left in any case.
     Raises bad_input if the platform names no simulator, or the simulator, its Python modules or the
@@ -71,7 +71,7 @@ def simulate(
 
 
 def simulator_environment(platform: Platform, environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment of the simulator: an installation's programs and libraries come first."""
+    """``environment`` with the simulator's own folders first in PATH and LD_LIBRARY_PATH, if it has an installation."""
     changed = dict(environment)
     installation = _installation(platform, environment)
     if installation is None:
@@ -83,7 +83,7 @@ def simulator_environment(platform: Platform, environment: Mapping[str, str]) ->
 
 
 def _installation(platform: Platform, environment: Mapping[str, str]) -> Path | None:
-    """Where the variable says, else where the first program is; None if there is neither."""
+    """The folder that the variable ``install_dir`` names, else the folder above the first program's bin, or None."""
     if platform.simulator is None or platform.simulator.install_dir is None:
         return None
     named = environment.get(platform.simulator.install_dir)
@@ -94,10 +94,10 @@ def _installation(platform: Platform, environment: Mapping[str, str]) -> Path | 
 
 
 def with_python(platform: Platform, environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment with that python3 first on PATH that has the modules that the simulator needs.
+    """``environment`` with the first python3 of PATH that has the simulator's modules moved to the front.
 
-    Programs of a simulator that are written in Python run with the first python3 on PATH, which
-    may be that of an environment for something else. Raises bad_input if none has the modules.
+    A simulator's Python programs run with the first python3 of PATH, which may belong to a virtual
+    environment without these modules. Raises bad_input ``simulator-python`` if no python3 has them.
     """
     modules = platform.simulator.python_modules if platform.simulator is not None else ()
     if not modules:
@@ -125,7 +125,7 @@ def _has_modules(python: str, modules: Sequence[str], environment: Mapping[str, 
 
 
 def simulator_commands(platform: Platform, elf: Path, work_dir: Path, args: Sequence[str] = ()) -> list[list[str]]:
-    """The command lines, in order. Raises bad_input if there is no simulator, naming the program."""
+    """The simulator's command lines, in order. Raises bad_input for no simulator or a program not installed."""
     simulator = platform.simulator
     if simulator is None:
         what = f"platform '{platform.name}' has no [simulator]"
@@ -154,7 +154,7 @@ def _run(
         with held():
             process = _started(command, work_dir, environment, listened=heard is not None)
         if heard is not None:
-            # A thread of its own, since the wait has a timeout and a read has none.
+            # A thread reads the output, because a read has no timeout and the wait below has one.
             listener = threading.Thread(target=_pass_on, args=(process, heard), daemon=True)
             listener.start()
         status = process.wait(timeout=max(0.0, end - time.monotonic()))
@@ -189,7 +189,7 @@ def _started(
 
 
 def _pass_on(process: subprocess.Popen[bytes], heard: Callable[[str], object]) -> None:
-    """The program's output to ours, and line by line to ``heard``."""
+    """Write the program's output to stdout, and give it line by line to ``heard``."""
     assert process.stdout is not None
     with process.stdout as lines:
         for line in lines:
@@ -199,7 +199,7 @@ def _pass_on(process: subprocess.Popen[bytes], heard: Callable[[str], object]) -
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    """End whatever is left of the process group, politely first, so that buffers are written."""
+    """End all processes of the group: SIGTERM first, so that buffers are written, then SIGKILL."""
     if process.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)
@@ -214,8 +214,8 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
 def _terminating_signals_raise() -> Iterator[_Held]:
     """SIGINT, SIGTERM and SIGHUP unwind the stack, so that the simulator does not outlive its launcher.
 
-    Not while something is held: a process that is just being started would be forgotten, and one
-    that is being ended left. Blocking the signals instead would block them in the simulator too.
+    Within a context of ``held`` the signal waits: an exception there would forget a process that is just
+    being started, or leave a process that is being ended. Blocked signals would be blocked in the simulator too.
     """
     if threading.current_thread() is not threading.main_thread():
         yield contextlib.nullcontext
@@ -238,7 +238,7 @@ def _terminating_signals_raise() -> Iterator[_Held]:
         if len(late) > before:
             raise late[0]
 
-    # What is ignored, as by nohup, stays so.
+    # A signal that is ignored (nohup ignores SIGHUP) stays ignored.
     heeded = [number for number in _ENDING_SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
     earlier = {number: signal.signal(number, unwind) for number in heeded}
     try:

@@ -1,6 +1,6 @@
 """How bytes moved and predicted cycles depend on the size of a pool.
 
-``sweep`` takes any ``concurrent.futures`` executor, so that Dask's or Ray's spread it over machines.
+``sweep`` takes any executor of ``concurrent.futures``; an executor of Dask or Ray spreads the plans over machines.
 """
 
 from __future__ import annotations
@@ -17,14 +17,21 @@ from tilewright.pipeline import plan_model
 from tilewright.plan import Plan
 
 Progress = Callable[[int, int], None]
-"""Called with the number of sizes that are done, and of all."""
+"""Called with the number of sizes that are done and the number of all sizes."""
 
 
 @dataclass(frozen=True, slots=True)
 class SweepPoint:
-    """One size of the pool. ``link_bytes`` is (link, bytes in one inference); nothing is known where it does not fit.
+    """The plan's numbers for one size of the pool; all are 0 where the model does not fit (``feasible`` False).
 
-    ``reason`` says why it does not fit.
+    Attributes:
+        size_bytes: the size of the pool.
+        feasible: whether the model fits.
+        used_bytes: bytes of the pool that the plan uses.
+        predicted_cycles: cycles of one inference.
+        link_bytes: (link, bytes over it in one inference).
+        compulsory_bytes: bytes over all links that no tiling can avoid.
+        reason: why the model does not fit.
     """
 
     size_bytes: int
@@ -50,7 +57,7 @@ def sweep(
 ) -> tuple[SweepPoint, ...]:
     """A plan for each size in bytes of a pool, in the order of ``sizes``.
 
-    Raises what planning raises, unless it is that a size does not fit.
+    Raises the errors of planning, except that a size does not fit; that is a point which is not feasible.
     """
     futures = [executor.submit(measure, options, pool, size) for size in sizes]
     if progress is not None:
@@ -60,7 +67,7 @@ def sweep(
 
 
 def measure(options: CompileOptions, pool: str, size_bytes: int) -> SweepPoint:
-    """One point of a sweep."""
+    """Plan the model with one size of the pool. Raises as ``sweep``."""
     try:
         plan = plan_model(_with_size(options, pool, size_bytes))
     except TilewrightError as error:
@@ -71,7 +78,7 @@ def measure(options: CompileOptions, pool: str, size_bytes: int) -> SweepPoint:
 
 
 def sizes_between(first: int, last: int, steps: int) -> tuple[int, ...]:
-    """Sizes from first to last, each the same factor above the one before, rounded to 16 bytes; both ends are there.
+    """``first``, ``last`` and sizes between them, a geometric series of ``steps`` sizes rounded to 16 bytes.
 
     Raises bad_input ``sweep-range`` for a range that is empty or fewer than two steps.
     """
@@ -83,7 +90,7 @@ def sizes_between(first: int, last: int, steps: int) -> tuple[int, ...]:
 
 
 def sweep_csv(points: Sequence[SweepPoint]) -> str:
-    """The points as CSV: a line for each size, a column for each link; empty where it does not fit."""
+    """The points as CSV: a line for each size, a column for each link; cells are empty where the model does not fit."""
     links = _links(points)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -98,7 +105,7 @@ def sweep_csv(points: Sequence[SweepPoint]) -> str:
 
 
 def sweep_rows(points: Sequence[SweepPoint]) -> Iterator[tuple[str, ...]]:
-    """The points for people: size, bytes used, moved, moved for each compulsory byte, cycles; or why not."""
+    """Rows of text: size, used, moved (bytes), moved per compulsory byte, cycles, and why the model does not fit."""
     for point in points:
         if not point.feasible:
             yield f"{point.size_bytes:,}", "-", "-", "-", "-", f"does not fit: {point.reason}"
@@ -113,7 +120,7 @@ def _links(points: Sequence[SweepPoint]) -> list[str]:
 
 
 def _with_size(options: CompileOptions, pool: str, size_bytes: int) -> CompileOptions:
-    """Another size of a pool that stays where it is."""
+    """Options with another size of a pool, whose address or section stays."""
     places = [text.partition("@")[2] for text in options.pools if text.partition("=")[0] == pool]
     others = tuple(text for text in options.pools if text.partition("=")[0] != pool)
     place = f"@{places[0]}" if places and places[0] else ""

@@ -1,4 +1,4 @@
-"""The picture of a sweep; needs matplotlib, which ``pip install tilewright[plot]`` brings."""
+"""The picture of a sweep, drawn by matplotlib, which ``pip install tilewright[plot]`` installs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tilewright.tools.sweep import SweepPoint
 
 
 def draw(points: Sequence[SweepPoint], pool: str, title: str, path: Path) -> None:
-    """Bytes moved and predicted cycles over the pool's size, as SVG or PNG by the file's suffix.
+    """Write bytes moved and predicted cycles over the pool's size as SVG or PNG, by the suffix of ``path``.
 
-    Raises bad_input where matplotlib is missing or the suffix is another. The same points give the same SVG.
+    The same points give the same file. Raises bad_input where matplotlib is missing or for another suffix.
     """
     suffix = path.suffix.lower().removeprefix(".")
     if suffix not in ("svg", "png"):

@@ -1,4 +1,4 @@
-"""One set of pools for several models: a header with sizes, and functions that share it out.
+"""One set of pools for several models: a header with the pools' sizes, and functions that give each model its part.
 
 Before:  kws needs sram 16,000, vad needs sram 4,000
 After:   EXCLUSIVE   sram 16,000: both from offset 0
@@ -25,7 +25,7 @@ DEFAULT_SECTION = ".bss.tilewright."
 
 
 class Sharing(Enum):
-    """EXCLUSIVE: one model runs at a time, all have the same bytes. CONCURRENT: each has its own."""
+    """EXCLUSIVE: one model runs at a time, and all models have the same bytes. CONCURRENT: each has its own bytes."""
 
     EXCLUSIVE = "exclusive"
     CONCURRENT = "concurrent"
@@ -33,7 +33,7 @@ class Sharing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one model takes of a shared pool: ``size_bytes`` from ``offset_bytes``."""
+    """The part of a shared pool that one model uses: ``size_bytes`` from ``offset_bytes`` on."""
 
     model: str
     offset_bytes: int
@@ -42,7 +42,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class SharedPool:
-    """A pool that models share, with the part of each model that uses it."""
+    """A pool that models share; ``parts`` has one entry for each model that uses the pool."""
 
     name: str
     size_bytes: int
@@ -53,7 +53,7 @@ class SharedPool:
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """A model's use of a pool."""
+    """The bytes of a pool that one model uses."""
 
     plan: Plan
     pool: Pool
@@ -61,7 +61,7 @@ class _Use:
 
 
 def workspace_files(name: str, plans: Sequence[Plan], sharing: Sharing) -> dict[str, bytes]:
-    """``<name>.h`` and ``<name>_manifest.json``. Raises bad_input for models that cannot share."""
+    """Contents of ``<name>.h`` and ``<name>_manifest.json``. Raises bad_input ``workspace`` as ``shared_pools``."""
     pools = shared_pools(name, plans, sharing)
     members = {plan.name: [pool.name for pool in storage_of(plan).pools] for plan in plans}
     header = render(
@@ -88,8 +88,8 @@ def workspace_files(name: str, plans: Sequence[Plan], sharing: Sharing) -> dict[
 def shared_pools(name: str, plans: Sequence[Plan], sharing: Sharing) -> tuple[SharedPool, ...]:
     """The pools that the application provides, in the order in which the models name them.
 
-    EXCLUSIVE takes the maximum of the models' sizes; CONCURRENT their sum, with what alignment
-    and granules add between two parts. Raises bad_input for models that cannot share.
+    A pool's size is the largest of the models' sizes if EXCLUSIVE, their sum if CONCURRENT, with padding for
+    alignment and granules between two parts. Raises bad_input ``workspace`` for models that cannot share.
     """
     _check_names(name, plans)
     uses: dict[str, list[_Use]] = {}
@@ -126,7 +126,7 @@ def _on_each_other(uses: Sequence[_Use]) -> tuple[Part, ...]:
 
 
 def _side_by_side(uses: Sequence[_Use]) -> tuple[Part, ...]:
-    """Parts in the models' order, but last the one behind which most bytes would be left free."""
+    """Parts in the models' order, except that the part that would need most padding behind it goes last."""
     step = lcm(*(use.pool.align_bytes for use in uses), *(use.pool.granule_bytes for use in uses))
     last = max(reversed(uses), key=lambda use: -use.size_bytes % step)
     offset = 0
@@ -150,7 +150,7 @@ def _check_names(name: str, plans: Sequence[Plan]) -> None:
 
 
 def _check_pinned(plans: Sequence[Plan]) -> None:
-    """Pools at an address of their own must not meet."""
+    """Raise bad_input if two models use the same bytes through pools with a base address."""
     ranges = []
     for plan in plans:
         used = {use.pool: use.used_bytes for use in plan.pool_use}
