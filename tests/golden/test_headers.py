@@ -19,7 +19,7 @@ from tilewright.base.errors import TilewrightError
 from tilewright.options import CompileOptions
 from tilewright.pipeline import Artifacts, compile_model
 from tilewright.plan import Plan
-from tilewright.tools.workspace import CoreSplit, shared_pools, workspace_files
+from tilewright.tools.workspace import Sharing, shared_pools, workspace_files
 
 HERE = Path(__file__).parent
 Golden = Callable[[Path, str], None]
@@ -78,8 +78,8 @@ def models(folder: Path) -> tuple[Plan, Plan]:
     return compiled(folder).plan, compiled(folder, "wake", (10, 30, 2)).plan
 
 
-@pytest.mark.parametrize("sharing", CoreSplit)
-def test_workspace(sharing: CoreSplit, tmp_path: Path, golden: Golden) -> None:
+@pytest.mark.parametrize("sharing", Sharing)
+def test_workspace(sharing: Sharing, tmp_path: Path, golden: Golden) -> None:
     files = workspace_files("shared", models(tmp_path), sharing)
     golden(HERE / f"{sharing.value}_workspace" / "shared.h", text(files["shared.h"]))
 
@@ -115,10 +115,10 @@ def sizes_of(plan: Plan) -> dict[str, int]:
 
 def test_sizes_of_workspaces(tmp_path: Path) -> None:
     kws, wake = models(tmp_path)
-    for pool in shared_pools("shared", (kws, wake), CoreSplit.EXCLUSIVE):
+    for pool in shared_pools("shared", (kws, wake), Sharing.EXCLUSIVE):
         assert pool.size_bytes == max(sizes_of(kws)[pool.name], sizes_of(wake)[pool.name])
         assert {part.offset_bytes for part in pool.parts} == {0}
-    for pool in shared_pools("shared", (kws, wake), CoreSplit.CONCURRENT):
+    for pool in shared_pools("shared", (kws, wake), Sharing.CONCURRENT):
         first, second = pool.parts
         assert first.offset_bytes == 0
         assert first.size_bytes <= second.offset_bytes < first.size_bytes + pool.align_bytes
@@ -131,7 +131,7 @@ def test_the_part_that_ends_between_alignments_is_last(tmp_path: Path) -> None:
     kws, wake = models(tmp_path)
     plans = [with_use(kws, "tcm", 20), with_use(wake, "tcm", 32)]
     for order in (plans, plans[::-1]):
-        (tcm,) = (pool for pool in shared_pools("shared", order, CoreSplit.CONCURRENT) if pool.name == "tcm")
+        (tcm,) = (pool for pool in shared_pools("shared", order, Sharing.CONCURRENT) if pool.name == "tcm")
         assert tcm.size_bytes == 52
         assert [part.model for part in tcm.parts] == ["wake", "kws"]
 
@@ -149,12 +149,12 @@ def test_models_that_cannot_share(tmp_path: Path) -> None:
     moved = compiled(tmp_path, "wake", (10, 30, 2), pools=("tcm=512@.dtcm",)).plan
     pinned = [compiled(tmp_path, name, pools=("tcm=512@0x20000000",)).plan for name in ("kws", "wake")]
     for name, plans, sharing, reason in (
-        ("shared", (kws, kws), CoreSplit.EXCLUSIVE, "two models have the C prefix 'kws'"),
-        ("KWS", (kws, wake), CoreSplit.EXCLUSIVE, "the same C prefix"),
-        ("shared", (own, wake), CoreSplit.EXCLUSIVE, "'kws' has pools of its own"),
-        ("shared", (kws, moved), CoreSplit.EXCLUSIVE, "section '.dtcm'|and in '.dtcm'"),
-        ("shared", tuple(pinned), CoreSplit.CONCURRENT, "address 0x20000000 for model 'kws', on bytes of 'wake'"),
+        ("shared", (kws, kws), Sharing.EXCLUSIVE, "two models have the C prefix 'kws'"),
+        ("KWS", (kws, wake), Sharing.EXCLUSIVE, "the same C prefix"),
+        ("shared", (own, wake), Sharing.EXCLUSIVE, "'kws' has pools of its own"),
+        ("shared", (kws, moved), Sharing.EXCLUSIVE, "section '.dtcm'|and in '.dtcm'"),
+        ("shared", tuple(pinned), Sharing.CONCURRENT, "address 0x20000000 for model 'kws', on bytes of 'wake'"),
     ):
         with pytest.raises(TilewrightError, match=reason):
             workspace_files(name, plans, sharing)
-    assert workspace_files("shared", pinned, CoreSplit.EXCLUSIVE)
+    assert workspace_files("shared", pinned, Sharing.EXCLUSIVE)

@@ -17,6 +17,7 @@ from support.small_nodes import conv, graph_of, kernel_of, nodes
 from tilewright.base.errors import TilewrightError
 from tilewright.check import Rule, check
 from tilewright.graph import DType, Graph, constant, variable
+from tilewright.kernels.kernel import packed_array
 from tilewright.options import CompileOptions
 from tilewright.pipeline import compile_model
 from tilewright.plan import Buffer, BufferKind, CopyStart, Layer, Plan
@@ -127,7 +128,8 @@ def test_constants_of_a_kernel_that_may_be_taken_leave_the_first_one_its_room() 
     first = tiling_problem(graph, graph.nodes[0], kernel_of(graph), platform, homes)
     # As if another kernel packed its weights more loosely.
     loose = tuple(
-        item if item.data is None else replace(item, data=np.repeat(item.data, 2, axis=-1)) for item in first.operands
+        item if item.data is None else replace(item, data=np.repeat(packed_array(item.data, {}), 2, axis=-1))
+        for item in first.operands
     )
     loose = tuple(item if item.data is None else replace(item, extents=item.data.shape) for item in loose)
     other = replace(first, operands=loose)
