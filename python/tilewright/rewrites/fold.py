@@ -12,7 +12,7 @@ from tilewright.graph.edit import GraphEditor, make_node
 def fold_constants(graph: Graph) -> Graph:
     """Compute every node whose inputs are all constant.
 
-    A graph output that is constant is written by a Copy. Raises what the references raise.
+    A graph output that is constant is written by a Copy. Raises not_supported as the operators' references do.
     """
     editor = GraphEditor(graph)
     for node in graph.nodes:

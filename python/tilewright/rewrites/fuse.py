@@ -69,7 +69,7 @@ def _per_channel(axis: int, output: Tensor, other: Tensor) -> Array | None:
 
 
 def _bias_values(editor: GraphEditor, node: Node) -> Array | None:
-    """Float64 bias, zero where there is none; None if it is computed at run time."""
+    """Float64 bias, zero for a node without bias; None if the bias is computed at run time."""
     if len(node.inputs) < 3 or not node.inputs[2]:
         return np.zeros(())
     data = editor.tensors[node.inputs[2]].data
@@ -99,7 +99,7 @@ def _with_factor(editor: GraphEditor, node: Node, values: Array) -> Node | None:
 
 
 def fuse_clamps(graph: Graph) -> Graph:
-    """Float Clip after an operator that it alone reads becomes that operator's Clamp epilogue."""
+    """A float Clip becomes the Clamp epilogue of its producer, if no other node reads the producer's output."""
     editor = GraphEditor(graph)
     for node in editor.nodes():
         if isinstance(node.attributes, ClipAttributes) and node.epilogue is None:
@@ -108,7 +108,7 @@ def fuse_clamps(graph: Graph) -> Graph:
 
 
 def _raised(editor: GraphEditor, clip: Node) -> Node:
-    """Clip moved before the views between it and its producer."""
+    """The Clip, moved in front of the views that lie between its producer and the Clip."""
     while (view := editor.producer(clip.inputs[0])) is not None and declared(view, editor.extensions).is_view:
         if editor.sole_reader(clip.inputs[0]) is not clip or editor.producer(view.inputs[0]) is None:
             break
@@ -143,7 +143,7 @@ def _fuse_clamp(editor: GraphEditor, clip: Node) -> None:
 
 
 def fold_pads(graph: Graph) -> Graph:
-    """Pad of spatial axes with the value that Conv counts as zero becomes padding of the Conv."""
+    """A Pad of spatial axes becomes padding of the Conv behind it, if its value stands for 0 in the Conv."""
     editor = GraphEditor(graph)
     for node in editor.nodes():
         given, pad = node.attributes, editor.producer(node.inputs[0])

@@ -4,10 +4,10 @@ Interface tensors and constants are row-major. Tensors joined by Reshape and Tra
 one storage; each such group gets the order, out of those that its members would like, that
 costs least:
 
-- a Reshape or Transpose that would have to move bytes: 4 per element;
+- (all costs are per element) a Reshape or Transpose that would have to move bytes: 4;
 - an operator that does not read the order that it likes best: its ``misread_cost`` (16 of a
   convolution, 4 of pooling and of a matrix product);
-- a producer that writes other than its own order: 1 (every kernel takes any strides);
+- a producer that writes another order than the one that it likes best: 1 (every kernel takes any strides);
 - a Concat whose input and output differ in order, so that one cannot lie in the other: 4.
 
 A Reshape that still does not fit its input gets a Copy before it. A view that would join two
@@ -88,7 +88,7 @@ def _best(
 def _candidates(
     graph: Graph, tensors: dict[str, Tensor], group: _Group, readers: dict[str, list[Node]], own: Order
 ) -> list[Order]:
-    """Orders of the root that some member would like."""
+    """Orders of the root for which the producer, or a reader of some tensor of the group, gets the order it likes."""
     root = tensors[group.root]
     row_major = identity_order(len(root.shape))
     if _pinned(graph, root):
@@ -116,7 +116,7 @@ def _path(group: _Group, last: Node) -> tuple[Node, ...]:
 
 
 def _pulled_back(tensors: dict[str, Tensor], path: tuple[Node, ...], order: Order) -> Order | None:
-    """The order of the root for which the last tensor of a path has ``order``."""
+    """The order of the root for which the last tensor of a path has ``order``; None if bytes would have to move."""
     for node in reversed(path):
         source, target = tensors[node.inputs[0]], tensors[node.outputs[0]]
         before = input_order(node, source.shape, order, target.shape)
@@ -161,7 +161,10 @@ def _written_order(graph: Graph, tensors: dict[str, Tensor], root: Tensor, produ
 
 
 def _commonest_order(graph: Graph, inputs: list[Tensor]) -> Order | None:
-    """The order of most elements of a Concat's inputs, of those first that had a choice; None without inputs."""
+    """The order in which most elements of a Concat's inputs lie; None without inputs.
+
+    Inputs whose order is free count first; pinned inputs (interface, constants) only break ties.
+    """
     weights: dict[Order, tuple[int, int]] = {}
     for tensor in inputs:
         free, pinned = weights.get(tensor.order, (0, 0))
@@ -193,7 +196,7 @@ def _liked(node: Node, graph: Graph) -> Layout:
 
 
 def _copy_before_reshapes(graph: Graph) -> Graph:
-    """A Reshape that does not fit its input reads a row-major copy of it."""
+    """The graph in which every Reshape that cannot be a view of its input reads a row-major copy of the input."""
     editor = GraphEditor(graph)
     for node in graph.nodes:
         reshapes = declared(node, graph.extensions).is_view and not isinstance(node.attributes, TransposeAttributes)
@@ -207,7 +210,7 @@ def _copy_before_reshapes(graph: Graph) -> Graph:
 
 
 def _separate_interface(graph: Graph) -> Graph:
-    """No storage holds two interface tensors: an output that would join another is copied."""
+    """The graph in which no storage holds two interface tensors: a Copy writes an output that would share bytes."""
     editor = GraphEditor(graph)
     interface = set(graph.inputs) | set(graph.outputs)
     storage: dict[str, list[str]] = {}

@@ -13,7 +13,7 @@ def optimise(graph: Graph) -> Graph:
     """An equal graph that is better to plan: folded, fused, without needless views, laid out in memory.
 
     Integer results do not change; float results change by roundings where BatchNormalization
-    and biases are folded. Nodes that no output needs are gone. After it, every Reshape is a
+    and biases are folded. Nodes that no output needs are gone. In the result every Reshape is a
     view, and no view joins two interface tensors.
     """
     graph = fold_constants(graph)

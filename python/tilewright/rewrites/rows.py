@@ -1,4 +1,4 @@
-"""Rows that a strided 1x1 convolution skips are no part of what it reads.
+"""A strided 1x1 convolution reads a Slice of its input, without the rows that the convolution skips.
 
 Before:  y = Conv(x, w), kernel 1x1, strides (2, 2)
 After:   x.rows = Slice(x, every second row), a view; y = Conv(x.rows, w), strides (1, 2)
@@ -15,9 +15,10 @@ from tilewright.operators.movement import SliceAttributes
 
 
 def without_skipped_rows(graph: Graph) -> tuple[Graph, frozenset[str]]:
-    """The graph with such slices, and their names; worth it where they are views and move nothing.
+    """The graph with a Slice before each such convolution, and the names of the Slice nodes.
 
-    Columns stay: without them a tile's rows would be lines as short as a pixel.
+    The slices pay only where they are views, which move nothing. Columns stay: without the skipped
+    columns each line of a tile would be as short as a pixel.
     """
     tensors = dict(graph.tensors)
     taken = {*tensors, *(node.name for node in graph.nodes)}

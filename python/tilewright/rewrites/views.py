@@ -57,7 +57,10 @@ def input_order(node: Node, source: Shape, order: Order, target: Shape) -> Order
 
 
 def reshaped_order(source: Shape, order: Order, target: Shape) -> Order | None:
-    """The order of ``target`` in which its row-major elements lie where those of ``source`` lie."""
+    """The order of ``target`` in which its row-major elements lie where those of ``source`` lie in ``order``.
+
+    None if no order does.
+    """
     result: list[int] = []
     rest = list(long_axes(order, source))
     runs = {ins[0]: (ins, outs) for ins, outs in runs_of_axes(source, target)}
@@ -71,7 +74,7 @@ def reshaped_order(source: Shape, order: Order, target: Shape) -> Order | None:
 
 
 def canonical(order: Order, shape: Shape) -> Order:
-    """A full order for an order of the long axes: row-major or channels last if it is one of them."""
+    """An order of all axes from an order of the long ones: row-major or channels last if either fits."""
     long = long_axes(order, shape)
     for usual in (identity_order(len(shape)), channels_last_order(len(shape))):
         if long_axes(usual, shape) == long:
@@ -80,7 +83,10 @@ def canonical(order: Order, shape: Shape) -> Order:
 
 
 def runs_of_axes(source: Shape, target: Shape) -> list[tuple[Order, Order]]:
-    """Shortest runs of axes longer than 1 of both shapes with equal numbers of elements, in row-major order."""
+    """The shortest runs of axes of both shapes with equal numbers of elements; axes of extent 1 are left out.
+
+    Example: [2, 6, 1, 4] and [2, 3, 8] have the runs ((0), (0)) and ((1, 3), (1, 2)).
+    """
     ins = list(long_axes(identity_order(len(source)), source))
     outs = list(long_axes(identity_order(len(target)), target))
     runs = []
@@ -99,10 +105,10 @@ def runs_of_axes(source: Shape, target: Shape) -> list[tuple[Order, Order]]:
 
 
 def eliminate_views(graph: Graph) -> Graph:
-    """Without views that change nothing, chains of views of one kind merged."""
+    """The graph without views that change nothing, and with chains of views of one kind merged into one view."""
     editor = GraphEditor(graph)
     for listed in editor.nodes():
-        # Removing one view changes what others read.
+        # Removing a view changes the inputs of the nodes behind it.
         node = editor.current(listed)
         if node is not None and declared(node, editor.extensions).is_view:
             _simplify(editor, _merged(editor, node))
