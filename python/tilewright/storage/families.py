@@ -18,10 +18,10 @@ from tilewright.storage.places import Part, Place, reach_bytes, same_strides, vi
 
 
 class Families:
-    """Groups of a graph under construction; ``join`` puts one inside another.
+    """Groups of a graph under construction; ``join`` puts one group inside another.
 
-    ``grain_bytes`` is what links ask of addresses and lengths: where it is above 1, only
-    contiguous parts at its multiples are joined.
+    Links need addresses and lengths that are multiples of ``grain_bytes``: where it is above 1, only
+    contiguous parts at such multiples are joined.
     """
 
     def __init__(self, graph: Graph, grain_bytes: int = 1) -> None:
@@ -51,7 +51,7 @@ class Families:
         return group
 
     def join(self, part: Part) -> bool:
-        """Put the part's group inside the whole's; False, and nothing changed, if that cannot be."""
+        """Put the part's group inside the group of its whole; False, and no change, if the part cannot lie there."""
         group = self._owner[part.tensor]
         if not self._may_join(part, group):
             return False
@@ -102,7 +102,7 @@ class Families:
         )
 
     def _relocate(self, group: str) -> bool:
-        """Work out the places in a group and in all that lie inside it; False if one has none."""
+        """Derive the places of a group and of all groups inside it; False if a view would have to move bytes."""
         part = self.parts.get(group)
         if part is None:
             self.places.update({name: Place(0, self.graph.tensor(name).strides_bytes) for name in self._members[group]})
@@ -112,7 +112,7 @@ class Families:
         return all(self._relocate(name) for name in inside)
 
     def _derive(self, tensor: str, place: Place) -> bool:
-        """Places of all members of a group from that of one."""
+        """Derive the places of all tensors of a group from that of ``tensor``; False if a view would move bytes."""
         found = {tensor: place}
         pending = [tensor]
         while pending:
@@ -134,7 +134,7 @@ class Families:
         return across(node, source, strides, target)
 
     def sizes(self) -> Iterator[tuple[str, int]]:
-        """Each tensor with the bytes from its first to behind its last."""
+        """Each tensor with the bytes from its first to its last one, gaps between its lines included."""
         for name, place in self.places.items():
             tensor = self.graph.tensor(name)
             yield name, reach_bytes(tensor.shape, place.strides_bytes, tensor.dtype.size_bytes)

@@ -22,12 +22,12 @@ class Homes:
     Attributes:
         roots: tensor to the tensor whose bytes it shares; itself if it is no view.
         kinds: kind of each root's buffer.
-        pools: tensor to its candidate pools, in order; all are reached alike by the core.
+        pools: tensor to its candidate pools, in order: several pools that the core addresses, or one pool.
         io_in_pools: whether the plan places inputs and outputs.
-        groups: tensor to the tensor that names all those that hold exactly the same bytes.
-        parts: group to its place in the group that it is a part of.
+        groups: tensor to the tensor that names its group: all tensors that hold exactly the same bytes.
+        parts: group to the part of another group in which the group lies.
         places: tensor to its place in the root.
-        sizes: tensor to the bytes from its first to behind its last.
+        sizes: tensor to the bytes from its first to its last one, gaps included.
         views: names of the nodes that need no code.
     """
 
@@ -59,9 +59,9 @@ class Homes:
 def assign_homes(graph: Graph, platform: Platform, *, io_in_pools: bool = False, joined: Joined | None = None) -> Homes:
     """Group tensors that share bytes and give each group its candidate pools.
 
-    ``joined`` says which parts lie inside others (none without it). Interface tensors live in the
-    caller's pool, or with ``io_in_pools`` in one that holds their kind. Raises not_supported where
-    no pool holds a kind.
+    ``joined`` says which parts lie inside other tensors; without it no part does. Interface tensors live
+    in the caller's pool, or with ``io_in_pools`` in a pool that holds their kind. Raises not_supported
+    where no pool holds a kind of tensor.
     """
     families = Families(graph) if joined is None else joined.families
     roots = {name: families.root(name) for name in graph.tensors}
@@ -95,9 +95,11 @@ def _kind(graph: Graph, root: str) -> BufferKind:
 
 
 def candidate_pools(platform: Platform, kind: BufferKind) -> tuple[str, ...]:
-    """Pools where a home of that kind may lie: all that the core addresses, or one that links reach.
+    """Pools where a home of ``kind`` may lie, in the platform's order.
 
-    Tiles are cut and links are named before homes are placed, so a home that travels has one pool.
+    If the core addresses the first pool that holds ``kind``, the candidates are all such pools that the
+    core addresses. Else that first pool is the only one: tiles and links are chosen before homes are
+    placed, so a tensor that travels to the core needs its pool known.
     """
     holders = [pool.name for pool in platform.pools if kind in pool.holds]
     if not holders:

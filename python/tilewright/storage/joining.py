@@ -1,7 +1,7 @@
 """Which Concat and Slice nodes move nothing, because their parts can lie inside the whole.
 
-All that can be joined are, unless that raises the peak of bytes alive: a part with gaps between
-its rows keeps the bytes in the gaps from others until its whole is complete.
+All nodes that can be joined are, unless joining raises the peak of bytes alive: a part with gaps between
+its rows keeps the bytes in the gaps from other tensors until its whole is complete.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from tilewright.storage.parts import join_parts, joining_nodes
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A graph, perhaps with copies into parts, where its tensors lie, and inputs that outputs may replace.
+    """A graph, with Copy nodes where an input must be copied into its part, and the homes of its tensors.
 
-    ``over`` maps a node to the inputs over which its output may lie.
+    ``over`` maps the name of a node to the inputs over which the node's output may lie.
     """
 
     graph: Graph
@@ -69,13 +69,13 @@ def _stored(graph: Graph, platform: Platform, *, io_in_pools: bool) -> Stored:
 
 
 def _links_of_tensors(platform: Platform) -> tuple[Link, ...]:
-    """Links that carry more than constants, as both ends hold more."""
+    """Links that may carry tensors other than constants: both ends hold such tensors."""
     held = {pool.name for pool in platform.pools if set(pool.holds) != {BufferKind.CONSTANT}}
     return tuple(link for link in platform.links if {link.source, link.target} <= held)
 
 
 def layer_nodes(graph: Graph, homes: Homes) -> list[Node]:
-    """The nodes that need code: all but views and those whose result is constant."""
+    """The nodes that need code: all but views and nodes whose results are constant."""
     return [
         node
         for node in graph.nodes
@@ -84,7 +84,7 @@ def layer_nodes(graph: Graph, homes: Homes) -> list[Node]:
 
 
 def _over(node: Node, graph: Graph, platform: Platform) -> tuple[str, ...]:
-    """Inputs over which the first kernel may write."""
+    """Inputs over which the preferred kernel of a node may write the output."""
     shape = graph.tensor(node.outputs[0]).shape
     alike = [name for name in node.inputs if name and graph.tensor(name).shape == shape]
     if (

@@ -1,8 +1,8 @@
-"""From which layer to which one every tensor's bytes are needed, part by part.
+"""The life of every tensor's bytes, from the first to the last layer that needs them, part by part.
 
-Tensors that hold the same bytes live and die together. A part and its whole have lives of their
-own that meet where one becomes the other, so the bytes of parts that are not there yet, or no
-longer needed, are free.
+Tensors that hold the same bytes live and die together. A part and its whole have separate lives,
+which meet where the last part of a Concat is written, or where a whole ends in a Slice. So the bytes
+of parts that are not written yet, or no longer read, are free.
 
 Before:  layers 0 conv -> a, 1 pool a -> p, 2 conv p -> b, c = Concat(a, b), 3 conv c -> y
 After:   a [0, 2], b [2, 2], c [2, 3]: until layer 2 only a's bytes of c are taken
@@ -38,7 +38,7 @@ class Life:
 def group_lives(touched: Touched, homes: Homes) -> dict[str, Life]:
     """The life of each group of tensors that have all their bytes in common.
 
-    Constants have none, nor have groups of storage that no layer touches. Inputs that the plan
+    Constants have no life, nor have groups of storage that no layer touches. Inputs that the plan
     places live from ``NEVER`` on, outputs to the number of layers, tensors in the caller's memory
     and state from ``NEVER`` to the number of layers.
     """
@@ -65,19 +65,19 @@ def group_lives(touched: Touched, homes: Homes) -> dict[str, Life]:
 
 
 def is_interface(kind: BufferKind) -> bool:
-    """Whether bytes outlive a run, or are there before it."""
+    """Whether bytes of ``kind`` have content before a run begins, or after it ends."""
     return kind in (BufferKind.INPUT, BufferKind.OUTPUT, BufferKind.STATE)
 
 
 @dataclass(slots=True)
 class _Lives:
-    """Lives of groups, each worked out once.
+    """Lives of groups, each computed once.
 
     Attributes:
         homes: which groups are parts of which, as inputs of a Concat (``made_of``) or outputs of a Slice.
         direct: the first and the last layer that touches a tensor of the group; absent where none does.
-        complete: what ``ready`` has answered.
-        ends: what ``end`` has answered.
+        complete: results of ``ready`` so far, by group.
+        ends: results of ``end`` so far, by group.
         made_of: the output of each Concat without code with its inputs, by group.
     """
 

@@ -29,18 +29,18 @@ BEAM_WIDTH = 48
 
 @dataclass(frozen=True, slots=True)
 class OrderProblem:
-    """Operators by number, with what they need and write.
+    """Operators by number, with the values (by number) that they read and write.
 
     Attributes:
-        before: for each operator a mask of those that must run earlier.
+        before: for each operator a mask of the operators that must run earlier.
         reads: for each operator the values that it reads.
         writes: for each operator the values that it writes.
         sizes: bytes of each value.
         writers: for each value a mask of the operators that write it.
-        users: for each value a mask of those that read or write it.
+        users: for each value a mask of the operators that read or write it.
         kept: values that stay alive to the end.
         given: values that are alive from the start.
-        over: for each operator the values over which it may write its own, if they die with it.
+        over: for each operator the values over which it may write its result, if they die with it.
     """
 
     before: tuple[int, ...]
@@ -138,7 +138,7 @@ def _content(homes: Homes) -> dict[str, tuple[str, ...]]:
 
 
 def _alone(names: Iterable[str], homes: Homes) -> list[str]:
-    """Those of the names whose storage has no parts, so that an output may lie over it as soon as it is dead."""
+    """The tensors whose storage has no parts and is placed by the plan, so that an output may lie over it."""
     shared = {homes.roots[group] for group in homes.parts}
     return [name for name in names if homes.roots[name] not in shared and not homes.is_callers(name)]
 
@@ -192,13 +192,13 @@ def peak_of(problem: OrderProblem, order: Sequence[int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """Operators that have run.
+    """The state of memory behind some operators.
 
     Attributes:
-        done: a mask of them.
+        done: a mask of the operators that have run.
         peak: most bytes that were alive while they ran.
-        alive: bytes that are alive behind the last of them.
-        order: the operators as they ran.
+        alive: bytes that are alive behind the last operator that has run.
+        order: the operators that have run, in their order.
     """
 
     done: int
@@ -237,9 +237,9 @@ def _ready(problem: OrderProblem, done: int) -> list[int]:
 
 
 def _search(problem: OrderProblem, limit: int) -> tuple[tuple[int, ...] | None, int]:
-    """The order with the lowest peak, if that is below ``limit`` bytes, and a lower bound of all peaks in bytes.
+    """The order with the lowest peak, if that peak is below ``limit`` bytes, and a lower bound of all peaks in bytes.
 
-    None in the order's place where no order has such a peak, or more than ``MAXIMUM_STATES`` were looked at.
+    The order is None if every peak is at least ``limit``, or after ``MAXIMUM_STATES`` sets of finished operators.
     """
     everything = (1 << len(problem.reads)) - 1
     ties = count()
@@ -263,7 +263,7 @@ def _search(problem: OrderProblem, limit: int) -> tuple[tuple[int, ...] | None, 
 
 
 def _beam(problem: OrderProblem) -> tuple[int, ...]:
-    """A good order: of all states of as many operators, ``BEAM_WIDTH`` with the lowest peaks are continued."""
+    """A good order: of all states after the same number of operators, only the best ``BEAM_WIDTH`` are continued."""
     states = [_start(problem)]
     for _ in problem.reads:
         following: dict[int, _State] = {}

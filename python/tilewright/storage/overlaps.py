@@ -22,9 +22,9 @@ _PLACED = (BufferKind.INTERMEDIATE, BufferKind.INPUT, BufferKind.OUTPUT)
 
 @dataclass(frozen=True, slots=True)
 class LayerUse:
-    """What one layer touches: ``reads`` and ``writes`` are tensors that are no constants.
+    """The tensors that one layer ``reads`` and ``writes``, without constants.
 
-    ``over`` are the reads over which the kernel may write its only output, first choice first.
+    ``over`` are the tensors in ``reads`` over which the kernel may write its only output, first choice first.
     """
 
     reads: tuple[str, ...]
@@ -33,15 +33,15 @@ class LayerUse:
 
     @property
     def touched(self) -> tuple[str, ...]:
-        """All of them, in the order of the kernel's operands."""
+        """All tensors that the layer reads or writes, in the order of the kernel's operands."""
         return (*self.reads, *self.writes)
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """``first`` may be written over ``second``, element on element, and ``second`` is dead then.
+    """Output ``first`` may be written over input ``second``, element on element, since ``second`` dies with the layer.
 
-    ``firsts`` and ``seconds`` are all names of the same bytes as ``first`` and ``second`` have.
+    ``firsts`` are all tensors that hold the bytes of ``first``, ``seconds`` those that hold the bytes of ``second``.
     """
 
     first: str
@@ -51,7 +51,7 @@ class Overlap:
 
 
 def layer_use(kernel: KernelChoice, graph: Graph) -> LayerUse:
-    """What a kernel touches, and over which of its inputs it may write."""
+    """The tensors that a kernel touches, and the inputs over which the kernel may write."""
     operands = [item for item in kernel.reads if isinstance(item, TensorOperand)]
     reads = tuple(item.tensor for item in operands if not graph.tensor(item.tensor).is_constant)
     writes = tuple(item.tensor for item in kernel.writes)
@@ -62,7 +62,7 @@ def layer_use(kernel: KernelChoice, graph: Graph) -> LayerUse:
 
 
 def _matches(item: TensorOperand, kernel: KernelChoice, graph: Graph) -> bool:
-    """Whether every tile reads of the input the very rectangle that it writes of the output."""
+    """Whether the rectangle of the input that a tile reads is the rectangle of the output that it writes."""
     (written,) = kernel.writes
     source, target = graph.tensor(item.tensor), graph.tensor(written.tensor)
     # An axis of extent 1 has a map of its own where the operator may broadcast it.
@@ -79,7 +79,7 @@ def _matches(item: TensorOperand, kernel: KernelChoice, graph: Graph) -> bool:
 def find_overlaps(uses: Sequence[LayerUse], homes: Homes, graph: Graph) -> tuple[Overlap, ...]:
     """Every output that may lie over an input of its layer, in the order of layers, a kernel's first choice first.
 
-    Whether something else is in the way is for the placement to say.
+    The placement decides which of them other buffers allow.
     """
     lives = group_lives([use.touched for use in uses], homes)
     return tuple(
@@ -91,7 +91,7 @@ def find_overlaps(uses: Sequence[LayerUse], homes: Homes, graph: Graph) -> tuple
 
 
 def _aliases(homes: Homes, *tensors: str) -> Iterator[tuple[str, ...]]:
-    """For each tensor all names of its bytes."""
+    """For each tensor, all tensors that hold the same bytes."""
     for tensor in tensors:
         yield tuple(name for name, group in homes.groups.items() if group == homes.groups[tensor])
 
@@ -111,7 +111,7 @@ def _may_lie(number: int, use: LayerUse, candidate: str, lives: Mapping[str, Lif
 
 
 def _is_placed(homes: Homes, tensor: str) -> bool:
-    """Whether the plan places the tensor, and its bytes are free when nobody reads them any more."""
+    """Whether the plan places the tensor, so that its bytes are free once no layer reads them any more."""
     return not homes.is_callers(tensor) and homes.kinds[homes.roots[tensor]] in _PLACED
 
 
@@ -129,7 +129,7 @@ def _span(homes: Homes, tensor: str) -> tuple[int, int]:
 
 
 def peak_bytes(uses: Sequence[LayerUse], homes: Homes, graph: Graph) -> int:
-    """The most bytes of homes that are alive in a layer, with an output over an input where that can be."""
+    """The most bytes of homes that are alive in a layer; an output that may lie over an input shares its bytes."""
     lives = group_lives([use.touched for use in uses], homes)
     families: dict[str, list[str]] = {}
     for group in lives:
@@ -148,7 +148,7 @@ def _alive_bytes(
     homes: Homes,
     graph: Graph,
 ) -> int:
-    """Bytes of homes that are alive in a layer; what its output shares with an input counts once."""
+    """Bytes of homes that are alive in layer ``number``; bytes that output and input share count once."""
     now = Life(number, number)
     alive = {root: [group for group in groups if lives[group].meets(now)] for root, groups in families.items()}
     total = sum(union_bytes(_span(homes, group) for group in groups) for groups in alive.values())
@@ -161,7 +161,7 @@ def _alive_bytes(
 
 
 def _is_free(written: str, candidate: str, alive: Mapping[str, Sequence[str]], homes: Homes) -> bool:
-    """Whether no other group of one family that is alive lies on bytes of the other one's, if the two lie together."""
+    """Whether ``written`` can lie over ``candidate`` without other live groups of their families meeting."""
     move = homes.places[candidate].offset_bytes - homes.places[written].offset_bytes
     pair = homes.groups[written], homes.groups[candidate]
     for group in alive[homes.roots[written]]:

@@ -25,7 +25,7 @@ from tilewright.storage.places import Part
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A graph, perhaps with copies added, its families, and the nodes that need no code beside plain views."""
+    """A graph, perhaps with Copy nodes added, its families, and the Concat and Slice nodes that need no code."""
 
     graph: Graph
     families: Families
@@ -42,10 +42,10 @@ def joining_nodes(graph: Graph) -> list[str]:
 
 
 def join_parts(graph: Graph, chosen: Collection[str], links: Iterable[Link] = ()) -> Joined:
-    """Join the parts of the chosen Concat and Slice nodes where that can be: both ends in one order, among others.
+    """Join the parts of the chosen Concat and Slice nodes with their wholes, where a part can lie in its whole.
 
-    An input of a Concat that cannot lie in the output (it is the caller's, a constant, in
-    another order, or in two places) is copied there if another input can.
+    An input of a Concat that cannot lie in the output (it is the caller's, a constant, in another
+    memory order, or would be in two places) is copied into its part, if another input can lie there.
     """
     grain = lcm(*(lcm(link.align_bytes, link.round_up_bytes) for link in links))
     families = Families(graph, grain)
@@ -71,14 +71,14 @@ def join_parts(graph: Graph, chosen: Collection[str], links: Iterable[Link] = ()
 
 
 def slice_part(node: Node) -> Part:
-    """The output of a Slice inside its input."""
+    """The output of a Slice, as a part of the Slice's input."""
     given = node.given(SliceAttributes)
     starts, steps = given.starts, given.steps
     return Part(node.outputs[0], node.inputs[0], tuple(map(int, starts)), tuple(map(int, steps)), made_of=False)
 
 
 def concat_parts(graph: Graph, node: Node) -> list[Part]:
-    """The inputs of a Concat inside its output."""
+    """The inputs of a Concat, as parts of the Concat's output."""
     whole = graph.tensor(node.outputs[0])
     axis = node.given(AxisAttributes).axis
     parts, at = [], 0
@@ -90,7 +90,11 @@ def concat_parts(graph: Graph, node: Node) -> list[Part]:
 
 
 def _join_concat(families: Families, node: Node) -> list[int] | None:
-    """Join what can be; the positions of inputs that must be copied, or None if nothing is gained."""
+    """Join the inputs that can lie in the output.
+
+    Returns the positions of the inputs that must be copied; None, with nothing joined, if no input can
+    lie in the output or one that cannot can not be copied either.
+    """
     graph = families.graph
     joined, others = [], []
     for position, part in enumerate(concat_parts(graph, node)):
@@ -106,7 +110,7 @@ def _join_concat(families: Families, node: Node) -> list[int] | None:
 
 
 def _join(families: Families, part: Part) -> bool:
-    """Join a part that wants the order of its whole; another order was chosen for those who read it."""
+    """Join a part if it has the memory order of its whole: another order was chosen for the sake of its readers."""
     tensor, whole = families.graph.tensor(part.tensor), families.graph.tensor(part.whole)
     return same_order(tensor.order, whole.order, tensor.shape) and families.join(part)
 
@@ -116,7 +120,7 @@ def _can_copy(families: Families, part: Part, tensor: Tensor) -> bool:
 
 
 def _with_copies(graph: Graph, copied: dict[str, list[int]]) -> Graph:
-    """Each of these inputs of Concat nodes replaced by a copy right before the node."""
+    """The graph with a Copy before each Concat in ``copied`` for its inputs at the given positions."""
     tensors = dict(graph.tensors)
     names = {*tensors, *(node.name for node in graph.nodes)}
     nodes: list[Node] = []

@@ -20,7 +20,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Bytes from the start of the root's to the tensor's first element, and between neighbours on each axis."""
+    """A tensor's place in its root: the byte of the tensor's first element, and its strides in bytes."""
 
     offset_bytes: int
     strides_bytes: Strides
@@ -30,7 +30,7 @@ class Place:
 class Part:
     """``tensor`` is every ``steps``-th element of ``whole`` from ``starts``, on each axis.
 
-    ``made_of``: the whole is made of such parts, each computed by itself (Concat); else the
+    With ``made_of`` the whole is made of such parts, each computed by itself (Concat); without, the
     part is read from a whole that was computed (Slice).
     """
 
@@ -61,14 +61,14 @@ def same_strides(shape: Shape, one: Strides, other: Strides) -> bool:
 
 
 def viewed(node: Node, source: Shape, strides: Strides, target: Shape) -> Strides | None:
-    """Strides of a Reshape's or Transpose's output for those of its input; None if it would not be a view."""
+    """Strides of a Reshape's or Transpose's output, if its input has ``strides``; None if bytes would have to move."""
     if isinstance(node.attributes, TransposeAttributes):
         return tuple(strides[axis] for axis in node.attributes.perm)
     return reshaped_strides(source, strides, target)
 
 
 def viewed_back(node: Node, source: Shape, strides: Strides, target: Shape) -> Strides | None:
-    """Strides of the input for those (``strides``) of the output."""
+    """Strides of a Reshape's or Transpose's input, if its output has ``strides``; None if bytes would have to move."""
     if isinstance(node.attributes, TransposeAttributes):
         perm = node.attributes.perm
         return tuple(strides[perm.index(axis)] for axis in range(len(source)))

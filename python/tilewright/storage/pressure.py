@@ -1,7 +1,7 @@
 """The most bytes of a pool that are alive at one time: no placement with these pools and this order needs less.
 
-Buffers whose distance is given, views and parts, count the bytes that they share once. So do an
-output and the largest of the inputs over which it may lie.
+Bytes that buffers share because their distance is given (views and parts) count once. So do the bytes
+that an output shares with the largest of the inputs over which it may lie.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 Interval = tuple[int, int]
-"""Half-open."""
+"""Half-open [begin, end), of bytes or of ticks."""
 
 
 def pressure_bytes(
@@ -21,7 +21,7 @@ def pressure_bytes(
     """
     marks = [(alive[name][0], True, name) for name in spans if alive[name][0] < alive[name][1]]
     marks += [(alive[name][1], False, name) for name in spans if alive[name][0] < alive[name][1]]
-    # Half-open: at one tick, what ends goes before what begins.
+    # Intervals are half-open: at one tick, buffers that end go before buffers that begin.
     marks.sort(key=lambda mark: (mark[0], mark[1]))
     now: dict[str, Interval] = {}
     most, grown = 0, False
@@ -29,7 +29,7 @@ def pressure_bytes(
         if begins:
             now[name] = spans[name]
         else:
-            # Only where nothing more begins can there be a peak.
+            # A peak can only be where the buffer before this one began.
             most = max(most, union_bytes(now.values()) - _shared_bytes(now, over)) if grown else most
             del now[name]
         grown = begins
@@ -37,7 +37,7 @@ def pressure_bytes(
 
 
 def _shared_bytes(now: Mapping[str, Interval], over: Mapping[str, Sequence[str]]) -> int:
-    """What outputs have in common with inputs at most, if each lies over the largest that it may lie over."""
+    """Most bytes that outputs share with inputs, if each output lies over the largest input that it may lie over."""
     shared = 0
     for name, others in over.items():
         if name in now:
