@@ -1,4 +1,6 @@
-"""Copies whose rectangle is lines of equal length in every tile, as one call without sorting axes.
+"""Copies whose rectangle is lines of equal length in every tile, as one call of ``tilewright_copy_block``.
+
+Such a copy needs no ``struct tilewright_shape``, and the runtime need not sort its axes.
 
 Before:  rows [4 t, 4 t + 4) of 25 x 5 x 64 bytes, packed on both sides
 After:   1 line of (oh_upper - oh_lower) * 320 bytes, from 320 * oh_lower on
@@ -18,7 +20,16 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class BlockText:
-    """C expressions of a copy: ``lines`` declare what the others name, offsets and sizes are bytes."""
+    """C text of a copy of lines; offsets, strides and sizes are bytes.
+
+    Attributes:
+        lines: declarations of the variables in the expressions below.
+        home_offset: expression of the offset of the first line in the home; empty for 0.
+        line_count: expression of the number of lines.
+        line_bytes: expression of the bytes of a line.
+        tile_stride: distance of two lines in the tile.
+        home_stride: distance of two lines in the home.
+    """
 
     lines: tuple[str, ...]
     home_offset: str
@@ -30,7 +41,7 @@ class BlockText:
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """One axis: ``factor`` elements, times what ``varying`` says where that is not empty."""
+    """One axis of ``factor`` elements, times the C expression ``varying`` unless that is empty; strides in bytes."""
 
     factor: int
     varying: str
@@ -38,7 +49,7 @@ class _Axis:
     home_stride: int
 
     def text(self, factor: int = 1) -> str:
-        """The number of elements, times a factor."""
+        """C expression of the number of elements times ``factor``."""
         constant = self.factor * factor
         if not self.varying:
             return str(constant)
@@ -53,7 +64,7 @@ def block_text(
     loop: Loop | None,
     runs: Runs,
 ) -> BlockText | None:
-    """The copy of a rectangle (strides in bytes) at each of ``runs``, as lines; None if it needs several commands."""
+    """The copy of a rectangle (strides in bytes) in the blocks of ``runs``; None if the copy needs several commands."""
     indices = {index.name: index for index in loop.indices} if loop is not None else {}
     if any(name not in indices for axis in rectangle for name, _ in axis.terms):
         return None
@@ -79,7 +90,7 @@ def block_text(
 
 
 def needed_lines(declarations: Sequence[str], text: str) -> list[str]:
-    """The declarations that a text names, and those that these name."""
+    """The declarations of all variables in ``text``, and of the variables in those declarations."""
     kept: list[str] = []
     for line in reversed(declarations):
         name = line.split(" = ")[0].split()[-1]
@@ -94,7 +105,7 @@ def _axes(
     home_strides: Sequence[int],
     indices: Mapping[str, Index],
 ) -> tuple[list[str], list[_Axis]]:
-    """Terms of the home's offset, and the axes of more than one element, the outermost in the tile first."""
+    """Terms of the offset in the home, and the axes of more than one element, from the tile's largest stride down."""
     offsets: list[str] = []
     axes: list[_Axis] = []
     for axis, tile_stride, home_stride in zip(rectangle, tile_strides, home_strides, strict=True):
@@ -113,7 +124,7 @@ def _axes(
 
 
 def _joined(axes: list[_Axis]) -> list[_Axis]:
-    """Neighbours that are one axis in both arrays, whatever the tile, become one."""
+    """Join neighbouring axes that lie without gaps in both arrays in every tile: 5 x 64 packed bytes become 320."""
     joined: list[_Axis] = []
     for axis in reversed(axes):
         inner = joined[-1] if joined else None

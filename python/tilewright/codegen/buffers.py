@@ -17,7 +17,16 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """Where generated code finds each buffer."""
+    """The place and the C name of each buffer.
+
+    Attributes:
+        plan: the plan whose buffers these are.
+        buffers: buffers by name.
+        placements: buffer to its pool and offset, for placed buffers.
+        identifiers: buffer to its C identifier.
+        parents: a view to (the buffer in which it lies, bytes from its start).
+        members: buffer of an input or output that the caller owns to its member in the struct of inputs or outputs.
+    """
 
     plan: Plan
     buffers: Mapping[str, Buffer]
@@ -33,15 +42,15 @@ class Storage:
 
     @property
     def pools(self) -> tuple[Pool, ...]:
-        """Writable pools in use without an address of their own, in the platform's order.
+        """Writable pools in use that have no base address, in the platform's order.
 
-        The caller provides them, or the generated code with static pools.
+        The caller provides the memory of these pools; with static pools, the generated code does.
         """
         return tuple(pool for pool in self._writable if pool.base is None)
 
     @property
     def pinned_pools(self) -> tuple[Pool, ...]:
-        """Writable pools in use at an address that the platform or the user gave."""
+        """Writable pools in use whose base address the platform or the user gives."""
         return tuple(pool for pool in self._writable if pool.base is not None)
 
     @property
@@ -51,17 +60,17 @@ class Storage:
 
     @property
     def constant_pools(self) -> tuple[Pool, ...]:
-        """Read-only pools in use; the linker fills them."""
+        """Read-only pools in use; they hold constants, which the linker places."""
         used = {item.pool for item in self.placements.values()}
         return tuple(pool for pool in self.plan.pools if pool.access is Access.READ_ONLY and pool.name in used)
 
     def macro(self, buffer: str) -> str:
-        """Name of the buffer's macros, without suffix: KWS_L1_X."""
+        """The start of the names of a buffer's macros, for example KWS_L1_X of KWS_L1_X_OFFSET."""
         pool = self.placements[buffer].pool
         return f"{self.prefix}_{pool}_{self.identifiers[buffer]}".upper()
 
     def address(self, name: str) -> str:
-        """C expression of the buffer's first byte, a uint8_t pointer, inside a layer."""
+        """C expression, inside a layer's function, of a uint8_t pointer to the buffer's first byte."""
         if name in self.parents:
             parent, offset = self.parents[name]
             return self.address(parent) if not offset else f"{self.address(parent)} + {offset}"
@@ -75,7 +84,7 @@ class Storage:
         return self.pool_address(name, f"context->pools->{pool.name}")
 
     def pool_address(self, name: str, passed: str) -> str:
-        """C expression of a placed buffer's first byte; ``passed`` is the base of a pool that the caller provides."""
+        """C expression of a placed buffer's address; ``passed`` is the base of a pool that the caller provides."""
         if name in self.parents:
             parent, offset = self.parents[name]
             address = self.pool_address(parent, passed)
@@ -87,12 +96,12 @@ class Storage:
         return f"{base} + {self.macro(name)}_OFFSET"
 
     def uses_context(self, name: str) -> bool:
-        """Whether the address depends on what the caller passed."""
+        """Whether the buffer's address depends on pointers that the caller passes."""
         return "context->" in self.address(name)
 
 
 def storage_of(plan: Plan) -> Storage:
-    """Name everything that a plan places."""
+    """The places and C names of all buffers of a plan."""
     placed = {placement.buffer: placement for placement in plan.placements}
     parents = {
         relation.first: (relation.second, relation.offset_bytes)

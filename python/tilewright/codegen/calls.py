@@ -1,7 +1,7 @@
 """Kernel calls as C: on one core, or in two halves where several cores share a call.
 
 Before:  Kernel(conv, reads x and weights, writes y), y split over 8 cores
-After:   attributes and shapes brought near the cores; start; (copies meanwhile); join
+After:   copy attributes and shapes near the cores; start; (copies meanwhile); join
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _KERNEL_ENDS = "measured.kernel_cycles += tilewright_cycles();"
 
 @dataclass(frozen=True, slots=True)
 class ViewText:
-    """An operand of a kernel call: C expressions of its first byte, which may be another in each tile, and shape."""
+    """An operand of a kernel call: C expressions of its first byte and shape; ``moves`` if tiles change the former."""
 
     base: str
     shape: str = "NULL"
@@ -42,11 +42,22 @@ class CallShape:
 
 @dataclass(frozen=True, slots=True)
 class SplitText:
-    """The function that one core runs of a split call, and what the call gets.
+    """A split call as C: the function that cuts the operands to one core's part, and the call's own values.
 
-    ``bounds`` declare the part's bounds for ``cuts`` (operand, axis, first and end) and ``moves``
-    (operand without a shape, bytes), ``lines`` the tile's for ``lower`` and ``upper``. ``scratch``
-    has an operand and its bytes for each core.
+    Attributes:
+        name: C name of the function.
+        bounds: declarations of the part's bounds, which ``cuts`` and ``moves`` use.
+        cuts: (operand, axis, C expressions of the first element and of the end).
+        moves: (operand without a shape, C expression of the bytes by which its start moves).
+        scratch: (operand, bytes of each core).
+        operands: number of operands, scratch included.
+        chunk: a part's bounds are multiples of it, except at the end of the tile.
+        cores: number of cores.
+        views: C expression of the memory for the cores' views.
+        views_bytes: bytes of that memory.
+        lines: declarations of the tile's bounds, which ``lower`` and ``upper`` use.
+        lower: C expression of the first value of the split dimension in the tile.
+        upper: C expression of the end of the split dimension in the tile.
     """
 
     name: str
@@ -65,7 +76,7 @@ class SplitText:
 
     @property
     def body(self) -> tuple[str, ...]:
-        """The statements of the function that cuts the operands down to one core's part."""
+        """The statements of the function that cuts the operands to one core's part."""
         return (
             *self.bounds,
             *(f"tilewright_cut(part, {operand}, {axis}, {first}, {end});" for operand, axis, first, end in self.cuts),
@@ -78,10 +89,10 @@ class SplitText:
 class KernelText(StepText):
     """A kernel call.
 
-    ``attributes`` is the C name of the call's constant attributes. ``members`` are assigned to attributes
-    near the cores that share the call. ``flags_move`` where a reduction is cut, so that flags are others
-    in each tile. ``first`` is the iteration of the
-    first call. ``tag`` ends the names of the call's variables, where a layer has several calls.
+    ``attributes`` is the C name of the call's constant attributes. ``members`` are (member, value) of the attributes
+    that code assigns in memory near the cores of a split call. ``flags_move`` says that tiles cut a reduction, so that
+    the flags change from tile to tile. ``first`` is the iteration of the first call. ``tag`` ends the names of the
+    call's variables if the layer has several calls.
     """
 
     measures: ClassVar[str] = "KERNELS"
@@ -107,11 +118,11 @@ class KernelText(StepText):
 
     @property
     def declarations(self) -> tuple[str, ...]:
-        """Shapes and operands; for a split call attributes and the description of how cores share it."""
+        """Declarations of shapes and operands; for a split call also of attributes and ``struct tilewright_split``."""
         return (*self._shape_declarations(), *self._operand_declarations(), *self._split_declarations())
 
     def lines(self, *, profiled: bool) -> tuple[str, ...]:
-        """What the tile changes, and the call, or its start where cores share it."""
+        """The assignments to shapes and operands that tiles change, then the call; of a split call, its start."""
         call = (
             self._start()
             if self.split is not None
@@ -183,7 +194,7 @@ class KernelText(StepText):
 
 @dataclass(frozen=True, slots=True)
 class AttributesText(StepText):
-    """Attributes and shapes of a split call are brought near the cores, once for a layer."""
+    """The statements that copy attributes and shapes of a split call into memory near the cores, once for a layer."""
 
     measures: ClassVar[str] = "KERNELS"
 
@@ -194,7 +205,7 @@ class AttributesText(StepText):
     tag: str = ""
 
     def lines(self, *, profiled: bool) -> tuple[str, ...]:
-        """Assignments of all members, or of the constant as a whole where the call has no members of its own."""
+        """Assignments of all members, or of the whole struct if ``members`` is empty; then copies of shapes."""
         members = tuple(f"attributes{self.tag}.{member} = {value};" for member, value in self.members)
         return (
             *(members or (f"attributes{self.tag} = {self.attributes};",)),
@@ -213,6 +224,6 @@ class JoinText(StepText):
     tag: str = ""
 
     def lines(self, *, profiled: bool) -> tuple[str, ...]:
-        """The call; it ends what the kernel's start began to measure."""
+        """The call of ``tilewright_split_join``; with ``profiled`` also the end of the kernel's measurement."""
         join = f"tilewright_split_join(&split{self.tag}, {self.cores}u);"
         return (join, _KERNEL_ENDS) if profiled else (join,)

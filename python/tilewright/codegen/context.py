@@ -1,4 +1,4 @@
-"""What the templates print of a source file: names and finished lines, decided before."""
+"""The names and finished lines that the template of a source file prints."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ShapeText:
 
 @dataclass(frozen=True, slots=True)
 class LayerText:
-    """A layer: what its comment says, its constants, and its functions; the last one runs the layer."""
+    """A layer: the lines of its comment, its constants, and its functions, of which the last runs the layer."""
 
     comment: tuple[str, ...]
     constants: tuple[str, ...]

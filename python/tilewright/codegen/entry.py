@@ -1,4 +1,4 @@
-"""What a model's source has beside its layers: the run function, and functions that tell where things lie."""
+"""The functions of a model's source beside its layers: the run function, and accessors of inputs, outputs, records."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tilewright.plan.stages import numbered_layers
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What the run function and its helpers depend on.
+    """The facts about a model on which the run function and its helpers depend.
 
-    ``hands_over`` says that layers leave copies to the next one, ``forked`` that a controller calls the model and one
-    of ``cores`` cores runs the layers.
+    ``hands_over`` says that some layer hands over a store to the next layer; ``forked`` says that a controller calls
+    the model and one of ``cores`` cores runs the layers.
     """
 
     storage: Storage
@@ -41,23 +41,23 @@ class Entry:
 
     @property
     def context(self) -> str:
-        """The type that carries what the caller passed; empty if nothing is passed."""
+        """The C type of the struct of the pointers that the caller passes; empty if the caller passes none."""
         return f"const struct {self.prefix}_context" if self.signature.arguments else ""
 
     @property
     def passed(self) -> tuple[tuple[str, str], ...]:
-        """Type and name of what each layer gets by pointer."""
+        """C type and name of each object to which a layer's function gets a pointer: context, handover."""
         context = ((self.context, "context"),) if self.context else ()
         return (*context, *((("struct tilewright_handover", "handover"),) if self.hands_over else ()))
 
     @property
     def layer_parameters(self) -> str:
-        """Parameters of a layer's function."""
+        """The parameters of a layer's function as C."""
         return ", ".join(f"{c_type} *{name}" for c_type, name in self.passed) or "void"
 
 
 def entry_functions(entry: Entry, layers: tuple[str, ...]) -> tuple[FunctionText, ...]:
-    """The run function, last, and what it calls beside the functions ``layers``."""
+    """The functions behind those of the layers, whose names are ``layers``; the last is the run function."""
     check = (_misaligned(entry.prefix),) if entry.signature.pointers else ()
     if not entry.forked:
         return (*check, _run(entry, _all_layers(entry, layers)))
@@ -73,7 +73,7 @@ def entry_functions(entry: Entry, layers: tuple[str, ...]) -> tuple[FunctionText
 
 
 def opening_lines(entry: Entry, pointer_bytes: int) -> tuple[str, ...]:
-    """What stands before the constants: a check of the size of pointers, and the struct of what the caller passed."""
+    """The lines before the constants: a check of the size of pointers, and the struct of the caller's pointers."""
     lines: list[str] = []
     if pointer_bytes < 8:
         told = f'"scratch has room for pointers of {pointer_bytes} bytes: [core] pointer_bytes"'
@@ -87,7 +87,7 @@ def opening_lines(entry: Entry, pointer_bytes: int) -> tuple[str, ...]:
 def accessor_functions(
     signature: Signature, accessors: Sequence[InterfaceText], profile: ProfileText | None, prefix: str
 ) -> tuple[FunctionText, ...]:
-    """Functions that tell where records of a profile, and inputs and outputs in pools, lie."""
+    """Functions that return the addresses of a profile's records and of inputs and outputs in pools."""
     parameters = signature.accessor_parameters
     found = []
     if profile is not None:
@@ -156,7 +156,7 @@ def _all_layers(entry: Entry, layers: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _stage_ends(stages: Sequence[int]) -> tuple[str, ...]:
-    """Where layers have several stages: how many stages are done behind each layer."""
+    """Declarations for ``_hooks`` if a layer has several stages: the stages done behind each layer, and a counter."""
     if all(count == 1 for count in stages):
         return ()
     ends = ", ".join(f"{end}u" for end in accumulate(stages))
@@ -170,7 +170,7 @@ def _hooks(stages: Sequence[int]) -> tuple[str, ...]:
 
 
 def _infer(entry: Entry) -> FunctionText:
-    """What the core that runs the layers is started with."""
+    """The function with which the core that runs the layers starts."""
     arguments = entry.signature.arguments
     copies: tuple[str, ...] = ()
     if arguments:
@@ -218,7 +218,7 @@ def _argument_checks(entry: Entry) -> tuple[str, ...]:
 
 
 def _pool_checks(entry: Entry) -> tuple[str, ...]:
-    """Constants of a pool at a fixed address lie inside the pool."""
+    """Checks that the linker put the constants of a pool with a base address inside that pool."""
     found: list[str] = []
     for pool in entry.constant_pools:
         if pool.base and pool.capacity != "unlimited":

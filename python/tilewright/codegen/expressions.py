@@ -1,4 +1,4 @@
-"""C expressions for tile bounds, clipped only where some tile needs it."""
+"""C expressions of a tile's bounds, with a minimum or maximum only where some tile needs it."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from tilewright.plan import AxisRange, CoarseIndex, Index, Loop, Runs
 
 @dataclass(frozen=True, slots=True)
 class AxisBounds:
-    """C expressions of the first element and of the end of an axis of a tile."""
+    """C expressions of the first element of an axis in a tile, and of the element behind the last."""
 
     lower: str
     upper: str
 
 
 def _behind(runs: Runs) -> int:
-    """Iterations by which the step's tile number is behind the loop variable.
+    """The difference of the loop variable t and the step's tile number.
 
-    The tile number counts iterations so that block u has the numbers from u * every on. A step that runs late in
-    its first block, as a store does, counts from the loop's own iteration 0.
+    Tile numbers u * every to u * every + every - 1 belong to block u. A step that runs late in its first block
+    (a store, for example) has the loop variable itself as its tile number.
     """
     return 0 if 0 < runs.first < runs.every else runs.first
 
 
 def tile_number(runs: Runs) -> str:
-    """The tile number of a step's block, in terms of the loop variable t: block u is number / every."""
+    """C expression of a step's tile number from the loop variable t; the step's block is number / every."""
     behind = _behind(runs)
     if not behind:
         return "t"
@@ -36,7 +36,7 @@ def tile_number(runs: Runs) -> str:
 
 
 def condition(runs: Runs, iterations: range) -> str:
-    """The iterations of the loop at which the step runs; empty if it runs at all of them."""
+    """C condition of the loop's iterations at which a step runs; empty if the step runs at all iterations."""
     number, behind = tile_number(runs), _behind(runs)
     remainder = runs.first - behind
     if runs.count == 1 and runs.every > 1:
@@ -52,9 +52,9 @@ def condition(runs: Runs, iterations: range) -> str:
 
 
 def slot(runs: Runs, period: int, copies: int, ahead: int = 0) -> str:
-    """The slot of a tile buffer that an operand of this period has in the step's block; empty for a single slot.
+    """C expression of an operand's slot among ``copies`` slots in a step's block; empty for a single slot.
 
-    With ``ahead`` it is the slot of the block so many blocks later.
+    The operand moves to its next slot every ``period`` blocks. ``ahead`` asks for the slot that many blocks later.
     """
     if copies == 1:
         return ""
@@ -69,7 +69,10 @@ def _bracketed(number: str) -> str:
 
 
 def index_lines(loop: Loop, runs: Runs, used: set[str]) -> list[str]:
-    """Declarations of the bounds of the used indices that a step enumerates, from the number ``tile`` of its block."""
+    """Declarations of <index>_lower and <index>_upper for the indices ``used``, from the C variable ``tile``.
+
+    ``tile`` is the step's tile number. Only indices over which the step runs are declared, coarse indices included.
+    """
     lines = []
     indices = all_indices(loop)
     inner = runs.every
@@ -86,7 +89,7 @@ def index_lines(loop: Loop, runs: Runs, used: set[str]) -> list[str]:
 
 
 def all_indices(loop: Loop) -> dict[str, Index]:
-    """Indices of a loop by name; a coarse index as the index with the larger step that it stands for."""
+    """Indices of a loop by name; a coarse index is the index that it groups, with a step of all its tiles."""
     indices = {index.name: index for index in loop.indices}
     return {**indices, **{coarse.name: _enlarged(indices[coarse.of], coarse) for coarse in loop.coarse}}
 
@@ -96,7 +99,7 @@ def _enlarged(index: Index, coarse: CoarseIndex) -> Index:
 
 
 def _bounds_lines(index: Index, inner: int, outermost: bool) -> list[str]:
-    """Bounds of an index that moves every ``inner`` tiles."""
+    """Declarations of the bounds of an index that moves every ``inner`` tile numbers."""
     coordinate = "tile" if inner == 1 else f"tile / {inner}"
     if not outermost:
         coordinate = f"{coordinate} % {index.count}"
@@ -108,7 +111,7 @@ def _bounds_lines(index: Index, inner: int, outermost: bool) -> list[str]:
 
 
 def axis_bounds(axis: AxisRange, indices: Mapping[str, Index]) -> AxisBounds:
-    """Expressions of an axis range (semantics of plan.AxisRange)."""
+    """C expressions of an axis range in a tile; ``plan.AxisRange`` has the formula."""
     firsts, ends = _corners(axis, indices)
     lower = _sum(axis, low=True)
     upper = _sum(axis, low=False)
@@ -124,7 +127,7 @@ def axis_bounds(axis: AxisRange, indices: Mapping[str, Index]) -> AxisBounds:
 
 
 def constant_extent(axis: AxisRange, indices: Mapping[str, Index]) -> int | None:
-    """Elements of the axis in every tile; None if tiles differ."""
+    """The number of elements of the axis in each tile; None if tiles have different numbers."""
     extents = {
         max(0, min(max(end, 0), axis.extent) - min(max(first, 0), axis.extent))
         for first, end in zip(*_corners(axis, indices), strict=True)
@@ -133,12 +136,15 @@ def constant_extent(axis: AxisRange, indices: Mapping[str, Index]) -> int | None
 
 
 def is_never_empty(axis: AxisRange, indices: Mapping[str, Index]) -> bool:
-    """Whether every tile has an element of the axis."""
+    """Whether every tile has at least one element of the axis."""
     return all(min(end, axis.extent) > max(first, 0) for first, end in zip(*_corners(axis, indices), strict=True))
 
 
 def not_kept_lower(axis: AxisRange, kept: str, indices: Mapping[str, Index]) -> str:
-    """The first element that the tile before along index ``kept`` lacks; in its first tile that of the tile."""
+    """C expression of the tile's first element that the previous tile along index ``kept`` does not have.
+
+    In the first tile along that index, the expression gives the tile's first element.
+    """
     bounds = axis_bounds(axis, indices)
     before = re.sub(rf"\b{re.escape(kept)}_upper\b", f"{kept}_lower", _sum(axis, low=False))
     index = indices[kept]
@@ -152,7 +158,7 @@ def not_kept_lower(axis: AxisRange, kept: str, indices: Mapping[str, Index]) -> 
 
 
 def _corners(axis: AxisRange, indices: Mapping[str, Index]) -> tuple[list[int], list[int]]:
-    """First and end, unclipped, of the axis in every tile."""
+    """For every tile the first element and the end of the axis, not clipped to the tensor."""
     names = [name for name, _ in axis.terms]
     spans = []
     for name in names:
@@ -170,7 +176,7 @@ def _corners(axis: AxisRange, indices: Mapping[str, Index]) -> tuple[list[int], 
 
 
 def _sum(axis: AxisRange, *, low: bool) -> str:
-    """The sum behind the first element (low) or behind the end, divided."""
+    """C expression of the first element (low) or of the end of an axis, not clipped to the tensor."""
     text = ""
     offset = axis.first_offset if low else axis.last_offset
     for name, stride in axis.terms:

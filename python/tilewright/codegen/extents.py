@@ -1,4 +1,4 @@
-"""Strides and constant bounds of operands, in numbers."""
+"""Strides and constant bounds of operands, as numbers (not C expressions)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from tilewright.plan import AxisRange, Buffer, Operand
 
 
 def first_byte(buffer: Buffer, operand: Operand) -> int:
-    """Bytes from the start of a whole array to a rectangle that no index moves; rows of a ring count from its start."""
+    """Bytes from the start of an array to a rectangle that no index moves; the axis of a ring adds none."""
     pairs = enumerate(zip(operand.rectangle, buffer.strides_bytes, strict=True))
     return sum(constant_bounds(axis)[0] * stride for number, (axis, stride) in pairs if number != buffer.ring_axis)
 
 
 def constant_bounds(axis: AxisRange) -> tuple[int, int]:
-    """The bounds of an axis that no index moves, the whole axis otherwise."""
+    """(First element, end) of an axis that no index moves; of any other axis (0, extent)."""
     if axis.terms:
         return 0, axis.extent
     lower = min(max(axis.first_offset // axis.divisor, 0), axis.extent)
@@ -22,11 +22,11 @@ def constant_bounds(axis: AxisRange) -> tuple[int, int]:
 
 
 def view_strides(buffer: Buffer, view: tuple[int, ...], operand: Operand | None = None) -> tuple[int, ...]:
-    """Strides of the view's axes; an axis of extent 1 has stride 0 so that it broadcasts."""
+    """Strides in bytes of a view's axes; an axis of extent 1 has stride 0, so that it broadcasts."""
     extents = [axis.extent for axis in operand.rectangle] if operand is not None else list(buffer.shape)
     return tuple(0 if axis < 0 or extents[axis] == 1 else buffer.strides_bytes[axis] for axis in view)
 
 
 def element_bytes(buffer: Buffer) -> int:
-    """Bytes of an element."""
+    """Bytes of an element of a buffer."""
     return int(np.dtype(buffer.dtype).itemsize)

@@ -20,7 +20,7 @@ from tilewright.report.text import report_text
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """What the banner names; headers leave the hash out, so that new weights do not touch whoever includes them."""
+    """The facts in a file's banner. Headers have no hash, so that new weights do not rebuild what includes a header."""
 
     tool_version: str
     model: str
@@ -31,7 +31,7 @@ class _Model:
 def generate_files(
     plan: Plan, constants: Mapping[str, Array], lifetimes: Mapping[str, tuple[int, int]]
 ) -> dict[str, bytes]:
-    """File name to content; a pure function of plan and constants.
+    """File name to content of all generated files; the same arguments give the same bytes.
 
     ``constants`` maps the sha256 of each constant buffer to its elements in memory order;
     ``lifetimes`` gives half-open ticks for comments.

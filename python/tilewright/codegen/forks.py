@@ -1,11 +1,11 @@
-"""Calls that cores share, in two halves: whoever walks the program starts the next copies meanwhile.
+"""Split calls in two halves, start and join; the core that runs the layer starts copies for later tiles between them.
 
 Before:  start x of tile t + 1, wait for x of tile t, kernel, start y
 After:   wait for x of tile t, start the kernel, start x of tile t + 1, join, start y
 
-A copy is then in flight for no longer than the plan has it, so what the plan keeps apart stays apart.
-One that the same iteration waits for before the kernel (the only slot between home and core, filled
-before the next tile is cut from it) stays where it is.
+A copy starts later than in the plan and ends where the plan waits for it, so bytes that the plan keeps
+apart stay apart. A copy for which the same iteration waits before the kernel stays where it is (for
+example, a single slot of staged rows that must be filled before the next tile is cut from it).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from tilewright.plan import CopyStart, Kernel, Step, Wait
 
 
 def copies_meanwhile(body: Sequence[Step]) -> tuple[Step, ...]:
-    """The steps of a layer of one kernel step, with copies for later tiles behind it if cores share it.
+    """The steps of a layer; if its single kernel step is split, copies for later tiles follow the kernel step.
 
-    With several kernel steps each copy stays in its place: behind the first kernel, a copy may change what the second
-    one reads.
+    In a layer with several kernel steps each copy stays in its place: behind the first kernel, a copy may change
+    bytes that the second kernel reads.
     """
     calls = [(number, step) for number, step in enumerate(body) if isinstance(step, Kernel)]
     if len(calls) != 1:
@@ -36,17 +36,17 @@ def copies_meanwhile(body: Sequence[Step]) -> tuple[Step, ...]:
 
 
 def _is_for_later(step: Step, kernel: Kernel, at_once: Set[tuple[str, int]]) -> bool:
-    """Whether nothing before the kernel, in the same iteration, needs the copy that the step starts."""
+    """Whether a step starts a copy for which no step waits before the kernel in the same iteration."""
     if not isinstance(step, CopyStart) or step.runs.first >= kernel.runs.first:
         return False
     return (step.token, step.runs.first) not in at_once
 
 
 def joined(steps: Sequence[StepText], *, looped: bool) -> tuple[StepText, ...]:
-    """Each call that cores share with its join, and with attributes and shapes brought near the cores once.
+    """The steps of a layer with a join behind each split call, and with ``AttributesText`` once before all calls.
 
-    Attributes are brought while the first copies are under way. The join stands behind the copies that are started
-    while cores work; where a layer has several kernel steps, right behind the call.
+    Attributes are copied while the first copies of the layer are under way. The join follows the copies that start
+    while the cores work; in a layer with several kernel steps the join follows its call at once.
     """
     calls = [step for step in steps if isinstance(step, KernelText)]
     shared = [step for step in calls if step.split is not None]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FunctionText:
-    """A function: the line before its opening brace, its statements, not indented, and lines before the signature."""
+    """A function: its signature, its statements without indentation, and the lines before the signature."""
 
     signature: str
     lines: tuple[str, ...]
@@ -21,10 +21,10 @@ class FunctionText:
 
 
 def indented(lines: Sequence[str]) -> tuple[str, ...]:
-    """Lines of a block inside the one that they stand in."""
+    """Lines with one more level of indentation."""
     return tuple(f"    {line}" for line in lines)
 
 
 def block(opening: str, lines: Sequence[str]) -> tuple[str, ...]:
-    """Lines in braces behind ``opening``, for example a loop or a condition."""
+    """Lines in braces behind ``opening``, for example ``for (...)`` or ``if (...)``."""
     return (f"{opening} {{" if opening else "{", *indented(lines), "}")

@@ -1,4 +1,4 @@
-"""Copies that a layer leaves under way for the next one to wait for, and what that one does first."""
+"""Handed over stores: copies that one layer starts and the next layer waits for; and the steps around these waits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tilewright.plan import Begin, CopyStart, End, Layer, Loop, Step, Wait, loop
 
 @dataclass(frozen=True, slots=True)
 class HandedOverCopy:
-    """A copy over ``link``, the last one of its token: number ``number``, counted from 0."""
+    """The last copy of its token, over ``link``; ``number`` counts the token's copies from 0."""
 
     link: str
     number: int
@@ -20,9 +20,12 @@ class HandedOverCopy:
 class LayerSteps:
     """The steps of a layer, without marks, in the order in which they run.
 
-    ``early`` are the copies that start before the layer waits for the last store of the layer before; ``taken_over``
-    are these waits. ``ready`` are steps between them and the loop, mostly waits for early copies, and then come the
-    loop's body and the steps behind the loop. In a layer without a loop ``body`` is all behind ``taken_over``.
+    Attributes:
+        early: copies that start before the layer waits for the previous layer's last store.
+        ready: the steps from there to the loop: waits for that store (``taken_over``) and for early copies.
+        loop: the loop, None if the layer has none.
+        body: the steps of the loop; without a loop, all steps behind the last wait of ``taken_over``.
+        after: the steps behind the loop.
     """
 
     early: tuple[CopyStart, ...]
@@ -33,18 +36,18 @@ class LayerSteps:
 
     @property
     def all(self) -> tuple[Step, ...]:
-        """All of them, in order."""
+        """The steps of all parts, in order."""
         return (*self.early, *self.ready, *self.body, *self.after)
 
     @property
     def taken_over(self) -> tuple[Wait, ...]:
-        """The waits for copies that the layer before started."""
+        """The waits for copies that the previous layer started."""
         started = {step.token for step in self.all if isinstance(step, CopyStart)}
         return tuple(step for step in self.ready if isinstance(step, Wait) and step.token not in started)
 
 
 def steps_of(layer: Layer) -> LayerSteps:
-    """The parts of a layer's body, which has at most one loop, and none inside it."""
+    """The parts of a layer's body; the body has at most one loop, which has no loop inside."""
     steps = tuple(step for step in layer.body if not isinstance(step, (Begin, End)))
     loop = loop_in(steps)
     if loop is not None:
@@ -68,7 +71,7 @@ def _leading_copies(steps: Sequence[Step]) -> tuple[CopyStart, ...]:
 
 
 def handed_over_copies(program: Sequence[Step]) -> dict[str, HandedOverCopy]:
-    """The copies that one layer starts and a later layer waits for, by token."""
+    """Token to the copy that one layer starts and a later layer waits for."""
     found: dict[str, HandedOverCopy] = {}
     links: dict[str, str] = {}
     for layer in program:

@@ -1,4 +1,4 @@
-"""The generated header: sizes, structs and the run function, from a plan's interface."""
+"""The text of the generated header: sizes, structs and parameters, from a plan's inputs, outputs and pools."""
 
 from __future__ import annotations
 
@@ -46,9 +46,13 @@ class InterfaceText:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Parameters of the run function: structs without members are left out.
+    """The parameters of a model's functions as C; structs that would have no members are left out.
 
-    ``accessor_parameters`` are those of the functions that tell where inputs and outputs lie.
+    Attributes:
+        parameters: of the run function.
+        accessor_parameters: of the functions that return addresses of inputs and outputs.
+        arguments: names of the run function's parameters.
+        pointers: (C expression, macro of its alignment) of each pointer that the run function checks.
     """
 
     parameters: str
@@ -58,7 +62,7 @@ class Signature:
 
 
 def interface_texts(storage: Storage, items: tuple[InterfaceTensor, ...], direction: str) -> list[InterfaceText]:
-    """Inputs (direction INPUT) or outputs (OUTPUT) in the model's order."""
+    """The texts of inputs (``direction`` INPUT) or outputs (OUTPUT), in the model's order."""
     texts = []
     for item in items:
         quantization = item.quantization
@@ -86,7 +90,7 @@ def interface_texts(storage: Storage, items: tuple[InterfaceTensor, ...], direct
 
 
 def signature(storage: Storage, inputs: list[InterfaceText], outputs: list[InterfaceText]) -> Signature:
-    """What the run function takes, and the pointers that it checks."""
+    """The parameters of the run function and of accessors, and the pointers to check."""
     prefix = storage.prefix
     members: list[tuple[str, list[tuple[str, str]]]] = []
     if not storage.plan.io_in_pools:

@@ -1,4 +1,4 @@
-"""The comment above a layer's function: what it computes, on which bytes, in which tiles."""
+"""The comment above a layer's function: operators, kernels, the places of operands, and tiles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def layer_comment(
     kernels: Sequence[Kernel],
     loop: Loop | None,
 ) -> tuple[str, ...]:
-    """For each stage operator, kernel, operands with their places, and tiles; a line each."""
+    """Lines for each stage: one with operator and kernel, one for each operand and its place, one for the tiles."""
     named = {kernel.name: kernel for kernel in reversed(kernels)}
     pairs = zip(facts, stages, strict=True)
     return tuple(line for known, stage in pairs for line in _stage_comment(storage, known, named[stage.kernel], loop))

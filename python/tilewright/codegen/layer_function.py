@@ -11,9 +11,13 @@ from tilewright.codegen.steps import StepText, statements
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What all layers of a model have in common.
+    """The facts that all layers of a model share.
 
-    ``parameters`` are those of a layer's function, ``passed`` their names (context, handover).
+    Attributes:
+        prefix: the model's C prefix.
+        parameters: the parameters of a layer's function as C.
+        passed: the parameters' names (context, handover).
+        profile: where records lie; None for a model without a profile.
     """
 
     prefix: str
@@ -23,7 +27,7 @@ class Surroundings:
 
     @property
     def fault(self) -> str:
-        """The status of a layer whose copy failed."""
+        """The enumerator that a layer returns if a copy failed."""
         return f"{self.prefix}_DEVICE_FAULT".upper()
 
 
@@ -31,11 +35,18 @@ class Surroundings:
 class LayerFunction:
     """The parts of a layer's function.
 
-    ``tokens`` gives arrays of copies under way and their length. ``early`` are copies that start first,
-    ``ready`` what else stands before the loop, of which some waits are for what the layer before left if it
-    ``takes_over``, ``after`` what stands behind the loop, ``hands_over`` link and token of the copy that the next layer
-    waits for. ``iterations`` are those of the loop, None without a loop. ``record`` is the number
-    in a profile of the record of the first of the layer's ``stages``.
+    Attributes:
+        name: C name of the function.
+        record: number of the profile's record of the layer's first stage.
+        stages: number of stages.
+        tokens: (C array of tokens, its length): one token for each copy that may be under way.
+        early: copies that start first.
+        ready: the other steps before the loop.
+        steps: the steps of the loop, or all steps behind ``ready`` without a loop.
+        after: the steps behind the loop.
+        takes_over: whether ``ready`` waits for a copy that the previous layer handed over.
+        iterations: the values of the loop variable t; None without a loop.
+        hands_over: link and token of the copy that the next layer waits for; None if there is none.
     """
 
     name: str
@@ -51,7 +62,7 @@ class LayerFunction:
     hands_over: tuple[int, str] | None
 
     def text(self, around: Surroundings) -> FunctionText:
-        """The whole function."""
+        """The whole function as C."""
         profiled = around.profile is not None
         declared = tuple(line for step in self._calls() for line in step.declarations)
         lines = (
@@ -100,7 +111,7 @@ class LayerFunction:
         )
 
     def _measured(self) -> tuple[str, ...]:
-        """Where a profile is collected: for several stages in turn, with the time at which the part began."""
+        """Declarations of the layer's counters and of the time at which the layer, or a stage's part of it, began."""
         if self.stages == 1:
             return (_MEASURED, "const uint32_t begin = tilewright_cycles();")
         return (
@@ -110,7 +121,7 @@ class LayerFunction:
         )
 
     def _unused(self, around: Surroundings) -> tuple[str, ...]:
-        """Casts of parameters that the function has only because others have them."""
+        """Casts to void of parameters that this layer does not use; all layers have the same parameters."""
         addresses = [text for step in (*self.early, *self._calls()) for text in step.addresses]
         measured = around.profile is not None and around.profile.uses_context
         used = {"context": measured or any("context->" in text for text in addresses)}

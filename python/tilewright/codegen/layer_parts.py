@@ -1,4 +1,4 @@
-"""What stands before a layer's function: constants, and functions that set what a tile or a core's part changes."""
+"""Constants and functions before a layer's function; the functions set the shapes of a tile or of a core's part."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from tilewright.plan import Kernel
 
 
 def tile_function(name: str, lines: Sequence[str], axes: Sequence[tuple[int, str, str]]) -> FunctionText:
-    """Sets what a tile changes in an operand's shape: (axis, lower, upper) of each axis that varies."""
+    """A C function that sets origin and extent of an operand's shape in a tile.
+
+    ``axes`` are (axis, C expressions of its first element and its end) of each axis that varies; ``lines``
+    declare the variables in these expressions.
+    """
     bounds = (
         line
         for axis, lower, upper in axes
@@ -22,7 +26,10 @@ def tile_function(name: str, lines: Sequence[str], axes: Sequence[tuple[int, str
 
 
 def part_functions(steps: Sequence[StepText]) -> Iterator[FunctionText]:
-    """Of a split call: what cuts the operands down to a core's part, and the call with untyped attributes."""
+    """Two functions for each split call: one cuts the operands to a core's part, one calls the kernel.
+
+    The second takes the attributes as ``const void *``, as ``struct tilewright_split`` has them.
+    """
     for step in steps:
         if isinstance(step, KernelText) and step.split is not None:
             yield FunctionText(f"static void {step.split.name}(struct tilewright_part *part)", step.split.body)
@@ -33,7 +40,7 @@ def part_functions(steps: Sequence[StepText]) -> Iterator[FunctionText]:
 
 
 def attributes_constant(stem: str, kernel: Kernel) -> tuple[str, ...]:
-    """The kernel's constant attributes; none where code assigns them, member by member."""
+    """Lines that define the kernel's constant attributes; no lines if code assigns the attributes member by member."""
     if kernel.split is not None and members(kernel.attributes):
         return ()
     values = (f"    .{name} = {literal(value)}," for name, value in kernel.attributes)
@@ -41,6 +48,6 @@ def attributes_constant(stem: str, kernel: Kernel) -> tuple[str, ...]:
 
 
 def home_strides_constants(home_strides: Mapping[str, tuple[int, ...]]) -> Iterator[str]:
-    """Strides in bytes of homes that rectangles are copied from or to, an array each."""
+    """For each home of a rectangle copy a line that defines the array of its strides in bytes."""
     for name, strides in home_strides.items():
         yield f"static const int32_t {name}[] = {{{', '.join(map(str, strides))}}};"

@@ -1,4 +1,4 @@
-"""One layer while its C is written: names, addresses and shapes of what its steps touch."""
+"""One layer while its C is written: the names, addresses and shapes of the operands of its steps."""
 
 from __future__ import annotations
 
@@ -41,7 +41,14 @@ MAXIMUM_RANK = 6
 
 @dataclass(slots=True)
 class LayerParts:
-    """What a layer needs beside its steps, collected while they are written."""
+    """Functions, constants and variables that a layer's steps use, collected while the steps are written.
+
+    Attributes:
+        tile_functions: C name to the function that sets a shape in each tile.
+        home_strides: C name to strides in bytes of a home.
+        tokens: C name of an array of tokens to its length.
+        needless: tokens for which no step need wait.
+    """
 
     tile_functions: dict[str, FunctionText] = field(default_factory=dict)
     home_strides: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -51,9 +58,14 @@ class LayerParts:
 
 @dataclass(frozen=True, slots=True)
 class ModelScope:
-    """What the layers of a model share: equal shapes are stored once.
+    """The facts and constants that the layers of a model share.
 
-    ``links`` gives numbers of links, ``hands_over`` the copies that a layer leaves to the next one, by token.
+    Attributes:
+        storage: places and C names of buffers.
+        around: facts in every layer's function.
+        links: link to its number in C.
+        hands_over: token to the copy that a layer hands over to the next layer.
+        shared_shapes: (stride, extent, origin, ring) to the C name of a constant shape; equal shapes are stored once.
     """
 
     storage: Storage
@@ -65,14 +77,14 @@ class ModelScope:
     def shared_shape(
         self, stride: tuple[int, ...], extent: tuple[int, ...], origin: tuple[int, ...], ring: tuple[int, int]
     ) -> str:
-        """Name of a static const shape."""
+        """C name of the static const shape with these numbers."""
         key = (stride, extent, origin, ring)
         return self.shared_shapes.setdefault(key, f"{self.storage.prefix}_shape_{len(self.shared_shapes)}")
 
 
 @dataclass(frozen=True, slots=True)
 class LayerScope:
-    """One layer, or with ``loop`` None what stands outside its loop."""
+    """One layer; with ``loop`` None, the steps of the layer outside its loop."""
 
     model: ModelScope
     stem: str
@@ -82,16 +94,16 @@ class LayerScope:
     parts: LayerParts
 
     def tag(self, kernel: Kernel) -> str:
-        """What ends the names of a kernel's variables: nothing where the layer has one kernel step."""
+        """The end of the names of a kernel's variables: _<number>, or empty if the layer has one kernel step."""
         return f"_{self.kernels.index(kernel)}" if len(self.kernels) > 1 else ""
 
     def attributes(self) -> Iterator[str]:
-        """The constant attributes of the layer's kernels."""
+        """Lines that define the constant attributes of the layer's kernels."""
         for kernel in self.kernels:
             yield from attributes_constant(f"{self.stem}{self.tag(kernel)}", kernel)
 
     def guard(self, runs: Runs) -> str:
-        """The C condition of the iterations at which a step runs; empty for all of them."""
+        """C condition of the iterations at which a step runs; empty if the step runs at all iterations."""
         return condition(runs, self.loop.iterations) if self.loop is not None else ""
 
     def indices(self) -> dict[str, Index]:
@@ -99,7 +111,7 @@ class LayerScope:
         return all_indices(self.loop) if self.loop is not None else {}
 
     def is_packed(self, operand: Operand) -> bool:
-        """Whether C sees the operand from its first byte on, without a shape: a packed constant or a tile of one."""
+        """Whether the kernel gets the operand's first byte without a shape: a packed constant or a tile of one."""
         buffer = self.buffer(operand)
         if buffer.tensor is not None:
             return False
@@ -107,12 +119,12 @@ class LayerScope:
         return not (cut_at_home and self.loop is not None)
 
     def start_of(self, wait: Wait) -> CopyStart | None:
-        """The copy that the layer starts and waits for; None for one that the layer before left."""
+        """The step of this layer that starts the copy; None if the previous layer started and handed over the copy."""
         found = (item for item in self.body if isinstance(item, CopyStart) and item.token == wait.token)
         return next(found, None)
 
     def hands_over(self) -> tuple[int, str] | None:
-        """Link and token of the copy that is left to the next layer."""
+        """Link and C expression of the token of the copy that the layer hands over; None if it hands over none."""
         for step in self.body:
             if isinstance(step, CopyStart) and step.token in self.model.hands_over:
                 left, buffer = self.model.hands_over[step.token], self.buffer(step.source)
@@ -124,7 +136,7 @@ class LayerScope:
         return self.model.storage.buffers[operand.buffer]
 
     def short(self, operand: Operand) -> str:
-        """A name for an operand in a tile, which no other operand of the layer shares."""
+        """A C name for an operand, unique in the layer: operand_<n>, or ..._staged for a tile that it is cut from."""
         for kernel in self.kernels:
             order = [item.buffer for item in (*kernel.reads, *kernel.writes)]
             if operand.buffer in order:
@@ -132,7 +144,7 @@ class LayerScope:
         return f"{self.short(self._cut_from(operand))}_staged"
 
     def view(self, operand: Operand) -> tuple[int, ...]:
-        """For each axis of the kernel's view the axis of the operand's buffer, or -1 for none."""
+        """For each axis that the kernel sees the axis of the operand's buffer, -1 for an axis that the buffer lacks."""
         for kernel in self.kernels:
             for item, axes in zip((*kernel.reads, *kernel.writes), kernel.axes, strict=True):
                 if item.buffer == operand.buffer:
@@ -140,12 +152,12 @@ class LayerScope:
         return self.view(self._cut_from(operand))
 
     def _cut_from(self, operand: Operand) -> Operand:
-        """The tile near the core that is cut from a larger tile."""
+        """The tile that is cut from the larger tile ``operand``, and lies nearer to the core."""
         copies = (item for item in self.body if isinstance(item, CopyStart))
         return next(item.destination for item in copies if item.source.buffer == operand.buffer)
 
     def under_way(self, start: CopyStart, buffer: Buffer) -> int:
-        """Copies of a token that may be under way at once: one for each slot, in a ring one for each block ahead."""
+        """Copies of a token that may be under way at once: one for each slot, or for each block ahead in a ring."""
         waits = [step for step in self.body if isinstance(step, Wait) and step.token == start.token]
         if buffer.ring_axis is None or not waits:
             return buffer.copies
@@ -153,14 +165,14 @@ class LayerScope:
         return max(1, behind // start.runs.every + 1)
 
     def token(self, name: str, start: CopyStart, buffer: Buffer, runs: Runs, ahead: int = 0) -> str:
-        """The token of the copy of a step's block, or of the block ``ahead`` blocks later."""
+        """C expression of the token of the copy for a step's block, or for the block ``ahead`` blocks later."""
         count = self.under_way(start, buffer)
         if self.loop is None:
             return f"{name}[{ahead % count}]"
         return f"{name}[{slot(runs, 1, count, ahead) or 0}]"
 
     def address(self, operand: Operand, runs: Runs) -> str:
-        """The first byte of the operand's buffer, or of the slot that it has in the step's block."""
+        """C expression of the first byte of an operand's buffer, or of its slot in a step's block."""
         buffer = self.buffer(operand)
         base = self.model.storage.address(buffer.name)
         has_slots = buffer.kind is BufferKind.TILE and self.loop is not None
@@ -170,9 +182,10 @@ class LayerScope:
     def tile_shape(
         self, operand: Operand, view: tuple[int, ...], short: str, runs: Runs, kept: str = ""
     ) -> tuple[str, str]:
-        """The function that computes the operand's rectangle, or the constant shape where nothing varies.
+        """C names of the function that sets the operand's shape in a tile, and of the constant shape that it changes.
 
-        With ``kept`` the rectangle has, on the ring's axis, only what the tile before along that index lacks.
+        The function's name is empty if no tile changes the shape. With ``kept``, an index, the rectangle has on the
+        ring's axis only the elements that the previous tile along that index does not have.
         """
         varies = any(axis.terms for axis in operand.rectangle)
         base = self._whole_shape(operand, view)
@@ -195,7 +208,7 @@ class LayerScope:
         return name, base
 
     def _whole_shape(self, operand: Operand, view: tuple[int, ...]) -> str:
-        """A shape with the operand's strides and the axes that no index moves."""
+        """C name of a constant shape: the operand's strides, bounds of axes that no index moves, others whole."""
         assert len(view) <= MAXIMUM_RANK, f"{operand.buffer} has more than {MAXIMUM_RANK} axes"
         extent, origin = [], []
         for axis in view:

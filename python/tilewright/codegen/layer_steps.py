@@ -25,7 +25,7 @@ from tilewright.plan import (
 
 
 def step_text(scope: LayerScope, step: Step) -> StepText:
-    """A copy, wait or kernel call as C; what the layer needs beside it is added to the scope's parts."""
+    """A copy, wait or kernel call as C; the functions and constants that the step uses are added to ``scope.parts``."""
     if isinstance(step, CopyStart):
         return _copy_text(scope, step)
     if isinstance(step, Wait):
@@ -63,7 +63,7 @@ def _copy_text(scope: LayerScope, step: CopyStart) -> StepText:
 def _rectangle_text(
     scope: LayerScope, step: CopyStart, tile: Operand, home: Operand, token: str, *, inward: bool
 ) -> RectangleCopyText:
-    """A copy that may take several commands, as a shape; into a ring that keeps rows only those that it lacks."""
+    """A copy that may take several commands, with a shape; a copy into a ring brings only rows that are not kept."""
     is_ring = scope.buffer(tile).ring_axis is not None
     view = scope.view(tile)
     short = f"{scope.short(tile)}_not_kept" if step.kept else scope.short(tile)
@@ -139,7 +139,7 @@ def _view_text(
     view: tuple[int, ...],
     shapes: list[CallShape],
 ) -> ViewText:
-    """The view of an operand; what tiles change in its shape is added to ``shapes``."""
+    """The C text of an operand; a shape that tiles change, or that cores share, is added to ``shapes``."""
     buffer = scope.buffer(operand)
     is_tile = buffer.kind is BufferKind.TILE
     address = scope.address(operand, step.runs)
@@ -163,7 +163,7 @@ def _view_text(
 
 
 def _split_text(scope: LayerScope, step: Kernel) -> SplitText:
-    """The function and arguments of a call that several cores share."""
+    """The function and arguments of a split call."""
     assert step.split is not None
     shared = [
         SplitOperand(scope.buffer(operand).strides_bytes, view, scope.is_packed(operand))
@@ -174,7 +174,7 @@ def _split_text(scope: LayerScope, step: Kernel) -> SplitText:
 
 
 def _flags(scope: LayerScope, step: Kernel) -> str:
-    """Whether the tile is the first or last part of a cut reduction; empty if none is cut."""
+    """C expression of the flags of the tile's part of a reduction (first, last); empty if tiles cut no reduction."""
     if scope.loop is None or not step.reduction:
         return ""
     parts = prod(index.count for index in scope.loop.indices if index.name in step.reduction)

@@ -31,11 +31,11 @@ from tilewright.plan import (
 )
 
 MOST_NAMED = 3
-"""Stages whose operators are in the name of their layer's function."""
+"""The name of a layer's function has the operators of the first MOST_NAMED stages at most."""
 
 
 def layer_text(model: ModelScope, number: int, layer: Layer, facts: Sequence[LayerFacts]) -> LayerText:
-    """The C function of a layer whose first stage is stage ``number``; ``facts`` are those of its stages."""
+    """The C text of a layer; ``number`` is the number of its first stage, ``facts`` has one entry for each stage."""
     found = steps_of(layer)
     loop = found.loop
     kernels = tuple(step for step in found.all if isinstance(step, Kernel))

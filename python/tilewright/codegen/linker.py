@@ -1,4 +1,4 @@
-"""The linker script that is shipped for tests and examples, from a platform's regions."""
+"""The linker script for tests and examples, from a platform's regions."""
 
 from __future__ import annotations
 
@@ -14,10 +14,16 @@ _CODE_FLAGS = 5
 
 @dataclass(frozen=True, slots=True)
 class _PoolSection:
-    """Input sections of one pool, the region and the program header that take them.
+    """The sections of one pool, and the region and program header into which the linker puts them.
 
-    The header is NONE for cleared memory, and for constants that no loader brings to their
-    place (``deferred``). ``address`` is where they begin, if that is given, else empty.
+    Attributes:
+        name: the pool.
+        patterns: names of the input sections.
+        align_bytes: alignment of the pool's first byte.
+        region: the memory region.
+        segment: the program header; NONE for memory that start-up clears, and for deferred constants.
+        address: the pool's base address as C writes it; empty if the linker chooses.
+        deferred: whether no loader reaches the region, so that start-up code must bring the constants there.
     """
 
     name: str
@@ -51,10 +57,12 @@ class _Script:
 def linker_script(platform: Platform) -> str:
     """A complete GNU ld script: code, constants, data, pools, and the rest of memory as stack.
 
-    Sections of a pool lie in the region of the pool's name, else with code or data; constants
-    of a pool with an address of its own lie there. Writable pools with an address have no
-    sections. Raises bad_input if the platform names no regions, or if an address lies in no
-    region (constants), or in that of code or data (writable pools), or in one that no loader reaches.
+    A pool's sections go into the region with the pool's name, else into that of code (constants) or data. Constants
+    of a pool with a base address go to that address; a writable pool with a base address has no sections.
+
+    Raises bad_input ``linker-regions`` if the platform names no regions, if constants have an address outside of all
+    regions, if a writable pool has an address in the region of code or data, or if no loader reaches the region of a
+    writable pool without an address.
     """
     if platform.linker is None:
         what = f"platform '{platform.name}' has no [linker] regions, so there is no script for it"
@@ -104,7 +112,7 @@ def _pool_section(pool: Pool, layout: LinkerLayout) -> _PoolSection:
         what = f"pool '{pool.name}' lies in region '{home}', which no loader reaches, so start-up cannot clear it"
         raise bad_input("linker-regions", what, help="give the pool a 'base', or another region")
     segment = "NONE" if deferred else segment
-    # The script's own statements begin each section at 8 bytes at least.
+    # The script aligns every section to 8 bytes at least.
     return _PoolSection(pool.name, tuple(patterns), max(pool.align_bytes, 8), home, segment, address, deferred)
 
 
@@ -117,7 +125,7 @@ def _region_at(pool: Pool, base: int, layout: LinkerLayout) -> Region:
 
 
 def _check_pinned(pool: Pool, layout: LinkerLayout) -> None:
-    """A writable pool at an address must not lie where code, data or stack are."""
+    """Raise bad_input if a writable pool with a base address overlaps the region of code or data."""
     if pool.base is None:
         return
     end = pool.base + (pool.size_bytes or 1)

@@ -1,4 +1,4 @@
-"""Values as C constants."""
+"""Values of attributes as C constants."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tilewright.plan import AttributeValue
 
 
 def literal(value: AttributeValue) -> str:
-    """A number, name or list of numbers as C writes it."""
+    """A number, a name or a tuple of numbers as C: 3000000000u, INT32_MIN, 0.5F, {1, 2}."""
     if isinstance(value, tuple):
         return "{" + ", ".join(literal(item) for item in value) + "}"
     if isinstance(value, bool):
@@ -23,15 +23,14 @@ def literal(value: AttributeValue) -> str:
 
 
 MOST_MEMBERS = 40
-"""More are copied from a constant struct: assignments would be longer than it is."""
+"""A struct of more numbers is copied from a constant; the code of its assignments would be longer than the struct."""
 
 
 def members(attributes: Sequence[tuple[str, AttributeValue]]) -> tuple[tuple[str, str], ...]:
     """(member, value) of each number in a struct, as C, so that code can assign them one by one.
 
     For example ("shift", "16"), ("pads[0]", "1"). A core stores a constant from its code in less time than it reads
-    the constant from memory that is far away. A struct of more than ``MOST_MEMBERS`` numbers gives none: its
-    assignments would be longer than the struct.
+    the constant from distant memory. Empty for a struct of more than ``MOST_MEMBERS`` numbers.
     """
     found: list[tuple[str, str]] = []
     for name, value in attributes:

@@ -1,4 +1,4 @@
-"""Pools and constants as the layout header, the weights and the memory map print them."""
+"""Pools and constants as the layout header and the weights print them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class MemberText:
 
 @dataclass(frozen=True, slots=True)
 class PoolText:
-    """A pool with its buffers by address; ``base`` is its address where that is given, else empty."""
+    """A pool with its buffers by address; ``base`` is its base address as C, empty if the pool has none."""
 
     name: str
     used_bytes: int
@@ -60,7 +60,7 @@ class PoolText:
 def pool_text(
     storage: Storage, pool: Pool, lifetimes: Mapping[str, tuple[int, int]], constants: Mapping[str, Array] | None = None
 ) -> PoolText:
-    """A pool's numbers and buffers; with ``constants`` the members of its struct too."""
+    """The texts of a pool; ``constants`` (sha256 to elements) adds the members of its struct of constants."""
     use = next(item for item in storage.plan.pool_use if item.pool == pool.name)
     names = [item.buffer for item in storage.placements.values() if item.pool == pool.name]
     names = [name for name in names if name not in storage.parents]
@@ -85,7 +85,7 @@ def pool_text(
 
 
 def _object(storage: Storage, pool: Pool) -> str:
-    """The object or address at which generated code knows a pool to begin, if it does."""
+    """The C object or address at which a pool begins; empty if the caller decides where it lies."""
     if pool.access is Access.READ_ONLY:
         return f"{storage.prefix}_{pool.name}"
     if pool.base is not None:
@@ -138,13 +138,13 @@ def _members(storage: Storage, names: list[str], constants: Mapping[str, Array])
         )
         end = offset + max(data.size, 1) * data.itemsize
         taken = offset + buffer.size_bytes
-    # A link that rounds up reads what lies behind the last array.
+    # A link that rounds sizes up reads bytes behind the last array.
     pad(taken)
     return members
 
 
 def array_lines(data: Array) -> list[str]:
-    """Initialisers, 16 to a line."""
+    """Lines of initialisers in C, 16 elements to a line; an array without elements gives one 0."""
     if not data.size:
         return ["0"]
     texts = list(_literals(data))
@@ -157,7 +157,7 @@ def _literals(data: Array) -> Iterable[str]:
     numbers = data.astype(np.int64) if data.dtype.kind == "b" else data
     least, most = int(numbers.min()), int(numbers.max())
     if most - least < min(len(numbers), 1 << 16) and most < 1 << 63:
-        # Weights are many and alike: each number's text is made once.
+        # Weights are many, with few different values: the text of each value is made once.
         texts = np.array([_number(value) for value in range(least, most + 1)], dtype=object)
         return cast("list[str]", texts[numbers.astype(np.int64) - least].tolist())
     return map(_number, numbers.tolist())
@@ -172,5 +172,5 @@ def _number(value: int) -> str:
 
 
 def with_dtype(data: Array, dtype: str) -> Array:
-    """The array as ``dtype``, values unchanged."""
+    """The array converted to ``dtype``; the array itself if it has this dtype."""
     return data.astype(np.dtype(dtype), copy=False)

@@ -1,4 +1,4 @@
-"""What a profiled model's sources print: where records are, and the layers' names."""
+"""The text about a profile in a model's sources: the address of the records, and the layers' names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from tilewright.codegen.buffers import Storage
 
 @dataclass(frozen=True, slots=True)
 class ProfileText:
-    """The address of the first record inside a layer and for a caller, and (C string, MACs) of each layer."""
+    """C text about a profile.
+
+    Attributes:
+        address: expression of the first record's address inside a layer's function.
+        uses_context: whether ``address`` depends on pointers that the caller passes.
+        from_caller: expression of that address in the accessor function.
+        layers: (name as the inside of a C string, MACs) of each layer.
+    """
 
     address: str
     uses_context: bool
@@ -18,7 +25,7 @@ class ProfileText:
 
 
 def profile_text(storage: Storage) -> ProfileText:
-    """The texts of a plan that is profiled."""
+    """The texts for a plan with a profile (``plan.profile`` is not None)."""
     plan = storage.plan
     assert plan.profile is not None
     pool = storage.placements[plan.profile].pool
@@ -31,6 +38,6 @@ def profile_text(storage: Storage) -> ProfileText:
 
 
 def _string(name: str) -> str:
-    """A name inside a C string: what could end it, or a line of a log, becomes '?'."""
+    """A name for the inside of a C string: quotes, backslashes and all but printable ASCII become '?'."""
     plain = "".join(char if char.isprintable() and ord(char) < 128 and char not in '"\\' else "?" for char in name)
     return plain.replace("??", "? ?")

@@ -1,4 +1,4 @@
-"""Jinja2, set up once: strict, without HTML escapes, templates from the shipped folder."""
+"""Rendering of the package's templates by Jinja2, without HTML escapes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tilewright.base.resources import templates
 
 
 def render(template: str, **values: Any) -> str:
-    """The text of a template; an undefined name is an error."""
+    """The text of a template. Raises jinja2.UndefinedError for a name that ``values`` does not have."""
     text = _environment(templates()).get_template(template).render(**values)
     return re.sub(r"\n{3,}", "\n\n", text)
 
 
 @cache
 def _environment(folder: Path) -> jinja2.Environment:
-    """Kept, because compiling the templates takes longer than planning a small model."""
+    """The environment of Jinja2; cached, because compiling templates takes longer than planning a small model."""
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
         undefined=jinja2.StrictUndefined,

@@ -24,7 +24,7 @@ _HEADERS = ("tilewright/layer_hook.h", "tilewright/runtime.h", "tilewright/tile.
 def source_text(
     storage: Storage, signature: Signature, accessors: Sequence[InterfaceText], constant_pools: Sequence[PoolText]
 ) -> dict[str, Any]:
-    """What the template of the source file prints beside the banner."""
+    """The values that the template of the source file prints beside the banner."""
     plan = storage.plan
     left = handed_over_copies(plan.program)
     profile = profile_text(storage) if plan.profile is not None else None

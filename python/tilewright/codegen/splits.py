@@ -1,8 +1,8 @@
-"""Kernel calls that cores share: what one core changes in the operands, as C expressions.
+"""Split calls: the C expressions by which one core cuts the operands to its part.
 
 Before:  rows oh of x (a halo of 1) and y, chunks of 2, 8 cores, 480 bytes of scratch each
 After:   cut x to [max(oh_lower - 1, 0), min(oh_upper + 1, 16)), y to [oh_lower, oh_upper);
-         480 * core bytes on in the scratch
+         the scratch begins 480 * core bytes higher
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ _CALL = "call"
 
 @dataclass(frozen=True, slots=True)
 class SplitOperand:
-    """An operand of a split call: strides of its buffer, axes that the kernel sees, and whether it has no shape."""
+    """An operand of a split call: strides of its buffer in bytes, the axes that the kernel sees, and ``is_packed``.
+
+    A packed operand is passed without a shape.
+    """
 
     strides_bytes: tuple[int, ...]
     view: tuple[int, ...]
@@ -79,7 +82,7 @@ def split_text(name: str, step: Kernel, operands: Sequence[SplitOperand], views:
 
 
 def _renamed(axis: AxisRange) -> AxisRange:
-    """The range of the whole call."""
+    """The axis range with the bounds of the whole call in the place of those of the core's part."""
     return replace(axis, terms=tuple((_CALL, stride) for _, stride in axis.terms))
 
 

@@ -1,4 +1,4 @@
-"""Where the steps of several stages stand in one function, a profile still has a record for each stage.
+"""Records of a profile for each stage of a layer whose function has the steps of several stages.
 
 Before:  copy x, kernel conv, copy y, kernel relu
 After:   copy x, kernel conv, end of a part of stage 0; copy y, kernel relu, end of a part of stage 1
@@ -17,7 +17,7 @@ from tilewright.plan.stages import steps_by_stage
 
 @dataclass(frozen=True, slots=True)
 class StageEnds(StepText):
-    """What was measured since the last such step belongs to stage ``stage`` of the layer."""
+    """The end of a part of stage ``stage``: counts since the previous such end go to the record of this stage."""
 
     measures: ClassVar[str] = ""
 
@@ -26,12 +26,12 @@ class StageEnds(StepText):
     is_measured: bool = False
 
     def lines(self, *, profiled: bool) -> tuple[str, ...]:
-        """The call that adds what was measured to the stage's record, and begins anew."""
+        """The call that adds the counts to the stage's record and starts them anew."""
         return (f"begin = tilewright_profile_add(&stages[{self.stage}], &measured, begin, tilewright_cycles());",)
 
 
 def recorded(layer: Layer, steps: Sequence[Step], texts: Sequence[StepText]) -> tuple[StepText, ...]:
-    """The texts of steps, with an end behind the last of each run of steps of one stage."""
+    """``texts`` of ``steps``, with a ``StageEnds`` wherever the next step belongs to another stage, and at the end."""
     stages = {step: stage for stage, step in steps_by_stage(layer)}
     owners = [stages[step] for step in steps if isinstance(step, (CopyStart, Wait, Kernel))]
     found: list[StepText] = []

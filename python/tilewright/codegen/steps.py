@@ -15,7 +15,11 @@ from tilewright.codegen.functions import block
 
 
 class StepText:
-    """A step as C. ``measures`` says what a profile may leave out to measure the rest: COPIES, KERNELS, or nothing."""
+    """A step as C.
+
+    ``measures`` is COPIES or KERNELS: the end of the macro TILEWRIGHT_PROFILE_<measures>, which can leave such steps
+    out to measure the others; empty for a step that always runs.
+    """
 
     __slots__ = ()
     measures: ClassVar[str] = "COPIES"
@@ -28,17 +32,17 @@ class StepText:
 
     @property
     def declarations(self) -> tuple[str, ...]:
-        """What the layer's function declares for the step, once."""
+        """Declarations that the layer's function has once for the step."""
         return ()
 
     def lines(self, *, profiled: bool) -> tuple[str, ...]:
-        """The statements; with ``profiled`` those too that measure."""
+        """The step's statements; with ``profiled`` also the statements that measure."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
 class BlockCopyText(StepText):
-    """A copy of lines of one length. ``token`` is empty if nobody waits for this copy alone."""
+    """A copy of lines of one length; ``token`` is empty if no step waits for this copy alone."""
 
     guard: str
     inward: bool
@@ -55,7 +59,7 @@ class BlockCopyText(StepText):
         return (self.near, self.home)
 
     def lines(self, *, profiled: bool) -> tuple[str, ...]:
-        """Declarations of bounds, and the call."""
+        """Declarations of the tile's bounds, and the call of ``tilewright_copy_block``."""
         lines = self.copied
         near, far = self.near, f"{self.home} + {lines.home_offset}" if lines.home_offset else self.home
         strides = (lines.tile_stride, lines.home_stride)
@@ -73,7 +77,7 @@ class BlockCopyText(StepText):
 
 @dataclass(frozen=True, slots=True)
 class TileShape:
-    """A shape in a copy: the constant ``base``, or ``name``, a copy of it that ``function(tile, &name)`` changes."""
+    """A shape of a copy: the constant ``base``, or its copy ``name``, which ``function(tile, &name)`` changes."""
 
     name: str
     base: str
@@ -85,7 +89,7 @@ class TileShape:
         return f"&{self.name}" if self.function else f"&{self.base}"
 
     def lines(self, tile: str) -> tuple[str, ...]:
-        """Declarations of a shape that the tile changes."""
+        """The declaration and assignments of a shape that tiles change; none for a constant shape."""
         if not self.function:
             return ()
         return (
@@ -97,7 +101,7 @@ class TileShape:
 
 @dataclass(frozen=True, slots=True)
 class RectangleCopyText(StepText):
-    """A copy of a rectangle that may take several commands of the link, by ``function`` of the runtime."""
+    """A copy of a rectangle by the runtime's ``function``, which may give the link several commands."""
 
     guard: str
     inward: bool
@@ -118,7 +122,7 @@ class RectangleCopyText(StepText):
         return (self.near, self.home)
 
     def lines(self, *, profiled: bool) -> tuple[str, ...]:
-        """Shapes of this tile, and the call."""
+        """The shapes of the tile, and the call of the runtime's function."""
         shape = self.shapes[0].address
         size = f"{self.rank}u, {self.element_bytes}u"
         return (
@@ -140,7 +144,7 @@ class WaitText(StepText):
     fault: str
 
     def lines(self, *, profiled: bool) -> tuple[str, ...]:
-        """The call and its check; the time that it takes is measured around waits in a row."""
+        """The call and the check of its status; ``WaitTimer`` measures the time of waits in a row."""
         return (
             f"if (tilewright_copy_wait({self.link}u, {self.token}) != TILEWRIGHT_PORT_OK) {{",
             f"    return {self.fault};",
@@ -150,18 +154,18 @@ class WaitText(StepText):
 
 @dataclass(frozen=True, slots=True)
 class WaitTimer(StepText):
-    """Around waits in a row, in a profiled program: the time until the first and behind the last one."""
+    """A reading of the clock before (``sign`` -) or behind (+) waits in a row, in a profiled program."""
 
     sign: str
     guard: str | None = None
 
     def lines(self, *, profiled: bool) -> tuple[str, ...]:
-        """The reading of the clock."""
+        """The statement that subtracts or adds the clock."""
         return (f"measured.wait_cycles {self.sign}= tilewright_cycles();",)
 
 
 def statements(steps: Sequence[StepText], *, looped: bool, profiled: bool) -> tuple[str, ...]:
-    """The C statements of steps in order; in a loop each step has a block of its own, behind its guard."""
+    """The C statements of steps in order; in a loop each step is a block of its own, under the step's guard."""
     return tuple(
         line
         for step in (timed(steps) if profiled else steps)
@@ -170,7 +174,7 @@ def statements(steps: Sequence[StepText], *, looped: bool, profiled: bool) -> tu
 
 
 def timed(steps: Sequence[StepText]) -> tuple[StepText, ...]:
-    """Steps with timers around waits in a row."""
+    """The steps with a ``WaitTimer`` before and behind each row of waits."""
     found: list[StepText] = []
     before: StepText | None = None
     for step in steps:

@@ -8,7 +8,7 @@ from tilewright.codegen.buffers import Storage
 from tilewright.plan import BufferKind, Pool
 
 _WORDS = {BufferKind.TILE: "tile", BufferKind.SCRATCH: "scratch"}
-"""What stands between prefix and identifier; ``tensor`` for everything that is whole."""
+"""The word between prefix and identifier; buffers of all other kinds hold whole tensors and have ``tensor``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class SymbolText:
 
 
 def symbols(storage: Storage, pool: Pool, base: str) -> list[SymbolText]:
-    """The buffers of a pool that begins at ``base``, by address; views and parts have names of their own."""
+    """A symbol for each buffer of a pool that begins at ``base``, by address; views have their own symbols too."""
     places = [item for item in storage.placements.values() if item.pool == pool.name]
     places.sort(key=lambda item: (item.offset_bytes, item.buffer))
     return [
@@ -37,6 +37,6 @@ def symbols(storage: Storage, pool: Pool, base: str) -> list[SymbolText]:
 
 
 def symbol_name(storage: Storage, buffer: str) -> str:
-    """``kws_tensor_x``, ``kws_tile_conv_x``, ``kws_scratch_conv``; C identifiers of buffers are unique."""
+    """The symbol of a buffer: ``kws_tensor_x``, ``kws_tile_conv_x``, ``kws_scratch_conv``; unique in the model."""
     word = _WORDS.get(storage.buffers[buffer].kind, "tensor")
     return f"{storage.prefix}_{word}_{storage.identifiers[buffer]}"

@@ -1,4 +1,4 @@
-"""Waits that a later one makes needless: copies over one link complete in the order of their start.
+"""Waits that a later wait makes needless: copies over one link complete in the order in which they start.
 
 Before:  start weights, start biases (one link); wait weights, wait biases
 After:   start weights, start biases; wait biases
@@ -14,10 +14,10 @@ from tilewright.plan import CopyStart, Index, Step, Wait
 
 
 def needless_waits(body: Sequence[Step], indices: Mapping[str, Index], early: int = 0) -> frozenset[str]:
-    """Tokens whose wait stands right before that for a later copy of the same link, tile by tile.
+    """Tokens whose wait is followed at once by a wait for a later copy over the same link, in the same iterations.
 
-    That copy has to be one in every tile: waiting for an empty copy waits for nothing. The first ``early`` steps stand
-    before the loop: of copies on both sides each has its wait.
+    The later copy must have bytes in every tile, since a wait for an empty copy waits for nothing. The first ``early``
+    steps of ``body`` stand before the loop; the two copies must stand on the same side of that border.
     """
     starts = {step.token: (number, step) for number, step in enumerate(body) if isinstance(step, CopyStart)}
     needless = set()
