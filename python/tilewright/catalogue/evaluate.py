@@ -1,4 +1,4 @@
-"""Run a graph, or one node, by the operators' references."""
+"""Compute the outputs of a graph, or of one node, by the operators' references."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tilewright.graph import Array, Graph, Node
 
 
 def evaluate(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """The elements of every tensor of the graph: inputs, constants and what the nodes compute.
+    """The elements of every tensor of the graph by name: inputs, constants and outputs of nodes.
 
     Args:
         inputs: an array for each of ``graph.inputs``, in its tensor's shape and dtype.
 
     Raises:
         TilewrightError (bad input): an input is missing, unknown, or has another shape or dtype.
-        TilewrightError (not supported): from an operator.
+        TilewrightError (not supported): the reference of an operator refuses a node.
     """
     _check_inputs(graph, inputs)
     values = {name: tensor.data for name, tensor in graph.tensors.items() if tensor.data is not None}
@@ -31,9 +31,9 @@ def evaluate_node(node: Node, graph: Graph, values: Mapping[str, Array]) -> dict
     """The outputs of one node from the elements of its inputs, by tensor name.
 
     Raises:
-        TilewrightError (not supported): from the operator.
-        ValueError: the result does not have the shape and dtype that the graph gives it, which
-            is a mistake in the graph.
+        TilewrightError (not supported): the operator's reference refuses the node.
+        ValueError: a result's shape or dtype is not that of its tensor in the graph, which is a
+            mistake in the graph.
     """
     arrays = [values[name] if name else None for name in node.inputs]
     results = operator_of(node, graph).reference(node, graph, arrays)

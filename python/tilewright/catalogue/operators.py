@@ -1,7 +1,7 @@
 """All operators by name.
 
-A file of ``operators/``, or of a family of kernels, declares operators in ``OPERATORS``. It is found
-by its folder, so that a new operator stands in no list.
+A file of ``operators/``, or of a family of kernels, declares its operators in ``OPERATORS``. Every file
+of these folders is read, so that a new operator needs no entry in a list.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ OPERATORS: Mapping[str, Operator] = MappingProxyType({operator.name: operator fo
 
 
 def operator_of(node: Node, graph: Graph | None = None) -> Operator:
-    """The declaration of a node's operator: Tilewright's, or the one that the graph brings along.
+    """The declaration of a node's operator: Tilewright's, or one of the project's in ``graph.extensions``.
 
     Raises:
-        TilewrightError (not supported): no operator of that name, with the node's name.
+        TilewrightError (not supported): there is no operator of that name.
     """
     extensions = graph.extensions if graph is not None else {}
     operator = OPERATORS.get(node.operator, extensions.get(node.operator))
@@ -50,8 +50,8 @@ def operator_of(node: Node, graph: Graph | None = None) -> Operator:
 def declared(node: Node, extensions: Mapping[str, object] = MappingProxyType({})) -> Operator:
     """The declaration of a node's operator, Tilewright's or one of ``extensions``.
 
-    Of operators that neither knows (while a model is read, those of the project) it is one that
-    allows nothing: every field has its default, and nest and reference raise KeyError.
+    An operator in neither (a project's, while a model is read) gets a declaration that allows
+    nothing: every field has its default, and nest and reference raise KeyError.
     """
     operator = OPERATORS.get(node.operator, extensions.get(node.operator))
     return operator if isinstance(operator, Operator) else Operator(node.operator, _undeclared, _undeclared)
@@ -62,5 +62,10 @@ def _undeclared(node: Node, *_: object) -> NoReturn:
 
 
 def attributes_for(operator: str, values: Mapping[str, Any]) -> Attributes:
-    """The attributes of one of Tilewright's operators from their values by name; LookupError if there is none."""
+    """The attributes of one of Tilewright's operators from their values by name.
+
+    Raises:
+        KeyError: Tilewright has no such operator.
+        TypeError: as ``attributes_from``.
+    """
     return attributes_from(OPERATORS[operator].attributes, values)
