@@ -13,14 +13,14 @@ from tilewright.graph import Attributes
 
 @dataclass(frozen=True, slots=True)
 class AxisAttributes(Attributes):
-    """Of operators along one axis, which is not negative."""
+    """Attributes of an operator along one axis; ``axis`` counts from the first axis and is never negative."""
 
     axis: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NamedAttributes(Attributes, Mapping[str, Any]):
-    """A model's attributes as they stand there, by name: of a project's operator that declares no type for them."""
+    """Attributes by name, as they stand in the model: for a project's operator that declares no type for them."""
 
     given: Mapping[str, Any]
 
@@ -35,12 +35,12 @@ class NamedAttributes(Attributes, Mapping[str, Any]):
 
 
 def attributes_from(kind: type[Attributes], values: Mapping[str, Any]) -> Attributes:
-    """Attributes of an operator's type.
+    """Attributes of type ``kind``, from their values by name.
 
-    Lists and arrays become tuples, NumPy's numbers Python's, and 0 and 1 of a bool False and True.
+    Lists and arrays become tuples, NumPy's numbers become Python's, and for a bool 0 and 1 become False and True.
 
     Raises:
-        TypeError: names that the type does not have, or one without a default that is missing.
+        TypeError: a name that ``kind`` does not have, or no value for a field without default.
     """
     if kind is NamedAttributes:
         return NamedAttributes(dict(values))
@@ -54,7 +54,7 @@ def attributes_from(kind: type[Attributes], values: Mapping[str, Any]) -> Attrib
 
 
 def _written(kind: object) -> str:
-    """A field's type as it is written; without ``from __future__ import annotations`` it is the type itself."""
+    """A field's type as written in the source; without ``from __future__ import annotations``, the type's name."""
     return kind.__name__ if isinstance(kind, type) and not hasattr(kind, "__args__") else str(kind)
 
 

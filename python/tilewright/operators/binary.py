@@ -19,7 +19,8 @@ class BinaryAttributes(Attributes):
 
     Attributes:
         a_zero_point, b_zero_point: stored integers that stand for 0.
-        a_multiplier, b_multiplier: real value of a unit of each operand; for Add with Requantize.
+        a_multiplier, b_multiplier: real value of one stored unit of each operand; for Add and Sub with
+            Requantize or Rescale.
         channel_axis: output axis that per-channel values of the epilogue follow.
     """
 
@@ -31,14 +32,14 @@ class BinaryAttributes(Attributes):
 
 
 def _operands(node: Node, arrays: Arrays) -> tuple[Array, Array]:
-    """Both operands, zero points removed; float operands have none."""
+    """Both operands, zero points removed; float operands as they are."""
     given = node.given(BinaryAttributes)
     a, b = operand(arrays, 0), operand(arrays, 1)
     return offset_removed(a, given.a_zero_point), offset_removed(b, given.b_zero_point)
 
 
 def _scaled(node: Node, arrays: Arrays) -> tuple[Array, Array]:
-    """Both operands, zero points removed; real numbers where the node gives each its own multiplier."""
+    """Both operands, zero points removed; in float64, times their multipliers, before Requantize and Rescale."""
     given = node.given(BinaryAttributes)
     a, b = _operands(node, arrays)
     if a.dtype.kind == "f" or not isinstance(node.epilogue, (Requantize, Rescale)):
@@ -53,19 +54,19 @@ def _finish(node: Node, graph: Graph, result: Array) -> list[Array]:
 
 
 def add(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-    """Exact integers, float32, or (a - za) * ma + (b - zb) * mb in float64 before Requantize."""
+    """a + b in exact integers or float32; (a - za) * ma + (b - zb) * mb in float64 before Requantize and Rescale."""
     a, b = _scaled(node, arrays)
     return _finish(node, graph, a + b)
 
 
 def subtract(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-    """As ``add``."""
+    """a - b in exact integers or float32; (a - za) * ma - (b - zb) * mb in float64 before Requantize and Rescale."""
     a, b = _scaled(node, arrays)
     return _finish(node, graph, a - b)
 
 
 def multiply(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-    """Exact integers, or float32."""
+    """a * b in float32, or (a - za) * (b - zb) in exact integers."""
     a, b = _operands(node, arrays)
     return _finish(node, graph, a * b)
 

@@ -19,12 +19,12 @@ from tilewright.operators.spatial import Windows, output_dimensions, spatial_ext
 
 @dataclass(frozen=True, slots=True)
 class ConvAttributes(Windows):
-    """Windows, whose kernel is that of the weights, and groups of channels.
+    """Windows, whose ``kernel`` holds the weights' spatial extents, and groups of channels.
 
     Attributes:
-        group: number of groups; channels of x and of y fall into as many.
-        x_zero_point: stored integer that stands for 0; padding has it.
-        w_zero_point: likewise, one or one for each channel of y.
+        group: number of groups into which the channels of x, and those of y, are divided.
+        x_zero_point: stored integer of x, and of its padding, that stands for 0.
+        w_zero_point: stored integer of the weights that stands for 0; one value, or one for each channel of y.
     """
 
     group: int = 1

@@ -1,4 +1,4 @@
-"""What is applied to an accumulator before it is stored.
+"""The epilogue of an operator: the steps from an accumulator to the stored output.
 
 Before:  acc = sum of products (int64 here, int32 in C), or a real number (averages, sums of rescaled operands)
 After:   y = clip(round(acc * multiplier) + zero_point), in the dtype of the node's output

@@ -13,7 +13,7 @@ def exact_operands(a: Array, b: Array, depth: int) -> tuple[Array, Array]:
     """Both operands in a dtype in which sums of ``depth`` products are exact for integers.
 
     float64 holds integers below 2**53 exactly and is many times faster than int64 in NumPy's
-    matrix product, so it is taken where no partial sum can reach that. Floats accumulate in float64.
+    matrix product, so float64 is taken where no partial sum can reach 2**53. Floats accumulate in float64.
     """
     if a.dtype.kind == "f" or b.dtype.kind == "f":
         return a.astype(np.float64), b.astype(np.float64)
@@ -36,7 +36,7 @@ def truncated_quotient(dividend: Array, divisor: Array | np.int64) -> Array:
 def rounded_quotient(dividend: Array, divisor: Array | np.int64) -> Array:
     """dividend / divisor to the nearest integer, halves away from zero, for positive divisors.
 
-    For negative ones half the divisor is rounded down first, as Deeploy's IntegerDiv does.
+    For negative divisors, half the divisor is rounded down first, as Deeploy's IntegerDiv does.
     """
     half = divisor >> 1
     return truncated_quotient(dividend + np.where(dividend < 0, -half, half), divisor)

@@ -28,18 +28,18 @@ class GatherAttributes(AxisAttributes):
 
 @dataclass(frozen=True, slots=True)
 class ScatterAttributes(AxisAttributes):
-    """The axis, and how an update joins what is there: none (in its place), add, mul, min, max."""
+    """The axis, and how an update is combined with the element of x: none (replaces it), add, mul, min, max."""
 
     reduction: str
 
 
 def in_range(indices: Array, extent: int) -> Array:
-    """Indices in [0, extent)."""
+    """The indices, moved into [0, extent): negative ones count from the end, others out of range are clipped."""
     return np.clip(np.where(indices < 0, indices + extent, indices), 0, extent - 1)
 
 
 def gather_nest(node: Node, graph: Graph) -> Nest:
-    """Dimensions over the output: x's axes before ``axis``, the indices' behind ``batch_dims``, x's rest."""
+    """Dimensions over the output: x's axes before ``axis``, the indices' behind ``batch_dims``, x's behind ``axis``."""
     x, indices = (graph.tensor(name).shape for name in node.inputs)
     given = node.given(GatherAttributes)
     axis, batch = given.axis, given.batch_dims
@@ -79,7 +79,7 @@ def gather_elements_nest(node: Node, graph: Graph) -> Nest:
 
 
 def gather_elements(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-    """y at a position is x there, but at ``indices`` on ``axis``."""
+    """y[a..., i, c...] = x[a..., indices[a..., i, c...], c...], where i is the position on ``axis``."""
     x, indices = operand(arrays, 0), operand(arrays, 1)
     axis = node.given(AxisAttributes).axis
     cut = tuple(slice(None) if position == axis else slice(n) for position, n in enumerate(indices.shape))
@@ -87,7 +87,7 @@ def gather_elements(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 
 
 def scatter_nest(node: Node, graph: Graph) -> Nest:
-    """Dimensions over the output; ``axis`` and axes on which updates are shorter are whole."""
+    """Dimensions over the output's axes; ``axis``, and axes on which updates are shorter than x, are whole."""
     shape = graph.tensor(node.outputs[0]).shape
     indices, updates = (graph.tensor(name).shape for name in node.inputs[1:])
     axis = node.given(AxisAttributes).axis
@@ -108,7 +108,10 @@ def scatter_nest(node: Node, graph: Graph) -> Nest:
 
 
 def scatter_elements(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-    """x with updates at ``indices`` on ``axis``, in row-major order of the updates; indices broadcast."""
+    """A copy of x in which updates[a..., i, c...] goes to [a..., indices[a..., i, c...], c...], i on ``axis``.
+
+    Updates are applied in their row-major order; indices broadcast to the shape of the updates.
+    """
     result = operand(arrays, 0).copy()
     updates = operand(arrays, 2)
     given = node.given(ScatterAttributes)

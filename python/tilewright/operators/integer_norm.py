@@ -23,7 +23,7 @@ class ShiftAttributes(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class NoNormAttributes(ShiftAttributes):
-    """Shift, and the factor before it."""
+    """The factor of the result, and the shift that follows the factor."""
 
     multiplier: int
 

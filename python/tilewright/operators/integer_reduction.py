@@ -47,7 +47,7 @@ def total(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 
 
 def mean(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-    """Half a unit away from zero is rounded away from it, but up if the count is a power of two."""
+    """The mean over ``axes`` to the nearest integer; halves away from zero, but up if the count is a power of two."""
     summed = _sum(node, arrays)
     shape, axes = operand(arrays, 0).shape, node.given(ReductionAttributes).axes
     count = int(np.prod([shape[axis] for axis in axes], dtype=np.int64))
@@ -59,7 +59,7 @@ def mean(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 def divide(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """(numerator * a) / (eta * b + epsilon) to the nearest integer, halves away from zero; 0 where the divisor is 0.
 
-    The int32 result has the low word of what does not fit.
+    The int32 result is the low word of a quotient that does not fit.
     """
     given = node.given(IntegerDivAttributes)
     a, b = offset_removed(operand(arrays, 0), 0), offset_removed(operand(arrays, 1), 0)

@@ -1,6 +1,6 @@
 """Softmax approximations of the Deeploy dialect over the last axis: iSoftmax, ITAMax, ITAPartialMax.
 
-They take 8-bit integers and give unsigned probabilities from 0 to levels - 1.
+The operators take 8-bit integers and give unsigned probabilities from 0 to levels - 1.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class PolynomialAttributes(ProbabilityAttributes):
 
 @dataclass(frozen=True, slots=True)
 class GroupedAttributes(ProbabilityAttributes):
-    """Elements of the last axis that are summed with one maximum."""
+    """``group``: number of neighbours on the last axis that are added to the sum at a time."""
 
     group: int
 
 
 def powers(node: Node) -> Array:
-    """What iSoftmax takes for exp of minus d, for every difference d of two 8-bit integers, int64[256].
+    """iSoftmax's approximation of a multiple of exp(-d) for every difference d of two 8-bit integers, int64[256].
 
     With z = min(d / log2, 31) and p = z * log2 - d: (a * (p + b)^2 + c) >> z.
     """
@@ -57,14 +57,14 @@ def powers(node: Node) -> Array:
 
 
 def softmax(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-    """y = e * (levels - 1) / sum of e, rounded down, with e of ``powers``."""
+    """y = e * (levels - 1) / sum of e, rounded down, where e is ``powers`` at max - x."""
     x = offset_removed(operand(arrays, 0), 0)
     e = powers(node)[x.max(axis=-1, keepdims=True) - x]
     return [(e * (node.given(ProbabilityAttributes).levels - 1) // e.sum(axis=-1, keepdims=True)).astype(np.uint8)]
 
 
 def ita_max(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-    """y = (256 * (levels - 1) / sum of 256 >> s) >> s, with s = (max - x + 16) >> 5."""
+    """y = (256 * (levels - 1) / sum of (256 >> s)) >> s, with s = (max - x + 16) >> 5."""
     x = offset_removed(operand(arrays, 0), 0)
     shift = _shift(x.max(axis=-1, keepdims=True) - x)
     total = ((1 << _ITA_ONE) >> shift).sum(axis=-1, keepdims=True)

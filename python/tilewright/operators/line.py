@@ -23,11 +23,11 @@ class LpNormalizationAttributes(AxisAttributes):
 
 @dataclass(frozen=True, slots=True)
 class RunningAttributes(AxisAttributes):
-    """Of running sums and products.
+    """Attributes of running sums and products.
 
     Attributes:
-        exclusive: an element of the output is the sum of those before it, without its own.
-        reverse: from the end of the axis.
+        exclusive: whether an output element leaves out the input element at its own position.
+        reverse: whether elements are added up from the end of the axis.
     """
 
     exclusive: bool
@@ -98,7 +98,7 @@ def _running(x: Array, node: Node) -> Array:
 
 def _operator(name: str, function: Callable[[Array, Node], Array], attributes: type[AxisAttributes]) -> Operator:
     def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-        """In float64, rounded once, or in integers that wrap."""
+        """Floats are computed in float64 and rounded once; integers wrap."""
         output = graph.tensor(node.outputs[0])
         return [np.array(function(operand(arrays, 0), node)).astype(output.dtype.numpy)]
 
@@ -106,7 +106,7 @@ def _operator(name: str, function: Callable[[Array, Node], Array], attributes: t
 
 
 def top_k(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-    """The k largest or smallest and their indices, in order; equal elements by their indices."""
+    """The k largest (or smallest) elements, best first, and their int64 indices; of equals the smaller index first."""
     given = node.given(TopKAttributes)
     x, axis = operand(arrays, 0), given.axis
     count = graph.tensor(node.outputs[0]).shape[axis]

@@ -1,8 +1,8 @@
 """Elementwise functions of one to three tensors with NumPy broadcasting; alpha, gamma, ... as in ONNX.
 
-Integer arithmetic wraps in the operands' type, which is also the result's; AddInteger and its
-like are ONNX's Add on integers, as opposed to Add of docs/reference/graph.md, which gives an
-accumulator of 32 bits.
+Integer arithmetic wraps in the operands' type, which is also the result's. AddInteger, SubInteger,
+MulInteger and DivInteger are ONNX's Add, Sub, Mul and Div on integers; Add, Sub and Mul of
+docs/reference/graph.md give an accumulator of 32 bits instead.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tilewright.operators.operator import Arrays, Operator
 from tilewright.operators.unary import AlphaAttributes
 
 _Function = Callable[..., Array]
-"""Of the operands (floats as float64, the rest as they are), then ``parameters`` of the node."""
+"""Called with the operands (floats as float64, others as they are), then the ``parameters`` of the node."""
 
 
 def to_type(values: Array, dtype: np.dtype[Any]) -> Array:
@@ -94,7 +94,7 @@ def _quantize(x: Array, scale: Array, zero_point: Array) -> Array:
 
 
 erf = np.vectorize(math.erf, otypes=[np.float64])
-"""Of every element, in float64."""
+"""The error function of every element, in float64."""
 
 FUNCTIONS: Mapping[str, _Function] = MappingProxyType(
     {
@@ -179,7 +179,7 @@ class ShrinkAttributes(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class IsInfAttributes(Attributes):
-    """Which infinities count."""
+    """Which infinities IsInf reports."""
 
     positive: bool
     negative: bool
@@ -196,7 +196,7 @@ _ATTRIBUTES: Mapping[str, type[Attributes]] = MappingProxyType(
 
 
 def parameters(node: Node) -> tuple[float, ...]:
-    """The node's attributes as numbers, in the order of their declaration; functions and kernels get them so."""
+    """The node's attributes as numbers, in the order of their declaration: the order of FUNCTIONS and of C."""
     return astuple(node.attributes)
 
 

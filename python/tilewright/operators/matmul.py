@@ -19,8 +19,8 @@ class MatMulAttributes(Attributes):
 
     Attributes:
         transpose_a, transpose_b: whether the last two axes of the stored tensor change places.
-        a_zero_point: stored integer that stands for 0.
-        b_zero_point: likewise, one or one for each column of b.
+        a_zero_point: stored integer of a that stands for 0.
+        b_zero_point: stored integer of b that stands for 0; one value, or one for each column of b.
     """
 
     transpose_a: bool = False

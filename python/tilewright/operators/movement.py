@@ -25,7 +25,7 @@ class SliceAttributes(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class PadAttributes(Attributes):
-    """Elements in front of every axis, then behind every axis, none negative; and their value in stored units."""
+    """Number of elements in front of every axis, then behind every axis (not negative); their value in stored units."""
 
     pads: tuple[int, ...]
     value: float
@@ -33,7 +33,7 @@ class PadAttributes(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class TransposeAttributes(Attributes):
-    """For every axis of the output, the input's."""
+    """For every axis of the output, the number of the input's axis."""
 
     perm: tuple[int, ...]
 
@@ -112,10 +112,11 @@ def copy(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 
 
 def reshape_nest(node: Node, graph: Graph) -> Nest:
-    """Axes are matched in runs of equal size, so that what does not change shape stays exact.
+    """Axes of input and output are matched in runs of equal size, so that unchanged axes keep an exact map.
 
     Within a run the outermost input axis follows the row-major index of the output's axes;
-    its other axes are read whole.
+    the run's other input axes are read whole. Example: [2, 6, 4] and [2, 3, 8] have the runs
+    2 | 2 and 6, 4 | 3, 8.
     """
     before = graph.tensor(node.inputs[0]).shape
     after = graph.tensor(node.outputs[0]).shape

@@ -13,7 +13,7 @@ from tilewright.operators.operator import Arrays, Operator, operand, optional_op
 
 @dataclass(frozen=True, slots=True)
 class NormAttributes(Attributes):
-    """What is added to the variance, or to the mean of squares, before the root."""
+    """``epsilon`` is added to the variance, or to the mean of squares, before the square root."""
 
     epsilon: float
 

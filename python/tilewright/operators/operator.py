@@ -20,7 +20,7 @@ Reference = Callable[[Node, Graph, Arrays], "list[Array]"]
 class Multipliers(Enum):
     """How many multipliers the integer epilogue of an operator may have.
 
-    NONE: it takes no such epilogue. ONE: one for the tensor. EACH: one for each channel.
+    NONE: the operator takes no integer epilogue. ONE: one multiplier for the tensor. EACH: one for each channel.
     """
 
     NONE = "none"
@@ -29,9 +29,9 @@ class Multipliers(Enum):
 
 
 class Affine(Enum):
-    """What a constant operand does to the other one, element by element.
+    """How a constant operand c changes the other operand x, element by element.
 
-    FACTOR multiplies (x * c), SUM adds (x + c), DIFFERENCE subtracts (x - c).
+    FACTOR: x * c. SUM: x + c. DIFFERENCE: x - c. NONE: in another way.
     """
 
     NONE = "none"
@@ -41,7 +41,7 @@ class Affine(Enum):
 
 
 class Joins(Enum):
-    """Which tensors can lie inside another one, so that the operator moves nothing.
+    """Which tensors of an operator can lie inside another tensor, so that the operator moves nothing.
 
     PARTS: the inputs lie one behind the other in the output (Concat).
     PART: the output lies in the first input (Slice).
@@ -55,7 +55,7 @@ class Joins(Enum):
 class Layout(Enum):
     """The memory order that the kernels of an operator like best to read and write.
 
-    ANY: that of the other operand. ROW_MAJOR: the last axis innermost. CHANNELS_LAST: axis 1 innermost.
+    ANY: the order of the inputs. ROW_MAJOR: the last axis innermost. CHANNELS_LAST: axis 1 innermost.
     """
 
     ANY = "any"
@@ -71,31 +71,32 @@ Function = Callable[..., Array]
 class Operator:
     """An operator as docs/reference/graph.md defines it.
 
-    The first four fields say what it computes. All others tell importers, rewrites and storage what
-    they may do with its nodes; with the defaults nothing is done, which is right for a new operator.
+    The first four fields say what the operator computes. All others tell importers, rewrites and storage
+    what they may do with its nodes; with the defaults they do nothing, which is right for a new operator.
 
     Attributes:
-        name: ``Node.operator`` of the nodes that this declares.
+        name: ``Node.operator`` of the operator's nodes.
         nest: iteration space and accesses of a node, from the shapes of its tensors alone.
         reference: the outputs of a node, in their tensors' dtypes and logical shapes.
         attributes: type of ``Node.attributes``; its fields are the operator's attributes.
-        function: of operators whose output element depends on one element of each input: the
+        function: for operators whose output element depends on one element of each input: the
             arithmetic in float64. Where all inputs are one quantised tensor of 8 bits, the node
             becomes a table of its 256 results.
         channel_axis: output axis that per-channel values of an epilogue follow, negative from the
-            last one; nodes whose attributes have a ``channel_axis`` follow that one.
+            last one; a ``channel_axis`` among the node's attributes takes its place.
         takes_clamp: whether kernels of float nodes apply a ``Clamp`` epilogue.
         multipliers: how many multipliers a ``RequantizeShift`` epilogue may have.
-        affine: what a constant operand does; behind an operator with weights it goes into these.
-        weights_axis: of operators whose second input is weights, and whose third, if there is one, is a bias:
+        affine: how a constant operand changes the other; behind an operator with weights the constant is
+            folded into weights and bias.
+        weights_axis: for operators whose second input is weights, and whose third, if there is one, is a bias:
             the axis of the weights that the output's channels follow, negative from the last one.
         keeps_values: whether each output element is an element of an input, or a padding value, chosen
-            by position or by order. Dequantize before such an operator may stand behind it instead.
+            by position or by order. A Dequantize in front of such an operator may be moved behind it.
         is_view: whether the output has the input's elements under another shape or axis order, so
             that no byte need move.
         joins: which tensors can lie inside another one.
         layout: the memory order that kernels like best.
-        misread_cost: what reading an element in another order costs, an element written in another order costing 1.
+        misread_cost: cost of each element read in another order than ``layout``; writing one so costs 1.
         overwrites: whether a kernel may lay its output over an input. False where no kernel does,
             so that storage need not ask for the kernels of every node.
     """

@@ -20,8 +20,8 @@ class QuantizationAttributes(Attributes):
     """Real values are (stored integer - zero point) * scale.
 
     Attributes:
-        scale, zero_point: one for the tensor, or one for each index of ``axis``.
-        axis: None where there is one scale.
+        scale, zero_point: one value for the tensor, or one for each index of ``axis``.
+        axis: axis that per-channel values follow; None where ``scale`` has one value.
     """
 
     scale: tuple[float, ...]
@@ -40,7 +40,7 @@ class RequantizeAttributes(Attributes):
 def quantize(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """clip(round_half_even(x / scale) + zero_point); the quotient in float32, as ONNX QuantizeLinear has it.
 
-    NaN has no integer; it becomes the zero point.
+    NaN becomes the zero point.
     """
     x = operand(arrays, 0)
     scale, zero_point = _parameters(node, x.ndim)
@@ -59,13 +59,13 @@ def dequantize(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 
 
 def requantize(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-    """The epilogue of x - x_zero_point."""
+    """The node's epilogue, applied to x - x_zero_point."""
     given = node.given(RequantizeAttributes)
     return finish(node, graph, offset_removed(operand(arrays, 0), given.x_zero_point), given.channel_axis)
 
 
 def lookup_nest(node: Node, graph: Graph) -> Nest:
-    """Elementwise; any element of the table may be read."""
+    """Dimensions d0, d1, ... over x's axes; the table is read whole."""
     shape = graph.tensor(node.outputs[0]).shape
     table = tuple(whole(extent) for extent in graph.tensor(node.inputs[1]).shape)
     return Nest(dimensions_of(shape), (identity_maps(shape), table), (identity_maps(shape),))

@@ -29,20 +29,21 @@ ACTIVATIONS: Mapping[str, _Activation] = MappingProxyType(
         "Softplus": lambda x, a, b: np.logaddexp(x, 0.0),
     }
 )
-"""In the order of the numbers that the C kernel gives them."""
+"""function(x, alpha, beta) by ONNX's name, in the order of the C kernel's numbers for activations."""
 
 GATES: Mapping[str, int] = MappingProxyType({"RNN": 1, "GRU": 3, "LSTM": 4})
 
 
 @dataclass(frozen=True, slots=True)
 class RecurrentAttributes(Attributes):
-    """As ONNX has them, written out for both directions.
+    """ONNX's attributes of RNN, GRU and LSTM, with values for two directions.
 
     Attributes:
         reverse: for each of two directions, whether it runs from the last step to the first.
         activations, alpha, beta: three for each of two directions: names of ``ACTIVATIONS``, and their parameters.
-        clip: bound of what an activation gets.
-        linear_before_reset: of GRU; input_forget: of LSTM.
+        clip: the arguments of activations are clipped to [-clip, clip].
+        linear_before_reset: for GRU only, as in ONNX.
+        input_forget: for LSTM only, as in ONNX.
     """
 
     reverse: tuple[bool, ...]
@@ -55,10 +56,11 @@ class RecurrentAttributes(Attributes):
 
 
 def nest(node: Node, graph: Graph) -> Nest:
-    """Dimensions s (steps), dir, b (entries), h (units), i (inputs); only dir and b can be cut.
+    """Dimensions s (steps), dir, b (entries of the batch), h (gates x units), i (inputs + units).
 
-    Operands: X [s, b, i], W [dir, g, i], R [dir, g, h], B [dir, 2 g], lengths [b], initial_h and
-    initial_c [dir, b, h], P [dir, 3 h]; Y [s, dir, b, h], Y_h and Y_c [dir, b, h].
+    Only dir and b can be cut. Operands, with u units and g = gates * u: X [s, b, inputs],
+    W [dir, g, inputs], R [dir, g, u], B [dir, 2 g], lengths [b], initial_h and initial_c [dir, b, u],
+    P [dir, 3 u]; Y [s, dir, b, u], Y_h and Y_c [dir, b, u].
     """
     steps, entries, inputs = graph.tensor(node.inputs[0]).shape
     directions, rows, units = graph.tensor(node.inputs[2]).shape
@@ -86,7 +88,7 @@ def nest(node: Node, graph: Graph) -> Nest:
 
 
 def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-    """ONNX's equations in float64; entries that have ended give zeros and keep their states."""
+    """ONNX's equations in float64; behind the end of its sequence, an entry gives zeros in Y and keeps its state."""
     x = operand(arrays, 0).astype(np.float64)
     directions, _, units = operand(arrays, 2).shape
     steps, entries = x.shape[:2]

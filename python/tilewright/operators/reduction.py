@@ -14,12 +14,12 @@ from tilewright.operators.nest import Iteration, Nest, along, whole
 from tilewright.operators.operator import Arrays, Operator, operand
 
 _Reduce = Callable[[Array, "tuple[int, ...]"], Array]
-"""Of float64 or exact integers and the axes, which stay with extent 1."""
+"""Called with float64 or int64 elements and the reduced axes, which the result keeps with extent 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReductionAttributes(Attributes):
-    """The reduced axes, not negative, and whether the output has them with extent 1."""
+    """The reduced axes, not negative, and whether the output keeps these axes with extent 1."""
 
     axes: tuple[int, ...]
     keepdims: bool
@@ -27,7 +27,7 @@ class ReductionAttributes(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class ArgAttributes(ReductionAttributes):
-    """One axis, and whether of equal elements the last one counts."""
+    """``axes`` has one axis; ``select_last`` says whether the index of the last of equal elements is wanted."""
 
     select_last: bool
 
@@ -83,7 +83,7 @@ REDUCTIONS: Mapping[str, _Reduce] = MappingProxyType(
 
 def _operator(name: str, function: _Reduce) -> Operator:
     def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-        """In float64, rounded once, or in integers that wrap."""
+        """Floats are computed in float64 and rounded once; integers wrap."""
         x, output = operand(arrays, 0), graph.tensor(node.outputs[0])
         wide = x.astype(np.float64) if x.dtype.kind == "f" else x.astype(np.int64)
         with np.errstate(all="ignore"):
@@ -95,7 +95,7 @@ def _operator(name: str, function: _Reduce) -> Operator:
 
 def _arg(name: str, find: Callable[..., Array]) -> Operator:
     def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-        """The first index of the extreme along the one axis, or the last."""
+        """The int64 index of the extreme element along the axis; of equal elements the first, or the last."""
         x, output = operand(arrays, 0), graph.tensor(node.outputs[0])
         (axis,) = node.given(ReductionAttributes).axes
         index = find(x, axis=axis)

@@ -16,7 +16,7 @@ from tilewright.operators.operator import Arrays, Operator, operand
 
 @dataclass(frozen=True, slots=True)
 class SoftmaxAttributes(AxisAttributes):
-    """The axis, and of integers the real value of one unit of x."""
+    """The axis, and the real value of one stored unit of an integer x."""
 
     x_scale: float = 1.0
 

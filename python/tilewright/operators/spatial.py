@@ -19,7 +19,7 @@ from tilewright.operators.nest import AxisMap, Dimension, Iteration
 from tilewright.operators.operator import refuse
 
 Extents = tuple[int, ...]
-"""Of the spatial axes."""
+"""Extents of the spatial axes, outermost first."""
 
 OUTPUT_NAMES = {1: ("ow",), 2: ("oh", "ow"), 3: ("od", "oh", "ow")}
 TAP_NAMES = {1: ("kw",), 2: ("kh", "kw"), 3: ("kd", "kh", "kw")}
@@ -30,7 +30,7 @@ class Windows(Attributes):
     """Geometry of windows, one entry for each spatial axis.
 
     Attributes:
-        kernel: taps.
+        kernel: taps of a window.
         strides: input positions from one window to the next.
         dilations: input positions from one tap to the next.
         pads: positions in front of each axis, then behind each axis.
@@ -63,13 +63,13 @@ class Windows(Attributes):
 
     @property
     def tap_dimensions(self) -> tuple[Dimension, ...]:
-        """kd, kh and kw, as many as there are. A window is never cut."""
+        """The dimensions (kd, kh, kw), (kh, kw) or (kw), by rank. A window is never cut."""
         names = TAP_NAMES[self.rank]
         return tuple(Dimension(name, extent, Iteration.WHOLE) for name, extent in zip(names, self.kernel, strict=True))
 
     @property
     def input_maps(self) -> tuple[AxisMap, ...]:
-        """The input's spatial axes; taps in the padding lie outside [0, extent)."""
+        """The maps of the input's spatial axes; taps in the padding lie outside [0, extent)."""
         names = zip(OUTPUT_NAMES[self.rank], TAP_NAMES[self.rank], strict=True)
         steps = zip(self.strides, self.dilations, self.pads_begin, strict=True)
         return tuple(
@@ -78,16 +78,16 @@ class Windows(Attributes):
         )
 
     def lifted(self, rank: int) -> Windows:
-        """The same windows over ``rank`` axes; those in front are of one tap, one position apart, without pads."""
+        """The same windows over ``rank`` axes; axes added in front have one tap, stride 1 and no pads."""
         more = rank - self.rank
         ones, zeros = (1,) * more, (0,) * more
         pads = (*zeros, *self.pads_begin, *zeros, *self.pads_end)
         return Windows(ones + self.kernel, ones + self.strides, ones + self.dilations, pads)
 
     def taps(self, x: Array, outputs: Extents, fill: float) -> Iterator[tuple[tuple[int, ...], Array]]:
-        """For each tap, its index and the view of x[N, C, s...] that it meets at every output position.
+        """For each tap, its index and the elements of x[N, C, s...] under the tap at all output positions.
 
-        ``fill`` stands in the padding.
+        The elements are [N, C, *outputs]; padding has the value ``fill``.
         """
         spans = [
             (out - 1) * stride + reach for out, stride, reach in zip(outputs, self.strides, self.reach, strict=True)
@@ -104,7 +104,7 @@ class Windows(Attributes):
             yield tap, padded[region]
 
     def counts(self, extents: Extents, outputs: Extents, *, include_pads: bool) -> Array:
-        """Taps that count at each output position, int64[outputs]: those in the input, or in it and its pads."""
+        """Number of taps inside the input (``include_pads``: or its pads) at each output position, int64[outputs]."""
         total = np.ones((1,) * self.rank, np.int64)
         for axis, out in enumerate(outputs):
             starts = np.arange(out) * self.strides[axis] - self.pads_begin[axis]
@@ -117,16 +117,16 @@ class Windows(Attributes):
 
 
 def output_dimensions(outputs: Extents) -> tuple[Dimension, ...]:
-    """od, oh and ow, as many as there are."""
+    """The dimensions (od, oh, ow), (oh, ow) or (ow), by the number of spatial axes."""
     names = OUTPUT_NAMES[len(outputs)]
     return tuple(Dimension(name, extent) for name, extent in zip(names, outputs, strict=True))
 
 
 def spatial_extents(node: Node, graph: Graph) -> tuple[Extents, Extents]:
-    """The spatial extents of a node whose first input and first output are [N, C, s...].
+    """The spatial extents of the first input and of the first output of a node, both [N, C, s...].
 
     Raises:
-        TilewrightError (not supported): not 1 to 3 spatial axes.
+        TilewrightError (not supported): the input has no spatial axes, or more than 3.
     """
     extents = graph.tensor(node.inputs[0]).shape[2:]
     if len(extents) not in OUTPUT_NAMES:

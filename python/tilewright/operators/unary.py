@@ -17,7 +17,7 @@ _Function = Callable[[Node, Array], Array]
 
 @dataclass(frozen=True, slots=True)
 class ClipAttributes(Attributes):
-    """Bounds, infinite where there is none."""
+    """Bounds of the result; infinite where the model gives none."""
 
     minimum: float
     maximum: float

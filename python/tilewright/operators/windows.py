@@ -27,24 +27,24 @@ class LpPoolAttributes(Windows):
 
 @dataclass(frozen=True, slots=True)
 class MaxPoolIndicesAttributes(Windows):
-    """Windows, and for each spatial axis the distance of neighbours in what indices count."""
+    """Windows; ``steps`` holds, for each spatial axis, by how much the index grows from one position to the next."""
 
     steps: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ConvTransposeAttributes(Windows):
-    """Windows over the output, whose kernel is that of the weights, and the number of groups of channels."""
+    """Windows over the output, whose ``kernel`` holds the weights' spatial extents, and the number of groups."""
 
     group: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class InterpolateAttributes(AxisAttributes):
-    """What each output along the axis takes from the input along it.
+    """Each output along the axis is a weighted sum of input elements along it.
 
     Attributes:
-        indices, weights: tables of outputs by taps, row by row.
+        indices, weights: tables [output, tap], row by row: positions on the input's axis, and their factors.
         outside: the value of an output whose first index is -1.
     """
 
@@ -64,7 +64,7 @@ def lp_pool(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 
 
 def max_pool_indices_nest(node: Node, graph: Graph) -> Nest:
-    """As MaxPool; both outputs are written alike."""
+    """The nest of MaxPool; elements and indices are written at the same positions."""
     nest = pooling.nest(node, graph)
     return replace(nest, writes=(nest.writes[0], nest.writes[0]))
 
@@ -158,7 +158,7 @@ def transposed_sums(x: Array, w: Array, shape: tuple[int, ...], windows: ConvTra
 
 
 def interpolate_nest(node: Node, graph: Graph) -> Nest:
-    """Dimensions over the output; the axis is whole."""
+    """Dimensions over the output's axes; the interpolated axis is whole."""
     shape = graph.tensor(node.outputs[0]).shape
     given = node.given(InterpolateAttributes)
     axis = given.axis
