@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* python/tilewright/copies.py counts what this file starts; the two change together. */
+/* python/tilewright/copies.py counts the commands that this file starts; change both together. */
 #include <tilewright/copy.h>
 
 #include <stddef.h>
@@ -25,8 +25,8 @@ static int is_outside(const struct axis *a, const struct axis *b)
     return magnitude(a->source_stride) > magnitude(b->source_stride);
 }
 
-/* Axes of more than one element, outermost in the destination first. Returns their number, or
- * -1 if the rectangle is empty. */
+/* Write the axes of more than one element to `axes`, from the largest stride in the destination to
+ * the smallest. Returns their number, or -1 if the rectangle is empty. */
 static int32_t sorted_axes(struct axis *axes, const int32_t *destination_strides,
                            const int32_t *source_strides, const int32_t *extents, uint32_t rank)
 {
@@ -50,7 +50,7 @@ static int32_t sorted_axes(struct axis *axes, const int32_t *destination_strides
     return count;
 }
 
-/* Join neighbours that are one axis in both arrays; returns the number of axes left. */
+/* Join neighbouring axes that lie without gaps in both arrays; returns the number of axes left. */
 static int32_t joined_axes(struct axis *axes, int32_t count)
 {
     int32_t kept = 0;
@@ -70,7 +70,8 @@ static int32_t joined_axes(struct axis *axes, int32_t count)
     return kept;
 }
 
-/* Take the longest axis out (the innermost of equals); the others keep their order. */
+/* Take the axis with most elements out of `axes` (of equal axes the innermost); the others keep
+ * their order. */
 static struct axis take_longest(struct axis *axes, int32_t *count)
 {
     struct axis longest = {1, 0, 0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ports need not define: with one core that walks the program and works too. */
+/* Defaults for ports on which the core that runs the layers also works on split calls. */
 #include <tilewright/port.h>
 
 __attribute__((weak)) void tilewright_fork_start(uint32_t cores, void (*work)(void *argument),

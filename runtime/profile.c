@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/profile.h"
 
-/* Digits of the largest 64-bit number, and its end. */
+/* 20 digits of the largest 64-bit number, and the terminating zero. */
 #define NUMBER_BYTES 21u
 #define COLUMN 12u
 

@@ -3,8 +3,8 @@
 
 #include "tilewright/tile.h"
 
-/* One core's operands; NULL if it has no part of the call. On a stack of its own, which kernels do
- * not lie upon: stacks may be short. */
+/* The operands of this core's part; NULL if the core has no part of the call. Not inlined, so that
+ * its stack frame is gone when the kernel runs: stacks may be short. */
 static __attribute__((noinline)) const struct tilewright_view *
 own_operands(const struct tilewright_split *split)
 {

@@ -31,7 +31,8 @@ tilewright_token_t tilewright_fetch_ring(uint32_t link, uint8_t *tile,
     if (head == rows) {
         return token;
     }
-    /* The other rows begin the ring anew; waiting for their copy waits for the one before. */
+    /* The other rows go to the ring's start; a wait for their copy also waits for the first copy.
+     */
     part.extent[axis] = rows - head;
     part.origin[axis] += head;
     return tilewright_fetch(link, tile, &part, home, home_stride, rank, element_bytes);

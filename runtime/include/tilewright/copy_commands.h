@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A copy cut into commands that an engine can take: for ports. python/tilewright/copies.py counts
- * them; the two change together. */
+/* For ports: a copy cut into commands that an engine can take. python/tilewright/copies.py counts
+ * the commands; change both together. */
 #ifndef TILEWRIGHT_COPY_COMMANDS_H
 #define TILEWRIGHT_COPY_COMMANDS_H
 
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* What tilewright_copy_start gets, beside the link. */
+/* The parameters of tilewright_copy_start, without the link. */
 struct tilewright_copy {
     tilewright_address_t destination;
     tilewright_address_t source;
@@ -22,13 +22,13 @@ struct tilewright_copy {
     int32_t source_stride;
 };
 
-/* What is left of a copy; starts as {copy, 0}. */
+/* The part of a copy for which no command was taken yet; begins as {copy, 0}. */
 struct tilewright_copy_rest {
     struct tilewright_copy copy;
     uint32_t line_done_bytes;
 };
 
-/* What one command can do, as in the platform file; max_bytes 0: no limit. */
+/* The limits of one command, as in the platform file; max_bytes 0: no limit. */
 struct tilewright_copy_limits {
     uint32_t dimensions;
     uint32_t max_bytes;
@@ -41,9 +41,9 @@ static inline void tilewright_copy_skip(struct tilewright_copy *copy, uint32_t l
     copy->source += (tilewright_address_t)((ptrdiff_t)lines * copy->source_stride);
 }
 
-/* Takes the next command off what is left; 0 if nothing was. Commands of one line have strides 0.
- * One dimension: a line at a time, else as many lines as max_bytes allow; a line that is longer is
- * cut into pieces. */
+/* Takes the next command off `rest`; returns 0 if nothing is left. A command has one line if the
+ * engine has one dimension, else as many lines as max_bytes allow. A line of more than max_bytes is
+ * cut into pieces, a command each. A command of one line has strides 0. */
 static inline int tilewright_copy_next(struct tilewright_copy_rest *rest,
                                        struct tilewright_copy_limits limits,
                                        struct tilewright_copy *command)

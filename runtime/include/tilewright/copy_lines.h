@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines copied by the core itself: for ports without a copy engine, and for tests. */
+/* Copies by the core itself, for ports without a copy engine and for tests. */
 #ifndef TILEWRIGHT_COPY_LINES_H
 #define TILEWRIGHT_COPY_LINES_H
 
@@ -14,7 +14,7 @@ extern "C" {
 /* Bytes that one step of the inner loop moves. */
 #define TILEWRIGHT_COPY_STEP 16u
 
-/* Words while both sides are aligned alike, else bytes. */
+/* Copies words if both addresses have the same remainder modulo 4, else bytes. */
 static inline void tilewright_copy_line(uint8_t *destination, const uint8_t *source, uint32_t bytes)
 {
     if ((((uintptr_t)destination ^ (uintptr_t)source) & 3u) == 0u) {
@@ -22,7 +22,8 @@ static inline void tilewright_copy_line(uint8_t *destination, const uint8_t *sou
             *destination++ = *source++;
             bytes--;
         }
-        /* Fixed sizes become loads and stores; one step is four words. */
+        /* The compiler turns memcpy of a constant size into loads and stores, here of four words.
+         */
         for (; bytes >= TILEWRIGHT_COPY_STEP; bytes -= TILEWRIGHT_COPY_STEP) {
             __builtin_memcpy(__builtin_assume_aligned(destination, 4),
                              __builtin_assume_aligned(source, 4), TILEWRIGHT_COPY_STEP);

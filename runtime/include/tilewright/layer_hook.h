@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /* With -DTILEWRIGHT_LAYER_HOOK=f generated code calls f(n) when layer n (counted from 0) is done
- * and all its copies are complete, on the core that ran it: for watchdogs, yields, comparisons.
- * Layers that run together are done together. */
+ * and all its copies are complete, on the core that ran the layer: for watchdogs, yields,
+ * comparisons. For layers that run together in one function, f is called when all are done. */
 #ifdef TILEWRIGHT_LAYER_HOOK
 #ifdef __cplusplus
 extern "C"

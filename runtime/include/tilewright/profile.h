@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a profiled model measures of each of its layers, and a table of it. */
+/* The measurements of each layer of a profiled model, and a table of them. */
 #ifndef TILEWRIGHT_PROFILE_H
 #define TILEWRIGHT_PROFILE_H
 
@@ -9,9 +9,9 @@
 extern "C" {
 #endif
 
-/* To measure a part for itself, compile a profiled model's source with one of these as 0: then
- * kernels run on whatever lies in their tiles, or nothing but copies is made. Results are wrong,
- * the plan is the same. */
+/* To measure kernels alone, compile a profiled model's source with TILEWRIGHT_PROFILE_COPIES 0:
+ * kernels then run on whatever bytes lie in their tiles. To measure copies alone, compile it with
+ * TILEWRIGHT_PROFILE_KERNELS 0. Results are wrong; addresses and tiles stay the same. */
 #ifndef TILEWRIGHT_PROFILE_KERNELS
 #define TILEWRIGHT_PROFILE_KERNELS 1
 #endif
@@ -19,8 +19,8 @@ extern "C" {
 #define TILEWRIGHT_PROFILE_COPIES 1
 #endif
 
-/* One layer of the last run, in units of tilewright_cycles: all of it, in kernel calls, and in
- * waiting for copies. What is left is spent on starting copies and on the loop over tiles. */
+/* One layer of the last run, in units of tilewright_cycles: the whole layer, its kernel calls, and
+ * its waits for copies. The remaining cycles start copies and run the loop over tiles. */
 struct tilewright_profile {
     uint32_t cycles;
     uint32_t kernel_cycles;
@@ -28,14 +28,14 @@ struct tilewright_profile {
     uint32_t copied_bytes;
 };
 
-/* What is known of a layer before it runs. */
+/* The facts about a layer that the plan has: its name and its multiply-accumulates. */
 struct tilewright_profile_layer {
     const char *name;
     uint64_t macs;
 };
 
-/* Where steps of several layers take turns in one function: adds what was `measured` from `begin`
- * to `now` to the record of one of them, and empties `measured`. Returns `now`. */
+/* For functions in which the steps of several layers take turns: adds the cycles from `begin` to
+ * `now`, and `measured`, to the record of one of these layers. Clears `measured`; returns `now`. */
 static inline uint32_t tilewright_profile_add(struct tilewright_profile *record,
                                               struct tilewright_profile *measured, uint32_t begin,
                                               uint32_t now)
@@ -50,7 +50,7 @@ static inline uint32_t tilewright_profile_add(struct tilewright_profile *record,
     return now;
 }
 
-/* Bytes of a rectangle of `rank` axes. */
+/* Bytes of the rectangle `shape` of `rank` axes. */
 static inline uint32_t tilewright_profile_bytes(const struct tilewright_shape *shape, uint32_t rank,
                                                 uint32_t element_bytes)
 {
@@ -61,8 +61,8 @@ static inline uint32_t tilewright_profile_bytes(const struct tilewright_shape *s
     return bytes;
 }
 
-/* Hand a table of `count` layers to `put`, line by line, each with its end. Every line begins
- * with "profile <model>", by which it is found in a log. */
+/* Write a table of `count` layers through `put`, in pieces of lines with their ends. Every line
+ * begins with "profile <model>", so that logs can be searched for the table. */
 void tilewright_profile_print(const char *model, const char *unit,
                               const struct tilewright_profile_layer *layers,
                               const struct tilewright_profile *measured, uint32_t count,

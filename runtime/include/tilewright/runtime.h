@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What generated code and kernels share: strided views of tiles. */
+/* Strided views of tiles, which generated code passes to kernels. */
 #ifndef TILEWRIGHT_RUNTIME_H
 #define TILEWRIGHT_RUNTIME_H
 
@@ -12,9 +12,9 @@ extern "C" {
 
 #define TILEWRIGHT_MAX_RANK 6
 
-/* The geometry of one operand's tile. Axes are the logical axes of the kernel's view, in any
- * memory order; strides are bytes. `origin` is the position of the tile's first element in
- * the whole tensor, so padding left on a side follows from origins and the kernel's attributes.
+/* The geometry of one operand's tile. Axes are the kernel's logical axes, in any memory order;
+ * strides are bytes. `origin` is the position of the tile's first element in the whole tensor;
+ * from origins and its attributes a kernel computes how much padding its tile has on each side.
  * If ring_rows is not 0, the rows of axis ring_axis live in a ring: global row r is at
  * base + (r % ring_rows) * stride[ring_axis], and base is the ring's start. */
 struct tilewright_shape {
@@ -31,12 +31,14 @@ struct tilewright_view {
     const struct tilewright_shape *shape;
 };
 
-/* Partial results: a cut reduction starts at FIRST and is complete at LAST. */
+/* Flags of a call that computes a part of a cut reduction: the first part starts the sums, the last
+ * part completes them; parts between have neither flag. */
 #define TILEWRIGHT_FIRST 1u
 #define TILEWRIGHT_LAST 2u
 #define TILEWRIGHT_WHOLE (TILEWRIGHT_FIRST | TILEWRIGHT_LAST)
 
-/* Address of global row `row` on `axis`, other axes at the tile's first element. */
+/* Address of the element at position `row` of the whole tensor on `axis`, and at the tile's first
+ * position on all other axes. */
 static inline uint8_t *tilewright_row(const struct tilewright_view *view, int32_t axis, int32_t row)
 {
     const struct tilewright_shape *shape = view->shape;

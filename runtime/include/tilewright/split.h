@@ -10,12 +10,12 @@
 extern "C" {
 #endif
 
-/* What one core does of a call: elements [lower, upper) of the dimension, of [call_lower,
- * call_upper). `operands` are its own to change. */
+/* One core's part of a call: elements [lower, upper) of the split dimension, of the call's
+ * [call_lower, call_upper). `operands` is the core's own copy, which `cut` changes. */
 struct tilewright_part {
     struct tilewright_view *operands;
-    struct tilewright_shape *shapes; /* room for those of operands that are cut */
-    const struct tilewright_view *cut;
+    struct tilewright_shape *shapes;   /* room for the shapes of operands that are cut */
+    const struct tilewright_view *cut; /* the operand that was cut last */
     int32_t lower;
     int32_t upper;
     int32_t call_lower;
@@ -23,9 +23,10 @@ struct tilewright_part {
     uint32_t core;
 };
 
-/* Core c gets elements [lower + c * chunk, lower + (c + 1) * chunk) of [lower, upper), and if these
- * are any, `cut` cuts its operands down to them for `call`. `operands` are all cores'. `views` is
- * room for each core's operands and shapes: cores * views_bytes, aligned as pointers. */
+/* A split call. Core c works on elements [lower + c * chunk, lower + (c + 1) * chunk) within
+ * [lower, upper); if there are any, `cut` cuts the core's copy of the operands to these elements,
+ * and `call` calls the kernel. `operands` are those of the whole call. `views` has views_bytes for
+ * each core's operands and shapes, aligned as pointers. */
 struct tilewright_split {
     void (*cut)(struct tilewright_part *part);
     void (*call)(const void *attributes, const struct tilewright_view *operands, uint32_t flags);
@@ -40,10 +41,12 @@ struct tilewright_split {
     uint32_t flags;
 };
 
-/* One core's part of the split at `argument`: for tilewright_fork. */
+/* Work on this core's part of the split call at `argument`, a struct tilewright_split: for
+ * tilewright_fork. */
 void tilewright_split_part(void *argument);
 
-/* A call on `cores` cores: between start and join, copies that it does not touch may be started. */
+/* A split call on `cores` cores. Between start and join, the caller may start copies of bytes that
+ * the call does not touch. */
 static inline void tilewright_split_start(struct tilewright_split *split, uint32_t cores)
 {
     tilewright_fork_start(cores, tilewright_split_part, split);
@@ -54,8 +57,8 @@ static inline void tilewright_split_join(struct tilewright_split *split, uint32_
     tilewright_fork_join(cores, tilewright_split_part, split);
 }
 
-/* Cut an axis of an operand with a shape down to elements [first, end) of the whole array; further
- * axes of the operand follow at once. */
+/* Cut an axis of an operand with a shape to elements [first, end) of the whole array. If several
+ * axes of one operand are cut, these calls follow each other, with no other operand between. */
 void tilewright_cut(struct tilewright_part *part, uint32_t operand, uint32_t axis, int32_t first,
                     int32_t end);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What generated tile loops call: bounds, slots, and copies between a home and a tile. */
+/* Functions that generated loops over tiles call: bounds, and copies between a home and a tile. */
 #ifndef TILEWRIGHT_TILE_H
 #define TILEWRIGHT_TILE_H
 
@@ -30,20 +30,21 @@ static inline int32_t tilewright_maximum(int32_t a, int32_t b)
 static inline int32_t tilewright_floor(int32_t dividend, int32_t divisor)
 {
     if (divisor == 1) {
-        return dividend; /* most often, and divisions are slow */
+        return dividend; /* the most frequent divisor; divisions are slow */
     }
     const int32_t quotient = dividend / divisor;
     return (dividend % divisor < 0) ? quotient - 1 : quotient;
 }
 
-/* Flags of tile `tile` where every `parts` tiles in a row are one cut reduction. */
+/* Flags of tile `tile` if each `parts` consecutive tiles are the parts of one reduction. */
 static inline uint32_t tilewright_part(int32_t tile, int32_t parts)
 {
     const int32_t part = tile % parts;
     return (part == 0 ? TILEWRIGHT_FIRST : 0u) | (part == parts - 1 ? TILEWRIGHT_LAST : 0u);
 }
 
-/* Views are read and written through one pointer type; the plan knows which are constant. */
+/* The address of an object as the pointer type of views. Constants lose their const: no kernel
+ * writes to an operand that the plan gives it to read. */
 static inline uint8_t *tilewright_bytes(const void *object)
 {
     return (uint8_t *)(uintptr_t)object;
@@ -57,7 +58,7 @@ static inline void tilewright_copy_axis(struct tilewright_shape *to,
     to->origin[axis] = from->origin[axis];
 }
 
-/* Member by member: where `from` is constant these are stores, with no call of memset. */
+/* Copies member by member, so that a constant `from` becomes stores without a call of memcpy. */
 static inline void tilewright_copy_shape(struct tilewright_shape *to,
                                          const struct tilewright_shape *from)
 {
@@ -82,7 +83,8 @@ static inline uint8_t *tilewright_at(uint8_t *home, const int32_t *home_stride,
     return address;
 }
 
-/* The same for a ring of the array's rows: kernels find rows from the ring's start on. */
+/* As tilewright_at, for a tile whose rows live in a ring: the address is the ring's start on the
+ * ring's axis, from which kernels find row r at r % ring_rows. */
 static inline uint8_t *tilewright_at_ring(uint8_t *home, const int32_t *home_stride,
                                           const struct tilewright_shape *tile, uint32_t rank)
 {
@@ -90,8 +92,9 @@ static inline uint8_t *tilewright_at_ring(uint8_t *home, const int32_t *home_str
            (ptrdiff_t)tile->origin[tile->ring_axis] * home_stride[tile->ring_axis];
 }
 
-/* Where a whole array would begin whose part `tile` lies at `slot`: tiles are cut from tiles by
- * their place in the whole. The address may lie outside any object; it is only computed with. */
+/* The address at which a whole array would begin if its part `tile` lies at `slot`. Generated code
+ * cuts a smaller tile from this tile by the position in the whole array. The address may lie
+ * outside of any object; it is never read or written. */
 static inline uint8_t *tilewright_behind(uint8_t *slot, const int32_t *stride,
                                          const struct tilewright_shape *tile, uint32_t rank)
 {
@@ -102,7 +105,7 @@ static inline uint8_t *tilewright_behind(uint8_t *slot, const int32_t *stride,
     return (uint8_t *)address;
 }
 
-/* Start to copy `lines` lines of `line_bytes`; nothing if either is not positive. */
+/* Start to copy `lines` lines of `line_bytes`; starts no copy if either number is below 1. */
 static inline tilewright_token_t
 tilewright_copy_block(uint32_t link, uint8_t *destination, const uint8_t *source, int32_t lines,
                       int32_t line_bytes, int32_t destination_stride, int32_t source_stride)
@@ -116,13 +119,15 @@ tilewright_copy_block(uint32_t link, uint8_t *destination, const uint8_t *source
         (uint32_t)line_bytes, strided * destination_stride, strided * source_stride);
 }
 
-/* Start to copy the rectangle `shape` (extents, origin; strides of the tile) of the array at
- * `home` into the tile, or back. `home_stride` has one entry, in bytes, for each of `rank` axes. */
+/* tilewright_fetch starts to copy a rectangle of the array at `home` into the tile,
+ * tilewright_store starts to copy it back. `shape` has the rectangle's extents, its origin in the
+ * array, and the tile's strides; `home_stride` has the array's `rank` strides in bytes. */
 tilewright_token_t tilewright_fetch(uint32_t link, uint8_t *tile,
                                     const struct tilewright_shape *shape, uint8_t *home,
                                     const int32_t *home_stride, uint32_t rank,
                                     uint32_t element_bytes);
-/* As tilewright_fetch, into a ring at `tile`: `shape` has the rows that the ring lacks. */
+/* As tilewright_fetch, into a ring at `tile`; `shape` has only rows that are not kept in the ring.
+ */
 tilewright_token_t tilewright_fetch_ring(uint32_t link, uint8_t *tile,
                                          const struct tilewright_shape *shape, uint8_t *home,
                                          const int32_t *home_stride, uint32_t rank,
@@ -151,7 +156,8 @@ static inline tilewright_token_t tilewright_store_ring(uint32_t link, uint8_t *t
     if (head == rows) {
         return token;
     }
-    /* The other rows are at the ring's start; waiting for their copy waits for the one before. */
+    /* The other rows are at the ring's start; a wait for their copy also waits for the first copy.
+     */
     part.extent[axis] = rows - head;
     part.origin[axis] += head;
     return tilewright_store(link, tile, &part, home, home_stride, rank, element_bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every kernel may use: what C11 has no word for, words of memory, the smaller of two numbers.
+/* Basics for all kernels: compiler attributes, words of memory, the smaller of two numbers.
  * Only for kernels. The options with which GCC compiles kernels are in each model's manifest
  * (docs/reference/cmake.md). */
 #ifndef TILEWRIGHT_KERNELS_BASICS_H
@@ -21,17 +21,17 @@ extern "C" {
 #define TILEWRIGHT_MAY_ALIAS
 #endif
 
-/* Loops of four over accumulators must vanish, or the accumulators end up in memory; GCC does not
- * unroll them by itself at -O2, clang does. */
+/* Loops over four accumulators must be unrolled, or the compiler keeps the accumulators in memory;
+ * GCC does not unroll such loops by itself at -O2, clang does. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define TILEWRIGHT_UNROLL_4 _Pragma("GCC unroll 4")
 #else
 #define TILEWRIGHT_UNROLL_4
 #endif
 
-/* Four bytes at a time, whatever the type of the elements that they belong to: a compiler that
- * sees several kernels at once (LTO) must not conclude that such a load or store misses elements
- * of another type. */
+/* Words of 4, 2 and 8 bytes that may hold elements of any type. Without may_alias, a compiler that
+ * sees several kernels at once (LTO) could conclude that a load or store of such a word does not
+ * touch elements of another type. */
 typedef uint32_t TILEWRIGHT_MAY_ALIAS tilewright_word;
 typedef uint16_t TILEWRIGHT_MAY_ALIAS tilewright_half_word;
 typedef uint64_t TILEWRIGHT_MAY_ALIAS tilewright_double_word;

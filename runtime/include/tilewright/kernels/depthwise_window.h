@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What depthwise convolutions of 8-bit tensors share: the padded window of x that a tile of y sees.
+/* The padded window of x from which a depthwise convolution of 8-bit tensors computes a tile of y.
  * Only for kernels. */
 #ifndef TILEWRIGHT_KERNELS_DEPTHWISE_WINDOW_H
 #define TILEWRIGHT_KERNELS_DEPTHWISE_WINDOW_H
@@ -13,13 +13,13 @@ extern "C" {
 
 /* One axis of the window, in elements. */
 struct tilewright_depthwise_axis {
-    int32_t extent; /* padding included */
-    int32_t begin;  /* the first element, as a position in the whole of x */
-    int32_t first;  /* the first element that the tile of x holds, from `begin` on */
-    int32_t held;   /* so many it holds; below 1: none */
+    int32_t extent; /* elements of the window, padding included */
+    int32_t begin;  /* position of the window's first element in the whole of x */
+    int32_t first;  /* position of the first element that the tile of x holds, from `begin` on */
+    int32_t held;   /* elements that the tile of x holds; below 1: none */
 };
 
-/* `reach` elements of x lie under the taps of one output. */
+/* The window of axis `axis`; the taps of one output span `reach` elements of x. */
 static inline struct tilewright_depthwise_axis
 tilewright_depthwise_axis(const struct tilewright_shape *in, const struct tilewright_shape *out,
                           int32_t axis, int32_t stride, int32_t reach, int32_t pad)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of elementwise float kernels. Only for kernels: each one includes this in its own file, so
- * that firmware contains the functions that it calls and no others. */
+/* Rows of elementwise float kernels. Only for kernels: each kernel includes this header in a source
+ * file of its own, so that firmware contains only the kernels that it calls. */
 #ifndef TILEWRIGHT_KERNELS_ELEMENTWISE_F32_H
 #define TILEWRIGHT_KERNELS_ELEMENTWISE_F32_H
 
@@ -14,7 +14,7 @@ extern "C" {
 typedef float (*tilewright_function_1)(float x, const float *parameters);
 typedef float (*tilewright_function_2)(float a, float b);
 
-/* y = clamp(f(x)), `f` a constant. */
+/* y = clamp(f(x)); callers pass a constant for `f`, so that the compiler inlines the function. */
 TILEWRIGHT_INLINE void tilewright_unary_row(uint8_t *const *at, const int32_t *stride,
                                             int32_t count, tilewright_function_1 f,
                                             const float *parameters, float minimum, float maximum)
@@ -32,7 +32,8 @@ TILEWRIGHT_INLINE void tilewright_unary_row(uint8_t *const *at, const int32_t *s
     }
 }
 
-/* y = clamp(f(a, b)), `f` a constant. */
+/* y = clamp(f(a, b)); callers pass a constant for `f`, so that the compiler inlines the function.
+ */
 TILEWRIGHT_INLINE void tilewright_binary_row(uint8_t *const *at, const int32_t *stride,
                                              int32_t count, tilewright_function_2 f, float minimum,
                                              float maximum)

@@ -25,14 +25,14 @@ struct tilewright_float_rows {
     float minimum;
     float maximum;
     const float *bias;
-    /* Partial results of the next row, so many columns, where the taps are a part of all; else
-     * NULL. */
+    /* If the call has a part of the taps: where the partial results of the next rows lie, one for
+     * each column, rounded up to 4 columns. Else NULL. */
     float *partial;
     uint32_t flags;
 };
 
-/* `rows` is 1 or 4; `interleaved` says that the rows' taps lie side by side at x[0]. Both are
- * constants where this is called. */
+/* Computes all columns of `rows` (1 or 4) rows; `interleaved` says that tap k of all four rows lies
+ * side by side behind x[0] + 16 * k. Callers pass constants for `rows` and `interleaved`. */
 TILEWRIGHT_INLINE void tilewright_float_rows(struct tilewright_float_rows *job,
                                              const float *weights, const int32_t rows,
                                              const int interleaved)

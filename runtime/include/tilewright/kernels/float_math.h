@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* a * b + c; fused where the target has the instruction. -std=c11 never contracts by itself. */
+/* a * b + c, fused if the target has the instruction; with -std=c11 GCC never fuses by itself. */
 TILEWRIGHT_INLINE float tilewright_multiply_add(float a, float b, float c)
 {
 #if defined(__riscv_flen) || defined(__FMA__) || defined(__ARM_FEATURE_FMA)
@@ -37,7 +37,7 @@ TILEWRIGHT_INLINE void tilewright_store_f32(uint8_t *at, float value)
     *(float *)(void *)at = value;
 }
 
-/* Bytes from a view's base to global index `index` of one axis. */
+/* Bytes from a view's base to position `index` of the whole tensor on one axis. */
 TILEWRIGHT_INLINE ptrdiff_t tilewright_axis_offset(const struct tilewright_shape *shape,
                                                    int32_t axis, int32_t index)
 {

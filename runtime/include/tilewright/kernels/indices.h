@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* A signed index of 4 or 8 bytes within [0, extent): negative ones count from the end, and nothing
- * outside is ever touched. */
+/* Reads a signed index of 4 or 8 bytes; -1 is the last element. An index out of range becomes the
+ * nearest element, so that kernels never touch memory outside of an axis of `extent` elements. */
 static inline int32_t tilewright_index(const uint8_t *at, int32_t bytes, int32_t extent)
 {
     int64_t index = bytes == 8 ? *(const int64_t *)(const void *)at

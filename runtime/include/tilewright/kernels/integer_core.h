@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What integer kernels share: the core that multiplies, and the finishes that turn accumulators
- * into elements of the output. Only for kernels. */
+/* The core of integer kernels, which multiplies and adds, and the finishes, which turn sums into
+ * elements of the output. Only for kernels. */
 #ifndef TILEWRIGHT_KERNELS_INTEGER_CORE_H
 #define TILEWRIGHT_KERNELS_INTEGER_CORE_H
 
@@ -36,33 +36,33 @@ extern "C" {
  * is three numbers: s in bits 0 to 4, left in bits 8 to 12, the zero point's lowest bit in bit 16. */
 /* clang-format on */
 
-/* What a rule knows of the whole layer. */
+/* The constants of a rule that all channels of a layer share. */
 struct tilewright_limits {
     int32_t minimum, maximum; /* the clamp, in stored units; the bits of floats: rule rescale */
     int32_t addend, shift;    /* A and S: rules folded, layer and layer_even */
 };
 
-/* The same from the attributes of a kernel. */
+/* The limits in the attributes of a kernel. */
 #define TILEWRIGHT_LIMITS(attributes)                                                              \
     ((struct tilewright_limits){(attributes)->minimum, (attributes)->maximum,                      \
                                 (attributes)->addend, (attributes)->shift})
 
 enum { TILEWRIGHT_BLOCK_SUMS = TILEWRIGHT_BLOCK * TILEWRIGHT_BLOCK };
 
-/* Where the sums of a call begin and where its results go, block by block. A block is 4 channels of
- * 4 pixels, or of 1; its sums are [channel][pixel]. Where a reduction is cut, sums are kept between
- * calls as partial results. */
+/* First values of a call's sums, and places of its results, block by block. A block is 4 channels
+ * of 4 pixels, or of 1 pixel; its sums are [channel][pixel]. If a reduction is cut, sums stay in
+ * memory between calls as partial results. */
 struct tilewright_sink {
-    uint8_t *pixel[TILEWRIGHT_BLOCK]; /* where the next channel's result of each pixel goes */
-    int32_t channel_stride;           /* bytes from a channel's result to the next one's */
-    int32_t pixels;                   /* of a block: 4 or 1 */
-    int32_t row_words;                /* of the rule */
+    uint8_t *pixel[TILEWRIGHT_BLOCK]; /* address of each pixel's result for the next channel */
+    int32_t channel_stride;           /* bytes between the results of two channels */
+    int32_t pixels;                   /* pixels of a block: 4 or 1 */
+    int32_t row_words;                /* words of a row of the rule */
     const int32_t *start;             /* first values of the next block's sums; NULL: its biases */
-    int32_t *sums;                    /* where the next block's sums go */
+    int32_t *sums;                    /* address for the next block's sums */
     int32_t step;                     /* words between blocks of partial results; 0: none */
     int32_t resumed;                  /* 1: sums begin with the partial results at `sums` */
     struct tilewright_limits limits;
-    int32_t block[TILEWRIGHT_BLOCK_SUMS]; /* the sums of a block that are no partial results */
+    int32_t block[TILEWRIGHT_BLOCK_SUMS]; /* a block's sums if they are not partial results */
 };
 
 /* The multiplication of a convolution, and the bytes of one of its weights. */
@@ -85,14 +85,14 @@ struct tilewright_line_rule {
     int32_t biased;
 };
 
-/* Sets up the sink of one call, but for its pixels and limits. `partial` is the operand of partial
- * results, which exists only if `flags` say that the reduction is cut; blocks lie in it in the
- * order in which the call computes them. */
+/* Sets up the sink of one call, all but its pixels and limits. `partial` is the operand of partial
+ * results, read only if `flags` say that the reduction is cut; it has blocks in the order in which
+ * the call computes them. */
 void tilewright_open(struct tilewright_sink *sink, const struct tilewright_rule *rule,
                      int32_t channel_stride, int32_t pixels, const struct tilewright_view *partial,
                      uint32_t flags);
 
-/* Moves the sink on to the next block of partial results, if there are any. */
+/* Moves the sink to the next block of partial results; does nothing for a whole reduction. */
 TILEWRIGHT_INLINE void tilewright_next_block(struct tilewright_sink *sink)
 {
     if (sink->step != 0) {
@@ -103,8 +103,8 @@ TILEWRIGHT_INLINE void tilewright_next_block(struct tilewright_sink *sink)
     }
 }
 
-/* Writes the values with which the sums of the next block begin: the biases in its rows, or what is
- * at the sink's start. For blocks of four pixels. */
+/* Writes the first values of the next block's sums: the biases in its rows, or the values at the
+ * sink's `start`. For blocks of four pixels. */
 TILEWRIGHT_INLINE void tilewright_first_sums(const struct tilewright_sink *sink,
                                              const int32_t *rows, int32_t *sums)
 {
@@ -131,12 +131,12 @@ TILEWRIGHT_INLINE void tilewright_first_sums(const struct tilewright_sink *sink,
 }
 
 /* Writes out[i][run] = runs[run][i * stride] for `count` bytes of each of four runs; returns the
- * end of what was written. */
+ * address behind the last byte written. */
 uint8_t *tilewright_interleave(uint8_t *out, const uint8_t *const *runs, int32_t count,
                                int32_t stride);
 
-/* Subtracts 128 from uint8 to make them int8, or adds it again, in place. Whole words change: the
- * buffer is rounded up to words. */
+/* Turns uint8 into int8 by subtracting 128, or back, in place. Changes whole words, so the buffer's
+ * size must be a multiple of 4 bytes. */
 void tilewright_flip(uint8_t *bytes, int32_t count);
 
 /* product / 2^shift, rounded half to even; shift from 0 to 62, |product| at most 2^62. */
@@ -153,11 +153,11 @@ TILEWRIGHT_INLINE int64_t tilewright_round_even(int64_t product, int32_t shift)
 struct tilewright_even {
     int32_t addend; /* 2^shift / 2 + zero point * 2^shift */
     int32_t shift;  /* 1 to 30 */
-    int32_t odd;    /* bit 0 is that of the zero point */
+    int32_t odd;    /* bit 0 is bit 0 of the zero point */
 };
 
-/* product / 2^(32 + shift), rounded half to even, + the zero point. The product's lower 32 bits say
- * only whether it can lie exactly between two integers: if all are 0. */
+/* product / 2^(32 + shift), rounded half to even, + the zero point. The quotient can lie exactly
+ * between two integers only if the product's lower 32 bits are 0. */
 TILEWRIGHT_INLINE int32_t tilewright_round_high(int64_t product, struct tilewright_even even)
 {
     const int32_t raised = (int32_t)(product >> 32) + even.addend;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elementwise integer kernels work on short lines of int32. Only for kernels. */
+/* Short lines of int32, on which elementwise integer kernels work. Only for kernels. */
 #ifndef TILEWRIGHT_KERNELS_INTEGER_LINE_H
 #define TILEWRIGHT_KERNELS_INTEGER_LINE_H
 
@@ -10,10 +10,10 @@
 extern "C" {
 #endif
 
-/* Elements of a line: as many as keep its buffers small on the stack. */
+/* Elements of a line; few, because lines are on the stack. */
 #define TILEWRIGHT_LINE 16
 
-/* Widens `count` elements, `stride` bytes apart, and subtracts their zero point.
+/* Reads `count` elements, `stride` bytes apart, as int32 and subtracts their zero point.
  * Types: 0 int8, 1 uint8, 2 int32, 3 int16, 4 uint16. */
 void tilewright_line_load(int32_t *to, const uint8_t *from, int32_t stride, int32_t count,
                           int32_t type, int32_t zero_point);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How running results along a line are written. Only for kernels. */
+/* Macros that define kernels of cumulative sums and products along a line. Only for kernels. */
 #ifndef TILEWRIGHT_KERNELS_LINE_CUMULATIVE_H
 #define TILEWRIGHT_KERNELS_LINE_CUMULATIVE_H
 
 #include "tilewright/kernels/declarations.h"
 #include "tilewright/kernels/map_rows.h"
 
-/* Each element is `total operation x`, of type U, of all elements x up to it. Parameters: exclusive
- * leaves out the element itself, reverse begins at the end. */
+/* Element i of y combines `start` and elements 0 to i of x by `operation`, in type U. Parameters:
+ * [0] exclusive leaves element i of x out, [1] reverse goes from the last element to element i. */
 #define TILEWRIGHT_CUMULATIVE(name, T, U, start, operation)                                        \
     void tilewright_line_##name(uint8_t *const *at, const int32_t *stride, const int32_t *extent,  \
                                 const void *context)                                               \

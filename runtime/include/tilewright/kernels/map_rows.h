@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How row functions are written: the loop around an expression. Only for kernels. */
+/* Macros that define row functions: the loop around an expression. Only for kernels. */
 #ifndef TILEWRIGHT_KERNELS_MAP_ROWS_H
 #define TILEWRIGHT_KERNELS_MAP_ROWS_H
 
 #include "tilewright/kernels/declarations.h"
 
-/* Whether x < 0, without a warning where x is unsigned. */
+/* Whether x < 0, without a warning if x is unsigned. */
 #define TILEWRIGHT_NEGATIVE(x) ((x) < 1 && (x) != 0)
 #define TILEWRIGHT_ELEMENT(type, at) (*(const type *)(const void *)(at))
 #define TILEWRIGHT_PARAMETERS(context)                                                             \
@@ -69,8 +69,8 @@
         }                                                                                          \
     }
 
-/* One line for each integer type: macro(suffix, type, the unsigned type of at least 32 bits in
- * which sums and products wrap without overflow). */
+/* Expands macro(suffix, type, wide) for each integer type; `wide` is an unsigned type of at least
+ * 32 bits, in which sums and products wrap instead of overflowing. */
 #define TILEWRIGHT_FOR_INTEGERS(macro)                                                             \
     macro(i8, int8_t, uint32_t) macro(u8, uint8_t, uint32_t) macro(i16, int16_t, uint32_t)         \
         macro(u16, uint16_t, uint32_t) macro(i32, int32_t, uint32_t)                               \

@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* A tilewright_row_function: from at[0] to at[1]. The context is an int32_t: bytes of an element.
- */
+/* A tilewright_row_function that copies elements from at[0] to at[1]. The context is an int32_t,
+ * the bytes of an element. */
 void tilewright_move_row(uint8_t *const *at, const int32_t *stride, int32_t count,
                          const void *context);
 

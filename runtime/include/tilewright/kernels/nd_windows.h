@@ -30,7 +30,7 @@ TILEWRIGHT_INLINE void tilewright_nd_windows(const struct tilewright_nd_geometry
     }
 }
 
-/* Advances a position over the spatial extents of y; false behind the last one. */
+/* Moves `at` to the next spatial position of the tile of y; returns 0 behind the last position. */
 TILEWRIGHT_INLINE int tilewright_nd_next(const struct tilewright_shape *y, int32_t *at)
 {
     for (int32_t i = 2; i >= 0; i--) {

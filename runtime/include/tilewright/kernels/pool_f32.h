@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the float pooling kernels share: all of them but how taps are folded. Only for kernels. */
+/* The loops of the float pooling kernels; each kernel adds how taps are folded. Only for kernels.
+ */
 #ifndef TILEWRIGHT_KERNELS_POOL_F32_H
 #define TILEWRIGHT_KERNELS_POOL_F32_H
 
@@ -22,7 +23,7 @@ struct tilewright_pool_f32 {
     float maximum;
 };
 
-/* What one output position sees. */
+/* The taps of one output position. */
 struct tilewright_pool_window {
     const uint8_t *image;
     struct tilewright_window rows;
@@ -37,8 +38,9 @@ typedef void (*tilewright_pool_position)(const struct tilewright_pool_f32 *pool,
                                          const void *attributes,
                                          const struct tilewright_shape *y_shape, uint8_t *y);
 
-/* Folds the taps of `count` (1 to 4) channels from `channel` on, four at a time: a channel beyond
- * the last repeats it. `step` is a constant. */
+/* Folds the taps of `count` (1 to 4) channels from `channel` on into sum[0] to sum[count - 1]. Four
+ * channels are always folded: behind the last channel, its taps are folded again. Callers pass a
+ * constant for `step`, so that the compiler inlines the function. */
 TILEWRIGHT_INLINE void tilewright_pool_channels(const struct tilewright_pool_f32 *pool,
                                                 const struct tilewright_pool_window *window,
                                                 int32_t channel, int32_t count, float start,
@@ -76,8 +78,8 @@ TILEWRIGHT_INLINE void tilewright_pool_channels(const struct tilewright_pool_f32
     }
 }
 
-/* All channels of one output position: the taps folded from `start` on by `step`, a constant, then
- * divided by *divisor; without a division where that is NULL. */
+/* Computes all channels of one output position: the taps folded by `step`, beginning with `start`,
+ * then divided by *divisor unless `divisor` is NULL. Callers pass a constant for `step`. */
 TILEWRIGHT_INLINE void tilewright_pool_fold(const struct tilewright_pool_f32 *pool,
                                             const struct tilewright_pool_window *window,
                                             const struct tilewright_shape *y_shape, uint8_t *y,
@@ -96,7 +98,8 @@ TILEWRIGHT_INLINE void tilewright_pool_fold(const struct tilewright_pool_f32 *po
     }
 }
 
-/* Calls `position`, a constant, for every output position of the tile. */
+/* Calls `position` for every output position of the tile. Callers pass a constant for `position`.
+ */
 TILEWRIGHT_INLINE void tilewright_pool_positions(const struct tilewright_pool_f32 *pool,
                                                  const struct tilewright_view *operands,
                                                  tilewright_pool_position position,
@@ -123,7 +126,7 @@ TILEWRIGHT_INLINE void tilewright_pool_positions(const struct tilewright_pool_f3
     }
 }
 
-/* What a call takes from its operands and attributes. */
+/* A struct tilewright_pool_f32 from the operands and attributes of a call. */
 #define TILEWRIGHT_POOL_F32(operands, attributes)                                                  \
     {                                                                                              \
         (operands)[0].shape, (attributes)->kernel, (attributes)->strides, (attributes)->dilations, \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements between float and 8 to 32-bit integers. Only for kernels. */
+/* Conversions between floats and quantized integers of 8 to 32 bits. Only for kernels. */
 #ifndef TILEWRIGHT_KERNELS_QUANTIZE_MATH_H
 #define TILEWRIGHT_KERNELS_QUANTIZE_MATH_H
 
@@ -33,7 +33,8 @@ TILEWRIGHT_INLINE int32_t tilewright_quantized(float x, float scale, int32_t zer
         return zero_point;
     }
     whole = (int32_t)real;
-    /* Exact: both are multiples of the last place of `real`, and the difference is below 1. */
+    /* The difference is exact: both are multiples of the last place of `real`, and it is below 1.
+     */
     rest = real - (float)whole;
     if (rest > 0.5f || (rest == 0.5f && (whole & 1) != 0)) {
         whole++;
@@ -43,7 +44,8 @@ TILEWRIGHT_INLINE int32_t tilewright_quantized(float x, float scale, int32_t zer
     return whole + zero_point;
 }
 
-/* The difference wraps only where int32 values lie more than 2^31 apart. */
+/* (x - zero_point) * scale. The difference wraps only if x and the zero point are int32 values at
+ * least 2^31 apart. */
 TILEWRIGHT_INLINE float tilewright_dequantized(int32_t x, float scale, int32_t zero_point)
 {
     return (float)(int32_t)((uint32_t)x - (uint32_t)zero_point) * scale;
@@ -65,7 +67,7 @@ TILEWRIGHT_INLINE int32_t tilewright_load_integer(const uint8_t *at, int32_t ele
     }
 }
 
-/* 8 or 16 bits of the value; signedness does not matter. */
+/* Stores the low 8 or 16 bits of the value, for signed and unsigned elements alike. */
 TILEWRIGHT_INLINE void tilewright_store_integer(uint8_t *at, int32_t element_bytes, int32_t value)
 {
     if (element_bytes == 1) {
@@ -75,7 +77,7 @@ TILEWRIGHT_INLINE void tilewright_store_integer(uint8_t *at, int32_t element_byt
     }
 }
 
-/* The view of a packed constant of 4-byte elements, one for each index of `axis`, beside a tile. */
+/* The walk's operand for a packed constant with one element of 4 bytes for each index of `axis`. */
 TILEWRIGHT_INLINE struct tilewright_walk_operand
 tilewright_walk_parameters(const struct tilewright_view *constant, int32_t axis)
 {
@@ -84,7 +86,8 @@ tilewright_walk_parameters(const struct tilewright_view *constant, int32_t axis)
     return operand;
 }
 
-/* Calls `row` for the rows of x, scale, zero point and y; scales and zero points along `axis`. */
+/* Calls `row` for the rows of x, scale, zero point and y; each index of `axis` has its own scale
+ * and zero point. */
 TILEWRIGHT_INLINE void tilewright_walk_scaled(const struct tilewright_view *operands, int32_t axis,
                                               tilewright_row_function row, const void *context)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions over any axes: one walker, and a reducer for each operator and element type. Generated
- * attributes name the reducer, so that firmware contains those that it uses and no others. */
+/* Reductions over any axes: one kernel that walks, and a reducer for each operator and element
+ * type. Generated attributes point to the reducer, so that firmware contains only reducers in use.
+ */
 #ifndef TILEWRIGHT_KERNELS_REDUCE_H
 #define TILEWRIGHT_KERNELS_REDUCE_H
 
@@ -10,7 +11,7 @@
 extern "C" {
 #endif
 
-/* What a reducer knows while it goes over the elements of one result. */
+/* The state of a reducer while it goes over the elements of one result. */
 struct tilewright_reduction {
     int64_t integer;
     int64_t index; /* of the next element, in row-major order of the reduced axes */
@@ -22,7 +23,8 @@ struct tilewright_reduction {
     int32_t select_last;
 };
 
-/* begin before the first pass; line for each row of each pass; end writes the result. */
+/* The kernel calls `begin` before the first pass, `line` for each row of each pass, and `end`,
+ * which writes the result, after the last pass. */
 struct tilewright_reducer {
     int32_t passes;
     void (*begin)(struct tilewright_reduction *state);

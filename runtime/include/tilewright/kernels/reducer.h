@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How reducers are written: the loop around a step. Only for kernels. */
+/* Macros that define reducers: the loop around a step. Only for kernels. */
 #ifndef TILEWRIGHT_KERNELS_REDUCER_H
 #define TILEWRIGHT_KERNELS_REDUCER_H
 
 #include "tilewright/kernels/map_rows.h"
 #include "tilewright/kernels/reduce.h"
 
-/* `member` of the state s is `start`, then `step` of itself and each element x, and y is `result`.
- */
+/* A reducer whose state is s->member: it begins as `start`, becomes `step` for each element x, and
+ * y is `result`. For example, the sum has member real, start 0.0f, step s->real + x, result
+ * s->real. */
 #define TILEWRIGHT_REDUCER(name, X, Y, passes, member, start, step, result)                        \
     static void begin_##name(struct tilewright_reduction *s)                                       \
     {                                                                                              \
@@ -29,7 +30,8 @@
     const struct tilewright_reducer tilewright_reduce_##name = {passes, begin_##name, line_##name, \
                                                                 end_##name};
 
-/* The extreme by `better(x, best so far)`, or its index. A NaN is better than all else. */
+/* A reducer for the extreme element or its index: x takes the place of `best` if `better` holds. In
+ * the expressions given, a NaN is better than any number. */
 #define TILEWRIGHT_EXTREME(name, X, Y, member, better, result)                                     \
     static void begin_##name(struct tilewright_reduction *s)                                       \
     {                                                                                              \

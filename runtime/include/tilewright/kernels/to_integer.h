@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* Towards zero; the nearest value where x is out of range, 0 for NaN. */
+/* x rounded towards zero; the nearest integer of the type if x is out of range, 0 for NaN. */
 static inline int64_t tilewright_to_i64(double x)
 {
     if (x != x) {

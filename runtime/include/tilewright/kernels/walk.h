@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks a box of up to TILEWRIGHT_MAX_RANK axes row by row over several strided operands.
- * What elementwise, movement and matrix kernels have in common: broadcasting, rings, and merging
- * of axes that are contiguous in every operand. */
+/* Walks a box of up to TILEWRIGHT_MAX_RANK axes row by row over several strided operands, for
+ * elementwise, movement and matrix kernels. The walk broadcasts, follows rings, and merges axes
+ * that are contiguous in every operand. */
 #ifndef TILEWRIGHT_KERNELS_WALK_H
 #define TILEWRIGHT_KERNELS_WALK_H
 
@@ -14,8 +14,9 @@ extern "C" {
 
 #define TILEWRIGHT_WALK_OPERANDS 4
 
-/* Where an operand is for each index of the box: i strides from the base, but on the axis of a
- * ring, where the stride is in rows: index i is at slot (ring_first + i * stride) % ring_rows. */
+/* The address of an operand's element for each index of the box: index i of an axis adds i * stride
+ * bytes to the base. On the axis of a ring the stride is in rows, and index i adds the bytes of row
+ * (ring_first + i * stride) % ring_rows. */
 struct tilewright_walk_operand {
     uint8_t *base;
     int32_t stride[TILEWRIGHT_MAX_RANK];
@@ -23,14 +24,14 @@ struct tilewright_walk_operand {
     int32_t ring_first;
 };
 
-/* Makes the operand that whose element for box index i of an axis is that of the tensor at
- * first + step * i. An axis of extent 1 stays where it is (broadcasting). Null first: the tile's
- * origin; null step: 1. */
+/* Sets an operand so that index i of an axis of the box is position first[axis] + step[axis] * i of
+ * the tensor. An axis of extent 1 does not move (broadcasting). If `first` is NULL, it is the
+ * tile's origin; if `step` is NULL, all steps are 1. */
 void tilewright_walk_set(struct tilewright_walk_operand *operand,
                          const struct tilewright_view *view, const int32_t *first,
                          const int32_t *step);
 
-/* The same by value, which is on the stack twice meanwhile. */
+/* As tilewright_walk_set, by value; the operand is on the stack twice during the call. */
 static inline struct tilewright_walk_operand
 tilewright_walk_view(const struct tilewright_view *view, const int32_t *first, const int32_t *step)
 {
@@ -39,8 +40,8 @@ tilewright_walk_view(const struct tilewright_view *view, const int32_t *first, c
     return operand;
 }
 
-/* Calls `row` for every row of the box; rows run along the axis on which the last operand is
- * densest. Nothing is called for an empty box. */
+/* Calls `row` for every row of the box; rows run along the axis with the last operand's smallest
+ * stride. An empty box has no rows. */
 void tilewright_walk(const struct tilewright_walk_operand *operands, int32_t operand_count,
                      const int32_t *extent, tilewright_row_function row, const void *context);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks the lines along one axis of two views that differ only along it: for kernels that need a
- * whole line at once (normalisations, softmax, interpolation). */
+/* Walks the lines along one axis of two views whose other axes have the same extents: for kernels
+ * that need a whole line at once (normalisations, softmax, interpolation). */
 #ifndef TILEWRIGHT_KERNELS_WALK_LINES_H
 #define TILEWRIGHT_KERNELS_WALK_LINES_H
 

@@ -9,15 +9,15 @@
 extern "C" {
 #endif
 
-/* The taps [first, end) of a window that meet the input; tap k is at input index start + k *
- * dilation. */
+/* The taps [first, end) of a window that lie in the tile of x; tap k is at position
+ * start + k * dilation of the whole tensor. */
 struct tilewright_window {
     int32_t start;
     int32_t first;
     int32_t end;
 };
 
-/* `output` is the global index of the output along `axis`. */
+/* The window of the output at position `output` of the whole tensor along `axis`. */
 TILEWRIGHT_INLINE struct tilewright_window tilewright_window_at(const struct tilewright_shape *x,
                                                                 int32_t axis, int32_t output,
                                                                 int32_t stride, int32_t pad,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The core that kernels of family xpulpv2 share: four pixels by four channels, four products per
- * instruction. In assembler for RV32 with Xpulpv2 (the instructions by their encodings, so that any
- * compiler serves), in C elsewhere. Only for kernels. */
+ * instruction. For RV32 with Xpulpv2 the core is in assembler, which writes these instructions as
+ * encodings, so that any RISC-V compiler can be used; elsewhere it is in C. Only for kernels. */
 #ifndef TILEWRIGHT_KERNELS_XPULPV2_CORE_H
 #define TILEWRIGHT_KERNELS_XPULPV2_CORE_H
 
@@ -11,15 +11,16 @@
 extern "C" {
 #endif
 
-/* Where one run of whole words of each of four pixels is, and how far it is to those of the next
- * four. */
+/* A run: consecutive words of each of four pixels. `step` is the distance in bytes to the runs of
+ * the next four pixels. */
 struct tilewright_xpulpv2_run {
     const uint8_t *pixel[TILEWRIGHT_BLOCK];
     uintptr_t step;
 };
 
-/* How finishing cores limit results: by both limits, or in one instruction where these are
- * [-maximum - 1, maximum] or [0, maximum] and channels lie side by side. */
+/* How cores that finish sums clamp results: by two instructions (BOTH), or by one instruction if
+ * channels lie side by side and the limits are [-maximum - 1, maximum] (AROUND_ZERO) or
+ * [0, maximum] (ABOVE_ZERO). */
 enum tilewright_xpulpv2_clip {
     TILEWRIGHT_XPULPV2_CLIP_ABOVE_ZERO = -1,
     TILEWRIGHT_XPULPV2_CLIP_BOTH = 0,
@@ -54,7 +55,7 @@ struct tilewright_xpulpv2_job {
     int32_t channels;
 };
 
-/* A word at any address; such cores load and store it at once. */
+/* Loads a word from any address; cores with Xpulpv2 load and store unaligned words in hardware. */
 TILEWRIGHT_INLINE uint32_t tilewright_xpulpv2_word(const uint8_t *from)
 {
 #if defined(__riscv) && __riscv_xlen == 32
@@ -79,28 +80,30 @@ TILEWRIGHT_INLINE void tilewright_xpulpv2_put(uint8_t *to, uint32_t word)
 #endif
 }
 
-/* One block onto its sums, for int8 and for uint8 pixels. */
+/* Add the products of one block to its sums, for int8 and for uint8 pixels. */
 tilewright_xpulpv2_block tilewright_xpulpv2_sums_signed, tilewright_xpulpv2_sums_unsigned;
 
-/* What does not change from pixels to pixels. The job's sink is open and has its limits; its rule
- * and the core that finishes sums by it are those of whole reductions. The end of the runs and
- * their words are left to the caller. */
+/* Sets the fields of the job that are the same for all pixels. Before the call, the job's sink is
+ * open and has its limits, and its rule and `finished` are those of whole reductions. The caller
+ * sets runs_end and run_words. */
 void tilewright_xpulpv2_open(struct tilewright_xpulpv2_job *job,
                              struct tilewright_xpulpv2_run *table, int32_t is_unsigned,
                              uint32_t flags);
 
-/* The channels that the next calls of the core compute, of pixels that are `y_stride` apart. */
+/* Sets the channels that the next calls of the core compute; pixels of y are `y_stride` bytes
+ * apart.
+ */
 void tilewright_xpulpv2_channels(struct tilewright_xpulpv2_job *job, const uint8_t *weights,
                                  const int32_t *rows, int32_t channels, int32_t y_stride);
 
-/* Whether all of these channels are finished in assembler, so that `fours` may be more than 1. */
+/* Whether the core finishes all channels of the job itself, so that `fours` may be more than 1. */
 TILEWRIGHT_INLINE int tilewright_xpulpv2_finishes(const struct tilewright_xpulpv2_job *job)
 {
     return job->finished != NULL && job->channels % TILEWRIGHT_BLOCK == 0;
 }
 
-/* All channels of `fours` times four pixels; the places of the first four are in the table and, as
- * results go, in the sink. Otherwise as tilewright_matmul_core. */
+/* Computes all channels of `fours` times four pixels. The table of runs has the inputs of the first
+ * four pixels, the sink the addresses of their results. */
 void tilewright_xpulpv2_core(struct tilewright_xpulpv2_job *job, int32_t fours);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What convolutions of family xpulpv2 multiply: the words that four pixels of y see of x, where
- * they lie or copied side by side. Only for kernels. */
+/* The words of x that convolutions of family xpulpv2 multiply for four pixels of y: read where they
+ * lie in x, or copied side by side into scratch. Only for kernels. */
 #ifndef TILEWRIGHT_KERNELS_XPULPV2_TAPS_H
 #define TILEWRIGHT_KERNELS_XPULPV2_TAPS_H
 
@@ -10,19 +10,20 @@
 extern "C" {
 #endif
 
-/* Scratch behind which tables and copies begin: enough for the struct below anywhere. */
+/* Bytes at the start of scratch for struct tilewright_xpulpv2_taps, with pointers of any size;
+ * tables and copies follow. */
 #define TILEWRIGHT_XPULPV2_TAPS_BYTES                                                              \
     (TILEWRIGHT_XPULPV2_TAPS_PLAIN_BYTES + TILEWRIGHT_XPULPV2_TAPS_POINTERS * sizeof(void *))
 
 enum tilewright_xpulpv2_way {
     TILEWRIGHT_XPULPV2_COPIED, /* taps of a pixel are copied as [kh][kw][c] */
-    TILEWRIGHT_XPULPV2_PLANAR, /* copied as [c][kh][kw], rows of the kernel word by word */
+    TILEWRIGHT_XPULPV2_PLANAR, /* copied as [c][kh][kw], a row of the kernel in whole words */
     TILEWRIGHT_XPULPV2_DIRECT, /* each tap is read where it lies in x */
-    TILEWRIGHT_XPULPV2_DENSE   /* and those of a row of the kernel lie side by side */
+    TILEWRIGHT_XPULPV2_DENSE   /* as DIRECT; the taps of a row of the kernel lie side by side */
 };
 
-/* One call. Attributes and shapes may lie in slow memory, and a core's stack is short, so what
- * loops need is copied to scratch. */
+/* One call. Attributes and shapes may lie in slow memory, and a core's stack is short, so the
+ * numbers that loops need are copied to scratch. */
 struct tilewright_xpulpv2_taps {
     const struct tilewright_view *x;
     const uint8_t **x_rows_at; /* rows of x for those of the kernel; NULL: beyond x */
@@ -41,14 +42,14 @@ struct tilewright_xpulpv2_taps {
     uint8_t has_padding;
 };
 
-/* Behind the struct: one for each tap if direct, else one. */
+/* The table of runs behind the struct: one run for each tap if taps are read in x, else one run. */
 TILEWRIGHT_INLINE struct tilewright_xpulpv2_run *
 tilewright_xpulpv2_runs(const struct tilewright_xpulpv2_taps *taps)
 {
     return (struct tilewright_xpulpv2_run *)((uintptr_t)taps + TILEWRIGHT_XPULPV2_TAPS_BYTES);
 }
 
-/* Copied taps of four pixels, or of several fours, behind the padding. */
+/* The copied taps of four pixels, or of several times four pixels, behind the row of padding. */
 TILEWRIGHT_INLINE uint8_t *tilewright_xpulpv2_slots(const struct tilewright_xpulpv2_taps *taps)
 {
     const int32_t inputs = taps->way == TILEWRIGHT_XPULPV2_COPIED ? taps->inputs : taps->run_bytes;
@@ -62,14 +63,14 @@ struct tilewright_xpulpv2_place {
     ptrdiff_t offset_in, offset_out; /* to the image and group */
 };
 
-/* On to the first pixel of the next row of y. */
+/* Moves `place` to the first pixel of the next row of y. */
 void tilewright_xpulpv2_next_row(const struct tilewright_xpulpv2_taps *taps,
                                  const struct tilewright_view *y,
                                  struct tilewright_xpulpv2_place *place);
 
-/* Runs and results of the next pixels of the tile; returns how many fours of them: up to `most`
- * where their taps all lie in x as a core reads them, else one. Behind the last pixel it is
- * repeated, which costs no extra code. */
+/* Sets the job's runs and result addresses for the next pixels of the tile. Returns the number of
+ * pixels / 4: up to `most` if the core can read all their taps in x, else 1. A block that reaches
+ * behind the last pixel computes that pixel again, which needs no extra code. */
 int32_t tilewright_xpulpv2_advance(const struct tilewright_xpulpv2_taps *taps,
                                    const struct tilewright_view *y, int32_t most,
                                    struct tilewright_xpulpv2_place *place,
