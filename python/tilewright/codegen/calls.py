@@ -51,7 +51,7 @@ class SplitText:
         moves: (operand without a shape, C expression of the bytes by which its start moves).
         scratch: (operand, bytes of each core).
         operands: number of operands, scratch included.
-        chunk: a part's bounds are multiples of it, except at the end of the tile.
+        chunk: elements of the split dimension that each core works on; the last cores may have fewer or none.
         cores: number of cores.
         views: C expression of the memory for the cores' views.
         views_bytes: bytes of that memory.
