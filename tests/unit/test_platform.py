@@ -126,6 +126,12 @@ MISTAKES = {
     ),
     "section and base": ("base = 0x20000000", 'base = 0x20000000 # or\nsection = ".x"', "not both", ""),
     "base not aligned": ("base = 0x20000000", "base = 0x20000001", "not a multiple", ""),
+    "pool with a name of C": (
+        'name = "sram"',
+        'name = "unix"',
+        "cannot be called 'unix' in C",
+        "for example 'unix_pool'",
+    ),
     "duplicate pool": ('name = "sram"', 'name = "l1"', "defined twice", ""),
     "link to unknown pool": ('to = "l1"\nboth', 'to = "l2"\nboth', "no pool 'l2'", "known: l1, sram, flash"),
     "link to itself": ('to = "l1"\nboth', 'to = "sram"\nboth', "two different pools", ""),

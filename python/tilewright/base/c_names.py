@@ -6,21 +6,16 @@ import re
 from collections.abc import Iterable
 
 from tilewright.base.errors import bad_input
+from tilewright.base.reserved_names import is_reserved
 
 _LONGEST = 40
-_RESERVED = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if inline int long "
-    "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
-    "alignas alignof and asm bitand bitor bool catch class compl constexpr delete explicit export false friend "
-    "mutable namespace new noexcept not nullptr operator or private protected public template this throw true try "
-    "typeid typename using virtual xor NULL".split()
-)
+_LONGEST_TEXT = 2000
 
 
 def c_identifier(name: str) -> str:
-    """Letters, digits and single underscores; prefixed where a digit or a keyword would come first."""
+    """Letters, digits and single underscores; prefixed where it would begin with a digit or be reserved."""
     cleaned = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
-    if not cleaned or cleaned[0].isdigit() or cleaned in _RESERVED:
+    if not cleaned or cleaned[0].isdigit() or is_reserved(cleaned):
         cleaned = f"t_{cleaned}".rstrip("_")
     return cleaned
 
@@ -30,6 +25,13 @@ def in_comment(name: str) -> str:
     plain = "".join(char if char.isprintable() and ord(char) < 128 else "?" for char in name)
     plain = re.sub(r"\?(?=\?)", "? ", plain)
     return plain.replace("*/", "* /").replace("/*", "/ *")
+
+
+def text_part(text: str) -> str:
+    """What may stand in a C text of at most 4,095 bytes: of a long one beginning and end."""
+    if len(text) <= _LONGEST_TEXT:
+        return text
+    return f"{text[: _LONGEST_TEXT // 2]}...{text[-_LONGEST_TEXT // 2 :]}"
 
 
 def interface_identifiers(names: Iterable[str]) -> dict[str, str]:
@@ -56,8 +58,7 @@ def unique_identifiers(names: Iterable[str]) -> dict[str, str]:
     taken: set[str] = set()
     identifiers = {}
     for name in names:
-        stem = c_identifier(name)
-        stem = _shortened(stem)
+        stem = c_identifier(_shortened(c_identifier(name)))
         identifier, number = stem, 2
         while identifier.upper() in taken:
             identifier, number = f"{stem}_{number}", number + 1

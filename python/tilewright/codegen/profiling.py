@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilewright.base.c_names import text_part
 from tilewright.codegen.buffers import Storage
 
 
@@ -39,5 +40,6 @@ def profile_text(storage: Storage) -> ProfileText:
 
 def _string(name: str) -> str:
     """A name for the inside of a C string: quotes, backslashes and all but printable ASCII become '?'."""
-    plain = "".join(char if char.isprintable() and ord(char) < 128 and char not in '"\\' else "?" for char in name)
+    kept = text_part(name)
+    plain = "".join(char if char.isprintable() and ord(char) < 128 and char not in '"\\' else "?" for char in kept)
     return plain.replace("??", "? ?")

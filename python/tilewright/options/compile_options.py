@@ -29,7 +29,7 @@ def _name(table: Table, key: str) -> str:
     text = table.text(key)
     if c_identifier(text) == text:
         return text
-    rule = "letters, digits and single underscores, beginning with a letter, and no keyword"
+    rule = "letters, digits and single underscores, beginning with a letter, and no name of C, C++ or their headers"
     place, remedy = table.place(key), f"{rule}; for example '{c_identifier(text)}'"
     raise bad_input("bad-name", f"'{text}' cannot be the prefix of C names", at=place, help=remedy)
 

@@ -7,6 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from tilewright.base.errors import suggestion
+from tilewright.base.reserved_names import is_reserved
 from tilewright.base.settings import read
 from tilewright.base.toml_file import Codes, Table, read_toml
 from tilewright.plan import Access, BufferKind, Core, Link, Pool
@@ -76,6 +77,9 @@ def _check_pools(root: Table, pools: tuple[PoolTable, ...]) -> None:
     for table, pool in zip(root.tables("pool"), pools, strict=True):
         if pool.name in names:
             raise table.wrong(f"pool '{pool.name}' is defined twice", "name")
+        if is_reserved(pool.name):
+            what = f"a pool cannot be called '{pool.name}' in C: C, C++ or their headers have that name"
+            raise table.wrong(what, "name", help=f"for example '{pool.name}_pool'")
         names.add(pool.name)
         _check_holds(table, pool)
         if pool.base is None:

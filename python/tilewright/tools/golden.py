@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.base.c_names import text_part
 from tilewright.base.errors import bad_input
 from tilewright.codegen.buffers import storage_of
 from tilewright.codegen.interface import C_TYPES
@@ -203,7 +204,7 @@ def _tensor(plan: Plan, item: InterfaceTensor, array: Array, side: str, pool: Po
     content = stored_bytes(array)
     variable = f"{side}_{item.identifier}"
     return _Tensor(
-        label=item.identifier,
+        label=text_part(item.identifier),
         identifier=item.identifier,
         variable=variable,
         buffer=_placed_address(plan, item) if plan.io_in_pools else f"(uint8_t *){variable}",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.base.c_names import text_part
 from tilewright.catalogue.evaluate import evaluate
 from tilewright.codegen.buffers import Storage, storage_of
 from tilewright.graph import Array, Graph
@@ -90,7 +91,9 @@ def _address(storage: Storage, name: str) -> str:
 
 def _text(name: str) -> str:
     """A name for a string literal in C: signs that need an escape, or are not printable ASCII, become underscores."""
-    return "".join(sign if sign.isascii() and sign.isprintable() and sign not in '"\\?' else "_" for sign in name)
+    return "".join(
+        sign if sign.isascii() and sign.isprintable() and sign not in '"\\?' else "_" for sign in text_part(name)
+    )
 
 
 def golden_type(dtype: str) -> str:
