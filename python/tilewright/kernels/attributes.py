@@ -24,8 +24,9 @@ class CType:
     """How C declares a field: ``int32_t kernel[2]`` is CType("int32_t", 2).
 
     Attributes:
-        count: elements of an array; 0 for a field that is none.
-        is_pointer: the field is as wide as a pointer; its value names a function, an object (``&name``) or NULL.
+        name: the C type; of an array, that of its elements.
+        count: elements of an array; 0 for a field that is no array.
+        is_pointer: whether the field is a pointer; its value names a function, an object (``&name``) or NULL.
     """
 
     name: str
@@ -55,7 +56,7 @@ Reducer = Annotated[str, CType("const struct tilewright_reducer *", is_pointer=T
 
 @dataclass(frozen=True, slots=True)
 class CField:
-    """A field of a C struct, and what its comment says."""
+    """A field of a C struct, and the text of its comment."""
 
     name: str
     type: CType
@@ -64,14 +65,14 @@ class CField:
 
 @dataclass(frozen=True, slots=True)
 class CStruct:
-    """What a C kernel knows of its node; subclasses add annotated fields.
+    """The attributes that a C kernel gets of its node; subclasses add annotated fields.
 
-    A field that is itself such a dataclass stands for its own fields: C has one flat struct.
+    A field whose type is itself a ``CStruct`` stands for the fields of that type: C has one flat struct.
     """
 
     @classmethod
     def struct(cls) -> str:
-        """The C struct without the word: ``tilewright_max_pool_f32_attributes`` of class MaxPoolF32."""
+        """Name of the C struct: ``tilewright_max_pool_f32_attributes`` for class MaxPoolF32."""
         return f"{PREFIX}{snake(cls.__name__)}_attributes"
 
     @classmethod
@@ -85,7 +86,7 @@ class CStruct:
 
 
 def size_bytes(kind: type[CStruct], pointer_bytes: int) -> int:
-    """Bytes of the C struct where pointers have so many, with the padding that their alignment asks for."""
+    """sizeof the C struct on a core whose pointers have ``pointer_bytes``, padding included."""
     offset, align = 0, 4
     for item in kind.c_fields():
         width = pointer_bytes if item.type.is_pointer else 4
@@ -95,7 +96,7 @@ def size_bytes(kind: type[CStruct], pointer_bytes: int) -> int:
 
 
 def snake(name: str) -> str:
-    """CamelCase as C names it: MaxPoolF32 is max_pool_f32."""
+    """The C name for a name in CamelCase: MaxPoolF32 becomes max_pool_f32."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 

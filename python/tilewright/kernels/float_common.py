@@ -1,4 +1,4 @@
-"""What the declarations of float32 and movement kernels share."""
+"""Views, clamps and tile sizes for the declarations of float32 and movement kernels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tilewright.kernels.kernel import MAX_RANK, TensorOperand, TileSteps
 from tilewright.operators.nest import AxisMap, Nest
 
 CALL_CYCLES = 60.0
-"""Setting up one kernel call: views, walk, loop bounds."""
+"""Cycles to set up one kernel call: views, walk, loop bounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +31,12 @@ def clamp_of(node: Node) -> Clamp | None:
 
 
 def clamp_attributes(clamp: Clamp) -> ClampF32:
-    """The bounds as C gets them."""
+    """The clamp as fields of a C struct."""
     return ClampF32(float(clamp.minimum), float(clamp.maximum))
 
 
 def all_float(graph: Graph, names: Iterable[str]) -> bool:
-    """Whether all named tensors are float32; absent ones (empty names) do not count."""
+    """Whether all named tensors are float32; empty names, of absent operands, do not count."""
     return all(graph.tensor(name).dtype is DType.FLOAT32 for name in names if name)
 
 
@@ -46,7 +46,7 @@ def fits_rank(graph: Graph, names: Iterable[str]) -> bool:
 
 
 def trailing_view(rank: int) -> tuple[int, ...]:
-    """Six axes, the tensor's own last."""
+    """The view of six axes in which a tensor's ``rank`` axes stand last: (-1, -1, -1, 0, 1, 2) for rank 3."""
     return (-1,) * (MAX_RANK - rank) + tuple(range(rank))
 
 

@@ -1,4 +1,4 @@
-"""What the declarations of integer kernels share: ranges, packing, views, costs."""
+"""Ranges, packing, views and costs for the declarations of integer kernels."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from tilewright.kernels.kernel import MAX_RANK, ConstantOperand, Packing, Tensor
 from tilewright.operators.nest import AxisMap, Nest, along, blocks, whole
 
 BLOCK = 4
-"""Channels, and pixels, that a core computes together."""
+"""Channels, and pixels, that the 4x4 core of a kernel computes together."""
 
 EIGHT_BIT = frozenset({DType.INT8, DType.UINT8})
 ELEMENT_TYPES = {DType.INT8: 0, DType.UINT8: 1, DType.INT32: 2, DType.INT16: 3, DType.UINT16: 4}
-"""Element types as C's line loads number them."""
+"""The numbers of element types in runtime/kernels/integer_line.h."""
 
 
 def stored_range(dtype: DType) -> tuple[int, int]:
-    """Smallest and largest element."""
+    """The smallest and the largest integer of an element type."""
     limits = np.iinfo(dtype.numpy)
     return int(limits.min), int(limits.max)
 
 
 def as_signed(zero_point: int, dtype: DType) -> int:
-    """The zero point after uint8 elements became int8 by subtracting 128."""
+    """The zero point for elements as int8: kernels subtract 128 from uint8 elements."""
     return zero_point - 128 if dtype is DType.UINT8 else zero_point
 
 
 def magnitude(dtype: DType, zero_point: int) -> int:
-    """The largest |x - zero_point|."""
+    """The largest |x - zero_point| of any x of the element type."""
     low, high = stored_range(dtype)
     return max(abs(low - zero_point), abs(high - zero_point))
 
@@ -47,7 +47,7 @@ def largest_sums(weights: Array, bias: Array, dtype: DType, zero_point: int) -> 
     top = np.abs(bias + positive * high + negative * low)
     bottom = np.abs(bias + positive * low + negative * high)
     partial = np.abs(bias) + 256 * np.abs(weights).sum(axis=1)
-    # C's running sum wanders further than the result; beyond 32 bits there is no kernel.
+    # A partial sum in C may exceed the result; no kernel takes sums beyond 32 bits.
     largest: Array = np.where(partial > (1 << 31) - 1, partial, np.maximum(top, bottom))
     return largest
 
@@ -58,14 +58,14 @@ def is_wide(weights: Array) -> bool:
 
 
 def weights_type(weights: Array) -> np.dtype[Any]:
-    """How C gets weights without their zero point: int8, or int16 where that does not suffice."""
+    """The element type in C of weights without their zero point: int8, or int16 where int8 does not suffice."""
     return np.dtype(np.int16 if is_wide(weights) else np.int8)
 
 
 def packed_weights(weights: Array) -> Array:
     """int8 or int16[groups, blocks, window, inputs, 4] from int64[groups, channels, window, inputs].
 
-    Zeros behind the last channel.
+    Zeros stand behind the last channel.
     """
     groups, channels, window, inputs = weights.shape
     shape = (groups, -(-channels // BLOCK) * BLOCK, window, inputs)
@@ -75,7 +75,7 @@ def packed_weights(weights: Array) -> Array:
 
 
 def packed_rows(rows: Array, groups: int) -> Array:
-    """int32[groups, blocks, 4, words] from int32[groups * channels, words]."""
+    """int32[groups, blocks, 4, words] from int32[groups * channels, words]; zeros behind the last channel."""
     words_each = rows.shape[1]
     rows = rows.reshape(groups, -1, words_each)
     padded = np.zeros((groups, -(-rows.shape[1] // BLOCK) * BLOCK, words_each), np.int32)
@@ -90,6 +90,8 @@ def packed_operands(
 
     Args:
         weights: int64[groups, channels, window, inputs].
+        rows: int32[groups * channels, words], a row of constants for each channel.
+        group: map of the axis of groups.
         channel, reduction: dimensions that blocks of channels, and inputs, follow.
     """
     groups, channels, window, inputs = map(int, weights.shape)
@@ -104,7 +106,7 @@ def packed_operands(
 
 
 def block_sums_bytes(pixels: int, channels: int, lanes: int) -> int:
-    """Partial results of that many pixels in blocks of ``lanes``, and channels in blocks of four."""
+    """Bytes of the int32 partial results of pixels in blocks of ``lanes`` by channels in blocks of four."""
     return 4 * -(-pixels // lanes) * lanes * -(-channels // BLOCK) * BLOCK
 
 
@@ -127,7 +129,7 @@ def constant_bias(node: Node, graph: Graph, channels: int) -> Array | None:
 
 
 def steps_product(nest: Nest, steps: TileSteps, *names: str) -> int:
-    """Product of the steps of these dimensions; those that the nest lacks count as 1."""
+    """Product of the steps of the named dimensions; dimensions that the nest lacks count as 1."""
     known = {dimension.name: dimension.extent for dimension in nest.dimensions}
     product = 1
     for name in names:

@@ -1,4 +1,4 @@
-"""What a C kernel can do and costs: the declaration that tiler and code generator read.
+"""The declaration of a C kernel that tiler and code generator read: operands, limits, costs.
 
 A kernel never assumes that an operand is contiguous: C gets, for each operand, base,
 strides, extents and origin of the tile (docs/reference/operators-and-kernels.md).
@@ -22,8 +22,8 @@ from tilewright.plan import UNKNOWN_STORES, AttributeValue, Core, Stores, WriteO
 class TensorOperand:
     """An operand that is a tensor of the graph.
 
-    ``view`` gives, for each axis of the view that C gets, the tensor's axis, or -1 for an
-    axis of extent 1 that the tensor lacks.
+    ``axes`` maps each axis of the tensor. ``view`` gives, for each axis of the view that C gets,
+    the tensor's axis, or -1 for an axis of extent 1 that the tensor lacks.
     """
 
     tensor: str
@@ -35,16 +35,17 @@ TileSteps = Mapping[str, int]
 """Dimension name to tile step."""
 
 Pack = Callable[[TileSteps], Array]
-"""The array for the tiles of these steps."""
+"""From the steps of tiles to the array that C reads for these tiles."""
 
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """An array that is made when its kernel was taken, and its tiles; its bytes are known before.
+    """An array that is packed once kernel and tiles are chosen; its size is known before.
 
     Attributes:
-        pack: the array, of this shape and element type.
-        by_tile: the steps decide what the array has; else one array serves all tiles.
+        shape, dtype: extents and element type of the array.
+        pack: the array for the steps of tiles.
+        by_tile: whether the array's elements depend on the steps; else one array serves all tiles.
     """
 
     shape: tuple[int, ...]
@@ -55,10 +56,10 @@ class Packing:
 
 @dataclass(frozen=True, slots=True)
 class ConstantOperand:
-    """An operand that the kernel packed for itself; row-major, axes mapped like a tensor's.
+    """A constant operand in the kernel's own format; row-major, its axes mapped like a tensor's.
 
-    ``role`` is a C identifier: weights, requantization, table. ``data`` is the array as C reads it, or how
-    to pack it.
+    ``role`` is a C identifier: weights, requantization, table. ``data`` is the array as C reads it, or its
+    ``Packing``.
     """
 
     role: str
@@ -68,7 +69,7 @@ class ConstantOperand:
 
 
 def packed_array(data: Array | Packing, steps: TileSteps) -> Array:
-    """The array as C reads it, for the tiles of these steps."""
+    """The array as C reads it, for tiles of ``steps``."""
     if not isinstance(data, Packing):
         return data
     array = data.pack(steps)
@@ -84,19 +85,22 @@ DECLARATIONS = "tilewright/kernels/declarations.h"
 """The header of Tilewright's own kernels."""
 
 MAX_RANK = 6
-"""Axes of a view at most."""
+"""The most axes of a view."""
 
 HEIGHT, WIDTH = 2, 3
-"""Axes of the view that kernels with windows get."""
+"""Positions of the axes h and w in the view [n, c, h, w] of kernels with windows."""
 
 
 def no_scratch(steps: TileSteps) -> int:
-    """For kernels without scratch."""
+    """``scratch_bytes`` of kernels without scratch: 0."""
     return 0
 
 
 def elementwise_over(*reads: int) -> Stores:
-    """For kernels that load an element of these reads before they store that at its position, and never again."""
+    """``stores`` of kernels that load an element of these reads before they store the element at the same position.
+
+    They never load that element again. ``reads`` are positions in the kernel's reads.
+    """
     return Stores(WriteOrder.ELEMENTWISE, reads)
 
 
@@ -105,24 +109,25 @@ class KernelChoice:
     """One way to run one node.
 
     Attributes:
-        symbol: C function.
-        called: what reports, locks and a platform's costs call the kernel, where that is not its symbol: kernels
-            whose attributes point to a rule or a core are told apart by it.
+        symbol: name of the C function.
+        called: the kernel's name in reports, locks and a platform's costs, where that is not ``symbol``: it tells
+            apart kernels of one symbol whose attributes point to different rules or cores.
         sources: C files under runtime/kernels that the symbol needs.
         nest: iteration space; tensor and constant operands map into it.
         reads, writes: operands in the order of C's operand array.
-        attributes: of the C function. A project's own kernel may give names and values of the fields of
-            ``struct <symbol>_attributes``, which its own header declares.
-        multiples: a cut dimension's step is a multiple of this.
+        attributes: attributes of the C function. A project's own kernel may give names and values of the
+            fields of ``struct <symbol>_attributes``, which its own header declares.
+        multiples: for each named dimension, the number of which its step is a multiple where it is cut.
         uncut: dimensions that this kernel needs whole, though the operator would allow a cut.
-        scratch_bytes: scratch for a tile, 4-byte aligned, 0 for none; with pointers as wide as the core's.
+        scratch_bytes: bytes of scratch, aligned to 4 bytes, for a tile with these steps; 0 for none. Pointers
+            in scratch count with the core's pointer size.
         cycles: predicted cycles of one kernel call on a tile with these steps.
         partial_bytes: bytes of the partial results of an output tile, for kernels that can be
             called part by part of a reduction; None: reductions stay whole. Where a reduction is
             cut, C gets one more view behind scratch, and the flags say FIRST and LAST.
-        stores: the order of its stores: over which reads the write may lie, and how close.
-        header: what declares the symbol, as it is included; by default ``DECLARATIONS``.
-        ring_axes: axes of the first read's view along which its rows may live in a ring.
+        stores: the order in which the kernel writes, and the reads over which the write may lie.
+        header: the header that declares the symbol, as in ``#include``; empty for ``DECLARATIONS``.
+        ring_axes: axes of the first read's view along which the rows of the read may live in a ring.
     """
 
     symbol: str
@@ -143,7 +148,7 @@ class KernelChoice:
 
     @property
     def name(self) -> str:
-        """What reports, locks and a platform's costs call the kernel."""
+        """The kernel's name in reports, locks and a platform's costs."""
         return self.called or self.symbol
 
     @property
@@ -153,32 +158,31 @@ class KernelChoice:
 
     @property
     def attributes_struct(self) -> str:
-        """The C struct of the attributes, without the word."""
+        """Name of the C struct of the attributes, without the word ``struct``."""
         return self.attributes.struct() if isinstance(self.attributes, CStruct) else f"{self.symbol}_attributes"
 
 
 ChoicesOf = Callable[[Node, Graph], tuple[KernelChoice, ...]]
-"""The kernels of one file for a node, best first; empty where they do not apply."""
+"""The kernels of one file that can run a node, best first; empty if none can."""
 
 ChoicesOnCore = Callable[[Node, Graph, Core], tuple[KernelChoice, ...]]
-"""The same where the core decides too."""
+"""The kernels of one file that can run a node on a core, best first; empty if none can."""
 
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What one file of kernels declares. The registry reads it, and scripts/kernel_header.py writes C from it.
+    """The declaration of one file of kernels. The registry reads it; scripts/kernel_header.py writes C from it.
 
     Attributes:
-        operators: names of operators, and what chooses among the file's kernels for a node.
-        on_core: the same for kernels that depend on the core: on the bytes of its pointers, or of what an
-            instruction works on.
-        functions: C functions without ``tilewright_``, and the class of their attributes.
-        pointed: what attributes may point to, without ``tilewright_``, by its C type.
-        numbers: what C knows as ``TILEWRIGHT_<name>``.
-        stack_bytes: what a kernel, or what its attributes point to, needs of a core's stack on RV32 without an
-            FPU, where that is more than cores with short stacks have. Multiples of 16, with the 16 bytes that a
+        operators: by name of an operator, the function that chooses among the file's kernels for a node.
+        on_core: the same for kernels that depend on the core, on its pointer size or its SIMD width.
+        functions: names of C functions without ``tilewright_``, with the class of their attributes.
+        pointed: names without ``tilewright_`` of the functions and objects that attributes may point to, by C type.
+        numbers: numbers that C knows as ``TILEWRIGHT_<name>``.
+        stack_bytes: bytes of a core's stack that a kernel, or a function to which its attributes point, needs on
+            RV32 without an FPU, where cores with short stacks have fewer. Multiples of 16, with the 16 bytes that a
             port keeps unwritten; tests/unit/test_cluster_stacks.py compares them with the compiler's frames.
-        is_fallback: the kernels are for nodes that no other kernel takes.
+        is_fallback: whether the kernels are only for nodes that no other kernel takes.
     """
 
     operators: Mapping[str, ChoicesOf] = field(default_factory=dict)

@@ -17,7 +17,7 @@ Outputs = Sequence[tuple[Sequence[int], DType]]
 """Shape and element type of each output of a node."""
 
 Infer = Callable[[Sequence["Tensor | None"], Any], Outputs]
-"""From a node's inputs (None: absent) and attributes; raises ValueError with the reason for what it does not take."""
+"""From a node's inputs (None: absent) and attributes to its outputs; ValueError, with the reason, refuses a node."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,11 +29,11 @@ class OwnOperator(Operator):
         nest, reference, and the further fields of ``Operator``: as for every operator
             (docs/reference/operators-and-kernels.md).
         infer: shape and element type of each output.
-        kernels: the ways to run a node, best first, none where no kernel takes it. Each names
-            the project's header and, in ``sources``, files of Tilewright's runtime that it calls.
-        domain: of the ONNX nodes; empty for ONNX's default one.
+        kernels: the kernels that can run a node, best first; empty if none can. Each names the project's
+            header and, in ``sources``, the files of Tilewright's runtime that the kernel calls.
+        domain: domain of the ONNX nodes; empty for ONNX's default domain.
         attributes: a frozen dataclass below ``Attributes`` whose fields are the ONNX attributes, with
-            defaults for those that a node may leave out; without one they stay a mapping by name.
+            defaults for those that a node may leave out; by default attributes stay a mapping by name.
     """
 
     infer: Infer

@@ -1,4 +1,4 @@
-"""All kernels: what the files in the folders of families declare."""
+"""All kernels: the declarations of all files in the folders of families."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ XPULPV2 = "xpulpv2"
 """The family for cores with PULP's extensions: four products of bytes per instruction."""
 
 WIDEST = Core(1, ())
-"""One core with pointers of 64 bits."""
+"""One core with pointers of 64 bits, the widest that there are."""
 
 _FOLDERS = MappingProxyType({SCALAR: scalar, XPULPV2: xpulpv2})
 
 
 def _found(family: str) -> Iterator[Declaration]:
-    """What the files of a family declare, in the order of their names; those without DECLARATION help others."""
+    """The declarations of a family's files, in the order of their names; files without DECLARATION help others."""
     folder = _FOLDERS[family]
     for name in sorted(module.name for module in iter_modules(folder.__path__)):
         declared = getattr(import_module(f"{folder.__name__}.{name}"), "DECLARATION", None)
@@ -39,16 +39,16 @@ def _found(family: str) -> Iterator[Declaration]:
 DECLARATIONS: Mapping[str, tuple[Declaration, ...]] = MappingProxyType(
     {family: tuple(_found(family)) for family in _FOLDERS}
 )
-"""By family."""
+"""The declarations of all files, by family."""
 
 
 def choices(
     node: Node, graph: Graph, families: tuple[str, ...] = (SCALAR,), core: Core = WIDEST
 ) -> tuple[KernelChoice, ...]:
-    """Every kernel that can run the node on the core, best first: families in order, then files in that of their names.
+    """Every kernel that can run the node on the core, best first: families in order, then files by name.
 
-    An unknown family has no kernels. Nothing is returned for views and for what no kernel supports.
-    An operator that the graph brings along has kernels of its own, whatever the families.
+    An unknown family has no kernels. The result is empty for views, and for nodes that no kernel supports.
+    A project's own operator (``graph.extensions``) has its own kernels, whatever the families.
     """
     own = graph.extensions.get(node.operator)
     if isinstance(own, OwnOperator):
@@ -72,7 +72,7 @@ def _declared_choices(
 
 
 def _with_a_dimension(choice: KernelChoice) -> KernelChoice:
-    """Tiling wants at least one dimension; a scalar gets one of extent 1."""
+    """The choice with at least one dimension, as tiling wants it: a nest of a scalar gets one of extent 1."""
     if choice.nest.dimensions:
         return choice
     return replace(choice, nest=replace(choice.nest, dimensions=(Dimension("d0", 1),)))

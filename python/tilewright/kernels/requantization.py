@@ -59,13 +59,13 @@ WORDS = MappingProxyType(
         Rule.RESCALE: 2,
     }
 )
-"""Of a channel's row, by rule (compact.py)."""
+"""Words of a channel's row, by rule (compact.py)."""
 
 CHANNEL_RULES = tuple(rule for rule in Rule if rule is not Rule.SHIFT)
-"""Of kernels with a row of constants for each channel."""
+"""Rules of kernels that have a row of constants for each channel."""
 
 VALUE_RULES = tuple(rule for rule in Rule if rule not in (Rule.FOLDED, Rule.LAYER, Rule.LAYER_EVEN))
-"""Of kernels whose rows have all constants."""
+"""Rules of kernels whose rows hold all constants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Limits(CStruct):
 
 @dataclass(frozen=True, slots=True)
 class LayerLimits(CStruct):
-    """The same, and the constants of rules with one for the layer."""
+    """The clamp of a finish, with the addend and the shift of rules that have one of each for the layer."""
 
     limits: Limits
     addend: Annotated[Int32, "of rules with one for the layer"]
@@ -90,8 +90,10 @@ class Finish:
     """A rule, its constants and its clamp.
 
     Attributes:
-        rows: int32[channels, 4]: bias, multiplier, addend, shift; fewer words of rules that need fewer.
-        addend, shift: of rules with one for the layer.
+        rows: int32[channels, 4]: bias, multiplier, addend, shift; fewer words where the rule needs fewer (``WORDS``).
+        minimum, maximum: the clamp, in stored units.
+        lowest, highest: the clamp of rule RESCALE, as reals.
+        addend, shift: for rules with one addend and one shift for the layer.
     """
 
     rule: Rule
@@ -110,34 +112,34 @@ class Finish:
 
     @property
     def block(self) -> str:
-        """C's function that stores blocks of channels and pixels."""
+        """Name of the C function that stores blocks of channels and pixels."""
         return f"{PREFIX}block_{self.rule.value}"
 
     @property
     def line(self) -> str:
-        """C's function that stores the pixels of one channel."""
+        """Name of the C function that stores the pixels of one channel."""
         return f"{PREFIX}line_{self.rule.value}"
 
     @property
     def block_rule(self) -> str:
-        """C's rule for kernels that finish blocks."""
+        """Address of the C rule for kernels that finish blocks."""
         return f"&{PREFIX}rule_{self.rule.value}"
 
     @property
     def line_rule(self) -> str:
-        """C's rule for kernels that finish channel by channel."""
+        """Address of the C rule for kernels that finish channel by channel."""
         return f"&{PREFIX}line_rule_{self.rule.value}"
 
     @property
     def limits(self) -> Limits:
-        """For kernels with one row of constants."""
+        """The clamp, for kernels with one row of constants."""
         if self.rule is Rule.RESCALE:
             return Limits(float_bits(self.lowest), float_bits(self.highest))
         return Limits(self.minimum, self.maximum)
 
     @property
     def layer_limits(self) -> LayerLimits:
-        """For kernels with a row of constants for each channel."""
+        """The clamp, addend and shift, for kernels with a row of constants for each channel."""
         return LayerLimits(self.limits, self.addend, self.shift)
 
 
@@ -145,7 +147,7 @@ def finish_of(epilogue: Epilogue | None, output: DType, bias: Array, largest: Ar
     """The shortest rule that is exact for every reachable accumulator; None if there is none.
 
     Args:
-        bias: int64[channels], what C adds to its sum of products.
+        bias: int64[channels], added by C to its sum of products.
         largest: int64[channels], the largest magnitude of the finished sum, bias included.
     """
     if bool((np.abs(bias) > _INT32_MAX).any()) or bool((largest > _INT32_MAX).any()):

@@ -1,4 +1,4 @@
-"""What kernels take of a core's stack, where that is more than cores with short stacks have."""
+"""Bytes of a core's stack that kernels need, where cores with short stacks have fewer."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ CORE_STACK_BYTES: Mapping[str, int] = MappingProxyType(
         for name, size in declared.stack_bytes.items()
     }
 )
-"""Declaration.stack_bytes of all files."""
+"""``Declaration.stack_bytes`` of all files together."""
 
 
 def core_stack_bytes(kernel: KernelChoice) -> int:
-    """Bytes of stack that each core needs for a kernel; 0 if every core has them."""
+    """Bytes of stack that a kernel needs on each core; 0 if every core has enough."""
     taken = (str(value).rpartition(PREFIX)[2] for _, value in kernel.fields if isinstance(value, str))
     return max(CORE_STACK_BYTES.get(name, 0) for name in (kernel.name.removeprefix(PREFIX), *taken))

@@ -13,7 +13,7 @@ _DIVIDE_CYCLES = 28.0
 
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
-    """The kernel for a float32 node of at most six axes."""
+    """The kernel for a float32 node of at most six axes; empty for other nodes."""
     clamp = clamp_of(node)
     stem = _STEMS.get(node.operator)
     names = (*node.inputs, *node.outputs)

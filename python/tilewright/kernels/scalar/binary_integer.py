@@ -103,7 +103,7 @@ def _exact(node: Node, graph: Graph, name: str) -> tuple[KernelChoice, ...]:
     if isinstance(node.epilogue, Rescale) and scaled:
         return ()
     reach_a, reach_b = magnitude(a.dtype, values.a_zero_point), magnitude(b.dtype, values.b_zero_point)
-    # Whether int32 operands overflow is known to the model only; results are exact if they do not.
+    # Sums of int32 operands may overflow, as the model's data decide; results are exact if no sum does.
     largest = min(reach_a * reach_b if name == "mul" else reach_a + reach_b, _INT32_MAX)
     finish = finish_of(node.epilogue, y.dtype, np.zeros(1, np.int64), np.asarray([largest], np.int64))
     if finish is None:
@@ -132,7 +132,7 @@ def _exact(node: Node, graph: Graph, name: str) -> tuple[KernelChoice, ...]:
 
 
 def _shifted(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
-    """Add of 8 bits whose sum is finished by one multiplier and shift in 32 bits."""
+    """The kernel for Add of 8-bit tensors whose sum one multiplier and one shift finish in 32 bits."""
     a, b = (graph.tensor(operand) for operand in node.inputs)
     y = graph.tensor(node.outputs[0])
     eight_bit = all(tensor.dtype in EIGHT_BIT for tensor in (a, b, y))
@@ -206,7 +206,7 @@ def _rescaled(node: Node, graph: Graph, sign: int) -> tuple[KernelChoice, ...]:
 
 
 def _scaled(a: float, b: float) -> tuple[int, int, int, int] | None:
-    """Multipliers ma and mb, left and right with a = ma * 2^left / 2^(32 + right), likewise b, for C's 64-bit sum.
+    """(ma, mb, left, right) with a = ma * 2^left / 2^(32 + right), b likewise, for C's 64-bit sum; None if too large.
 
     The larger multiplier has 30 significant bits: with operands of 9 bits the error stays below 2^-20
     where the sum is not clipped away.
@@ -223,7 +223,7 @@ def _scaled(a: float, b: float) -> tuple[int, int, int, int] | None:
 
 
 def elementwise_cycles(nest: Nest, steps: TileSteps, per_element: float) -> float:
-    """Instructions of a kernel that walks over its operands."""
+    """Instructions of a call of an elementwise kernel that spends ``per_element`` instructions on each element."""
     return 400.0 + per_element * prod(min(steps.get(d.name, d.extent), d.extent) for d in nest.dimensions)
 
 

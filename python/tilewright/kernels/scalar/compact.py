@@ -18,11 +18,11 @@ from tilewright.kernels.requantization import WORDS, Finish, Rule
 
 _INT32_MAX = (1 << 31) - 1
 _LARGEST_SHIFT = 52
-"""Up to here thresholds fit 64 bits: 2^10 * 2^52."""
+"""The largest shift for which thresholds fit 64 bits: 2^10 * 2^52."""
 
 
 def compact(finish: Finish, largest: Array) -> Finish:
-    """The same finish with shorter rows where that changes no result.
+    """The finish with the shortest rows that give the same results for every reachable accumulator.
 
     Args:
         largest: int64[channels], the largest magnitude of the finished sum, bias included.
@@ -39,7 +39,7 @@ def compact(finish: Finish, largest: Array) -> Finish:
 
 
 def _folded(finish: Finish) -> Finish:
-    """The finished value fits 32 bits, so what is folded may wrap around on the way to it."""
+    """Rule FOLDED. Addends may wrap around in 32 bits, since the finished value fits 32 bits."""
     bias, multiplier, addend, shift = finish.rows.astype(np.int64).T
     folded = (addend + bias * multiplier) & 0xFFFFFFFF
     rows = np.stack([multiplier.astype(np.int32), folded.astype(np.uint32).view(np.int32)], axis=1)
@@ -86,7 +86,7 @@ def _thresholds(multipliers: Array, shifts: Array, steps: Array, *, even: bool) 
 
 
 def _stays_out(got: Array, wanted: Array, largest: Array, live: Array) -> Array:
-    """Whether thresholds that no accumulator reaches are out of reach with the new constants too."""
+    """Whether thresholds out of every accumulator's reach stay out of reach with the new constants."""
     beyond = np.abs(wanted) > largest[:, None] + 1
     same_side: Array = (np.abs(got) > largest[:, None]) & ((got > 0) == (wanted > 0))
     return ~beyond | same_side | ~live[:, None]
@@ -100,7 +100,7 @@ def _rounded(values: Array, shifts: Array) -> Array:
 
 
 def _constants(rule: Rule, shift: int, zero_point: int) -> tuple[int, int] | None:
-    """Addend and shift of a layer as C reads them; None where the rule has none."""
+    """The layer's addend and shift as C reads them; None if the rule cannot express the shift."""
     left = max(0, 33 - shift)
     right = shift + left - 32
     if right > 30 or left > 30 or (rule is Rule.LAYER and left != 0):

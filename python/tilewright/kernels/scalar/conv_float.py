@@ -95,7 +95,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     if groups > 1 and weights.shape[:2] == (groups, 1):
         return (_depthwise(node, nest, clamp, weights, bias),)
     if not _gathers(node, weights):
-        # Parts of a sum over channels alone add them in the same order.
+        # A 1x1 kernel's sum is over channels alone, so calls for parts of it add in the same order.
         return (_convolution(node, nest, clamp, weights, bias, LANES, parts=groups == 1),)
     whole_sums = [_convolution(node, nest, clamp, weights, bias, lanes) for lanes in (LANES, 1)]
     if groups > 1:
@@ -130,9 +130,10 @@ def packed_bias(bias: Array, groups: int) -> Array:
 def _convolution(
     node: Node, nest: Nest, clamp: Clamp, weights: Array, bias: Array, lanes: int, *, parts: bool = False
 ) -> KernelChoice:
-    """With one lane the scratch is a quarter and the kernel slower; sums are the same bit for bit.
+    """The kernel for ``lanes`` output positions at a time.
 
-    With ``parts`` input channels may be cut, which adds the taps of a window in another order.
+    With one lane the kernel needs a quarter of the scratch and is slower; sums are the same bit for bit.
+    With ``parts``, tiles may have some of the input channels, which adds the taps of a window in another order.
     """
     windows, view = node.given(ConvAttributes), plane_view(weights.ndim)
     groups = windows.group

@@ -47,12 +47,12 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 
 def core_of(weights: Array) -> str:
-    """C's core for the weights, without their zero point."""
+    """Address of the C core that multiplies weights of this width; ``weights`` have no zero point."""
     return f"&{PREFIX}core_{'wide' if is_wide(weights) else 'narrow'}"
 
 
 def name_of(weights: Array, finish: Finish) -> str:
-    """What the kernel is called with these weights and rule."""
+    """The kernel's name in reports, by the width of the weights and the rule."""
     return f"{PREFIX}conv_{'wide' if is_wide(weights) else 'integer'}_{finish.rule.value}"
 
 
@@ -88,7 +88,7 @@ def _general(conv: IntegerConv) -> KernelChoice:
         ),
         cycles=lambda steps: block_cycles(nest, steps, window, ("oc", "ic"), ("n", "group"), ("oh", "ow")),
         scratch_bytes=scratch_bytes,
-        # C could not tell channels of one group from channels of several.
+        # With several groups, C could not tell which group's channels a cut tile has.
         partial_bytes=partial_bytes if groups == 1 else None,
         multiples={"oc": BLOCK, "ic": BLOCK},
         uncut=frozenset() if group_outputs > BLOCK else frozenset({"oc"}),

@@ -30,7 +30,7 @@ _OUTPUT_CYCLES = 60.0
 
 @dataclass(frozen=True, slots=True)
 class ConvTransposeIntegerAttributes(ConvTransposeAttributes):
-    """Windows over the output, groups, and the stored integers that stand for 0; of w one, or one for each channel."""
+    """Windows over the output, groups, and the stored integers of x and w that stand for 0 (w: one or per channel)."""
 
     x_zero_point: int = 0
     w_zero_point: tuple[int, ...] = (0,)
@@ -136,7 +136,7 @@ def _weights(data: Array, given: ConvTransposeIntegerAttributes) -> Array:
 
 
 def _cycles(given: ConvTransposeIntegerAttributes, nest: Nest, steps: TileSteps) -> float:
-    """Instructions on a tile. An output meets, on average, one tap of as many as the strides have positions."""
+    """Instructions of a call on a tile. On average one of every product(strides) taps of an output meets an x."""
     positions = steps_product(nest, steps, "n", "group", "od", "oh", "ow")
     channels = steps_product(nest, steps, "oc")
     met = max(1.0, prod(given.kernel) / prod(given.strides))

@@ -18,7 +18,7 @@ from tilewright.operators.nest import along, whole
 SOURCES = ("depthwise_integer.c", "integer_core.c", "integer_finish.c")
 
 _SMALL_PLANE = 128
-"""Outputs of one channel up to which C keeps all their sums."""
+"""The most outputs of one channel for which C keeps all sums of the channel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +75,14 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
 
 
 def _variant(conv: IntegerConv) -> str:
-    """The symbol's middle: which loop multiplies."""
+    """The middle of the symbol, which names the loop that multiplies: slide, stride or any."""
     if conv.windows.kernel != (3, 3) or conv.windows.dilations != (1, 1):
         return "any"
     return "slide" if conv.windows.strides[0] == 1 else "stride"
 
 
 def _window(conv: IntegerConv, steps: TileSteps) -> int:
-    """Bytes of one channel's padded window."""
+    """Bytes of scratch for the padded rows of one channel of x that a tile reads."""
     windows = conv.windows
     size = 1
     axes = zip(("oh", "ow"), windows.kernel, windows.strides, windows.dilations, strict=True)
@@ -92,13 +92,13 @@ def _window(conv: IntegerConv, steps: TileSteps) -> int:
 
 
 def _sums(conv: IntegerConv, steps: TileSteps) -> int:
-    """Sums that are kept for a tile of these steps or a smaller one: a small plane, or a column."""
+    """Number of sums that C keeps for a tile of these steps, or smaller: a small plane's, or a column's."""
     rows = steps_product(conv.nest, steps, "oh")
     return max(rows, min(_SMALL_PLANE, rows * steps_product(conv.nest, steps, "ow")))
 
 
 def _cycles(conv: IntegerConv, steps: TileSteps) -> float:
-    """Instructions on a tile, as measured on RV32IMAC."""
+    """Instructions of a call on a tile with these steps, fitted to measurements on RV32IMAC."""
     output = {"slide": 34.0, "stride": 41.0, "any": 18.0 + 8.0 * conv.weights.shape[2]}[_variant(conv)]
     rows, columns = steps_product(conv.nest, steps, "oh"), steps_product(conv.nest, steps, "ow")
     calls = 1 if rows * columns <= _SMALL_PLANE else columns

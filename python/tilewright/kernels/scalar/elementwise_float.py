@@ -1,4 +1,4 @@
-"""Kernels that walk the output's box: what binary and unary float32 kernels share."""
+"""The declaration that binary and unary float32 kernels share: they walk over the output's box."""
 
 from __future__ import annotations
 

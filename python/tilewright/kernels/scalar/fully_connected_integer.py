@@ -29,7 +29,7 @@ class FullyConnectedInteger(CStruct):
 
 
 MOST_ROWS = 2
-"""With more vectors the 4x4 core reads each weight less often."""
+"""The most vectors for this kernel: with more, the 4x4 core of conv_integer.c reads each weight less often."""
 
 
 def vector_choice(
@@ -45,7 +45,7 @@ def vector_choice(
     """The kernel on views [row, element].
 
     Args:
-        dtype: of x; C reads uint8 as it is, so ``finish`` must have biases for that.
+        dtype: element type of x. C reads uint8 elements as they are, so ``finish`` needs biases for these.
         weights: int64[1, channels, 1, inputs] that fit int8.
         names: the dimensions of the nest that rows and channels of y, and elements of x, follow.
     """
@@ -77,7 +77,7 @@ def vector_choice(
 
 
 def pointwise(conv: IntegerConv, graph: Graph) -> tuple[KernelChoice, ...]:
-    """The kernel for a 1x1 convolution of 1x1 images, as classifiers have it."""
+    """The kernel for a 1x1 convolution of 1x1 images, as at the end of classifiers."""
     shape = graph.tensor(conv.node.inputs[0]).shape
     groups, _, window, _ = conv.weights.shape
     single = window == 1 and groups == 1 and all(extent == 1 for extent in shape[2:]) and conv.windows.pads == (0, 0)

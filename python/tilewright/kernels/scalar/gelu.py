@@ -21,13 +21,13 @@ _CYCLES = {False: 170.0, True: 150.0}
 
 @dataclass(frozen=True, slots=True)
 class GeluAttributes(Attributes):
-    """Whether tanh stands in the place of erf, as ONNX's ``approximate`` says."""
+    """Whether tanh approximates erf (ONNX's ``approximate``)."""
 
     by_tanh: bool = False
 
 
 def function(node: Node, x: Array) -> Array:
-    """x times the share of a normal distribution that lies below x, or its approximation by tanh."""
+    """x / 2 * (1 + erf(x / sqrt(2))), or its approximation by tanh as ONNX defines it."""
     if node.given(GeluAttributes).by_tanh:
         return np.asarray(0.5 * x * (1.0 + np.tanh(sqrt(2.0 / pi) * (x + 0.044715 * x**3))))
     return np.asarray(0.5 * x * (1.0 + erf(x / sqrt(2.0))))

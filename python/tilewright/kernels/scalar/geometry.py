@@ -1,4 +1,4 @@
-"""Geometry of windows as the C structs of convolution and pooling have it, and the views that fit them.
+"""Geometry of windows for the C structs of convolution and pooling, and the views of their tensors.
 
 Before:  Windows(kernel=(5,), strides=(2,), dilations=(1,), pads=(1, 3))
 After:   PlaneWindows(kernel=(1, 5), strides=(1, 2), dilations=(1, 1), pads=(0, 1)): one row of an image
@@ -14,10 +14,10 @@ from tilewright.kernels.attributes import CStruct, Int32x2, Int32x3
 from tilewright.operators.spatial import Windows
 
 PLANE = 2
-"""Axes of kernels of rows and columns: (h, w)."""
+"""Number of spatial axes of kernels for planes: (h, w)."""
 
 VOLUME = 3
-"""Axes of kernels of up to three spatial axes: (d, h, w)."""
+"""Number of spatial axes of kernels for volumes: (d, h, w)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,32 +45,32 @@ SINGLE_PIXELS = PlaneWindows((1, 1), (1, 1), (1, 1), (0, 0))
 
 
 def is_plane(windows: Windows) -> bool:
-    """Whether the windows are over one or two axes, as kernels of rows and columns need them."""
+    """Whether the windows are over one or two axes, as kernels for planes need."""
     return windows.rank <= PLANE
 
 
 def plane_windows(windows: Windows) -> PlaneWindows:
-    """Windows over one or two axes."""
+    """The C struct's windows (h, w) for windows over one or two axes."""
     lifted = windows.lifted(PLANE)
     return PlaneWindows(lifted.kernel, lifted.strides, lifted.dilations, lifted.pads_begin)
 
 
 def volume_windows(windows: Windows) -> VolumeWindows:
-    """Windows over up to three axes."""
+    """The C struct's windows (d, h, w) for windows over one to three axes."""
     lifted = windows.lifted(VOLUME)
     return VolumeWindows(lifted.kernel, lifted.strides, lifted.dilations, lifted.pads_begin)
 
 
 def filled(values: Sequence[int], axes: int, fill: int) -> tuple[int, ...]:
-    """Values of the spatial axes; ``fill`` for the axes in front that are not there."""
+    """``values`` of the spatial axes, with ``fill`` in front for the axes that are missing from ``axes``."""
     return (fill,) * (axes - len(values)) + tuple(values)
 
 
 def plane_view(rank: int) -> tuple[int, ...]:
-    """Axes n, c, h, w of a tensor of that rank, 3 or 4; a single spatial axis is w."""
+    """The view [n, c, h, w] of a tensor of rank 3 or 4; a single spatial axis is w."""
     return (0, 1, 2, 3) if rank == 4 else (0, 1, -1, 2)
 
 
 def volume_view(rank: int) -> tuple[int, ...]:
-    """Axes n, c, none, d, h, w of a tensor of that rank, 3 to 5."""
+    """The view [n, c, -, d, h, w] of a tensor of rank 3 to 5; its last axis is w."""
     return (0, 1, -1) + (-1,) * (5 - rank) + tuple(range(2, rank))

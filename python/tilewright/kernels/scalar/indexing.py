@@ -28,7 +28,7 @@ IndexBytes = Annotated[Int32, "4 or 8; indices are signed"]
 
 @dataclass(frozen=True, slots=True)
 class Gather(CStruct):
-    """y = x with indices[position] along `axis` in the place of the axis of the indices. Operands: x, indices, y."""
+    """y at a position is x at that position, but at indices[position] along `axis`. Operands: x, indices, y."""
 
     element_bytes: Int32
     index_bytes: IndexBytes
@@ -46,7 +46,7 @@ class Scatter(CStruct):
 
 
 def gather(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
-    """The kernel for Gather; x's axis stands where the indices' first axis stands in the output."""
+    """The kernel for Gather; in x's view, the gathered axis stands where y has the indices' first axis."""
     if not _applies(node, graph):
         return ()
     nest = gather_nest(node, graph)
@@ -72,7 +72,7 @@ def gather(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 
 def gather_elements(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
-    """The same kernel, all operands aligned."""
+    """The kernel for GatherElements: Gather's C function on operands with the same axes."""
     if not _applies(node, graph):
         return ()
     nest = gather_elements_nest(node, graph)
@@ -106,7 +106,7 @@ def _applies(node: Node, graph: Graph) -> bool:
 
 
 def _bytes(node: Node, graph: Graph) -> tuple[int, int]:
-    """Of an element and of an index."""
+    """Bytes of an element of x, and bytes of an index."""
     return graph.tensor(node.outputs[0]).dtype.size_bytes, graph.tensor(node.inputs[1]).dtype.size_bytes
 
 

@@ -1,4 +1,4 @@
-"""Operators along one axis as functions of one walker."""
+"""Operators along one axis: one C walker over the lines, with a function for each operator and element type."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 
 def _parameters(given: Attributes) -> tuple[int, int]:
-    """What C's functions are told besides the axis."""
+    """The two numbers that the C functions get besides the axis: p; exclusive and reverse; or largest."""
     if isinstance(given, LpNormalizationAttributes):
         return given.p, 0
     if isinstance(given, RunningAttributes):

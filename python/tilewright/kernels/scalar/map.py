@@ -1,4 +1,4 @@
-"""Elementwise functions as rows of one walker: one C file for each operator, one function for each type."""
+"""Elementwise functions: one C walker over rows, with a C file for each operator and a function for each type."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 
 def snake(name: str) -> str:
-    """CamelCase as C names it."""
+    """The C name for an operator's name in CamelCase."""
     special = {"IsNaN": "is_nan", "PRelu": "prelu", "FMod": "fmod"}
     return special.get(name) or snake_of(name)
 
 
 def _row(node: Node, graph: Graph) -> tuple[str, str] | None:
-    """File stem and row function, both without their prefix; None where there is no such function."""
+    """Stem of the C file and name of the row function, both without prefix; None if C has no such function."""
     inputs = [graph.tensor(name).dtype for name in node.inputs]
     suffixes = [SUFFIX[dtype] for dtype in inputs]
     output = SUFFIX[graph.tensor(node.outputs[0]).dtype]
@@ -109,7 +109,7 @@ def _power(suffixes: list[str]) -> tuple[str, str] | None:
 
 
 def _rows() -> tuple[str, ...]:
-    """All row functions of C."""
+    """Names of all row functions in C."""
     special = {
         "Where": [f"where_{size}" for size in (1, 2, 4, 8)],
         "Cast": [f"cast_{target}_{source}" for target in SUFFIX.values() for source in SUFFIX.values()],

@@ -142,7 +142,7 @@ def _variable(node: Node, graph: Graph, nest: Nest, clamp: Clamp) -> KernelChoic
 
 
 def _cycles(nest: Nest, steps: TileSteps, four_rows: float, one_row: float) -> float:
-    """Rows go in blocks of four where so many follow each other, the rest one by one."""
+    """Cycles of a call on a tile: of rows in blocks of four, and of the remaining rows one by one."""
     total = points(nest, steps)
     depth = step_of(nest, steps, "k")
     columns = step_of(nest, steps, "n")

@@ -62,7 +62,7 @@ class MatmulInteger(CStruct):
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """The parts of a MatMul node. ``k_axis`` and ``m_axis`` are those of a."""
+    """The parts of a MatMul node. ``k_axis`` and ``m_axis`` are axes of a."""
 
     node: Node
     nest: Nest
@@ -85,7 +85,7 @@ class Product:
 
     @property
     def matrix(self) -> Array | None:
-        """int64[n, k] of a constant b that all batches share, zero point removed; None for others."""
+        """b as int64[n, k], zero point removed, if b is a constant that all batches share; else None."""
         data = self.b.data
         if data is None or prod(self.b.shape[:-2]) != 1 or len(self.a.shape) != len(self.y.shape):
             return None
@@ -96,7 +96,7 @@ class Product:
 
     @property
     def views(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Axes n, c, h, w of a and y: the first batch axis, k or n, the second batch axis, m."""
+        """The views [n, c, h, w] of a and y: first batch axis, k (of y: n), second batch axis, m."""
         rank = len(self.a.shape)
         m_axis, k_axis = (rank - 1, rank - 2) if self.transposed_a else (rank - 2, rank - 1)
         first, second = (0 if rank > 2 else -1), (1 if rank > 3 else -1)
@@ -112,7 +112,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 
 def product_of(node: Node, graph: Graph) -> Product | None:
-    """The parts of a MatMul that integer kernels can run."""
+    """The parts of a MatMul node; None if integer kernels cannot run the node."""
     a, b = (graph.tensor(name) for name in node.inputs[:2])
     y = graph.tensor(node.outputs[0])
     bias = constant_bias(node, graph, y.shape[-1])
@@ -238,14 +238,14 @@ def _with_variables(product: Product) -> tuple[KernelChoice, ...]:
 
 
 def _batched_view(tensor: Tensor, transposed: bool) -> tuple[int, ...]:
-    """Axes b0, b1, row, column; batch axes that the tensor lacks come first."""
+    """The view [b0, b1, row, column] of a tensor; batch axes that the tensor lacks come first."""
     rank = len(tensor.shape)
     batch = (-1,) * (4 - rank) + tuple(range(rank - 2))
     return (*batch, rank - 1, rank - 2) if transposed else (*batch, rank - 2, rank - 1)
 
 
 def _variable_cycles(nest: Nest, steps: TileSteps) -> float:
-    """Instructions on a tile: packing of columns, gathering of rows, the core."""
+    """Instructions of a call on a tile: packing of columns, gathering of rows, and products."""
     depth = steps_product(nest, steps, "k")
     batch = steps_product(nest, steps, "b0", "b1")
     channel_blocks = -(-steps_product(nest, steps, "n") // BLOCK)

@@ -77,7 +77,7 @@ def copy(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 
 def transpose(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
-    """The kernel for Transpose: a copy whose input's axes stand in the output's order."""
+    """The kernel for Transpose: Copy, with a view of the input whose axes stand in the output's order."""
     permutation = node.given(TransposeAttributes).perm
     view = (-1,) * (MAX_RANK - len(permutation)) + permutation
     copies = _copy(node, graph, transpose_nest)
@@ -162,7 +162,7 @@ DECLARATION = Declaration(
         "Pad": pad,
         "Transpose": transpose,
         "Copy": copy,
-        # A copy whose input has axes of extent 1.
+        # Expand is Copy with a view of the input that has axes of extent 1.
         "Expand": copy,
         "Reshape": reshape,
     },

@@ -66,7 +66,7 @@ def _norm(node: Node, graph: Graph, symbol: str) -> tuple[KernelChoice, ...]:
         return ()
     nest = last_axis_nest(node, graph)
     last = len(y.shape) - 1
-    # c = x - mean spans up to the whole range of x.
+    # c = x - mean may be as large as the whole range of x.
     reach = 2 * magnitude(x.dtype, 0) * _largest(parameters[0]) + sum(_largest(p) for p in parameters[1:])
     wide = int(reach > _INT32_MAX)
 

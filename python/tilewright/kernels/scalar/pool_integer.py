@@ -82,7 +82,7 @@ def average_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 
 def _scaled(multiplier: float, largest: int) -> tuple[int, int, int] | None:
-    """m, left and right with multiplier = m * 2^left / 2^(32 + right); None if C's 32 bits do not suffice."""
+    """(m, left, right) with multiplier = m * 2^left / 2^(32 + right); None if C's 32 bits do not suffice."""
     pair = fixed_point(multiplier)
     if pair is None:
         return None
@@ -114,7 +114,7 @@ def _cycles(nest: Nest, steps: TileSteps, kernel: tuple[int, ...], per_tap: floa
 
 
 def _counted(given: AveragePoolAttributes, x: Tensor) -> tuple[int, ...]:
-    """Begin and end of the rows, then of the columns, in which taps count."""
+    """Begin and end (half-open) of the rows, then of the columns, whose taps count as elements of a window."""
     bounds: tuple[int, ...] = () if given.rank == 2 else (0, 1)
     for extent, before, after in zip(x.shape[2:], given.pads_begin, given.pads_end, strict=True):
         bounds += (-before, extent + after) if given.count_include_pad else (0, extent)

@@ -21,7 +21,7 @@ Axis = Annotated[Int32, "of the views; scales and zero points follow it"]
 
 @dataclass(frozen=True, slots=True)
 class QuantizeF32(CStruct):
-    """y = round half even of x / scale, + zero point. Operands: x, y."""
+    """y = (x / scale, rounded half to even) + zero point. Operands: x, y."""
 
     element_bytes: Annotated[Int32, "of y: 1 or 2"]
     scale: Float32
@@ -32,7 +32,9 @@ class QuantizeF32(CStruct):
 
 @dataclass(frozen=True, slots=True)
 class QuantizeAxisF32(CStruct):
-    """The same along an axis. Operands: x, scales float [extent], zero points int32 [extent], y."""
+    """y = (x / scale[i], rounded half to even) + zero point[i], i along an axis. Operands: x, scales float [extent],
+    zero points int32 [extent], y.
+    """
 
     element_bytes: Annotated[Int32, "of y: 1 or 2"]
     axis: Axis
@@ -52,7 +54,9 @@ class DequantizeF32(CStruct):
 
 @dataclass(frozen=True, slots=True)
 class DequantizeAxisF32(CStruct):
-    """The same along an axis. Operands: x, scales float [extent], zero points int32 [extent], y."""
+    """y = (x - zero point[i]) * scale[i], i along an axis. Operands: x, scales float [extent],
+    zero points int32 [extent], y.
+    """
 
     element: ElementType
     axis: Axis
@@ -102,13 +106,13 @@ def dequantize(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 
 def _constants(node: Node) -> tuple[Array, Array]:
-    """Scales and zero points."""
+    """Scales float32[n] and zero points int32[n] of a node."""
     given = node.given(QuantizationAttributes)
     return np.asarray(given.scale, np.float32), np.asarray(given.zero_point, np.int32)
 
 
 def _is_single(node: Node) -> bool:
-    """Whether one scale and one zero point are for the whole tensor."""
+    """Whether the tensor has one scale and one zero point for all elements."""
     return max(values.size for values in _constants(node)) == 1
 
 
@@ -121,7 +125,7 @@ def _view_axis(node: Node, graph: Graph) -> int:
 
 
 def _with_constants(choice: KernelChoice, node: Node, graph: Graph) -> KernelChoice:
-    """The same with scales and zero points as operands."""
+    """The kernel along an axis: ``choice`` with scales and zero points as two more operands."""
     shape = graph.tensor(node.inputs[0]).shape
     axis = _axis(node)
     constants = (
@@ -132,7 +136,7 @@ def _with_constants(choice: KernelChoice, node: Node, graph: Graph) -> KernelCho
 
 
 def _constant(role: str, values: Array, axis: int) -> ConstantOperand:
-    """One value for each index of the axis."""
+    """A constant operand with one value for each index of the axis."""
     extent = int(values.shape[0])
     axes = (whole(1) if extent == 1 else along(f"d{axis}"),)
     return ConstantOperand(role, np.ascontiguousarray(values), axes)

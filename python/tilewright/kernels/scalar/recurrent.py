@@ -14,7 +14,7 @@ from tilewright.operators.recurrent import nest as nest_of
 
 _MAC_CYCLES = 8.0
 _BIAS, _LENGTHS, _INITIAL_H, _INITIAL_C, _PEEPHOLES = range(3, 8)
-"""Inputs that a node may leave out."""
+"""Positions of the inputs that a node may leave out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ DIVIDE_SOURCES = ("divide_integer.c", "integer_line.c", "walk.c")
 
 @dataclass(frozen=True, slots=True)
 class SumInteger(CStruct):
-    """Sums of integers over axes of the view; y is int32, and what does not fit wraps. Operands: x; y, in which
+    """Sums of integers over axes of the view; y is int32, and sums beyond 32 bits wrap. Operands: x; y, in which
     these axes have extent 1.
     """
 
@@ -143,7 +143,7 @@ def divide(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 
 def _reduced(node: Node, graph: Graph, axes: tuple[AxisMap, ...]) -> TensorOperand:
-    """y with an axis of extent 1 in the place of each reduced one."""
+    """The operand y, viewed with an axis of extent 1 in the place of each reduced axis."""
     given = node.given(ReductionAttributes)
     rank = len(graph.tensor(node.inputs[0]).shape)
     view = []

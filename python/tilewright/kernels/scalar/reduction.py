@@ -1,4 +1,4 @@
-"""Reductions as reducers of one walker: one C file for each operator, one reducer for each element type."""
+"""Reductions: one C walker, with a C file for each operator and a reducer for each element type."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     x = graph.tensor(node.inputs[0])
     if x.dtype not in _TYPES[node.operator] or not fits_rank(graph, (*node.inputs, *node.outputs)):
         return ()
-    # Bytes that are 0 or 1 compare as uint8.
+    # Elements of type bool are bytes 0 or 1, which compare as uint8.
     suffix = "u8" if x.dtype is DType.BOOL else SUFFIX[x.dtype]
     name = snake(node.operator.removeprefix("Reduce"))
     nest = nest_of(node, graph)
@@ -78,7 +78,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 
 def _written_view(node: Node, rank: int) -> tuple[int, ...]:
-    """The output's axes where the input has them; -1 where a reduced axis is gone."""
+    """The view of the output in the input's order of axes; -1 in the place of each reduced axis that it lacks."""
     given = node.given(ReductionAttributes)
     if given.keepdims:
         return trailing_view(rank)
@@ -93,7 +93,7 @@ REDUCERS = tuple(
     for dtype in DType
     if dtype in types - {DType.BOOL}
 )
-"""Those of operators; pools have one more."""
+"""Reducers of reduction operators, as C names them; pools have one reducer more."""
 
 DECLARATION = Declaration(
     operators=dict.fromkeys(_TYPES, choices),

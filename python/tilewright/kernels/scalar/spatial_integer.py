@@ -1,4 +1,4 @@
-"""What the kernels of an 8-bit convolution share: its constants, geometry and cost."""
+"""Constants, geometry and cost of an 8-bit convolution, for all integer kernels that can run it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class IntegerConv:
 
     Attributes:
         weights: int64[groups, channels of a group, kernel..., channels of x], zero point removed.
-        finish: with biases that make up for the zero point of x.
+        finish: rule and constants; the zero point of x is folded into the biases.
     """
 
     node: Node
@@ -37,12 +37,12 @@ class IntegerConv:
 
     @property
     def view(self) -> tuple[int, ...]:
-        """Axes n, c, h, w of the kernel's view."""
+        """The view [n, c, h, w] of x and y."""
         return plane_view(len(self.nest.writes[0]))
 
     @property
     def operands(self) -> tuple[TensorOperand, TensorOperand]:
-        """x and y."""
+        """The operands x and y."""
         return (
             TensorOperand(self.node.inputs[0], self.nest.reads[0], self.view),
             TensorOperand(self.node.outputs[0], self.nest.writes[0], self.view),
@@ -60,10 +60,10 @@ class IntegerConv:
 
 
 def integer_conv(node: Node, graph: Graph, *, as_stored: bool = False) -> IntegerConv | None:
-    """The node's constants in the form that integer kernels share; None if they do not apply.
+    """The convolution of a node; None if integer kernels cannot run the node.
 
     Args:
-        as_stored: biases are for uint8 elements as they are, not for those that became int8.
+        as_stored: whether biases are for uint8 elements of x as stored; else for x - 128 as int8.
     """
     x, w = (graph.tensor(name) for name in node.inputs[:2])
     if x.dtype not in EIGHT_BIT or w.data is None or w.dtype not in EIGHT_BIT:
@@ -101,7 +101,7 @@ def block_cycles(
     outer: tuple[str, ...],
     pixel: tuple[str, ...],
 ) -> float:
-    """Instructions of the 4x4 core and its gather on a tile, as measured on RV32IMAC.
+    """Instructions of the 4x4 core and of its gather on a tile, fitted to measurements on RV32IMAC.
 
     Args:
         names: the dimensions of output channels and of the reduction.
@@ -112,6 +112,6 @@ def block_cycles(
     pixel_blocks = steps_product(nest, steps, *outer) * -(-steps_product(nest, steps, *pixel) // BLOCK)
     channel_blocks = -(-steps_product(nest, steps, channel) // BLOCK)
     gather = 11.0 * taps + 120.0
-    # Partial results are loaded and stored by each part, finished by one.
+    # Each part of a reduction loads and stores partial results; the last part alone finishes them.
     finish = 110.0 + 120.0 * inputs / nest.dimension(reduction).extent
     return 150.0 + pixel_blocks * (gather + channel_blocks * (43.0 * taps + finish))

@@ -1,4 +1,4 @@
-"""Float32 functions of one tensor, one C file each, so that firmware holds those that it calls."""
+"""Float32 functions of one tensor, one C file each, so that firmware links only the functions that it calls."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _attributes(node: Node, clamp: Clamp) -> CStruct:
 
 
 def _both(own: ClipAttributes, outer: Clamp) -> Clamp:
-    """One clamp for the node's own bounds followed by those of its epilogue."""
+    """One clamp for the Clip's own bounds followed by the bounds of its epilogue."""
     return Clamp(_clamped(own.minimum, outer), _clamped(own.maximum, outer))
 
 

@@ -27,14 +27,14 @@ SOFTMAX_SOURCES = ("softmax_integer.c",)
 
 @dataclass(frozen=True, slots=True)
 class Lookup(CStruct):
-    """y = table[x], x being the index from the smallest value of its type. Operands: x, table (256 elements), y."""
+    """y = table[x - smallest value of the type of x]. Operands: x, table (256 elements), y."""
 
     flip: Annotated[Int32, "128: x is int8; 0: uint8"]
 
 
 @dataclass(frozen=True, slots=True)
 class Requantize(CStruct):
-    """Integer elements, finished one by one with per-channel constants. Operands: x, constants [channel][4], y."""
+    """Every element of x, finished with the constants of its channel. Operands: x, constants [channel][4], y."""
 
     x_type: Annotated[Int32, "as integer_line.h numbers them"]
     channel_axis: Annotated[Int32, "of the view; -1: one row of constants for all"]
@@ -165,7 +165,7 @@ def _powers(scale: float) -> Array:
 
 
 def _values(epilogue: Epilogue | None) -> int:
-    """How many channels an epilogue distinguishes."""
+    """The number of values of an epilogue: 1, or the number of channels."""
     return max((len(getattr(epilogue, name, ())) for name in ("multiplier", "addend")), default=1)
 
 

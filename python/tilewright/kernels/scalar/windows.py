@@ -1,4 +1,4 @@
-"""Kernels over windows of up to three spatial axes, for what the fast ones do not take."""
+"""General kernels over windows of up to three spatial axes, for nodes that no faster kernel takes."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class InterpolateF32(CStruct):
 
 
 def convolution(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
-    """Conv of float32 or int32 with any weights."""
+    """The kernel for Conv of float32 or int32 with any weights."""
     names = tuple(name for name in (*node.inputs, *node.outputs) if name)
     types = {graph.tensor(name).dtype for name in names}
     clamp = clamp_of(node)
@@ -126,7 +126,7 @@ def convolution(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 
 def conv_transpose(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
-    """ConvTranspose of float32."""
+    """The kernel for ConvTranspose of float32."""
     names = tuple(name for name in (*node.inputs, *node.outputs) if name)
     if node.epilogue is not None or not all_float(graph, names):
         return ()
@@ -142,7 +142,7 @@ def conv_transpose(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 
 def pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
-    """MaxPool of any numbers, AveragePool and LpPool of float32."""
+    """The kernel for MaxPool of any element type, and for AveragePool and LpPool of float32."""
     x = graph.tensor(node.inputs[0])
     clamp = clamp_of(node)
     if clamp is None or x.dtype is DType.BOOL or x.dtype is not graph.tensor(node.outputs[0]).dtype:
@@ -166,7 +166,7 @@ def pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 
 def max_pool_indices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
-    """MaxPool with indices, of float32, int8 and uint8."""
+    """The kernel for MaxPool with indices of float32, int8 and uint8."""
     x = graph.tensor(node.inputs[0])
     kinds = {DType.FLOAT32: 0, DType.INT8: 1, DType.UINT8: 2}
     if x.dtype not in kinds:
@@ -183,7 +183,7 @@ def max_pool_indices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 
 def interpolate(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
-    """Interpolation along one axis with tables of indices and weights."""
+    """The kernel for Interpolate along one axis, with tables of indices and weights."""
     names = (*node.inputs, *node.outputs)
     if node.epilogue is not None or not all_float(graph, names) or not fits_rank(graph, names):
         return ()
@@ -218,7 +218,7 @@ def interpolate(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 
 def _view(rank: int) -> tuple[int, ...]:
-    """n, c, -, d, h, w."""
+    """The view [n, c, -, d, h, w] of a tensor of ``rank`` axes."""
     spatial = rank - 2
     return (0, 1, -1) + (-1,) * (3 - spatial) + tuple(range(2, rank))
 

@@ -46,22 +46,22 @@ _TAPS_POINTERS = 4
 """Pointers in that struct."""
 
 _RUN_POINTERS = 5
-"""Words of a run, as wide as pointers: the addresses of four pixels, and the step to the next four."""
+"""Pointer-sized words of a run: the addresses of four pixels, and the step to the next four pixels."""
 
 PIXEL_SCRATCH_POINTERS = _TAPS_POINTERS + _RUN_POINTERS + 1
-"""Pointers in the scratch of a 1x1 convolution: those of the struct, of its one run, of its one row."""
+"""Pointers in the scratch of a 1x1 convolution: in the struct, in one run, and in one row of the kernel."""
 
 _PLANES_BYTES = 448
-"""Bytes of scratch up to which C copies the words of more than four pixels of a planar convolution at once."""
+"""Most bytes of scratch into which C copies the words of more than four pixels at once (planar convolutions)."""
 
 _MOST_FOURS = 4
-"""Fours of pixels that C copies at once at most."""
+"""The most groups of four pixels that C copies at once."""
 
 LEAST_RUN = 16
-"""Channels of x from which on a core reads each tap where it lies: with fewer, copying all taps takes less time."""
+"""The fewest channels of x for which a core reads taps in x itself: with fewer, copying all taps is faster."""
 
 _MOST_PLANES = 4
-"""Channels of x up to which a word holds four columns of one channel: with more, words of four channels cost less."""
+"""The most channels of x for which a word holds four columns of one channel: with more, four channels are faster."""
 
 NO_PADDING = -1
 """Attribute ``padding`` where no tap lies beyond x."""
@@ -86,7 +86,7 @@ def choices(node: Node, graph: Graph, core: Core) -> tuple[KernelChoice, ...]:
 
 
 def _is_planar(conv: IntegerConv, graph: Graph) -> bool:
-    """Whether words of adjacent columns are the shorter way: few channels that lie apart, or one."""
+    """Whether words hold adjacent columns of one channel: x has few channels, and its columns lie side by side."""
     inputs = int(conv.weights.shape[3])
     x = graph.tensor(conv.node.inputs[0])
     beside = x.order[-1] == len(x.order) - 1 or x.shape[1] == 1
@@ -94,15 +94,15 @@ def _is_planar(conv: IntegerConv, graph: Graph) -> bool:
 
 
 def pixel_scratch_bytes(inputs: int, direct: bool, pointer_bytes: int) -> int:
-    """The scratch of a 1x1 convolution of so many channels, without padding."""
+    """Bytes of scratch of a 1x1 convolution of ``inputs`` channels, without padding."""
     return PIXEL_SCRATCH_POINTERS * pointer_bytes + _TAPS_BYTES + (0 if direct else BLOCK * words(inputs))
 
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """A convolution whose taps are read in words of channels, or of columns where it is planar.
+    """A convolution whose taps are read in words of four: of channels, or (``planar``) of columns.
 
-    ``direct``: words are read where they lie in x, otherwise they are copied to scratch.
+    ``direct``: the kernel reads words in x itself; else it copies words to scratch first.
     """
 
     conv: IntegerConv
@@ -117,16 +117,16 @@ class _Words:
 
     @property
     def has_padding(self) -> bool:
-        """Whether taps may lie beyond x; those of larger kernels are taken to."""
+        """Whether taps may lie beyond x; assumed of every kernel larger than 1x1."""
         return self.conv.windows.kernel != (1, 1) or any(self.conv.windows.pads)
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of the words of one row of the kernel, of one channel."""
+        """Bytes of the words for one row of the kernel in one channel."""
         return words(self.conv.windows.kernel[1])
 
     def slot_bytes(self, steps: TileSteps) -> int:
-        """Bytes of the words of one pixel."""
+        """Bytes of the words for all taps of one output pixel."""
         inputs = steps_product(self.conv.nest, steps, "ic")
         if self.planar:
             rows, columns = self.conv.windows.kernel
@@ -134,7 +134,7 @@ class _Words:
         return words(int(self.conv.weights.shape[2]) * inputs)
 
     def scratch_bytes(self, steps: TileSteps) -> int:
-        """The call's struct with its pointers, runs, rows of the kernel, padding and copied words of pixels."""
+        """Bytes of C's struct for the call, its runs, rows of the kernel, padding and copied words of pixels."""
         rows, columns = self.conv.windows.kernel
         runs = rows * columns if self.direct else 1
         pointers = _TAPS_POINTERS + _RUN_POINTERS * runs + rows
@@ -149,19 +149,19 @@ class _Words:
         return _TAPS_BYTES + (padding if self.has_padding else 0) + copies
 
     def _fours(self, steps: TileSteps) -> int:
-        """Fours of pixels that are copied at once."""
+        """Groups of four pixels that are copied at once."""
         if not self.planar:
             return 1
         return max(1, min(_MOST_FOURS, _PLANES_BYTES // (BLOCK * self.slot_bytes(steps))))
 
     def partial_bytes(self, steps: TileSteps) -> int:
-        """Sums of all blocks of a tile."""
+        """Bytes of the sums of all blocks of a tile."""
         nest = self.conv.nest
         pixels = steps_product(nest, steps, "oh", "ow")
         return steps_product(nest, steps, "n") * block_sums_bytes(pixels, steps_product(nest, steps, "oc"), BLOCK)
 
     def operands(self) -> tuple[ConstantOperand, ConstantOperand]:
-        """Weights and per-channel constants."""
+        """The operands ``weights`` and ``requantization`` (constants of each channel)."""
         weights, finish = self.conv.weights, self.conv.finish
         if not self.planar:
             return xpulpv2.packed_operands(weights, finish, along("group"), "oc", "ic")
@@ -180,7 +180,7 @@ class _Words:
         return xpulpv2.uncut_weights(shape, planes, along("group"), "oc"), constants
 
     def cycles(self, steps: TileSteps) -> float:
-        """Cycles on a tile, as measured on pulp-open."""
+        """Cycles of a call on a tile with these steps, fitted to measurements on pulp-open."""
         nest = self.conv.nest
         slot_words = self.slot_bytes(steps) // 4
         images = steps_product(nest, steps, "n", "group")
@@ -199,7 +199,7 @@ class _Words:
         return 2000.0 + fours * (channel_blocks * block + together) + apart * alone
 
     def _fours_apart(self, steps: TileSteps) -> int:
-        """Fours of pixels of an image whose places C finds one by one: across rows, and beside padding."""
+        """Groups of four pixels of an image for which C computes each address: across rows, and beside padding."""
         nest = self.conv.nest
         rows, columns = steps_product(nest, steps, "oh"), steps_product(nest, steps, "ow")
         flat = self.conv.windows.kernel == (1, 1) and self.conv.windows.strides == (1, 1)
@@ -208,7 +208,7 @@ class _Words:
         return rows * ((2 if self.conv.windows.kernel[1] > 1 else 0) + (1 if columns % BLOCK else 0))
 
     def choice(self) -> KernelChoice:
-        """The kernel."""
+        """The convolution's kernel with its operands and attributes."""
         conv = self.conv
         groups, group_outputs, _, group_inputs = map(int, conv.weights.shape)
         x, y = conv.operands
@@ -235,7 +235,7 @@ class _Words:
             ),
             cycles=self.cycles,
             scratch_bytes=self.scratch_bytes,
-            # C could not tell channels of one group from channels of several.
+            # With several groups, C could not tell which group's channels a cut tile has.
             partial_bytes=self.partial_bytes if groups == 1 and self.can_cut else None,
             multiples={"oc": BLOCK, "ic": xpulpv2.WORD},
             uncut=frozenset(uncut),

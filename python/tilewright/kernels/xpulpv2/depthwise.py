@@ -80,7 +80,7 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
 
 
 def _finished(conv: IntegerConv) -> str:
-    """The assembler that finishes by the rule, NULL where there is none; layer is high with other constants."""
+    """The assembler function that finishes by the rule; NULL if the rule has none. LAYER shares the one of HIGH."""
     rule = {Rule.FOLDED: "folded", Rule.HIGH: "high", Rule.LAYER: "high"}.get(conv.finish.rule)
     sign = "unsigned" if conv.is_unsigned else "signed"
     return "NULL" if rule is None else f"tilewright_xpulpv2_plane_{rule}_{sign}"
@@ -94,7 +94,7 @@ def _packed(weights: Array) -> Array:
 
 
 def _window(conv: IntegerConv, steps: TileSteps) -> int:
-    """Bytes of one channel's window."""
+    """Bytes of scratch for the padded rows of one channel of x that a tile reads."""
     windows = conv.windows
     axes = zip(("oh", "ow"), windows.kernel, windows.strides, windows.dilations, strict=True)
     lengths = [
@@ -105,7 +105,7 @@ def _window(conv: IntegerConv, steps: TileSteps) -> int:
 
 
 def _cycles(conv: IntegerConv, steps: TileSteps) -> float:
-    """Cycles on a tile, as measured on pulp-open."""
+    """Cycles of a call on a tile with these steps, fitted to measurements on pulp-open."""
     rows, columns = steps_product(conv.nest, steps, "oh"), steps_product(conv.nest, steps, "ow")
     output = _OUTPUT_CYCLES.get(conv.finish.rule, _OUTPUT_BY_LINE)
     channel = 2.5 * _window(conv, steps) + columns * (25.0 + output * rows) + 90.0

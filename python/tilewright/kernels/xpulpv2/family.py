@@ -1,7 +1,7 @@
-"""What the kernels of family xpulpv2 share: packing for four products per instruction, and costs.
+"""Packing for four products per instruction, and costs, for all kernels of family xpulpv2.
 
-Weights stand as [block of four channels][word][channel][tap of the word], so that a core reads them
-in their order; a word is four taps that lie side by side in what they are multiplied with.
+Weights stand as [block of four channels][word][channel][tap of the word], so that a core reads the
+weights in their order; a word is four taps whose elements of x lie side by side.
 """
 
 from __future__ import annotations
@@ -23,24 +23,26 @@ WORD = 4
 """Taps of a word."""
 
 FINISHED = MappingProxyType({Rule.FOLDED: 135.0, Rule.LAYER: 210.0, Rule.HIGH: 220.0})
-"""Cycles for a block of four pixels by four channels from first to finished sums, without products,
-where assembler finishes them."""
+"""Cycles for a block of four pixels by four channels beside its products, where assembler finishes the sums."""
 _RETURNED = 520.0
-"""The same where sums go to the rule's own C."""
+"""Cycles for a block beside its products, where the rule's C function finishes the sums."""
 
 _WORD_CYCLES = 24.0
 _RUN_CYCLES = 16.0
 
 
 def finished(finish: Finish, is_unsigned: int) -> str:
-    """The assembler that finishes whole reductions by this rule; NULL where there is none."""
+    """Name of the assembler function that finishes whole reductions by the rule; NULL if the rule has none."""
     if finish.rule not in FINISHED:
         return "NULL"
     return f"tilewright_xpulpv2_{finish.rule.value}_{'unsigned' if is_unsigned else 'signed'}"
 
 
 def packed_words(weights: Array) -> Array:
-    """int8[groups, blocks, words, 4, 4] from int64[groups, channels, taps]; zeros behind the last of each."""
+    """int8[groups, blocks, words, 4, 4] from int64[groups, channels, taps].
+
+    Zeros stand behind the last channel, and behind the last tap of each channel.
+    """
     groups, channels, taps = weights.shape
     words = -(-taps // WORD)
     padded = np.zeros((groups, -(-channels // BLOCK) * BLOCK, words * WORD), np.int8)
@@ -49,7 +51,7 @@ def packed_words(weights: Array) -> Array:
 
 
 def fits(weights: Array) -> bool:
-    """Whether the weights are 8 bits without their zero point."""
+    """Whether the weights, zero point removed, fit int8."""
     return not is_wide(weights)
 
 
@@ -73,10 +75,11 @@ def packed_operands(
 
 
 def uncut_weights(shape: tuple[int, ...], taps: Callable[[], Array], group: AxisMap, channel: str) -> ConstantOperand:
-    """Packed words of which each tile has all.
+    """The operand ``weights`` in packed words, for a reduction that is never cut.
 
     Args:
-        shape: of int64[groups, channels, taps], which ``taps`` gives.
+        shape: (groups, channels, taps).
+        taps: gives the weights, int64 of ``shape``.
     """
     groups, channels, count = shape
     words = -(-count // WORD)
@@ -87,17 +90,17 @@ def uncut_weights(shape: tuple[int, ...], taps: Callable[[], Array], group: Axis
 
 
 def packed_constants(finish: Finish, groups: int, group: AxisMap, channel: str) -> ConstantOperand:
-    """A row of constants for each channel."""
+    """The operand ``requantization``: a row of constants for each channel."""
     rows = packed_rows(finish.rows, groups)
     return ConstantOperand("requantization", rows, (group, blocks(channel, BLOCK), whole(BLOCK), whole(rows.shape[3])))
 
 
 def block_cycles(finish: Finish, words: int, runs: int, share: float = 1.0) -> float:
-    """Cycles of four pixels by four channels; ``share`` is the part of the reduction that one call has."""
+    """Cycles of a block of four pixels by four channels; ``share`` (0 to 1) of the reduction is in one call."""
     ends = FINISHED.get(finish.rule, _RETURNED) if share >= 1.0 else 250.0 + share * 270.0
     return ends + _RUN_CYCLES * runs + _WORD_CYCLES * words
 
 
 def channel_blocks(nest: Nest, steps: TileSteps, name: str) -> int:
-    """Blocks of channels of a tile."""
+    """Number of blocks of four channels in a tile."""
     return -(-steps_product(nest, steps, name) // BLOCK)

@@ -271,7 +271,7 @@ void tilewright_gelu_f32(const struct tilewright_clamp_f32_attributes *attribute
 void tilewright_gelu_tanh_f32(const struct tilewright_clamp_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
-/* y = x with indices[position] along `axis` in the place of the axis of the indices. Operands: x,
+/* y at a position is x at that position, but at indices[position] along `axis`. Operands: x,
  * indices, y. */
 struct tilewright_gather_attributes {
     int32_t element_bytes;
@@ -616,7 +616,7 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_average_pool_integer_attributes)
 void tilewright_average_pool_integer(const struct tilewright_average_pool_integer_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
-/* y = round half even of x / scale, + zero point. Operands: x, y. */
+/* y = (x / scale, rounded half to even) + zero point. Operands: x, y. */
 struct tilewright_quantize_f32_attributes {
     int32_t element_bytes; /* of y: 1 or 2 */
     float scale;
@@ -630,7 +630,8 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_quantize_f32_attributes) == 20,
 void tilewright_quantize_f32(const struct tilewright_quantize_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
-/* The same along an axis. Operands: x, scales float [extent], zero points int32 [extent], y. */
+/* y = (x / scale[i], rounded half to even) + zero point[i], i along an axis. Operands: x, scales
+ * float [extent], zero points int32 [extent], y. */
 struct tilewright_quantize_axis_f32_attributes {
     int32_t element_bytes; /* of y: 1 or 2 */
     int32_t axis; /* of the views; scales and zero points follow it */
@@ -657,7 +658,8 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_dequantize_f32_attributes) == 20
 void tilewright_dequantize_f32(const struct tilewright_dequantize_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
-/* The same along an axis. Operands: x, scales float [extent], zero points int32 [extent], y. */
+/* y = (x - zero point[i]) * scale[i], i along an axis. Operands: x, scales float [extent], zero
+ * points int32 [extent], y. */
 struct tilewright_dequantize_axis_f32_attributes {
     int32_t element; /* type of x: 0 int8, 1 uint8, 2 int16, 3 uint16, 4 int32 */
     int32_t axis; /* of the views; scales and zero points follow it */
@@ -713,7 +715,7 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_recurrent_f32_attributes) == 120
 void tilewright_recurrent_f32(const struct tilewright_recurrent_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
-/* Sums of integers over axes of the view; y is int32, and what does not fit wraps. Operands: x; y,
+/* Sums of integers over axes of the view; y is int32, and sums beyond 32 bits wrap. Operands: x; y,
  * in which these axes have extent 1. */
 struct tilewright_sum_integer_attributes {
     int32_t x_type; /* as integer_line.h numbers them */
@@ -850,8 +852,7 @@ void tilewright_hard_sigmoid_f32(const struct tilewright_hard_sigmoid_f32_attrib
 
 tilewright_row_body tilewright_requantize_row, tilewright_requantize_short_row;
 
-/* y = table[x], x being the index from the smallest value of its type. Operands: x, table (256
- * elements), y. */
+/* y = table[x - smallest value of the type of x]. Operands: x, table (256 elements), y. */
 struct tilewright_lookup_attributes {
     int32_t flip; /* 128: x is int8; 0: uint8 */
 };
@@ -863,7 +864,7 @@ void tilewright_lookup_bytes(const struct tilewright_lookup_attributes *attribut
 void tilewright_lookup_words(const struct tilewright_lookup_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
-/* Integer elements, finished one by one with per-channel constants. Operands: x, constants
+/* Every element of x, finished with the constants of its channel. Operands: x, constants
  * [channel][4], y. */
 struct tilewright_requantize_attributes {
     int32_t x_type; /* as integer_line.h numbers them */
