@@ -1,1 +1,1 @@
-"""Declarations of C kernels, one folder for each family, and what all declarations share."""
+"""Declarations of C kernels, in one folder for each family, and the types and functions that they share."""

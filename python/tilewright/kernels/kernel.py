@@ -117,7 +117,7 @@ class KernelChoice:
         reads, writes: operands in the order of C's operand array.
         attributes: attributes of the C function. A project's own kernel may give names and values of the
             fields of ``struct <symbol>_attributes``, which its own header declares.
-        multiples: for each named dimension, the number of which its step is a multiple where it is cut.
+        multiples: by dimension, a number that divides every step with which the dimension is cut: {"oc": 4}.
         uncut: dimensions that this kernel needs whole, though the operator would allow a cut.
         scratch_bytes: bytes of scratch, aligned to 4 bytes, for a tile with these steps; 0 for none. Pointers
             in scratch count with the core's pointer size.
@@ -175,7 +175,7 @@ class Declaration:
 
     Attributes:
         operators: by name of an operator, the function that chooses among the file's kernels for a node.
-        on_core: the same for kernels that depend on the core, on its pointer size or its SIMD width.
+        on_core: like ``operators``, for kernels that depend on the core's pointer size or SIMD width.
         functions: names of C functions without ``tilewright_``, with the class of their attributes.
         pointed: names without ``tilewright_`` of the functions and objects that attributes may point to, by C type.
         numbers: numbers that C knows as ``TILEWRIGHT_<name>``.

@@ -1,4 +1,4 @@
-"""Operators of firmware projects: what a project declares to add one without touching Tilewright."""
+"""Operators of firmware projects: the declaration by which a project adds an operator of its own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class OwnOperator(Operator):
     """An ONNX operator that a project brings along.
 
     Attributes:
-        name: ``op_type`` of the ONNX nodes. Together with ``domain`` it is none of Tilewright's own.
+        name: ``op_type`` of the ONNX nodes. Tilewright has no operator of this name and ``domain``.
         nest, reference, and the further fields of ``Operator``: as for every operator
             (docs/reference/operators-and-kernels.md).
         infer: shape and element type of each output.

@@ -15,7 +15,7 @@ from tilewright.operators.operator import Affine, Arrays, Function, Multipliers,
 
 @dataclass(frozen=True, slots=True)
 class BinaryAttributes(Attributes):
-    """What the stored integers of both operands mean; float operands have the defaults.
+    """Zero points and scales of both operands' stored integers; float operands have the defaults.
 
     Attributes:
         a_zero_point, b_zero_point: stored integers that stand for 0.

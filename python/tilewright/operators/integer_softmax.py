@@ -72,7 +72,7 @@ def ita_max(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 
 
 def ita_partial_max(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-    """As ``ita_max`` with levels / 2, the sum built group by group: a new maximum shifts what was summed before."""
+    """``ita_max`` with levels / 2, where the sum grows group by group: each new maximum shifts the sum so far."""
     x = offset_removed(operand(arrays, 0), 0)
     width = node.given(GroupedAttributes).group
     largest = np.full((*x.shape[:-1], 1), -128, np.int64)

@@ -107,7 +107,7 @@ def transpose(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 
 
 def copy(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-    """The same elements; only the order in memory differs."""
+    """The elements of x; only their order in memory may differ."""
     return finish(node, graph, operand(arrays, 0))
 
 
@@ -127,7 +127,7 @@ def reshape_nest(node: Node, graph: Graph) -> Nest:
 
 
 def reshape(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-    """The same row-major elements in the output's shape."""
+    """The row-major elements of x in the output's shape."""
     return finish(node, graph, operand(arrays, 0).reshape(graph.tensor(node.outputs[0]).shape))
 
 

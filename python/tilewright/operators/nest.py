@@ -164,9 +164,9 @@ def is_exact(axis: AxisRange, steps: Mapping[str, int]) -> bool:
     [0, 16), [16, 24): exact. Tiles of 2 groups and 4 channels would write [0, 4) and [8, 12)
     together, which is no interval: not exact.
 
-    In general the dimensions are the digits of a number, the one of the smallest stride last.
-    From there on, a tile with several values of a digit must have all values of the digits behind
-    it. The last tile of a dimension may be shorter.
+    In general the dimensions are the digits of a number, in the order of their strides, the smallest
+    stride last. A tile with several values of one digit must have all values of every digit behind
+    that digit. The last tile of a dimension may be shorter.
 
     Args:
         axis: an axis that the whole iteration space writes completely, each element once.

@@ -1,4 +1,4 @@
-"""Windows over one to three spatial axes: their geometry, the same in importers, operators and kernels.
+"""Windows over one to three spatial axes: their geometry, shared by importers, operators and kernels.
 
 Output position o and tap k read input position o * stride + k * dilation - pad. A MaxPool of
 3x3 with stride 2 on 112x112 elements, padded by one element in front and behind:

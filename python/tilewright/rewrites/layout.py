@@ -1,14 +1,14 @@
 """The layout pass: in which order each tensor's axes lie in memory.
 
 Interface tensors and constants are row-major. Tensors joined by Reshape and Transpose share
-one storage; each such group gets the order, out of those that its members would like, that
+one storage; each such group gets the order, out of the orders that its members like best, that
 costs least:
 
 - (all costs are per element) a Reshape or Transpose that would have to move bytes: 4;
 - an operator that does not read the order that it likes best: its ``misread_cost`` (16 of a
   convolution, 4 of pooling and of a matrix product);
-- a producer that writes another order than the one that it likes best: 1 (every kernel takes any strides);
-- a Concat whose input and output differ in order, so that one cannot lie in the other: 4.
+- a producer that does not write the order that it likes best: 1 (every kernel takes any strides);
+- a Concat whose input and output differ in order, so that the input cannot lie in the output: 4.
 
 A Reshape that still does not fit its input gets a Copy before it. A view that would join two
 interface tensors gets a Copy behind it, since each has its own storage.

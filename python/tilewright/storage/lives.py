@@ -108,9 +108,9 @@ class _Lives:
     def begin(self, group: str) -> int:
         """The layer with which the group's life begins.
 
-        What a layer writes begins with that layer; the output of a Concat without code with the layer
-        that writes the last of its inputs. The output of a Slice without code begins where the sliced
-        tensor ends, or with the layer that first reads the slice if that runs earlier.
+        A tensor that a layer writes begins with that layer; the output of a Concat without code begins
+        with the layer that writes the last of its inputs. The output of a Slice without code begins where
+        the sliced tensor ends, or with the first layer that reads the slice if that layer runs earlier.
         """
         part = self.homes.parts.get(group)
         if group in self.made_of:

@@ -170,7 +170,7 @@ def make_problem(
 
 
 def best_order(problem: OrderProblem) -> OrderResult:
-    """The order with the lowest peak; the given one if no other is better."""
+    """The order with the lowest peak; the given order if no other has a lower peak."""
     given = tuple(range(len(problem.reads)))
     given_peak = peak_of(problem, given)
     found, bound = _search(problem, given_peak)

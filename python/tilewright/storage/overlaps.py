@@ -79,7 +79,7 @@ def _matches(item: TensorOperand, kernel: KernelChoice, graph: Graph) -> bool:
 def find_overlaps(uses: Sequence[LayerUse], homes: Homes, graph: Graph) -> tuple[Overlap, ...]:
     """Every output that may lie over an input of its layer, in the order of layers, a kernel's first choice first.
 
-    The placement decides which of them other buffers allow.
+    The placement decides which of these overlaps leave room for all other buffers.
     """
     lives = group_lives([use.touched for use in uses], homes)
     return tuple(

@@ -56,7 +56,7 @@ def reach_bytes(shape: Shape, strides: Strides, element_bytes: int) -> int:
 
 
 def same_strides(shape: Shape, one: Strides, other: Strides) -> bool:
-    """Whether both put the elements at the same places; axes of extent 1 do not count."""
+    """Whether both strides put all elements of ``shape`` at the same places; axes of extent 1 do not count."""
     return all(extent == 1 or a == b for extent, a, b in zip(shape, one, other, strict=True))
 
 
@@ -78,8 +78,8 @@ def viewed_back(node: Node, source: Shape, strides: Strides, target: Shape) -> S
 def reshaped_strides(source: Shape, strides: Strides, target: Shape) -> Strides | None:
     """Strides under which the row-major elements of ``source`` are an array of shape ``target``.
 
-    Axes that are merged or split must follow each other in memory; None where they do not.
-    An axis of extent 1 gets the stride 0. Both shapes have the same number of elements, not 0.
+    None if axes that are merged or split do not follow each other in memory. An axis of extent 1 gets
+    stride 0. Both shapes have the same number of elements, not 0.
     """
     result = [0] * len(target)
     for ins, outs in runs_of_axes(source, target):

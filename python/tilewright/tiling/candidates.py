@@ -10,13 +10,14 @@ from tilewright.tiling.footprint import Counts
 from tilewright.tiling.problem import TilingProblem
 
 MAXIMUM_CANDIDATES = 20_000
-"""Combinations evaluated for one operator; dimensions are thinned until they fit."""
+"""The most combinations evaluated for one operator; steps of dimensions are left out until no more remain."""
 
 
 def candidate_steps(problem: TilingProblem) -> dict[str, Counts]:
-    """All combinations of steps, one array entry each; uncut dimensions keep their extent, given ones their step.
+    """All combinations of steps, by dimension an array with one entry for each combination.
 
-    The largest steps stand first, the outermost dimension changes last.
+    Uncut dimensions have their extent in all entries, dimensions with a given step that step. The largest
+    steps stand first, the outermost dimension changes last.
     """
     extents = problem.extents
     given = problem.given
@@ -39,7 +40,7 @@ def even_steps(extent: int, multiple: int) -> list[int]:
     steps = [extent]
     even = extent
     while even > 1:
-        # The fewest tiles that are shorter than the last ones.
+        # The next smaller step: the even split into the fewest tiles that are shorter than ``even``.
         even = -(-extent // -(-extent // (even - 1)))
         step = -(-even // multiple) * multiple
         if step < steps[-1]:
@@ -48,7 +49,7 @@ def even_steps(extent: int, multiple: int) -> list[int]:
 
 
 def _thinned(steps: list[int]) -> list[int]:
-    """Every other step; the largest and the smallest stay."""
+    """Every second step; the largest and the smallest step stay."""
     kept = steps[::2]
     return kept if kept[-1] == steps[-1] else [*kept, steps[-1]]
 

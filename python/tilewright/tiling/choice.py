@@ -90,7 +90,7 @@ class TileChoice:
 
 @dataclass(frozen=True, slots=True)
 class TilingOptions:
-    """What the user chose about tiling."""
+    """The user's options for tiling."""
 
     buffering: Buffering = Buffering.AUTO
     objective: Objective = Objective.CYCLES

@@ -1,8 +1,8 @@
 """Predicted cycles of transfers for many tile shapes at once.
 
 A transfer of a rectangle costs set-up cycles for each command of the link, cycles for each line
-and its bytes over the link's width. A line is the longest run that is contiguous in the home,
-which has gaps where it is a part of another tensor.
+and its bytes over the link's width. A line is the longest run of the rectangle that is contiguous
+in the home; a home that is a part of another tensor has gaps.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ def rings_pay(problem: TilingProblem) -> bool:
 def layer_cycles(costs: Costs, spent: Spent, tiles: int) -> float:
     """Predicted cycles of a layer of ``tiles`` tiles.
 
-    Copies of operands with two slots (``spent.hidden``) run while the core is busy. They cost the cycles
-    by which they exceed the busy ones, and at least those of one tile: nothing runs beside the first copy
-    in, or the last copy out.
+    Copies of operands with two slots (``spent.hidden``) run while the core is busy. Such copies cost the
+    cycles by which they exceed the core's busy cycles, and at least the cycles of one tile's copies: nothing
+    runs beside the first copy in, or the last copy out.
     """
     busy = spent.kernel + spent.starts + tiles * costs.tile_cycles
     behind = max(spent.hidden - busy, spent.hidden / tiles)

@@ -1,4 +1,4 @@
-"""What is known about a tiled operator before it runs, for reports."""
+"""The facts of a tiled operator for reports: tiles, bytes, operations and predicted cycles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes that tiles occupy and bytes that they move, for many tile shapes at once.
+"""Bytes that tiles occupy, and bytes that links move for them, for many tile shapes at once.
 
 Everything follows from the operands' axis maps. ``Steps`` maps each dimension to an array
 of candidate steps; results are arrays over the candidates.

@@ -1,4 +1,4 @@
-"""Tiles of all operators at once, where they share pools with homes that have a choice of pools.
+"""Tiles of all operators chosen at once, where tiles share pools with homes that have a choice of pools.
 
 Before:  conv1 wants 6 KB of l1 for its tiles (100 cycles) or 2 KB (120); a map of 3 KB lives in l1
          (0 more cycles) or l2 (50 more) meanwhile; l1 has 8 KB
@@ -52,8 +52,8 @@ def choose_jointly(
 ) -> JointChoice | None:
     """One candidate for each operator and one pool for each resident, so that all fit at every step.
 
-    The cheapest if ``cost`` equals ``bound``, else the cheapest that was found within the budget of
-    work; None if none was found. Costs of residents count in both.
+    The choice is the cheapest of all if its ``cost`` equals its ``bound``, else the cheapest that was found
+    within ``DETERMINISTIC_SECONDS``; None if none was found. Cost and bound include the costs of residents.
     """
     from ortools.sat.python import cp_model  # takes long to import and is rarely needed
 

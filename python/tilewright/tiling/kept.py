@@ -22,8 +22,8 @@ from tilewright.tiling.problem import TilingProblem
 def ring_axis(problem: TilingProblem, operand: TileOperand, dimension: str) -> int | None:
     """The axis of the stored array that could be a ring while tiles advance along ``dimension``; None if none.
 
-    It must be the only one that the dimension moves, towards higher elements, in the first operand
-    of a kernel that can walk rings; tiles must come straight from the home.
+    The axis must be the only axis that the dimension moves, towards higher elements, in the first
+    operand of a kernel that can walk rings; tiles must come straight from the home.
     """
     if operand is not problem.operands[0] or operand.write or operand.link is None or operand.far_link is not None:
         return None
@@ -39,7 +39,7 @@ def ring_axis(problem: TilingProblem, operand: TileOperand, dimension: str) -> i
 def kept_dimension(problem: TilingProblem, operand: TileOperand, steps: Mapping[str, int], order: Sequence[str]) -> str:
     """The loop index between whose tiles rows of the operand are kept; empty if none are.
 
-    It is the innermost index that moves the tile: only there the tile before is the neighbour.
+    That index is the innermost one that moves the tile: only along it is the previous tile a neighbour.
     """
     moving = [name for name in order if name in operand.dimensions]
     if not moving:

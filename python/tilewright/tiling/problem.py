@@ -301,7 +301,7 @@ def rehomed(operand: TileOperand, node: Node, platform: Platform, home: str) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """Links from a home to the pool where kernels work; both None where those are one pool."""
+    """Links from a home to ``near``, the pool where kernels work; both None where the home is that pool."""
 
     near: str
     link: Link | None = None

@@ -75,8 +75,8 @@ def _of_layer(finish: Finish, largest: Array) -> Finish | None:
 def _thresholds(multipliers: Array, shifts: Array, steps: Array, *, even: bool) -> Array:
     """The smallest accumulator whose rounded product exceeds each step, int64[channels, steps].
 
-    acc * m / 2^s rounds to more than k from k + 1/2 on; of exact halves, ``even`` takes only those
-    below an even k + 1.
+    acc * m / 2^s rounds to more than k from k + 1/2 on; with ``even``, exactly k + 1/2 does so only
+    where k + 1 is even.
     """
     halves = (2 * steps + 1)[None, :] << (shifts - 1)[:, None]
     quotient, rest = np.divmod(halves, multipliers[:, None])

@@ -26,8 +26,8 @@ class DepthwiseInteger(CStruct):
     """Depthwise convolution of 8-bit tensors: one input and one output channel in each group. `slide`: 3x3 taps,
     rows not strided; `stride`: 3x3 taps; `any`: every kernel. Operands: x [n, c, h, w]; weights int8 [c][kernel];
     constants [c][words of the rule]; y [n, c, h, w]; scratch: the padded window of one channel, rounded up to
-    words, then 4 bytes for each output of a channel if those are at most TILEWRIGHT_DEPTHWISE_PLANE, else for each
-    row of y, as many at least.
+    words, then 4 bytes for each output of a channel if a channel has at most TILEWRIGHT_DEPTHWISE_PLANE outputs,
+    else for each row of y, at least for TILEWRIGHT_DEPTHWISE_PLANE rows.
     """
 
     windows: PlaneWindows

@@ -1,4 +1,4 @@
-"""The declaration that binary and unary float32 kernels share: they walk over the output's box."""
+"""The declaration that binary and unary float32 kernels share; such kernels walk over the output's box."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class Pad(CStruct):
 
 @dataclass(frozen=True, slots=True)
 class Reshape(CStruct):
-    """Extents are those of the whole tensors, not of their tiles. Operands: x, y."""
+    """Extents of the whole tensors, not of their tiles. Operands: x, y."""
 
     element_bytes: ElementBytes
     x_extents: Int32x6

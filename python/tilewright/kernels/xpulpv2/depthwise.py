@@ -80,7 +80,7 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
 
 
 def _finished(conv: IntegerConv) -> str:
-    """The assembler function that finishes by the rule; NULL if the rule has none. LAYER shares the one of HIGH."""
+    """The assembler function that finishes by the rule; NULL if the rule has none. LAYER shares HIGH's function."""
     rule = {Rule.FOLDED: "folded", Rule.HIGH: "high", Rule.LAYER: "high"}.get(conv.finish.rule)
     sign = "unsigned" if conv.is_unsigned else "signed"
     return "NULL" if rule is None else f"tilewright_xpulpv2_plane_{rule}_{sign}"

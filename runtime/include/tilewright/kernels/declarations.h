@@ -225,8 +225,9 @@ tilewright_depthwise_sums tilewright_depthwise_slide, tilewright_depthwise_strid
 /* Depthwise convolution of 8-bit tensors: one input and one output channel in each group. `slide`:
  * 3x3 taps, rows not strided; `stride`: 3x3 taps; `any`: every kernel. Operands: x [n, c, h, w];
  * weights int8 [c][kernel]; constants [c][words of the rule]; y [n, c, h, w]; scratch: the padded
- * window of one channel, rounded up to words, then 4 bytes for each output of a channel if those
- * are at most TILEWRIGHT_DEPTHWISE_PLANE, else for each row of y, as many at least. */
+ * window of one channel, rounded up to words, then 4 bytes for each output of a channel if a
+ * channel has at most TILEWRIGHT_DEPTHWISE_PLANE outputs, else for each row of y, at least for
+ * TILEWRIGHT_DEPTHWISE_PLANE rows. */
 struct tilewright_depthwise_integer_attributes {
     int32_t kernel[2];
     int32_t strides[2];
@@ -492,7 +493,7 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_copy_attributes) == 52,
 void tilewright_copy(const struct tilewright_copy_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
-/* Extents are those of the whole tensors, not of their tiles. Operands: x, y. */
+/* Extents of the whole tensors, not of their tiles. Operands: x, y. */
 struct tilewright_reshape_attributes {
     int32_t element_bytes; /* 1, 2, 4 or 8 */
     int32_t x_extents[6];
