@@ -8,7 +8,8 @@ TILEWRIGHT_INLINE float plus(float sum, float x)
     return sum + x;
 }
 
-/* Taps of one axis that count; the padding in front always lies within the limit. */
+/* The number of taps on one axis that the divisor counts: those in the input, or with include_pads
+ * all below limits[axis]. Taps in the padding before the input are always below it. */
 static int32_t counted(const struct tilewright_average_pool_f32_attributes *attributes,
                        int32_t axis, const struct tilewright_window *window)
 {

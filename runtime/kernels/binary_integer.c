@@ -35,8 +35,8 @@ void tilewright_combine_mul(int32_t *restrict a, const int32_t *restrict b, int3
     }
 }
 
-/* Two pieces of a line are on the stack at once; shorter ones below functions for floats, which
- * need more of it, and more time than a call for each. */
+/* Elements of a piece. Two pieces are on the stack at once. SHORT_PIECE is for rows that call
+ * functions for floats: these need more stack, and take longer than the calls for more pieces. */
 enum { PIECE = TILEWRIGHT_LINE / 2, SHORT_PIECE = 2 };
 
 TILEWRIGHT_INLINE void combine_pieces(uint8_t *const *at, const int32_t *stride, int32_t count,
@@ -73,7 +73,7 @@ void tilewright_integer_short_row(uint8_t *const *at, const int32_t *stride, int
     combine_pieces(at, stride, count, context, a, b, SHORT_PIECE);
 }
 
-/* Walks a and b, the first operands, with y. */
+/* Calls `row` for the rows of a, b (operands 0 and 1) and y. */
 TILEWRIGHT_INLINE void walk(const struct tilewright_view *operands, const struct tilewright_view *y,
                             tilewright_row_function row, const void *context)
 {
@@ -103,7 +103,9 @@ TILEWRIGHT_INLINE int32_t byte_of(const uint8_t *at, int32_t flip)
     return (*at ^ flip) - flip;
 }
 
-/* Bytes of both types by one expression: int8 is (byte ^ 128) - 128. */
+/* Reads int8 and uint8 by one expression: (byte ^ flip) - flip with flip 128 gives int8, with 0
+ * uint8.
+ */
 static void rescaled_row(uint8_t *const *at, const int32_t *stride, int32_t count,
                          const void *context)
 {
@@ -117,7 +119,7 @@ static void rescaled_row(uint8_t *const *at, const int32_t *stride, int32_t coun
     const int32_t stride_a = stride[0];
     const int32_t stride_b = stride[1];
     const int32_t stride_y = stride[2];
-    /* Zero points become part of one constant. */
+    /* The products of both zero points with their multipliers are one constant. */
     const int64_t constant = ((int64_t)-attributes->a_zero_point * attributes->a_multiplier -
                               (int64_t)attributes->b_zero_point * attributes->b_multiplier) *
                              ((int64_t)1 << attributes->left);
@@ -164,7 +166,7 @@ TILEWRIGHT_INLINE uint8_t shifted(const uint8_t *a, const uint8_t *b,
 static void shifted_row(uint8_t *const *at, const int32_t *stride, int32_t count,
                         const void *context)
 {
-    /* A copy, which stores of bytes cannot change. */
+    /* A copy stays in registers: the compiler knows that stores of bytes do not change it. */
     const struct tilewright_add_shifted_attributes constants =
         *(const struct tilewright_add_shifted_attributes *)context;
     const int32_t stride_a = stride[0];

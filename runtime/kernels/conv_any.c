@@ -13,7 +13,7 @@ struct product {
     int32_t inputs;
 };
 
-/* Where a row of taps begins in x and in w, from the first input channel and the first tap. */
+/* Bytes from the first input channel and first tap to a row of taps, in x and in w. */
 static void row_offsets(const struct product *product, int32_t kd, int32_t kh, ptrdiff_t *x,
                         ptrdiff_t *w)
 {
@@ -31,7 +31,7 @@ union sum {
     uint32_t integer;
 };
 
-/* Adds the products of `count` taps, which are `x_step` and `w_step` bytes apart. */
+/* Adds the products of `count` taps, which are `x_step` bytes apart in x and `w_step` in w. */
 typedef void add_taps(union sum *sum, const uint8_t *x, ptrdiff_t x_step, const uint8_t *w,
                       ptrdiff_t w_step, int32_t count);
 
@@ -56,7 +56,7 @@ TILEWRIGHT_INLINE void add_i32(union sum *sum, const uint8_t *x, ptrdiff_t x_ste
     }
 }
 
-/* All taps of all input channels by `add`, a constant. */
+/* Adds the products of all taps of all input channels. Callers pass a constant for `add`. */
 TILEWRIGHT_INLINE void add_products(union sum *sum, const struct product *product, const uint8_t *x,
                                     const uint8_t *w, add_taps *add)
 {

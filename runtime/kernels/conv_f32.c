@@ -14,8 +14,8 @@ struct conv {
     uint8_t *y_base;
     const float *weights;
     float *scratch;
-    int32_t inputs; /* channels of x in one group, or those of a cut reduction */
-    /* A whole kernel row inside the input is so many elements at one distance; 0 if it is not. */
+    int32_t inputs; /* channels of x in one group, or in the tile if the reduction is cut */
+    /* Elements of a whole kernel row inside the input if all lie at one distance, else 0. */
     int32_t run_count;
     int32_t run_step;
     struct tilewright_float_rows rows;
@@ -64,7 +64,8 @@ static float *gather_zeros(float *to, int32_t lanes, int32_t count)
     return to;
 }
 
-/* One kernel row of one output position, tap by tap; `column` is the input column of the first. */
+/* Gathers one kernel row of one output position, tap by tap; `column` is the input column of the
+ * first tap. */
 static float *gather_taps(const struct conv *conv, float *to, const uint8_t *row, int32_t column)
 {
     const struct tilewright_shape *x = conv->x;
@@ -85,7 +86,8 @@ static float *gather_taps(const struct conv *conv, float *to, const uint8_t *row
     return to;
 }
 
-/* All taps of one output position; with four lanes into every fourth word of the scratch. */
+/* Gathers all taps of one output position; if four positions are gathered together, into every
+ * fourth word of the scratch. */
 static void gather(const struct conv *conv, float *to, struct position at)
 {
     const struct tilewright_conv_f32_attributes *attributes = conv->attributes;
@@ -111,7 +113,7 @@ static void gather(const struct conv *conv, float *to, struct position at)
     }
 }
 
-/* Finds out whether a kernel row can be gathered in one run. */
+/* Sets run_count and run_step if a kernel row can be gathered in one run. */
 static void set_run(struct conv *conv)
 {
     const struct tilewright_shape *x = conv->x;
@@ -143,7 +145,8 @@ static void set_position(struct conv *conv, int32_t lane, struct position at)
                          tilewright_axis_offset(conv->x, W, column * conv->attributes->strides[1]);
 }
 
-/* All output positions of one group, four at a time across rows. */
+/* Computes all output positions of one group, four at a time; a block may continue in the next row.
+ */
 static void run_group(struct conv *conv)
 {
     struct position at = {0, 0};
@@ -162,7 +165,7 @@ static void run_group(struct conv *conv)
         }
         left -= lanes;
         if (lanes < 4) {
-            /* One row at a time costs less than a block that is mostly empty. */
+            /* Single positions cost less than a block of four with fewer positions. */
             for (int32_t lane = 0; lane < lanes; lane++) {
                 conv->rows.x[0] = conv->rows.x[lane];
                 conv->rows.y[0] = conv->rows.y[lane];
@@ -176,7 +179,7 @@ static void run_group(struct conv *conv)
     }
 }
 
-/* What all positions have in common. */
+/* The part of the state that is the same for all positions. */
 static struct conv prepare(const struct tilewright_conv_f32_attributes *attributes,
                            const struct tilewright_view *operands, uint32_t flags)
 {
@@ -189,7 +192,7 @@ static struct conv prepare(const struct tilewright_conv_f32_attributes *attribut
     conv.attributes = attributes;
     conv.x = x;
     conv.y = y;
-    /* A tile of x has whole groups, or some channels of the only one. */
+    /* A tile of x has whole groups, or some channels of the only group. */
     conv.inputs = x->extent[C] < attributes->group_inputs ? x->extent[C] : attributes->group_inputs;
     conv.scratch = gathers ? (float *)(void *)operands[SCRATCH].base : NULL;
     set_run(&conv);

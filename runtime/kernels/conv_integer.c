@@ -6,31 +6,33 @@
 enum { X, WEIGHTS, ROWS, Y, SCRATCH, PARTIAL };
 enum { BATCH, CHANNEL, HEIGHT, WIDTH };
 
-/* One call: what does not change from block to block. */
+/* The part of a call's state that is the same for all blocks. */
 struct conv {
     const struct tilewright_conv_integer_attributes *attributes;
     const struct tilewright_view *x;
     uint8_t *columns;
     uint8_t *padding_row;
-    int32_t inputs;   /* channels of x in one group, or those of a cut reduction */
-    int32_t adjacent; /* the channels of x lie side by side */
-    int32_t dense;    /* and so do the taps of one row of the kernel */
+    int32_t inputs;   /* channels of x in one group, or in the tile if the reduction is cut */
+    int32_t adjacent; /* 1: the channels of x lie side by side */
+    int32_t dense;    /* 1: so do the taps of one row of the kernel */
 };
 
-/* First taps of the four pixels of a block: global rows, columns from the tile's first. */
+/* Positions in x of the first tap of a block's four pixels: rows of the whole tensor, and columns
+ * counted from the tile's first column. */
 struct pixels {
     int32_t row[TILEWRIGHT_BLOCK];
     int32_t column[TILEWRIGHT_BLOCK];
-    int32_t within; /* no tap is beyond the width of the tile */
+    int32_t within; /* 1: all taps lie within the width of the tile */
 };
 
-/* Where the current tap of one pixel is in a row of x. */
+/* The current tap of one pixel, in a row of x. */
 struct tap {
     const uint8_t *at;
-    uint32_t column; /* from the tile's first; beyond its width: padding */
+    uint32_t column; /* counted from the tile's first column; beyond its width: padding */
 };
 
-/* Channels that are apart are copied pixel by pixel, as padding has no stride. */
+/* Channels that do not lie side by side are copied pixel by pixel, because a pixel of padding has
+ * its channels side by side. */
 static TILEWRIGHT_NOINLINE uint8_t *interleave_apart(uint8_t *out, const uint8_t *const *runs,
                                                      const struct conv *conv)
 {
@@ -46,7 +48,7 @@ static TILEWRIGHT_NOINLINE uint8_t *interleave_apart(uint8_t *out, const uint8_t
     return out + TILEWRIGHT_BLOCK * count;
 }
 
-/* The taps of one row of the kernel, one after the other. */
+/* Copies the taps of one row of the kernel, one after the other. */
 static TILEWRIGHT_NOINLINE uint8_t *gather_taps(const struct conv *conv, struct tap *taps,
                                                 uint8_t *out)
 {
@@ -78,7 +80,8 @@ static TILEWRIGHT_NOINLINE uint8_t *gather_taps(const struct conv *conv, struct 
     return out;
 }
 
-/* Column-wise copy of what four pixels see; `offset` leads to their image and group. */
+/* Copies the taps of four pixels as columns[tap][pixel]; `offset` is the bytes to their image and
+ * group in x. */
 static TILEWRIGHT_NOINLINE void gather(const struct conv *conv, const struct pixels *pixels,
                                        ptrdiff_t offset)
 {
@@ -98,7 +101,7 @@ static TILEWRIGHT_NOINLINE void gather(const struct conv *conv, const struct pix
                 runs[i] = tilewright_row(conv->x, HEIGHT, row) + offset +
                           (ptrdiff_t)pixels->column[i] * shape->stride[WIDTH];
             } else {
-                taps[i].column = (uint32_t)INT32_MAX; /* stays beyond any width */
+                taps[i].column = (uint32_t)INT32_MAX; /* beyond any width: all padding */
             }
             taps[i].at = runs[i];
         }
@@ -110,8 +113,8 @@ static TILEWRIGHT_NOINLINE void gather(const struct conv *conv, const struct pix
     }
 }
 
-/* Where the next four pixels of the tile read and write. Behind the last one they repeat it, which
- * costs no extra code. */
+/* Sets the positions in x and the addresses of results of the tile's next four pixels. A block that
+ * reaches behind the last pixel computes that pixel again, which needs no extra code. */
 static TILEWRIGHT_NOINLINE void advance(const struct conv *conv, const struct tilewright_view *y,
                                         ptrdiff_t offset, int32_t *oh, int32_t *ow,
                                         struct pixels *pixels, struct tilewright_sink *sink)
@@ -144,7 +147,7 @@ static struct conv prepare(const struct tilewright_conv_integer_attributes *a,
                            const struct tilewright_view *operands)
 {
     const struct tilewright_shape *shape = operands[X].shape;
-    /* A tile of x has whole groups, or some channels of the only one. */
+    /* A tile of x has whole groups, or some channels of the only group. */
     const int32_t inputs = tilewright_smaller(shape->extent[CHANNEL], a->group_inputs);
     struct conv conv = {a, &operands[X], operands[SCRATCH].base, operands[SCRATCH].base, inputs, 0,
                         0};
@@ -187,7 +190,8 @@ void tilewright_conv_integer(const struct tilewright_conv_integer_attributes *a,
             int32_t row = out->origin[HEIGHT];
             int32_t column = out->origin[WIDTH];
             for (int32_t pixel = 0; pixel < count; pixel += TILEWRIGHT_BLOCK) {
-                /* Where the block's sums will be: stacks are short. */
+                /* The pixels use the memory of the block's sums, which are not in use yet: stacks
+                 * are short. */
                 struct pixels *const pixels = (struct pixels *)(void *)sink.block;
                 advance(&conv, y, offset_out, &row, &column, pixels, &sink);
                 gather(&conv, pixels, offset_in);

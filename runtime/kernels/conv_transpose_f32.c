@@ -20,7 +20,8 @@ static int32_t source(const struct tilewright_conv_transpose_f32_attributes *att
     return position;
 }
 
-/* The sum over input channels for one tap, x and w at the group's first one. */
+/* `total` plus the products of one tap over all input channels; `x` and `w` point to the group's
+ * first input channel. */
 static float sum_inputs(const struct tilewright_shape *x_shape, const uint8_t *x,
                         const struct tilewright_shape *w_shape, const uint8_t *w, int32_t inputs,
                         float total)

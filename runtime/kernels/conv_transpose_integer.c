@@ -9,7 +9,8 @@ enum { N = TILEWRIGHT_ND_N, C = TILEWRIGHT_ND_C, D = TILEWRIGHT_ND_SPATIAL };
 
 struct channels;
 
-/* Adds the products of one tap to the sums of all channels, x at the first input channel. */
+/* Adds the products of one tap to the sums of all channels; `x` points to the first input channel.
+ */
 typedef void add_tap(const struct channels *channels, const uint8_t *x, const uint8_t *weights);
 
 /* Output channels of one group at one output position. Weights are [channel][tap][input]. */
@@ -40,8 +41,8 @@ static int32_t source(const struct channels *channels, int32_t i, int32_t at, in
     return position;
 }
 
-/* Adds the products of one tap to the sums of all channels; `is_unsigned` and `wide` are constants.
- */
+/* Adds the products of one tap to the sums of all channels. Callers pass constants for
+ * `is_unsigned` and `wide`. */
 TILEWRIGHT_INLINE void add_products(const struct channels *channels, const uint8_t *x,
                                     const uint8_t *weights, const int is_unsigned, const int wide)
 {
@@ -117,7 +118,7 @@ static void add_taps(const struct channels *channels, const int32_t *at)
     }
 }
 
-/* All channels of y at one position of entry n. */
+/* Computes all channels of y at one position of batch entry n. */
 static void run_position(const struct tilewright_conv_transpose_integer_attributes *attributes,
                          const struct tilewright_view *operands,
                          const struct tilewright_limits *limits, int32_t n, const int32_t *at)

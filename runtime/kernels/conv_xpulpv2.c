@@ -11,7 +11,7 @@ static int32_t whole_words(int32_t bytes)
     return (bytes + 3) & ~3;
 }
 
-/* Rows of 1x1 convolutions become one where they follow each other in memory. */
+/* Joins all rows of a 1x1 convolution into one row if they follow each other in memory. */
 static void flatten(struct tilewright_xpulpv2_taps *taps, const struct tilewright_shape *in,
                     const struct tilewright_shape *out)
 {
@@ -58,7 +58,7 @@ static void find_way(struct tilewright_xpulpv2_taps *taps, int32_t is_planar, in
     }
 }
 
-/* Tables, padding and copies behind the struct. */
+/* Lays out the scratch behind the struct: table of runs, rows of x, padding, copies of taps. */
 static void lay_out(struct tilewright_xpulpv2_taps *taps, int32_t padding)
 {
     const int is_direct = taps->way >= TILEWRIGHT_XPULPV2_DIRECT;
@@ -71,7 +71,8 @@ static void lay_out(struct tilewright_xpulpv2_taps *taps, int32_t padding)
         tilewright_store_word(at, (uint8_t)padding * 0x01010101u);
     }
     const int32_t pixels = taps->most * TILEWRIGHT_BLOCK;
-    /* Bytes behind a copied pixel meet weights of zero, but should not be read unwritten. */
+    /* The bytes that fill a copied pixel up to a word meet weights of zero; they are written once,
+     * so that no uninitialised byte is read. */
     for (int32_t i = 1; !is_direct && i <= pixels; i++) {
         tilewright_store_word(slots + i * taps->slot_bytes - 4, 0);
     }
@@ -99,14 +100,15 @@ static TILEWRIGHT_NOINLINE void prepare(struct tilewright_xpulpv2_taps *taps,
     taps->y_stride = out->stride[WIDTH];
     taps->first_row = -a->pads[0];
     taps->first_column = out->origin[WIDTH] * taps->strides[1] - a->pads[1] - in->origin[WIDTH];
-    /* A tile of x has whole groups, or some channels of the only one. */
+    /* A tile of x has whole groups, or some channels of the only group. */
     taps->inputs = tilewright_smaller(in->extent[CHANNEL], a->group_inputs);
     find_way(taps, a->is_planar, a->is_direct);
     lay_out(taps, a->padding);
     flatten(taps, in, out);
 }
 
-/* What is known of the rule comes in registers: constants elsewhere may be far from the core. */
+/* The rule's row_words and biased are computed here, not read from tilewright_rule_<rule>:
+ * constants may lie in memory far from the core. */
 void tilewright_conv_xpulpv2(const struct tilewright_conv_xpulpv2_attributes *a,
                              const struct tilewright_view *operands, uint32_t flags)
 {

@@ -5,7 +5,7 @@
 
 enum { N, C, H, W };
 
-/* Four channels of one image. */
+/* The state for four channels of one image. */
 struct depthwise {
     const struct tilewright_depthwise_f32_attributes *attributes;
     const struct tilewright_shape *x;
@@ -35,8 +35,9 @@ static int is_ring(const struct tilewright_shape *shape, int32_t axis)
     return shape->ring_rows != 0 && shape->ring_axis == axis;
 }
 
-/* One output position. `dense` (constant): four channels side by side, columns not in a ring.
- * Otherwise a channel beyond the last reads the last one again. */
+/* Computes one output position. `dense`, for which callers pass a constant, says that four channels
+ * lie side by side and columns are not in a ring. Otherwise channels behind the last channel read
+ * the last channel again. */
 TILEWRIGHT_INLINE void position(const struct depthwise *job, const struct tilewright_window *rows,
                                 int32_t column, uint8_t *y, int dense)
 {
@@ -89,7 +90,8 @@ one(const struct depthwise *job, const struct tilewright_window *rows, int32_t c
     position(job, rows, column, y, 0);
 }
 
-/* Four neighbours of a row whose windows lie inside the input, channels side by side. */
+/* Computes four neighbouring outputs of a row whose windows lie inside the input, with channels
+ * side by side. */
 static TILEWRIGHT_NOINLINE void four_inside(const struct depthwise *job,
                                             const struct tilewright_window *rows, int32_t column,
                                             uint8_t *y)

@@ -13,7 +13,7 @@ struct window {
     uint8_t *bytes;
 };
 
-/* Rows of the window from rows of x that are `pitch` apart. */
+/* Copies `rows` rows of x, which are `pitch` bytes apart, into the window. */
 static TILEWRIGHT_NOINLINE void copy(const struct window *window, uint8_t *to, const uint8_t *from,
                                      int32_t pitch, int32_t stride, int32_t rows)
 {
@@ -43,8 +43,8 @@ static TILEWRIGHT_NOINLINE void copy(const struct window *window, uint8_t *to, c
     }
 }
 
-/* Some columns of one channel of y: sums[rows][columns] from a window whose rows are `pitch` apart.
- */
+/* Some columns of one channel of y: sums[rows][columns], from a window whose rows are `pitch` bytes
+ * apart. */
 struct tilewright_depthwise_plane {
     const int8_t *bytes;
     const int8_t *weights;
@@ -55,7 +55,8 @@ struct tilewright_depthwise_plane {
     int32_t step; /* columns of the window between columns of y */
 };
 
-/* 3x3 taps side by side; neighbours in a column of y share two rows of three. */
+/* Kernels of 3x3 taps side by side, row stride 1: neighbours in a column of y share two of three
+ * rows, so each row of the window is loaded once. */
 void tilewright_depthwise_slide(const struct tilewright_depthwise_integer_attributes *a,
                                 const struct tilewright_depthwise_plane *plane)
 {
@@ -72,7 +73,7 @@ void tilewright_depthwise_slide(const struct tilewright_depthwise_integer_attrib
     int32_t *end = first + plane->rows * columns;
     int32_t *const last = first + columns;
 
-/* The rows change places instead of being moved. */
+/* The variables of the three rows change their roles, so that no row is moved between registers. */
 #define TILEWRIGHT_STEP(a, b, c)                                                                   \
     x += pitch;                                                                                    \
     c##0 = x[0];                                                                                   \
@@ -104,7 +105,7 @@ void tilewright_depthwise_slide(const struct tilewright_depthwise_integer_attrib
 #undef TILEWRIGHT_STEP
 }
 
-/* The same for rows that are more than one apart. */
+/* As tilewright_depthwise_slide, for row strides above 1. */
 void tilewright_depthwise_stride(const struct tilewright_depthwise_integer_attributes *a,
                                  const struct tilewright_depthwise_plane *plane)
 {
@@ -148,7 +149,8 @@ axis_of(const struct tilewright_depthwise_integer_attributes *a,
                                      reach, a->pads[i]);
 }
 
-/* Padding never changes, so only what x holds is copied for each channel. */
+/* Copies one channel's elements of x into the window. The padding around them is the same for all
+ * channels, and is not written again. */
 static void load(const struct window *window, const struct tilewright_view *x, ptrdiff_t offset)
 {
     const int32_t top = window->rows.begin + window->rows.first;
@@ -171,7 +173,7 @@ static void load(const struct window *window, const struct tilewright_view *x, p
     }
 }
 
-/* Any kernel. */
+/* Kernels of any extents and dilations. */
 void tilewright_depthwise_any(const struct tilewright_depthwise_integer_attributes *a,
                               const struct tilewright_depthwise_plane *plane)
 {
@@ -194,7 +196,8 @@ void tilewright_depthwise_any(const struct tilewright_depthwise_integer_attribut
     }
 }
 
-/* Finishes a plane: at once where its pixels are evenly spaced, else row by row. */
+/* Finishes the sums of a plane: in one call if its pixels are evenly spaced in y, else row by row.
+ */
 static void store(const struct tilewright_limits *limits, const struct tilewright_view *y,
                   ptrdiff_t offset, const struct tilewright_depthwise_plane *plane,
                   const int32_t *row, tilewright_line_finish *finish)
@@ -214,7 +217,7 @@ static void store(const struct tilewright_limits *limits, const struct tilewrigh
     }
 }
 
-/* One channel: the whole plane at once if it is small, else column by column. */
+/* Computes one channel: the whole plane at once if it is small, else column by column. */
 static void channel(const struct tilewright_depthwise_integer_attributes *a,
                     struct tilewright_depthwise_plane *plane, const struct tilewright_view *y,
                     ptrdiff_t offset, const int32_t *row, const struct tilewright_limits *limits,
@@ -261,7 +264,7 @@ void tilewright_depthwise_integer(const struct tilewright_depthwise_integer_attr
                     window.bytes[j] = (uint8_t)a->padding;
                 }
             } else if (a->flip != 0) {
-                tilewright_flip(window.bytes, size); /* makes the padding what it was */
+                tilewright_flip(window.bytes, size); /* turns the padding back to uint8 */
             }
             load(&window, &operands[X],
                  (ptrdiff_t)n * in->stride[BATCH] + (ptrdiff_t)c * in->stride[CHANNEL]);

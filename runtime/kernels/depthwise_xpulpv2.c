@@ -9,12 +9,12 @@ enum { BATCH, CHANNEL, HEIGHT, WIDTH };
 
 enum { CHANNELS = 4, KERNEL_BYTES = 12 };
 
-/* The padded windows of four channels: what the tile of y sees. */
+/* The padded windows of four channels, from which the tile of y is computed. Sizes are bytes. */
 struct windows {
     uint8_t *bytes;
     int32_t size, pitch;
-    int32_t first;         /* of the first element that x has */
-    int32_t height, width; /* elements that x has */
+    int32_t first;         /* offset of the first element that the tile of x has */
+    int32_t height, width; /* elements that the tile of x has */
 };
 
 static struct tilewright_depthwise_axis
@@ -27,7 +27,7 @@ axis_of(const struct tilewright_depthwise_xpulpv2_attributes *a,
                                      reach, a->pads[i]);
 }
 
-/* One row of four adjacent channels, a word at a time. */
+/* Copies one row of four channels that lie side by side, a word (one pixel) at a time. */
 static void spread(const struct windows *windows, uint8_t *to, const uint8_t *from, int32_t stride)
 {
     uint8_t *a = to;
@@ -52,7 +52,8 @@ static void copy(uint8_t *restrict to, const uint8_t *restrict from, int32_t str
     }
 }
 
-/* What x holds of up to four channels; padding never changes. */
+/* Copies the elements of x of up to four channels into their windows; the padding around them was
+ * written once. */
 static void load(const struct windows *windows, const struct tilewright_view *x, int32_t row,
                  ptrdiff_t offset, int32_t channels)
 {
@@ -76,7 +77,7 @@ static void load(const struct windows *windows, const struct tilewright_view *x,
     }
 }
 
-/* Columns of a channel as sums, each finished before the next. */
+/* Computes a channel column by column: the sums of a column, then their finish. */
 static TILEWRIGHT_NOINLINE void by_line(struct tilewright_xpulpv2_plane *plane,
                                         const struct tilewright_limits *limits,
                                         const struct tilewright_view *y, ptrdiff_t offset,
@@ -104,7 +105,8 @@ static TILEWRIGHT_NOINLINE void by_line(struct tilewright_xpulpv2_plane *plane,
     }
 }
 
-/* The windows' places and extents, and the first element of x in them; writes the padding. */
+/* Sets up the windows and writes their padding. *top and *left become the row and column of the
+ * first element of x in the windows. */
 static struct windows open(const struct tilewright_depthwise_xpulpv2_attributes *a,
                            const struct tilewright_view *operands, int32_t *top, int32_t *left)
 {
@@ -166,7 +168,7 @@ void tilewright_depthwise_xpulpv2(const struct tilewright_depthwise_xpulpv2_attr
             plane.bias = rule->biased != 0 ? constants[0] : 0;
             if (finished != NULL) {
                 plane.multiplier = constants[rule->biased];
-                /* Rows of two words with a bias have no addend: it is the layer's. */
+                /* A row of bias and multiplier alone has no addend; the layer's addend is set. */
                 if (row_words != 1 + rule->biased) {
                     plane.addend = constants[rule->biased + 1];
                 }

@@ -4,7 +4,7 @@
 #include "tilewright/kernels/elementwise_f32.h"
 #include "tilewright/kernels/quantize_math.h"
 
-/* `element` is a constant. */
+/* Callers pass a constant for `element`. */
 TILEWRIGHT_INLINE void convert(uint8_t *const *at, const int32_t *stride, int32_t count,
                                const struct tilewright_dequantize_f32_attributes *attributes,
                                int32_t element)

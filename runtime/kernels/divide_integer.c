@@ -6,7 +6,8 @@
 
 enum { A, B, Y, OPERANDS };
 
-/* Two lines are on the stack at once, below a division that takes longer than loading them. */
+/* Elements of a piece. Two pieces are on the stack at once, and a 64-bit division needs more of it;
+ * the division takes longer than the loads of more pieces. */
 enum { PIECE = TILEWRIGHT_LINE / 4 };
 
 static int64_t quotient(int64_t dividend, int64_t divisor)

@@ -22,7 +22,7 @@ TILEWRIGHT_INLINE int32_t element(const uint8_t *x, const int32_t is_unsigned)
         w += TILEWRIGHT_BLOCK;                                                                     \
     } while (0)
 
-/* Four channels at a time, so that the weights are packed as for the other cores. */
+/* Computes four channels at a time; the weights are packed as for the cores of convolutions. */
 TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *restrict vector,
                             int32_t stride, int32_t taps, const int8_t *restrict w,
                             const int32_t *restrict rows, int32_t channels,

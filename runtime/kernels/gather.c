@@ -42,7 +42,7 @@ void tilewright_gather(const struct tilewright_gather_attributes *attributes,
     const int32_t axis = attributes->axis;
     const struct gather gather = {attributes, operands[0].shape->extent[axis],
                                   operands[0].shape->stride[axis]};
-    /* On the axis x stands still; the index moves it. */
+    /* The walk does not move x on the gathered axis; the index does. */
     struct tilewright_shape still = *operands[0].shape;
     const struct tilewright_view x = {operands[0].base, &still};
     struct tilewright_walk_operand walked[3];

@@ -5,7 +5,7 @@
 
 #include "tilewright/kernels/elementwise_f32.h"
 
-/* erfc in the place of 1 + erf keeps the digits of results near 0. */
+/* 1 + erf(z) is erfc(-z), which keeps all digits where the result is near 0. */
 TILEWRIGHT_INLINE float exact(float x, const float *parameters)
 {
     (void)parameters;

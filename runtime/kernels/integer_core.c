@@ -7,8 +7,8 @@ TILEWRIGHT_INLINE int32_t weight_at(const uint8_t *weights, int32_t index, const
                       : ((const int16_t *)(const void *)weights)[index];
 }
 
-/* Four pixels by four channels in registers. Sums leave through memory, so that the many finishes
- * share this loop: two instructions per output. */
+/* Multiplies four pixels by four channels, with 16 sums in registers. The sums go to memory, so
+ * that all finishes share this loop; that costs two instructions per output. */
 TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *restrict columns,
                             int32_t taps, const uint8_t *restrict weights,
                             const int32_t *restrict rows, int32_t channels,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From accumulators to stored elements; one pair of functions for each rule, so that a program
- * contains only those that its layers need. */
+/* Finishes: functions that turn sums into stored elements. Each rule has two, one for blocks and
+ * one for lines, so that a program contains only the functions that its layers call. */
 #include "tilewright/kernels/integer_core.h"
 
 enum rule {
@@ -131,13 +131,13 @@ TILEWRIGHT_INLINE void store(uint8_t *out, int32_t sum, struct constants constan
 TILEWRIGHT_INLINE void block(struct tilewright_sink *sink, const int32_t *restrict sums,
                              const int32_t *restrict rows, int32_t channels, const enum rule rule)
 {
-    /* Pixels may coincide: the last block of a tile repeats its last pixel. */
+    /* Two pointers may be equal: the last block of a tile may compute its last pixel twice. */
     uint8_t *a = sink->pixel[0];
     uint8_t *b = sink->pixel[1];
     uint8_t *c = sink->pixel[2];
     uint8_t *d = sink->pixel[3];
     const int32_t stride = sink->channel_stride;
-    /* A copy, which stores of bytes cannot change. */
+    /* A copy stays in registers: the compiler knows that stores of bytes do not change it. */
     const struct tilewright_limits limits = sink->limits;
     const int32_t pixels = sink->pixels;
     const int32_t words = sink->row_words;
@@ -163,7 +163,8 @@ TILEWRIGHT_INLINE void block(struct tilewright_sink *sink, const int32_t *restri
     sink->pixel[3] = d;
 }
 
-/* The same for rules that call functions: with less in registers, as stacks are short. */
+/* A finish for blocks whose rule calls functions: it keeps fewer values alive across the calls,
+ * because stacks are short. */
 TILEWRIGHT_INLINE void short_block(struct tilewright_sink *sink, const int32_t *sums,
                                    const int32_t *rows, int32_t channels, const enum rule rule)
 {

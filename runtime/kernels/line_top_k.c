@@ -2,7 +2,8 @@
 #include "tilewright/kernels/declarations.h"
 #include "tilewright/kernels/map_rows.h"
 
-/* Equal elements in the order of their indices; each round finds the best behind the one before. */
+/* Round k finds the best element that ranks behind the element of round k - 1. Of equal elements
+ * the one with the smaller index ranks first. */
 #define LINE(name, T)                                                                              \
     static int ranks_##name(T a, int32_t i, T b, int32_t j, int32_t largest)                       \
     {                                                                                              \

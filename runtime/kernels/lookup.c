@@ -14,7 +14,7 @@ struct lookup {
 static void bytes_row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
 {
     const struct lookup *lookup = context;
-    /* Copies, which stores of bytes cannot change. */
+    /* Copies stay in registers: the compiler knows that stores of bytes do not change them. */
     const uint8_t *const table = lookup->table;
     const int32_t flip = lookup->flip;
     const int32_t stride_x = stride[0];

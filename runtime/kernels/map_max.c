@@ -3,5 +3,5 @@
 
 #define ROW(suffix, T, U) TILEWRIGHT_MAP_2(max_##suffix, T, T, T, a > b ? a : b)
 TILEWRIGHT_FOR_INTEGERS(ROW)
-/* NaN wins. */
+/* NaN if a or b is NaN. */
 TILEWRIGHT_MAP_2(max_f32, float, float, float, a > b || a != a ? a : b)

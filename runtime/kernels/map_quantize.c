@@ -3,7 +3,7 @@
 
 #include "tilewright/kernels/map_rows.h"
 
-/* The nearest integer, ties to even, within the range. */
+/* The nearest integer, ties to even, clipped to the type's range. */
 static int32_t quantized(float quotient, int32_t zero_point, int32_t low, int32_t high)
 {
     const float rounded = rintf(quotient);

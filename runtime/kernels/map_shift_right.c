@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/map_rows.h"
 
-/* A shift by the width or more leaves the sign, or 0 without one. */
+/* A shift by the type's width or more gives 0; -1 for a negative value. */
 #define ROW(suffix, T, U)                                                                          \
     static T shifted_##suffix(T a, T b)                                                            \
     {                                                                                              \

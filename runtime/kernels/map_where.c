@@ -2,7 +2,7 @@
 #include "tilewright/kernels/basics.h"
 #include "tilewright/kernels/map_rows.h"
 
-/* Elements of 2, 4 and 8 bytes are moved as words, whatever they are. */
+/* Elements of 2, 4 and 8 bytes are copied as unsigned integers, whatever their type. */
 TILEWRIGHT_MAP_3(where_1, uint8_t, uint8_t, uint8_t, uint8_t, a != 0 ? b : c)
 TILEWRIGHT_MAP_3(where_2, tilewright_half_word, uint8_t, tilewright_half_word, tilewright_half_word,
                  a != 0 ? b : c)

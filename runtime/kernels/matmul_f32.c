@@ -22,7 +22,7 @@ static TILEWRIGHT_NOINLINE void one(struct tilewright_float_rows *job, const flo
     tilewright_float_rows(job, weights, 1, 0);
 }
 
-/* `count` rows of a and y; what the walk calls an element is a whole row of the product. */
+/* Computes `count` rows of y from rows of a; an element of the walk is a whole row of a and y. */
 static void run_rows(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
 {
     const struct matmul *matmul = context;

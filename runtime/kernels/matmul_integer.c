@@ -21,9 +21,10 @@ static uint8_t *at(const struct tilewright_view *view, int32_t b0, int32_t b1, i
            (ptrdiff_t)minor * shape->stride[MINOR];
 }
 
-/* Four columns of b as weights[tap][4] without their zero point, and constants whose bias makes up
- * for the zero point of a; the bias itself is there at the beginning of a sum. Columns behind the
- * last repeat it; nobody stores their results. */
+/* Packs four columns of b, less their zero point, as weights[tap][4], and writes the rows of
+ * constants. The bias in a row subtracts the products of a's zero point; if `begins`, the call
+ * computes the first part of the sums and the operator's bias is added. Behind the last column,
+ * that column is packed again; the results are not stored. */
 static void pack_columns(const struct tilewright_matmul_integer_attributes *a,
                          const struct tilewright_view *operands, int32_t b0, int32_t b1, int32_t n,
                          int16_t *weights, int32_t *rows, int32_t begins)
@@ -49,7 +50,7 @@ static void pack_columns(const struct tilewright_matmul_integer_attributes *a,
     }
 }
 
-/* Four rows of a against the packed columns. */
+/* Multiplies four rows of a by the packed columns. */
 static void multiply(const struct tilewright_matmul_integer_attributes *a,
                      const struct tilewright_view *operands, int32_t b0, int32_t b1, int32_t m,
                      int32_t n, struct tilewright_sink *sink, const int32_t *rows,

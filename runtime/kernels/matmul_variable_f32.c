@@ -26,8 +26,8 @@ struct block {
     int32_t y_row;
 };
 
-/* `rows` (1 or 4, constant) by all columns, four at a time; columns beyond the last read the last.
- */
+/* Multiplies `rows` (1 or 4, for which callers pass a constant) rows of a by all columns, four at a
+ * time; columns behind the last column read the last column again. */
 TILEWRIGHT_INLINE void multiply_rows(const struct matmul *matmul, const struct block *block,
                                      int32_t rows)
 {
@@ -99,7 +99,7 @@ static void run_rows(uint8_t *const *at, const int32_t *stride, int32_t count, c
     struct block block = {at[0], stride[0], at[1], at[2], stride[2]};
 
     while (count > 0) {
-        /* Rows of different matrices do not share a block. */
+        /* A block of four rows needs one matrix b for all of them. */
         const int32_t rows = count >= 4 && stride[1] == 0 ? 4 : 1;
         if (rows == 4) {
             four(matmul, &block);
@@ -132,7 +132,8 @@ void tilewright_matmul_variable_f32(
     tilewright_walk_set(&walked[0], &operands[0], NULL, NULL);
     tilewright_walk_set(&walked[1], &operands[1], NULL, NULL);
     tilewright_walk_set(&walked[2], y, NULL, NULL);
-    /* The walk's last two axes are rows of a and y; b has k and n there. */
+    /* The walk's last two axes are the rows of a and y; b, whose last two axes are k and n, does
+     * not move on them. */
     walked[1].stride[FIRST_MATRIX_AXIS] = 0;
     walked[1].stride[LAST] = 0;
     matmul.attributes = attributes;

@@ -5,7 +5,7 @@
 
 TILEWRIGHT_INLINE float larger(float best, float x)
 {
-    /* The outer condition also holds when either is NaN; the inner one lets the first NaN stay. */
+    /* !(x <= best) also holds if x or best is NaN; best == best keeps the first NaN. */
     if (!(x <= best) && best == best) {
         return x;
     }

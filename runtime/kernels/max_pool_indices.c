@@ -5,7 +5,7 @@
 
 enum { N = TILEWRIGHT_ND_N, C = TILEWRIGHT_ND_C };
 
-/* Each of these elements is exactly a float. */
+/* An element as float, which is exact for each of the types. */
 static float element(const uint8_t *at, int32_t kind)
 {
     if (kind == 0) {
@@ -14,7 +14,7 @@ static float element(const uint8_t *at, int32_t kind)
     return kind == 1 ? (float)*(const int8_t *)(const void *)at : (float)*at;
 }
 
-/* The spatial position of the largest element; the first of equals. */
+/* Writes the spatial position of the window's largest element, of equal elements the first. */
 static void find(const struct tilewright_max_pool_indices_attributes *attributes,
                  const struct tilewright_shape *x_shape, const struct tilewright_window *windows,
                  const uint8_t *x, int32_t *best_at)

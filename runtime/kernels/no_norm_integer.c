@@ -6,7 +6,7 @@
 
 enum { X, W, B, Y, OPERANDS };
 
-/* Two lines are on the stack at once. */
+/* Elements of a piece; two pieces are on the stack at once. */
 enum { PIECE = TILEWRIGHT_LINE / 2 };
 
 static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)

@@ -28,7 +28,8 @@ static float mean_of(const struct norm *norm, const uint8_t *x)
     return sum / (float)norm->count;
 }
 
-/* From the centred elements: the difference of two large sums would lose what is asked for. */
+/* The variance as the mean of (x - mean)^2; mean(x^2) - mean^2 would lose digits if both are large.
+ */
 static float variance_of(const struct norm *norm, const uint8_t *x, float mean)
 {
     float sum = 0.0f;

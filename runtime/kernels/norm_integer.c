@@ -15,7 +15,7 @@ struct norm {
     int32_t x_stride, w_stride, b_stride, y_stride;
 };
 
-/* Half a line: it is on the stack below three loops' values. */
+/* Elements of a piece: half a line, because the values of three loops are on the stack too. */
 enum { PIECE = TILEWRIGHT_LINE / 2 };
 
 static int32_t word(const uint8_t *at)
@@ -75,7 +75,8 @@ static int32_t deviation_of(const struct norm *norm, const uint8_t *x, int32_t m
     return (int32_t)root((uint64_t)(sum / norm->count) + 1u);
 }
 
-/* A 64-bit quotient costs some hundred instructions where a 32-bit one takes a single one. */
+/* (value * w / deviation + b) >> shift, in 64 bits only if products need them: a 32-bit core
+ * divides 32 bits in one instruction, 64 bits in about a hundred. */
 static int64_t scaled(const struct norm *norm, int32_t value, int32_t index, int32_t deviation)
 {
     const int32_t w = word(norm->w + (ptrdiff_t)index * norm->w_stride);

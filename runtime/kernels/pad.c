@@ -4,7 +4,7 @@
 #include "tilewright/kernels/move_row.h"
 #include "tilewright/kernels/walk.h"
 
-/* The value in memory as an element; longer elements need both words. */
+/* The value as an element of 1, 2, 4 or 8 bytes in memory. */
 union element {
     uint8_t one;
     uint16_t two;
@@ -12,7 +12,7 @@ union element {
     uint64_t eight;
 };
 
-/* Fills the whole tile: the value is an operand that does not move. */
+/* Fills the whole tile with the value, an operand of the walk with strides 0. */
 static void fill(const struct tilewright_pad_attributes *attributes,
                  const struct tilewright_view *y)
 {

@@ -6,7 +6,8 @@
 
 enum { N = TILEWRIGHT_ND_N, C = TILEWRIGHT_ND_C, D = TILEWRIGHT_ND_SPATIAL };
 
-/* Taps of one axis that count: those in the input, or also those in its padding. */
+/* The number of taps on one axis that the divisor counts: those in the input, or also those in its
+ * padding. */
 static int32_t counted(const struct tilewright_pool_any_attributes *attributes,
                        const struct tilewright_window *window, int32_t i)
 {

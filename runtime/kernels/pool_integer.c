@@ -18,7 +18,7 @@ struct rows {
     const struct tilewright_view *x;
     struct span rows, columns;
     ptrdiff_t step, pitch; /* from tap to tap in a row and from row to row */
-    int32_t flip; /* 128: int8, whose order is that of the bytes with the sign bit changed */
+    int32_t flip; /* 128 for int8: byte ^ 128 has the order of the int8 values; 0 for uint8 */
 };
 
 TILEWRIGHT_INLINE const uint8_t *row_at(const struct rows *w, const uint8_t *first,
@@ -29,7 +29,7 @@ TILEWRIGHT_INLINE const uint8_t *row_at(const struct rows *w, const uint8_t *fir
                : tilewright_row(w->x, HEIGHT, w->rows.first + i * w->rows.dilation) + offset;
 }
 
-/* The largest of the bytes with the sign bit changed where they are int8, or their sum. */
+/* The largest of all byte ^ flip in the window, or their sum. */
 TILEWRIGHT_INLINE int32_t folded(const struct rows *w, const uint8_t *first, ptrdiff_t offset,
                                  const int is_sum)
 {
@@ -57,7 +57,7 @@ static TILEWRIGHT_NOINLINE int32_t largest(const struct rows *w, const uint8_t *
     return folded(w, first, offset, 0) ^ w->flip;
 }
 
-/* 128 too much for each int8. */
+/* The sum of all byte ^ flip: for int8 128 more per element than the sum of the elements. */
 static TILEWRIGHT_NOINLINE int32_t total(const struct rows *w, const uint8_t *first,
                                          ptrdiff_t offset)
 {
@@ -85,10 +85,13 @@ static struct span held(const struct tilewright_shape *shape, int32_t axis, int3
                 shape->origin[axis] + shape->extent[axis]);
 }
 
-/* Round half even of product / (2^(32 + shift) * count), shift from 1 to 30. The floor of the
- * quotient is the quotient of the floor; what is left of both decides: with r = 2 * remainder -
- * count and `bits` shifted out, the fraction is above, at or below a half as r * 2^shift + 2 * bits
- * is to 0. */
+/* product / (2^(32 + shift) * count), rounded half to even; shift from 1 to 30.
+ *
+ * The floor of the result is `quotient` = floor(whole / count), whole = floor(product / 2^(32 +
+ * shift)). The fraction depends on `remainder` of that division and on the bits that the shift
+ * drops: `bits` of the product's upper word, and `low`, its lower word. The fraction is above, at
+ * or below 1/2 as (2 * remainder - count) * 2^shift + 2 * (bits + low / 2^32)   is above, at or
+ * below 0. */
 static int32_t divided(int64_t product, int32_t shift, int32_t count)
 {
     const int32_t high = (int32_t)(product >> 32);
@@ -102,8 +105,8 @@ static int32_t divided(int64_t product, int32_t shift, int32_t count)
         remainder += count;
         quotient--;
     }
-    /* The fraction is that of bits less a threshold; below 0 or above 2^shift it is decided
-     * already. */
+    /* 2 * (bits + low / 2^32) is below 2 * 2^shift, so it decides only if 2 * remainder - count is
+     * 0 or -1: then bits + low / 2^32 is compared with 0 or 2^shift / 2. */
     const int32_t twice = 2 * remainder - count;
     if (twice > 0 || twice < -1) {
         return quotient + (twice > 0);
@@ -115,8 +118,8 @@ static int32_t divided(int64_t product, int32_t shift, int32_t count)
     return quotient + (quotient & 1);
 }
 
-/* The window whose first tap, padding included, is at (top, left); *offset leads to its first
- * column. */
+/* The taps in x of the window whose first tap, padding included, is at (top, left). *offset becomes
+ * the bytes to the first column of these taps. */
 static struct rows window(const struct tilewright_view *x, int32_t top, int32_t left,
                           const int32_t *kernel, const int32_t *dilations, int32_t flip,
                           ptrdiff_t *offset)
@@ -141,7 +144,7 @@ static uint8_t *pixel(const struct tilewright_view *y, int32_t n, int32_t oh, in
            (ptrdiff_t)(ow - shape->origin[WIDTH]) * shape->stride[WIDTH];
 }
 
-/* All channels of one pixel of the maximum. */
+/* Computes all channels of one pixel of a maximum pooling. */
 static void maximum(const struct tilewright_max_pool_integer_attributes *a,
                     const struct tilewright_view *operands, int32_t n, int32_t oh, int32_t ow)
 {
@@ -162,7 +165,7 @@ static void maximum(const struct tilewright_max_pool_integer_attributes *a,
     }
 }
 
-/* All channels of one pixel of the average. */
+/* Computes all channels of one pixel of an average pooling. */
 static void average(const struct tilewright_average_pool_integer_attributes *a,
                     const struct tilewright_view *operands, int32_t n, int32_t oh, int32_t ow)
 {
@@ -193,7 +196,8 @@ static void average(const struct tilewright_average_pool_integer_attributes *a,
     }
 }
 
-/* Both have the same loops; a function pointer would cost more than it saves. */
+/* The loops over pixels of both kernels; a macro, because a function pointer would cost more code
+ * than it saves. */
 #define TILEWRIGHT_FOR_EACH_PIXEL(function)                                                        \
     do {                                                                                           \
         const struct tilewright_shape *out = operands[Y].shape;                                    \

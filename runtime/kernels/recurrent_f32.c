@@ -5,23 +5,23 @@
 
 #include "tilewright/kernels/float_math.h"
 
-/* One direction of one entry of the batch. */
+/* The state for one direction of one entry of the batch. */
 struct line {
     const struct tilewright_recurrent_f32_attributes *attributes;
     const struct tilewright_view *operands;
-    int32_t direction; /* global */
+    int32_t direction; /* position in the whole tensor */
     int32_t units;
     int32_t gates;
     const uint8_t *w;
     const uint8_t *r;
-    const uint8_t *bias; /* NULL if there is none, as peepholes and c */
+    const uint8_t *bias; /* bias, peepholes and c: NULL if the operator has none */
     const uint8_t *peepholes;
     uint8_t *h;
     int32_t h_step;
     uint8_t *c;
     int32_t c_step;
-    float *gate;  /* gates * units */
-    float *reset; /* units: reset state of a GRU */
+    float *gate;  /* [gates * units] */
+    float *reset; /* [units]: reset state of a GRU */
 };
 
 static float activate(const struct line *line, int32_t number, float x)
@@ -86,7 +86,7 @@ static float peephole(const struct line *line, int32_t row, int32_t unit, float 
     return tilewright_load_f32(line->peepholes + (ptrdiff_t)at * shape->stride[5]) * state;
 }
 
-/* row of W times x, plus its bias. */
+/* Row `row` of W times x, plus the row's bias. */
 static float input_part(const struct line *line, int32_t row, const uint8_t *x)
 {
     const struct tilewright_shape *shape = line->operands[1].shape;
@@ -95,7 +95,7 @@ static float input_part(const struct line *line, int32_t row, const uint8_t *x)
                    x_shape->stride[5], x_shape->extent[5], bias_of(line, row));
 }
 
-/* row of R times the state, plus its bias. */
+/* Row `row` of R times the state, plus the row's bias. */
 static float state_part(const struct line *line, int32_t row, const uint8_t *h, int32_t h_step)
 {
     const struct tilewright_shape *shape = line->operands[2].shape;
@@ -181,7 +181,8 @@ static void step(const struct line *line, const uint8_t *x)
     }
 }
 
-/* Address of [direction, entry] in an operand [direction, entry, unit]; both are global. */
+/* Address of [direction, entry] in an operand [direction, entry, unit]; both indices are positions
+ * in the whole tensor. */
 static uint8_t *state_at(const struct tilewright_view *view, int32_t direction, int32_t entry)
 {
     return view->base + tilewright_axis_offset(view->shape, 3, direction) +
@@ -243,7 +244,8 @@ static void run_entry(const struct line *line, int32_t entry)
     }
 }
 
-/* An operand [direction, row, ...] at a direction; `axis` is the direction's. NULL if left out. */
+/* Address of a direction in an operand [direction, row, ...]; `axis` is the axis of directions.
+ * NULL if the operator has no such operand. */
 static const uint8_t *of_direction(const struct tilewright_view *operands, int32_t operand,
                                    int32_t axis, int32_t direction)
 {

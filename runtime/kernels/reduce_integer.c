@@ -6,7 +6,7 @@
 
 enum { X, Y, SCRATCH };
 
-/* Adds elements of x to sums of 32 bits, or of 64 as two words. */
+/* Adds elements of x to sums of 32 bits, or to sums of 64 bits in two words. */
 TILEWRIGHT_INLINE void add_row(uint8_t *const *at, const int32_t *stride, int32_t count,
                                const void *x_type, const int is_long)
 {
@@ -57,11 +57,12 @@ void tilewright_sum_integer(const struct tilewright_sum_integer_attributes *attr
     tilewright_walk_set(&walked[0], &operands[X], NULL, NULL);
     tilewright_walk_set(&walked[1], &operands[Y], NULL, NULL);
     tilewright_walk(&walked[1], 1, operands[Y].shape->extent, clear_words, NULL);
-    /* The box of x with sums beside it, which stay where they are on reduced axes. */
+    /* Walks the box of x; the sums do not move on reduced axes. */
     tilewright_walk(walked, 2, operands[X].shape->extent, add_words, &attributes->x_type);
 }
 
-/* Scratch as an array of y's extents, row-major; returns the number of its elements. */
+/* The walk's operand for scratch as a row-major array with y's extents; returns its number of
+ * elements. */
 static int32_t scratch_of(const struct tilewright_view *operands, int32_t element_bytes,
                           struct tilewright_walk_operand *scratch)
 {

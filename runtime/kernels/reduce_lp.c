@@ -5,6 +5,6 @@
 #include "tilewright/kernels/reduce.h"
 #include "tilewright/kernels/reducer.h"
 
-/* The power is where the walker of windows puts it. */
+/* The kernel of pooling stores the power p in s->largest. */
 TILEWRIGHT_REDUCER(lp_f32, float, float, 1, real, 0.0f, s->real + powf(fabsf(x), s->largest),
                    powf(s->real, 1.0f / s->largest))

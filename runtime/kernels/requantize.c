@@ -13,7 +13,8 @@ struct requantize {
     struct tilewright_limits limits;
 };
 
-/* Functions for floats need more of the stack, and more time than a call for each piece. */
+/* Elements of a piece for rows that call functions for floats: these need more stack, and take
+ * longer than the calls for more pieces. */
 enum { SHORT_PIECE = 4 };
 
 TILEWRIGHT_INLINE void requantize_pieces(uint8_t *const *at, const int32_t *stride, int32_t count,
@@ -69,7 +70,7 @@ void tilewright_requantize(const struct tilewright_requantize_attributes *a,
     for (int32_t i = 0; i < TILEWRIGHT_MAX_RANK; i++) {
         extent[i] = i == axis ? 1 : shape->extent[i];
     }
-    /* A row of the walk must not cross channels. */
+    /* One walk for each channel, because all elements of a walk have the same constants. */
     for (int32_t channel = 0; channel < channels; channel++) {
         tilewright_walk(walked, 2, extent, a->row, &requantize);
         requantize.row += TILEWRIGHT_ROW_WORDS;

@@ -20,7 +20,7 @@ static int is_ring(const struct tilewright_shape *shape)
     return shape->ring_rows != 0 && shape->ring_axis == LAST;
 }
 
-/* The input's index of the element that stands at `index` in the output. */
+/* The index in the input of the element at `index` of the output. */
 static void source_index(const struct tilewright_reshape_attributes *attributes,
                          const int32_t *index, int32_t *source)
 {
@@ -34,7 +34,7 @@ static void source_index(const struct tilewright_reshape_attributes *attributes,
     }
 }
 
-/* One row of the output: as many runs as rows of the input that it touches. */
+/* Copies one row of the output in runs, one for each row of the input that it touches. */
 static void run_row(const struct tilewright_reshape_attributes *attributes,
                     const struct tilewright_view *operands, int32_t *index)
 {

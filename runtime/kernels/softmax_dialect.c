@@ -12,7 +12,8 @@ struct softmax {
     int32_t x_stride, y_stride;
 };
 
-/* Elements as numbers from 0 to 255, whose differences are those of the stored ones. */
+/* An element as a number from 0 to 255; differences are the same as those of the stored elements.
+ */
 static int32_t element(const struct softmax *s, const uint8_t *x, int32_t index)
 {
     return x[(ptrdiff_t)index * s->x_stride] ^ s->attributes->flip;

@@ -13,7 +13,8 @@ struct softmax {
     int32_t flip;
 };
 
-/* Round half even of a number from 0 to 2^22: adding 2^23 leaves no bits for a fraction. */
+/* `value` (0 to 2^22) rounded half to even: a float from 2^23 on has no bits for a fraction, so the
+ * sum with 2^23 is rounded. */
 static int32_t rounded(float value)
 {
     union {
@@ -24,7 +25,7 @@ static int32_t rounded(float value)
     return sum.word - 0x4b000000;
 }
 
-/* Where index `index` of the tile is on an axis, ring or not. */
+/* Position in memory, in strides of the axis, of index `index` of the tile, in a ring or not. */
 static ptrdiff_t slot(const struct tilewright_shape *shape, int32_t axis, int32_t index)
 {
     if (shape->ring_rows != 0 && shape->ring_axis == axis) {

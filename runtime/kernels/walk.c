@@ -3,13 +3,14 @@
 
 #include "tilewright/kernels/basics.h"
 
-/* The axes that are left after sorting and merging, innermost first. A merged axis has the strides
- * of its innermost part. Short, as the stacks of a cluster's cores are. */
+/* The axes after sorting and merging, innermost first. A merged axis has the strides of its
+ * innermost axis. The struct is small, because a cluster's cores have short stacks. */
 struct walk {
     int32_t rank;
     int32_t extent[TILEWRIGHT_MAX_RANK];
     int32_t index[TILEWRIGHT_MAX_RANK];
-    /* The axis, and from RINGS on the operands (bit mask) for which it is a ring. */
+    /* Low bits: the number of the axis; from bit RINGS on: a bit for each operand with a ring on
+     * it. */
     uint8_t tag[TILEWRIGHT_MAX_RANK];
 };
 
@@ -56,7 +57,7 @@ static int32_t rings_at(const struct walk *walk, int32_t at)
     return walk->tag[at] >> RINGS;
 }
 
-/* From an operand's base to where the row at the index begins. */
+/* Bytes from an operand's base to the start of the current row. */
 static inline ptrdiff_t row_offset(const struct walk *walk,
                                    const struct tilewright_walk_operand *operand, int32_t number,
                                    int32_t first)
@@ -86,7 +87,7 @@ static int32_t magnitude(int32_t value)
     return value < 0 ? -value : value;
 }
 
-/* Axes with rings go outermost, so that rows need not wrap. */
+/* Axes with rings are sorted outermost, so that rows do not wrap around. */
 static int is_inside(const struct walk *walk, int32_t at, int32_t rings, int32_t stride,
                      const struct tilewright_walk_operand *last)
 {
@@ -116,7 +117,7 @@ static void insert_axis(struct walk *walk, const struct tilewright_walk_operand 
     walk->tag[at] = (uint8_t)(axis | rings << RINGS);
 }
 
-/* Whether the axis at `outer` goes on where the one at `inner` ends. */
+/* Whether the axes at `inner` and `outer` lie without gaps in every operand, so that they merge. */
 static int continues(const struct walk *walk, const struct tilewright_walk_operand *operands,
                      int32_t inner, int32_t outer, int32_t count)
 {
@@ -147,7 +148,7 @@ static void merge_axes(struct walk *walk, const struct tilewright_walk_operand *
     walk->rank = walk->rank == 0 ? 0 : inner + 1;
 }
 
-/* False for an empty box. */
+/* Sorts and merges the axes of the box. Returns 0 for an empty box. */
 static TILEWRIGHT_NOINLINE int prepare(struct walk *walk,
                                        const struct tilewright_walk_operand *operands,
                                        int32_t count, const int32_t *extent)

@@ -16,15 +16,15 @@ _Static_assert(offsetof(struct tilewright_xpulpv2_job, clip) == 44 &&
  * channels, a5 and a6 words of two pixels; sums of channel 0 in ra, t0, t1, t2, of channel 1 in
  * s0 to s3, of channel 2 in s4 to s7, of channel 3 in s8 to s11. */
 __asm__(
-    /* Xpulpv2 as encodings. */
+    /* Instructions of Xpulpv2 as encodings, for assemblers that do not know them. */
     ".macro tilewright_p_lw rd, rs1\n"
     ".insn i 0x0b, 2, \\rd, 4(\\rs1)\n"
     ".endm\n"
-    /* rs2 to rs1, which then moves on by rd, the register of the step. */
+    /* Stores the byte in rs2 at rs1, then adds register `step` to rs1. */
     ".macro tilewright_p_sb rs2, rs1, step\n"
     ".insn r 0x2b, 4, 0, \\step, \\rs1, \\rs2\n"
     ".endm\n"
-    /* The same by one byte. */
+    /* Stores the byte in rs2 at rs1, then adds 1 to rs1. */
     ".macro tilewright_p_sb_next rs2, rs1\n"
     ".insn s 0x2b, 0, \\rs2, 1(\\rs1)\n"
     ".endm\n"
@@ -37,19 +37,19 @@ __asm__(
     ".macro tilewright_p_min rd, rs1, rs2\n"
     ".insn r 0x33, 4, 0x02, \\rd, \\rs1, \\rs2\n"
     ".endm\n"
-    /* Limits to [-bound - 1, bound], and to [0, bound]. */
+    /* p.clip clamps to [-bound - 1, bound], p.clipu to [0, bound]. */
     ".macro tilewright_p_clip rd, rs1, bound\n"
     ".insn r 0x33, 5, 0x0a, \\rd, \\rs1, \\bound\n"
     ".endm\n"
     ".macro tilewright_p_clipu rd, rs1, bound\n"
     ".insn r 0x33, 6, 0x0a, \\rd, \\rs1, \\bound\n"
     ".endm\n"
-    /* Hardware loop 0 over all that follows up to the instruction 2 * offset bytes from here. */
+    /* Hardware loop 0: repeats the instructions from the next to 2 * offset bytes behind this one. */
     ".macro tilewright_lp_setup count, offset\n"
     ".insn i 0x7b, 4, x0, \\count, \\offset\n"
     ".endm\n"
-    /* One word of one pixel with those of four channels; dot: function bits of pv.sdotsp.b or
-     * pv.sdotusp.b. */
+    /* Multiplies one word of one pixel with the words of four channels; dot: function bits of
+     * pv.sdotsp.b or pv.sdotusp.b. */
     ".macro tilewright_dots dot, x, c0, c1, c2, c3\n"
     ".insn r 0x57, 1, \\dot, \\c0, \\x, a1\n"
     ".insn r 0x57, 1, \\dot, \\c1, \\x, a2\n"
@@ -90,7 +90,7 @@ __asm__(
     ".previous\n"
     ".endm\n"
 
-    /* All words of all runs of a block. Nothing uses what was loaded just before. Hardware loops begin at whole words and have no short instructions. */
+    /* Multiplies all words of all runs of a block. No instruction uses a register that the instruction before it loads. Hardware loops begin at whole words and have no compressed instructions. */
     ".macro tilewright_multiply dot\n"
     "lw a1, 0(a0)\n"
     "lw a2, 8(a0)\n"
@@ -120,7 +120,7 @@ __asm__(
     "bnez a2, 8f\n"
     "9:\n"
     ".endm\n"
-    /* Elsewhere, so that what one run executes is short: the next run, or back to the first. */
+    /* Goes to the next run, or back to the first. The code stands behind the block, so that a block with one run executes few bytes. */
     ".macro tilewright_other_runs\n"
     "8:\n"
     "lw a3, 4(a0)\n"
@@ -191,9 +191,9 @@ __asm__(
     ".endm\n"
 
     /* Finishes. a1 the rows, a2 a row's multiplier, a3 and a4 addend and shift, a5 and a0 the
-     * limits, a6 free, t3 to t6 the pixels. What a block with one run executes fits a core's 512
-     * bytes of fast instructions: with a store that needs no register for the step and a limit in
-     * one instruction as it is, else as a loop over halves of the block, which needs a7. */
+     * limits, a6 free, t3 to t6 the pixels. The code that a block with one run executes fits into a
+     * core's instruction cache of 512 bytes: as straight code if stores step by one byte and one
+     * instruction clamps, else as a loop over halves of the block, which needs a7. */
     ".macro tilewright_around_zero first, second, third, fourth\n"
     "tilewright_each tilewright_p_clip, a5, \\first, \\second, \\third, \\fourth\n"
     "tilewright_store_next \\first, \\second, \\third, \\fourth\n"
@@ -236,7 +236,7 @@ __asm__(
     "lw a2, 8*\\row+4(a1)\n"
     "tilewright_shifted \\limit, \\first, \\second, \\third, \\fourth\n"
     ".endm\n"
-    /* The same with each channel's own addend and shift. */
+    /* (high word of sum * multiplier + addend) >> shift, with addend and shift of each channel */
     ".macro tilewright_high limit, row, first, second, third, fourth\n"
     "lw a2, 16*\\row+4(a1)\n"
     "lw a3, 16*\\row+8(a1)\n"
@@ -276,7 +276,7 @@ __asm__(
     "lw a2, 20(a0)\n"
     "addi a1, a1, 4*\\row\n"
     ".endm\n"
-    /* `length`: of the loop, in instructions. */
+    /* `length`: instructions of the loop. */
     ".macro tilewright_halves rule, limit, row, length\n"
     "tilewright_open_finish \\rule\n"
     "sw a7, 12(a0)\n"
@@ -304,7 +304,7 @@ __asm__(
     "bne a1, a2, 2b\n"
     ".endm\n"
 
-    /* On to the next four pixels, behind the last block. */
+    /* Behind the last block: goes to the next four pixels. */
     ".macro tilewright_next_four\n"
     "lw a3, 28(a0)\n"
     "lw a4, 32(a0)\n"
@@ -335,7 +335,7 @@ __asm__(
     "4:\n"
     ".endm\n"
 
-    /* All blocks of all fours; `way` is straight or halves. */
+    /* Computes all blocks of channels of all fours of pixels; `way` is straight or halves. */
     ".macro tilewright_blocks way, rule, dot, limit, row, length\n"
     ".balign 16\n"
     "2:\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What xpulpv2_block.c is in C, for other machines: tests compare the two. */
+/* The functions of xpulpv2_block.c in C, for other machines; tests compare both. */
 #include "tilewright/kernels/xpulpv2_core.h"
 
 #if !defined(__riscv) || __riscv_xlen != 32

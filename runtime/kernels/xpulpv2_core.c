@@ -36,8 +36,8 @@ void tilewright_xpulpv2_channels(struct tilewright_xpulpv2_job *job, const uint8
     job->channels = channels;
 }
 
-/* As tilewright_first_sums does it where sums are not partial results, in loops: unrolled, it takes
- * longer to fetch than to run. */
+/* As tilewright_first_sums for sums that are not partial results, but in loops: fetching the
+ * unrolled code would take longer than running it. */
 static void fill(const struct tilewright_xpulpv2_job *job, int32_t *sums, const int32_t *rows)
 {
     for (int32_t c = 0; c < TILEWRIGHT_BLOCK; c++) {
@@ -49,7 +49,8 @@ static void fill(const struct tilewright_xpulpv2_job *job, int32_t *sums, const 
     }
 }
 
-/* Blocks whose sums are partial results or have a finish in C, or too few channels. */
+/* Computes blocks that the assembler cannot finish: sums that are partial results, rules whose
+ * finish is in C, and blocks of fewer than four channels. */
 static TILEWRIGHT_NOINLINE void by_block(struct tilewright_xpulpv2_job *job, int32_t channels)
 {
     struct tilewright_sink *const sink = &job->sink;

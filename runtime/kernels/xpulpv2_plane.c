@@ -48,7 +48,7 @@ __asm__(
     "add t2, t1, t1\n"
     "add t1, t1, t0\n"
     "add t2, t2, t0\n"
-    /* Hardware loop 0: the seven instructions below and those of the finish; p.lw with a step. */
+    /* Hardware loop 0: the seven instructions below and those of the finish. Then p.lw with a step. */
     ".insn i 0x7b, 4, x0, a7, 2 * (7 + \\length)\n"
     ".insn r 0x0b, 7, 0x10, s2, t0, a4\n"
     ".insn r 0x0b, 7, 0x10, s3, t1, a4\n"

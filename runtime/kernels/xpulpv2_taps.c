@@ -25,7 +25,7 @@ static void copy_bytes(uint8_t *restrict to, const uint8_t *restrict from, int32
     }
 }
 
-/* All taps of a pixel, side by side as [kh][kw][c]. */
+/* Copies all taps of a pixel, side by side as [kh][kw][c]. */
 static TILEWRIGHT_NOINLINE void copy_taps(const struct tilewright_xpulpv2_taps *taps, uint8_t *slot,
                                           int32_t column)
 {
@@ -50,8 +50,8 @@ static TILEWRIGHT_NOINLINE void copy_taps(const struct tilewright_xpulpv2_taps *
     }
 }
 
-/* All taps of a pixel as [c][kh][kw]. A row of the kernel is copied in whole words, of which the
- * next one overwrites what is not its own; behind the last one weights are zero. */
+/* Copies all taps of a pixel as [c][kh][kw]. A row of the kernel is copied in whole words; the next
+ * row overwrites the bytes behind its end. The bytes behind the last row meet weights of zero. */
 static TILEWRIGHT_NOINLINE void copy_planes(const struct tilewright_xpulpv2_taps *taps,
                                             uint8_t *slot, int32_t column)
 {
@@ -77,7 +77,7 @@ static TILEWRIGHT_NOINLINE void copy_planes(const struct tilewright_xpulpv2_taps
     }
 }
 
-/* copy_planes where rows of the kernel are one word, all of which lie in x. */
+/* As copy_planes, for rows of the kernel of one word, all of whose bytes lie in x. */
 static TILEWRIGHT_NOINLINE void copy_inside(const struct tilewright_xpulpv2_taps *taps,
                                             uint8_t *slot, int32_t column)
 {
@@ -98,8 +98,8 @@ static TILEWRIGHT_NOINLINE void copy_inside(const struct tilewright_xpulpv2_taps
     }
 }
 
-/* The same where words may reach beyond rows of x, which are at least one word: they are shifted
- * out of the last one that does not. */
+/* As copy_inside, for words that may reach beyond a row of x, which has at least one word: such a
+ * word is shifted out of the nearest word that lies in the row, and padding fills the rest. */
 static TILEWRIGHT_NOINLINE void copy_word_planes(const struct tilewright_xpulpv2_taps *taps,
                                                  uint8_t *slot, int32_t column)
 {
@@ -134,7 +134,7 @@ static TILEWRIGHT_NOINLINE void copy_word_planes(const struct tilewright_xpulpv2
     }
 }
 
-/* copy_inside for four pixels of one row. */
+/* As copy_inside, for four pixels of one row. */
 static TILEWRIGHT_NOINLINE void copy_four(const struct tilewright_xpulpv2_taps *taps, uint8_t *slot,
                                           int32_t column)
 {
@@ -169,7 +169,7 @@ static TILEWRIGHT_NOINLINE void copy_four(const struct tilewright_xpulpv2_taps *
     }
 }
 
-/* `fours` times four pixels of one row by words of planes. */
+/* Copies `fours` times four pixels of one row, a word for each row of the kernel and channel. */
 static void copy_fours(const struct tilewright_xpulpv2_taps *taps, int32_t column, int32_t fours)
 {
     struct tilewright_xpulpv2_run *run = tilewright_xpulpv2_runs(taps);
@@ -197,8 +197,8 @@ static void copy_fours(const struct tilewright_xpulpv2_taps *taps, int32_t colum
     }
 }
 
-/* The runs of pixel i of four: one for each tap where it lies in x or is padding, or all of them
- * copied. */
+/* Sets the runs of pixel i of four: one run for each tap, in x or in the padding, or one run of
+ * copied taps. */
 static TILEWRIGHT_NOINLINE void point(const struct tilewright_xpulpv2_taps *taps, int32_t i,
                                       int32_t column)
 {
@@ -227,7 +227,7 @@ static TILEWRIGHT_NOINLINE void point(const struct tilewright_xpulpv2_taps *taps
     }
 }
 
-/* Four pixels of one row whose taps all lie in x. */
+/* Sets the runs of four pixels of one row whose taps all lie in x. */
 static void point_four(const struct tilewright_xpulpv2_taps *taps, int32_t column)
 {
     const ptrdiff_t offset = (ptrdiff_t)column * taps->x_stride;
@@ -248,7 +248,7 @@ static void point_four(const struct tilewright_xpulpv2_taps *taps, int32_t colum
     }
 }
 
-/* Where rows of the kernel begin for a row of y. */
+/* Finds the row of x for each row of the kernel, for the current row of y; NULL beyond x. */
 static TILEWRIGHT_NOINLINE void find_rows(const struct tilewright_xpulpv2_taps *taps,
                                           const struct tilewright_xpulpv2_place *place)
 {
@@ -271,7 +271,8 @@ void tilewright_xpulpv2_next_row(const struct tilewright_xpulpv2_taps *taps,
     find_rows(taps, place);
 }
 
-/* How the core reads what was found: runs of rows of the kernel, of taps, or one of copies. */
+/* Sets the number of runs and their words: a run is a row of the kernel, a tap, or a copied pixel.
+ */
 static void set_runs(const struct tilewright_xpulpv2_taps *taps, struct tilewright_xpulpv2_job *job,
                      int is_rows)
 {
@@ -285,7 +286,8 @@ static void set_runs(const struct tilewright_xpulpv2_taps *taps, struct tilewrig
     job->run_words = bytes / WORD;
 }
 
-/* Four pixels of one row one by one, or beyond its end. */
+/* Sets runs and results of four pixels one by one, because some taps are padding or the row ends.
+ */
 static TILEWRIGHT_NOINLINE void advance_one_by_one(const struct tilewright_xpulpv2_taps *taps,
                                                    const struct tilewright_view *y,
                                                    struct tilewright_xpulpv2_place *place,
