@@ -17,7 +17,7 @@ Infer = Callable[[Sequence["Tensor | None"], Any], Outputs]
 
 @dataclass(frozen=True, slots=True)
 class OwnImport:
-    """What the importer must know of an operator that the firmware project brings along.
+    """The facts about an operator of the firmware project that the importer needs.
 
     Attributes:
         infer: shape and element type of a node's outputs; ValueError says why a node is not taken.
@@ -33,12 +33,12 @@ OwnOperators = Mapping[tuple[str, str], OwnImport]
 
 
 def own_name(domain: str, operator: str) -> str:
-    """What the graph calls an operator: another domain's may have the name of one of ours."""
+    """The operator's name in the graph: <domain>.<operator>, or the operator alone in ONNX's own domain."""
     return f"{domain}.{operator}" if domain not in ("", "ai.onnx") else operator
 
 
 def own_operator(node: SourceNode, own: OwnOperators) -> OwnImport | None:
-    """What the project says of the node's operator; None if it is none of its own."""
+    """The project's facts about the node's operator; None if the operator is not the project's own."""
     domain = "" if node.domain == "ai.onnx" else node.domain
     return own.get((domain, node.operator))
 

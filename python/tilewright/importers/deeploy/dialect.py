@@ -25,7 +25,7 @@ OPERATORS = frozenset(
 
 
 def is_dialect(model: SourceModel, types: Mapping[str, DType]) -> bool:
-    """Whether the model has an operator of the dialect, or ``types`` another integer type for an input."""
+    """Whether the model has an operator of the dialect, or ``types`` gives a float input an integer type."""
     if any(node.operator in OPERATORS for node in model.nodes):
         return True
     stored = {value.name: value.element_type for value in model.inputs}
@@ -35,9 +35,9 @@ def is_dialect(model: SourceModel, types: Mapping[str, DType]) -> bool:
 def read_integers(graph: Graph, types: Mapping[str, DType]) -> Graph:
     """The graph with integer tensors and fused requantisation.
 
-    Inputs are of the type in ``types``, else of their own integer type, else int8. Weights get
-    the narrowest of int8, int16 and int32 that holds them, biases int32; what an operator
-    accumulates is int32 until it is requantised.
+    An input has its type in ``types``, else its own integer type, else int8. Weights get the
+    narrowest of int8, int16 and int32 that holds them, biases int32; sums are int32 until a
+    node requantises them.
 
     Raises:
         TilewrightError (not supported): operators without integer meaning, constants that are not integers.

@@ -23,7 +23,7 @@ _WORTH_A_TABLE = 512
 
 
 def fuse_requantization(editor: GraphEditor) -> None:
-    """Fold biases and factors, then every Requantize that can vanish."""
+    """Fold biases and factors into their neighbours, then remove each Requantize that can move into another node."""
     for node in editor.nodes():
         if declared(node).affine is Affine.SUM and editor.has(node):
             _fold_bias(editor, node)
@@ -36,7 +36,7 @@ def fuse_requantization(editor: GraphEditor) -> None:
 
 
 def _fold_bias(editor: GraphEditor, node: Node) -> None:
-    """A constant that is added to the columns of a product, or the channels of a convolution."""
+    """Make a constant that is added to a product's columns, or to a convolution's channels, the bias of that node."""
     position = next((at for at, name in enumerate(node.inputs) if editor.tensors[name].is_constant), None)
     producer = None if position is None else editor.producer(node.inputs[1 - position])
     if position is None or producer is None or declared(producer).weights_axis is None or producer.epilogue is not None:
@@ -67,7 +67,7 @@ def _fold_bias(editor: GraphEditor, node: Node) -> None:
 
 
 def _fold_factor(editor: GraphEditor, node: Node) -> Node:
-    """Requantize of a product with one constant multiplies its multipliers."""
+    """Multiply the multipliers of a Requantize by the one constant of a product before it; the product goes."""
     producer, epilogue = editor.producer(node.inputs[0]), node.epilogue
     if producer is None or declared(producer).affine is not Affine.FACTOR or producer.epilogue is not None:
         return node
@@ -89,7 +89,7 @@ def _fold_factor(editor: GraphEditor, node: Node) -> Node:
 
 
 def _vanish(editor: GraphEditor, node: Node) -> bool:
-    """Requantize that gives back every value that its input can have."""
+    """Replace a Requantize that leaves every value of its input's type as it is by a Reshape."""
     source, output = editor.tensors[node.inputs[0]], editor.tensors[node.outputs[0]]
     if source.dtype is not output.dtype or not _one_channel(node):
         return False
@@ -101,7 +101,7 @@ def _vanish(editor: GraphEditor, node: Node) -> bool:
 
 
 def _into_table(editor: GraphEditor, node: Node) -> bool:
-    """Requantize of what a table gives is another table."""
+    """Join a table and the Requantize of its results into one table."""
     producer = editor.producer(node.inputs[0])
     if producer is None or producer.operator != "Lookup" or not _one_channel(node):
         return False
@@ -121,7 +121,7 @@ def _into_table(editor: GraphEditor, node: Node) -> bool:
 
 
 def _into_producer(editor: GraphEditor, node: Node) -> bool:
-    """Requantize after an accumulating operator becomes its epilogue, if channels agree."""
+    """Make a Requantize behind an accumulating operator that operator's epilogue, if their channels agree."""
     producer = editor.producer(node.inputs[0])
     if producer is None or producer.epilogue is not None:
         return False
@@ -136,7 +136,7 @@ def _into_producer(editor: GraphEditor, node: Node) -> bool:
 
 
 def _as_table(editor: GraphEditor, node: Node) -> bool:
-    """Requantize of a large 8-bit tensor is a table."""
+    """Replace a Requantize of a large 8-bit tensor by a table."""
     source, output = editor.tensors[node.inputs[0]], editor.tensors[node.outputs[0]]
     if source.dtype not in EIGHT_BIT or not _one_channel(node) or source.elements < _WORTH_A_TABLE:
         return False
@@ -163,7 +163,7 @@ def _one_channel(node: Node) -> bool:
 
 
 def _values(dtype: DType) -> Array:
-    """Every value of an 8-bit type; of a wider one its ends, which no clip to 8 bits gives back."""
+    """All values of an 8-bit type; of a wider type its least and greatest value, which a clip to 8 bits changes."""
     limits = np.iinfo(dtype.numpy)
     if dtype not in EIGHT_BIT:
         return np.asarray([limits.min, limits.max], dtype.numpy)
@@ -171,7 +171,7 @@ def _values(dtype: DType) -> Array:
 
 
 def _requantized(node: Node, values: Array, dtype: DType) -> Array:
-    """The node's one-channel epilogue of known values."""
+    """``values`` requantised by the node's epilogue, which has one channel."""
     epilogue = node.epilogue
     assert isinstance(epilogue, RequantizeShift)
     half = (1 << epilogue.shift) >> 1

@@ -1,4 +1,4 @@
-"""Element types in the Deeploy dialect: what a node reads decides what it writes.
+"""Element types in the Deeploy dialect: the types that a node reads decide the types that it writes.
 
 Before:  x int8 -> MatMul with a float32 constant that holds integers -> float32
 After:   x int8 -> MatMul with an int8 constant -> int32
@@ -52,7 +52,7 @@ def retype(editor: GraphEditor, node: Node) -> None:
 
 
 def _rule_of(node: Node) -> _Rule:
-    """What the dialect says of an operator; NoMeaning if nothing."""
+    """The dialect's rule for the types of an operator. Raises NoMeaning for an operator without a rule."""
     operator = declared(node)
     if operator.keeps_values:
         return _moving
@@ -65,7 +65,7 @@ def _rule_of(node: Node) -> _Rule:
 
 
 def _accumulating(editor: GraphEditor, node: Node) -> None:
-    """Sums are int32; biases too, weights take the narrowest type."""
+    """Sums and biases are int32; weights take the narrowest type that holds them."""
     if declared(node).affine is Affine.FACTOR and _dequantize(editor, node):
         return
     for position in range(len(node.inputs)):
@@ -74,7 +74,7 @@ def _accumulating(editor: GraphEditor, node: Node) -> None:
 
 
 def _moving(editor: GraphEditor, node: Node) -> None:
-    """The output has the type of the inputs; constants take that of the others."""
+    """The output has the type of the inputs; constant inputs take the type of the other inputs."""
     dtypes = {editor.tensors[name].dtype for name in node.inputs if name and not editor.tensors[name].is_constant}
     if len(dtypes) > 1:
         raise NoMeaning("inputs of different types: " + ", ".join(sorted(dtype.value for dtype in dtypes)))
@@ -224,7 +224,7 @@ def _dequantize(editor: GraphEditor, node: Node) -> bool:
 
 
 def _zero_point(editor: GraphEditor, node: Node) -> int | None:
-    """What a Sub takes from every element, if that is one constant."""
+    """The constant that a Sub subtracts from every element, if it is a single number."""
     if declared(node).affine is not Affine.DIFFERENCE or node.epilogue is not None:
         return None
     data = editor.tensors[node.inputs[1]].data

@@ -1,4 +1,4 @@
-"""What the translation of one ONNX node reads and writes.
+"""The context of the translation of one ONNX node: its operands, its attributes, and the graph that it writes.
 
 A translator gets a ``Call``: the node, its operands and the graph under construction. It
 emits nodes of the normal form (docs/reference/graph.md) or raises ``Unsupported``.
@@ -25,7 +25,7 @@ _DTYPES = {dtype.value: dtype for dtype in DType}
 
 
 Given = Attributes | Mapping[str, Any]
-"""What a translator says of a node: the operator's type of attributes, or their values by name."""
+"""The attributes that a translator gives a node: an object of the operator's type of attributes, or values by name."""
 
 
 class Unsupported(Exception):
@@ -107,7 +107,7 @@ class Call:
         return self.node.inputs[index]
 
     def real(self, index: int) -> Tensor:
-        """An input that holds float32 (or, in a dialect, integers in place of it)."""
+        """An input of float32, or of integers that stand for float32 in a dialect; Unsupported for other types."""
         tensor = self.input(index)
         if tensor.dtype is not DType.FLOAT32 and not self.build.integers_in_floats:
             raise Unsupported(
@@ -117,11 +117,11 @@ class Call:
         return tensor
 
     def known(self, index: int) -> Array | None:
-        """The elements of an input if they are constant, else None."""
+        """The elements of an input as an array if they are constant, else None."""
         return self.build.constants.get(self.node.inputs[index]) if self.has(index) else None
 
     def constant(self, index: int, what: str) -> Array:
-        """The elements of an input that must be constant."""
+        """The elements of an input as an array; Unsupported if they are not constant."""
         array = self.known(index)
         if array is None:
             name = self.node.inputs[index] if self.has(index) else ""
@@ -281,7 +281,7 @@ class Call:
 
 
 def _kind(value: Any) -> str:
-    """What kind of thing an attribute's value is, in words."""
+    """The kind of an attribute's value, in words."""
     if isinstance(value, (bool, int, float, np.number)):
         return "a number"
     if isinstance(value, str):

@@ -20,14 +20,14 @@ from tilewright.importers.onnx.context import Construction, Unsupported
 from tilewright.importers.onnx.source import SourceGraph, SourceNode
 
 MOST_NODES = 4096
-"""Nodes that loops of a model may become together: more would fill a flash, and take hours to plan."""
+"""The most nodes that all loops of a model together may become; more would fill a flash and take hours to plan."""
 
 Visit = Callable[[SourceNode], None]
 _WAY_OUT = "make it constant, or export without control flow"
 
 
 def expand_control(node: SourceNode, build: Construction, visit: Visit) -> None:
-    """Translate what remains of the node by ``visit``, which takes one node.
+    """Translate the nodes to which a node with bodies expands, each by ``visit``.
 
     Raises:
         Unsupported: a condition, count or length is computed at run time, or there are too many
@@ -273,4 +273,4 @@ def _with_captures(graph: SourceGraph, names: Mapping[str, str]) -> SourceGraph:
 
 
 CONTROL: Mapping[str, Callable[[_Control], None]] = MappingProxyType({"If": _if, "Loop": _loop, "Scan": _scan})
-"""What expands each operator with bodies."""
+"""The function that expands each operator with bodies."""

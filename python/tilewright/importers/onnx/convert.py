@@ -39,7 +39,7 @@ ALWAYS_FOLDED = frozenset(
 )
 KNOWN_OPERATORS = frozenset(TRANSLATORS) | ALWAYS_FOLDED | frozenset(CONTROL)
 """Operators that need no function body."""
-# What computes shapes: not to be blamed when the shape it starts from is the one that is missing.
+# Operators that compute shapes are not reported if the shape that they start from is unknown.
 _OFTEN_FOLDED = frozenset(
     (
         "Shape Size Gather Range ConstantOfShape Expand Where Equal Not And Or Less Greater Floor Ceil "
@@ -104,7 +104,7 @@ def convert(
 def _visit_all(
     nodes: Sequence[SourceNode], visit: Callable[[SourceNode], None], unknown: set[str], problems: list[_Problem]
 ) -> None:
-    """Translate the nodes; what cannot be is added to ``problems``, and what depends on it to ``unknown``."""
+    """Translate the nodes; refused nodes are added to ``problems``, tensors that depend on them to ``unknown``."""
     for node in nodes:
         if unknown.intersection({*node.inputs, *captured(node)}) and (
             _known_operator(node) or node.operator in _OFTEN_FOLDED

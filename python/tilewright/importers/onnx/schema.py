@@ -1,4 +1,4 @@
-"""Nodes against what ONNX says of their operators: how many operands, which attributes of which types."""
+"""Checks of nodes against ONNX's descriptions of their operators: number of operands, attributes and their types."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import onnx
 import onnx.defs
 
 _LAST_VERSION = 2**31 - 1
-"""What ONNX can hold in its interface; no opset is near."""
+"""The greatest version that ONNX's interface accepts; real opset versions are far below."""
 _TYPE_NAMES = {number: name for name, number in onnx.AttributeProto.AttributeType.items()}
 
 

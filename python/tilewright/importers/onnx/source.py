@@ -1,4 +1,4 @@
-"""An ONNX model as plain data: what the file says, before any of it is understood."""
+"""An ONNX model as plain data: the content of the file, before its operators are translated."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SourceValue:
 
 
 Evaluate = Callable[[SourceNode, Sequence["Array | None"]], "list[Array]"]
-"""Runs one node on constants; raises ValueError where that is not possible."""
+"""A function that runs one node on constants; raises ValueError if that is not possible."""
 
 
 @dataclass(frozen=True, slots=True)

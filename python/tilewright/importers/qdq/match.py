@@ -1,4 +1,4 @@
-"""What the steps of QDQ fusion look for in a graph."""
+"""Patterns that the steps of QDQ fusion look for in a graph."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def same_parameters(one: Node, other: Node) -> bool:
 
 
 def quantized(editor: GraphEditor, name: str) -> Quantized | None:
-    """What an 8-bit tensor with one scale holds, if ``name`` is its dequantisation."""
+    """The 8-bit tensor with one scale of which ``name`` is the dequantisation; None if there is none."""
     node = dequantize_of(editor, name)
     if node is None or not per_tensor(node):
         return None

@@ -92,7 +92,7 @@ def _lower_through_relu(editor: GraphEditor, node: Node) -> bool:
 
 
 def _put(editor: GraphEditor, node: Node, moved: Node, source: Node, axis: int | None) -> None:
-    """Replace ``node`` by ``moved`` on stored integers, with Dequantize behind it."""
+    """Replace ``node`` by ``moved``, which works on stored integers, with Dequantize behind ``moved``."""
     stored = editor.tensors[source.inputs[0]]
     target = editor.tensors[node.outputs[0]]
     meaning = None if stored.quantization is None else replace(stored.quantization, axis=axis)
@@ -143,9 +143,10 @@ def raise_quantize(editor: GraphEditor, quantize: Node) -> bool:
 
 
 def _worth_raising(editor: GraphEditor, mover: Node) -> bool:
-    """Only if the mover alone reads its inputs: else Quantize would come on top of what others read.
+    """Whether Quantize should move before a mover.
 
-    Elements that Slice drops would be quantised for nothing unless their producer can do it.
+    Not if other nodes read the mover's input, for which Quantize would be an additional node, and not before a Slice
+    of a graph input, of which Quantize would also compute the elements that Slice drops. Always before a Concat.
     """
     joins = declared(mover).joins
     if joins is Joins.PART and editor.producer(mover.inputs[0]) is None:

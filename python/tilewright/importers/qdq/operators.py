@@ -53,11 +53,11 @@ def fuse_operator(editor: GraphEditor, node: Node) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Accumulator:
-    """What an integer sum of products means and how large it gets.
+    """The meaning and the bound of an integer sum of products.
 
     Attributes:
-        scale: real value of one unit, for all channels or for each.
-        largest: bound of the absolute value without bias, likewise.
+        scale: real value of one unit, one number for all channels or one for each channel.
+        largest: bound of the absolute value without bias, one number or one for each channel.
         channels: number of output channels.
     """
 
@@ -144,7 +144,7 @@ def _of_activations(node: Node, a: Quantized, b: Quantized) -> _Accumulator:
 
 
 def _reach(x: Quantized) -> int:
-    """The largest |x - zero point|."""
+    """The largest |x - zero point| of all values of x's type."""
     limits = np.iinfo(x.tensor.dtype.numpy)
     return max(abs(int(limits.min) - x.zero_point), abs(int(limits.max) - x.zero_point))
 

@@ -1,4 +1,4 @@
-"""What follows a float operator up to its quantised output, and the epilogue that does the same."""
+"""The nodes between a float operator and its quantised output, and the epilogue that computes the same."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tilewright.operators.unary import ClipAttributes
 
 @dataclass
 class Tail:
-    """What follows an operator up to its output: an added bias, clips, and Quantize if there is one."""
+    """The nodes between an operator and its output: an added bias, clips, and Quantize if there is one."""
 
     output: Tensor
     absorbed: list[Node] = field(default_factory=list)
@@ -54,7 +54,7 @@ class Tail:
 
 
 def follow(editor: GraphEditor, node: Node, bias_axis: int | None = None) -> Tail:
-    """Follow single readers: one Add of a constant along ``bias_axis`` if given, Clips, one Quantize."""
+    """Follow single readers: one Add of a constant along ``bias_axis`` (if given), Clips, and one Quantize."""
     tail = Tail(editor.tensors[node.outputs[0]])
     while (reader := editor.sole_reader(tail.output.name)) is not None and reader.epilogue is None:
         if isinstance(reader.attributes, ClipAttributes):
