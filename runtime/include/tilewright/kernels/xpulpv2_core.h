@@ -33,20 +33,20 @@ enum tilewright_xpulpv2_clip {
 struct tilewright_xpulpv2_job {
     struct tilewright_xpulpv2_run *runs;
     struct tilewright_xpulpv2_run *runs_end;
-    int32_t run_words;                       /* of each run; 1 at least */
-    const uint8_t *weights;                  /* moves on to the next block */
-    const int32_t *rows;                     /* finishing cores: moves on to rows_end */
-    const int32_t *rows_end;                 /* of whole blocks, one at least */
-    struct tilewright_xpulpv2_run *next_run; /* the second one; NULL where there is no other */
-    /* Finishing cores: fours of pixels, 0 when they return; from the end of one four to the next.
-     */
+    int32_t run_words;       /* words of each run, at least 1 */
+    const uint8_t *weights;  /* weights of the next block */
+    const int32_t *rows;     /* constants of the next block; for cores that finish */
+    const int32_t *rows_end; /* end of the constants; whole blocks, at least one */
+    struct tilewright_xpulpv2_run *next_run; /* the second run; NULL if there is only one */
+    /* For cores that finish sums: the number of pixels / 4 left to compute, and the bytes from
+     * behind the last channel of a pixel to the first channel of the pixel four further. */
     int32_t fours;
     int32_t pixel_step;
     const uint8_t *first_weights;
     const int32_t *first_rows;
     int32_t clip; /* enum tilewright_xpulpv2_clip */
-    /* Results go to sink.pixel, which finishing cores move on. Others add to sink.sums, which are
-     * [channel][pixel]. */
+    /* Cores that finish sums store results at sink.pixel and move it on. Other cores add to
+     * sink.sums, which are [channel][pixel]. */
     struct tilewright_sink sink;
     /* For C. */
     void (*finished)(struct tilewright_xpulpv2_job *job); /* NULL: sums go to the rule's finish */

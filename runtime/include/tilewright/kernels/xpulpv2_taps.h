@@ -26,18 +26,18 @@ enum tilewright_xpulpv2_way {
  * numbers that loops need are copied to scratch. */
 struct tilewright_xpulpv2_taps {
     const struct tilewright_view *x;
-    const uint8_t **x_rows_at; /* rows of x for those of the kernel; NULL: beyond x */
-    uint8_t *padding_row;      /* what a row of the kernel sees beyond x, if it sees that */
+    const uint8_t **x_rows_at; /* for each row of the kernel its row of x; NULL: beyond x */
+    uint8_t *padding_row;      /* the padding that a row of the kernel reads beyond x */
     int16_t kernel[2], strides[2], dilations[2];
     int32_t first_row, first_column; /* of x, for row and column 0 of y; columns from the tile's */
     int32_t x_row, x_rows, x_columns;
     int32_t x_stride, x_channel_stride;
     int32_t y_columns, y_last_row;
     int32_t y_stride;
-    int32_t inputs;     /* channels of x in one group, or those of a cut reduction */
-    int32_t run_bytes;  /* of one row of the kernel; planar: in whole words */
-    int32_t slot_bytes; /* all taps of a pixel, in whole words */
-    uint8_t most;       /* fours of pixels that are copied at once */
+    int32_t inputs;     /* channels of x in one group, or in the tile if the reduction is cut */
+    int32_t run_bytes;  /* bytes of one row of the kernel; planar: rounded up to words */
+    int32_t slot_bytes; /* bytes of all taps of a pixel, rounded up to words */
+    uint8_t most;       /* the number of pixels / 4 that are copied at once */
     uint8_t way;        /* enum tilewright_xpulpv2_way */
     uint8_t has_padding;
 };
