@@ -183,3 +183,48 @@ def test_log_levels(tmp_path: Path) -> None:
         assert len(told) == lines
         if "--diagnostics=json" in words:
             assert [json.loads(line)["severity"] for line in told] == ["info"] * lines
+
+
+PRINTING = (sys.executable, "-m", "tilewright", "linker-script", "--platform", "qemu-virt-rv32")
+
+
+@pytest.mark.parametrize("is_device", [False, True], ids=["closed pipe", "full device"])
+def test_a_standard_output_that_takes_nothing(is_device: bool) -> None:
+    """What is left in buffers is given up too: nothing but the error is printed, and the status stays."""
+    source, sink = os.pipe()
+    os.close(source)
+    with Path("/dev/full").open("wb") if is_device else os.fdopen(sink, "wb") as output:
+        run = subprocess.run(PRINTING, stdout=output, stderr=subprocess.PIPE, text=True, check=False)
+    assert run.returncode == 2
+    assert run.stderr.startswith("error[closed-output]")
+    assert run.stderr.count("\n") == 1
+
+
+def test_a_full_pipe_that_does_not_wait_is_waited_for() -> None:
+    source, sink = os.pipe()
+    os.set_blocking(sink, False)
+    filled = os.write(sink, bytes(2**22))
+    process = subprocess.Popen(PRINTING, stdout=sink, stderr=subprocess.PIPE)
+    os.close(sink)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(3)
+    with os.fdopen(source, "rb") as reader:
+        printed = reader.read()[filled:]
+    assert process.communicate() == (None, b"")
+    assert process.returncode == 0
+    assert b"SECTIONS" in printed
+    assert printed.endswith(b"}\n")
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 5000 + "]" * 5000, "a" + ".a" * 50_000 + " = 1"])
+def test_toml_that_is_nested_too_deeply(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
+    (tmp_path / "o.toml").write_text(text)
+    status, _, err = run(capsys, "plan", "--options", str(tmp_path / "o.toml"))
+    assert status == 2
+    assert err.startswith("error[options-syntax]")
+
+
+def test_a_setting_that_is_nested_too_deeply(capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = run(capsys, "plan", "--set", "a=" + "[" * 5000 + "]" * 5000)
+    assert status == 2
+    assert err.startswith("error[bad-setting]")

@@ -287,6 +287,13 @@ def test_a_users_own_algorithm(monkeypatch: pytest.MonkeyPatch) -> None:
         assert caught.value.code == "unknown-algorithm"
 
 
+@pytest.mark.parametrize("name", ["os:system", "os:rename", "builtins:max", "shutil:rmtree", "builtins:print"])
+def test_only_algorithms_are_called(name: str) -> None:
+    with pytest.raises(TilewrightError, match="is no function\\(model, options\\)") as caught:
+        place(LINEAR, UNLIMITED, name)
+    assert caught.value.code == "unknown-algorithm"
+
+
 def test_an_algorithm_that_another_package_offers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "offered_algorithm.py").write_text(
         "from tilewright.placement.options import Outcome\n"

@@ -20,6 +20,11 @@ else:
     import tomli as tomllib
 
 
+_MOST_PARTS = 100
+_LONG_KEY = re.compile(rf"^[ \t\[]*(?:[\w\"'-]+[ \t]*\.[ \t]*){{{_MOST_PARTS}}}", re.MULTILINE)
+"""Keys that would take more memory than the square of their length."""
+
+
 @dataclass(frozen=True, slots=True)
 class Codes:
     """Codes of the errors in files of one kind.
@@ -158,13 +163,18 @@ def read_toml(path: Path, codes: Codes) -> Table:
         raise bad_input(codes.file, f"cannot read the file: {error.strerror or error}", at=str(path)) from error
     except UnicodeDecodeError as error:
         raise bad_input(codes.syntax, "the file is not UTF-8 text", at=str(path)) from error
+    if _LONG_KEY.search(text):
+        raise bad_input(codes.syntax, f"a key has more than {_MOST_PARTS} parts", at=str(path))
     try:
         values = tomllib.loads(text)
+        lines = key_lines(text)
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"at line (\d+)", str(error))
         place = f"{path}:{line[1]}" if line else str(path)
         raise bad_input(codes.syntax, f"the file is not TOML: {error}", at=place) from error
-    return Table(codes, str(path), key_lines(text), (), values)
+    except RecursionError:
+        raise bad_input(codes.syntax, "lists or tables are nested too deeply", at=str(path)) from None
+    return Table(codes, str(path), lines, (), values)
 
 
 def key_text(path: KeyPath) -> str:

@@ -7,9 +7,12 @@ Standard output carries results only, standard error messages. The exit status i
 from __future__ import annotations
 
 import argparse
+import errno
+import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NoReturn
 
 from tilewright import __version__
@@ -35,6 +38,9 @@ from tilewright.cli.progress import PLACES, shown_progress
 
 _INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Errors of a standard output that takes nothing more: a full disk, a terminal that is gone."""
 
 _COMMANDS = (
     cli_generate,
@@ -81,18 +87,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _report(messages, _failure("interrupted", "stopped; earlier outputs are untouched", _INTERRUPTED))
     except BrokenPipeError:
+        _leave_standard_output()
         return _report(messages, bad_input("closed-output", "the reader of standard output went away"))
+    except OSError as error:
+        if error.filename is not None or error.errno not in _FULL:
+            return _report(messages, _defect(error))
+        _leave_standard_output()
+        return _report(messages, bad_input("closed-output", f"cannot write to standard output: {error.strerror}"))
     except Exception as error:  # the last line of defence: everything above is a mistake of the user, this is ours
-        what = f"{type(error).__name__}: {error}"
-        remedy = "this is a defect of Tilewright; --debug shows where"
-        return _report(messages, _failure("internal", what, ExitStatus.INTERNAL, remedy))
+        return _report(messages, _defect(error))
 
 
 def _run(words: Sequence[str], messages: Diagnostics) -> int:
     parsed = _parser().parse_args(words)
     messages.log(parsed.log_level)
+    _wait_for_readers()
     with shown_progress(parsed.progress):
-        return int(parsed.run(parsed))
+        status = int(parsed.run(parsed))
+    sys.stdout.flush()
+    return status
+
+
+def _wait_for_readers() -> None:
+    """Let a full pipe be waited for, also where whoever opened it does not; Python would lose what it does not take."""
+    with suppress(OSError, ValueError):
+        os.set_blocking(sys.stdout.fileno(), True)
+
+
+def _leave_standard_output() -> None:
+    """Send what is still buffered nowhere: at its end Python would try again, and complain."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def _defect(error: Exception) -> tuple[TilewrightError, int]:
+    what = f"{type(error).__name__}: {error}"
+    return _failure("internal", what, ExitStatus.INTERNAL, "this is a defect of Tilewright; --debug shows where")
 
 
 def _failure(code: str, what: str, status: int, *remedies: str) -> tuple[TilewrightError, int]:

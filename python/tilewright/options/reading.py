@@ -92,3 +92,5 @@ def parse_setting(text: str) -> tuple[str, Any]:
         return key, tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
         return key, value
+    except RecursionError:
+        raise bad_input("bad-setting", f"the value of '{key}' is nested too deeply", at="--set") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import entry_points
+from inspect import Parameter, signature
 from typing import cast
 
 from tilewright.base.errors import bad_input
@@ -87,4 +88,20 @@ def _callable(name: str, load: Callable[[], object]) -> Algorithm:
         raise bad_input("unknown-algorithm", f"placement algorithm '{name}' cannot be imported: {error}") from error
     if not callable(own):
         raise bad_input("unknown-algorithm", f"placement algorithm '{name}' is not a function")
+    if not _declares_an_algorithm(own):
+        what = f"placement algorithm '{name}' is no function(model, options) -> Outcome"
+        raise bad_input("unknown-algorithm", what, help="docs/reference/placement.md says what an algorithm is")
     return cast("Algorithm", own)
+
+
+def _declares_an_algorithm(own: Callable[..., object]) -> bool:
+    """Whether it takes ``model`` and ``options``, by these names: nothing else is called, such as ``os:remove``."""
+    try:
+        parameters = list(signature(own).parameters.values())
+    except (TypeError, ValueError):
+        return False
+    names = [parameter.name for parameter in parameters[:2]]
+    return names == ["model", "options"] and all(
+        parameter.default is not Parameter.empty or parameter.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+        for parameter in parameters[2:]
+    )

@@ -249,3 +249,51 @@ def test_outputs_that_are_only_known_in_training_cannot_be_used(tmp_path):
     model.graph.output.add(name=mean).type.tensor_type.elem_type = TensorProto.FLOAT
     with pytest.raises(TilewrightError, match="training"):
         imported(tmp_path, model)
+
+
+def test_an_attribute_that_refers_to_no_function(tmp_path):
+    build = ModelBuilder()
+    build.node("LeakyRelu", build.input("x", [2, 3]), alpha=0.5, output="y")
+    model = build.model("y")
+    attribute = model.graph.node[0].attribute[0]
+    attribute.ClearField("f")
+    attribute.ref_attr_name = "q"
+    error = refused_model(tmp_path, model)
+    assert (error.code, error.status) == ("model-broken", ExitStatus.BAD_INPUT)
+    assert "'alpha' is attribute 'q' of a function" in error.what
+
+
+@pytest.mark.parametrize("operator", ["Unsqueeze", "Squeeze", "ReduceSum"])
+@pytest.mark.parametrize("axes", [[1, 1], [0, -2]])
+def test_an_axis_that_is_listed_twice(tmp_path, operator, axes):
+    axes = [*axes[:1], -4] if operator == "Unsqueeze" and axes[0] == 0 else axes
+    build = ModelBuilder()
+    x = build.input("x", [1, 1])
+    build.node(operator, x, build.constant(np.array(axes, np.int64)), output="y")
+    error = refused_model(tmp_path, build.model("y"))
+    assert error.status == ExitStatus.NOT_SUPPORTED
+    assert "twice" in str(error)
+
+
+def test_a_constant_index_out_of_range(tmp_path):
+    build = ModelBuilder()
+    x = build.input("x", [2, 3, 4])
+    build.node("Gather", x, build.constant(np.array(7, np.int64)), output="y", axis=1)
+    assert "index 7 into axis 1 of extent 3" in str(refused_model(tmp_path, build.model("y")))
+
+
+def test_an_input_without_elements(tmp_path):
+    build = ModelBuilder()
+    build.node("Relu", build.input("x", [2, 0]), output="y")
+    error = refused_model(tmp_path, build.model("y"))
+    assert "extent 0 (x.1)" in str(error)
+    assert "DIMS x.1=<n>" in str(error)
+    assert "dynamic" not in str(error)
+
+
+def test_what_is_not_supported_can_be_brought_along(tmp_path):
+    build = ModelBuilder()
+    build.node("Frobnicate", build.input("x", [2, 3]), output="y", domain="my.own")
+    error = refused_model(tmp_path, build.model("y"))
+    assert "OPERATORS" in " ".join(error.help) + str(error)
+    assert "Sigmoid" not in str(error)

@@ -196,7 +196,10 @@ def gather_one(call: Call) -> bool:
         return False
     rank = len(x.shape)
     axis = call.axis(int(call.attribute("axis", 0)), rank)
-    index = call.axis(int(indices.reshape(-1)[0]), x.shape[axis])
+    index, extent = int(indices.reshape(-1)[0]), x.shape[axis]
+    if not -extent <= index < extent:
+        raise Unsupported(f"index {index} into axis {axis} of extent {extent}", "export the model again")
+    index %= extent
     starts = tuple(index if position == axis else 0 for position in range(rank))
     taken = tuple(1 if position == axis else extent for position, extent in enumerate(x.shape))
     shape = taken if indices.ndim == 1 else taken[:axis] + taken[axis + 1 :]

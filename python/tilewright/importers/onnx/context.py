@@ -187,7 +187,10 @@ class Call:
             listed = list(default)
         else:
             raise Unsupported(f"'{attribute}' is missing", "export the model again")
-        return tuple(self.axis(axis, rank) for axis in listed)
+        axes = tuple(self.axis(axis, rank) for axis in listed)
+        if len(set(axes)) != len(axes):
+            raise Unsupported(f"'{attribute}' is {listed}: an axis stands there twice", "export the model again")
+        return axes
 
     def axis(self, axis: int, rank: int) -> int:
         """An axis with negative numbers resolved."""

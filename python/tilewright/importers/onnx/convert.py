@@ -174,15 +174,23 @@ def _static_shape(value: SourceValue, dims: Mapping[str, int], symbols: set[str]
     dynamic = [name for name, dim in zip(names, value.shape, strict=True) if not isinstance(dim, int) or dim == 0]
     symbols.update(dynamic)
     missing = [name for name in dynamic if name not in dims]
+    empty = [name for name, dim in zip(names, value.shape, strict=True) if dim == 0 and name in missing]
+    if empty:
+        what = f"extent 0 ({', '.join(empty)}): an input without elements"
+        raise Unsupported(what, "if 0 stands for an extent that was not known: DIMS " + _extents_asked(missing))
     if missing:
         raise Unsupported(
             f"dynamic dimension {', '.join(missing)} without a value",
-            "DIMS " + " ".join(f"{name}=<n>" for name in missing),
+            "DIMS " + _extents_asked(missing),
         )
     for name in dynamic:
         if dims[name] < 1:
             raise bad_input("dimension", f"dimension '{name}' is {dims[name]}", help=f"DIMS {name}=<positive number>")
     return tuple(dims[name] if name in dynamic else int(dim or 0) for name, dim in zip(names, value.shape, strict=True))
+
+
+def _extents_asked(names: Sequence[str]) -> str:
+    return " ".join(f"{name}=<n>" for name in names)
 
 
 def _in_order(model: SourceModel) -> list[SourceNode]:
@@ -252,7 +260,10 @@ def _of_dialect(node: SourceNode, build: Construction) -> Callable[[Call], None]
 def _way_out(operator: str) -> str:
     if operator.startswith("QLinear") or operator.endswith("Integer"):
         return "quantise in QDQ format"
-    return "replace it by supported operators: " + ", ".join(sorted(set(TRANSLATORS) - {"RequantShift"}))
+    return (
+        "bring it along as an operator of your own, with OPERATORS (docs/how-to/add-an-operator.md), "
+        "or replace it by supported ones (docs/reference/operators.md)"
+    )
 
 
 def _foldable(node: SourceNode, build: Construction) -> bool:

@@ -204,6 +204,9 @@ def _node(node: onnx.NodeProto, path: Path) -> SourceNode:
 
 
 def _attribute(attribute: onnx.AttributeProto, path: Path) -> Any:
+    if attribute.ref_attr_name:
+        what = f"attribute '{attribute.name}' is attribute '{attribute.ref_attr_name}' of a function, but in none"
+        raise _broken(path, what)
     value = onnx.helper.get_attribute_value(attribute)
     if attribute.type == onnx.AttributeProto.TENSOR:
         return _array(value, path)
