@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* python/tilewright/copies.py counts the commands that this file starts; change both together. */
+/* python/tilewright/plan/copies.py counts the commands that this file starts; change both together.
+ */
 #include <tilewright/copy.h>
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For ports: a copy cut into commands that an engine can take. python/tilewright/copies.py counts
- * the commands; change both together. */
+/* For ports: a copy cut into commands that an engine can take. python/tilewright/plan/copies.py
+ * counts the commands; change both together. */
 #ifndef TILEWRIGHT_COPY_COMMANDS_H
 #define TILEWRIGHT_COPY_COMMANDS_H
 

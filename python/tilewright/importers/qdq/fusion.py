@@ -7,10 +7,10 @@ Four kinds of steps, repeated until nothing changes; each leaves the computed va
 were, up to the order of float32 roundings that the fused operator does not have:
 
 - movement: Dequantize moves down and Quantize moves up through operators that only move or
-  select elements (qdq_movement.py);
+  select elements (movement.py);
 - meeting pairs: Quantize of Dequantize vanishes if it changes nothing;
-- functions of one quantised tensor become a Lookup (qdq_lookup.py);
-- operators whose inputs are all dequantised compute on integers (qdq_fuse.py).
+- functions of one quantised tensor become a Lookup (lookup.py);
+- operators whose inputs are all dequantised compute on integers (operators.py).
 
 What none of them covers keeps its Dequantize, float operator and Quantize.
 """

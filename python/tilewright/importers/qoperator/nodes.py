@@ -3,7 +3,7 @@
 Before:  QLinearConv(x, x scale, x zero point, w, ..., y scale, y zero point, bias)
 After:   Dequantize(x), Dequantize(w), Dequantize(bias) -> Conv -> Quantize
 
-qdq.py then makes integer operators of them, as it does of models in QDQ format. The shapes of
+``qdq/fusion.py`` then makes integer operators of them, as it does of models in QDQ format. The shapes of
 operators of com.microsoft follow from those of the ONNX operators that they stand for.
 """
 
