@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 from tilewright import cli
 from tilewright.base import inputs
+from tilewright.base.errors import TilewrightError
 from tilewright.base.inputs import read_content, read_utf8
+from tilewright.options import CompileOptions
+from tilewright.planning.lock import read_lock
+from tilewright.tools.calibrate import read_samples
 
 
 def test_regular_files_have_no_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,3 +64,12 @@ def test_a_pipe_is_no_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     words = ("plan", "--model", str(tmp_path / "m.onnx"), "--platform", "host")
     assert cli.main(words) == 2
     assert "a model is read more than once" in capsys.readouterr().err
+
+
+def test_json_that_is_nested_too_deeply(tmp_path: Path) -> None:
+    deep = tmp_path / "deep.json"
+    deep.write_text("[" * 100_000)
+    with pytest.raises(TilewrightError, match="the plan lock is damaged"):
+        read_lock(deep, CompileOptions(tmp_path / "m.onnx", "host", "m", plan_lock=deep))
+    with pytest.raises(TilewrightError, match="not JSON text"):
+        read_samples([deep], "host")

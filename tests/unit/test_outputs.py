@@ -31,7 +31,7 @@ def test_what_the_earlier_manifest_lists_is_removed(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.c", "m.json", "mine.c"]
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b'{"files": 3}', b"\xff"])
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"files": 3}', b"\xff", b"[" * 100_000])
 def test_a_broken_manifest_lists_nothing(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "m.json").write_bytes(content)
     write_all(tmp_path, {"a.c": b"", "m.json": manifest("a.c")}, manifest="m.json")

@@ -101,7 +101,7 @@ def _listed(manifest: Path) -> set[str]:
     """Plain file names that a manifest lists; none if it is absent or broken."""
     try:
         content = json.loads(read_content(manifest))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return set()
     listed = content.get("files") if isinstance(content, dict) else None
     if not isinstance(listed, dict):

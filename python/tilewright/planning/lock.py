@@ -59,7 +59,7 @@ def read_lock(path: Path, options: CompileOptions) -> Lock:
         return parse_lock(read_utf8(path))
     except OSError as error:
         raise _stale(options, f"cannot read the plan lock: {error.strerror or error}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _stale(options, f"the plan lock is damaged: {error}") from error
 
 

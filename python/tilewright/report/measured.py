@@ -30,7 +30,7 @@ def read_profile(path: Path, plan: Plan) -> Measured:
         content = json.loads(read_utf8(path))
     except OSError as error:
         raise bad_input("profile-file", f"cannot read the profile: {error.strerror or error}", at=str(path)) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise bad_input("profile-json", "the profile is not JSON text", at=str(path)) from error
     return measured_cycles(content, plan, str(path))
 

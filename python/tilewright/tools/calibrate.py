@@ -84,7 +84,7 @@ def read_samples(paths: Iterable[Path], platform: str) -> list[Sample]:
             raise bad_input(
                 "profile-file", f"cannot read the profile: {error.strerror or error}", at=str(path)
             ) from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise bad_input("profile-json", "the profile is not JSON text", at=str(path)) from error
         if not isinstance(content, Mapping) or content.get("format") != PROFILE_FORMAT:
             raise bad_input("profile-json", f"no profile of format {PROFILE_FORMAT}", at=str(path))
