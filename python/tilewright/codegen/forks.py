@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 from tilewright.codegen.calls import AttributesText, JoinText, KernelText
-from tilewright.codegen.steps import BlockCopyText, RectangleCopyText, StepText, WaitText
+from tilewright.codegen.steps import CopyText, StepText, WaitText
 from tilewright.plan import CopyStart, Kernel, Step, Wait
 
 
@@ -66,4 +66,4 @@ def joined(steps: Sequence[StepText], *, looped: bool) -> tuple[StepText, ...]:
 
 
 def _is_inward(step: StepText) -> bool:
-    return isinstance(step, (BlockCopyText, RectangleCopyText)) and step.inward
+    return isinstance(step, CopyText) and step.inward

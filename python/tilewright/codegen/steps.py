@@ -41,8 +41,11 @@ class StepText:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockCopyText(StepText):
-    """A copy of lines of one length; ``token`` is empty if no step waits for this copy alone."""
+class CopyText(StepText):
+    """A copy between a tile (``near``) and its home, towards the tile if ``inward``.
+
+    ``token`` is empty if no step waits for this copy alone. ``tile`` is the C expression of the tile's number.
+    """
 
     guard: str
     inward: bool
@@ -51,12 +54,18 @@ class BlockCopyText(StepText):
     tile: str
     near: str
     home: str
-    copied: BlockText
 
     @property
     def addresses(self) -> tuple[str, ...]:
         """C expressions of the memory that the step touches."""
         return (self.near, self.home)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockCopyText(CopyText):
+    """A copy of lines of one length."""
+
+    copied: BlockText
 
     def lines(self, *, profiled: bool) -> tuple[str, ...]:
         """Declarations of the tile's bounds, and the call of ``tilewright_copy_block``."""
@@ -100,26 +109,14 @@ class TileShape:
 
 
 @dataclass(frozen=True, slots=True)
-class RectangleCopyText(StepText):
+class RectangleCopyText(CopyText):
     """A copy of a rectangle by the runtime's ``function``, which may give the link several commands."""
 
-    guard: str
-    inward: bool
     function: str
-    link: int
-    token: str
-    tile: str
-    near: str
-    home: str
     shapes: tuple[TileShape, ...]
     home_stride: str
     rank: int
     element_bytes: int
-
-    @property
-    def addresses(self) -> tuple[str, ...]:
-        """C expressions of the memory that the step touches."""
-        return (self.near, self.home)
 
     def lines(self, *, profiled: bool) -> tuple[str, ...]:
         """The shapes of the tile, and the call of the runtime's function."""
