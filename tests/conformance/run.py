@@ -75,7 +75,7 @@ def generate(case: NodeCase, prefix: str, platform: str, folder: Path, pools: Se
 
 def _refused(case: NodeCase, error: TilewrightError) -> Outcome:
     # All cases are valid: one that is said to contradict itself stumbled over a defect of ours.
-    if error.status is ExitStatus.INTERNAL or error.code == "model-broken":
+    if error.status is ExitStatus.INTERNAL or error.code in ("model-broken", "model-contradiction"):
         return Outcome(case.name, Verdict.WRONG, str(error))
     places = error.at if error.code == "unsupported-model" else (error.what,)
     reasons = [place.rpartition("): ")[2] if "): " in place else place for place in places]

@@ -37,17 +37,17 @@ def test_of_if_the_branch_remains_that_runs(tmp_path, rank):
     shape = (3, 4) if rank == 2 else (1, 3, 4)
     graph = check(
         tmp_path,
-        f"""g (float[{",".join(map(str, shape))}] x) => (float[N] y) {{
+        f"""g (float[{",".join(map(str, shape))}] x) => (float[N,M] y) {{
           shape = Shape(x)
           rank = Size(shape)
           three = Constant<value_int: int = 3>()
           deep = Equal(rank, three)
           y = If(deep) <
-            then_branch: graph = a () => (float[N] s) {{
+            then_branch: graph = a () => (float[N,M] s) {{
               axis = Constant<value_ints: ints = [0]>()
               flat = Squeeze(x, axis)
               s = Relu(flat) }},
-            else_branch: graph = b () => (float[N] t) {{ t = Neg(x) }}
+            else_branch: graph = b () => (float[N,M] t) {{ t = Neg(x) }}
           >
         }}""",
         x=values(1, *shape),

@@ -20,6 +20,7 @@ from tilewright.importers.onnx.breadth import breadth
 from tilewright.importers.onnx.context import Call, Construction, Unsupported, checked, constant_tensor, dtype_named
 from tilewright.importers.onnx.contrib import contrib
 from tilewright.importers.onnx.control import CONTROL, captured, expand_control
+from tilewright.importers.onnx.guard import require_agreement
 from tilewright.importers.onnx.integer_products import integer_products
 from tilewright.importers.onnx.movement import MOVEMENT
 from tilewright.importers.onnx.quantization import QUANTIZATION
@@ -98,6 +99,7 @@ def convert(
             problems.append(_Problem(f"output '{name}'", "its node does not give it at inference", "leave it out"))
     if problems:
         raise _refusal(model, problems)
+    require_agreement(model, build, dims)
     return _finished(model, build)
 
 

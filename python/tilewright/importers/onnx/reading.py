@@ -20,8 +20,9 @@ from tilewright.base.errors import TilewrightError, bad_input, not_supported
 from tilewright.base.inputs import read_content
 from tilewright.graph import Array
 from tilewright.importers.onnx.functions import with_function_bodies
+from tilewright.importers.onnx.inference import inferred
 from tilewright.importers.onnx.schema import nodes_of, schema_problems
-from tilewright.importers.onnx.source import SourceGraph, SourceModel, SourceNode, SourceValue
+from tilewright.importers.onnx.source import NO_CLAIM, SourceGraph, SourceModel, SourceNode, SourceValue
 
 OLDEST_OPSET = 7
 _MOST_LISTED = 20
@@ -61,6 +62,8 @@ def read_model(path: Path, known: Collection[str] = ()) -> SourceModel:
         inputs,
         tuple(info.name for info in graph.output),
         lambda node, arrays: _evaluate(node, arrays, opset),
+        tuple(_value(info) for info in (*graph.output, *graph.value_info)),
+        lambda given, arrays, strict: tuple(_value(info) for info in inferred(proto, given, arrays, strict=strict)),
     )
 
 
@@ -178,12 +181,12 @@ def _array(tensor: onnx.TensorProto, path: Path) -> Array:
 def _value(info: onnx.ValueInfoProto) -> SourceValue:
     kind = info.type.WhichOneof("value")
     if kind != "tensor_type":
-        return SourceValue(info.name, kind or "unknown", None)
+        return SourceValue(info.name, kind or NO_CLAIM, None)
     tensor = info.type.tensor_type
     try:
         element_type = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)).name
     except (KeyError, TypeError):
-        element_type = f"type {tensor.elem_type}"
+        element_type = f"type {tensor.elem_type}" if tensor.elem_type else NO_CLAIM
     if not tensor.HasField("shape"):
         return SourceValue(info.name, element_type, None)
     return SourceValue(info.name, element_type, tuple(_extent(dim) for dim in tensor.shape.dim))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tilewright.graph import Array
+from tilewright.graph import Array, Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,13 @@ class SourceGraph:
     outputs: tuple[str, ...]
 
 
+NO_CLAIM = "any type"
+"""The element type of a value of which the file does not say one."""
+
+
 @dataclass(frozen=True, slots=True)
 class SourceValue:
-    """A graph input: element type by its ONNX name in lower case, extents, symbols or None for unnamed ones.
+    """What is said of a tensor: element type by its ONNX name in lower case, extents, symbols or None for unnamed ones.
 
     An extent of 0 is what the file says: the tensor is empty, or the exporter did not know the extent.
     """
@@ -52,10 +56,17 @@ class SourceValue:
 Evaluate = Callable[[SourceNode, Sequence["Array | None"]], "list[Array]"]
 """A function that runs one node on constants; raises ValueError if that is not possible."""
 
+Infer = Callable[[Mapping[str, Tensor], Mapping[str, Array], bool], "tuple[SourceValue, ...]"]
+"""Types and shapes by ONNX's inference, given tensors and constants of the translation; if the last is true,
+ValueError tells of operands that contradict each other."""
+
 
 @dataclass(frozen=True, slots=True)
 class SourceModel:
-    """A model file. ``inputs`` leaves out initializers that are listed as inputs."""
+    """A model file. ``inputs`` leaves out initializers that are listed as inputs.
+
+    ``declared`` is what the file says of outputs and of tensors between nodes.
+    """
 
     name: str
     file: str
@@ -65,3 +76,5 @@ class SourceModel:
     inputs: tuple[SourceValue, ...]
     outputs: tuple[str, ...]
     evaluate: Evaluate
+    declared: tuple[SourceValue, ...]
+    infer: Infer
