@@ -45,6 +45,12 @@ def fits_rank(graph: Graph, names: Iterable[str]) -> bool:
     return all(len(graph.tensor(name).shape) <= MAX_RANK for name in names if name)
 
 
+def float_clamp(node: Node, graph: Graph) -> Clamp | None:
+    """The clamp of a node whose tensors are all float32 of at most six axes; None for any other node."""
+    names = (*node.inputs, *node.outputs)
+    return clamp_of(node) if all_float(graph, names) and fits_rank(graph, names) else None
+
+
 def trailing_view(rank: int) -> tuple[int, ...]:
     """The view of six axes in which a tensor's ``rank`` axes stand last: (-1, -1, -1, 0, 1, 2) for rank 3."""
     return (-1,) * (MAX_RANK - rank) + tuple(range(rank))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.graph import Graph, Node
-from tilewright.kernels.float_common import ClampF32, all_float, clamp_attributes, clamp_of, fits_rank
+from tilewright.kernels.float_common import ClampF32, clamp_attributes, float_clamp
 from tilewright.kernels.kernel import Declaration, KernelChoice
 from tilewright.kernels.scalar.elementwise_float import elementwise
 
@@ -14,10 +14,9 @@ _DIVIDE_CYCLES = 28.0
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for a float32 node of at most six axes; empty for other nodes."""
-    clamp = clamp_of(node)
+    clamp = float_clamp(node, graph)
     stem = _STEMS.get(node.operator)
-    names = (*node.inputs, *node.outputs)
-    if clamp is None or stem is None or not all_float(graph, names) or not fits_rank(graph, names):
+    if clamp is None or stem is None:
         return ()
     cycles = _DIVIDE_CYCLES if node.operator == "Div" else _ELEMENT_CYCLES
     return (elementwise(node, graph, stem, clamp_attributes(clamp), cycles),)

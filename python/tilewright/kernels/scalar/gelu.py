@@ -8,7 +8,7 @@ from math import pi, sqrt
 import numpy as np
 
 from tilewright.graph import Array, Attributes, Graph, Node
-from tilewright.kernels.float_common import ClampF32, all_float, clamp_attributes, clamp_of, fits_rank
+from tilewright.kernels.float_common import ClampF32, clamp_attributes, float_clamp
 from tilewright.kernels.kernel import Declaration, KernelChoice
 from tilewright.kernels.scalar.elementwise_float import elementwise
 from tilewright.operators import elementwise as elements
@@ -41,8 +41,8 @@ def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for a float32 node of at most six axes."""
-    clamp, names = clamp_of(node), (*node.inputs, *node.outputs)
-    if clamp is None or not all_float(graph, names) or not fits_rank(graph, names):
+    clamp = float_clamp(node, graph)
+    if clamp is None:
         return ()
     by_tanh = node.given(GeluAttributes).by_tanh
     stem = "gelu_tanh_f32" if by_tanh else "gelu_f32"

@@ -13,16 +13,7 @@ import numpy as np
 
 from tilewright.graph import Array, Clamp, Graph, Node
 from tilewright.kernels.attributes import CStruct, Int32
-from tilewright.kernels.float_common import (
-    CALL_CYCLES,
-    ClampF32,
-    all_float,
-    clamp_attributes,
-    clamp_of,
-    fits_rank,
-    points,
-    step_of,
-)
+from tilewright.kernels.float_common import CALL_CYCLES, ClampF32, clamp_attributes, float_clamp, points, step_of
 from tilewright.kernels.kernel import (
     MAX_RANK,
     ConstantOperand,
@@ -56,9 +47,8 @@ class MatmulVariableF32(CStruct):
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """Kernels for float32 MatMul; packed if the second factor and the bias are constant matrix and vector."""
-    clamp = clamp_of(node)
-    names = (*node.inputs, *node.outputs)
-    if clamp is None or not all_float(graph, names) or not fits_rank(graph, names):
+    clamp = float_clamp(node, graph)
+    if clamp is None:
         return ()
     nest = nest_of(node, graph)
     factor = graph.tensor(node.inputs[1])

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from tilewright.graph import Graph, Node
 from tilewright.kernels.attributes import CStruct, Int32
-from tilewright.kernels.float_common import ClampF32, all_float, clamp_attributes, clamp_of, fits_rank
+from tilewright.kernels.float_common import ClampF32, clamp_attributes, float_clamp
 from tilewright.kernels.kernel import MAX_RANK, Declaration, KernelChoice
 from tilewright.kernels.scalar.elementwise_float import elementwise
 from tilewright.operators.softmax import SoftmaxAttributes
@@ -26,9 +26,8 @@ class SoftmaxF32(CStruct):
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for float32 Softmax of at most six axes."""
-    clamp = clamp_of(node)
-    names = (*node.inputs, *node.outputs)
-    if clamp is None or not all_float(graph, names) or not fits_rank(graph, names):
+    clamp = float_clamp(node, graph)
+    if clamp is None:
         return ()
     rank = len(graph.tensor(node.inputs[0]).shape)
     axis = node.given(SoftmaxAttributes).axis

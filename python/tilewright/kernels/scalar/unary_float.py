@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tilewright.graph import Clamp, Graph, Node
 from tilewright.kernels.attributes import CStruct, Float32
-from tilewright.kernels.float_common import ClampF32, all_float, clamp_attributes, clamp_of, fits_rank
+from tilewright.kernels.float_common import ClampF32, clamp_attributes, float_clamp
 from tilewright.kernels.kernel import Declaration, KernelChoice
 from tilewright.kernels.scalar.elementwise_float import elementwise
 from tilewright.operators.unary import AlphaAttributes, ClipAttributes, HardSigmoidAttributes
@@ -41,10 +41,9 @@ class HardSigmoidF32(CStruct):
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for a float32 node of at most six axes."""
-    clamp = clamp_of(node)
+    clamp = float_clamp(node, graph)
     stem = _STEMS.get(node.operator)
-    names = (*node.inputs, *node.outputs)
-    if clamp is None or stem is None or not all_float(graph, names) or not fits_rank(graph, names):
+    if clamp is None or stem is None:
         return ()
     return (elementwise(node, graph, stem, _attributes(node, clamp), _CYCLES[node.operator]),)
 
