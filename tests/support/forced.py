@@ -23,6 +23,7 @@ from tilewright.platform.types import Platform, Target
 from tilewright.rewrites.rows import without_skipped_rows
 from tilewright.tiling.problem import tiling_problem
 
+from support.objects import kept
 from support.planned import HOME_KINDS, NEAR_KINDS, link, near_platform, plan_of, planned
 
 RUNTIME = Path(__file__).parents[2] / "runtime"
@@ -168,16 +169,10 @@ def _attempts(graph: Graph, chance: random.Random) -> list[TileSteps]:
 
 
 def late_library(folder: Path, models: Sequence[Generated]) -> Path:
-    """What the models need of the runtime for this machine, with the late port; objects are kept in the folder."""
+    """What the models need of the runtime for this machine, with the late port, as a library in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     names = sorted({name for model in models for name in model.plan.kernel_sources} | {"copy.c", "tile.c"})
-    objects = []
-    for source in (*LATE_PORT, *(RUNTIME / name for name in names)):
-        target = folder / f"{source.parent.name}_{source.stem}.o"
-        objects.append(str(target))
-        if not target.exists():
-            command = ["gcc", *FLAGS, f"-I{RUNTIME / 'include'}", "-c", str(source), "-o", str(target)]
-            subprocess.run(command, check=True)
+    objects = kept(["gcc", *FLAGS, f"-I{RUNTIME / 'include'}"], [*LATE_PORT, *(RUNTIME / name for name in names)])
     library = folder / "liblate.a"
     library.unlink(missing_ok=True)
     subprocess.run(["ar", "rcs", str(library), *objects], check=True)
