@@ -169,8 +169,3 @@ def _number(value: int) -> str:
     if value == -(1 << 63):
         return "INT64_MIN"
     return f"{value}U" if value >= 1 << 31 else str(value)
-
-
-def with_dtype(data: Array, dtype: str) -> Array:
-    """The array converted to ``dtype``; the array itself if it has this dtype."""
-    return data.astype(np.dtype(dtype), copy=False)

@@ -26,7 +26,6 @@ from tilewright.operators.unary import ClipAttributes
 
 EIGHT_BIT = frozenset({DType.INT8, DType.UINT8})
 _WEIGHT_TYPES = (DType.INT8, DType.INT16, DType.INT32)
-_ALL_TYPES = (DType.INT8, DType.UINT8, DType.INT16, DType.UINT16, DType.INT32)
 _AS_THEY_ARE = frozenset({"Quantize", "Dequantize", "Requantize"})
 
 

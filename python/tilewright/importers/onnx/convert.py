@@ -12,7 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from tilewright.base.errors import TilewrightError, bad_input, not_supported
-from tilewright.graph import DType, Graph, Node, variable
+from tilewright.graph import Graph, Node, variable
 from tilewright.graph.edit import make_node, sorted_nodes
 from tilewright.importers.deeploy.nodes import DIALECT, OF_DEEPLOY, REINTERPRETED, gather_one
 from tilewright.importers.onnx.arithmetic import ARITHMETIC
@@ -351,8 +351,3 @@ def _needed(build: Construction, outputs: list[str]) -> list[Node]:
             kept.append(node)
             needed.update(node.inputs)
     return kept[::-1]
-
-
-def float_inputs(model: SourceModel) -> tuple[str, ...]:
-    """Names of the inputs that hold float32."""
-    return tuple(value.name for value in model.inputs if value.element_type == DType.FLOAT32.value)
