@@ -37,8 +37,9 @@ class Generated:
 def runtime_library(folder: Path) -> Path:
     """All of the runtime for the host, compiled once for each content of its sources."""
     sources = [*sorted((RUNTIME / "kernels").glob("*.c")), RUNTIME / "copy.c", RUNTIME / "tile.c"]
-    ports = RUNTIME / "ports"
-    sources += [ports / "host" / "port.c", ports / "common" / "core_copies.c", ports / "common" / "one_core.c"]
+    common = RUNTIME / "ports" / "common"
+    sources += [common / name for name in ("core_copies.c", "no_cache.c", "one_core.c")]
+    sources.append(RUNTIME / "ports" / "host" / "port.c")
     headers = sorted((RUNTIME / "include").rglob("*.h"))
     content = hashlib.sha256(b"".join(path.read_bytes() for path in (*sources, *headers))).hexdigest()[:16]
     target = folder / f"runtime_{content}"

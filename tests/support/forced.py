@@ -32,6 +32,7 @@ FLAGS = "-std=c11 -g1 -O1 -ffp-contract=off -fsanitize=address,undefined -fno-sa
 PORTS = RUNTIME / "ports"
 LATE_PORT = (
     Path(__file__).with_name("late_port.c"),
+    PORTS / "common" / "no_cache.c",
     PORTS / "common" / "one_core.c",
     PORTS / "host" / "port.c",
 )

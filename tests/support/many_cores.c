@@ -39,10 +39,6 @@ void tilewright_fork_join(uint32_t cores, void (*work)(void *argument), void *ar
 }
 #endif
 
-void tilewright_barrier(void)
-{
-}
-
 uint32_t tilewright_core_id(void)
 {
     return core;

@@ -127,7 +127,8 @@ def commands_of(plan: Plan, folder: Path, dimensions: int, max_bytes: int) -> di
     sources = [folder / name for name in ("net.c", "net_weights.c", "golden_main.c", "golden_vectors.c")]
     sources += [runtime / name for name in plan.kernel_sources]
     sources += [runtime / "test_support" / "golden.c", SUPPORT / "limited_port.c"]
-    sources += [runtime / "ports" / name for name in ("common/core_copies.c", "common/one_core.c", "host/port.c")]
+    common = ("common/core_copies.c", "common/no_cache.c", "common/one_core.c")
+    sources += [runtime / "ports" / name for name in (*common, "host/port.c")]
     includes = [f"-I{path}" for path in (folder, runtime / "include", runtime / "test_support")]
     defines = [f"-DDIMENSIONS={dimensions}", f"-DMOST_BYTES={max_bytes}", "-D_DEFAULT_SOURCE"]
     program = folder / "golden"

@@ -115,7 +115,8 @@ def first_complaint(build: Build, objects: Sequence[Path], network: Sequence[Pat
     """What compiler, linker or program say to a network with objects of the runtime; nothing if all is well."""
     folder.mkdir()
     runtime = runtime_dir()
-    ports = [runtime / "ports" / name for name in ("host/port.c", "common/core_copies.c", "common/one_core.c")]
+    common = ("common/core_copies.c", "common/no_cache.c", "common/one_core.c")
+    ports = [runtime / "ports" / name for name in ("host/port.c", *common)]
     done = compiled(build, [*network, *ports, runtime / "test_support" / "golden.c"], folder)
     if done.returncode:
         return done.stderr

@@ -16,6 +16,13 @@ extern "C" {
 void tilewright_console_put(char character);
 void tilewright_console_write(const char *text);
 
+/* Prints the name, then the value in hexadecimal digits. */
+void tilewright_console_word(const char *name, uintptr_t value);
+
+/* The 8 bits of an exit status that a simulator hands on; 1 for a failure whose low bits are zero.
+ */
+uint32_t tilewright_exit_code(int status);
+
 /* End the simulator with this exit status. */
 __attribute__((noreturn)) void tilewright_exit(int status);
 

@@ -49,21 +49,12 @@ _Noreturn void tilewright_start(void)
     tilewright_exit(main(1, arguments));
 }
 
-static void print_register(const char *name, uintptr_t value)
-{
-    static const char digits[] = "0123456789abcdef";
-    tilewright_console_write(name);
-    for (int32_t shift = 8 * (int32_t)sizeof(value) - 4; shift >= 0; shift -= 4) {
-        tilewright_console_put(digits[(value >> shift) & 15u]);
-    }
-}
-
 _Noreturn void tilewright_trap(uintptr_t cause, uintptr_t address, uintptr_t value)
 {
     tilewright_console_write("\ntrap:");
-    print_register(" mcause=0x", cause);
-    print_register(" mepc=0x", address);
-    print_register(" mtval=0x", value);
+    tilewright_console_word(" mcause=0x", cause);
+    tilewright_console_word(" mepc=0x", address);
+    tilewright_console_word(" mtval=0x", value);
     tilewright_console_write("\n");
     tilewright_exit(TILEWRIGHT_TRAP_STATUS);
 }

@@ -1,4 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-set(TILEWRIGHT_PORT_SOURCES port.c ../common/core_copies.c ../common/one_core.c)
+set(
+  TILEWRIGHT_PORT_SOURCES
+  port.c
+  ../common/core_copies.c
+  ../common/no_cache.c
+  ../common/one_core.c
+)
 set(TILEWRIGHT_PORT_COMPILE_OPTIONS)
 set(TILEWRIGHT_PORT_LINK_OPTIONS)

@@ -31,20 +31,9 @@ void tilewright_console_put(char character)
     *word_register(UART_DATA) = (uint8_t)character;
 }
 
-void tilewright_console_write(const char *text)
-{
-    for (; *text != '\0'; text++) {
-        tilewright_console_put(*text);
-    }
-}
-
 _Noreturn void tilewright_exit(int status)
 {
-    uint32_t code = (uint32_t)status & 0xffu;
-    if (status != 0 && code == 0u) {
-        code = 1u;
-    }
-    const uint32_t block[2] = {SEMIHOSTING_APPLICATION_EXIT, code};
+    const uint32_t block[2] = {SEMIHOSTING_APPLICATION_EXIT, tilewright_exit_code(status)};
     register uint32_t operation __asm__("r0") = SEMIHOSTING_EXIT_EXTENDED;
     register const uint32_t *argument __asm__("r1") = block;
     __asm__ volatile("bkpt 0xab" : "+r"(operation) : "r"(argument) : "memory");

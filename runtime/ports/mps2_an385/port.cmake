@@ -5,7 +5,9 @@ set(
   console.c
   start.c
   newlib.c
+  ../common/console.c
   ../common/core_copies.c
+  ../common/no_cache.c
   ../common/one_core.c
   ../common/startup.c
 )

@@ -25,20 +25,11 @@ _Noreturn void _start(void)
     tilewright_start();
 }
 
-static void print_word(const char *name, uint32_t value)
-{
-    static const char digits[] = "0123456789abcdef";
-    tilewright_console_write(name);
-    for (int32_t shift = 28; shift >= 0; shift -= 4) {
-        tilewright_console_put(digits[(value >> shift) & 15u]);
-    }
-}
-
 _Noreturn __attribute__((used)) static void report_fault(const uint32_t *frame)
 {
     const volatile uint32_t *status = (const volatile uint32_t *)CONFIGURABLE_FAULT_STATUS;
-    print_word("\nfault: cfsr=0x", *status);
-    print_word(" pc=0x", frame[FRAME_PROGRAM_COUNTER]);
+    tilewright_console_word("\nfault: cfsr=0x", *status);
+    tilewright_console_word(" pc=0x", frame[FRAME_PROGRAM_COUNTER]);
     tilewright_console_write("\n");
     tilewright_exit(TILEWRIGHT_TRAP_STATUS);
 }

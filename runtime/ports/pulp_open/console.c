@@ -31,21 +31,10 @@ void tilewright_console_put(char character)
     }
 }
 
-void tilewright_console_write(const char *text)
-{
-    for (; *text != '\0'; text++) {
-        tilewright_console_put(*text);
-    }
-}
-
 _Noreturn void tilewright_exit(int status)
 {
     flush();
-    uint32_t code = (uint32_t)status & 0xffu;
-    if (status != 0 && code == 0u) {
-        code = 1u;
-    }
-    pulp_write(PULP_EXIT, PULP_EXIT_VALID | code);
+    pulp_write(PULP_EXIT, PULP_EXIT_VALID | tilewright_exit_code(status));
     for (;;) {
     }
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tilewright/port.h, but for fork, join and copies (cluster.c, dma.c), and who makes those of L3.
- */
+/* Core numbers and cycles, and who makes the copies of L3; cluster.c forks, dma.c copies. */
 #include "registers.h"
 
 tilewright_token_t pulp_hyper_start(tilewright_address_t destination, tilewright_address_t source,
@@ -27,20 +26,4 @@ uint32_t tilewright_cycles(void)
     uint32_t count;
     __asm__ volatile(".insn i 0x73, 2, %0, x0, -1280" : "=r"(count));
     return count;
-}
-
-void tilewright_cache_clean(tilewright_address_t address, uint32_t size_bytes)
-{
-    (void)address;
-    (void)size_bytes;
-}
-
-void tilewright_cache_invalidate(tilewright_address_t address, uint32_t size_bytes)
-{
-    (void)address;
-    (void)size_bytes;
-}
-
-__attribute__((weak)) void tilewright_idle(void)
-{
 }

@@ -8,6 +8,8 @@ set(
   load.c
   console.c
   crt0.S
+  ../common/console.c
+  ../common/no_cache.c
   ../common/startup.c
   ../common/stdio.c
 )

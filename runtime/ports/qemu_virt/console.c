@@ -20,19 +20,9 @@ void tilewright_console_put(char character)
     *byte_register(UART_DATA) = (uint8_t)character;
 }
 
-void tilewright_console_write(const char *text)
-{
-    for (; *text != '\0'; text++) {
-        tilewright_console_put(*text);
-    }
-}
-
 _Noreturn void tilewright_exit(int status)
 {
-    uint32_t code = (uint32_t)status & 0xffu;
-    if (status != 0 && code == 0u) {
-        code = 1u;
-    }
+    const uint32_t code = tilewright_exit_code(status);
     volatile uint32_t *device = (volatile uint32_t *)(uintptr_t)TEST_DEVICE;
     *device = code == 0u ? TEST_PASS : (code << 16) | TEST_FAIL;
     for (;;) {

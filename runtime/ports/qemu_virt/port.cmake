@@ -4,7 +4,9 @@ set(
   port.c
   console.c
   crt0.S
+  ../common/console.c
   ../common/core_copies.c
+  ../common/no_cache.c
   ../common/one_core.c
   ../common/startup.c
   ../common/stdio.c
