@@ -124,8 +124,8 @@ void tilewright_conv_any(const struct tilewright_conv_any_attributes *attributes
 {
     const struct tilewright_view *output = &operands[attributes->biased != 0 ? 3 : 2];
     const struct tilewright_shape *y = output->shape;
-    const struct tilewright_nd_geometry geometry = {attributes->kernel, attributes->strides,
-                                                    attributes->dilations, attributes->pads};
+    const struct tilewright_geometry geometry = {attributes->kernel, attributes->strides,
+                                                 attributes->dilations, attributes->pads};
     struct tilewright_window windows[3];
     struct product product = {operands[0].shape, operands[1].shape, windows, attributes->dilations,
                               attributes->group_inputs};

@@ -108,7 +108,7 @@ static TILEWRIGHT_NOINLINE void gather(const struct conv *conv, const struct pix
         out = merge ? tilewright_interleave(out, runs, a->kernel[1] * conv->inputs, 1)
                     : gather_taps(conv, taps, out);
     }
-    if (a->flip != 0) {
+    if (a->is_unsigned != 0) {
         tilewright_flip(conv->columns, (int32_t)(out - conv->columns));
     }
 }

@@ -139,16 +139,6 @@ void tilewright_depthwise_stride(const struct tilewright_depthwise_integer_attri
     } while (first != last);
 }
 
-static struct tilewright_depthwise_axis
-axis_of(const struct tilewright_depthwise_integer_attributes *a,
-        const struct tilewright_view *operands, int32_t axis)
-{
-    const int32_t i = axis - HEIGHT;
-    const int32_t reach = (a->kernel[i] - 1) * a->dilations[i] + 1;
-    return tilewright_depthwise_axis(operands[X].shape, operands[Y].shape, axis, a->strides[i],
-                                     reach, a->pads[i]);
-}
-
 /* Copies one channel's elements of x into the window. The padding around them is the same for all
  * channels, and is not written again. */
 static void load(const struct window *window, const struct tilewright_view *x, ptrdiff_t offset)
@@ -241,13 +231,14 @@ void tilewright_depthwise_integer(const struct tilewright_depthwise_integer_attr
     const struct tilewright_shape *in = operands[X].shape;
     const struct tilewright_shape *out = operands[Y].shape;
     const struct tilewright_limits limits = TILEWRIGHT_LIMITS(a);
+    const struct tilewright_geometry geometry = {a->kernel, a->strides, a->dilations, a->pads};
     const int32_t taps = a->kernel[0] * a->kernel[1];
     struct window window;
     struct tilewright_depthwise_plane plane;
 
     window.bytes = operands[SCRATCH].base;
-    window.rows = axis_of(a, operands, HEIGHT);
-    window.columns = axis_of(a, operands, WIDTH);
+    window.rows = tilewright_depthwise_axis(&geometry, in, out, HEIGHT);
+    window.columns = tilewright_depthwise_axis(&geometry, in, out, WIDTH);
     const int32_t size = window.rows.extent * window.columns.extent;
     plane.sums = (int32_t *)(void *)(window.bytes + (size + 3) / 4 * 4);
     plane.rows = out->extent[HEIGHT];
@@ -263,12 +254,12 @@ void tilewright_depthwise_integer(const struct tilewright_depthwise_integer_attr
                 for (int32_t j = 0; j < size; j++) {
                     window.bytes[j] = (uint8_t)a->padding;
                 }
-            } else if (a->flip != 0) {
+            } else if (a->is_unsigned != 0) {
                 tilewright_flip(window.bytes, size); /* turns the padding back to uint8 */
             }
             load(&window, &operands[X],
                  (ptrdiff_t)n * in->stride[BATCH] + (ptrdiff_t)c * in->stride[CHANNEL]);
-            if (a->flip != 0) {
+            if (a->is_unsigned != 0) {
                 tilewright_flip(window.bytes, size);
             }
             plane.bytes = (const int8_t *)window.bytes;

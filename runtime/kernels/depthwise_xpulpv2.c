@@ -17,16 +17,6 @@ struct windows {
     int32_t height, width; /* elements that the tile of x has */
 };
 
-static struct tilewright_depthwise_axis
-axis_of(const struct tilewright_depthwise_xpulpv2_attributes *a,
-        const struct tilewright_view *operands, int32_t axis)
-{
-    const int32_t i = axis - HEIGHT;
-    const int32_t reach = (a->kernel[i] - 1) * a->dilations[i] + 1;
-    return tilewright_depthwise_axis(operands[X].shape, operands[Y].shape, axis, a->strides[i],
-                                     reach, a->pads[i]);
-}
-
 /* Copies one row of four channels that lie side by side, a word (one pixel) at a time. */
 static void spread(const struct windows *windows, uint8_t *to, const uint8_t *from, int32_t stride)
 {
@@ -111,8 +101,13 @@ static struct windows open(const struct tilewright_depthwise_xpulpv2_attributes 
                            const struct tilewright_view *operands, int32_t *top, int32_t *left)
 {
     struct windows windows;
-    const struct tilewright_depthwise_axis rows = axis_of(a, operands, HEIGHT);
-    const struct tilewright_depthwise_axis columns = axis_of(a, operands, WIDTH);
+    const struct tilewright_geometry geometry = {a->kernel, a->strides, a->dilations, a->pads};
+    const struct tilewright_shape *in = operands[X].shape;
+    const struct tilewright_shape *out = operands[Y].shape;
+    const struct tilewright_depthwise_axis rows =
+        tilewright_depthwise_axis(&geometry, in, out, HEIGHT);
+    const struct tilewright_depthwise_axis columns =
+        tilewright_depthwise_axis(&geometry, in, out, WIDTH);
     *top = rows.begin + rows.first;
     *left = columns.begin + columns.first;
     windows.height = rows.held;

@@ -38,7 +38,7 @@ static void pack_columns(const struct tilewright_matmul_integer_attributes *a,
         int32_t sum = 0;
         for (int32_t k = 0; k < shape->extent[MAJOR]; k++) {
             const uint8_t *byte = at(&operands[B], b0, b1, k, column);
-            const int32_t value = a->b_unsigned != 0 ? *byte : *(const int8_t *)byte;
+            const int32_t value = a->b_is_unsigned != 0 ? *byte : *(const int8_t *)byte;
             weights[k * TILEWRIGHT_BLOCK + c] = (int16_t)(value - a->b_zero_point);
             sum += value - a->b_zero_point;
         }
@@ -68,7 +68,7 @@ static void multiply(const struct tilewright_matmul_integer_attributes *a,
         sink->pixel[i] = at(&operands[Y], b0, b1, row, n);
     }
     tilewright_interleave(columns, runs, taps, in->stride[MINOR]);
-    if (a->a_flip != 0) {
+    if (a->a_is_unsigned != 0) {
         tilewright_flip(columns, TILEWRIGHT_BLOCK * taps);
     }
     if (sink->start != NULL) {

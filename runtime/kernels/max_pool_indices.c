@@ -3,8 +3,6 @@
 
 #include "tilewright/kernels/nd_windows.h"
 
-enum { N = TILEWRIGHT_ND_N, C = TILEWRIGHT_ND_C };
-
 /* An element as float, which is exact for each of the types. */
 static float element(const uint8_t *at, int32_t kind)
 {
@@ -41,44 +39,33 @@ static void find(const struct tilewright_max_pool_indices_attributes *attributes
     }
 }
 
+TILEWRIGHT_INLINE void pool(const void *given, const struct tilewright_view *operands,
+                            const struct tilewright_nd_output *output)
+{
+    const struct tilewright_max_pool_indices_attributes *attributes = given;
+    const struct tilewright_shape *x = operands[0].shape;
+    const struct tilewright_view *indices = &operands[2];
+    const int64_t image = (int64_t)output->n * attributes->channels + output->channel;
+    int32_t best[3] = {x->origin[3], x->origin[4], x->origin[5]};
+    find(attributes, x, output->windows, output->x, best);
+    const uint8_t *largest = output->x + tilewright_nd_offset(x, best);
+    if (attributes->element == 0) {
+        tilewright_store_f32(output->y, tilewright_load_f32(largest));
+    } else {
+        *output->y = *largest;
+    }
+    uint8_t *to = indices->base + tilewright_nd_plane(indices->shape, output->n, output->channel) +
+                  tilewright_nd_offset(indices->shape, output->at);
+    *(int64_t *)(void *)to = image * attributes->image + (int64_t)best[0] * attributes->steps[0] +
+                             (int64_t)best[1] * attributes->steps[1] +
+                             (int64_t)best[2] * attributes->steps[2];
+}
+
 void tilewright_max_pool_indices(const struct tilewright_max_pool_indices_attributes *attributes,
                                  const struct tilewright_view *operands, uint32_t flags)
 {
-    const struct tilewright_shape *x = operands[0].shape;
-    const struct tilewright_shape *y = operands[1].shape;
-    const struct tilewright_nd_geometry geometry = {attributes->kernel, attributes->strides,
-                                                    attributes->dilations, attributes->pads};
-    struct tilewright_window windows[3];
-    int32_t at[3];
-
+    const struct tilewright_geometry geometry = {attributes->kernel, attributes->strides,
+                                                 attributes->dilations, attributes->pads};
     (void)flags;
-    for (int32_t n = y->origin[N]; n < y->origin[N] + y->extent[N]; n++) {
-        for (int32_t channel = y->origin[C]; channel < y->origin[C] + y->extent[C]; channel++) {
-            const uint8_t *from = operands[0].base + tilewright_axis_offset(x, N, n) +
-                                  tilewright_axis_offset(x, C, channel);
-            const int64_t image = (int64_t)n * attributes->channels + channel;
-            tilewright_nd_first(y, at);
-            do {
-                int32_t best[3] = {x->origin[3], x->origin[4], x->origin[5]};
-                const ptrdiff_t outer = tilewright_axis_offset(y, N, n) +
-                                        tilewright_axis_offset(y, C, channel) +
-                                        tilewright_nd_offset(y, at);
-                const ptrdiff_t inner = tilewright_axis_offset(operands[2].shape, N, n) +
-                                        tilewright_axis_offset(operands[2].shape, C, channel) +
-                                        tilewright_nd_offset(operands[2].shape, at);
-                tilewright_nd_windows(&geometry, x, at, windows);
-                find(attributes, x, windows, from, best);
-                const uint8_t *largest = from + tilewright_nd_offset(x, best);
-                if (attributes->element == 0) {
-                    tilewright_store_f32(operands[1].base + outer, tilewright_load_f32(largest));
-                } else {
-                    operands[1].base[outer] = *largest;
-                }
-                *(int64_t *)(void *)(operands[2].base + inner) =
-                    image * attributes->image + (int64_t)best[0] * attributes->steps[0] +
-                    (int64_t)best[1] * attributes->steps[1] +
-                    (int64_t)best[2] * attributes->steps[2];
-            } while (tilewright_nd_next(y, at));
-        }
-    }
+    tilewright_nd_pool(&geometry, operands, pool, attributes);
 }

@@ -4,7 +4,7 @@
 
 #include "tilewright/kernels/nd_windows.h"
 
-enum { N = TILEWRIGHT_ND_N, C = TILEWRIGHT_ND_C, D = TILEWRIGHT_ND_SPATIAL };
+enum { D = TILEWRIGHT_ND_SPATIAL };
 
 /* The number of taps on one axis that the divisor counts: those in the input, or also those in its
  * padding. */
@@ -21,10 +21,12 @@ static int32_t counted(const struct tilewright_pool_any_attributes *attributes,
     return count;
 }
 
-static void run_window(const struct tilewright_pool_any_attributes *attributes,
-                       const struct tilewright_shape *x_shape,
-                       const struct tilewright_window *windows, const uint8_t *x, uint8_t *y)
+TILEWRIGHT_INLINE void pool(const void *given, const struct tilewright_view *operands,
+                            const struct tilewright_nd_output *output)
 {
+    const struct tilewright_pool_any_attributes *attributes = given;
+    const struct tilewright_shape *x_shape = operands[0].shape;
+    const struct tilewright_window *windows = output->windows;
     struct tilewright_reduction state = {0};
     const int32_t length = windows[2].end - windows[2].first;
     state.real = 0.0f;
@@ -39,41 +41,25 @@ static void run_window(const struct tilewright_pool_any_attributes *attributes,
                                    windows[1].start + kh * attributes->dilations[1],
                                    windows[2].start + windows[2].first * attributes->dilations[2]};
             if (length > 0) {
-                attributes->reducer->line(&state, x + tilewright_nd_offset(x_shape, at),
+                attributes->reducer->line(&state, output->x + tilewright_nd_offset(x_shape, at),
                                           attributes->dilations[2] * x_shape->stride[D + 2],
                                           length);
             }
         }
     }
-    attributes->reducer->end(&state, y);
+    attributes->reducer->end(&state, output->y);
     if (attributes->clamped != 0) {
-        tilewright_store_f32(
-            y, tilewright_clamp(tilewright_load_f32(y), attributes->minimum, attributes->maximum));
+        const float y = tilewright_load_f32(output->y);
+        tilewright_store_f32(output->y,
+                             tilewright_clamp(y, attributes->minimum, attributes->maximum));
     }
 }
 
 void tilewright_pool_any(const struct tilewright_pool_any_attributes *attributes,
                          const struct tilewright_view *operands, uint32_t flags)
 {
-    const struct tilewright_shape *x = operands[0].shape;
-    const struct tilewright_shape *y = operands[1].shape;
-    const struct tilewright_nd_geometry geometry = {attributes->kernel, attributes->strides,
-                                                    attributes->dilations, attributes->pads};
-    struct tilewright_window windows[3];
-    int32_t at[3];
-
+    const struct tilewright_geometry geometry = {attributes->kernel, attributes->strides,
+                                                 attributes->dilations, attributes->pads};
     (void)flags;
-    for (int32_t n = y->origin[N]; n < y->origin[N] + y->extent[N]; n++) {
-        for (int32_t channel = y->origin[C]; channel < y->origin[C] + y->extent[C]; channel++) {
-            const uint8_t *from = operands[0].base + tilewright_axis_offset(x, N, n) +
-                                  tilewright_axis_offset(x, C, channel);
-            uint8_t *to = operands[1].base + tilewright_axis_offset(y, N, n) +
-                          tilewright_axis_offset(y, C, channel);
-            tilewright_nd_first(y, at);
-            do {
-                tilewright_nd_windows(&geometry, x, at, windows);
-                run_window(attributes, x, windows, from, to + tilewright_nd_offset(y, at));
-            } while (tilewright_nd_next(y, at));
-        }
-    }
+    tilewright_nd_pool(&geometry, operands, pool, attributes);
 }

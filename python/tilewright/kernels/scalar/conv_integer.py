@@ -31,7 +31,7 @@ class ConvInteger(CStruct):
     group_inputs: Annotated[Int32, "channels of x in one group"]
     group_outputs: Annotated[Int32, "channels of y in one group"]
     padding: Annotated[Int32, "the stored byte that stands for zero"]
-    flip: Annotated[Int32, "1: x is uint8"]
+    is_unsigned: Annotated[Int32, "1: x is uint8"]
     core: Core
     rule: RulePointer
     limits: LayerLimits
@@ -81,7 +81,7 @@ def _general(conv: IntegerConv) -> KernelChoice:
             group_inputs=group_inputs,
             group_outputs=group_outputs,
             padding=conv.padding,
-            flip=conv.is_unsigned,
+            is_unsigned=conv.is_unsigned,
             core=core_of(conv.weights),
             rule=conv.finish.block_rule,
             limits=conv.finish.layer_limits,

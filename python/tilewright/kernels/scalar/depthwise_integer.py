@@ -7,12 +7,11 @@ from typing import Annotated
 
 import numpy as np
 
-from tilewright.kernels.attributes import CStruct, CType, Int32, LineRule
+from tilewright.kernels.attributes import CStruct, CType, LineRule
 from tilewright.kernels.integer import is_wide, steps_product, words
 from tilewright.kernels.kernel import HEIGHT, ConstantOperand, Declaration, KernelChoice, Packing, TileSteps
 from tilewright.kernels.requantization import LayerLimits
-from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows
-from tilewright.kernels.scalar.spatial_integer import IntegerConv
+from tilewright.kernels.scalar.spatial_integer import IntegerConv, PaddedInput
 from tilewright.operators.nest import along, whole
 
 SOURCES = ("depthwise_integer.c", "integer_core.c", "integer_finish.c")
@@ -30,9 +29,7 @@ class DepthwiseInteger(CStruct):
     else for each row of y, at least for TILEWRIGHT_DEPTHWISE_PLANE rows.
     """
 
-    windows: PlaneWindows
-    padding: Annotated[Int32, "the stored byte that stands for zero"]
-    flip: Annotated[Int32, "1: x is uint8"]
+    x: PaddedInput
     sums: Annotated[str, CType("tilewright_depthwise_sums *", is_pointer=True)]
     rule: LineRule
     limits: LayerLimits
@@ -59,9 +56,7 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
             reads=(x, weights, rows),
             writes=(y,),
             attributes=DepthwiseInteger(
-                plane_windows(conv.windows),
-                conv.padding,
-                conv.is_unsigned,
+                conv.padded_input,
                 sums,
                 conv.finish.line_rule,
                 conv.finish.layer_limits,

@@ -53,9 +53,9 @@ class MatmulInteger(CStruct):
     """
 
     a_zero_point: Annotated[Int32, "of int8: less 128 if a is uint8"]
-    a_flip: Annotated[Int32, "1: a is uint8"]
+    a_is_unsigned: Annotated[Int32, "1: a is uint8"]
     b_zero_point: Annotated[Int32, "in b's own type"]
-    b_unsigned: Annotated[Int32, "1: b is uint8"]
+    b_is_unsigned: Annotated[Int32, "1: b is uint8"]
     finish: BlockFinish
     limits: Limits
 
@@ -173,7 +173,7 @@ def _pixels(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
                 group_inputs=taps,
                 group_outputs=channels,
                 padding=product.a_zero_point & 0xFF,
-                flip=int(product.a.dtype is DType.UINT8),
+                is_unsigned=int(product.a.dtype is DType.UINT8),
                 core=core_of(weights),
                 rule=finish.block_rule,
                 limits=finish.layer_limits,
@@ -222,9 +222,9 @@ def _with_variables(product: Product) -> tuple[KernelChoice, ...]:
             writes=(TensorOperand(product.y.name, nest.writes[0], _batched_view(product.y, False)),),
             attributes=MatmulInteger(
                 a_zero_point=as_signed(product.a_zero_point, product.a.dtype),
-                a_flip=int(product.a.dtype is DType.UINT8),
+                a_is_unsigned=int(product.a.dtype is DType.UINT8),
                 b_zero_point=b_zero_point,
-                b_unsigned=int(product.b.dtype is DType.UINT8),
+                b_is_unsigned=int(product.b.dtype is DType.UINT8),
                 finish=finish.block,
                 limits=finish.limits,
             ),

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from tilewright.graph import Array, DType, Graph, Node
+from tilewright.kernels.attributes import CStruct, Int32
 from tilewright.kernels.integer import BLOCK, EIGHT_BIT, as_signed, constant_bias, largest_sums, steps_product
 from tilewright.kernels.kernel import TensorOperand, TileSteps
 from tilewright.kernels.requantization import Finish, finish_of
 from tilewright.kernels.scalar.compact import compact
-from tilewright.kernels.scalar.geometry import PLANE, is_plane, plane_view
+from tilewright.kernels.scalar.geometry import PLANE, PlaneWindows, is_plane, plane_view, plane_windows
 from tilewright.operators.conv import ConvAttributes
 from tilewright.operators.conv import nest as nest_of
 from tilewright.operators.nest import Nest
 from tilewright.operators.spatial import Windows
+
+
+@dataclass(frozen=True, slots=True)
+class PaddedInput(CStruct):
+    """The windows that a depthwise kernel copies from x, and what lies around x."""
+
+    windows: PlaneWindows
+    padding: Annotated[Int32, "the stored byte that stands for zero"]
+    is_unsigned: Annotated[Int32, "1: x is uint8"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +68,11 @@ class IntegerConv:
     def is_unsigned(self) -> int:
         """1 if x is uint8, else 0."""
         return int(self.dtype is DType.UINT8)
+
+    @property
+    def padded_input(self) -> PaddedInput:
+        """What depthwise kernels know of x and its windows."""
+        return PaddedInput(plane_windows(self.windows), self.padding, self.is_unsigned)
 
 
 def integer_conv(node: Node, graph: Graph, *, as_stored: bool = False) -> IntegerConv | None:

@@ -8,12 +8,11 @@ from typing import Annotated
 import numpy as np
 
 from tilewright.graph import Array
-from tilewright.kernels.attributes import CStruct, CType, Int32, LineRule
+from tilewright.kernels.attributes import CStruct, CType, LineRule
 from tilewright.kernels.integer import steps_product, words
 from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, Packing, TileSteps
 from tilewright.kernels.requantization import LayerLimits, Rule
-from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows
-from tilewright.kernels.scalar.spatial_integer import IntegerConv
+from tilewright.kernels.scalar.spatial_integer import IntegerConv, PaddedInput
 from tilewright.operators.nest import along, whole
 
 SOURCES = ("depthwise_xpulpv2.c", "xpulpv2_plane.c", "integer_core.c", "integer_finish.c")
@@ -23,9 +22,7 @@ SOURCES = ("depthwise_xpulpv2.c", "xpulpv2_plane.c", "integer_core.c", "integer_
 class DepthwiseXpulpv2(CStruct):
     """Depthwise convolution of 8-bit tensors by words of a window."""
 
-    windows: PlaneWindows
-    padding: Annotated[Int32, "the stored byte that stands for zero"]
-    is_unsigned: Annotated[Int32, "1: x is uint8"]
+    x: PaddedInput
     rule: LineRule
     finished: Annotated[str, CType("tilewright_xpulpv2_column *", is_pointer=True), "NULL: sums go to the rule"]
     limits: LayerLimits
@@ -64,9 +61,7 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
             reads=(x, weights, constants),
             writes=(y,),
             attributes=DepthwiseXpulpv2(
-                plane_windows(conv.windows),
-                conv.padding,
-                conv.is_unsigned,
+                conv.padded_input,
                 conv.finish.line_rule,
                 _finished(conv),
                 conv.finish.layer_limits,

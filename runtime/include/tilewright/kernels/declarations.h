@@ -178,7 +178,7 @@ struct tilewright_conv_integer_attributes {
     int32_t group_inputs; /* channels of x in one group */
     int32_t group_outputs; /* channels of y in one group */
     int32_t padding; /* the stored byte that stands for zero */
-    int32_t flip; /* 1: x is uint8 */
+    int32_t is_unsigned; /* 1: x is uint8 */
     const struct tilewright_core *core;
     const struct tilewright_rule *rule;
     int32_t minimum; /* the bits of a float: rule rescale */
@@ -234,7 +234,7 @@ struct tilewright_depthwise_integer_attributes {
     int32_t dilations[2];
     int32_t pads[2]; /* above and to the left */
     int32_t padding; /* the stored byte that stands for zero */
-    int32_t flip; /* 1: x is uint8 */
+    int32_t is_unsigned; /* 1: x is uint8 */
     tilewright_depthwise_sums *sums;
     const struct tilewright_line_rule *rule;
     int32_t minimum; /* the bits of a float: rule rescale */
@@ -444,9 +444,9 @@ void tilewright_matmul_variable_f32(const struct tilewright_matmul_variable_f32_
  * where k is cut: 64 bytes for 4 rows by 4 columns. */
 struct tilewright_matmul_integer_attributes {
     int32_t a_zero_point; /* of int8: less 128 if a is uint8 */
-    int32_t a_flip; /* 1: a is uint8 */
+    int32_t a_is_unsigned; /* 1: a is uint8 */
     int32_t b_zero_point; /* in b's own type */
-    int32_t b_unsigned; /* 1: b is uint8 */
+    int32_t b_is_unsigned; /* 1: b is uint8 */
     tilewright_block_finish *finish;
     int32_t minimum; /* the bits of a float: rule rescale */
     int32_t maximum;

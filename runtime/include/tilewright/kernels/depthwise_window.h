@@ -5,6 +5,7 @@
 #define TILEWRIGHT_KERNELS_DEPTHWISE_WINDOW_H
 
 #include "tilewright/kernels/basics.h"
+#include "tilewright/kernels/geometry.h"
 #include "tilewright/runtime.h"
 
 #ifdef __cplusplus
@@ -19,14 +20,18 @@ struct tilewright_depthwise_axis {
     int32_t held;   /* elements that the tile of x holds; below 1: none */
 };
 
-/* The window of axis `axis`; the taps of one output span `reach` elements of x. */
+/* The window along axis `axis` of [n, c, h, w], which is 2 or 3. */
 static inline struct tilewright_depthwise_axis
-tilewright_depthwise_axis(const struct tilewright_shape *in, const struct tilewright_shape *out,
-                          int32_t axis, int32_t stride, int32_t reach, int32_t pad)
+tilewright_depthwise_axis(const struct tilewright_geometry *geometry,
+                          const struct tilewright_shape *in, const struct tilewright_shape *out,
+                          int32_t axis)
 {
+    const int32_t i = axis - 2;
+    const int32_t stride = geometry->strides[i];
+    const int32_t reach = (geometry->kernel[i] - 1) * geometry->dilations[i] + 1;
     struct tilewright_depthwise_axis window;
     window.extent = (out->extent[axis] - 1) * stride + reach;
-    window.begin = out->origin[axis] * stride - pad;
+    window.begin = out->origin[axis] * stride - geometry->pads[i];
     const int32_t lower = in->origin[axis] - window.begin;
     window.first = lower > 0 ? lower : 0;
     window.held = tilewright_smaller(lower + in->extent[axis], window.extent) - window.first;

@@ -3,6 +3,7 @@
 #ifndef TILEWRIGHT_KERNELS_ND_WINDOWS_H
 #define TILEWRIGHT_KERNELS_ND_WINDOWS_H
 
+#include "tilewright/kernels/geometry.h"
 #include "tilewright/kernels/window.h"
 
 #ifdef __cplusplus
@@ -11,15 +12,8 @@ extern "C" {
 
 enum { TILEWRIGHT_ND_N = 0, TILEWRIGHT_ND_C = 1, TILEWRIGHT_ND_SPATIAL = 3 };
 
-struct tilewright_nd_geometry {
-    const int32_t *kernel;
-    const int32_t *strides;
-    const int32_t *dilations;
-    const int32_t *pads;
-};
-
 /* The taps of the window at spatial position `at` that meet the tile of x. */
-TILEWRIGHT_INLINE void tilewright_nd_windows(const struct tilewright_nd_geometry *geometry,
+TILEWRIGHT_INLINE void tilewright_nd_windows(const struct tilewright_geometry *geometry,
                                              const struct tilewright_shape *x, const int32_t *at,
                                              struct tilewright_window *windows)
 {
@@ -50,11 +44,57 @@ TILEWRIGHT_INLINE void tilewright_nd_first(const struct tilewright_shape *y, int
     }
 }
 
+/* Bytes from the tile's first element of an image and channel to the one at `at`. */
 TILEWRIGHT_INLINE ptrdiff_t tilewright_nd_offset(const struct tilewright_shape *shape,
                                                  const int32_t *at)
 {
     return tilewright_axis_offset(shape, 3, at[0]) + tilewright_axis_offset(shape, 4, at[1]) +
            tilewright_axis_offset(shape, 5, at[2]);
+}
+
+/* Bytes from the tile's base to an image and channel. */
+TILEWRIGHT_INLINE ptrdiff_t tilewright_nd_plane(const struct tilewright_shape *shape, int32_t n,
+                                                int32_t channel)
+{
+    return tilewright_axis_offset(shape, TILEWRIGHT_ND_N, n) +
+           tilewright_axis_offset(shape, TILEWRIGHT_ND_C, channel);
+}
+
+/* One output of pooling: its position, what lies in its windows, where x's image and channel begin,
+ * and where the output goes. */
+struct tilewright_nd_output {
+    int32_t n, channel, at[3];
+    struct tilewright_window windows[3];
+    const uint8_t *x;
+    uint8_t *y;
+};
+
+/* Calls `pool` for each output of the tile. Operands: x, y, and what else `pool` knows. */
+TILEWRIGHT_INLINE void tilewright_nd_pool(const struct tilewright_geometry *geometry,
+                                          const struct tilewright_view *operands,
+                                          void (*pool)(const void *attributes,
+                                                       const struct tilewright_view *operands,
+                                                       const struct tilewright_nd_output *output),
+                                          const void *attributes)
+{
+    const struct tilewright_shape *x = operands[0].shape;
+    const struct tilewright_shape *y = operands[1].shape;
+    struct tilewright_nd_output output;
+    const int32_t end = y->origin[TILEWRIGHT_ND_N] + y->extent[TILEWRIGHT_ND_N];
+    const int32_t last = y->origin[TILEWRIGHT_ND_C] + y->extent[TILEWRIGHT_ND_C];
+
+    for (output.n = y->origin[TILEWRIGHT_ND_N]; output.n < end; output.n++) {
+        for (output.channel = y->origin[TILEWRIGHT_ND_C]; output.channel < last; output.channel++) {
+            uint8_t *to = operands[1].base + tilewright_nd_plane(y, output.n, output.channel);
+            output.x = operands[0].base + tilewright_nd_plane(x, output.n, output.channel);
+            tilewright_nd_first(y, output.at);
+            do {
+                tilewright_nd_windows(geometry, x, output.at, output.windows);
+                output.y = to + tilewright_nd_offset(y, output.at);
+                pool(attributes, operands, &output);
+            } while (tilewright_nd_next(y, output.at));
+        }
+    }
 }
 
 #ifdef __cplusplus
