@@ -13,10 +13,12 @@ import pytest
 from onnx import TensorProto, helper
 from support.firmware import ARM_GCC, RISCV_GCC, WARNINGS, needs_host_compiler
 from tilewright.base import reserved_names
-from tilewright.base.c_names import c_identifier, unique_identifiers
+from tilewright.base.c_names import c_identifier, c_prefix, unique_identifiers
 from tilewright.base.resources import runtime
+from tilewright.codegen.buffers import storage_of
 from tilewright.options import CompileOptions
 from tilewright.pipeline import compile_model
+from tilewright.plan import Placement
 
 HEADERS = (
     "assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic "
@@ -85,18 +87,18 @@ def model(path: Path, names: Iterable[str]) -> Path:
     return path
 
 
-def complaints(folder: Path, names: Iterable[str], headers: Iterable[str]) -> str:
+def complaints(folder: Path, names: Iterable[str], headers: Iterable[str], prefix: str = "kws") -> str:
     """What C and C++ compilers say about the files of a model, with ``headers`` before all else."""
-    options = CompileOptions(model(folder / "m.onnx", names), "host", "kws")
+    options = CompileOptions(model(folder / "m.onnx", names), "host", prefix)
     files = compile_model(replace(options, profile=True)).files
     for name, content in files.items():
         (folder / name).write_bytes(content)
     before = "".join(f"#include <{name}.h>\n" for name in headers)
     (folder / "first.h").write_text(before)
-    (folder / "use.cpp").write_text('#include "first.h"\n#include "kws.h"\n#include "kws_layout.h"\n')
+    (folder / "use.cpp").write_text(f'#include "first.h"\n#include "{prefix}.h"\n#include "{prefix}_layout.h"\n')
     includes = [f"-I{runtime() / 'include'}", f"-I{folder}"]
     c_warnings = [word for word in WARNINGS if not word.startswith("-std=")]
-    commands = [["cc", "-std=gnu11", *c_warnings, "-include", "first.h", str(folder / "kws.c")]]
+    commands = [["cc", "-std=gnu11", *c_warnings, "-include", "first.h", str(folder / f"{prefix}.c")]]
     if shutil.which("c++") is not None:
         standards = ("gnu++11", "gnu++20")
         commands += [["c++", f"-std={name}", "-Wall", "-Wpedantic", str(folder / "use.cpp")] for name in standards]
@@ -124,3 +126,20 @@ def test_a_name_that_is_not_reserved_is_noticed(tmp_path: Path, monkeypatch: pyt
 def test_long_names_are_no_long_texts(tmp_path: Path) -> None:
     """C promises texts of up to 4,095 bytes; -Wpedantic minds longer ones."""
     assert complaints(tmp_path, ["a" * 5000, "b/" * 3000], ()) == ""
+
+
+@needs_host_compiler
+@pytest.mark.parametrize("prefix", "FfRrWwXx")
+def test_a_prefix_leaves_the_macros_of_unistd_alone(tmp_path: Path, prefix: str) -> None:
+    assert c_prefix(prefix) == f"t_{prefix}"
+    assert "error" in complaints(tmp_path, ["x"], ("unistd",), prefix)
+    assert complaints(tmp_path, ["x"], ("unistd",), c_prefix(prefix)) == ""
+
+
+def test_pools_and_buffers_whose_joined_names_are_the_same_have_macros_of_their_own(tmp_path: Path) -> None:
+    plan = compile_model(CompileOptions(model(tmp_path / "m.onnx", ["x"]), "host", "kws")).plan
+    x = plan.buffers[0]
+    buffers = (replace(x, name="a_x"), replace(x, name="x"), replace(x, name="A_X_2"))
+    places = (Placement("a_x", "l1", 0), Placement("x", "l1_a", 0), Placement("A_X_2", "l1", 64))
+    macros = storage_of(replace(plan, buffers=buffers, placements=places, relations=())).macros
+    assert macros == {"a_x": "KWS_L1_A_X", "x": "KWS_L1_A_X_2", "A_X_2": "KWS_L1_A_X_2_2"}

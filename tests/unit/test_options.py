@@ -43,6 +43,7 @@ def test_tensor_names_may_hold_an_equals_sign() -> None:
         ({"effort": 3}, "bad-option", "not one of fast, normal, thorough"),
         ({"quantized_io": "yes"}, "bad-option", "true or false"),
         ({"name": "int"}, "bad-name", "'t_int'"),
+        ({"name": "r"}, "bad-name", "'t_r'"),
         ({"name": "9lives"}, "bad-name", "'t_9lives'"),
         ({"name": "a__b"}, "bad-name", "'a_b'"),
         ({"pools": ["l1"]}, "pool-override", "<pool>=<bytes>"),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from tilewright.base.errors import bad_input
-from tilewright.base.reserved_names import is_reserved
+from tilewright.base.reserved_names import is_header_word, is_reserved
 
 _LONGEST = 40
 _LONGEST_TEXT = 2000
@@ -18,6 +18,15 @@ def c_identifier(name: str) -> str:
     if not cleaned or cleaned[0].isdigit() or is_reserved(cleaned):
         cleaned = f"t_{cleaned}".rstrip("_")
     return cleaned
+
+
+def c_prefix(name: str) -> str:
+    """An identifier that may begin the C names of a model.
+
+    Among those names is the enumerator ``<PREFIX>_OK``: for the prefixes f, r, w and x, <unistd.h> has it as a macro.
+    """
+    identifier = c_identifier(name)
+    return f"t_{identifier}" if is_header_word(f"{identifier}_OK".upper()) else identifier
 
 
 def in_comment(name: str) -> str:
@@ -55,16 +64,20 @@ def interface_identifiers(names: Iterable[str]) -> dict[str, str]:
 
 def unique_identifiers(names: Iterable[str]) -> dict[str, str]:
     """Short identifiers of internal names; later ones are numbered where they would clash."""
+    return numbered({name: c_identifier(_shortened(c_identifier(name))) for name in names})
+
+
+def numbered(stems: Mapping[str, str]) -> dict[str, str]:
+    """Names with their C names, in capital letters or not, made different: x, x become x, x_2."""
     taken: set[str] = set()
-    identifiers = {}
-    for name in names:
-        stem = c_identifier(_shortened(c_identifier(name)))
+    different = {}
+    for name, stem in stems.items():
         identifier, number = stem, 2
         while identifier.upper() in taken:
             identifier, number = f"{stem}_{number}", number + 1
         taken.add(identifier.upper())
-        identifiers[name] = identifier
-    return identifiers
+        different[name] = identifier
+    return different
 
 
 def _shortened(identifier: str) -> str:

@@ -52,6 +52,11 @@ _FAMILIES = (
 _FAMILY = re.compile("|".join(f"(?:{family})" for family in _FAMILIES))
 
 
+def is_header_word(name: str) -> bool:
+    """Whether C, C++ or a header has exactly this name; a whole family of names such as ``E...`` does not count."""
+    return name in _WORDS
+
+
 def is_reserved(name: str) -> bool:
     """Whether a name may be a keyword or a macro where a generated header is included, or a type that it uses."""
     return name in _WORDS or _FAMILY.fullmatch(name) is not None

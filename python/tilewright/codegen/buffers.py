@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from tilewright.base.c_names import unique_identifiers
+from tilewright.base.c_names import numbered, unique_identifiers
 from tilewright.plan import Access, Buffer, BufferKind, Placement, Plan, Pool, RelationKind
 
 Array = npt.NDArray[Any]
@@ -24,6 +24,7 @@ class Storage:
         buffers: buffers by name.
         placements: buffer to its pool and offset, for placed buffers.
         identifiers: buffer to its C identifier.
+        macros: placed buffer to the start of its macros' names, for example KWS_L1_X of KWS_L1_X_OFFSET.
         parents: a view to (the buffer in which it lies, bytes from its start).
         members: buffer of an input or output that the caller owns to its member in the struct of inputs or outputs.
     """
@@ -32,6 +33,7 @@ class Storage:
     buffers: Mapping[str, Buffer]
     placements: Mapping[str, Placement]
     identifiers: Mapping[str, str]
+    macros: Mapping[str, str]
     parents: Mapping[str, tuple[str, int]]
     members: Mapping[str, str]
 
@@ -64,11 +66,6 @@ class Storage:
         used = {item.pool for item in self.placements.values()}
         return tuple(pool for pool in self.plan.pools if pool.access is Access.READ_ONLY and pool.name in used)
 
-    def macro(self, buffer: str) -> str:
-        """The start of the names of a buffer's macros, for example KWS_L1_X of KWS_L1_X_OFFSET."""
-        pool = self.placements[buffer].pool
-        return f"{self.prefix}_{pool}_{self.identifiers[buffer]}".upper()
-
     def address(self, name: str) -> str:
         """C expression, inside a layer's function, of a uint8_t pointer to the buffer's first byte."""
         if name in self.parents:
@@ -93,7 +90,7 @@ class Storage:
         base = f"{self.prefix}_pool_{pool.name}" if self.plan.static_pools else passed
         if pool.base is not None:
             base = f"{self.prefix}_POOL_{pool.name}_POINTER".upper()
-        return f"{base} + {self.macro(name)}_OFFSET"
+        return f"{base} + {self.macros[name]}_OFFSET"
 
     def uses_context(self, name: str) -> bool:
         """Whether the buffer's address depends on pointers that the caller passes."""
@@ -109,11 +106,15 @@ def storage_of(plan: Plan) -> Storage:
         if relation.kind is RelationKind.AT_OFFSET
     }
     members = {item.buffer: item.identifier for item in (*plan.inputs, *plan.outputs) if item.buffer not in placed}
+    identifiers = unique_identifiers(buffer.name for buffer in plan.buffers)
+    # Buffer a_x of pool l1 and buffer x of pool l1_a would have the same macro.
+    macros = {name: f"{plan.name}_{item.pool}_{identifiers[name]}".upper() for name, item in placed.items()}
     return Storage(
         plan=plan,
         buffers={buffer.name: buffer for buffer in plan.buffers},
         placements=placed,
-        identifiers=unique_identifiers(buffer.name for buffer in plan.buffers),
+        identifiers=identifiers,
+        macros=numbered(macros),
         parents=parents,
         members=members,
     )

@@ -104,7 +104,7 @@ def _placed(storage: Storage, name: str, lifetimes: Mapping[str, tuple[int, int]
     slots = f", {buffer.copies} slots" if buffer.copies > 1 else ""
     return PlacedText(
         identifier=storage.identifiers[name],
-        macro=storage.macro(name),
+        macro=storage.macros[name],
         offset_bytes=storage.placements[name].offset_bytes,
         size_bytes=buffer.size_bytes,
         align_bytes=buffer.align_bytes,

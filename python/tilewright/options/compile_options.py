@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from tilewright.base.c_names import c_identifier
+from tilewright.base.c_names import c_prefix
 from tilewright.base.errors import bad_input
 from tilewright.base.inputs import read_content
 from tilewright.base.settings import choices_of, keys_of
@@ -27,10 +27,10 @@ LayerBuffers = tuple[tuple[str, str, str], ...]
 
 def _name(table: Table, key: str) -> str:
     text = table.text(key)
-    if c_identifier(text) == text:
+    if c_prefix(text) == text:
         return text
     rule = "letters, digits and single underscores, beginning with a letter, and no name of C, C++ or their headers"
-    place, remedy = table.place(key), f"{rule}; for example '{c_identifier(text)}'"
+    place, remedy = table.place(key), f"{rule}; for example '{c_prefix(text)}'"
     raise bad_input("bad-name", f"'{text}' cannot be the prefix of C names", at=place, help=remedy)
 
 

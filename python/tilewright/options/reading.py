@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tilewright.base.c_names import c_identifier
+from tilewright.base.c_names import c_prefix
 from tilewright.base.errors import bad_input
 from tilewright.base.settings import Key, keys_of, read_given
 from tilewright.base.toml_file import Table, read_toml
@@ -46,7 +46,7 @@ def build(kind: type[T], *places: tuple[str, Mapping[str, Any]]) -> T:
         if must_be_given(key) and key.field not in merged:
             remedy = f"{argument_of(key)} <{key.name}>, or '{key.name}' in the options file"
             raise bad_input("missing-option", f"no {key.name} was given", help=remedy)
-    merged.setdefault("name", c_identifier(merged["model"].stem))
+    merged.setdefault("name", c_prefix(merged["model"].stem))
     return kind(**merged)
 
 
