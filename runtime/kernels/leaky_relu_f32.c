@@ -10,13 +10,13 @@ TILEWRIGHT_INLINE float apply(float x, const float *parameters)
 
 static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
 {
-    const struct tilewright_leaky_relu_f32_attributes *attributes = context;
+    const struct tilewright_alpha_f32_attributes *attributes = context;
     const float parameters[] = {attributes->alpha};
     tilewright_unary_row(at, stride, count, apply, parameters, attributes->minimum,
                          attributes->maximum);
 }
 
-void tilewright_leaky_relu_f32(const struct tilewright_leaky_relu_f32_attributes *attributes,
+void tilewright_leaky_relu_f32(const struct tilewright_alpha_f32_attributes *attributes,
                                const struct tilewright_view *operands, uint32_t flags)
 {
     (void)flags;

@@ -128,7 +128,6 @@ FUNCTIONS: Mapping[str, _Function] = MappingProxyType(
         "ThresholdedRelu": lambda x, alpha: np.where(x > alpha, x, 0.0),
         "Shrink": _shrink,
         "Mish": lambda x: x * np.tanh(_softplus(x)),
-        "Swish": lambda x, alpha: x / (1.0 + np.exp(-alpha * x)),
         "Not": np.logical_not,
         "IsNaN": np.isnan,
         "IsInf": _is_inf,
@@ -187,7 +186,7 @@ class IsInfAttributes(Attributes):
 
 _ATTRIBUTES: Mapping[str, type[Attributes]] = MappingProxyType(
     {
-        **dict.fromkeys(("Elu", "Celu", "ThresholdedRelu", "Swish"), AlphaAttributes),
+        **dict.fromkeys(("Elu", "Celu", "ThresholdedRelu"), AlphaAttributes),
         "Selu": SeluAttributes,
         "Shrink": ShrinkAttributes,
         "IsInf": IsInfAttributes,

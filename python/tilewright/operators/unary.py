@@ -67,6 +67,11 @@ def _hard_swish(node: Node, x: Array) -> Array:
     return product
 
 
+def _swish(node: Node, x: Array) -> Array:
+    quotient: Array = x / (1.0 + np.exp(-node.given(AlphaAttributes).alpha * x))
+    return quotient
+
+
 def _operator(name: str, function: _Function, attributes: type[Attributes] = Attributes) -> Operator:
     def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
         """The function in float64, rounded once to float32."""
@@ -84,4 +89,5 @@ OPERATORS = (
     _operator("Sigmoid", _sigmoid),
     _operator("Tanh", _tanh),
     _operator("HardSwish", _hard_swish),
+    _operator("Swish", _swish, AlphaAttributes),
 )

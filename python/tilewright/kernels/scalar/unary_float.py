@@ -18,13 +18,22 @@ _STEMS = {
     "HardSwish": "hard_swish_f32",
     "Sigmoid": "sigmoid_f32",
     "Tanh": "tanh_f32",
+    "Swish": "swish_f32",
 }
-_CYCLES = {"Clip": 9.0, "LeakyRelu": 12.0, "HardSigmoid": 14.0, "HardSwish": 34.0, "Sigmoid": 100.0, "Tanh": 140.0}
+_CYCLES = {
+    "Clip": 9.0,
+    "LeakyRelu": 12.0,
+    "HardSigmoid": 14.0,
+    "HardSwish": 34.0,
+    "Sigmoid": 100.0,
+    "Tanh": 140.0,
+    "Swish": 105.0,
+}
 
 
 @dataclass(frozen=True, slots=True)
-class LeakyReluF32(CStruct):
-    """y = x, or alpha * x where x is negative."""
+class AlphaF32(CStruct):
+    """LeakyRelu: y = x, or alpha * x where x is negative. Swish: y = x / (1 + exp(-alpha * x))."""
 
     alpha: Float32
     clamp: ClampF32
@@ -55,7 +64,7 @@ def _attributes(node: Node, clamp: Clamp) -> CStruct:
     if isinstance(given, HardSigmoidAttributes):
         return HardSigmoidF32(given.alpha, given.beta, clamp_attributes(clamp))
     if isinstance(given, AlphaAttributes):
-        return LeakyReluF32(given.alpha, clamp_attributes(clamp))
+        return AlphaF32(given.alpha, clamp_attributes(clamp))
     return clamp_attributes(clamp)
 
 
@@ -72,7 +81,8 @@ DECLARATION = Declaration(
     operators=dict.fromkeys(_STEMS, choices),
     functions={
         **dict.fromkeys(_STEMS.values(), ClampF32),
-        "leaky_relu_f32": LeakyReluF32,
+        "leaky_relu_f32": AlphaF32,
+        "swish_f32": AlphaF32,
         "hard_sigmoid_f32": HardSigmoidF32,
     },
 )
