@@ -161,6 +161,13 @@ FUNCTIONS: Mapping[str, _Function] = MappingProxyType(
 )
 
 
+_REAL = frozenset(
+    "Abs Neg Sign Exp Log Sqrt Reciprocal Floor Ceil Round Erf Sin Cos Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh "
+    "Softplus Softsign Elu Selu Celu ThresholdedRelu Shrink Mish Min Max FMod Pow PRelu".split()
+)
+"""Functions of real numbers: of float32 tensors that are quantised they are tables (``Operator.function``)."""
+
+
 @dataclass(frozen=True, slots=True)
 class SeluAttributes(AlphaAttributes):
     """``alpha`` and ``gamma`` as ONNX has them."""
@@ -209,7 +216,13 @@ def _operator(name: str, function: _Function) -> Operator:
             result = np.asarray(function(*operands, *parameters(node)))
         return [to_type(np.array(np.broadcast_to(result, output.shape)), output.dtype.numpy)]
 
-    return Operator(name, elementwise.nest, reference, _ATTRIBUTES.get(name, Attributes))
+    def real(node: Node, *operands: Array) -> Array:
+        """The function of float64 operands."""
+        with np.errstate(all="ignore"):
+            return np.asarray(function(*operands, *parameters(node)))
+
+    attributes = _ATTRIBUTES.get(name, Attributes)
+    return Operator(name, elementwise.nest, reference, attributes, real if name in _REAL else None)
 
 
 OPERATORS = tuple(_operator(name, function) for name, function in FUNCTIONS.items())

@@ -19,6 +19,9 @@ VALUES: dict[str, dict[str, object]] = {
     "Clip": {"minimum": -0.5, "maximum": 0.5},
     "LeakyRelu": {"alpha": 0.1},
     "HardSigmoid": {"alpha": 0.2, "beta": 0.5},
+    **{name: {"alpha": 0.3} for name in ("Elu", "Celu", "ThresholdedRelu", "Swish")},
+    "Selu": {"alpha": 1.6, "gamma": 1.1},
+    "Shrink": {"bias": 0.1, "lambd": 0.5},
     "Concat": {"axis": 1},
     "Slice": {"starts": (0, 1, 0, 2), "steps": (1, 1, 2, -1)},
     "Pad": {"pads": (0, 0, 1, 0, 0, 1, 0, 2), "value": 0.0},
@@ -46,7 +49,7 @@ def operands(operator: Operator) -> list[Array]:
     return [X, random_array(2, X.shape)] if operator.affine is not Affine.NONE or operator.name in TWO else [X]
 
 
-TWO = ("Div", "Concat")
+TWO = ("Div", "Concat", "Min", "Max", "FMod", "Pow", "PRelu")
 
 
 def graph_of(operator: Operator) -> tuple[Graph, list[Array]]:
@@ -63,7 +66,9 @@ def function_is_right(operator: Operator) -> bool:
     graph, arrays = graph_of(operator)
     assert operator.function is not None
     wide = [array.astype(np.float64) for array in arrays]
-    return np.array_equal(operator.function(graph.nodes[0], *wide).astype(np.float32), run(graph, arrays))
+    return np.array_equal(
+        operator.function(graph.nodes[0], *wide).astype(np.float32), run(graph, arrays), equal_nan=True
+    )
 
 
 @pytest.mark.parametrize("operator", having(lambda o: o.function), ids=lambda o: o.name)

@@ -3,7 +3,11 @@
 Before:  x int8 -> Dequantize -> Sigmoid -> Mul by the same Dequantize -> Quantize -> y int8
 After:   x int8 -> Lookup -> y int8
 
-The table holds what the float32 operators give for each of the 256 values.
+The table holds what the float32 operators give for each of the 256 values. Where the function also reads a table of
+the same tensor, or reads nothing but a table, the tables become one:
+
+Before:  s int8 = Lookup(x), y int8 = Quantize(Mul(Dequantize(x), Dequantize(s)))       (x * sigmoid(x), quantised)
+After:   y int8 = Lookup(x)
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from tilewright.catalogue.operators import declared
-from tilewright.graph import Array, Node, Tensor
+from tilewright.graph import Array, DType, Node, Tensor
 from tilewright.graph.edit import GraphEditor, make_node
 from tilewright.importers.qdq.match import EIGHT_BIT, per_tensor, quantized
 from tilewright.operators.quantization import QuantizationAttributes
@@ -22,10 +26,14 @@ class _NoTable(Exception):
 
 
 class _Evaluation:
-    """The 256 values of tensors that are functions of one source."""
+    """The 256 values of tensors that are functions of one source.
 
-    def __init__(self, editor: GraphEditor) -> None:
+    ``through_tables``: whether the source is what the tables read that were made before, instead of their output.
+    """
+
+    def __init__(self, editor: GraphEditor, through_tables: bool) -> None:
         self._editor = editor
+        self._through_tables = through_tables
         self.source: Tensor | None = None
         self._known: dict[str, Array] = {}
 
@@ -44,16 +52,24 @@ class _Evaluation:
         if entry is not None:
             if entry.tensor.is_constant:
                 return self._constant(entry.tensor, entry.scale, entry.zero_point)
-            if self.source is not None and entry.tensor.name != self.source.name:
-                raise _NoTable
-            self.source = entry.tensor
-            limits = np.iinfo(entry.tensor.dtype.numpy)
-            stored = np.arange(limits.min, limits.max + 1)
-            return _real(stored, entry.scale, entry.zero_point)
+            return _real(self._stored(entry.tensor), entry.scale, entry.zero_point)
         node = self._editor.producer(name)
         if node is None or node.epilogue is not None:
             raise _NoTable
         return self._apply(node, tensor)
+
+    def _stored(self, tensor: Tensor) -> Array:
+        """The stored integers of an 8-bit tensor for each value of the source, which is this tensor or before it."""
+        table = _table_of(self._editor, tensor) if self._through_tables else None
+        if table is not None:
+            before, results = table
+            stored = self._stored(before)
+            return results[stored - np.iinfo(before.dtype.numpy).min].astype(np.int64)
+        if self.source is not None and tensor.name != self.source.name:
+            raise _NoTable
+        self.source = tensor
+        limits = np.iinfo(tensor.dtype.numpy)
+        return np.arange(limits.min, limits.max + 1)
 
     def _constant(self, tensor: Tensor, scale: float, zero_point: int) -> Array:
         if tensor.data is None or tensor.elements != 1:
@@ -62,7 +78,7 @@ class _Evaluation:
 
     def _apply(self, node: Node, output: Tensor) -> Array:
         function = declared(node).function
-        if function is None:
+        if function is None or output.dtype is not DType.FLOAT32:
             raise _NoTable
         operands = [self.of(name).astype(np.float64) for name in node.inputs]
         if len(operands) > 1 and (self.source is None or self.source.shape != output.shape):
@@ -71,22 +87,48 @@ class _Evaluation:
 
 
 def lookup_instead(editor: GraphEditor, quantize: Node) -> bool:
-    """Replace Quantize of a function of one 8-bit tensor by Lookup."""
+    """Replace Quantize of a function of one 8-bit tensor by Lookup; False where it is no such function."""
     output = editor.tensors[quantize.outputs[0]]
     if output.dtype not in EIGHT_BIT or not per_tensor(quantize):
         return False
-    evaluation = _Evaluation(editor)
-    try:
-        real = evaluation.of(quantize.inputs[0])
-    except _NoTable:
+    found = _evaluated(editor, quantize, through_tables=False)
+    if found is None or _is_read_by_one(editor, found[0]):
+        found = _evaluated(editor, quantize, through_tables=True) or found
+    if found is None:
         return False
-    source = evaluation.source
-    if source is None or source.shape != output.shape or real.size != 256:
-        return False
+    source, real = found
     table = editor.constant(f"{output.name}/table", _stored(real, quantize, output))
     node = make_node("Lookup", [source.name, table.name], [output.name], name=quantize.name, sources=quantize.sources)
     editor.replace(quantize, node)
     return True
+
+
+def _evaluated(editor: GraphEditor, quantize: Node, through_tables: bool) -> tuple[Tensor, Array] | None:
+    """The 8-bit tensor of which the input of a Quantize is a function, and the function's 256 values."""
+    evaluation = _Evaluation(editor, through_tables)
+    try:
+        real = evaluation.of(quantize.inputs[0])
+    except _NoTable:
+        return None
+    source = evaluation.source
+    if source is None or source.shape != editor.tensors[quantize.outputs[0]].shape or real.size != 256:
+        return None
+    return source, real
+
+
+def _is_read_by_one(editor: GraphEditor, stored: Tensor) -> bool:
+    """Whether a tensor is dequantised once, for one node: then nobody needs it where that node reads something else."""
+    dequantize = editor.sole_reader(stored.name)
+    return dequantize is not None and editor.sole_reader(dequantize.outputs[0]) is not None
+
+
+def _table_of(editor: GraphEditor, tensor: Tensor) -> tuple[Tensor, Array] | None:
+    """What the Lookup reads that writes a tensor, and the table of its 256 results."""
+    node = editor.producer(tensor.name)
+    if node is None or node.operator != "Lookup":
+        return None
+    results = editor.tensors[node.inputs[1]].data
+    return None if results is None else (editor.tensors[node.inputs[0]], results)
 
 
 def _real(stored: Array, scale: float, zero_point: int) -> Array:
