@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from tilewright.graph import Graph
+from tilewright.rewrites.activations import name_activations
 from tilewright.rewrites.fold import fold_constants
 from tilewright.rewrites.fuse import fold_factors_and_biases, fold_pads, fuse_clamps
 from tilewright.rewrites.layout import choose_layout
+from tilewright.rewrites.powers import expand_powers
 from tilewright.rewrites.views import eliminate_views
 
 
@@ -13,11 +15,13 @@ def optimise(graph: Graph) -> Graph:
     """An equal graph that is better to plan: folded, fused, without needless views, laid out in memory.
 
     Integer results do not change; float results change by roundings where BatchNormalization
-    and biases are folded. Nodes that no output needs are gone. In the result every Reshape is a
-    view, and no view joins two interface tensors.
+    and biases are folded, and where chains of operators become one. Nodes that no output needs
+    are gone. In the result every Reshape is a view, and no view joins two interface tensors.
     """
     graph = fold_constants(graph)
     graph = eliminate_views(graph)
+    graph = expand_powers(graph)
+    graph = name_activations(graph)
     graph = fold_factors_and_biases(graph)
     graph = fuse_clamps(graph)
     graph = fold_pads(graph)

@@ -1,0 +1,174 @@
+"""Activations that exporters write as chains of elementwise operators become the operator that they are.
+
+Before:  a = Sigmoid(x), y = Mul(x, a)                                          (Keras, PyTorch: SiLU)
+After:   y = Swish(x)
+Before:  a = Div(x, sqrt 2), b = Erf(a), c = Add(b, 1), d = Mul(x, c), y = Mul(d, 0.5)
+After:   y = Gelu(x)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import pi, sqrt
+
+from tilewright.catalogue.operators import declared
+from tilewright.graph import Attributes, DType, Graph, Node
+from tilewright.graph.edit import NO_ATTRIBUTES, GraphEditor, joined_sources, make_node
+from tilewright.kernels.scalar.gelu import GeluAttributes
+from tilewright.operators.unary import AlphaAttributes
+from tilewright.rewrites.formula import (
+    TENSOR,
+    Formula,
+    NoFormula,
+    Term,
+    clipped,
+    formula_of,
+    function_of,
+    number,
+    product,
+    same,
+    scaled,
+    total,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """An operator of one tensor with its attributes."""
+
+    operator: str
+    attributes: Attributes = NO_ATTRIBUTES
+
+
+def _gelu() -> Formula:
+    """x / 2 * (1 + erf(x / sqrt(2)))."""
+    return product(scaled(TENSOR, 0.5), total((number(1.0), function_of("Erf", scaled(TENSOR, sqrt(0.5))))))
+
+
+def _gelu_by_tanh() -> Formula:
+    """x / 2 * (1 + tanh(u)) = x * sigmoid(2 u), u = sqrt(2 / pi) * (x + 0.044715 x^3)."""
+    cube = product(product(TENSOR, TENSOR), TENSOR)
+    twice = scaled(total((TENSOR, scaled(cube, 0.044715))), 2.0 * sqrt(2.0 / pi))
+    return product(TENSOR, function_of("Sigmoid", twice))
+
+
+_FORMULAS = (
+    (product(TENSOR, clipped(total((scaled(TENSOR, 1.0 / 6.0), number(0.5))), 0.0, 1.0)), Activation("HardSwish")),
+    (_gelu(), Activation("Gelu", GeluAttributes(by_tanh=False))),
+    (_gelu_by_tanh(), Activation("Gelu", GeluAttributes(by_tanh=True))),
+)
+
+
+_LAST = frozenset({"Mul", "Div", "Add", "Sub"})
+"""What the last operator of a chain can be: each of these activations is a product or a sum."""
+
+_MOST_SOURCES = 24
+"""Tensors behind the last operator that are tried as the source of its chain."""
+
+
+def name_activations(graph: Graph) -> Graph:
+    """One node for each chain of float32 operators that is HardSwish, Gelu, Swish or LeakyRelu of one tensor.
+
+    A chain stays where something else reads a tensor in it. Results change by less than float32 rounding of the
+    chain's own steps: the operator rounds once.
+    """
+    editor = GraphEditor(graph)
+    for listed in reversed(editor.nodes()):
+        if editor.has(listed) and listed.epilogue is None and listed.operator in _LAST:
+            _name_activation(editor, listed)
+    return editor.graph()
+
+
+def _name_activation(editor: GraphEditor, last: Node) -> None:
+    output = editor.tensors[last.outputs[0]]
+    if output.dtype is not DType.FLOAT32:
+        return
+    for tensor in _sources(editor, last):
+        if editor.tensors[tensor].shape != output.shape:
+            continue
+        try:
+            formula, nodes = formula_of(editor, output.name, tensor)
+        except NoFormula:
+            continue
+        found = activation_of(formula)
+        if found is None or not _closed(editor, last, nodes):
+            continue
+        for node in nodes:
+            if node is not last:
+                editor.remove(node)
+        ordered = sorted(nodes, key=lambda node: node is last)
+        named = make_node(
+            found.operator,
+            [tensor],
+            last.outputs,
+            name=last.name,
+            attributes=found.attributes,
+            sources=joined_sources(*ordered),
+        )
+        editor.replace(last, named)
+        return
+
+
+def _sources(editor: GraphEditor, last: Node) -> Iterator[str]:
+    """The tensors of which the chain may be a function: those that its operators read, nearest first."""
+    seen: dict[str, None] = {}
+    front = [last]
+    while front and len(seen) < _MOST_SOURCES:
+        behind: list[Node] = []
+        for node in front:
+            for name in node.inputs:
+                if name in seen or not name or editor.tensors[name].data is not None:
+                    continue
+                seen[name] = None
+                before = editor.producer(name)
+                if before is not None and declared(before, editor.extensions).function is not None:
+                    behind.append(before)
+        front = behind
+    yield from seen
+
+
+def activation_of(formula: Formula) -> Activation | None:
+    """The operator that computes a formula of its input; None if no operator does."""
+    for known, activation in _FORMULAS:
+        if same(formula, known):
+            return activation
+    alpha = _swish_factor(formula)
+    if alpha is not None:
+        return Activation("Swish", AlphaAttributes(alpha))
+    slope = _leaky_slope(formula)
+    return None if slope is None else Activation("LeakyRelu", AlphaAttributes(slope))
+
+
+def _swish_factor(formula: Formula) -> float | None:
+    """The a of x * sigmoid(a * x)."""
+    if len(formula.terms) != 1:
+        return None
+    arguments = [factor.argument for factor in formula.terms[0].factors if factor.argument is not None]
+    if len(arguments) != 1 or arguments[0] is None or len(arguments[0].terms) != 1:
+        return None
+    alpha = arguments[0].terms[0].coefficient
+    wanted = product(TENSOR, function_of("Sigmoid", scaled(TENSOR, alpha)))
+    return alpha if same(formula, wanted) else None
+
+
+def _leaky_slope(formula: Formula) -> float | None:
+    """The a of relu(x) - a * relu(-x)."""
+    relu, mirrored = function_of("Relu", TENSOR), function_of("Relu", scaled(TENSOR, -1.0))
+    slopes = [-term.coefficient for term in formula.terms if _is(term, mirrored)]
+    if len(slopes) != 1:
+        return None
+    return slopes[0] if same(formula, total((relu, scaled(mirrored, -slopes[0])))) else None
+
+
+def _is(term: Term, function: Formula) -> bool:
+    return same(Formula((Term(1.0, term.factors),)), function)
+
+
+def _closed(editor: GraphEditor, last: Node, nodes: tuple[Node, ...]) -> bool:
+    """Whether nothing but the chain reads the tensors between its source and its result."""
+    inside = {node.name for node in nodes}
+    between = [name for node in nodes if node is not last for name in node.outputs]
+    if any(name in editor.outputs for name in between):
+        return False
+    return all(reader.name in inside for name in between for reader in editor.readers(name))
