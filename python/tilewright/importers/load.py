@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tilewright.base.errors import bad_input
 from tilewright.graph import Array, DType, Graph
+from tilewright.importers.behind_views import biases_before_views
 from tilewright.importers.deeploy.dialect import is_dialect, read_integers
 from tilewright.importers.freeze import frozen
 from tilewright.importers.onnx.convert import KNOWN_OPERATORS, convert
@@ -55,7 +56,7 @@ def import_model(
     _check_types(model, types)
     if is_dialect(model, types):
         return read_integers(convert(model, dims, integers_in_floats=True, own=own), types)
-    graph = fuse_quantized(convert(model, dims, own=own))
+    graph = fuse_quantized(biases_before_views(convert(model, dims, own=own)))
     return quantized_interface(graph) if quantized_io else graph
 
 

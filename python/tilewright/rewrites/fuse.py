@@ -10,7 +10,7 @@ from tilewright.catalogue.operators import declared
 from tilewright.graph import Array, Clamp, DType, Graph, Node, Tensor
 from tilewright.graph.edit import GraphEditor, joined_sources, with_attributes
 from tilewright.operators.conv import ConvAttributes
-from tilewright.operators.movement import PadAttributes
+from tilewright.operators.movement import PadAttributes, TransposeAttributes
 from tilewright.operators.operator import Affine
 from tilewright.operators.unary import ClipAttributes
 
@@ -143,16 +143,22 @@ def _fuse_clamp(editor: GraphEditor, clip: Node) -> None:
 
 
 def fold_pads(graph: Graph) -> Graph:
-    """A Pad of spatial axes becomes padding of the Conv behind it, if its value stands for 0 in the Conv."""
+    """A Pad of spatial axes becomes padding of the Conv behind it, if its value stands for 0 in the Conv.
+
+    Views between the two go in front of the Pad, as for the causal convolutions of Keras:
+
+    Before:  x[1, 16, 3] -> Pad(2 before) -> [1, 18, 3] -> Transpose, Unsqueeze -> [1, 3, 1, 18] -> Conv
+    After:   x[1, 16, 3] -> Transpose, Unsqueeze -> [1, 3, 1, 16] -> Conv with pads (0, 2, 0, 0)
+    """
     editor = GraphEditor(graph)
     for node in editor.nodes():
-        given, pad = node.attributes, editor.producer(node.inputs[0])
-        if not isinstance(given, ConvAttributes) or pad is None or not isinstance(pad.attributes, PadAttributes):
+        given = node.attributes
+        if not isinstance(given, ConvAttributes):
             continue
-        widths = pad.attributes.pads
-        if pad.attributes.value != given.x_zero_point:
+        pad = _pad_before(editor, node)
+        if pad is None or pad.given(PadAttributes).value != given.x_zero_point:
             continue
-        rank = len(editor.tensors[pad.inputs[0]].shape)
+        widths, rank = pad.given(PadAttributes).pads, len(editor.tensors[pad.inputs[0]].shape)
         if any(widths[axis] or widths[axis + rank] for axis in (0, 1)):
             continue
         spatial = (*widths[2:rank], *widths[rank + 2 :])
@@ -160,3 +166,52 @@ def fold_pads(graph: Graph) -> Graph:
         folded = replace(node, inputs=(pad.inputs[0], *node.inputs[1:]), sources=joined_sources(pad, node))
         editor.replace(node, with_attributes(folded, pads=pads))
     return editor.graph()
+
+
+def _pad_before(editor: GraphEditor, node: Node) -> Node | None:
+    """The Pad that feeds a node, behind the views that lay between the two; None if there is no Pad."""
+    views: list[Node] = []
+    before = editor.producer(node.inputs[0])
+    while before is not None and declared(before, editor.extensions).is_view:
+        views.append(before)
+        before = editor.producer(before.inputs[0])
+    if before is None or not isinstance(before.attributes, PadAttributes):
+        return None
+    pad: Node | None = before
+    for view in reversed(views):
+        pad = None if pad is None else _behind_view(editor, pad, view)
+    return pad
+
+
+def _behind_view(editor: GraphEditor, pad: Node, view: Node) -> Node | None:
+    """Let the view read what the Pad reads, and the Pad what the view writes; None where the view mixes axes."""
+    if editor.sole_reader(pad.outputs[0]) is not view or view.outputs[0] in editor.outputs:
+        return None
+    source, padded, seen = (editor.tensors[name] for name in (pad.inputs[0], pad.outputs[0], view.outputs[0]))
+    axes = _axes_through(view, padded.shape, seen.shape)
+    if axes is None:
+        return None
+    widths, rank = pad.given(PadAttributes).pads, len(padded.shape)
+    begins, ends, shape = [0] * len(axes), [0] * len(axes), list(seen.shape)
+    for target, axis in enumerate(axes):
+        if axis is not None:
+            begins[target], ends[target], shape[target] = widths[axis], widths[axis + rank], source.shape[axis]
+    inner = editor.variable(seen, f"{seen.name}/unpadded", shape=tuple(shape))
+    editor.remove(pad)
+    editor.replace(view, replace(view, inputs=(source.name,), outputs=(inner.name,)))
+    moved = with_attributes(replace(pad, inputs=(inner.name,), outputs=(seen.name,)), pads=(*begins, *ends))
+    return editor.add(moved)
+
+
+def _axes_through(view: Node, source: tuple[int, ...], target: tuple[int, ...]) -> list[int | None] | None:
+    """For each axis of a view's output the axis of its input, None for a new axis of extent 1.
+
+    None for a Reshape that does more than to add and to drop axes of extent 1.
+    """
+    if isinstance(view.attributes, TransposeAttributes):
+        return list(view.attributes.perm)
+    long = [axis for axis, extent in enumerate(source) if extent > 1]
+    if [source[axis] for axis in long] != [extent for extent in target if extent > 1]:
+        return None
+    following = iter(long)
+    return [next(following) if extent > 1 else None for extent in target]

@@ -107,6 +107,25 @@ def test_zero_pads_become_the_padding_of_conv(tmp_path, value, pads, folds):
         assert graph.nodes[0].attributes.pads == (2, 2)
 
 
+def test_pads_of_causal_convolutions_fold_through_views(tmp_path):
+    net = Network()
+    pads = net.constant(np.array([0, 2, 0, 0, 0, 0]))
+    padded = net.node("Pad", net.input("x", [1, 16, 3]), pads)
+    image = net.node("Unsqueeze", net.node("Transpose", padded, perm=[0, 2, 1]), net.constant(np.array([2])))
+    net.node("Conv", image, net.weights(4, 3, 1, 3), output="y")
+    graph = assert_equal_to_runtime(tmp_path, net.model("y"))
+    assert "Pad" not in operators(graph)
+    (node,) = (node for node in graph.nodes if node.operator == "Conv")
+    assert node.attributes.pads == (0, 2, 0, 0)
+
+
+def test_a_pad_of_channels_behind_a_view_stays(tmp_path):
+    net = Network()
+    padded = net.node("Pad", net.input("x", [1, 16, 3]), net.constant(np.array([0, 0, 0, 0, 0, 1])))
+    net.node("Conv", net.node("Transpose", padded, perm=[0, 2, 1]), net.weights(4, 4, 3), output="y")
+    assert operators(assert_equal_to_runtime(tmp_path, net.model("y")))["Pad"] == 1
+
+
 def test_constants_fold_and_a_constant_output_is_copied(tmp_path):
     net = Network()
     stored = net.constant(RANDOM.integers(-128, 128, (3, 4), np.int8))

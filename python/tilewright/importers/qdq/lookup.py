@@ -64,7 +64,8 @@ class _Evaluation:
         if table is not None:
             before, results = table
             stored = self._stored(before)
-            return results[stored - np.iinfo(before.dtype.numpy).min].astype(np.int64)
+            looked_up: Array = results[stored - np.iinfo(before.dtype.numpy).min].astype(np.int64)
+            return looked_up
         if self.source is not None and tensor.name != self.source.name:
             raise _NoTable
         self.source = tensor
