@@ -128,7 +128,7 @@ def scatter_elements(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 
 
 OPERATORS = (
-    Operator("Gather", gather_nest, gather, GatherAttributes),
-    Operator("GatherElements", gather_elements_nest, gather_elements, AxisAttributes),
+    Operator("Gather", gather_nest, gather, GatherAttributes, keeps_values=True),
+    Operator("GatherElements", gather_elements_nest, gather_elements, AxisAttributes, keeps_values=True),
     Operator("ScatterElements", scatter_nest, scatter_elements, ScatterAttributes),
 )

@@ -222,7 +222,8 @@ def _operator(name: str, function: _Function) -> Operator:
             return np.asarray(function(*operands, *parameters(node)))
 
     attributes = _ATTRIBUTES.get(name, Attributes)
-    return Operator(name, elementwise.nest, reference, attributes, real if name in _REAL else None)
+    table = real if name in _REAL else None
+    return Operator(name, elementwise.nest, reference, attributes, table, keeps_values=name == "Expand")
 
 
 OPERATORS = tuple(_operator(name, function) for name, function in FUNCTIONS.items())

@@ -91,7 +91,8 @@ class Operator:
         weights_axis: for operators whose second input is weights, and whose third, if there is one, is a bias:
             the axis of the weights that the output's channels follow, negative from the last one.
         keeps_values: whether each output element is an element of an input, or a padding value, chosen
-            by position or by order. A Dequantize in front of such an operator may be moved behind it.
+            by position, by order or by integer indices. A Dequantize in front of such an operator may be moved
+            behind it.
         is_view: whether the output has the input's elements under another shape or axis order, so
             that no byte need move.
         joins: which tensors can lie inside another one.

@@ -197,44 +197,6 @@ def test_chains_of_one_tensor_become_one_table(tmp_path):
     assert operators(graph) == {"Lookup": 1}
 
 
-@BOTH
-@pytest.mark.parametrize("gate", ["Sigmoid", "HardSigmoid"])
-def test_a_product_with_a_quantised_gate_is_one_table(tmp_path, dtype, zero_point, gate):
-    pattern = Pattern([1, 4, 5, 5], dtype, zero_point)
-    stored = pattern.build.quantize(pattern.build.node(gate, pattern.x), 1 / 255, zero_point - 3, dtype)
-    opened = pattern.build.dequantize(stored, 1 / 255, zero_point - 3, dtype)
-    graph = assert_equal_to_runtime(tmp_path, pattern.finish(pattern.build.node("Mul", pattern.x, opened), 0.05))
-    assert operators(graph) == {"Lookup": 1}
-
-
-def test_two_tables_in_a_row_are_one(tmp_path):
-    pattern = Pattern([1, 4, 5, 5])
-    stored = pattern.build.quantize(pattern.build.node("Relu", pattern.x), 0.025, -128)
-    opened = pattern.build.dequantize(stored, 0.025, -128)
-    graph = assert_equal_to_runtime(tmp_path, pattern.finish(pattern.build.node("Sqrt", opened), 0.02))
-    assert operators(graph) == {"Lookup": 1}
-
-
-def test_a_table_that_others_read_stays(tmp_path):
-    pattern = Pattern([1, 4, 5, 5])
-    stored = pattern.build.quantize(pattern.build.node("Sigmoid", pattern.x), 1 / 256, -128)
-    opened = pattern.build.dequantize(stored, 1 / 256, -128)
-    both = pattern.build.node("Concat", opened, pattern.build.node("Sqrt", opened), axis=1)
-    assert operators(imported(tmp_path, pattern.finish(both, 1 / 256, -128)))["Lookup"] == 2
-
-
-def test_gelu_by_erf_is_a_table(tmp_path):
-    pattern = Pattern([1, 4, 5, 5])
-    build, x = pattern.build, pattern.x
-    one_more = build.node(
-        "Add",
-        build.node("Erf", build.node("Mul", x, build.constant(np.float32(0.70710678)))),
-        build.constant(np.float32(1)),
-    )
-    product = build.node("Mul", build.node("Mul", x, one_more), build.constant(np.float32(0.5)))
-    assert operators(assert_equal_to_runtime(tmp_path, pattern.finish(product, 0.05))) == {"Lookup": 1}
-
-
 def test_operators_between_the_pairs(tmp_path):
     """DequantizeLinear, then Relu, Reshape and pooling before the convolution that reads them."""
     pattern = Pattern([1, 4, 8])

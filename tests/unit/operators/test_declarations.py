@@ -23,6 +23,8 @@ VALUES: dict[str, dict[str, object]] = {
     "Selu": {"alpha": 1.6, "gamma": 1.1},
     "Shrink": {"bias": 0.1, "lambd": 0.5},
     "Concat": {"axis": 1},
+    "Gather": {"axis": 2, "batch_dims": 0},
+    "GatherElements": {"axis": 2},
     "Slice": {"starts": (0, 1, 0, 2), "steps": (1, 1, 2, -1)},
     "Pad": {"pads": (0, 0, 1, 0, 0, 1, 0, 2), "value": 0.0},
     "Transpose": {"perm": (0, 2, 1, 3)},
@@ -31,6 +33,8 @@ VALUES: dict[str, dict[str, object]] = {
     "AveragePool": WINDOWS,
 }
 SHAPES = {
+    "Gather": (1, 3, 2, 5),
+    "GatherElements": (1, 3, 2, 5),
     "Concat": (1, 6, 4, 5),
     "Slice": (1, 2, 2, 3),
     "Pad": (1, 4, 5, 7),
@@ -40,12 +44,15 @@ SHAPES = {
     "MatMul": (1, 3, 4, 2),
 }
 X = random_array(1, (1, 3, 4, 5))
+INDICES = {"Gather": np.array([3, 0]), "GatherElements": np.array([1, 2] * 15).reshape(1, 3, 2, 5)}
 
 
 def operands(operator: Operator) -> list[Array]:
     """Inputs for which ``VALUES`` and ``SHAPES`` hold."""
     if operator.weights_axis is not None:
         return [X, random_array(2, (2, 3, 2, 2) if operator.name == "Conv" else (5, 2))]
+    if operator.name in INDICES:
+        return [X, INDICES[operator.name]]
     return [X, random_array(2, X.shape)] if operator.affine is not Affine.NONE or operator.name in TWO else [X]
 
 

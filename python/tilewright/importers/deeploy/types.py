@@ -52,15 +52,14 @@ def retype(editor: GraphEditor, node: Node) -> None:
 
 def _rule_of(node: Node) -> _Rule:
     """The dialect's rule for the types of an operator. Raises NoMeaning for an operator without a rule."""
-    operator = declared(node)
+    operator, rule = declared(node), _RULES.get(node.operator)
+    if rule is not None:
+        return rule
     if operator.keeps_values:
         return _moving
-    if operator.multipliers is not Multipliers.NONE:
-        return _accumulating
-    rule = _RULES.get(node.operator)
-    if rule is None:
+    if operator.multipliers is Multipliers.NONE:
         raise NoMeaning("no integer meaning in this dialect")
-    return rule
+    return _accumulating
 
 
 def _accumulating(editor: GraphEditor, node: Node) -> None:

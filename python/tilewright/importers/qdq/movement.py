@@ -8,6 +8,7 @@ Both are exact: the operators commute with any function of single elements that 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -28,8 +29,9 @@ def lower_dequantize(editor: GraphEditor, node: Node) -> bool:
         return _lower_through_relu(editor, node)
     if not declared(node).keeps_values or node.epilogue is not None:
         return False
-    sources = [dequantize_of(editor, name) for name in node.inputs]
-    first = sources[0]
+    values = _values(editor, node)
+    sources = [dequantize_of(editor, name) for name in values]
+    first = sources[0] if sources else None
     if first is None:
         return False
     if len(node.inputs) == 1 and not per_tensor(first):
@@ -39,7 +41,7 @@ def lower_dequantize(editor: GraphEditor, node: Node) -> bool:
     together = all(source is not None and same_parameters(source, first) for source in sources)
     if not together or not per_tensor(first) or len(dtypes) > 1:
         return False
-    moved = replace(node, inputs=tuple(stored))
+    moved = replace(node, inputs=_with_values(node, dict(zip(values, stored, strict=True))))
     if isinstance(node.attributes, PadAttributes):
         value = _exact_pad(node, first, dtypes.pop())
         if value is None:
@@ -47,6 +49,16 @@ def lower_dequantize(editor: GraphEditor, node: Node) -> bool:
         moved = with_attributes(moved, value=value)
     _put(editor, node, moved, first, first.given(QuantizationAttributes).axis)
     return True
+
+
+def _values(editor: GraphEditor, mover: Node) -> list[str]:
+    """The inputs whose elements a mover gives: not the indices of Gather, which are integers."""
+    return [name for name in mover.inputs if editor.tensors[name].dtype is DType.FLOAT32]
+
+
+def _with_values(mover: Node, stored: Mapping[str, str]) -> tuple[str, ...]:
+    """The inputs of a mover with stored integers in the place of real values."""
+    return tuple(stored.get(name, name) for name in mover.inputs)
 
 
 def _lower_per_axis(editor: GraphEditor, node: Node, source: Node) -> bool:
@@ -128,11 +140,11 @@ def raise_quantize(editor: GraphEditor, quantize: Node) -> bool:
         return False
     output = editor.tensors[quantize.outputs[0]]
     stored: dict[str, str] = {}
-    for name in dict.fromkeys(mover.inputs):
+    for name in dict.fromkeys(_values(editor, mover)):
         inner = editor.variable(output, f"{name}/quantized", shape=editor.tensors[name].shape)
         stored[name] = inner.name
         editor.add(replace(quantize, name=inner.name, inputs=(name,), outputs=(inner.name,)))
-    moved = replace(mover, inputs=tuple(stored[name] for name in mover.inputs), outputs=quantize.outputs)
+    moved = replace(mover, inputs=_with_values(mover, stored), outputs=quantize.outputs)
     if isinstance(mover.attributes, PadAttributes):
         given = quantize.given(QuantizationAttributes)
         value = quantized_value(mover.attributes.value, given.scale[0], given.zero_point[0], output.dtype)
