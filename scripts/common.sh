@@ -9,6 +9,8 @@ venv=$root/.venv
 export PATH=$venv/bin:$PATH
 # A cross compiler's variables of the caller are of no use to the tools built here.
 unset CC CXX CFLAGS CXXFLAGS LDFLAGS PYTHONPATH
+# Tests start the tool hundreds of times; without stored bytecode each start compiles all of it anew.
+unset PYTHONDONTWRITEBYTECODE
 
 say() {
     printf '\n== %s\n' "$*"

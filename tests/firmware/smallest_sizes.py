@@ -6,6 +6,7 @@ REQUEST has a line for each network: name, model, platform and TYPES, separated 
 is written as JSON: {"key": ..., "sizes": {name: bytes}}; if it has the request's key already,
 nothing is done. The search follows the numbers in the errors: each says what the operator (or
 the placement) that did not fit needs. The size that it ends with works; one byte less does not.
+The checker is left to the models that are built with these sizes.
 """
 
 from __future__ import annotations
@@ -13,14 +14,18 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import replace
 from hashlib import sha256
 from multiprocessing import Pool
 from pathlib import Path
 
 import tilewright
 from tilewright.base.errors import ExitStatus, TilewrightError
+from tilewright.graph import Graph
 from tilewright.options import CompileOptions
-from tilewright.pipeline import compile_model
+from tilewright.pipeline import imported_graph, sized_platform
+from tilewright.planning.prepare import prepare
+from tilewright.planning.retries import search
 
 PROCESSES = 2
 STEPS = 64
@@ -57,21 +62,24 @@ def smallest_size(network: list[str]) -> int:
     name, model, platform, types = network
     pairs = tuple((tensor, dtype) for tensor, _, dtype in (text.rpartition("=") for text in types.split()))
     options = CompileOptions(Path(model), platform, name, types=pairs)
+    graph = imported_graph(options)
     size = 16
     for _ in range(STEPS):
-        needed = needed_bytes(options, size)
+        needed = needed_bytes(graph, options, size)
         if needed is None:
-            assert needed_bytes(options, size - 1) is not None, f"{name}: {size - 1:,} bytes work as well"
+            assert needed_bytes(graph, options, size - 1) is not None, f"{name}: {size - 1:,} bytes work as well"
             return size
         assert needed > size, f"{name}: the error at {size:,} bytes asks for {needed:,}"
         size = needed
     raise AssertionError(f"{name}: no size was found in {STEPS} steps")
 
 
-def needed_bytes(options: CompileOptions, size: int) -> int | None:
+def needed_bytes(graph: Graph, options: CompileOptions, size: int) -> int | None:
     """What the error says that l1 needs, or None if this size works."""
+    sized = replace(options, pools=(f"l1={size}",))
+    platform = sized_platform(sized)
     try:
-        compile_model(CompileOptions(options.model, options.platform, "net", (f"l1={size}",), types=options.types))
+        search(prepare(graph, platform, sized), platform, sized)
     except TilewrightError as error:
         if error.status is not ExitStatus.DOES_NOT_FIT:
             raise
