@@ -19,8 +19,9 @@ Cache variables:
   TILEWRIGHT_BOOTSTRAP  OFF forbids to make one.
   TILEWRIGHT_OPTIMIZE   compile option for generated code and kernels where the build type has
                         none; empty leaves the build type alone.
-  TILEWRIGHT_SHARE_KERNELS  ON compiles each kernel once for all models of the project that are
-                        compiled alike, by the options of platform and folder.
+  TILEWRIGHT_SHARE_KERNELS  ON compiles each kernel, and each file of a port, once for all models
+                        and programs of the project that are compiled alike, by the options of
+                        platform and folder.
 #]]
 include_guard(GLOBAL)
 cmake_policy(VERSION 3.22...3.31)

@@ -15,8 +15,8 @@ function(_tilewright_gcc_options_of_sources json)
   endforeach()
 endfunction()
 
-# The objects of kernels, each compiled once for all models whose platform and folder have the
-# same options. What is set on a model's target later does not reach them.
+# The objects of files of the runtime, each compiled once for all models and executables whose
+# platform and folder have the same options. What is set on a target later does not reach them.
 function(_tilewright_shared_objects result compile_options)
   _tilewright_layout(tool)
   set(settings "${compile_options}")
@@ -43,6 +43,7 @@ function(_tilewright_shared_objects result compile_options)
     string(MAKE_C_IDENTIFIER "tilewright_${name}_${key}" object)
     if(NOT TARGET ${object})
       add_library(${object} OBJECT EXCLUDE_FROM_ALL "${source}")
+      _tilewright_as_c(${object} "${source}")
       target_include_directories(${object} PRIVATE "${tool_root}/runtime/include")
       target_compile_options(${object} PRIVATE "${compile_options}")
       _tilewright_target_options(${object})
@@ -50,6 +51,30 @@ function(_tilewright_shared_objects result compile_options)
     list(APPEND objects $<TARGET_OBJECTS:${object}>)
   endforeach()
   set(${result} "${objects}" PARENT_SCOPE)
+endfunction()
+
+# Files of the runtime in an executable: compiled with it, or shared with others.
+function(_tilewright_runtime_sources executable compile_options)
+  if(TILEWRIGHT_SHARE_KERNELS)
+    _tilewright_shared_objects(objects "${compile_options}" ${ARGN})
+    target_sources("${executable}" PRIVATE ${objects})
+    return()
+  endif()
+  target_sources("${executable}" PRIVATE ${ARGN})
+  _tilewright_as_c("${executable}" ${ARGN})
+endfunction()
+
+# The C compiler's driver assembles, so that projects need not enable ASM.
+function(_tilewright_as_c target)
+  set(assembler "${ARGN}")
+  list(FILTER assembler INCLUDE REGEX "[.]S$")
+  if(assembler)
+    set_source_files_properties(
+      ${assembler}
+      TARGET_DIRECTORY "${target}"
+      PROPERTIES LANGUAGE C COMPILE_OPTIONS -xassembler-with-cpp
+    )
+  endif()
 endfunction()
 
 # Whether one of some C files uses the mathematical library.

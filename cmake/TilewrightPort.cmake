@@ -23,7 +23,7 @@ function(tilewright_use_port executable)
   target_compile_options("${executable}" PRIVATE ${facts_COMPILE_OPTIONS})
   target_link_options("${executable}" PRIVATE ${facts_COMPILE_OPTIONS})
   if(arg_PORT)
-    _tilewright_port_sources("${caller}" "${executable}" "${arg_PORT}")
+    _tilewright_port_sources("${caller}" "${executable}" "${arg_PORT}" "${facts_COMPILE_OPTIONS}")
   endif()
   if(facts_LINKER_SCRIPT)
     target_link_options("${executable}" PRIVATE "-T${facts_LINKER_SCRIPT}" -Wl,--gc-sections)
@@ -36,7 +36,7 @@ endfunction()
 
 # runtime/ports/<port>/port.cmake names the port's sources and options, and the sources that are
 # optimised whatever the project does.
-function(_tilewright_port_sources caller executable port)
+function(_tilewright_port_sources caller executable port compile_options)
   _tilewright_layout(tool)
   set(folder "${tool_root}/runtime/ports/${port}")
   if(NOT EXISTS "${folder}/port.cmake")
@@ -49,25 +49,20 @@ function(_tilewright_port_sources caller executable port)
     )
   endif()
   include("${folder}/port.cmake")
+  list(APPEND compile_options ${TILEWRIGHT_PORT_COMPILE_OPTIONS})
   foreach(source IN LISTS TILEWRIGHT_PORT_SOURCES)
-    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${folder}" NORMALIZE)
-    target_sources("${executable}" PRIVATE "${source}")
-    if(source MATCHES "[.]S$")
-      # The C compiler driver assembles it, so that projects need not enable ASM.
-      set_source_files_properties(
-        "${source}"
-        TARGET_DIRECTORY "${executable}"
-        PROPERTIES LANGUAGE C COMPILE_OPTIONS -xassembler-with-cpp
-      )
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${folder}" NORMALIZE OUTPUT_VARIABLE path)
+    if(NOT source IN_LIST TILEWRIGHT_PORT_OPTIMIZED_SOURCES)
+      _tilewright_runtime_sources("${executable}" "${compile_options}" "${path}")
+      continue()
     endif()
-    cmake_path(GET source FILENAME filename)
-    if(filename IN_LIST TILEWRIGHT_PORT_OPTIMIZED_SOURCES)
-      set_source_files_properties(
-        "${source}"
-        TARGET_DIRECTORY "${executable}"
-        PROPERTIES COMPILE_OPTIONS -O2
-      )
-    endif()
+    # The executable's own: it depends on the stacks of the models in it.
+    target_sources("${executable}" PRIVATE "${path}")
+    set_source_files_properties(
+      "${path}"
+      TARGET_DIRECTORY "${executable}"
+      PROPERTIES COMPILE_OPTIONS -O2
+    )
   endforeach()
   target_include_directories("${executable}" PRIVATE "${folder}" "${tool_root}/runtime/include")
   target_compile_options("${executable}" PRIVATE ${TILEWRIGHT_PORT_COMPILE_OPTIONS})

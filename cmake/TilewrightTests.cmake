@@ -154,8 +154,14 @@ function(_tilewright_golden_executable name model manifest unwatched)
   cmake_path(GET manifest PARENT_PATH folder)
   _tilewright_json_list(sources "${json}" sources)
   list(TRANSFORM sources PREPEND "${folder}/")
-  add_executable("${name}" ${sources} "${tool_root}/runtime/test_support/golden.c")
-  target_include_directories("${name}" PRIVATE "${folder}" "${tool_root}/runtime/test_support")
+  add_executable("${name}" ${sources})
+  get_target_property(compile_options "${model}" INTERFACE_COMPILE_OPTIONS)
+  if(NOT compile_options)
+    set(compile_options "")
+  endif()
+  set(support "${tool_root}/runtime/test_support")
+  _tilewright_runtime_sources("${name}" "${compile_options}" "${support}/golden.c")
+  target_include_directories("${name}" PRIVATE "${folder}" "${support}")
   target_link_libraries("${name}" PRIVATE "${model}")
   _tilewright_target_options("${name}")
   string(JSON compared GET "${json}" compared_layers)
@@ -164,8 +170,13 @@ function(_tilewright_golden_executable name model manifest unwatched)
   endif()
   string(JSON watched GET "${json}" watched)
   if(watched AND NOT unwatched)
-    target_sources("${name}" PRIVATE "${tool_root}/runtime/test_support/golden_watch.c")
-    _tilewright_port_sources("tilewright_add_golden_test(${name})" "${name}" counting)
+    _tilewright_runtime_sources("${name}" "${compile_options}" "${support}/golden_watch.c")
+    _tilewright_port_sources(
+      "tilewright_add_golden_test(${name})"
+      "${name}"
+      counting
+      "${compile_options}"
+    )
   endif()
 endfunction()
 

@@ -3,7 +3,8 @@
  * they are waited for, and what moves is counted. */
 #include "golden.h"
 
-#include <counting.h>
+#include "../ports/counting/counting.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
