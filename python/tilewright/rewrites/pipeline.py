@@ -7,6 +7,7 @@ from tilewright.rewrites.activations import name_activations
 from tilewright.rewrites.fold import fold_constants
 from tilewright.rewrites.fuse import fold_factors_and_biases, fold_pads, fuse_clamps
 from tilewright.rewrites.layout import choose_layout
+from tilewright.rewrites.normalizations import name_normalizations
 from tilewright.rewrites.powers import expand_powers
 from tilewright.rewrites.views import eliminate_views
 
@@ -22,6 +23,7 @@ def optimise(graph: Graph) -> Graph:
     graph = eliminate_views(graph)
     graph = expand_powers(graph)
     graph = name_activations(graph)
+    graph = name_normalizations(graph)
     graph = fold_factors_and_biases(graph)
     graph = fuse_clamps(graph)
     graph = fold_pads(graph)

@@ -24,24 +24,18 @@ def instance_normalization(call: Call) -> None:
     rank = len(x.shape)
     if rank < 3:
         raise Unsupported(f"input of shape {list(x.shape)}")
-    axes = tuple(range(2, rank))
-    narrow = (*x.shape[:2], *(1,) * len(axes))
-    reduction = {"axes": axes, "keepdims": True}
-    base = call.node.outputs[0]
-    epsilon = call.literal(np.float32(call.attribute("epsilon", 1e-5)).reshape(()), f"{base}/epsilon")
-    mean = call.emit("ReduceMean", [x.name], narrow, reduction, part="mean")
-    centred = call.emit("Sub", [x.name, mean], x.shape, _OFFSETS, part="centred")
-    squares = call.emit("Mul", [centred, centred], x.shape, _OFFSETS, part="squares")
-    variance = call.emit("ReduceMean", [squares], narrow, reduction, part="variance")
-    raised = call.emit("Add", [variance, epsilon], narrow, _OFFSETS, part="raised")
-    deviation = call.emit("Sqrt", [raised], narrow, part="deviation")
-    normal = call.emit("Div", [centred, deviation], x.shape, part="normal")
-    column = (x.shape[1], *(1,) * len(axes))
+    lines = (*x.shape[:2], prod(x.shape[2:]))
+    one = call.literal(np.ones(1, np.float32), f"{call.node.outputs[0]}/one")
+    rows = call.emit("Reshape", [x.name], lines, part="rows")
+    epsilon = {"epsilon": float(call.attribute("epsilon", 1e-5))}
+    normal = call.emit("LayerNormalization", [rows, one], lines, epsilon, part="normal")
+    shaped = call.emit("Reshape", [normal], x.shape, part="shaped")
+    column = (x.shape[1], *(1,) * (rank - 2))
     factors, offsets = (
         call.emit("Reshape", [typed(call, index, _FLOAT).name], column, part=word)
         for index, word in ((1, "scale"), (2, "offset"))
     )
-    scaled = call.emit("Mul", [normal, factors], x.shape, _OFFSETS, part="scaled")
+    scaled = call.emit("Mul", [shaped, factors], x.shape, _OFFSETS, part="scaled")
     call.emit("Add", [scaled, offsets], x.shape, _OFFSETS)
 
 

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from math import prod
 from types import MappingProxyType
 
-from tilewright.graph import DType
+from tilewright.graph import DType, Tensor
 from tilewright.importers.onnx.context import Call, Unsupported
 from tilewright.importers.onnx.elementwise import typed
+from tilewright.importers.onnx.spatial import over, whole_extent
+from tilewright.operators.pooling import AveragePoolAttributes
 
 Translate = Callable[[Call], None]
 
@@ -50,9 +52,23 @@ def _reduction(operator: str) -> Translate:
         if operator in _OF_ONE_ITSELF and all(x.shape[axis] == 1 for axis in axes):
             call.emit("Reshape", [x.name], shape)
             return
+        if operator == "ReduceMean" and x.dtype is DType.FLOAT32 and axes == tuple(range(2, rank)) and rank <= 5:
+            _global_average(call, x, shape)
+            return
         call.emit(operator, [x.name], shape, {"axes": axes, "keepdims": keepdims})
 
     return translate
+
+
+def _global_average(call: Call, x: Tensor, shape: tuple[int, ...]) -> None:
+    """The mean over all positions of each channel is GlobalAveragePool, which reads channels last and quantises."""
+    windows, outputs = whole_extent(x.shape[2:])
+    narrow = (*x.shape[:2], *outputs)
+    pooled = call.emit(
+        "AveragePool", [x.name], narrow, over(windows, AveragePoolAttributes), part="" if shape == narrow else "pooled"
+    )
+    if shape != narrow:
+        call.emit("Reshape", [pooled], shape)
 
 
 def _arg(operator: str) -> Translate:
