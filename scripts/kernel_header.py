@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the C header of all kernels from their declarations; --check only says whether it is out of date.
 
-Before:  Declaration(functions={"gather": Gather}) in python/tilewright/kernels/scalar/indexing.py
+Before:  Kernel("tilewright_gather", Gather, ...) in python/tilewright/kernels/scalar/indexing.py
 After:   struct tilewright_gather_attributes, an assertion of its size, and the prototype of
          tilewright_gather in runtime/include/tilewright/kernels/declarations.h
 """
@@ -58,16 +58,18 @@ TAIL = """\
 def header_text() -> str:
     """The whole header."""
     parts = [HEAD, _layout()]
-    written: set[type[CStruct]] = set()
+    written: set[object] = set()
     for declared in (item for family in DECLARATIONS.values() for item in family):
         parts += _numbers(declared)
         parts += _pointed(declared)
-        for kind in dict.fromkeys(declared.functions.values()):
+        kinds = dict.fromkeys(kernel.attributes for kernel in declared.kernels)
+        for kind in (kind for kind in kinds if kind is not None):
             if kind not in written:
                 parts.append(_struct(kind))
-                written.add(kind)
-            parts.append(_prototypes(declared, kind))
-    return "\n".join([*parts, TAIL])
+            symbols = dict.fromkeys(kernel.symbol for kernel in declared.kernels if kernel.attributes is kind)
+            parts.append("".join(_prototype(symbol, kind) for symbol in symbols if symbol not in written))
+            written |= {kind, *symbols}
+    return "\n".join([*filter(None, parts), TAIL])
 
 
 def _layout() -> str:
@@ -112,12 +114,10 @@ def _field(item: CField) -> str:
     return f"    {item.type.name}{space}{item.name}{array};{note}"
 
 
-def _prototypes(declared: Declaration, kind: type[CStruct]) -> str:
-    return "".join(
-        f"void {PREFIX}{name}(const struct {kind.struct()} *attributes,\n"
+def _prototype(symbol: str, kind: type[CStruct]) -> str:
+    return (
+        f"void {symbol}(const struct {kind.struct()} *attributes,\n"
         f"    const struct tilewright_view *operands, uint32_t flags);\n"
-        for name, found in declared.functions.items()
-        if found is kind
     )
 
 

@@ -12,6 +12,7 @@ from tilewright.own import (
     Attributes,
     DType,
     Graph,
+    Kernel,
     KernelChoice,
     Nest,
     Node,
@@ -66,28 +67,29 @@ def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     return [y]
 
 
+def cycles(choice: KernelChoice, steps: TileSteps) -> float:
+    """Cycles of one call on a tile. A guess is enough: it decides between tile shapes."""
+    size = dict(choice.fields)["size"]
+    elements = np.prod([steps.get(dimension.name, dimension.extent) for dimension in choice.nest.dimensions])
+    return 100.0 + float(elements) * 8.0 * size * size
+
+
+MEDIAN_FILTER = Kernel("median_filter", None, cycles, header="median_filter.h")
+
+
 def kernels(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The one in median_filter.c. It walks rows by Tilewright's own walk.c."""
-    shape = graph.tensor(node.outputs[0]).shape
     size = node.given(MedianFilterAttributes).size
     iteration = nest(node, graph)
     reads, writes = operands_of(node, graph, iteration)
-
-    def cycles(steps: TileSteps) -> float:
-        """A guess is enough: it decides between tile shapes."""
-        elements = np.prod([steps.get(f"d{axis}", extent) for axis, extent in enumerate(shape)])
-        return 100.0 + float(elements) * 8.0 * size * size
-
     return (
         KernelChoice(
-            symbol="median_filter",
-            header="median_filter.h",
+            kernel=MEDIAN_FILTER,
             sources=("walk.c",),
             nest=iteration,
             reads=reads,
             writes=writes,
             attributes=(("size", size),),
-            cycles=cycles,
         ),
     )
 

@@ -19,7 +19,7 @@ from tilewright.base.errors import TilewrightError, bad_input
 from tilewright.base.inputs import read_utf8
 from tilewright.catalogue.operators import OPERATORS
 from tilewright.graph import Array, Attributes, DType, Graph, Node, Tensor
-from tilewright.kernels.kernel import ConstantOperand, KernelChoice, Packing, TensorOperand, TileSteps
+from tilewright.kernels.kernel import ConstantOperand, Kernel, KernelChoice, Packing, TensorOperand, TileSteps
 from tilewright.kernels.own import Infer, Outputs, OwnOperator, operands_of
 from tilewright.operators.elementwise import broadcast_maps, dimensions_of, identity_maps
 from tilewright.operators.elementwise import nest as elementwise_nest
@@ -37,6 +37,7 @@ __all__ = [
     "Graph",
     "Infer",
     "Iteration",
+    "Kernel",
     "KernelChoice",
     "Nest",
     "Node",

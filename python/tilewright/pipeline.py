@@ -18,7 +18,6 @@ from tilewright.graph import DType, Graph
 from tilewright.importers.freeze import read_frozen
 from tilewright.importers.load import import_model
 from tilewright.importers.own import OwnImport, own_name
-from tilewright.kernels.kernel import DECLARATIONS
 from tilewright.options import CompileOptions
 from tilewright.own import load_operators
 from tilewright.plan import InterfaceTensor, Plan, kernel_steps
@@ -213,4 +212,4 @@ def _sources(planned: Planned, platform: Platform) -> tuple[str, ...]:
 
 def _headers(planned: Planned) -> tuple[str, ...]:
     """The headers that declare the kernels, as they are included."""
-    return tuple(sorted({kernel.header or DECLARATIONS for kernel in planned.kernels}))
+    return tuple(sorted({kernel.header for kernel in planned.kernels}))

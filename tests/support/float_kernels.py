@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 from tilewright.graph import Array, Graph, packed_strides_bytes
-from tilewright.kernels.attributes import PREFIX
 from tilewright.kernels.kernel import DECLARATIONS as HEADER
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, packed_array
 from tilewright.kernels.registry import DECLARATIONS
@@ -68,11 +67,11 @@ def build(folder: Path, sources: Sequence[str], flags: Sequence[str] = SANITIZER
     """Compile kernel sources, the driver and a table of their symbols."""
     texts = "".join((RUNTIME / "kernels" / name).read_text(encoding="utf-8") for name in sources)
     structs = {
-        f"{PREFIX}{name}": kind.struct()
+        kernel.symbol: kernel.attributes.struct()
         for family in DECLARATIONS.values()
         for declared in family
-        for name, kind in declared.functions.items()
-        if f"void {PREFIX}{name}(" in texts
+        for kernel in declared.kernels
+        if kernel.attributes is not None and f"void {kernel.symbol}(" in texts
     }
     symbols = list(structs)
     lines = [f'#include "{HEADER}"']

@@ -14,7 +14,6 @@ from conformance.build import Generated, build
 from tilewright.base.errors import TilewrightError
 from tilewright.codegen.files import generate_files
 from tilewright.graph import Array, Graph
-from tilewright.kernels.kernel import DECLARATIONS
 from tilewright.kernels.registry import choices
 from tilewright.options import Buffering, LayerBuffers, Objective, TileSteps
 from tilewright.plan import Access, BufferKind, Core, Pool
@@ -137,7 +136,7 @@ def forced_slots(graph: Graph, platform: Platform, chance: random.Random) -> Lay
 def generated(graph: Graph, platform: Platform, found: Planned, name: str) -> Generated:
     """The C of a planned graph, with pools of its own."""
     sources = tuple(sorted({source for kernel in found.kernels for source in kernel.sources}))
-    heads = sorted({kernel.header or DECLARATIONS for kernel in found.kernels})
+    heads = sorted({kernel.header for kernel in found.kernels})
     plan = replace(
         plan_of(graph, platform, found),
         name=name,

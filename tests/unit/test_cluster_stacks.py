@@ -136,9 +136,9 @@ def needs(functions: Functions) -> dict[str, int]:
     """Bytes of kernels, and of functions that kernels take, by names without tilewright_."""
     found: dict[str, int] = {}
     for declared in (item for family in DECLARATIONS.values() for item in family):
-        for function in declared.functions:
-            symbol = f"tilewright_{function}"
-            found |= {name: bytes_of(name, symbol, functions) for name in names_of(function)}
+        for kernel in declared.kernels:
+            names = names_of(kernel.symbol.removeprefix(PREFIX))
+            found |= {name: bytes_of(name, kernel.symbol, functions) for name in names}
     for file in KERNELS:
         family, _, rest = file.partition("_")
         if family in FAMILIES and rest and file != "reduce_integer":

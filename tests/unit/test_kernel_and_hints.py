@@ -12,7 +12,7 @@ from support.planned import link
 from tilewright.base.errors import TilewrightError
 from tilewright.base.resources import platforms_dir
 from tilewright.graph import Node
-from tilewright.kernels.kernel import KernelChoice, TileSteps
+from tilewright.kernels.kernel import Kernel, KernelChoice, TileSteps
 from tilewright.operators.nest import Dimension, Nest, along
 from tilewright.options import Objective, build_options
 from tilewright.pipeline import compile_model
@@ -43,7 +43,8 @@ def elementwise(
     """y = f(x), int8[r, c] in sram, tiles in l1."""
     axes = (along("r"), along("c"))
     nest = Nest(tuple(Dimension(*item) for item in extents.items()), (axes,), (axes,))
-    kernel = KernelChoice(symbol, (), nest, (), (), (), cycles, lambda steps: scratch, uncut=uncut)
+    declared = Kernel(symbol, None, lambda choice, steps: cycles(steps))
+    kernel = KernelChoice(declared, (), nest, (), (), (), lambda steps: scratch, uncut=uncut)
     x = TileOperand(
         "x", False, axes, tuple(extents.values()), (0, 1), (0, 1), 1, 1, "sram", None, "l1", None, "int8", "x"
     )
@@ -147,7 +148,8 @@ def test_a_kernel_that_is_hardly_faster_is_not_taken() -> None:
 
 def cheaper_calls(kernel: KernelChoice) -> KernelChoice:
     """One call for everything would cost little; tiles cost what they did."""
-    return replace(kernel, cycles=lambda steps: 1.0 if steps == EXTENTS else kernel.cycles(steps))
+    declared = replace(kernel.kernel, cycles=lambda choice, steps: 1.0 if steps == EXTENTS else kernel.cycles(steps))
+    return replace(kernel, kernel=declared)
 
 
 def test_a_faster_kernel_in_smaller_tiles_may_be_slower() -> None:

@@ -98,13 +98,14 @@ def test_fields_of_a_part_stand_in_the_place_of_the_part() -> None:
 
 
 def test_names_are_declared_once() -> None:
-    functions = [name for item in declared() for name in item.functions]
+    functions = {(kernel.symbol, kernel.attributes) for item in declared() for kernel in item.kernels}
+    symbols = [symbol for symbol, _ in functions]
     pointed = [name for item in declared() for names in item.pointed.values() for name in names]
     numbers = [name for item in declared() for name in item.numbers]
     stacks = [name for item in declared() for name in item.stack_bytes]
-    for names in (functions, pointed, numbers, stacks):
+    for names in (symbols, pointed, numbers, stacks):
         assert len(names) == len(set(names)) > 0
-    structs = {kind for item in declared() for kind in item.functions.values()}
+    structs = {kind for _, kind in functions if kind is not None}
     assert len({kind.struct() for kind in structs}) == len(structs)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.firmware import needs_host_compiler
 from support.many_cores import every_order, generate
-from tilewright.kernels.kernel import KernelChoice
+from tilewright.kernels.kernel import Kernel, KernelChoice
 from tilewright.operators.nest import Dimension, Nest, along, whole
 from tilewright.plan import kernel_steps
 from tilewright.tiling.core_split import FORK_CYCLES, CoreSplit, best_core_split
@@ -48,7 +48,8 @@ def problem(cycles_of: str) -> tuple[KernelChoice, tuple[TileOperand, ...]]:
     nest = Nest(
         (Dimension("o", 10), Dimension("r", 6)), ((along("r"),),), ((along("o"), along("r")),), macs_per_point=1
     )
-    kernel = KernelChoice("f", (), nest, (), (), (), cycles=lambda steps: 1000.0 * steps[cycles_of], multiples={"o": 4})
+    declared = Kernel("f", None, lambda choice, steps: 1000.0 * steps[cycles_of])
+    kernel = KernelChoice(declared, (), nest, (), (), (), multiples={"o": 4})
     x = TileOperand("x", False, (along("r"),), (6,), (0,), (0,), 1, 4, "l2", None, "l1", "int8", "x")
     y = TileOperand("y", True, (along("o"), along("r")), (10, 6), (0, 1), (0, 1), 1, 4, "l2", None, "l1", "int8", "y")
     return kernel, (x, y)
@@ -68,9 +69,8 @@ def test_the_dimension_that_ends_first_is_shared() -> None:
 
 def test_no_sharing_where_it_does_not_pay() -> None:
     kernel, operands = problem("r")
-    cheap = KernelChoice(
-        "f", (), kernel.nest, (), (), (), cycles=lambda steps: float(min(steps.values()) * FORK_CYCLES / 6)
-    )
+    declared = Kernel("f", None, lambda choice, steps: float(min(steps.values()) * FORK_CYCLES / 6))
+    cheap = KernelChoice(declared, (), kernel.nest, (), (), ())
     assert best_core_split(cheap, operands, {"o": 10, "r": 6}, 8) is None
 
 

@@ -14,6 +14,7 @@ from support.planned import far_platform
 from support.small_nodes import conv, graph_of, kernel_of
 from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.graph import DType, Graph, packed_strides_bytes, variable
+from tilewright.kernels.kernel import KernelChoice
 from tilewright.operators.nest import AxisMap, axis_range, clipped, is_exact, tile_extent
 from tilewright.options import Buffering, Objective, Strategy
 from tilewright.plan import BufferKind
@@ -363,12 +364,13 @@ def test_work_is_bounded(graph: Graph) -> None:
     problem = problem_of(graph, far_platform(65536, asynchronous=True))
     calls = 0
 
-    def cycles(steps: Mapping[str, int]) -> float:
+    def cycles(choice: KernelChoice, steps: Mapping[str, int]) -> float:
         nonlocal calls
         calls += 1
         return float(steps["oh"])
 
-    counted = replace(problem, kernel=replace(problem.kernel, cycles=cycles))
+    declared = replace(problem.kernel.kernel, cycles=cycles)
+    counted = replace(problem, kernel=replace(problem.kernel, kernel=declared))
     choose_tiles(counted, {"l1": 65536}, TilingOptions())
     # Three cut dimensions have at most eight shapes of tiles.
     assert 0 < calls <= 2 * SHORTLIST * 8

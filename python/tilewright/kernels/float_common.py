@@ -8,7 +8,7 @@ from math import inf, prod
 
 from tilewright.graph import Clamp, DType, Graph, Node
 from tilewright.kernels.attributes import CStruct, Float32
-from tilewright.kernels.kernel import MAX_RANK, TensorOperand, TileSteps
+from tilewright.kernels.kernel import MAX_RANK, CyclesOf, TensorOperand, TileSteps
 from tilewright.operators.nest import AxisMap, Nest
 
 CALL_CYCLES = 60.0
@@ -72,6 +72,11 @@ def step_of(nest: Nest, steps: TileSteps, name: str) -> int:
     if name in steps:
         return steps[name]
     return next((dimension.extent for dimension in nest.dimensions if dimension.name == name), 1)
+
+
+def per_point(each: float) -> CyclesOf:
+    """``cycles`` of kernels that spend ``each`` cycles on every point of a tile."""
+    return lambda choice, steps: CALL_CYCLES + points(choice.nest, steps) * each
 
 
 def points(nest: Nest, steps: TileSteps, names: Iterable[str] | None = None) -> int:

@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 
 from tilewright.graph import Array, DType, Graph, Node
-from tilewright.kernels.kernel import MAX_RANK, ConstantOperand, Packing, TensorOperand, TileSteps
+from tilewright.kernels.kernel import (
+    MAX_RANK,
+    ConstantOperand,
+    CyclesOf,
+    KernelChoice,
+    Packing,
+    TensorOperand,
+    TileSteps,
+)
 from tilewright.operators.nest import AxisMap, Nest, along, blocks, whole
 
 BLOCK = 4
@@ -135,6 +143,16 @@ def steps_product(nest: Nest, steps: TileSteps, *names: str) -> int:
     for name in names:
         product *= min(steps.get(name, known.get(name, 1)), known.get(name, 1))
     return product
+
+
+def per_element(each: float) -> CyclesOf:
+    """``cycles`` of kernels that spend ``each`` instructions on every point of a tile."""
+
+    def cycles(choice: KernelChoice, steps: TileSteps) -> float:
+        names = (dimension.name for dimension in choice.nest.dimensions)
+        return 400.0 + each * steps_product(choice.nest, steps, *names)
+
+    return cycles
 
 
 def words(count_bytes: int) -> int:

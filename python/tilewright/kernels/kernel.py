@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -96,12 +96,56 @@ def no_scratch(steps: TileSteps) -> int:
     return 0
 
 
-def elementwise_over(*reads: int) -> Stores:
+Attributes = TypeVar("Attributes", bound=CStruct)
+
+StoresOf = Callable[["KernelChoice"], Stores]
+"""From the choice for a node to the order in which the kernel writes."""
+
+CyclesOf = Callable[["KernelChoice", TileSteps], float]
+"""From the choice for a node and the steps of tiles to the predicted cycles of one call on such a tile."""
+
+
+def unknown_stores(choice: KernelChoice) -> Stores:
+    """``stores`` of kernels that may read anything after their first store."""
+    return UNKNOWN_STORES
+
+
+def elementwise_over(*reads: int) -> StoresOf:
     """``stores`` of kernels that load an element of these reads before they store the element at the same position.
 
     They never load that element again. ``reads`` are positions in the kernel's reads.
     """
-    return Stores(WriteOrder.ELEMENTWISE, reads)
+    return lambda choice: Stores(WriteOrder.ELEMENTWISE, reads)
+
+
+def elementwise_over_tensors(choice: KernelChoice) -> Stores:
+    """``stores`` of kernels that are elementwise over all their reads but the constants that are packed for them."""
+    over = (position for position, read in enumerate(choice.reads) if isinstance(read, TensorOperand))
+    return Stores(WriteOrder.ELEMENTWISE, tuple(over))
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """What holds for a C function whatever node it runs; it stands in the ``Declaration`` of the function's file.
+
+    What depends on the node is a function of the ``KernelChoice``, which has operands, nest and attributes of the
+    node; what depends on the tile too is a function of the choice and of the steps.
+
+    Attributes:
+        symbol: name of the C function.
+        attributes: class of the C function's attributes; None where a project's own header declares the struct.
+        cycles: predicted cycles of one call on a tile with these steps.
+        stores: the order in which the function writes, and the reads over which the write may lie.
+        ring_axes: axes of the first read's view along which the rows of the read may live in a ring.
+        header: the header that declares the symbol, as in ``#include``; empty for ``DECLARATIONS``.
+    """
+
+    symbol: str
+    attributes: type[CStruct] | None
+    cycles: CyclesOf
+    stores: StoresOf = unknown_stores
+    ring_axes: frozenset[int] = frozenset()
+    header: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +153,7 @@ class KernelChoice:
     """One way to run one node.
 
     Attributes:
-        symbol: name of the C function.
-        called: the kernel's name in reports, locks and a platform's costs, where that is not ``symbol``: it tells
-            apart kernels of one symbol whose attributes point to different rules or cores.
+        kernel: the declaration of the C function.
         sources: C files under runtime/kernels that the symbol needs.
         nest: iteration space; tensor and constant operands map into it.
         reads, writes: operands in the order of C's operand array.
@@ -121,35 +163,58 @@ class KernelChoice:
         uncut: dimensions that this kernel needs whole, though the operator would allow a cut.
         scratch_bytes: bytes of scratch, aligned to 4 bytes, for a tile with these steps; 0 for none. Pointers
             in scratch count with the core's pointer size.
-        cycles: predicted cycles of one kernel call on a tile with these steps.
         partial_bytes: bytes of the partial results of an output tile, for kernels that can be
             called part by part of a reduction; None: reductions stay whole. Where a reduction is
             cut, C gets one more view behind scratch, and the flags say FIRST and LAST.
-        stores: the order in which the kernel writes, and the reads over which the write may lie.
-        header: the header that declares the symbol, as in ``#include``; empty for ``DECLARATIONS``.
-        ring_axes: axes of the first read's view along which the rows of the read may live in a ring.
+        called: the choice's name in reports, locks and a platform's costs, where that is not the symbol: it tells
+            apart choices of one C function whose attributes point to different rules or cores.
     """
 
-    symbol: str
+    kernel: Kernel
     sources: tuple[str, ...]
     nest: Nest
     reads: tuple[TensorOperand | ConstantOperand, ...]
     writes: tuple[TensorOperand, ...]
     attributes: CStruct | Fields
-    cycles: Callable[[TileSteps], float]
     scratch_bytes: Callable[[TileSteps], int] = no_scratch
     partial_bytes: Callable[[TileSteps], int] | None = None
     multiples: Mapping[str, int] = field(default_factory=dict)
     uncut: frozenset[str] = frozenset()
-    stores: Stores = UNKNOWN_STORES
-    header: str = ""
     called: str = ""
-    ring_axes: frozenset[int] = frozenset()
+
+    @property
+    def symbol(self) -> str:
+        """Name of the C function."""
+        return self.kernel.symbol
 
     @property
     def name(self) -> str:
-        """The kernel's name in reports, locks and a platform's costs."""
+        """The choice's name in reports, locks and a platform's costs."""
         return self.called or self.symbol
+
+    @property
+    def header(self) -> str:
+        """The header that declares the C function, as in ``#include``."""
+        return self.kernel.header or DECLARATIONS
+
+    @property
+    def ring_axes(self) -> frozenset[int]:
+        """Axes of the first read's view along which the rows of the read may live in a ring."""
+        return self.kernel.ring_axes
+
+    @property
+    def stores(self) -> Stores:
+        """The order in which the kernel writes, and the reads over which the write may lie."""
+        return self.kernel.stores(self)
+
+    def cycles(self, steps: TileSteps) -> float:
+        """Predicted cycles of one kernel call on a tile with these steps."""
+        return self.kernel.cycles(self, steps)
+
+    def given(self, kind: type[Attributes]) -> Attributes:
+        """The attributes, which are of class ``kind``."""
+        assert isinstance(self.attributes, kind), f"{self.symbol} has {type(self.attributes).__name__}"
+        return self.attributes
 
     @property
     def fields(self) -> Fields:
@@ -176,7 +241,7 @@ class Declaration:
     Attributes:
         operators: by name of an operator, the function that chooses among the file's kernels for a node.
         on_core: like ``operators``, for kernels that depend on the core's pointer size or SIMD width.
-        functions: names of C functions without ``tilewright_``, with the class of their attributes.
+        kernels: the C functions, each with what holds for it whatever node it runs.
         pointed: names without ``tilewright_`` of the functions and objects that attributes may point to, by C type.
         numbers: numbers that C knows as ``TILEWRIGHT_<name>``.
         stack_bytes: bytes of a core's stack that a kernel, or a function to which its attributes point, needs on
@@ -187,7 +252,7 @@ class Declaration:
 
     operators: Mapping[str, ChoicesOf] = field(default_factory=dict)
     on_core: Mapping[str, ChoicesOnCore] = field(default_factory=dict)
-    functions: Mapping[str, type[CStruct]] = field(default_factory=dict)
+    kernels: tuple[Kernel, ...] = ()
     pointed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     numbers: Mapping[str, int] = field(default_factory=dict)
     stack_bytes: Mapping[str, int] = field(default_factory=dict)

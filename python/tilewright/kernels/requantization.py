@@ -143,6 +143,11 @@ class Finish:
         return LayerLimits(self.limits, self.addend, self.shift)
 
 
+def rule_of(block: str) -> Rule:
+    """The rule of a C function that stores blocks of channels and pixels (``Finish.block``)."""
+    return Rule(block.removeprefix(f"{PREFIX}block_"))
+
+
 def finish_of(epilogue: Epilogue | None, output: DType, bias: Array, largest: Array) -> Finish | None:
     """The shortest rule that is exact for every reachable accumulator; None if there is none.
 

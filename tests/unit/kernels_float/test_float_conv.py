@@ -162,13 +162,12 @@ def test_the_sanitizer_sees_a_tile_that_is_too_small(kernels: Kernels) -> None:
     larger = tuple((name, (5, 3) if name == "kernel" else value) for name, value in choice.fields)
     attributes = tuple((name, 50 if name == "group_inputs" else value) for name, value in larger)
     broken = KernelChoice(
-        choice.symbol,
+        choice.kernel,
         choice.sources,
         choice.nest,
         choice.reads,
         choice.writes,
         attributes,
-        choice.cycles,
         choice.scratch_bytes,
     )
     with pytest.raises(AssertionError, match="AddressSanitizer"):

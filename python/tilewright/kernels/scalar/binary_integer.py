@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import Annotated
 
 import numpy as np
 
 from tilewright.graph import DType, Graph, Node, Requantize, RequantizeShift, Rescale
 from tilewright.kernels.attributes import CStruct, CType, Int32, LineFinish, RowFunction
-from tilewright.kernels.integer import EIGHT_BIT, ELEMENT_TYPES, flat_operand, magnitude
-from tilewright.kernels.kernel import MAX_RANK, ConstantOperand, Declaration, KernelChoice, TileSteps, elementwise_over
+from tilewright.kernels.integer import EIGHT_BIT, ELEMENT_TYPES, flat_operand, magnitude, per_element
+from tilewright.kernels.kernel import (
+    MAX_RANK,
+    ConstantOperand,
+    Declaration,
+    Kernel,
+    KernelChoice,
+    elementwise_over_tensors,
+)
 from tilewright.kernels.requantization import ROW_WORDS, Limits, Rule, finish_of, fixed_point
 from tilewright.operators.binary import BinaryAttributes
 from tilewright.operators.elementwise import nest as nest_of
-from tilewright.operators.nest import Nest, whole
+from tilewright.operators.nest import whole
 
 SOURCES = ("binary_integer.c", "integer_line.c", "integer_finish.c", "walk.c")
 _INT32_MAX = (1 << 31) - 1
@@ -112,7 +118,7 @@ def _exact(node: Node, graph: Graph, name: str) -> tuple[KernelChoice, ...]:
     constants = ConstantOperand("requantization", finish.rows, (whole(1), whole(ROW_WORDS)))
     return (
         KernelChoice(
-            symbol="tilewright_binary_integer",
+            kernel=_EXACT,
             called=f"tilewright_{name}_integer_{finish.rule.value}",
             sources=SOURCES,
             nest=nest,
@@ -125,8 +131,6 @@ def _exact(node: Node, graph: Graph, name: str) -> tuple[KernelChoice, ...]:
                 elements=_elements(values, a.dtype, b.dtype),
                 limits=finish.limits,
             ),
-            cycles=lambda steps: elementwise_cycles(nest, steps, 32.0),
-            stores=elementwise_over(0, 1),
         ),
     )
 
@@ -150,7 +154,7 @@ def _shifted(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     nest = nest_of(node, graph)
     return (
         KernelChoice(
-            symbol="tilewright_add_shifted",
+            kernel=_SHIFTED,
             sources=SOURCES,
             nest=nest,
             reads=tuple(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)),
@@ -164,8 +168,6 @@ def _shifted(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 minimum=finish.minimum,
                 maximum=finish.maximum,
             ),
-            cycles=lambda steps: elementwise_cycles(nest, steps, 18.0),
-            stores=elementwise_over(0, 1),
         ),
     )
 
@@ -184,7 +186,7 @@ def _rescaled(node: Node, graph: Graph, sign: int) -> tuple[KernelChoice, ...]:
     nest = nest_of(node, graph)
     return (
         KernelChoice(
-            symbol="tilewright_add_rescaled",
+            kernel=_RESCALED,
             sources=SOURCES,
             nest=nest,
             reads=tuple(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)),
@@ -199,8 +201,6 @@ def _rescaled(node: Node, graph: Graph, sign: int) -> tuple[KernelChoice, ...]:
                 minimum=epilogue.minimum,
                 maximum=epilogue.maximum,
             ),
-            cycles=lambda steps: elementwise_cycles(nest, steps, 32.0),
-            stores=elementwise_over(0, 1),
         ),
     )
 
@@ -222,11 +222,6 @@ def _scaled(a: float, b: float) -> tuple[int, int, int, int] | None:
     return round(a * 2.0**shift), round(b * 2.0**shift), left, right
 
 
-def elementwise_cycles(nest: Nest, steps: TileSteps, per_element: float) -> float:
-    """Instructions of a call of an elementwise kernel that spends ``per_element`` instructions on each element."""
-    return 400.0 + per_element * prod(min(steps.get(d.name, d.extent), d.extent) for d in nest.dimensions)
-
-
 def _elements(given: BinaryAttributes, a: DType, b: DType) -> Elements:
     return Elements(ELEMENT_TYPES[a], ELEMENT_TYPES[b], given.a_zero_point, given.b_zero_point)
 
@@ -236,13 +231,13 @@ def _per_channel(node: Node) -> bool:
     return any(len(set(value)) > 1 for value in values)
 
 
+_EXACT = Kernel("tilewright_binary_integer", BinaryInteger, per_element(32.0), elementwise_over_tensors)
+_SHIFTED = Kernel("tilewright_add_shifted", AddShifted, per_element(18.0), elementwise_over_tensors)
+_RESCALED = Kernel("tilewright_add_rescaled", AddRescaled, per_element(32.0), elementwise_over_tensors)
+
 DECLARATION = Declaration(
     operators={"Add": add, "Sub": subtract, "Mul": multiply},
-    functions={
-        "add_shifted": AddShifted,
-        "add_rescaled": AddRescaled,
-        "binary_integer": BinaryInteger,
-    },
+    kernels=(_SHIFTED, _RESCALED, _EXACT),
     pointed={
         "tilewright_row_body": ("integer_row", "integer_short_row"),
         "tilewright_combine": ("combine_add", "combine_sub", "combine_mul"),

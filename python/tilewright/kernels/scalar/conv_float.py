@@ -8,6 +8,7 @@ After:   packed[group, M/group/4, kh*kw, C/group, 4] and biases[group, M/group/4
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Annotated
 
 import numpy as np
@@ -28,6 +29,7 @@ from tilewright.kernels.kernel import (
     WIDTH,
     ConstantOperand,
     Declaration,
+    Kernel,
     KernelChoice,
     Packing,
     TensorOperand,
@@ -144,14 +146,6 @@ def _convolution(
     def taps(steps: TileSteps) -> int:
         return window * step_of(nest, steps, "ic")
 
-    def cycles(steps: TileSteps) -> float:
-        positions = points(nest, steps, ("n", "group", "oh", "ow"))
-        outputs = -(-step_of(nest, steps, "oc") // BLOCK) * BLOCK
-        gathered = taps(steps) * _GATHER_CYCLES if gather else 0.0
-        per_mac = _MAC_CYCLES if lanes == LANES else _SINGLE_MAC_CYCLES
-        per_position = _POSITION_CYCLES + gathered + outputs * (taps(steps) * per_mac + _OUTPUT_CYCLES)
-        return CALL_CYCLES + positions * per_position
-
     def partial_bytes(steps: TileSteps) -> int:
         outputs = -(-step_of(nest, steps, "oc") // BLOCK) * BLOCK
         return 4 * points(nest, steps, ("n", "oh", "ow")) * outputs
@@ -165,7 +159,7 @@ def _convolution(
     )
     block = (along("group") if groups > 1 else whole(1), blocks("oc", BLOCK))
     return KernelChoice(
-        symbol="tilewright_conv_f32",
+        kernel=_CONV,
         sources=("conv_f32.c",),
         nest=nest,
         reads=(
@@ -175,12 +169,10 @@ def _convolution(
         ),
         writes=(TensorOperand(node.outputs[0], nest.writes[0], view),),
         attributes=attributes,
-        cycles=cycles,
         scratch_bytes=lambda steps: 4 * lanes * taps(steps) if gather else 0,
         partial_bytes=partial_bytes if parts else None,
         multiples={"oc": BLOCK, "ic": BLOCK},
         uncut=frozenset({"kh", "kw", *(() if parts else ("ic",))}),
-        ring_axes=frozenset({HEIGHT, WIDTH}),
     )
 
 
@@ -197,28 +189,43 @@ def _depthwise(node: Node, nest: Nest, clamp: Clamp, weights: Array, bias: Array
     def pack(steps: TileSteps) -> Array:
         return np.concatenate([packed_bias(bias, 1)[0][:, None], window.pack(steps)[0, :, :, 0]], axis=1)
 
-    def cycles(steps: TileSteps) -> float:
-        outputs = points(nest, steps, ("n", "oh", "ow")) * -(-step_of(nest, steps, "group") // BLOCK) * BLOCK
-        return CALL_CYCLES + outputs * (taps * _DEPTHWISE_MAC_CYCLES + _DEPTHWISE_OUTPUT_CYCLES)
-
     packing = Packing((channel_blocks, taps + 1, BLOCK), window.dtype, pack)
     constant = ConstantOperand("weights", packing, (blocks("group", BLOCK), whole(taps + 1), whole(BLOCK)))
     return KernelChoice(
-        symbol="tilewright_depthwise_f32",
+        kernel=_DEPTHWISE,
         sources=("depthwise_f32.c",),
         nest=nest,
         reads=(TensorOperand(node.inputs[0], nest.reads[0], view), constant),
         writes=(TensorOperand(node.outputs[0], nest.writes[0], view),),
         attributes=DepthwiseF32(plane_windows(node.given(ConvAttributes)), clamp_attributes(clamp)),
-        cycles=cycles,
         multiples={"group": BLOCK},
         uncut=frozenset({"kh", "kw"}),
-        ring_axes=frozenset({HEIGHT, WIDTH}),
     )
 
 
+def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
+    given, nest = choice.given(ConvF32), choice.nest
+    taps = prod(given.windows.kernel) * step_of(nest, steps, "ic")
+    positions = points(nest, steps, ("n", "group", "oh", "ow"))
+    outputs = -(-step_of(nest, steps, "oc") // BLOCK) * BLOCK
+    gathered = taps * _GATHER_CYCLES if given.gather else 0.0
+    per_mac = _SINGLE_MAC_CYCLES if given.gather == 1 else _MAC_CYCLES
+    return CALL_CYCLES + positions * (_POSITION_CYCLES + gathered + outputs * (taps * per_mac + _OUTPUT_CYCLES))
+
+
+def _depthwise_cycles(choice: KernelChoice, steps: TileSteps) -> float:
+    taps = prod(choice.given(DepthwiseF32).windows.kernel)
+    positions = points(choice.nest, steps, ("n", "oh", "ow"))
+    outputs = positions * -(-step_of(choice.nest, steps, "group") // BLOCK) * BLOCK
+    return CALL_CYCLES + outputs * (taps * _DEPTHWISE_MAC_CYCLES + _DEPTHWISE_OUTPUT_CYCLES)
+
+
+_RINGS = frozenset({HEIGHT, WIDTH})
+_CONV = Kernel("tilewright_conv_f32", ConvF32, _cycles, ring_axes=_RINGS)
+_DEPTHWISE = Kernel("tilewright_depthwise_f32", DepthwiseF32, _depthwise_cycles, ring_axes=_RINGS)
+
 DECLARATION = Declaration(
     operators={"Conv": choices},
-    functions={"conv_f32": ConvF32, "depthwise_f32": DepthwiseF32},
+    kernels=(_CONV, _DEPTHWISE),
     stack_bytes={"conv_f32": 720, "depthwise_f32": 560},
 )

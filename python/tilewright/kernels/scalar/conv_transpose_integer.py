@@ -11,13 +11,21 @@ import numpy as np
 from tilewright.graph import Array, DType, Graph, Node
 from tilewright.kernels.attributes import CStruct, Int32, LineRule
 from tilewright.kernels.integer import EIGHT_BIT, constant_bias, is_wide, magnitude, steps_product, weights_type
-from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, Packing, TensorOperand, TileSteps
+from tilewright.kernels.kernel import (
+    ConstantOperand,
+    Declaration,
+    Kernel,
+    KernelChoice,
+    Packing,
+    TensorOperand,
+    TileSteps,
+)
 from tilewright.kernels.requantization import LayerLimits, finish_of
 from tilewright.kernels.scalar.compact import compact
 from tilewright.kernels.scalar.geometry import VolumeWindows, volume_view, volume_windows
 from tilewright.operators.epilogue import along_axis, finish
 from tilewright.operators.exact import exact_operands, offset_removed
-from tilewright.operators.nest import Nest, whole
+from tilewright.operators.nest import whole
 from tilewright.operators.operator import Arrays, Layout, Multipliers, Operator, operand, optional_operand
 from tilewright.operators.windows import ConvTransposeAttributes, conv_transpose_nest, transposed_sums
 
@@ -110,7 +118,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     )
     return (
         KernelChoice(
-            symbol="tilewright_conv_transpose_integer",
+            kernel=_CONV_TRANSPOSE,
             sources=("conv_transpose_integer.c", "integer_core.c", "integer_finish.c"),
             nest=nest,
             reads=(
@@ -120,7 +128,6 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             ),
             writes=(TensorOperand(y.name, nest.writes[0], view),),
             attributes=attributes,
-            cycles=lambda steps: _cycles(given, nest, steps),
             scratch_bytes=lambda steps: 4 * steps_product(nest, steps, "group", "oc"),
             uncut=frozenset({"ic", "kd", "kh", "kw"}),
         ),
@@ -135,16 +142,19 @@ def _weights(data: Array, given: ConvTransposeIntegerAttributes) -> Array:
     return np.moveaxis(taps, 1, -1).reshape(given.group * outputs, -1, inputs)
 
 
-def _cycles(given: ConvTransposeIntegerAttributes, nest: Nest, steps: TileSteps) -> float:
+def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     """Instructions of a call on a tile. On average one of every product(strides) taps of an output meets an x."""
+    nest, windows = choice.nest, choice.given(ConvTransposeInteger).windows
     positions = steps_product(nest, steps, "n", "group", "od", "oh", "ow")
     channels = steps_product(nest, steps, "oc")
-    met = max(1.0, prod(given.kernel) / prod(given.strides))
+    met = max(1.0, prod(windows.kernel) / prod(windows.strides))
     tap = _TAP_CYCLES + channels * (_CHANNEL_CYCLES + _MAC_CYCLES * nest.dimension("ic").extent)
     return 300.0 + positions * (_POSITION_CYCLES + met * tap + channels * _OUTPUT_CYCLES)
 
 
+_CONV_TRANSPOSE = Kernel("tilewright_conv_transpose_integer", ConvTransposeInteger, _cycles)
+
 DECLARATION = Declaration(
     operators={"ConvTransposeInteger": choices},
-    functions={"conv_transpose_integer": ConvTransposeInteger},
+    kernels=(_CONV_TRANSPOSE,),
 )

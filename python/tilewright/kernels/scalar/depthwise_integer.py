@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Annotated
 
 import numpy as np
 
 from tilewright.kernels.attributes import CStruct, CType, LineRule
 from tilewright.kernels.integer import is_wide, steps_product, words
-from tilewright.kernels.kernel import HEIGHT, ConstantOperand, Declaration, KernelChoice, Packing, TileSteps
+from tilewright.kernels.kernel import (
+    HEIGHT,
+    ConstantOperand,
+    Declaration,
+    Kernel,
+    KernelChoice,
+    Packing,
+    TileSteps,
+)
 from tilewright.kernels.requantization import LayerLimits
+from tilewright.kernels.scalar.geometry import PlaneWindows
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, PaddedInput
-from tilewright.operators.nest import along, whole
+from tilewright.operators.nest import Nest, along, whole
 
 SOURCES = ("depthwise_integer.c", "integer_core.c", "integer_finish.c")
+
+_SUMS = "tilewright_depthwise_"
+"""What the C functions have in common that add up the products."""
 
 _SMALL_PLANE = 128
 """The most outputs of one channel for which C keeps all sums of the channel."""
@@ -41,7 +54,8 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
     if groups == 1 or group_outputs != 1 or group_inputs != 1 or is_wide(conv.weights):
         return ()
     x, y = conv.operands
-    sums = f"tilewright_depthwise_{_variant(conv)}"
+    padded = conv.padded_input
+    sums = f"{_SUMS}{_variant(conv)}"
     packed = Packing(
         (groups, window), np.dtype(np.int8), lambda _: conv.weights.reshape(groups, window).astype(np.int8)
     )
@@ -49,22 +63,20 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
     rows = ConstantOperand("requantization", conv.finish.rows, (along("group"), whole(conv.finish.row_words)))
     return (
         KernelChoice(
-            symbol="tilewright_depthwise_integer",
+            kernel=_DEPTHWISE,
             called=f"{sums}_{conv.finish.rule.value}",
             sources=SOURCES,
             nest=conv.nest,
             reads=(x, weights, rows),
             writes=(y,),
             attributes=DepthwiseInteger(
-                conv.padded_input,
+                padded,
                 sums,
                 conv.finish.line_rule,
                 conv.finish.layer_limits,
             ),
-            cycles=lambda steps: _cycles(conv, steps),
-            scratch_bytes=lambda steps: words(_window(conv, steps)) + 4 * _sums(conv, steps),
+            scratch_bytes=lambda steps: words(_window(conv.nest, padded.windows, steps)) + 4 * _sums(conv.nest, steps),
             uncut=frozenset({"ic", "oc"}),
-            ring_axes=frozenset({HEIGHT}),
         ),
     )
 
@@ -76,34 +88,37 @@ def _variant(conv: IntegerConv) -> str:
     return "slide" if conv.windows.strides[0] == 1 else "stride"
 
 
-def _window(conv: IntegerConv, steps: TileSteps) -> int:
+def _window(nest: Nest, windows: PlaneWindows, steps: TileSteps) -> int:
     """Bytes of scratch for the padded rows of one channel of x that a tile reads."""
-    windows = conv.windows
     size = 1
     axes = zip(("oh", "ow"), windows.kernel, windows.strides, windows.dilations, strict=True)
     for name, kernel, stride, dilation in axes:
-        size *= (steps_product(conv.nest, steps, name) - 1) * stride + (kernel - 1) * dilation + 1
+        size *= (steps_product(nest, steps, name) - 1) * stride + (kernel - 1) * dilation + 1
     return size
 
 
-def _sums(conv: IntegerConv, steps: TileSteps) -> int:
+def _sums(nest: Nest, steps: TileSteps) -> int:
     """Number of sums that C keeps for a tile of these steps, or smaller: a small plane's, or a column's."""
-    rows = steps_product(conv.nest, steps, "oh")
-    return max(rows, min(_SMALL_PLANE, rows * steps_product(conv.nest, steps, "ow")))
+    rows = steps_product(nest, steps, "oh")
+    return max(rows, min(_SMALL_PLANE, rows * steps_product(nest, steps, "ow")))
 
 
-def _cycles(conv: IntegerConv, steps: TileSteps) -> float:
+def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     """Instructions of a call on a tile with these steps, fitted to measurements on RV32IMAC."""
-    output = {"slide": 34.0, "stride": 41.0, "any": 18.0 + 8.0 * conv.weights.shape[2]}[_variant(conv)]
-    rows, columns = steps_product(conv.nest, steps, "oh"), steps_product(conv.nest, steps, "ow")
+    given, nest = choice.given(DepthwiseInteger), choice.nest
+    by_variant = {"slide": 34.0, "stride": 41.0, "any": 18.0 + 8.0 * prod(given.x.windows.kernel)}
+    output = by_variant[given.sums.removeprefix(_SUMS)]
+    rows, columns = steps_product(nest, steps, "oh"), steps_product(nest, steps, "ow")
     calls = 1 if rows * columns <= _SMALL_PLANE else columns
-    channel = 4.5 * _window(conv, steps) + calls * 130.0 + columns * (20.0 + output * rows) + 100.0
-    total: float = 200.0 + steps_product(conv.nest, steps, "n", "group") * channel
-    return total
+    channel = 4.5 * _window(nest, given.x.windows, steps) + calls * 130.0 + columns * (20.0 + output * rows) + 100.0
+    return 200.0 + steps_product(nest, steps, "n", "group") * channel
+
+
+_DEPTHWISE = Kernel("tilewright_depthwise_integer", DepthwiseInteger, _cycles, ring_axes=frozenset({HEIGHT}))
 
 
 DECLARATION = Declaration(
-    functions={"depthwise_integer": DepthwiseInteger},
+    kernels=(_DEPTHWISE,),
     pointed={"tilewright_depthwise_sums": ("depthwise_slide", "depthwise_stride", "depthwise_any")},
     numbers={"DEPTHWISE_PLANE": _SMALL_PLANE},
 )

@@ -8,7 +8,7 @@ from typing import Annotated
 from tilewright.graph import Array, DType, Graph
 from tilewright.kernels.attributes import CStruct, CType, Rule
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, is_wide, packed_operands, steps_product
-from tilewright.kernels.kernel import Declaration, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.kernel import CyclesOf, Declaration, Kernel, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.requantization import Finish, LayerLimits
 from tilewright.kernels.scalar.spatial_integer import IntegerConv
 from tilewright.operators.nest import AxisMap, Nest, along
@@ -27,6 +27,9 @@ class FullyConnectedInteger(CStruct):
     rule: Rule
     limits: LayerLimits
 
+
+OF_MATMUL = ("m", "n", "k")
+OF_CONV = ("n", "oc", "ic")
 
 MOST_ROWS = 2
 """The most vectors for this kernel: with more, the 4x4 core of conv_integer.c reads each weight less often."""
@@ -47,29 +50,24 @@ def vector_choice(
     Args:
         dtype: element type of x. C reads uint8 elements as they are, so ``finish`` needs biases for these.
         weights: int64[1, channels, 1, inputs] that fit int8.
-        names: the dimensions of the nest that rows and channels of y, and elements of x, follow.
+        names: the dimensions of the nest that rows and channels of y, and elements of x, follow: ``OF_MATMUL``
+            or ``OF_CONV``.
     """
     sign, variant = ("unsigned", "unsigned") if dtype is DType.UINT8 else ("signed", "integer")
     channels = int(weights.shape[1])
     row, channel, reduction = names
 
-    def cycles(steps: TileSteps) -> float:
-        block_count = -(-steps_product(nest, steps, channel) // BLOCK)
-        inputs = steps_product(nest, steps, reduction)
-        return 100.0 + steps_product(nest, steps, row) * block_count * (13.8 * inputs + 120.0)
-
     def partial_bytes(steps: TileSteps) -> int:
         return block_sums_bytes(steps_product(nest, steps, row), steps_product(nest, steps, channel), 1)
 
     return KernelChoice(
-        symbol="tilewright_fully_connected_integer",
+        kernel=_KERNELS[names],
         called=f"tilewright_fully_connected_{variant}_{finish.rule.value}",
         sources=SOURCES,
         nest=nest,
         reads=(x, *packed_operands(weights, finish.rows, group, channel, reduction)),
         writes=(y,),
         attributes=FullyConnectedInteger(f"tilewright_vector_{sign}", finish.block_rule, finish.layer_limits),
-        cycles=cycles,
         partial_bytes=partial_bytes,
         multiples={channel: BLOCK, reduction: BLOCK},
         uncut=frozenset() if channels > BLOCK else frozenset({channel}),
@@ -86,11 +84,27 @@ def pointwise(conv: IntegerConv, graph: Graph) -> tuple[KernelChoice, ...]:
     if any(extent != 1 for extent in graph.tensor(conv.node.outputs[0]).shape[2:]):
         return ()
     x, y = (TensorOperand(operand.tensor, operand.axes, (0, 1)) for operand in conv.operands)
-    names = ("n", "oc", "ic")
-    return (vector_choice(conv.nest, x, y, conv.dtype, conv.weights, conv.finish, names, along("group")),)
+    return (vector_choice(conv.nest, x, y, conv.dtype, conv.weights, conv.finish, OF_CONV, along("group")),)
 
+
+def _cycles(row: str, channel: str, reduction: str) -> CyclesOf:
+    """Instructions of a call on a tile; the names are dimensions of the nest."""
+
+    def cycles(choice: KernelChoice, steps: TileSteps) -> float:
+        nest = choice.nest
+        block_count = -(-steps_product(nest, steps, channel) // BLOCK)
+        inputs = steps_product(nest, steps, reduction)
+        return 100.0 + steps_product(nest, steps, row) * block_count * (13.8 * inputs + 120.0)
+
+    return cycles
+
+
+_KERNELS = {
+    names: Kernel("tilewright_fully_connected_integer", FullyConnectedInteger, _cycles(*names))
+    for names in (OF_MATMUL, OF_CONV)
+}
 
 DECLARATION = Declaration(
-    functions={"fully_connected_integer": FullyConnectedInteger},
+    kernels=tuple(_KERNELS.values()),
     pointed={"tilewright_vector_products": ("vector_signed", "vector_unsigned")},
 )

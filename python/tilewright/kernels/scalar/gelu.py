@@ -10,13 +10,14 @@ import numpy as np
 from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.kernels.float_common import ClampF32, clamp_attributes, float_clamp
 from tilewright.kernels.kernel import Declaration, KernelChoice
-from tilewright.kernels.scalar.elementwise_float import elementwise
+from tilewright.kernels.scalar.elementwise_float import elementwise, elementwise_kernel
 from tilewright.operators import elementwise as elements
 from tilewright.operators.epilogue import finish
 from tilewright.operators.map import erf
 from tilewright.operators.operator import Arrays, Operator, operand
 
-_CYCLES = {False: 170.0, True: 150.0}
+_BY_ERF = elementwise_kernel("gelu_f32", ClampF32, 170.0)
+_BY_TANH = elementwise_kernel("gelu_tanh_f32", ClampF32, 150.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,8 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     clamp = float_clamp(node, graph)
     if clamp is None:
         return ()
-    by_tanh = node.given(GeluAttributes).by_tanh
-    stem = "gelu_tanh_f32" if by_tanh else "gelu_f32"
-    choice = elementwise(node, graph, stem, clamp_attributes(clamp), _CYCLES[by_tanh])
+    kernel = _BY_TANH if node.given(GeluAttributes).by_tanh else _BY_ERF
+    choice = elementwise(node, graph, kernel, clamp_attributes(clamp))
     return (replace(choice, sources=("gelu_f32.c", "walk.c")),)
 
 
@@ -54,6 +54,6 @@ OPERATORS = (Operator("Gelu", elements.nest, reference, GeluAttributes, function
 
 DECLARATION = Declaration(
     operators={"Gelu": choices},
-    functions={"gelu_f32": ClampF32, "gelu_tanh_f32": ClampF32},
+    kernels=(_BY_ERF, _BY_TANH),
     stack_bytes={"gelu_f32": 528, "gelu_tanh_f32": 528},
 )

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from tilewright.graph import DType, Graph, Node
-from tilewright.kernels.attributes import CStruct, Int32, RowFunction
-from tilewright.kernels.float_common import CALL_CYCLES, fits_rank, points, trailing_operand
-from tilewright.kernels.kernel import MAX_RANK, Declaration, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.attributes import PREFIX, CStruct, Int32, RowFunction
+from tilewright.kernels.float_common import fits_rank, per_point, trailing_operand
+from tilewright.kernels.kernel import MAX_RANK, Declaration, Kernel, KernelChoice, TensorOperand
 from tilewright.kernels.scalar.map import SUFFIX
 from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.indexing import (
@@ -68,7 +68,7 @@ def gather(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         TensorOperand(x.name, nest.reads[0], tuple(x_view)),
         TensorOperand(indices.name, nest.reads[1], tuple(index_view)),
     )
-    return (_choice(node, graph, nest, "gather", reads, Gather(*_bytes(node, graph), axis=at)),)
+    return (_choice(node, graph, nest, _GATHER, reads, Gather(*_bytes(node, graph), axis=at)),)
 
 
 def gather_elements(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -78,7 +78,7 @@ def gather_elements(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     nest = gather_elements_nest(node, graph)
     at = MAX_RANK - len(graph.tensor(node.outputs[0]).shape) + node.given(AxisAttributes).axis
     attributes = Gather(*_bytes(node, graph), axis=at)
-    return (_choice(node, graph, nest, "gather", _aligned(node, graph, nest), attributes),)
+    return (_choice(node, graph, nest, _GATHER, _aligned(node, graph, nest), attributes),)
 
 
 def scatter_elements(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -97,7 +97,7 @@ def scatter_elements(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         combine, rows = f"tilewright_map_{reduction}_{SUFFIX[output.dtype]}", (f"map_{reduction}.c",)
     at = MAX_RANK - len(output.shape) + given.axis
     attributes = Scatter(*_bytes(node, graph), axis=at, combine=combine)
-    return (_choice(node, graph, nest, "scatter", _aligned(node, graph, nest), attributes, rows),)
+    return (_choice(node, graph, nest, _SCATTER, _aligned(node, graph, nest), attributes, rows),)
 
 
 def _applies(node: Node, graph: Graph) -> bool:
@@ -118,26 +118,25 @@ def _choice(
     node: Node,
     graph: Graph,
     nest: Nest,
-    stem: str,
+    kernel: Kernel,
     reads: tuple[TensorOperand, ...],
     attributes: CStruct,
     rows: tuple[str, ...] = (),
 ) -> KernelChoice:
-    def cycles(steps: TileSteps) -> float:
-        return CALL_CYCLES + points(nest, steps) * _ELEMENT_CYCLES
-
     return KernelChoice(
-        symbol=f"tilewright_{stem}",
-        sources=(f"{stem}.c", *rows, "move_row.c", "walk.c"),
+        kernel=kernel,
+        sources=(f"{kernel.symbol.removeprefix(PREFIX)}.c", *rows, "move_row.c", "walk.c"),
         nest=nest,
         reads=reads,
         writes=(trailing_operand(graph, node.outputs[0], nest.writes[0]),),
         attributes=attributes,
-        cycles=cycles,
     )
 
 
+_GATHER = Kernel("tilewright_gather", Gather, per_point(_ELEMENT_CYCLES))
+_SCATTER = Kernel("tilewright_scatter", Scatter, per_point(_ELEMENT_CYCLES))
+
 DECLARATION = Declaration(
     operators={"Gather": gather, "GatherElements": gather_elements, "ScatterElements": scatter_elements},
-    functions={"gather": Gather, "scatter": Scatter},
+    kernels=(_GATHER, _SCATTER),
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from tilewright.graph import Attributes, DType, Graph, Node
 from tilewright.kernels.attributes import CStruct, Int32, Int32x2, LineFunction
-from tilewright.kernels.float_common import CALL_CYCLES, fits_rank, points, trailing_operand
-from tilewright.kernels.kernel import MAX_RANK, Declaration, KernelChoice, TileSteps
+from tilewright.kernels.float_common import CALL_CYCLES, fits_rank, per_point, points, trailing_operand
+from tilewright.kernels.kernel import MAX_RANK, Declaration, Kernel, KernelChoice, TileSteps
 from tilewright.kernels.scalar.map import SUFFIX, snake
 from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.line import LpNormalizationAttributes, RunningAttributes, TopKAttributes
@@ -22,7 +22,7 @@ _TYPES = {
     "TopK": frozenset(DType) - {DType.BOOL},
 }
 _STEMS = {"TopK": "top_k"}
-_ELEMENT_CYCLES = {"LogSoftmax": 130.0, "TopK": 15.0}
+_TOP_K_CYCLES = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +44,9 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     nest = nest_of(node, graph)
     axis = node.given(AxisAttributes).axis
     stem = _STEMS.get(node.operator, snake(node.operator))
-    rounds = graph.tensor(node.outputs[0]).shape[axis] if node.operator == "TopK" else 1
-    element = _ELEMENT_CYCLES.get(node.operator, 20.0) * rounds
-
-    def cycles(steps: TileSteps) -> float:
-        return CALL_CYCLES + points(nest, steps) * element
-
     return (
         KernelChoice(
-            symbol="tilewright_line",
+            kernel=_KERNELS.get(node.operator, _LINE),
             sources=("line.c", f"line_{stem}.c", "walk.c"),
             nest=nest,
             reads=tuple(
@@ -67,7 +61,6 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 axis=MAX_RANK - len(x.shape) + axis,
                 parameters=_parameters(node.attributes),
             ),
-            cycles=cycles,
             uncut=frozenset({f"d{axis}"}),
         ),
     )
@@ -82,9 +75,18 @@ def _parameters(given: Attributes) -> tuple[int, int]:
     return (int(given.largest), 0) if isinstance(given, TopKAttributes) else (0, 0)
 
 
+def _top_k_cycles(choice: KernelChoice, steps: TileSteps) -> float:
+    """Each of the largest elements is searched for in the whole line."""
+    found = max(axis.last_offset + 1 for axis in choice.writes[0].axes if not axis.terms)
+    return CALL_CYCLES + points(choice.nest, steps) * (_TOP_K_CYCLES * found)
+
+
+_LINE = Kernel("tilewright_line", Line, per_point(20.0))
+_KERNELS = {"LogSoftmax": replace(_LINE, cycles=per_point(130.0)), "TopK": replace(_LINE, cycles=_top_k_cycles)}
+
 DECLARATION = Declaration(
     operators=dict.fromkeys(_TYPES, choices),
-    functions={"line": Line},
+    kernels=(_LINE, *_KERNELS.values()),
     pointed={
         "tilewright_line_body": tuple(
             f"line_{_STEMS.get(operator, snake(operator))}_{SUFFIX[dtype]}"

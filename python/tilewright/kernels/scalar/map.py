@@ -12,7 +12,7 @@ from tilewright.kernels.attributes import CStruct, Float32x4, Int32, RowFunction
 from tilewright.kernels.attributes import snake as snake_of
 from tilewright.kernels.float_common import fits_rank
 from tilewright.kernels.kernel import Declaration, KernelChoice
-from tilewright.kernels.scalar.elementwise_float import elementwise
+from tilewright.kernels.scalar.elementwise_float import elementwise, elementwise_kernel
 from tilewright.operators.map import FUNCTIONS, parameters
 
 SUFFIX: Mapping[DType, str] = MappingProxyType(
@@ -56,8 +56,8 @@ class Map(CStruct):
 _OPERATORS = tuple(operator for operator in FUNCTIONS if operator != "Expand")
 """Expand is a copy (movement.py)."""
 
-_SIMPLE_CYCLES = 12.0
-_COSTLY_CYCLES = 120.0
+_SIMPLE = elementwise_kernel("map", Map, 12.0)
+_COSTLY = elementwise_kernel("map", Map, 120.0)
 _CHEAP = frozenset(_TYPES) | {"Where", "Cast", "Floor", "Ceil", "Round", "IsNaN", "IsInf", "ThresholdedRelu", "Shrink"}
 
 
@@ -70,8 +70,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     file, function = row
     values = tuple(map(float, parameters(node)))
     attributes = Map(f"tilewright_map_{function}", len(names), (*values, *(0.0,) * (4 - len(values))))
-    cycles = _SIMPLE_CYCLES if node.operator in _CHEAP else _COSTLY_CYCLES
-    choice = elementwise(node, graph, "map", attributes, cycles)
+    choice = elementwise(node, graph, _SIMPLE if node.operator in _CHEAP else _COSTLY, attributes)
     return (replace(choice, sources=("map.c", f"map_{file}.c", "walk.c")),)
 
 
@@ -125,7 +124,7 @@ def _rows() -> tuple[str, ...]:
 
 DECLARATION = Declaration(
     operators=dict.fromkeys(_OPERATORS, choices),
-    functions={"map": Map},
+    kernels=(_SIMPLE, _COSTLY),
     pointed={"tilewright_row_body": _rows()},
     stack_bytes={
         "map_add_f32": 544,

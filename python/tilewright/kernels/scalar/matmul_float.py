@@ -17,7 +17,9 @@ from tilewright.kernels.float_common import CALL_CYCLES, ClampF32, clamp_attribu
 from tilewright.kernels.kernel import (
     MAX_RANK,
     ConstantOperand,
+    CyclesOf,
     Declaration,
+    Kernel,
     KernelChoice,
     Packing,
     TensorOperand,
@@ -85,9 +87,6 @@ def packed_bias(bias: Array) -> Array:
 
 
 def _packed(node: Node, graph: Graph, nest: Nest, clamp: Clamp, packed: Packing, biases: Array) -> KernelChoice:
-    def cycles(steps: TileSteps) -> float:
-        return _cycles(nest, steps, _FOUR_ROWS_MAC_CYCLES, _ONE_ROW_MAC_CYCLES)
-
     def partial_bytes(steps: TileSteps) -> int:
         columns = step_of(nest, steps, "n")
         rows = points(nest, steps) // (step_of(nest, steps, "k") * columns)
@@ -95,7 +94,7 @@ def _packed(node: Node, graph: Graph, nest: Nest, clamp: Clamp, packed: Packing,
 
     block = blocks("n", BLOCK)
     return KernelChoice(
-        symbol="tilewright_matmul_f32",
+        kernel=_PACKED,
         sources=("matmul_f32.c", "walk.c"),
         nest=nest,
         reads=(
@@ -105,41 +104,39 @@ def _packed(node: Node, graph: Graph, nest: Nest, clamp: Clamp, packed: Packing,
         ),
         writes=(_output(node, graph, nest),),
         attributes=clamp_attributes(clamp),
-        cycles=cycles,
         partial_bytes=partial_bytes,
         multiples={"n": BLOCK, "k": BLOCK},
     )
 
 
 def _variable(node: Node, graph: Graph, nest: Nest, clamp: Clamp) -> KernelChoice:
-    def cycles(steps: TileSteps) -> float:
-        return _cycles(nest, steps, _VARIABLE_MAC_CYCLES, _VARIABLE_ONE_ROW_MAC_CYCLES)
-
     reads = [_operand(node, graph, nest, 0), _operand(node, graph, nest, 1)]
     has_bias = len(node.inputs) > 2 and bool(node.inputs[2])
     if has_bias:
         reads.append(TensorOperand(node.inputs[2], nest.reads[2], (-1,) * (MAX_RANK - 1) + (0,)))
     return KernelChoice(
-        symbol="tilewright_matmul_variable_f32",
+        kernel=_VARIABLE,
         sources=("matmul_variable_f32.c", "walk.c"),
         nest=nest,
         reads=tuple(reads),
         writes=(_output(node, graph, nest),),
         attributes=MatmulVariableF32(int(has_bias), clamp_attributes(clamp)),
-        cycles=cycles,
         uncut=frozenset({"k"}),
     )
 
 
-def _cycles(nest: Nest, steps: TileSteps, four_rows: float, one_row: float) -> float:
-    """Cycles of a call on a tile: of rows in blocks of four, and of the remaining rows one by one."""
-    total = points(nest, steps)
-    depth = step_of(nest, steps, "k")
-    columns = step_of(nest, steps, "n")
-    rows = total // (depth * columns)
-    padded = -(-columns // BLOCK) * BLOCK * depth
-    macs = (rows // 4 * 4) * padded * four_rows + rows % 4 * padded * one_row
-    return CALL_CYCLES + macs + rows * columns * _OUTPUT_CYCLES
+def _cycles(four_rows: float, one_row: float) -> CyclesOf:
+    """Cycles of a call on a tile: of products of rows in blocks of four, and of the remaining rows one by one."""
+
+    def cycles(choice: KernelChoice, steps: TileSteps) -> float:
+        nest = choice.nest
+        depth, columns = step_of(nest, steps, "k"), step_of(nest, steps, "n")
+        rows = points(nest, steps) // (depth * columns)
+        padded = -(-columns // BLOCK) * BLOCK * depth
+        macs = (rows // 4 * 4) * padded * four_rows + rows % 4 * padded * one_row
+        return CALL_CYCLES + macs + rows * columns * _OUTPUT_CYCLES
+
+    return cycles
 
 
 def _operand(node: Node, graph: Graph, nest: Nest, index: int) -> TensorOperand:
@@ -156,8 +153,15 @@ def _output(node: Node, graph: Graph, nest: Nest) -> TensorOperand:
     return TensorOperand(node.outputs[0], nest.writes[0], (-1,) * (MAX_RANK - rank) + tuple(range(rank)))
 
 
+_PACKED = Kernel("tilewright_matmul_f32", ClampF32, _cycles(_FOUR_ROWS_MAC_CYCLES, _ONE_ROW_MAC_CYCLES))
+_VARIABLE = Kernel(
+    "tilewright_matmul_variable_f32",
+    MatmulVariableF32,
+    _cycles(_VARIABLE_MAC_CYCLES, _VARIABLE_ONE_ROW_MAC_CYCLES),
+)
+
 DECLARATION = Declaration(
     operators={"MatMul": choices},
-    functions={"matmul_f32": ClampF32, "matmul_variable_f32": MatmulVariableF32},
+    kernels=(_PACKED, _VARIABLE),
     stack_bytes={"matmul_f32": 704, "matmul_variable_f32": 736},
 )

@@ -29,14 +29,13 @@ from tilewright.kernels.integer import (
     steps_product,
     words,
 )
-from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.kernel import ConstantOperand, Declaration, Kernel, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.requantization import ROW_WORDS, Limits, finish_of
 from tilewright.kernels.scalar.compact import compact
 from tilewright.kernels.scalar.conv_integer import SOURCES as CONV_SOURCES
-from tilewright.kernels.scalar.conv_integer import ConvInteger, core_of, name_of
-from tilewright.kernels.scalar.fully_connected_integer import MOST_ROWS, vector_choice
+from tilewright.kernels.scalar.conv_integer import ConvInteger, block_cycles, core_of, name_of
+from tilewright.kernels.scalar.fully_connected_integer import MOST_ROWS, OF_MATMUL, vector_choice
 from tilewright.kernels.scalar.geometry import SINGLE_PIXELS
-from tilewright.kernels.scalar.spatial_integer import block_cycles
 from tilewright.operators.matmul import MatMulAttributes
 from tilewright.operators.matmul import nest as nest_of
 from tilewright.operators.nest import Nest, blocks, whole
@@ -138,9 +137,8 @@ def _vectors(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
     x_view = (rank - 1, rank - 2) if product.transposed_a else (rank - 2, rank - 1)
     x = TensorOperand(product.a.name, product.nest.reads[0], x_view)
     y = TensorOperand(product.y.name, product.nest.writes[0], (rank - 2, rank - 1))
-    matrix, names = weights[None, :, None], ("m", "n", "k")
-    finish = compact(finish, largest)
-    return (vector_choice(product.nest, x, y, product.a.dtype, matrix, finish, names, whole(1)),)
+    matrix, finish = weights[None, :, None], compact(finish, largest)
+    return (vector_choice(product.nest, x, y, product.a.dtype, matrix, finish, OF_MATMUL, whole(1)),)
 
 
 def _pixels(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
@@ -162,7 +160,7 @@ def _pixels(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
 
     return (
         KernelChoice(
-            symbol="tilewright_conv_integer",
+            kernel=_PIXELS,
             called=name_of(weights, finish),
             sources=CONV_SOURCES,
             nest=nest,
@@ -178,7 +176,6 @@ def _pixels(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
                 rule=finish.block_rule,
                 limits=finish.layer_limits,
             ),
-            cycles=lambda steps: block_cycles(nest, steps, 1, ("n", "k"), ("b0",), ("b1", "m")),
             scratch_bytes=lambda steps: (BLOCK + 1) * words(steps_product(nest, steps, "k")),
             partial_bytes=partial_bytes,
             multiples={"n": BLOCK, "k": BLOCK},
@@ -210,7 +207,7 @@ def _with_variables(product: Product) -> tuple[KernelChoice, ...]:
 
     return (
         KernelChoice(
-            symbol="tilewright_matmul_integer",
+            kernel=_VARIABLES,
             called=f"tilewright_matmul_integer_{finish.rule.value}",
             sources=MATMUL_SOURCES,
             nest=nest,
@@ -228,7 +225,6 @@ def _with_variables(product: Product) -> tuple[KernelChoice, ...]:
                 finish=finish.block,
                 limits=finish.limits,
             ),
-            cycles=lambda steps: _variable_cycles(nest, steps),
             scratch_bytes=lambda steps: 3 * BLOCK * steps_product(nest, steps, "k") + 4 * BLOCK * ROW_WORDS,
             partial_bytes=partial_bytes,
             multiples={"n": BLOCK, "k": BLOCK},
@@ -244,8 +240,9 @@ def _batched_view(tensor: Tensor, transposed: bool) -> tuple[int, ...]:
     return (*batch, rank - 1, rank - 2) if transposed else (*batch, rank - 2, rank - 1)
 
 
-def _variable_cycles(nest: Nest, steps: TileSteps) -> float:
+def _variable_cycles(choice: KernelChoice, steps: TileSteps) -> float:
     """Instructions of a call on a tile: packing of columns, gathering of rows, and products."""
+    nest = choice.nest
     depth = steps_product(nest, steps, "k")
     batch = steps_product(nest, steps, "b0", "b1")
     channel_blocks = -(-steps_product(nest, steps, "n") // BLOCK)
@@ -253,8 +250,11 @@ def _variable_cycles(nest: Nest, steps: TileSteps) -> float:
     return 150.0 + batch * channel_blocks * (90.0 * depth + row_blocks * (55.0 * depth + 350.0))
 
 
+_PIXELS = Kernel("tilewright_conv_integer", ConvInteger, block_cycles("n", "k", ("b0",), ("b1", "m")))
+_VARIABLES = Kernel("tilewright_matmul_integer", MatmulInteger, _variable_cycles)
+
 DECLARATION = Declaration(
     operators={"MatMul": choices},
-    functions={"matmul_integer": MatmulInteger},
+    kernels=(_PIXELS, _VARIABLES),
     stack_bytes={"matmul_integer_rescale": 560},
 )

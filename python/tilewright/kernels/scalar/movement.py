@@ -10,8 +10,8 @@ import numpy as np
 
 from tilewright.graph import Array, Graph, Node
 from tilewright.kernels.attributes import CStruct, Int32, Int32x6, UInt32x2
-from tilewright.kernels.float_common import fits_rank, leading
-from tilewright.kernels.kernel import MAX_RANK, Declaration, KernelChoice, TensorOperand
+from tilewright.kernels.float_common import fits_rank, leading, per_point
+from tilewright.kernels.kernel import MAX_RANK, Declaration, Kernel, KernelChoice, TensorOperand
 from tilewright.kernels.scalar.elementwise_float import elementwise
 from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.elementwise import nest as elementwise_nest
@@ -26,11 +26,6 @@ from tilewright.operators.movement import (
     transpose_nest,
 )
 from tilewright.operators.operator import NestOf
-from tilewright.plan import UNKNOWN_STORES
-
-_COPY_CYCLES = 6.0
-_PAD_CYCLES = 8.0
-_RESHAPE_CYCLES = 12.0
 
 ElementBytes = Annotated[Int32, "1, 2, 4 or 8"]
 
@@ -97,7 +92,7 @@ def concat(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     axis = node.given(AxisAttributes).axis
     rank = len(graph.tensor(node.outputs[0]).shape)
     attributes = Concat(_element_bytes(node, graph), inputs=len(node.inputs), axis=MAX_RANK - rank + axis)
-    choice = _mover(node, graph, "concat", attributes, _COPY_CYCLES, concat_nest)
+    choice = _mover(node, graph, _CONCAT, attributes, concat_nest)
     return (replace(choice, uncut=frozenset({f"d{axis}"})),)
 
 
@@ -111,7 +106,7 @@ def pad(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     bits = int.from_bytes(value.tobytes() if value.dtype.byteorder != ">" else value.byteswap().tobytes(), "little")
     pads = leading(given.pads[: len(tensor.shape)], 0)
     attributes = Pad(_element_bytes(node, graph), pads, (bits & 0xFFFFFFFF, bits >> 32))
-    return (_mover(node, graph, "pad", attributes, _PAD_CYCLES, pad_nest),)
+    return (_mover(node, graph, _PAD, attributes, pad_nest),)
 
 
 def reshape(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -119,9 +114,7 @@ def reshape(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     if not _moves(node, graph):
         return ()
     extents = (leading(graph.tensor(name).shape, 1) for name in (node.inputs[0], node.outputs[0]))
-    return (
-        _mover(node, graph, "reshape", Reshape(_element_bytes(node, graph), *extents), _RESHAPE_CYCLES, reshape_nest),
-    )
+    return (_mover(node, graph, _RESHAPE, Reshape(_element_bytes(node, graph), *extents), reshape_nest),)
 
 
 def _copy(
@@ -130,13 +123,13 @@ def _copy(
     if not _moves(node, graph):
         return ()
     attributes = Copy(_element_bytes(node, graph), leading(starts, 0), leading(steps, 1))
-    return (_mover(node, graph, "copy", attributes, _COPY_CYCLES, nest_of),)
+    return (_mover(node, graph, _COPY, attributes, nest_of),)
 
 
-def _mover(node: Node, graph: Graph, stem: str, attributes: CStruct, cycles: float, nest_of: NestOf) -> KernelChoice:
-    choice = elementwise(node, graph, stem, attributes, cycles, nest_of)
-    walk = () if stem == "reshape" else ("walk.c",)
-    return replace(choice, sources=(f"{stem}.c", "move_row.c", *walk), stores=UNKNOWN_STORES)
+def _mover(node: Node, graph: Graph, kernel: Kernel, attributes: CStruct, nest_of: NestOf) -> KernelChoice:
+    choice = elementwise(node, graph, kernel, attributes, nest_of)
+    walk = () if kernel is _RESHAPE else ("walk.c",)
+    return replace(choice, sources=(choice.sources[0], "move_row.c", *walk))
 
 
 def _moves(node: Node, graph: Graph) -> bool:
@@ -155,6 +148,11 @@ def _tensor(operand: object) -> TensorOperand:
     return operand
 
 
+_COPY = Kernel("tilewright_copy", Copy, per_point(6.0))
+_CONCAT = Kernel("tilewright_concat", Concat, per_point(6.0))
+_PAD = Kernel("tilewright_pad", Pad, per_point(8.0))
+_RESHAPE = Kernel("tilewright_reshape", Reshape, per_point(12.0))
+
 DECLARATION = Declaration(
     operators={
         "Concat": concat,
@@ -166,5 +164,5 @@ DECLARATION = Declaration(
         "Expand": copy,
         "Reshape": reshape,
     },
-    functions={"concat": Concat, "pad": Pad, "copy": Copy, "reshape": Reshape},
+    kernels=(_CONCAT, _PAD, _COPY, _RESHAPE),
 )

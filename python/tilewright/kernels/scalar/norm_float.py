@@ -7,8 +7,8 @@ from typing import Annotated
 
 from tilewright.graph import Graph, Node
 from tilewright.kernels.attributes import CStruct, Float32, Int32
-from tilewright.kernels.float_common import CALL_CYCLES, all_float, fits_rank, points, trailing_operand
-from tilewright.kernels.kernel import Declaration, KernelChoice, TileSteps, elementwise_over
+from tilewright.kernels.float_common import all_float, fits_rank, per_point, trailing_operand
+from tilewright.kernels.kernel import Declaration, Kernel, KernelChoice, elementwise_over
 from tilewright.operators.integer_norm import last_axis_nest
 from tilewright.operators.norm import NormAttributes
 
@@ -22,7 +22,10 @@ class NormF32(CStruct):
 
 
 _ELEMENT_CYCLES = 30.0
-_SYMBOLS = {"LayerNormalization": "tilewright_layer_norm_f32", "RMSNormalization": "tilewright_rms_norm_f32"}
+_KERNELS = {
+    "LayerNormalization": Kernel("tilewright_layer_norm_f32", NormF32, per_point(_ELEMENT_CYCLES), elementwise_over(0)),
+    "RMSNormalization": Kernel("tilewright_rms_norm_f32", NormF32, per_point(_ELEMENT_CYCLES), elementwise_over(0)),
+}
 
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -32,27 +35,18 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         return ()
     nest = last_axis_nest(node, graph)
     last = len(graph.tensor(node.outputs[0]).shape) - 1
-
-    def cycles(steps: TileSteps) -> float:
-        return CALL_CYCLES + points(nest, steps) * _ELEMENT_CYCLES
-
     given = [(name, axes) for name, axes in zip(node.inputs, nest.reads, strict=True) if name]
     return (
         KernelChoice(
-            symbol=_SYMBOLS[node.operator],
+            kernel=_KERNELS[node.operator],
             sources=("norm_f32.c", "walk.c"),
             nest=nest,
             reads=tuple(trailing_operand(graph, name, axes) for name, axes in given),
             writes=(trailing_operand(graph, node.outputs[0], nest.writes[0]),),
             attributes=NormF32(node.given(NormAttributes).epsilon, biased=int(len(given) > 2)),
-            cycles=cycles,
             uncut=frozenset({f"d{last}"}),
-            stores=elementwise_over(0),
         ),
     )
 
 
-DECLARATION = Declaration(
-    operators=dict.fromkeys(_SYMBOLS, choices),
-    functions={"layer_norm_f32": NormF32, "rms_norm_f32": NormF32},
-)
+DECLARATION = Declaration(operators=dict.fromkeys(_KERNELS, choices), kernels=tuple(_KERNELS.values()))

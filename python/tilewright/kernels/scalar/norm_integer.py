@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import Annotated
 
 import numpy as np
 
 from tilewright.graph import DType, Graph, Node, Tensor
 from tilewright.kernels.attributes import CStruct, Int32
-from tilewright.kernels.integer import ELEMENT_TYPES, flat_operand, magnitude, steps_product
-from tilewright.kernels.kernel import MAX_RANK, Declaration, KernelChoice, TileSteps, elementwise_over
-from tilewright.kernels.scalar.binary_integer import elementwise_cycles
+from tilewright.kernels.integer import ELEMENT_TYPES, flat_operand, magnitude, per_element, steps_product
+from tilewright.kernels.kernel import MAX_RANK, Declaration, Kernel, KernelChoice, TileSteps, elementwise_over
 from tilewright.operators import elementwise
 from tilewright.operators.integer_norm import NoNormAttributes, ShiftAttributes, last_axis_nest
 
@@ -50,15 +48,15 @@ _NARROW = frozenset({DType.INT8, DType.UINT8, DType.INT16, DType.UINT16})
 
 def layer_norm(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for iLayerNorm of 8- and 16-bit tensors."""
-    return _norm(node, graph, "tilewright_layer_norm_integer")
+    return _norm(node, graph, _LAYER_NORM)
 
 
 def rms_norm(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for iRMSNorm of 8- and 16-bit tensors."""
-    return _norm(node, graph, "tilewright_rms_norm_integer")
+    return _norm(node, graph, _RMS_NORM)
 
 
-def _norm(node: Node, graph: Graph, symbol: str) -> tuple[KernelChoice, ...]:
+def _norm(node: Node, graph: Graph, kernel: Kernel) -> tuple[KernelChoice, ...]:
     x, *parameters = (graph.tensor(name) for name in node.inputs)
     y = graph.tensor(node.outputs[0])
     along_last = all(p.dtype is DType.INT32 and p.elements == p.shape[-1] == x.shape[-1] for p in parameters)
@@ -69,21 +67,15 @@ def _norm(node: Node, graph: Graph, symbol: str) -> tuple[KernelChoice, ...]:
     # c = x - mean may be as large as the whole range of x.
     reach = 2 * magnitude(x.dtype, 0) * _largest(parameters[0]) + sum(_largest(p) for p in parameters[1:])
     wide = int(reach > _INT32_MAX)
-
-    def cycles(steps: TileSteps) -> float:
-        rows = prod(steps_product(nest, steps, f"d{axis}") for axis in range(last))
-        return 200.0 + rows * (900.0 + y.shape[last] * (160.0 if wide else 60.0))
-
     shift = node.given(ShiftAttributes).shift
     return (
         KernelChoice(
-            symbol=symbol,
+            kernel=kernel,
             sources=NORM_SOURCES,
             nest=nest,
             reads=tuple(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)),
             writes=(flat_operand(y.name, nest.writes[0], graph),),
             attributes=NormInteger(ELEMENT_TYPES[x.dtype], shift, wide),
-            cycles=cycles,
             uncut=frozenset({f"d{last}"}),
         ),
     )
@@ -102,7 +94,7 @@ def no_norm(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     nest = elementwise.nest(node, graph)
     return (
         KernelChoice(
-            symbol="tilewright_no_norm_integer",
+            kernel=_NO_NORM,
             sources=NO_NORM_SOURCES,
             nest=nest,
             reads=tuple(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)),
@@ -113,8 +105,6 @@ def no_norm(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 multiplier=given.multiplier,
                 shift=given.shift,
             ),
-            cycles=lambda steps: elementwise_cycles(nest, steps, 40.0),
-            stores=elementwise_over(0),
         ),
     )
 
@@ -126,11 +116,18 @@ def _largest(tensor: Tensor) -> int:
     return int(np.abs(tensor.data.astype(np.int64)).max(initial=0))
 
 
+def _norm_cycles(choice: KernelChoice, steps: TileSteps) -> float:
+    """Instructions of a call on a tile of whole rows along the last axis."""
+    *outer, last = choice.nest.dimensions
+    rows = steps_product(choice.nest, steps, *(dimension.name for dimension in outer))
+    return 200.0 + rows * (900.0 + last.extent * (160.0 if choice.given(NormInteger).wide else 60.0))
+
+
+_LAYER_NORM = Kernel("tilewright_layer_norm_integer", NormInteger, _norm_cycles)
+_RMS_NORM = Kernel("tilewright_rms_norm_integer", NormInteger, _norm_cycles)
+_NO_NORM = Kernel("tilewright_no_norm_integer", NoNormInteger, per_element(40.0), elementwise_over(0))
+
 DECLARATION = Declaration(
     operators={"iLayerNorm": layer_norm, "iRMSNorm": rms_norm, "iNoNorm": no_norm},
-    functions={
-        "layer_norm_integer": NormInteger,
-        "rms_norm_integer": NormInteger,
-        "no_norm_integer": NoNormInteger,
-    },
+    kernels=(_LAYER_NORM, _RMS_NORM, _NO_NORM),
 )

@@ -7,9 +7,9 @@ from math import prod
 from typing import Annotated
 
 from tilewright.graph import Graph, Node, Tensor
-from tilewright.kernels.attributes import CStruct, Int32, Int32x2
+from tilewright.kernels.attributes import PREFIX, CStruct, Int32, Int32x2
 from tilewright.kernels.float_common import CALL_CYCLES, ClampF32, all_float, clamp_attributes, clamp_of, points
-from tilewright.kernels.kernel import HEIGHT, WIDTH, Declaration, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.kernel import HEIGHT, WIDTH, Declaration, Kernel, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.scalar.geometry import PLANE, PlaneWindows, filled, is_plane, plane_view, plane_windows
 from tilewright.operators.pooling import AveragePoolAttributes
 from tilewright.operators.pooling import nest as nest_of
@@ -38,37 +38,26 @@ class AveragePoolF32(CStruct):
     clamp: ClampF32
 
 
-_SYMBOLS = {"MaxPool": "max_pool_f32", "AveragePool": "average_pool_f32"}
-
-
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """Kernels for float32 MaxPool and AveragePool over one or two spatial axes."""
     clamp = clamp_of(node)
-    stem = _SYMBOLS.get(node.operator)
-    if clamp is None or stem is None or not all_float(graph, (*node.inputs, *node.outputs)):
+    if clamp is None or not all_float(graph, (*node.inputs, *node.outputs)):
         return ()
     nest = nest_of(node, graph)
     windows = node.given(Windows)
     if not is_plane(windows):
         return ()
-    view, taps = plane_view(windows.rank + 2), prod(windows.kernel)
-
-    def cycles(steps: TileSteps) -> float:
-        positions = points(nest, steps, ("n", "oh", "ow"))
-        outputs = positions * points(nest, steps, ("c",))
-        return CALL_CYCLES + positions * _POSITION_CYCLES + outputs * (taps * _TAP_CYCLES + _OUTPUT_CYCLES)
-
+    view = plane_view(windows.rank + 2)
+    kernel = _KERNELS[node.operator]
     return (
         KernelChoice(
-            symbol=f"tilewright_{stem}",
-            sources=(f"{stem}.c",),
+            kernel=kernel,
+            sources=(f"{kernel.symbol.removeprefix(PREFIX)}.c",),
             nest=nest,
             reads=(TensorOperand(node.inputs[0], nest.reads[0], view),),
             writes=(TensorOperand(node.outputs[0], nest.writes[0], view),),
             attributes=_attributes(windows, graph.tensor(node.inputs[0]), clamp_attributes(clamp)),
-            cycles=cycles,
             uncut=frozenset({"kh", "kw"}),
-            ring_axes=frozenset({HEIGHT, WIDTH}),
         ),
     )
 
@@ -81,7 +70,21 @@ def _attributes(windows: Windows, x: Tensor, clamp: ClampF32) -> CStruct:
     return AveragePoolF32(plane, int(windows.count_include_pad), filled(limits, PLANE, 1), clamp)
 
 
-DECLARATION = Declaration(
-    operators=dict.fromkeys(_SYMBOLS, choices),
-    functions={"max_pool_f32": MaxPoolF32, "average_pool_f32": AveragePoolF32},
-)
+def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
+    given = choice.attributes
+    assert isinstance(given, MaxPoolF32 | AveragePoolF32)
+    positions = points(choice.nest, steps, ("n", "oh", "ow"))
+    outputs = positions * points(choice.nest, steps, ("c",))
+    output = prod(given.windows.kernel) * _TAP_CYCLES + _OUTPUT_CYCLES
+    return CALL_CYCLES + positions * _POSITION_CYCLES + outputs * output
+
+
+_KERNELS = {
+    operator: Kernel(f"tilewright_{stem}", attributes, _cycles, ring_axes=frozenset({HEIGHT, WIDTH}))
+    for operator, stem, attributes in (
+        ("MaxPool", "max_pool_f32", MaxPoolF32),
+        ("AveragePool", "average_pool_f32", AveragePoolF32),
+    )
+}
+
+DECLARATION = Declaration(operators=dict.fromkeys(_KERNELS, choices), kernels=tuple(_KERNELS.values()))

@@ -9,10 +9,9 @@ from typing import Annotated
 from tilewright.graph import DType, Graph, Node, Requantize, Tensor
 from tilewright.kernels.attributes import CStruct, Int32, Int32x4
 from tilewright.kernels.integer import EIGHT_BIT, steps_product
-from tilewright.kernels.kernel import HEIGHT, Declaration, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.kernel import HEIGHT, CyclesOf, Declaration, Kernel, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.requantization import fixed_point
 from tilewright.kernels.scalar.geometry import PlaneWindows, is_plane, plane_view, plane_windows
-from tilewright.operators.nest import Nest
 from tilewright.operators.pooling import AveragePoolAttributes
 from tilewright.operators.pooling import nest as nest_of
 from tilewright.operators.spatial import Windows
@@ -53,7 +52,7 @@ def max_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     if x.dtype not in EIGHT_BIT or y.dtype is not x.dtype or node.epilogue is not None or not is_plane(windows):
         return ()
     attributes = MaxPoolInteger(plane_windows(windows), int(x.dtype is DType.UINT8))
-    return (_choice("tilewright_max_pool_integer", node, attributes, graph, 6.0),)
+    return (_choice(_MAX, node, attributes, graph),)
 
 
 def average_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -78,7 +77,7 @@ def average_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         minimum=epilogue.minimum,
         maximum=epilogue.maximum,
     )
-    return (_choice("tilewright_average_pool_integer", node, attributes, graph, 4.5),)
+    return (_choice(_AVERAGE, node, attributes, graph),)
 
 
 def _scaled(multiplier: float, largest: int) -> tuple[int, int, int] | None:
@@ -91,26 +90,17 @@ def _scaled(multiplier: float, largest: int) -> tuple[int, int, int] | None:
     return (pair[0], left, right) if right <= 30 and largest << left < 1 << 31 else None
 
 
-def _choice(symbol: str, node: Node, attributes: CStruct, graph: Graph, per_tap: float) -> KernelChoice:
-    nest, kernel = nest_of(node, graph), node.given(Windows).kernel
+def _choice(kernel: Kernel, node: Node, attributes: CStruct, graph: Graph) -> KernelChoice:
+    nest = nest_of(node, graph)
     view = plane_view(len(nest.writes[0]))
     return KernelChoice(
-        symbol=symbol,
+        kernel=kernel,
         sources=SOURCES,
         nest=nest,
         reads=(TensorOperand(node.inputs[0], nest.reads[0], view),),
         writes=(TensorOperand(node.outputs[0], nest.writes[0], view),),
         attributes=attributes,
-        cycles=lambda steps: _cycles(nest, steps, kernel, per_tap),
-        ring_axes=frozenset({HEIGHT}),
     )
-
-
-def _cycles(nest: Nest, steps: TileSteps, kernel: tuple[int, ...], per_tap: float) -> float:
-    pixels = steps_product(nest, steps, "n", "oh", "ow")
-    rows = kernel[0] if len(kernel) == 2 else 1
-    element = 40.0 + rows * 14.0 + per_tap * prod(kernel)
-    return 100.0 + pixels * (120.0 + steps_product(nest, steps, "c") * element)
 
 
 def _counted(given: AveragePoolAttributes, x: Tensor) -> tuple[int, ...]:
@@ -121,7 +111,25 @@ def _counted(given: AveragePoolAttributes, x: Tensor) -> tuple[int, ...]:
     return bounds
 
 
+def _cycles(per_tap: float) -> CyclesOf:
+    """Instructions of a call on a tile."""
+
+    def cycles(choice: KernelChoice, steps: TileSteps) -> float:
+        given = choice.attributes
+        assert isinstance(given, MaxPoolInteger | AveragePoolInteger)
+        kernel = given.windows.kernel
+        pixels = steps_product(choice.nest, steps, "n", "oh", "ow")
+        element = 40.0 + kernel[0] * 14.0 + per_tap * prod(kernel)
+        return 100.0 + pixels * (120.0 + steps_product(choice.nest, steps, "c") * element)
+
+    return cycles
+
+
+_RINGS = frozenset({HEIGHT})
+_MAX = Kernel("tilewright_max_pool_integer", MaxPoolInteger, _cycles(6.0), ring_axes=_RINGS)
+_AVERAGE = Kernel("tilewright_average_pool_integer", AveragePoolInteger, _cycles(4.5), ring_axes=_RINGS)
+
 DECLARATION = Declaration(
     operators={"MaxPool": max_pool, "AveragePool": average_pool},
-    functions={"max_pool_integer": MaxPoolInteger, "average_pool_integer": AveragePoolInteger},
+    kernels=(_MAX, _AVERAGE),
 )

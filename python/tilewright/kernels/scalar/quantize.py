@@ -11,7 +11,7 @@ from tilewright.graph import Array, DType, Graph, Node
 from tilewright.kernels.attributes import CStruct, Float32, Int32
 from tilewright.kernels.float_common import ClampF32, clamp_attributes, clamp_of, fits_rank
 from tilewright.kernels.kernel import MAX_RANK, ConstantOperand, Declaration, KernelChoice
-from tilewright.kernels.scalar.elementwise_float import elementwise
+from tilewright.kernels.scalar.elementwise_float import elementwise, elementwise_kernel
 from tilewright.operators.nest import along, whole
 from tilewright.operators.quantization import QuantizationAttributes
 
@@ -82,9 +82,9 @@ def quantize(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     if _is_single(node):
         scale, zero_point = _constants(node)
         attributes = QuantizeF32(target.size_bytes, float(scale[0]), int(zero_point[0]), minimum, maximum)
-        return (elementwise(node, graph, "quantize_f32", attributes, _QUANTIZE_CYCLES),)
+        return (elementwise(node, graph, _QUANTIZE, attributes),)
     along_axis = QuantizeAxisF32(target.size_bytes, _view_axis(node, graph), minimum, maximum)
-    return (_with_constants(elementwise(node, graph, "quantize_axis_f32", along_axis, _QUANTIZE_CYCLES), node, graph),)
+    return (_with_constants(elementwise(node, graph, _QUANTIZE_AXIS, along_axis), node, graph),)
 
 
 def dequantize(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -99,10 +99,9 @@ def dequantize(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     if _is_single(node):
         scale, zero_point = _constants(node)
         attributes = DequantizeF32(element, float(scale[0]), int(zero_point[0]), bounds)
-        return (elementwise(node, graph, "dequantize_f32", attributes, _DEQUANTIZE_CYCLES),)
+        return (elementwise(node, graph, _DEQUANTIZE, attributes),)
     along_axis = DequantizeAxisF32(element, _view_axis(node, graph), bounds)
-    choice = elementwise(node, graph, "dequantize_axis_f32", along_axis, _DEQUANTIZE_CYCLES)
-    return (_with_constants(choice, node, graph),)
+    return (_with_constants(elementwise(node, graph, _DEQUANTIZE_AXIS, along_axis), node, graph),)
 
 
 def _constants(node: Node) -> tuple[Array, Array]:
@@ -142,13 +141,13 @@ def _constant(role: str, values: Array, axis: int) -> ConstantOperand:
     return ConstantOperand(role, np.ascontiguousarray(values), axes)
 
 
+_QUANTIZE = elementwise_kernel("quantize_f32", QuantizeF32, _QUANTIZE_CYCLES)
+_QUANTIZE_AXIS = elementwise_kernel("quantize_axis_f32", QuantizeAxisF32, _QUANTIZE_CYCLES)
+_DEQUANTIZE = elementwise_kernel("dequantize_f32", DequantizeF32, _DEQUANTIZE_CYCLES)
+_DEQUANTIZE_AXIS = elementwise_kernel("dequantize_axis_f32", DequantizeAxisF32, _DEQUANTIZE_CYCLES)
+
 DECLARATION = Declaration(
     operators={"Quantize": quantize, "Dequantize": dequantize},
-    functions={
-        "quantize_f32": QuantizeF32,
-        "quantize_axis_f32": QuantizeAxisF32,
-        "dequantize_f32": DequantizeF32,
-        "dequantize_axis_f32": DequantizeAxisF32,
-    },
+    kernels=(_QUANTIZE, _QUANTIZE_AXIS, _DEQUANTIZE, _DEQUANTIZE_AXIS),
     stack_bytes={"quantize_axis_f32": 544, "dequantize_axis_f32": 544},
 )

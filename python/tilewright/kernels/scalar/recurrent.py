@@ -7,8 +7,8 @@ from typing import Annotated
 
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.attributes import CStruct, Float32, Float32x6, Int32, Int32x2, Int32x6, snake
-from tilewright.kernels.float_common import CALL_CYCLES, points, trailing_operand
-from tilewright.kernels.kernel import Declaration, KernelChoice, TileSteps
+from tilewright.kernels.float_common import per_point, trailing_operand
+from tilewright.kernels.kernel import Declaration, Kernel, KernelChoice
 from tilewright.operators.recurrent import ACTIVATIONS, GATES, RecurrentAttributes
 from tilewright.operators.recurrent import nest as nest_of
 
@@ -71,13 +71,9 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         outputs=len(present),
     )
     scratch = 4 * (GATES[node.operator] + 1) * units
-
-    def cycles(steps: TileSteps) -> float:
-        return CALL_CYCLES + points(nest, steps) * _MAC_CYCLES
-
     return (
         KernelChoice(
-            symbol="tilewright_recurrent_f32",
+            kernel=_RECURRENT,
             sources=("recurrent_f32.c",),
             nest=nest,
             reads=tuple(trailing_operand(graph, node.inputs[p], nest.reads[p]) for p in present),
@@ -85,15 +81,16 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 trailing_operand(graph, name, axes) for name, axes in zip(node.outputs, nest.writes, strict=True)
             ),
             attributes=attributes,
-            cycles=cycles,
             scratch_bytes=lambda steps: scratch,
         ),
     )
 
 
+_RECURRENT = Kernel("tilewright_recurrent_f32", RecurrentF32, per_point(_MAC_CYCLES))
+
 DECLARATION = Declaration(
     operators=dict.fromkeys(GATES, choices),
-    functions={"recurrent_f32": RecurrentF32},
+    kernels=(_RECURRENT,),
     numbers={
         **{f"CELL_{name}": number for number, name in enumerate(GATES)},
         **{snake(name).upper(): number for number, name in enumerate(ACTIVATIONS)},

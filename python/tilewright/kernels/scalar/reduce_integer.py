@@ -8,9 +8,16 @@ from typing import Annotated
 
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.attributes import CStruct, Int32, UInt32x2
-from tilewright.kernels.integer import ELEMENT_TYPES, flat_operand, magnitude, steps_product
-from tilewright.kernels.kernel import MAX_RANK, Declaration, KernelChoice, TensorOperand, TileSteps, elementwise_over
-from tilewright.kernels.scalar.binary_integer import elementwise_cycles
+from tilewright.kernels.integer import ELEMENT_TYPES, flat_operand, magnitude, per_element, steps_product
+from tilewright.kernels.kernel import (
+    MAX_RANK,
+    Declaration,
+    Kernel,
+    KernelChoice,
+    TensorOperand,
+    TileSteps,
+    elementwise_over_tensors,
+)
 from tilewright.operators import elementwise
 from tilewright.operators.integer_reduction import IntegerDivAttributes
 from tilewright.operators.integer_reduction import nest as nest_of
@@ -67,13 +74,12 @@ def total(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     nest = nest_of(node, graph)
     return (
         KernelChoice(
-            symbol="tilewright_sum_integer",
+            kernel=_SUM,
             sources=REDUCE_SOURCES,
             nest=nest,
             reads=(flat_operand(x.name, nest.reads[0], graph),),
             writes=(_reduced(node, graph, nest.writes[0]),),
             attributes=SumInteger(ELEMENT_TYPES[x.dtype]),
-            cycles=lambda steps: elementwise_cycles(nest, steps, _CYCLES),
         ),
     )
 
@@ -94,7 +100,7 @@ def mean(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
     return (
         KernelChoice(
-            symbol="tilewright_mean_integer_wide" if wide else "tilewright_mean_integer",
+            kernel=_MEAN_WIDE if wide else _MEAN,
             sources=REDUCE_SOURCES,
             nest=nest,
             reads=(flat_operand(x.name, nest.reads[0], graph),),
@@ -104,7 +110,6 @@ def mean(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 count=count,
                 shift=-1 if count & (count - 1) else count.bit_length() - 1,
             ),
-            cycles=lambda steps: elementwise_cycles(nest, steps, 2 * _CYCLES if wide else _CYCLES),
             scratch_bytes=scratch_bytes,
         ),
     )
@@ -124,7 +129,7 @@ def divide(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     nest = elementwise.nest(node, graph)
     return (
         KernelChoice(
-            symbol="tilewright_divide_integer",
+            kernel=_DIVIDE,
             sources=DIVIDE_SOURCES,
             nest=nest,
             reads=tuple(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)),
@@ -136,8 +141,6 @@ def divide(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 eta=eta,
                 epsilon=epsilon,
             ),
-            cycles=lambda steps: elementwise_cycles(nest, steps, 300.0),
-            stores=elementwise_over(0, 1),
         ),
     )
 
@@ -155,12 +158,12 @@ def _reduced(node: Node, graph: Graph, axes: tuple[AxisMap, ...]) -> TensorOpera
     return TensorOperand(node.outputs[0], axes, ((-1,) * (MAX_RANK - rank) + tuple(view)))
 
 
+_SUM = Kernel("tilewright_sum_integer", SumInteger, per_element(_CYCLES))
+_MEAN = Kernel("tilewright_mean_integer", MeanInteger, per_element(_CYCLES))
+_MEAN_WIDE = Kernel("tilewright_mean_integer_wide", MeanInteger, per_element(2 * _CYCLES))
+_DIVIDE = Kernel("tilewright_divide_integer", DivideInteger, per_element(300.0), elementwise_over_tensors)
+
 DECLARATION = Declaration(
     operators={"IntegerSum": total, "IntegerMean": mean, "IntegerDiv": divide},
-    functions={
-        "sum_integer": SumInteger,
-        "mean_integer": MeanInteger,
-        "mean_integer_wide": MeanInteger,
-        "divide_integer": DivideInteger,
-    },
+    kernels=(_SUM, _MEAN, _MEAN_WIDE, _DIVIDE),
 )

@@ -10,7 +10,7 @@ from typing import Annotated
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.attributes import CStruct, Int32, Reducer, UInt32
 from tilewright.kernels.float_common import CALL_CYCLES, fits_rank, points, trailing_view
-from tilewright.kernels.kernel import MAX_RANK, Declaration, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.kernel import MAX_RANK, Declaration, Kernel, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.scalar.map import SUFFIX, snake
 from tilewright.operators.reduction import ArgAttributes, ReductionAttributes
 from tilewright.operators.reduction import nest as nest_of
@@ -59,22 +59,21 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         axes=sum(1 << (lead + axis) for axis in axes),
         select_last=int(isinstance(node.attributes, ArgAttributes) and node.attributes.select_last),
     )
-
-    def cycles(steps: TileSteps) -> float:
-        return CALL_CYCLES + points(nest, steps) * _ELEMENT_CYCLES + _RESULT_CYCLES
-
     return (
         KernelChoice(
-            symbol="tilewright_reduce",
+            kernel=_REDUCE,
             sources=("reduce.c", f"reduce_{name}.c", "walk.c"),
             nest=nest,
             reads=(TensorOperand(x.name, nest.reads[0], trailing_view(len(x.shape))),),
             writes=(TensorOperand(node.outputs[0], nest.writes[0], _written_view(node, len(x.shape))),),
             attributes=attributes,
-            cycles=cycles,
             uncut=frozenset(f"d{axis}" for axis in axes),
         ),
     )
+
+
+def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
+    return CALL_CYCLES + points(choice.nest, steps) * _ELEMENT_CYCLES + _RESULT_CYCLES
 
 
 def _written_view(node: Node, rank: int) -> tuple[int, ...]:
@@ -95,9 +94,11 @@ REDUCERS = tuple(
 )
 """Reducers of reduction operators, as C names them; pools have one reducer more."""
 
+_REDUCE = Kernel("tilewright_reduce", Reduce, _cycles)
+
 DECLARATION = Declaration(
     operators=dict.fromkeys(_TYPES, choices),
-    functions={"reduce": Reduce},
+    kernels=(_REDUCE,),
     pointed={"const struct tilewright_reducer": REDUCERS},
     stack_bytes={
         "reduce_arg_max_f32": 576,

@@ -9,9 +9,8 @@ import numpy as np
 
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.attributes import CStruct, Int32
-from tilewright.kernels.integer import EIGHT_BIT, flat_operand
-from tilewright.kernels.kernel import MAX_RANK, ConstantOperand, Declaration, KernelChoice
-from tilewright.kernels.scalar.binary_integer import elementwise_cycles
+from tilewright.kernels.integer import EIGHT_BIT, flat_operand, per_element
+from tilewright.kernels.kernel import MAX_RANK, ConstantOperand, Declaration, Kernel, KernelChoice
 from tilewright.operators.integer_norm import last_axis_nest
 from tilewright.operators.integer_softmax import GroupedAttributes, ProbabilityAttributes, powers
 from tilewright.operators.nest import whole
@@ -42,12 +41,12 @@ def softmax(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     if int(table.min()) < 0 or table[0] == 0 or largest > _UINT32_MAX:
         return ()
     constant = ConstantOperand("powers", table.astype(np.uint32), (whole(256),))
-    return _choice(node, graph, "tilewright_softmax_table", levels - 1, 55.0, constant)
+    return _choice(node, graph, _TABLE, levels - 1, constant)
 
 
 def ita_max(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for ITAMax of 8-bit tensors."""
-    return _choice(node, graph, "tilewright_ita_max", _levels(node) - 1, 35.0)
+    return _choice(node, graph, _ITA_MAX, _levels(node) - 1)
 
 
 def ita_partial_max(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -55,7 +54,7 @@ def ita_partial_max(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     x = graph.tensor(node.inputs[0])
     if x.dtype is not DType.INT8 or x.shape[-1] % node.given(GroupedAttributes).group:
         return ()
-    return _choice(node, graph, "tilewright_ita_partial_max", _levels(node) // 2 - 1, 35.0)
+    return _choice(node, graph, _ITA_PARTIAL_MAX, _levels(node) // 2 - 1)
 
 
 def _levels(node: Node) -> int:
@@ -63,7 +62,7 @@ def _levels(node: Node) -> int:
 
 
 def _choice(
-    node: Node, graph: Graph, symbol: str, levels: int, per_element: float, *constants: ConstantOperand
+    node: Node, graph: Graph, kernel: Kernel, levels: int, *constants: ConstantOperand
 ) -> tuple[KernelChoice, ...]:
     x, y = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
     if x.dtype not in EIGHT_BIT or y.dtype is not DType.UINT8 or not 0 < len(y.shape) <= MAX_RANK:
@@ -73,7 +72,7 @@ def _choice(
     nest = last_axis_nest(node, graph)
     return (
         KernelChoice(
-            symbol=symbol,
+            kernel=kernel,
             sources=SOURCES,
             nest=nest,
             reads=(flat_operand(x.name, nest.reads[0], graph), *constants),
@@ -83,13 +82,16 @@ def _choice(
                 levels=levels,
                 group=node.attributes.group if isinstance(node.attributes, GroupedAttributes) else 0,
             ),
-            cycles=lambda steps: elementwise_cycles(nest, steps, per_element),
             uncut=frozenset({f"d{len(y.shape) - 1}"}),
         ),
     )
 
 
+_TABLE = Kernel("tilewright_softmax_table", SoftmaxDialect, per_element(55.0))
+_ITA_MAX = Kernel("tilewright_ita_max", SoftmaxDialect, per_element(35.0))
+_ITA_PARTIAL_MAX = Kernel("tilewright_ita_partial_max", SoftmaxDialect, per_element(35.0))
+
 DECLARATION = Declaration(
     operators={"iSoftmax": softmax, "ITAMax": ita_max, "ITAPartialMax": ita_partial_max},
-    functions=dict.fromkeys(("softmax_table", "ita_max", "ita_partial_max"), SoftmaxDialect),
+    kernels=(_TABLE, _ITA_MAX, _ITA_PARTIAL_MAX),
 )

@@ -9,11 +9,9 @@ from tilewright.graph import Graph, Node
 from tilewright.kernels.attributes import CStruct, Int32
 from tilewright.kernels.float_common import ClampF32, clamp_attributes, float_clamp
 from tilewright.kernels.kernel import MAX_RANK, Declaration, KernelChoice
-from tilewright.kernels.scalar.elementwise_float import elementwise
+from tilewright.kernels.scalar.elementwise_float import elementwise, elementwise_kernel
 from tilewright.operators.softmax import SoftmaxAttributes
 from tilewright.operators.softmax import nest as nest_of
-
-_ELEMENT_CYCLES = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +30,10 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     rank = len(graph.tensor(node.inputs[0]).shape)
     axis = node.given(SoftmaxAttributes).axis
     attributes = SoftmaxF32(MAX_RANK - rank + axis, clamp_attributes(clamp))
-    choice = elementwise(node, graph, "softmax_f32", attributes, _ELEMENT_CYCLES, nest_of)
+    choice = elementwise(node, graph, _SOFTMAX, attributes, nest_of)
     return (replace(choice, uncut=frozenset({f"d{axis}"})),)
 
 
-DECLARATION = Declaration(operators={"Softmax": choices}, functions={"softmax_f32": SoftmaxF32})
+_SOFTMAX = elementwise_kernel("softmax_f32", SoftmaxF32, 120.0)
+
+DECLARATION = Declaration(operators={"Softmax": choices}, kernels=(_SOFTMAX,))

@@ -1,4 +1,4 @@
-"""Constants, geometry and cost of an 8-bit convolution, for all integer kernels that can run it."""
+"""Constants and geometry of an 8-bit convolution, for all integer kernels that can run it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from tilewright.graph import Array, DType, Graph, Node
 from tilewright.kernels.attributes import CStruct, Int32
-from tilewright.kernels.integer import BLOCK, EIGHT_BIT, as_signed, constant_bias, largest_sums, steps_product
-from tilewright.kernels.kernel import TensorOperand, TileSteps
+from tilewright.kernels.integer import EIGHT_BIT, as_signed, constant_bias, largest_sums
+from tilewright.kernels.kernel import TensorOperand
 from tilewright.kernels.requantization import Finish, finish_of
 from tilewright.kernels.scalar.compact import compact
 from tilewright.kernels.scalar.geometry import PLANE, PlaneWindows, is_plane, plane_view, plane_windows
@@ -107,27 +107,3 @@ def integer_conv(node: Node, graph: Graph, *, as_stored: bool = False) -> Intege
         compact(finish, largest),
         given.lifted(PLANE),
     )
-
-
-def block_cycles(
-    nest: Nest,
-    steps: TileSteps,
-    window: int,
-    names: tuple[str, str],
-    outer: tuple[str, ...],
-    pixel: tuple[str, ...],
-) -> float:
-    """Instructions of the 4x4 core and of its gather on a tile, fitted to measurements on RV32IMAC.
-
-    Args:
-        names: the dimensions of output channels and of the reduction.
-    """
-    channel, reduction = names
-    inputs = steps_product(nest, steps, reduction)
-    taps = window * inputs
-    pixel_blocks = steps_product(nest, steps, *outer) * -(-steps_product(nest, steps, *pixel) // BLOCK)
-    channel_blocks = -(-steps_product(nest, steps, channel) // BLOCK)
-    gather = 11.0 * taps + 120.0
-    # Each part of a reduction loads and stores partial results; the last part alone finishes them.
-    finish = 110.0 + 120.0 * inputs / nest.dimension(reduction).extent
-    return 150.0 + pixel_blocks * (gather + channel_blocks * (43.0 * taps + finish))

@@ -8,27 +8,8 @@ from tilewright.graph import Clamp, Graph, Node
 from tilewright.kernels.attributes import CStruct, Float32
 from tilewright.kernels.float_common import ClampF32, clamp_attributes, float_clamp
 from tilewright.kernels.kernel import Declaration, KernelChoice
-from tilewright.kernels.scalar.elementwise_float import elementwise
+from tilewright.kernels.scalar.elementwise_float import elementwise, elementwise_kernel
 from tilewright.operators.unary import AlphaAttributes, ClipAttributes, HardSigmoidAttributes
-
-_STEMS = {
-    "Clip": "clip_f32",
-    "LeakyRelu": "leaky_relu_f32",
-    "HardSigmoid": "hard_sigmoid_f32",
-    "HardSwish": "hard_swish_f32",
-    "Sigmoid": "sigmoid_f32",
-    "Tanh": "tanh_f32",
-    "Swish": "swish_f32",
-}
-_CYCLES = {
-    "Clip": 9.0,
-    "LeakyRelu": 12.0,
-    "HardSigmoid": 14.0,
-    "HardSwish": 34.0,
-    "Sigmoid": 100.0,
-    "Tanh": 140.0,
-    "Swish": 105.0,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +32,9 @@ class HardSigmoidF32(CStruct):
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for a float32 node of at most six axes."""
     clamp = float_clamp(node, graph)
-    stem = _STEMS.get(node.operator)
-    if clamp is None or stem is None:
+    if clamp is None:
         return ()
-    return (elementwise(node, graph, stem, _attributes(node, clamp), _CYCLES[node.operator]),)
+    return (elementwise(node, graph, _KERNELS[node.operator], _attributes(node, clamp)),)
 
 
 def _attributes(node: Node, clamp: Clamp) -> CStruct:
@@ -77,12 +57,14 @@ def _clamped(value: float, clamp: Clamp) -> float:
     return min(max(value, clamp.minimum), clamp.maximum)
 
 
-DECLARATION = Declaration(
-    operators=dict.fromkeys(_STEMS, choices),
-    functions={
-        **dict.fromkeys(_STEMS.values(), ClampF32),
-        "leaky_relu_f32": AlphaF32,
-        "swish_f32": AlphaF32,
-        "hard_sigmoid_f32": HardSigmoidF32,
-    },
-)
+_KERNELS = {
+    "Clip": elementwise_kernel("clip_f32", ClampF32, 9.0),
+    "LeakyRelu": elementwise_kernel("leaky_relu_f32", AlphaF32, 12.0),
+    "HardSigmoid": elementwise_kernel("hard_sigmoid_f32", HardSigmoidF32, 14.0),
+    "HardSwish": elementwise_kernel("hard_swish_f32", ClampF32, 34.0),
+    "Sigmoid": elementwise_kernel("sigmoid_f32", ClampF32, 100.0),
+    "Tanh": elementwise_kernel("tanh_f32", ClampF32, 140.0),
+    "Swish": elementwise_kernel("swish_f32", AlphaF32, 105.0),
+}
+
+DECLARATION = Declaration(operators=dict.fromkeys(_KERNELS, choices), kernels=tuple(_KERNELS.values()))

@@ -10,10 +10,16 @@ import numpy as np
 from tilewright.graph import Array, DType, Epilogue, Graph, Node
 from tilewright.graph import Requantize as RequantizeEpilogue
 from tilewright.kernels.attributes import CStruct, Float32, Int32, LineFinish, RowFunction
-from tilewright.kernels.integer import EIGHT_BIT, ELEMENT_TYPES, flat_operand, magnitude
-from tilewright.kernels.kernel import MAX_RANK, ConstantOperand, Declaration, KernelChoice, elementwise_over
+from tilewright.kernels.integer import EIGHT_BIT, ELEMENT_TYPES, flat_operand, magnitude, per_element
+from tilewright.kernels.kernel import (
+    MAX_RANK,
+    ConstantOperand,
+    Declaration,
+    Kernel,
+    KernelChoice,
+    elementwise_over_tensors,
+)
 from tilewright.kernels.requantization import ROW_WORDS, Limits, Rule, finish_of
-from tilewright.kernels.scalar.binary_integer import elementwise_cycles
 from tilewright.operators import elementwise
 from tilewright.operators.nest import along, whole
 from tilewright.operators.quantization import RequantizeAttributes, lookup_nest
@@ -57,7 +63,14 @@ class SoftmaxInteger(CStruct):
     maximum: Int32
 
 
-_LOOKUPS = {1: "tilewright_lookup_bytes", 4: "tilewright_lookup_words"}
+_LOOKUPS = {
+    size: Kernel(f"tilewright_lookup_{elements}", Lookup, per_element(8.0), elementwise_over_tensors)
+    for size, elements in ((1, "bytes"), (4, "words"))
+}
+"""The kernels by bytes of an element of y."""
+
+_REQUANTIZE = Kernel("tilewright_requantize", Requantize, per_element(20.0), elementwise_over_tensors)
+_SOFTMAX = Kernel("tilewright_softmax_integer", SoftmaxInteger, per_element(450.0))
 _INT32_MAX = (1 << 31) - 1
 
 
@@ -65,15 +78,15 @@ def lookup(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for Lookup with a constant table of elements of 8 or 32 bits."""
     x, table = (graph.tensor(name) for name in node.inputs)
     y = graph.tensor(node.outputs[0])
-    symbol = _LOOKUPS.get(y.dtype.size_bytes)
-    if x.dtype not in EIGHT_BIT or table.data is None or symbol is None or node.epilogue is not None:
+    kernel = _LOOKUPS.get(y.dtype.size_bytes)
+    if x.dtype not in EIGHT_BIT or table.data is None or kernel is None or node.epilogue is not None:
         return ()
     if table.dtype is not y.dtype or len(y.shape) > MAX_RANK:
         return ()
     nest = lookup_nest(node, graph)
     return (
         KernelChoice(
-            symbol=symbol,
+            kernel=kernel,
             sources=LOOKUP_SOURCES,
             nest=nest,
             reads=(
@@ -82,8 +95,6 @@ def lookup(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             ),
             writes=(flat_operand(y.name, nest.writes[0], graph),),
             attributes=Lookup(flip=128 if x.dtype is DType.INT8 else 0),
-            cycles=lambda steps: elementwise_cycles(nest, steps, 8.0),
-            stores=elementwise_over(0),
         ),
     )
 
@@ -104,7 +115,7 @@ def requantize(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     channel = along(f"d{axis}") if channels > 1 else whole(1)
     return (
         KernelChoice(
-            symbol="tilewright_requantize",
+            kernel=_REQUANTIZE,
             called=f"tilewright_requantize_{finish.rule.value}",
             sources=REQUANTIZE_SOURCES,
             nest=nest,
@@ -120,8 +131,6 @@ def requantize(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 finish=finish.line,
                 limits=finish.limits,
             ),
-            cycles=lambda steps: elementwise_cycles(nest, steps, 20.0),
-            stores=elementwise_over(0),
         ),
     )
 
@@ -138,7 +147,7 @@ def softmax(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     given = node.given(SoftmaxAttributes)
     return (
         KernelChoice(
-            symbol="tilewright_softmax_integer",
+            kernel=_SOFTMAX,
             sources=SOFTMAX_SOURCES,
             nest=nest,
             reads=(
@@ -154,7 +163,6 @@ def softmax(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 minimum=epilogue.minimum,
                 maximum=epilogue.maximum,
             ),
-            cycles=lambda steps: elementwise_cycles(nest, steps, 450.0),
         ),
     )
 
@@ -171,11 +179,6 @@ def _values(epilogue: Epilogue | None) -> int:
 
 DECLARATION = Declaration(
     operators={"Lookup": lookup, "Requantize": requantize, "Softmax": softmax},
-    functions={
-        "lookup_bytes": Lookup,
-        "lookup_words": Lookup,
-        "requantize": Requantize,
-        "softmax_integer": SoftmaxInteger,
-    },
+    kernels=(*_LOOKUPS.values(), _REQUANTIZE, _SOFTMAX),
     pointed={"tilewright_row_body": ("requantize_row", "requantize_short_row")},
 )

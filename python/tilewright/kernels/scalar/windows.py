@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 
 from tilewright.graph import DType, Graph, Node
-from tilewright.kernels.attributes import CStruct, Float32, Int32, Int32x3, Reducer
+from tilewright.kernels.attributes import PREFIX, CStruct, Float32, Int32, Int32x3, Reducer
 from tilewright.kernels.float_common import (
     CALL_CYCLES,
     ClampF32,
@@ -17,10 +17,19 @@ from tilewright.kernels.float_common import (
     clamp_attributes,
     clamp_of,
     fits_rank,
+    per_point,
     points,
     trailing_operand,
 )
-from tilewright.kernels.kernel import MAX_RANK, ConstantOperand, Declaration, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.kernel import (
+    MAX_RANK,
+    ConstantOperand,
+    Declaration,
+    Kernel,
+    KernelChoice,
+    TensorOperand,
+    TileSteps,
+)
 from tilewright.kernels.scalar.geometry import VOLUME, VolumeWindows, filled, volume_view, volume_windows
 from tilewright.kernels.scalar.map import SUFFIX
 from tilewright.operators.conv import ConvAttributes
@@ -122,7 +131,7 @@ def convolution(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         biased=len(names) - 3,
         clamp=clamp_attributes(clamp),
     )
-    return (_weighted(node, graph, conv_nest, "conv_any", attributes),)
+    return (_weighted(node, graph, conv_nest, _CONV, attributes),)
 
 
 def conv_transpose(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -138,7 +147,7 @@ def conv_transpose(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         group_outputs=w[1],
         biased=len(names) - 3,
     )
-    return (_weighted(node, graph, conv_transpose_nest, "conv_transpose_f32", attributes),)
+    return (_weighted(node, graph, conv_transpose_nest, _CONV_TRANSPOSE, attributes),)
 
 
 def pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -162,7 +171,7 @@ def pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         clamped=int(node.epilogue is not None),
         clamp=clamp_attributes(clamp),
     )
-    return (_pooling(node, graph, pool_nest, "pool_any", (f"reduce_{name}.c",), attributes),)
+    return (_pooling(node, graph, pool_nest, _POOL, (f"reduce_{name}.c",), attributes),)
 
 
 def max_pool_indices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -179,7 +188,7 @@ def max_pool_indices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         image=prod(x.shape[2:]),
         element=kinds[x.dtype],
     )
-    return (_pooling(node, graph, max_pool_indices_nest, "max_pool_indices", (), attributes),)
+    return (_pooling(node, graph, max_pool_indices_nest, _MAX_POOL_INDICES, (), attributes),)
 
 
 def interpolate(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -199,19 +208,14 @@ def interpolate(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             ("weights", np.array(given.weights, np.float32)),
         )
     ]
-
-    def cycles(steps: TileSteps) -> float:
-        return CALL_CYCLES + points(nest, steps) * taps * _TAP_CYCLES
-
     return (
         KernelChoice(
-            symbol="tilewright_interpolate_f32",
+            kernel=_INTERPOLATE,
             sources=("interpolate_f32.c", "walk.c"),
             nest=nest,
             reads=(trailing_operand(graph, node.inputs[0], nest.reads[0]), *tables),
             writes=(trailing_operand(graph, node.outputs[0], nest.writes[0]),),
             attributes=InterpolateF32(MAX_RANK - len(shape) + axis, taps, given.outside),
-            cycles=cycles,
             uncut=frozenset({f"d{axis}"}),
         ),
     )
@@ -223,7 +227,7 @@ def _view(rank: int) -> tuple[int, ...]:
     return (0, 1, -1) + (-1,) * (3 - spatial) + tuple(range(2, rank))
 
 
-def _weighted(node: Node, graph: Graph, nest_of: NestOf, stem: str, attributes: CStruct) -> KernelChoice:
+def _weighted(node: Node, graph: Graph, nest_of: NestOf, kernel: Kernel, attributes: CStruct) -> KernelChoice:
     nest = nest_of(node, graph)
     reads = []
     for number, (name, axes) in enumerate(zip(node.inputs, nest.reads, strict=True)):
@@ -231,29 +235,27 @@ def _weighted(node: Node, graph: Graph, nest_of: NestOf, stem: str, attributes: 
             view = _CHANNEL_VIEW if number == 2 else volume_view(len(graph.tensor(name).shape))
             reads.append(TensorOperand(name, axes, view))
     return KernelChoice(
-        symbol=f"tilewright_{stem}",
-        sources=(f"{stem}.c",),
+        kernel=kernel,
+        sources=(f"{kernel.symbol.removeprefix(PREFIX)}.c",),
         nest=nest,
         reads=tuple(reads),
         writes=(_spatial_operand(graph, node.outputs[0], nest, 0),),
         attributes=attributes,
-        cycles=lambda steps: CALL_CYCLES + points(nest, steps) * _MAC_CYCLES,
         uncut=frozenset({"ic", "kd", "kh", "kw"}),
     )
 
 
 def _pooling(
-    node: Node, graph: Graph, nest_of: NestOf, stem: str, rows: tuple[str, ...], attributes: CStruct
+    node: Node, graph: Graph, nest_of: NestOf, kernel: Kernel, rows: tuple[str, ...], attributes: CStruct
 ) -> KernelChoice:
     nest = nest_of(node, graph)
     return KernelChoice(
-        symbol=f"tilewright_{stem}",
-        sources=(f"{stem}.c", *rows),
+        kernel=kernel,
+        sources=(f"{kernel.symbol.removeprefix(PREFIX)}.c", *rows),
         nest=nest,
         reads=(TensorOperand(node.inputs[0], nest.reads[0], volume_view(len(graph.tensor(node.inputs[0]).shape))),),
         writes=tuple(_spatial_operand(graph, name, nest, number) for number, name in enumerate(node.outputs)),
         attributes=attributes,
-        cycles=lambda steps: CALL_CYCLES + points(nest, steps) * _TAP_CYCLES,
         uncut=frozenset({"kd", "kh", "kw"}),
     )
 
@@ -261,6 +263,16 @@ def _pooling(
 def _spatial_operand(graph: Graph, name: str, nest: Nest, number: int) -> TensorOperand:
     return TensorOperand(name, nest.writes[number], _view(len(graph.tensor(name).shape)))
 
+
+def _interpolate_cycles(choice: KernelChoice, steps: TileSteps) -> float:
+    return CALL_CYCLES + points(choice.nest, steps) * choice.given(InterpolateF32).taps * _TAP_CYCLES
+
+
+_CONV = Kernel("tilewright_conv_any", ConvAny, per_point(_MAC_CYCLES))
+_CONV_TRANSPOSE = Kernel("tilewright_conv_transpose_f32", ConvTransposeF32, per_point(_MAC_CYCLES))
+_POOL = Kernel("tilewright_pool_any", PoolAny, per_point(_TAP_CYCLES))
+_MAX_POOL_INDICES = Kernel("tilewright_max_pool_indices", MaxPoolIndices, per_point(_TAP_CYCLES))
+_INTERPOLATE = Kernel("tilewright_interpolate_f32", InterpolateF32, _interpolate_cycles)
 
 DECLARATION = Declaration(
     operators={
@@ -272,13 +284,7 @@ DECLARATION = Declaration(
         "ConvTranspose": conv_transpose,
         "Interpolate": interpolate,
     },
-    functions={
-        "conv_any": ConvAny,
-        "conv_transpose_f32": ConvTransposeF32,
-        "pool_any": PoolAny,
-        "max_pool_indices": MaxPoolIndices,
-        "interpolate_f32": InterpolateF32,
-    },
+    kernels=(_CONV, _CONV_TRANSPOSE, _POOL, _MAX_POOL_INDICES, _INTERPOLATE),
     pointed={"const struct tilewright_reducer": ("reduce_lp_f32",)},
     stack_bytes={"reduce_lp_f32": 608},
     is_fallback=True,

@@ -10,13 +10,13 @@ import numpy as np
 from tilewright.graph import Array, Graph, Node
 from tilewright.kernels.attributes import BlockFinish, CStruct, CType, Int32
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, steps_product, words
-from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, TileSteps
-from tilewright.kernels.requantization import LayerLimits
+from tilewright.kernels.kernel import ConstantOperand, Declaration, Kernel, KernelChoice, TileSteps
+from tilewright.kernels.requantization import LayerLimits, rule_of
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, integer_conv
 from tilewright.kernels.xpulpv2 import depthwise as depthwise_xpulpv2
 from tilewright.kernels.xpulpv2 import family as xpulpv2
-from tilewright.operators.nest import along
+from tilewright.operators.nest import Nest, along
 from tilewright.plan import Core
 
 SOURCES = ("conv_xpulpv2.c", "xpulpv2_taps.c", *xpulpv2.SOURCES)
@@ -82,7 +82,7 @@ def choices(node: Node, graph: Graph, core: Core) -> tuple[KernelChoice, ...]:
         return depthwise_xpulpv2.depthwise(conv)
     order = graph.tensor(node.inputs[0]).order
     direct = group_inputs % xpulpv2.WORD == 0 and group_inputs >= LEAST_RUN and order[-1] == 1
-    return (_Words(conv, _is_planar(conv, graph), direct, core.pointer_bytes).choice(),)
+    return (_choice(conv, _is_planar(conv, graph), direct, core.pointer_bytes),)
 
 
 def _is_planar(conv: IntegerConv, graph: Graph) -> bool:
@@ -98,153 +98,152 @@ def pixel_scratch_bytes(inputs: int, direct: bool, pointer_bytes: int) -> int:
     return PIXEL_SCRATCH_POINTERS * pointer_bytes + _TAPS_BYTES + (0 if direct else BLOCK * words(inputs))
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """A convolution whose taps are read in words of four: of channels, or (``planar``) of columns.
+def _choice(conv: IntegerConv, planar: bool, direct: bool, pointer_bytes: int) -> KernelChoice:
+    """The kernel for a convolution whose taps are read in words of four: of channels, or (``planar``) of columns.
 
     ``direct``: the kernel reads words in x itself; else it copies words to scratch first.
     """
+    groups, group_outputs, _, group_inputs = map(int, conv.weights.shape)
+    # Taps of a kernel larger than 1x1 may lie beyond x.
+    has_padding = conv.windows.kernel != (1, 1) or any(conv.windows.pads)
+    can_cut = not planar and group_inputs % xpulpv2.WORD == 0
+    attributes = ConvXpulpv2(
+        plane_windows(conv.windows),
+        group_inputs=group_inputs,
+        group_outputs=group_outputs,
+        padding=conv.padding if has_padding else NO_PADDING,
+        is_unsigned=conv.is_unsigned,
+        is_planar=int(planar),
+        is_direct=int(direct),
+        finish=conv.finish.block,
+        finished=xpulpv2.finished(conv.finish, conv.is_unsigned),
+        row_words=conv.finish.row_words,
+        limits=conv.finish.layer_limits,
+    )
+    taps = _Words(attributes, conv.nest)
+    x, y = conv.operands
+    return KernelChoice(
+        kernel=_CONV,
+        called=f"tilewright_conv_xpulpv2_{conv.finish.rule.value}",
+        sources=SOURCES,
+        nest=conv.nest,
+        reads=(x, *(_planes(conv) if planar else _channels(conv))),
+        writes=(y,),
+        attributes=attributes,
+        scratch_bytes=lambda steps: taps.scratch_bytes(steps, pointer_bytes),
+        # With several groups, C could not tell which group's channels a cut tile has.
+        partial_bytes=taps.partial_bytes if groups == 1 and can_cut else None,
+        multiples={"oc": BLOCK, "ic": xpulpv2.WORD},
+        uncut=frozenset(({"oc"} if group_outputs <= BLOCK else set()) | (set() if can_cut else {"ic"})),
+    )
 
-    conv: IntegerConv
-    planar: bool
-    direct: bool
-    pointer_bytes: int
+
+def _channels(conv: IntegerConv) -> tuple[ConstantOperand, ConstantOperand]:
+    """The operands ``weights``, in words of four channels, and ``requantization`` (constants of each channel)."""
+    return xpulpv2.packed_operands(conv.weights, conv.finish, along("group"), "oc", "ic")
+
+
+def _planes(conv: IntegerConv) -> tuple[ConstantOperand, ConstantOperand]:
+    """The operands ``weights``, in words of four columns, and ``requantization`` (constants of each channel)."""
+    groups, channels, _, inputs = map(int, conv.weights.shape)
+    rows, columns = conv.windows.kernel
+    # The last row of the kernel is read in whole words.
+    shape = (groups, channels, (inputs * rows - 1) * columns + words(columns))
+
+    def planes() -> Array:
+        padded = np.zeros(shape, np.int64)
+        moved = np.moveaxis(conv.weights.reshape(groups, channels, rows, columns, inputs), -1, 2)
+        padded[..., : inputs * rows * columns] = moved.reshape(groups, channels, -1)
+        return padded
+
+    constants = xpulpv2.packed_constants(conv.finish, groups, along("group"), "oc")
+    return xpulpv2.uncut_weights(shape, planes, along("group"), "oc"), constants
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The words of four in which a convolution with these attributes reads its taps."""
+
+    given: ConvXpulpv2
+    nest: Nest
 
     @property
-    def can_cut(self) -> bool:
-        """Whether tiles may have some channels of x."""
-        return not self.planar and int(self.conv.weights.shape[3]) % xpulpv2.WORD == 0
-
-    @property
-    def has_padding(self) -> bool:
-        """Whether taps may lie beyond x; assumed of every kernel larger than 1x1."""
-        return self.conv.windows.kernel != (1, 1) or any(self.conv.windows.pads)
-
-    @property
-    def row_bytes(self) -> int:
-        """Bytes of the words for one row of the kernel in one channel."""
-        return words(self.conv.windows.kernel[1])
+    def kernel(self) -> tuple[int, int]:
+        """Rows and columns of a window."""
+        rows, columns = self.given.windows.kernel
+        return rows, columns
 
     def slot_bytes(self, steps: TileSteps) -> int:
         """Bytes of the words for all taps of one output pixel."""
-        inputs = steps_product(self.conv.nest, steps, "ic")
-        if self.planar:
-            rows, columns = self.conv.windows.kernel
-            return words((inputs * rows - 1) * columns + self.row_bytes)
-        return words(int(self.conv.weights.shape[2]) * inputs)
+        inputs = steps_product(self.nest, steps, "ic")
+        rows, columns = self.kernel
+        if self.given.is_planar:
+            return words((inputs * rows - 1) * columns + words(columns))
+        return words(rows * columns * inputs)
 
-    def scratch_bytes(self, steps: TileSteps) -> int:
+    def scratch_bytes(self, steps: TileSteps, pointer_bytes: int) -> int:
         """Bytes of C's struct for the call, its runs, rows of the kernel, padding and copied words of pixels."""
-        rows, columns = self.conv.windows.kernel
-        runs = rows * columns if self.direct else 1
+        rows, columns = self.kernel
+        runs = rows * columns if self.given.is_direct else 1
         pointers = _TAPS_POINTERS + _RUN_POINTERS * runs + rows
-        return self.pointer_bytes * pointers + self._plain_bytes(steps)
+        return pointer_bytes * pointers + self._plain_bytes(steps)
 
     def _plain_bytes(self, steps: TileSteps) -> int:
-        inputs = steps_product(self.conv.nest, steps, "ic")
-        if self.direct:
-            return _TAPS_BYTES + (self.conv.windows.kernel[1] * inputs if self.has_padding else 0)
-        padding = self.row_bytes if self.planar else words(inputs)
+        inputs, columns = steps_product(self.nest, steps, "ic"), self.kernel[1]
+        has_padding = self.given.padding != NO_PADDING
+        if self.given.is_direct:
+            return _TAPS_BYTES + (columns * inputs if has_padding else 0)
+        padding = words(columns) if self.given.is_planar else words(inputs)
         copies = self._fours(steps) * BLOCK * self.slot_bytes(steps)
-        return _TAPS_BYTES + (padding if self.has_padding else 0) + copies
+        return _TAPS_BYTES + (padding if has_padding else 0) + copies
 
     def _fours(self, steps: TileSteps) -> int:
         """Groups of four pixels that are copied at once."""
-        if not self.planar:
+        if not self.given.is_planar:
             return 1
         return max(1, min(_MOST_FOURS, _PLANES_BYTES // (BLOCK * self.slot_bytes(steps))))
 
     def partial_bytes(self, steps: TileSteps) -> int:
         """Bytes of the sums of all blocks of a tile."""
-        nest = self.conv.nest
-        pixels = steps_product(nest, steps, "oh", "ow")
-        return steps_product(nest, steps, "n") * block_sums_bytes(pixels, steps_product(nest, steps, "oc"), BLOCK)
-
-    def operands(self) -> tuple[ConstantOperand, ConstantOperand]:
-        """The operands ``weights`` and ``requantization`` (constants of each channel)."""
-        weights, finish = self.conv.weights, self.conv.finish
-        if not self.planar:
-            return xpulpv2.packed_operands(weights, finish, along("group"), "oc", "ic")
-        groups, channels, _, inputs = map(int, weights.shape)
-        rows, columns = self.conv.windows.kernel
-        # The last row of the kernel is read in whole words.
-        shape = (groups, channels, (inputs * rows - 1) * columns + self.row_bytes)
-
-        def planes() -> Array:
-            padded = np.zeros(shape, np.int64)
-            moved = np.moveaxis(weights.reshape(groups, channels, rows, columns, inputs), -1, 2)
-            padded[..., : inputs * rows * columns] = moved.reshape(groups, channels, -1)
-            return padded
-
-        constants = xpulpv2.packed_constants(finish, groups, along("group"), "oc")
-        return xpulpv2.uncut_weights(shape, planes, along("group"), "oc"), constants
+        pixels = steps_product(self.nest, steps, "oh", "ow")
+        blocks_bytes = block_sums_bytes(pixels, steps_product(self.nest, steps, "oc"), BLOCK)
+        return steps_product(self.nest, steps, "n") * blocks_bytes
 
     def cycles(self, steps: TileSteps) -> float:
         """Cycles of a call on a tile with these steps, fitted to measurements on pulp-open."""
-        nest = self.conv.nest
+        nest, (rows, columns), direct = self.nest, self.kernel, self.given.is_direct
         slot_words = self.slot_bytes(steps) // 4
         images = steps_product(nest, steps, "n", "group")
         fours = images * -(-steps_product(nest, steps, "oh", "ow") // BLOCK)
         apart = min(fours, images * self._fours_apart(steps))
         share = steps_product(nest, steps, "ic") / nest.dimension("ic").extent
-        block = xpulpv2.block_cycles(
-            self.conv.finish, slot_words, self.conv.windows.kernel[0] if self.direct else 1, share
-        )
-        together = 50.0 + (20.0 * self.conv.windows.kernel[0] if self.direct else 22.0 * slot_words)
+        block = xpulpv2.block_cycles(rule_of(self.given.finish), slot_words, rows if direct else 1, share)
+        together = 50.0 + (20.0 * rows if direct else 22.0 * slot_words)
         channel_blocks = xpulpv2.channel_blocks(nest, steps, "oc")
-        alone = 450.0 + 60.0 * self.conv.windows.kernel[0] + 50.0 * slot_words
-        if self.direct:
-            more_runs = self.conv.windows.kernel[0] * (self.conv.windows.kernel[1] - 1)
-            alone = 300.0 + 60.0 * int(self.conv.weights.shape[2]) + 16.0 * more_runs * channel_blocks
+        alone = 450.0 + 60.0 * rows + 50.0 * slot_words
+        if direct:
+            more_runs = rows * (columns - 1)
+            alone = 300.0 + 60.0 * (rows * columns) + 16.0 * more_runs * channel_blocks
         return 2000.0 + fours * (channel_blocks * block + together) + apart * alone
 
     def _fours_apart(self, steps: TileSteps) -> int:
         """Groups of four pixels of an image for which C computes each address: across rows, and beside padding."""
-        nest = self.conv.nest
-        rows, columns = steps_product(nest, steps, "oh"), steps_product(nest, steps, "ow")
-        flat = self.conv.windows.kernel == (1, 1) and self.conv.windows.strides == (1, 1)
-        if flat and columns == nest.dimension("ow").extent:
+        rows, columns = steps_product(self.nest, steps, "oh"), steps_product(self.nest, steps, "ow")
+        flat = self.kernel == (1, 1) and tuple(self.given.windows.strides) == (1, 1)
+        if flat and columns == self.nest.dimension("ow").extent:
             return 1
-        return rows * ((2 if self.conv.windows.kernel[1] > 1 else 0) + (1 if columns % BLOCK else 0))
+        return rows * ((2 if self.kernel[1] > 1 else 0) + (1 if columns % BLOCK else 0))
 
-    def choice(self) -> KernelChoice:
-        """The convolution's kernel with its operands and attributes."""
-        conv = self.conv
-        groups, group_outputs, _, group_inputs = map(int, conv.weights.shape)
-        x, y = conv.operands
-        uncut = ({"oc"} if group_outputs <= BLOCK else set()) | (set() if self.can_cut else {"ic"})
-        return KernelChoice(
-            symbol="tilewright_conv_xpulpv2",
-            called=f"tilewright_conv_xpulpv2_{conv.finish.rule.value}",
-            sources=SOURCES,
-            nest=conv.nest,
-            reads=(x, *self.operands()),
-            writes=(y,),
-            attributes=ConvXpulpv2(
-                plane_windows(conv.windows),
-                group_inputs=group_inputs,
-                group_outputs=group_outputs,
-                padding=conv.padding if self.has_padding else NO_PADDING,
-                is_unsigned=conv.is_unsigned,
-                is_planar=int(self.planar),
-                is_direct=int(self.direct),
-                finish=conv.finish.block,
-                finished=xpulpv2.finished(conv.finish, conv.is_unsigned),
-                row_words=conv.finish.row_words,
-                limits=conv.finish.layer_limits,
-            ),
-            cycles=self.cycles,
-            scratch_bytes=self.scratch_bytes,
-            # With several groups, C could not tell which group's channels a cut tile has.
-            partial_bytes=self.partial_bytes if groups == 1 and self.can_cut else None,
-            multiples={"oc": BLOCK, "ic": xpulpv2.WORD},
-            uncut=frozenset(uncut),
-        )
 
+def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
+    return _Words(choice.given(ConvXpulpv2), choice.nest).cycles(steps)
+
+
+_CONV = Kernel("tilewright_conv_xpulpv2", ConvXpulpv2, _cycles)
 
 DECLARATION = Declaration(
     on_core={"Conv": choices},
-    functions={"conv_xpulpv2": ConvXpulpv2},
+    kernels=(_CONV,),
     numbers={
         "XPULPV2_TAPS_PLAIN_BYTES": _TAPS_BYTES,
         "XPULPV2_TAPS_POINTERS": _TAPS_POINTERS,

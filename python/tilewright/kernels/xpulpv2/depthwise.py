@@ -10,10 +10,11 @@ import numpy as np
 from tilewright.graph import Array
 from tilewright.kernels.attributes import CStruct, CType, LineRule
 from tilewright.kernels.integer import steps_product, words
-from tilewright.kernels.kernel import ConstantOperand, Declaration, KernelChoice, Packing, TileSteps
+from tilewright.kernels.kernel import ConstantOperand, Declaration, Kernel, KernelChoice, Packing, TileSteps
 from tilewright.kernels.requantization import LayerLimits, Rule
+from tilewright.kernels.scalar.geometry import PlaneWindows
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, PaddedInput
-from tilewright.operators.nest import along, whole
+from tilewright.operators.nest import Nest, along, whole
 
 SOURCES = ("depthwise_xpulpv2.c", "xpulpv2_plane.c", "integer_core.c", "integer_finish.c")
 
@@ -28,11 +29,15 @@ class DepthwiseXpulpv2(CStruct):
     limits: LayerLimits
 
 
+_PLANE = "tilewright_xpulpv2_plane_"
 _CHANNELS = 4
 """Channels whose windows are loaded together."""
 _ROWS = 3
 _WORD = 4
-_OUTPUT_CYCLES = {Rule.FOLDED: 16.0, Rule.LAYER: 21.0, Rule.HIGH: 21.0}
+_BY_ASSEMBLER = {Rule.FOLDED: "folded", Rule.HIGH: "high", Rule.LAYER: "high"}
+"""By rule, what the assembler function that finishes sums is called; LAYER shares HIGH's."""
+
+_OUTPUT_CYCLES = {"folded": 16.0, "high": 21.0}
 _OUTPUT_BY_LINE = 40.0
 
 
@@ -44,6 +49,7 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
     if not single or rows != _ROWS or columns > _WORD or conv.windows.dilations[1] != 1:
         return ()
     x, y = conv.operands
+    padded = conv.padded_input
     weights = ConstantOperand(
         "weights",
         Packing(
@@ -54,20 +60,21 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
     constants = ConstantOperand("requantization", conv.finish.rows, (along("group"), whole(conv.finish.row_words)))
     return (
         KernelChoice(
-            symbol="tilewright_depthwise_xpulpv2",
+            kernel=_DEPTHWISE,
             called=f"tilewright_depthwise_xpulpv2_{conv.finish.rule.value}",
             sources=SOURCES,
             nest=conv.nest,
             reads=(x, weights, constants),
             writes=(y,),
             attributes=DepthwiseXpulpv2(
-                conv.padded_input,
+                padded,
                 conv.finish.line_rule,
                 _finished(conv),
                 conv.finish.layer_limits,
             ),
-            cycles=lambda steps: _cycles(conv, steps),
-            scratch_bytes=lambda steps: _CHANNELS * _window(conv, steps) + 4 * steps_product(conv.nest, steps, "oh"),
+            scratch_bytes=lambda steps: (
+                _CHANNELS * _window(conv.nest, padded.windows, steps) + 4 * steps_product(conv.nest, steps, "oh")
+            ),
             multiples={"group": _CHANNELS} if groups > _CHANNELS else {},
             uncut=frozenset({"ic", "oc"}),
         ),
@@ -75,10 +82,10 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
 
 
 def _finished(conv: IntegerConv) -> str:
-    """The assembler function that finishes by the rule; NULL if the rule has none. LAYER shares HIGH's function."""
-    rule = {Rule.FOLDED: "folded", Rule.HIGH: "high", Rule.LAYER: "high"}.get(conv.finish.rule)
+    """The assembler function that finishes by the rule; NULL if the rule has none."""
+    rule = _BY_ASSEMBLER.get(conv.finish.rule)
     sign = "unsigned" if conv.is_unsigned else "signed"
-    return "NULL" if rule is None else f"tilewright_xpulpv2_plane_{rule}_{sign}"
+    return "NULL" if rule is None else f"{_PLANE}{rule}_{sign}"
 
 
 def _packed(weights: Array) -> Array:
@@ -88,28 +95,31 @@ def _packed(weights: Array) -> Array:
     return padded
 
 
-def _window(conv: IntegerConv, steps: TileSteps) -> int:
+def _window(nest: Nest, windows: PlaneWindows, steps: TileSteps) -> int:
     """Bytes of scratch for the padded rows of one channel of x that a tile reads."""
-    windows = conv.windows
     axes = zip(("oh", "ow"), windows.kernel, windows.strides, windows.dilations, strict=True)
     lengths = [
-        (steps_product(conv.nest, steps, name) - 1) * stride + (kernel - 1) * dilation + 1
+        (steps_product(nest, steps, name) - 1) * stride + (kernel - 1) * dilation + 1
         for name, kernel, stride, dilation in axes
     ]
     return lengths[0] * (words(lengths[1]) + 4) + 8
 
 
-def _cycles(conv: IntegerConv, steps: TileSteps) -> float:
+def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     """Cycles of a call on a tile with these steps, fitted to measurements on pulp-open."""
-    rows, columns = steps_product(conv.nest, steps, "oh"), steps_product(conv.nest, steps, "ow")
-    output = _OUTPUT_CYCLES.get(conv.finish.rule, _OUTPUT_BY_LINE)
-    channel = 2.5 * _window(conv, steps) + columns * (25.0 + output * rows) + 90.0
-    total: float = 700.0 + _window(conv, steps) + steps_product(conv.nest, steps, "n", "group") * channel
-    return total
+    given, nest = choice.given(DepthwiseXpulpv2), choice.nest
+    rows, columns = steps_product(nest, steps, "oh"), steps_product(nest, steps, "ow")
+    output = _OUTPUT_CYCLES.get(given.finished.removeprefix(_PLANE).partition("_")[0], _OUTPUT_BY_LINE)
+    window = _window(nest, given.x.windows, steps)
+    channel = 2.5 * window + columns * (25.0 + output * rows) + 90.0
+    return 700.0 + window + steps_product(nest, steps, "n", "group") * channel
+
+
+_DEPTHWISE = Kernel("tilewright_depthwise_xpulpv2", DepthwiseXpulpv2, _cycles)
 
 
 DECLARATION = Declaration(
-    functions={"depthwise_xpulpv2": DepthwiseXpulpv2},
+    kernels=(_DEPTHWISE,),
     pointed={
         "tilewright_xpulpv2_column": tuple(
             f"xpulpv2_plane_{rule}_{sign}" for rule in ("folded", "high") for sign in ("signed", "unsigned")

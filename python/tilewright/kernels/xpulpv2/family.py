@@ -95,9 +95,9 @@ def packed_constants(finish: Finish, groups: int, group: AxisMap, channel: str) 
     return ConstantOperand("requantization", rows, (group, blocks(channel, BLOCK), whole(BLOCK), whole(rows.shape[3])))
 
 
-def block_cycles(finish: Finish, words: int, runs: int, share: float = 1.0) -> float:
+def block_cycles(rule: Rule, words: int, runs: int, share: float = 1.0) -> float:
     """Cycles of a block of four pixels by four channels; ``share`` (0 to 1) of the reduction is in one call."""
-    ends = FINISHED.get(finish.rule, _RETURNED) if share >= 1.0 else 250.0 + share * 270.0
+    ends = FINISHED.get(rule, _RETURNED) if share >= 1.0 else 250.0 + share * 270.0
     return ends + _RUN_CYCLES * runs + _WORD_CYCLES * words
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, largest_sums, steps_product
-from tilewright.kernels.kernel import Declaration, KernelChoice, TensorOperand, TileSteps
-from tilewright.kernels.requantization import finish_of
+from tilewright.kernels.kernel import Declaration, Kernel, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.requantization import finish_of, rule_of
 from tilewright.kernels.scalar.compact import compact
 from tilewright.kernels.scalar.geometry import SINGLE_PIXELS
 from tilewright.kernels.scalar.matmul_integer import product_of
@@ -42,18 +42,10 @@ def choices(node: Node, graph: Graph, core: Core) -> tuple[KernelChoice, ...]:
         pixels = steps_product(nest, steps, "b1", "m")
         return steps_product(nest, steps, "b0") * block_sums_bytes(pixels, steps_product(nest, steps, "n"), BLOCK)
 
-    def cycles(steps: TileSteps) -> float:
-        depth = steps_product(nest, steps, "k")
-        words = -(-depth // xpulpv2.WORD)
-        fours = steps_product(nest, steps, "b0") * -(-steps_product(nest, steps, "b1", "m") // BLOCK)
-        block = xpulpv2.block_cycles(finish, words, 1, depth / taps)
-        gather = 80.0 if direct else 300.0 + 40.0 * depth
-        return 2000.0 + fours * (gather + xpulpv2.channel_blocks(nest, steps, "n") * block)
-
     uncut = (frozenset() if channels > BLOCK else frozenset({"n"})) | (frozenset() if can_cut else frozenset({"k"}))
     return (
         KernelChoice(
-            symbol="tilewright_conv_xpulpv2",
+            kernel=_PIXELS,
             called=f"tilewright_conv_xpulpv2_{finish.rule.value}",
             sources=SOURCES,
             nest=nest,
@@ -75,7 +67,6 @@ def choices(node: Node, graph: Graph, core: Core) -> tuple[KernelChoice, ...]:
                 row_words=finish.row_words,
                 limits=finish.layer_limits,
             ),
-            cycles=cycles,
             scratch_bytes=lambda steps: pixel_scratch_bytes(
                 steps_product(nest, steps, "k"), direct, core.pointer_bytes
             ),
@@ -86,4 +77,17 @@ def choices(node: Node, graph: Graph, core: Core) -> tuple[KernelChoice, ...]:
     )
 
 
-DECLARATION = Declaration(on_core={"MatMul": choices})
+def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
+    """Cycles of a call on a tile with these steps, fitted to measurements on pulp-open."""
+    given, nest = choice.given(ConvXpulpv2), choice.nest
+    depth = steps_product(nest, steps, "k")
+    words = -(-depth // xpulpv2.WORD)
+    fours = steps_product(nest, steps, "b0") * -(-steps_product(nest, steps, "b1", "m") // BLOCK)
+    block = xpulpv2.block_cycles(rule_of(given.finish), words, 1, depth / given.group_inputs)
+    gather = 80.0 if given.is_direct else 300.0 + 40.0 * depth
+    return 2000.0 + fours * (gather + xpulpv2.channel_blocks(nest, steps, "n") * block)
+
+
+_PIXELS = Kernel("tilewright_conv_xpulpv2", ConvXpulpv2, _cycles)
+
+DECLARATION = Declaration(on_core={"MatMul": choices}, kernels=(_PIXELS,))
