@@ -63,7 +63,7 @@ tilewright_add_model(<target>
   [EFFORT fast|normal|thorough]   how much searches may try, counted in nodes and rounds
   [ALGORITHM <algorithm>]         placement algorithm
   [TYPES <tensor>=<dtype>...]     element type of an input
-  [DIMS <symbol>=<n>...]          extent of a symbolic dimension
+  [DIMS <symbol>=<n>...]          extent of a symbolic dimension; `*` is each that has none
   [OPERATORS <file.py|name>...]   operators of the project's own
   [QUANTIZED_IO]                  drop Quantize and Dequantize at the border
   [STATIC_POOLS]                  pools are arrays of the generated code

@@ -170,7 +170,13 @@ class CompileOptions:
     )
     dims: tuple[tuple[str, int], ...] = field(
         default=(),
-        metadata=option("extent of a symbolic dimension", **_TABLE, word="dim", minimum=1, shown="<symbol>=<n>"),
+        metadata=option(
+            "extent of a symbolic dimension; `*` is each that has none",
+            **_TABLE,
+            word="dim",
+            minimum=1,
+            shown="<symbol>=<n>",
+        ),
     )
     freeze: Path | None = field(
         default=None,

@@ -192,6 +192,13 @@ def test_dynamic_dimensions_take_values(tmp_path, key):
     assert graph.tensor("y").shape == (4, 3)
 
 
+def test_one_value_for_every_dynamic_dimension(tmp_path):
+    build = ModelBuilder()
+    build.node("Add", build.input("x", ["unk__31", "n", 3]), build.input("z", [None, 1, 1]), output="y")
+    graph = imported(tmp_path, build.model("y"), dims={"*": 1, "n": 4})
+    assert graph.tensor("y").shape == (1, 4, 3)
+
+
 def test_an_output_that_is_an_input_or_a_constant_is_copied(tmp_path):
     build = ModelBuilder()
     x = build.input("x", [2, 3])

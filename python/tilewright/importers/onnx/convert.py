@@ -51,6 +51,10 @@ _MOST_LISTED = 20
 _NONE: OwnOperators = MappingProxyType({})
 
 
+_EVERY = "*"
+"""Stands in DIMS for every dynamic dimension that has no value of its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Problem:
     place: str
@@ -68,7 +72,8 @@ def convert(
     """The model as a graph in normal form, float32 where it is quantised with Q and DQ nodes.
 
     Args:
-        dims: a value for each symbol of a dynamic dimension; ``<input>.<axis>`` names one without symbol.
+        dims: a value for each symbol of a dynamic dimension; ``<input>.<axis>`` names one without symbol, ``*`` all
+            that have no value of their own.
         integers_in_floats: read the Deeploy dialect; float32 tensors then may hold integers.
         own: operators that the firmware project brings along.
 
@@ -76,6 +81,7 @@ def convert(
         TilewrightError (bad input): the graph is inconsistent, or ``dims`` names no dimension.
         TilewrightError (not supported): every node and dimension that cannot be translated.
     """
+    dims = _for_each_dimension(model, dims)
     model = _without_empty_inputs(model, dims)
     of_deeploy = any(node.operator in OF_DEEPLOY for node in model.nodes)
     build = Construction(model.opset, integers_in_floats, dict(model.constants), last_axis_softmax=of_deeploy)
@@ -122,6 +128,20 @@ def _visit_all(
             raise
         except Exception as error:  # a defect of the importer: the report is of use only if it names the node
             raise RuntimeError(f"{node.place}: {type(error).__name__}: {error}") from error
+
+
+def _for_each_dimension(model: SourceModel, dims: Mapping[str, int]) -> Mapping[str, int]:
+    """The value of ``*`` for each dynamic dimension of an input that has no value of its own; the others as given."""
+    if _EVERY not in dims:
+        return dims
+    others = {name: extent for name, extent in dims.items() if name != _EVERY}
+    dynamic = {
+        dim if isinstance(dim, str) else f"{value.name}.{axis}": dims[_EVERY]
+        for value in model.inputs
+        for axis, dim in enumerate(value.shape or ())
+        if not isinstance(dim, int)
+    }
+    return {**dynamic, **others}
 
 
 def _without_empty_inputs(model: SourceModel, dims: Mapping[str, int]) -> SourceModel:
@@ -183,7 +203,7 @@ def _static_shape(value: SourceValue, dims: Mapping[str, int], symbols: set[str]
     if missing:
         raise Unsupported(
             f"dynamic dimension {', '.join(missing)} without a value",
-            "DIMS " + _extents_asked(missing),
+            f"DIMS {_extents_asked(missing)}, or DIMS {_EVERY}=1 for 1 in the place of each dynamic dimension",
         )
     for name in dynamic:
         if dims[name] < 1:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from math import prod
 from types import MappingProxyType
 
-from tilewright.graph import DType, Tensor
+from tilewright.graph import DType
 from tilewright.importers.onnx.context import Call, Unsupported
 from tilewright.importers.onnx.elementwise import typed
 from tilewright.importers.onnx.spatial import over, whole_extent
@@ -52,16 +52,23 @@ def _reduction(operator: str) -> Translate:
         if operator in _OF_ONE_ITSELF and all(x.shape[axis] == 1 for axis in axes):
             call.emit("Reshape", [x.name], shape)
             return
-        if operator == "ReduceMean" and x.dtype is DType.FLOAT32 and axes == tuple(range(2, rank)) and rank <= 5:
-            _global_average(call, x, shape)
-            return
         call.emit(operator, [x.name], shape, {"axes": axes, "keepdims": keepdims})
 
     return translate
 
 
-def _global_average(call: Call, x: Tensor, shape: tuple[int, ...]) -> None:
-    """The mean over all positions of each channel is GlobalAveragePool, which reads channels last and quantises."""
+_MEAN = _reduction("ReduceMean")
+
+
+def reduce_mean(call: Call) -> None:
+    """As other reductions, but over all positions of each channel a pool, which reads channels last and quantises."""
+    x = typed(call, 0, REDUCED_TYPES["ReduceMean"])
+    rank = len(x.shape)
+    axes = tuple(sorted(set(call.axes("axes", 1, rank, ()))))
+    if x.dtype is not DType.FLOAT32 or not 2 < rank < 6 or axes != tuple(range(2, rank)):
+        _MEAN(call)
+        return
+    shape = reduced_shape(x.shape, axes, bool(call.attribute("keepdims", 1)))
     windows, outputs = whole_extent(x.shape[2:])
     narrow = (*x.shape[:2], *outputs)
     pooled = call.emit(
@@ -146,6 +153,7 @@ def top_k(call: Call) -> None:
 REDUCTION: Mapping[str, Translate] = MappingProxyType(
     {
         **{operator: _reduction(operator) for operator in REDUCED_TYPES},
+        "ReduceMean": reduce_mean,
         "ArgMax": _arg("ArgMax"),
         "ArgMin": _arg("ArgMin"),
         "LogSoftmax": _normalised("LogSoftmax", 1),
