@@ -57,19 +57,19 @@ tilewright_add_model(<target>
   MODEL <file.onnx>               the ONNX file
   PLATFORM <name|file.toml>       name of a shipped platform, or a TOML file
   [NAME <c_prefix>]               prefix of every C name
-  [POOLS <pool>=<bytes>[@<section>|@0x<address>]...] override a pool: its size, and where it lies
-  [BUDGET <pool>=<bytes>...]      fail where a pool takes more; plan as if it were not there
-  [BUFFERING auto|single|double]  slots of tile buffers: one, two, or what is cheaper
-  [EFFORT fast|normal|thorough]   how much searches may try, counted in nodes and rounds
+  [POOLS <pool>=<bytes>[@<section>|@0x<address>]...] size of a pool, and where it lies, instead of what the platform file says
+  [BUDGET <pool>=<bytes>...]      the most bytes that the plan may take of a pool; a larger plan is an error. The search does not look at the budget
+  [BUFFERING auto|single|double]  slots of each tile buffer: one, two (the next tile is copied while kernels work on this one), or what costs fewer cycles
+  [EFFORT fast|normal|thorough]   how many nodes and rounds a search may take
   [ALGORITHM <algorithm>]         placement algorithm
   [TYPES <tensor>=<dtype>...]     element type of an input
   [DIMS <symbol>=<n>...]          extent of a symbolic dimension; `*` is each that has none
-  [OPERATORS <file.py|name>...]   operators of the project's own
-  [QUANTIZED_IO]                  drop Quantize and Dequantize at the border
-  [STATIC_POOLS]                  pools are arrays of the generated code
-  [IO_IN_POOLS]                   the plan places inputs and outputs
-  [PROFILE]                       the program measures itself, layer by layer
-  [PLAN_LOCK <file.lock.json>]    take tiles and addresses from this file, search nothing
+  [OPERATORS <file.py|name>...]   operators that the firmware project defines itself
+  [QUANTIZED_IO]                  inputs and outputs are the stored integers: QuantizeLinear of inputs and DequantizeLinear of outputs are dropped
+  [STATIC_POOLS]                  the generated code defines pools as arrays; else the caller passes their addresses
+  [IO_IN_POOLS]                   inputs and outputs lie in pools, at addresses of the plan; else the caller passes their addresses
+  [PROFILE]                       the generated code measures the cycles of each layer
+  [PLAN_LOCK <file.lock.json>]    take tiles and addresses from this file instead of searching for them
   [OPTIONS <file.toml>]           what is rarely needed; the call wins
   [OPERATOR_SOURCES <file.c>...]  what OPERATORS call
   [PORT <target>]                 a library that implements tilewright/port.h

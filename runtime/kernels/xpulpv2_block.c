@@ -57,13 +57,13 @@ __asm__(
     ".insn r 0x57, 1, \\dot, \\c3, \\x, a4\n"
     ".endm\n"
 
+    /* Stores (sw) or loads (lw) the registers that a function must leave as they were. */
     ".macro tilewright_saved op\n"
-    "\\op ra, 0(sp)\n\\op s0, 4(sp)\n\\op s1, 8(sp)\n"
-    "\\op s2, 12(sp)\n\\op s3, 16(sp)\n\\op s4, 20(sp)\n"
-    "\\op s5, 24(sp)\n\\op s6, 28(sp)\n\\op s7, 32(sp)\n"
-    "\\op s8, 36(sp)\n\\op s9, 40(sp)\n\\op s10, 44(sp)\n"
-    "\\op s11, 48(sp)\n"
+    "\\op ra, 0(sp)\n\\op s0, 4(sp)\n\\op s1, 8(sp)\n\\op s2, 12(sp)\n"
+    "\\op s3, 16(sp)\n\\op s4, 20(sp)\n\\op s5, 24(sp)\n\\op s6, 28(sp)\n"
+    "\\op s7, 32(sp)\n\\op s8, 36(sp)\n\\op s9, 40(sp)\n\\op s10, 44(sp)\n\\op s11, 48(sp)\n"
     ".endm\n"
+    /* Opens the section of a function and saves registers; a7 becomes the job's weights. */
     ".macro tilewright_begin name\n"
     ".section .text.\\name, \"ax\", @progbits\n"
     ".option push\n"
@@ -78,6 +78,7 @@ __asm__(
     "lw a7, 12(a0)\n"
     ".endm\n"
 
+    /* Stores the weights of the next block in the job, restores registers and returns. */
     ".macro tilewright_end\n"
     "sw a7, 12(a0)\n"
     "tilewright_saved lw\n"
@@ -90,7 +91,9 @@ __asm__(
     ".previous\n"
     ".endm\n"
 
-    /* Multiplies all words of all runs of a block. No instruction uses a register that the instruction before it loads. Hardware loops begin at whole words and have no compressed instructions. */
+    /* Adds the products of all words of all runs of a block to the sums. Each instruction leaves
+     * alone the register that the instruction before it loads: a core would wait for it. Hardware
+     * loops begin at whole words and have no compressed instructions. */
     ".macro tilewright_multiply dot\n"
     "lw a1, 0(a0)\n"
     "lw a2, 8(a0)\n"
@@ -120,7 +123,8 @@ __asm__(
     "bnez a2, 8f\n"
     "9:\n"
     ".endm\n"
-    /* Goes to the next run, or back to the first. The code stands behind the block, so that a block with one run executes few bytes. */
+    /* Goes to the next run, or behind the last run back to the first one. This code stands behind
+     * that of the block, so that a block with one run executes few bytes. */
     ".macro tilewright_other_runs\n"
     "8:\n"
     "lw a3, 4(a0)\n"
@@ -141,11 +145,10 @@ __asm__(
     ".endm\n"
 
     ".macro tilewright_zero first, second, third, fourth\n"
-    "li \\first, 0\n"
-    "li \\second, 0\n"
-    "li \\third, 0\n"
-    "li \\fourth, 0\n"
+    "li \\first, 0\nli \\second, 0\nli \\third, 0\nli \\fourth, 0\n"
     ".endm\n"
+    /* First values of the sums, by rule: 0, or the bias of each channel. `row`: bytes of constants
+     * of a channel. */
     ".macro tilewright_begin_folded\n"
     "tilewright_zero ra, t0, t1, t2\n"
     "tilewright_zero s0, s1, s2, s3\n"
@@ -154,9 +157,7 @@ __asm__(
     ".endm\n"
 
     ".macro tilewright_same first, second, third, fourth\n"
-    "mv \\second, \\first\n"
-    "mv \\third, \\first\n"
-    "mv \\fourth, \\first\n"
+    "mv \\second, \\first\nmv \\third, \\first\nmv \\fourth, \\first\n"
     ".endm\n"
     ".macro tilewright_begin_biased row\n"
     "lw a1, 16(a0)\n"
@@ -190,10 +191,12 @@ __asm__(
     "\\op \\fourth, \\fourth, \\other\n"
     ".endm\n"
 
-    /* Finishes. a1 the rows, a2 a row's multiplier, a3 and a4 addend and shift, a5 and a0 the
-     * limits, a6 free, t3 to t6 the pixels. The code that a block with one run executes fits into a
-     * core's instruction cache of 512 bytes: as straight code if stores step by one byte and one
-     * instruction clamps, else as a loop over halves of the block, which needs a7. */
+    /* From here on: sums become results. Registers: a1 the rows of constants, a2 the multiplier of
+     * a row, a3 its addend, a4 its shift, a5 the upper limit, a0 the lower limit, a6 free, t3 to t6
+     * the addresses of the pixels' results. The code that a block with one run executes fits into
+     * the instruction cache of a core, which has 512 bytes: as straight code if results lie side by
+     * side and one instruction clamps, else as a loop over the two halves of a block. The loop
+     * needs a7 for the distance between results. */
     ".macro tilewright_around_zero first, second, third, fourth\n"
     "tilewright_each tilewright_p_clip, a5, \\first, \\second, \\third, \\fourth\n"
     "tilewright_store_next \\first, \\second, \\third, \\fourth\n"
@@ -203,18 +206,14 @@ __asm__(
     "tilewright_store_next \\first, \\second, \\third, \\fourth\n"
     ".endm\n"
     ".macro tilewright_store_next first, second, third, fourth\n"
-    "tilewright_p_sb_next \\first, t3\n"
-    "tilewright_p_sb_next \\second, t4\n"
-    "tilewright_p_sb_next \\third, t5\n"
-    "tilewright_p_sb_next \\fourth, t6\n"
+    "tilewright_p_sb_next \\first, t3\ntilewright_p_sb_next \\second, t4\n"
+    "tilewright_p_sb_next \\third, t5\ntilewright_p_sb_next \\fourth, t6\n"
     ".endm\n"
     ".macro tilewright_between first, second, third, fourth\n"
     "tilewright_each tilewright_p_max, a0, \\first, \\second, \\third, \\fourth\n"
     "tilewright_each tilewright_p_min, a5, \\first, \\second, \\third, \\fourth\n"
-    "tilewright_p_sb \\first, t3, a7\n"
-    "tilewright_p_sb \\second, t4, a7\n"
-    "tilewright_p_sb \\third, t5, a7\n"
-    "tilewright_p_sb \\fourth, t6, a7\n"
+    "tilewright_p_sb \\first, t3, a7\ntilewright_p_sb \\second, t4, a7\n"
+    "tilewright_p_sb \\third, t5, a7\ntilewright_p_sb \\fourth, t6, a7\n"
     ".endm\n"
 
     /* (sum * multiplier + addend) >> shift; the first result is in a6, the last in a3. */
@@ -267,6 +266,7 @@ __asm__(
     "lw a5, 96(a0)\n"
     "tilewright_open_\\rule\n"
     ".endm\n"
+    /* The results of a block as straight code. */
     ".macro tilewright_straight rule, limit, row, length\n"
     "tilewright_open_finish \\rule\n"
     "tilewright_\\rule \\limit, 0, ra, t0, t1, t2\n"
@@ -276,7 +276,7 @@ __asm__(
     "lw a2, 20(a0)\n"
     "addi a1, a1, 4*\\row\n"
     ".endm\n"
-    /* `length`: instructions of the loop. */
+    /* The loop over the two halves of a block; `length`: how many instructions it has. */
     ".macro tilewright_halves rule, limit, row, length\n"
     "tilewright_open_finish \\rule\n"
     "sw a7, 12(a0)\n"
@@ -304,7 +304,7 @@ __asm__(
     "bne a1, a2, 2b\n"
     ".endm\n"
 
-    /* Behind the last block: goes to the next four pixels. */
+    /* Behind the last block of channels: goes to the next four pixels, back to the first block. */
     ".macro tilewright_next_four\n"
     "lw a3, 28(a0)\n"
     "lw a4, 32(a0)\n"
@@ -326,16 +326,14 @@ __asm__(
     "lw t6, 12(a1)\n"
     "addi a1, a1, 20\n"
     "tilewright_each add, a4, t3, t4, t5, t6\n"
-    "sw t3, -20(a1)\n"
-    "sw t4, -16(a1)\n"
-    "sw t5, -12(a1)\n"
-    "sw t6, -8(a1)\n"
+    "sw t3, -20(a1)\nsw t4, -16(a1)\n"
+    "sw t5, -12(a1)\nsw t6, -8(a1)\n"
     "bne a1, a2, 3b\n"
     "j 2b\n"
     "4:\n"
     ".endm\n"
 
-    /* Computes all blocks of channels of all fours of pixels; `way` is straight or halves. */
+    /* Computes all blocks of channels, four pixels at a time; `way`: straight or halves. */
     ".macro tilewright_blocks way, rule, dot, limit, row, length\n"
     ".balign 16\n"
     "2:\n"
@@ -347,6 +345,7 @@ __asm__(
     "tilewright_end\n"
     "tilewright_other_runs\n"
     ".endm\n"
+    /* A function that computes and stores results; the job says in which of three ways to clamp. */
     ".macro tilewright_finished name, dot, rule, row, length\n"
     "tilewright_begin \\name\n"
     "lw a1, 44(a0)\n"
@@ -361,6 +360,7 @@ __asm__(
     "tilewright_close \\name\n"
     ".endm\n"
 
+    /* A function that adds to the sums of one block in memory (the job's sink.sums). */
     ".macro tilewright_sums name, dot\n"
     "tilewright_begin \\name\n"
     "lw a1, 80(a0)\n"

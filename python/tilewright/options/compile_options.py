@@ -116,7 +116,7 @@ class CompileOptions:
     pools: tuple[str, ...] = field(
         default=(),
         metadata=option(
-            "override a pool: its size, and where it lies",
+            "size of a pool, and where it lies, instead of what the platform file says",
             place=Place.CALL,
             word="pool",
             by_name=True,
@@ -128,7 +128,8 @@ class CompileOptions:
     budget: tuple[tuple[str, int], ...] = field(
         default=(),
         metadata=option(
-            "fail where a pool takes more; plan as if it were not there",
+            "the most bytes that the plan may take of a pool; a larger plan is an error. The search does not "
+            "look at the budget",
             **_TABLE,
             in_lock=False,
             unit="bytes",
@@ -138,11 +139,15 @@ class CompileOptions:
     )
     buffering: Buffering = field(
         default=Buffering.AUTO,
-        metadata=option("slots of tile buffers: one, two, or what is cheaper", place=Place.CALL),
+        metadata=option(
+            "slots of each tile buffer: one, two (the next tile is copied while kernels work on this one), or "
+            "what costs fewer cycles",
+            place=Place.CALL,
+        ),
     )
     effort: Effort = field(
         default=Effort.NORMAL,
-        metadata=option("how much searches may try, counted in nodes and rounds", place=Place.CALL),
+        metadata=option("how many nodes and rounds a search may take", place=Place.CALL),
     )
     algorithm: str = field(
         default="exact",
@@ -155,13 +160,16 @@ class CompileOptions:
         default=Objective.CYCLES, metadata=option("what the strategy 'cost' minimises", place=Place.COMMAND_LINE)
     )
     order: Order = field(
-        default=Order.BEST, metadata=option("in which order layers run: the best that is found, or the model's")
+        default=Order.BEST,
+        metadata=option(
+            "in which order layers run: in the order that needs the fewest bytes of those found, or as in the model",
+        ),
     )
     hints: bool = field(
         default=True,
         metadata=option(
-            "of tiles that cost nearly the same, take those that fill "
-            "[SIMD words and cores](../explanation/tiling.md#hints-of-the-hardware)"
+            "take tiles that fill SIMD words and give every core work, of those that cost nearly the same "
+            "([more](../explanation/tiling.md#hints-of-the-hardware))"
         ),
     )
     types: tuple[tuple[str, str], ...] = field(
@@ -180,12 +188,14 @@ class CompileOptions:
     )
     freeze: Path | None = field(
         default=None,
-        metadata=option("values of inputs that become constants, so that they may decide shapes", shown="<file.npz>"),
+        metadata=option(
+            "values of inputs that become constants; inputs that decide shapes must be", shown="<file.npz>"
+        ),
     )
     operators: tuple[str, ...] = field(
         default=(),
         metadata=option(
-            "operators of the project's own",
+            "operators that the firmware project defines itself",
             place=Place.CALL,
             in_lock=False,
             file_suffix=".py",
@@ -193,20 +203,35 @@ class CompileOptions:
         ),
     )
     quantized_io: bool = field(
-        default=False, metadata=option("drop Quantize and Dequantize at the border", place=Place.CALL)
+        default=False,
+        metadata=option(
+            "inputs and outputs are the stored integers: QuantizeLinear of inputs and DequantizeLinear of "
+            "outputs are dropped",
+            place=Place.CALL,
+        ),
     )
     static_pools: bool = field(
         default=False,
-        metadata=option("pools are arrays of the generated code", place=Place.CALL, in_lock=False),
+        metadata=option(
+            "the generated code defines pools as arrays; else the caller passes their addresses",
+            place=Place.CALL,
+            in_lock=False,
+        ),
     )
-    io_in_pools: bool = field(default=False, metadata=option("the plan places inputs and outputs", place=Place.CALL))
+    io_in_pools: bool = field(
+        default=False,
+        metadata=option(
+            "inputs and outputs lie in pools, at addresses of the plan; else the caller passes their addresses",
+            place=Place.CALL,
+        ),
+    )
     profile: bool = field(
-        default=False, metadata=option("the program measures itself, layer by layer", place=Place.CALL)
+        default=False, metadata=option("the generated code measures the cycles of each layer", place=Place.CALL)
     )
     plan_lock: Path | None = field(
         default=None,
         metadata=option(
-            "take tiles and addresses from this file, search nothing",
+            "take tiles and addresses from this file instead of searching for them",
             place=Place.CALL,
             in_lock=False,
             shown="<file.lock.json>",
@@ -215,7 +240,8 @@ class CompileOptions:
     tiles: tuple[tuple[str, TileSteps], ...] = field(
         default=(),
         metadata=option(
-            "tiles that are given, wholly or in part ([more](cmake.md#tiles-that-you-choose))",
+            "steps of a layer's dimensions from tile to tile; those that are not given are chosen "
+            "([more](cmake.md#tiles-that-you-choose))",
             by_name=True,
             reader=_tiles,
             shown="layer = { dimension = step }",
@@ -224,7 +250,8 @@ class CompileOptions:
     buffers: tuple[tuple[str, LayerBuffers], ...] = field(
         default=(),
         metadata=option(
-            "slots of single operands, where `buffering` does not hold ([more](cmake.md#slots-that-you-choose))",
+            "slots of an operand's tile buffer, instead of what `buffering` says "
+            "([more](cmake.md#slots-that-you-choose))",
             by_name=True,
             reader=_buffers,
             shown="layer = { operand = slots }",

@@ -71,20 +71,19 @@ class CoreStacks:
     )
     size_bytes: int = field(
         metadata=setting(
-            "of each stack. Where a kernel needs a larger one, the plan says so (`core_stack_bytes`), takes less of "
-            "the pool, and the port makes the stacks larger; a pool whose size POOLS gives is refused if it leaves no "
-            "room",
+            "size of each stack. A kernel may need a larger one: then the plan says how large (`core_stack_bytes`) and "
+            "takes less of the pool, and the port makes the stacks larger. A size of the pool that POOLS gives is "
+            "refused if it leaves no room for them",
             unit="bytes",
             minimum=64,
             maximum=_LARGEST,
         )
     )
     count: int = field(metadata=setting("how many stacks there are", minimum=1, maximum=1024))
-    space_bytes: int = field(
-        metadata=setting("the memory: pool, stacks and the rest", unit="bytes", minimum=1, maximum=2**40)
-    )
+    space_bytes: int = field(metadata=setting("bytes of the whole memory", unit="bytes", minimum=1, maximum=2**40))
     other_bytes: int = field(
-        default=0, metadata=setting("what the port keeps in that memory besides", unit="bytes", maximum=_LARGEST)
+        default=0,
+        metadata=setting("bytes of that memory that the port keeps", unit="bytes", maximum=_LARGEST),
     )
 
 
@@ -106,16 +105,16 @@ class CoreTable:
     called_on: str = field(
         default="core",
         metadata=setting(
-            "who calls the model: the core that walks the program, or a controller, which hands it to that core once "
-            "for each inference (`tilewright_dispatch`)",
+            "who calls the model: the core that runs the layers, or a controller, which hands each inference to that "
+            "core (`tilewright_dispatch`)",
             choices=("core", "controller"),
         ),
     )
     pointer_bytes: int = field(
         default=8,
         metadata=setting(
-            "what a pointer takes in scratch, of which each core has its own; generated code does not compile where "
-            "pointers are larger",
+            "the largest size of a pointer, of which kernels store some in scratch; generated code does not compile "
+            "for a core with larger pointers",
             unit="bytes",
             choices=(4, 8),
         ),
@@ -123,8 +122,9 @@ class CoreTable:
     simd_bytes: int = field(
         default=1,
         metadata=setting(
-            "what one instruction of a kernel works on: tiles of whole words are "
-            "[preferred](../explanation/tiling.md#hints-of-the-hardware), as are those with work for every core",
+            "bytes on which one instruction of a kernel works. Of tiles that cost nearly the same, tiles of "
+            "whole words are [preferred](../explanation/tiling.md#hints-of-the-hardware), as are tiles with "
+            "work for every core",
             unit="bytes",
             minimum=1,
             power_of_two=True,
@@ -139,17 +139,17 @@ class CoreTable:
 class IoTable:
     """The table ``[io]``."""
 
-    pool: str = field(metadata=setting("where the caller's buffers are; a pool that can be written", shown="pool"))
+    pool: str = field(metadata=setting("where the caller's inputs and outputs lie; not a read-only pool", shown="pool"))
 
 
 @dataclass(frozen=True, slots=True)
 class PoolTable:
     """One table ``[[pool]]``; pools stand in order of preference."""
 
-    name: str = field(metadata=setting("what links, options and C call it", form=IDENTIFIER))
+    name: str = field(metadata=setting("the pool's name in links, options and C", form=IDENTIFIER))
     size_bytes: int | None = field(
         metadata=setting(
-            "the plan's allowance, not the region",
+            "the most bytes that a plan may use; the memory may be larger",
             unit="bytes",
             minimum=1,
             maximum=2**48,
@@ -157,22 +157,32 @@ class PoolTable:
         )
     )
     holds: tuple[BufferKind, ...] = field(
-        metadata=setting("kinds of buffers; `constant` stands in `ro` pools and nowhere else")
+        metadata=setting(
+            "kinds of buffers that may lie in the pool: in a read-only pool `constant`, in others all but that"
+        )
     )
     align_bytes: int = field(
         default=16, metadata=setting("alignment of the pool's start", unit="bytes", minimum=1, power_of_two=True)
     )
     granule_bytes: int = field(
-        default=1, metadata=setting("totals round up to it", unit="bytes", minimum=1, maximum=_LARGEST)
+        default=1,
+        metadata=setting(
+            "the pool's used bytes are rounded up to a multiple of it", unit="bytes", minimum=1, maximum=_LARGEST
+        ),
     )
     cache_line_bytes: int = field(
         default=0,
         metadata=setting(
-            "0: not cached; else buffers are padded and maintained", unit="bytes", maximum=4096, power_of_two=True
+            "length of a cache line; buffers are padded to whole lines, which are cleaned and invalidated "
+            "around copies. 0: the pool is not cached",
+            unit="bytes",
+            maximum=4096,
+            power_of_two=True,
         ),
     )
     access: Access = field(
-        default=Access.READ_WRITE, metadata=setting("what the program may do; a read-only pool holds constants only")
+        default=Access.READ_WRITE,
+        metadata=setting("whether the program may write to the pool"),
     )
     section: str | None = field(
         default=None,
@@ -196,14 +206,17 @@ class LinkTable:
 
     source: str = field(metadata=setting("the pool that is read", key="from", shown="pool"))
     target: str = field(metadata=setting("the pool that is written; never a read-only one", key="to", shown="pool"))
-    bytes_per_cycle: float = field(metadata=setting("how fast bytes travel", unit="bytes", above_zero=True))
-    both_ways: bool = field(default=False, metadata=setting("another link with the same numbers leads back"))
-    setup_cycles: int = field(default=0, metadata=setting("for each command", **_CYCLES))
-    line_cycles: int = field(default=0, metadata=setting("for each line of a copy", **_CYCLES))
+    bytes_per_cycle: float = field(
+        metadata=setting("bytes that the link moves in a cycle", unit="bytes", above_zero=True)
+    )
+    both_ways: bool = field(default=False, metadata=setting("a second link with the same numbers leads back"))
+    setup_cycles: int = field(default=0, metadata=setting("cycles that each command takes besides", **_CYCLES))
+    line_cycles: int = field(default=0, metadata=setting("cycles that each line of a copy takes besides", **_CYCLES))
     dimensions: int = field(
         default=2,
         metadata=setting(
-            "of one command. With 1 each line of a copy is a command; copies have two at most, so 3 is the same as 2",
+            "dimensions of one command: with 1, each line of a copy is a command of its own. Copies have two "
+            "at most, so 3 is the same as 2",
             minimum=1,
             maximum=3,
         ),
@@ -211,21 +224,26 @@ class LinkTable:
     max_bytes: int = field(
         default=0,
         metadata=setting(
-            "of one command, a multiple of `align_bytes` and `round_up_bytes`: as many lines as fit, longer lines in "
-            "pieces; 0: no limit",
+            "the most bytes of one command, a multiple of `align_bytes` and `round_up_bytes`; longer copies become "
+            "several commands. 0: no limit",
             unit="bytes",
             maximum=2**32 - 1,
         ),
     )
-    outstanding: int = field(default=1, metadata=setting("commands in flight", minimum=1, maximum=1024))
+    outstanding: int = field(
+        default=1, metadata=setting("commands that may be under way at once", minimum=1, maximum=1024)
+    )
     align_bytes: int = field(
-        default=1, metadata=setting("of addresses, strides and lines", unit="bytes", minimum=1, power_of_two=True)
+        default=1,
+        metadata=setting(
+            "what addresses, strides and lines are multiples of", unit="bytes", minimum=1, power_of_two=True
+        ),
     )
     round_up_bytes: int = field(
         default=1,
         metadata=setting(
-            "lines are moved rounded up to it; above 1 only one way, and to a pool that kernels do not address: tiles "
-            "there get room behind their lines",
+            "the length of a moved line is rounded up to a multiple of it. Above 1, the link leads one way, to a pool "
+            "that kernels do not address: tiles there get room behind their lines",
             unit="bytes",
             minimum=1,
             power_of_two=True,
@@ -241,17 +259,22 @@ class Simulator:
 
     command: tuple[str, ...] = field(
         metadata=setting(
-            "`{elf}` is replaced by the program's path, `{work_dir}` by a folder in which it runs and that goes away "
-            "afterwards; only the program is in it, as `program.elf`. Its exit status is the firmware's"
+            "the words of the command line. `{elf}` is replaced by the path of the program, `{work_dir}` by "
+            "that of a temporary folder, in which the command runs and which holds the program alone, as "
+            "`program.elf`. The command ends with the exit status of the firmware",
         )
     )
     counter: Counter = field(default=Counter.CYCLES, metadata=setting("what `tilewright_cycles` counts there"))
-    prepare: tuple[str, ...] = field(default=(), metadata=setting("a command to run before it"))
+    prepare: tuple[str, ...] = field(
+        default=(),
+        metadata=setting("the words of a command line that runs first"),
+    )
     install_dir: str | None = field(
         default=None,
         metadata=setting(
-            "an environment variable; if it is set, programs are found in its `bin` and libraries in its `lib`; else "
-            "libraries are found beside the folder of PATH that has the programs",
+            "name of an environment variable that holds a folder: programs are found in its `bin`, libraries "
+            "in its `lib`. If it is not set, libraries are found beside the folder of PATH that has the "
+            "programs",
             form=_VARIABLE,
         ),
     )
@@ -271,14 +294,14 @@ class Simulator:
 class Region:
     """Memory that the shipped linker script may fill: [base, base + size_bytes)."""
 
-    name: str = field(metadata=setting("what pools and the keys below call it", form=IDENTIFIER, is_name=True))
-    base: int = field(metadata=setting("its address", maximum=2**64 - 1))
-    size_bytes: int = field(metadata=setting("how long it is", unit="bytes", minimum=1, maximum=2**48))
+    name: str = field(metadata=setting("the region's name", form=IDENTIFIER, is_name=True))
+    base: int = field(metadata=setting("the address of its first byte", maximum=2**64 - 1))
+    size_bytes: int = field(metadata=setting("its size", unit="bytes", minimum=1, maximum=2**48))
     loaded: bool = field(
         default=True,
         metadata=setting(
-            "false: no loader reaches it; constants for it are in sections of the program file that are not "
-            "allocated, with their addresses, and the port's start-up brings them there"
+            "whether the loader writes to it. If not, its constants are in sections of the program file that are not "
+            "allocated, and the port's start-up code copies them there"
         ),
     )
 
@@ -296,9 +319,7 @@ class LinkerTable:
     )
     data: str | None = field(
         default=None,
-        metadata=setting(
-            "the region of data, and of the stack in all that is left", shown="region", default="the first"
-        ),
+        metadata=setting("the region of data; the stack takes what is left of it", shown="region", default="the first"),
     )
 
 

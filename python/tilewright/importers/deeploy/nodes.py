@@ -145,12 +145,12 @@ def _probabilities(call: Call, operator: str, attributes: Mapping[str, int]) -> 
 
 
 def integer_mean(call: Call) -> None:
-    """IntegerMean and ReduceMean."""
+    """The mean over the given axes, rounded as the dialect says."""
     _reduce(call, "IntegerMean")
 
 
 def integer_sum(call: Call) -> None:
-    """ReduceSum."""
+    """The sum over the given axes."""
     _reduce(call, "IntegerSum")
 
 

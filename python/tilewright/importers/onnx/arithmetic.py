@@ -15,7 +15,7 @@ Translate = Callable[[Call], None]
 
 
 def gemm(call: Call) -> None:
-    """alpha * A' * B' + beta * C as MatMul; factors go into constants, else become Mul."""
+    """alpha * A' * B' + beta * C. Factors are multiplied into constants; without a constant they are a Mul."""
     a, b = call.real(0), call.real(1)
     if len(a.shape) != 2 or len(b.shape) != 2:
         raise Unsupported(f"operands of shape {list(a.shape)} and {list(b.shape)}")
@@ -80,7 +80,7 @@ def _product(
 
 
 def matmul(call: Call) -> None:
-    """MatMul as NumPy's; operands with one axis get a second one for the product."""
+    """The product of matrices, as NumPy's ``matmul``."""
     a, b = call.real(0), call.real(1)
     left, right = len(a.shape) == 1, len(b.shape) == 1
     if not a.shape or not b.shape:
@@ -120,7 +120,7 @@ def _binary(operator: str) -> Translate:
 
 
 def sum_(call: Call) -> None:
-    """Sum of any number of tensors as a chain of Add."""
+    """Adds one tensor after the other. They broadcast."""
     parts = [call.real(index) for index in range(len(call.node.inputs))]
     if len(parts) == 1:
         call.emit("Reshape", [parts[0].name], parts[0].shape)
@@ -133,7 +133,7 @@ def sum_(call: Call) -> None:
 
 
 def relu(call: Call) -> None:
-    """Clip from zero up."""
+    """The larger of x and 0."""
     x = call.real(0)
     call.emit("Clip", [x.name], x.shape, {"minimum": 0.0, "maximum": float("inf")})
 
@@ -151,7 +151,7 @@ def clip(call: Call) -> None:
 
 
 def _unary(operator: str, **defaults: float) -> Translate:
-    """A function of each element."""
+    """Computes the function of that name for each element."""
 
     def translate(call: Call) -> None:
         x = call.real(0)

@@ -125,7 +125,7 @@ class _Control:
 
 
 def _if(control: _Control) -> None:
-    """The branch that runs, if the condition is known at compile time; shapes often decide it."""
+    """Becomes the branch that runs. The condition is known at compile time."""
     condition = control.known(0)
     if condition is None:
         raise Unsupported("its condition is computed at run time", _WAY_OUT)
@@ -135,7 +135,7 @@ def _if(control: _Control) -> None:
 
 
 def _loop(control: _Control) -> None:
-    """Unrolled, if the count and the condition behind each iteration are known at compile time."""
+    """Becomes its body, once for each iteration. The number of iterations is known at compile time."""
     body = control.body("body")
     trips = _scalar(control, 0, "count")
     proceed = _scalar(control, 1, "condition")
@@ -171,7 +171,7 @@ def _scalar(control: _Control, index: int, what: str) -> int | None:
 
 
 def _scan(control: _Control) -> None:
-    """Unrolled along its sequences, from opset 9 on."""
+    """Becomes its body, once for each element of the sequences."""
     if control.build.opset < 9:
         raise Unsupported("Scan of opset 8", "convert with onnx.version_converter")
     body, attributes = control.body("body"), control.node.attributes

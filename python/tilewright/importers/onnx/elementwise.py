@@ -49,7 +49,7 @@ def pair(call: Call, types: frozenset[DType]) -> tuple[Tensor, Tensor]:
 
 
 def unary(operator: str, types: frozenset[DType] = _FLOAT, result: DType | None = None) -> Translate:
-    """A function of one tensor with float parameters."""
+    """Computes the function of that name for each element."""
     defaults = _PARAMETERS.get(operator, {})
 
     def translate(call: Call) -> None:
@@ -61,7 +61,7 @@ def unary(operator: str, types: frozenset[DType] = _FLOAT, result: DType | None 
 
 
 def binary(operator: str, types: frozenset[DType], result: DType | None = None, swapped: bool = False) -> Translate:
-    """A function of two tensors of one type."""
+    """Computes the function of that name for two tensors of one type, which broadcast."""
 
     def translate(call: Call) -> None:
         a, b = pair(call, types)
@@ -72,7 +72,7 @@ def binary(operator: str, types: frozenset[DType], result: DType | None = None, 
 
 
 def arithmetic(operator: str, floats: Translate) -> Translate:
-    """Add, Sub, Mul or Div: float32 as before, integers in their own type."""
+    """Adds, subtracts, multiplies or divides two tensors of one type, which broadcast."""
 
     def translate(call: Call) -> None:
         x = call.input(0)
@@ -85,7 +85,7 @@ def arithmetic(operator: str, floats: Translate) -> Translate:
 
 
 def folded(operator: str) -> Translate:
-    """Min or Max of any number of tensors as a chain."""
+    """Takes the smaller (Min) or larger (Max) of two tensors after the other, which broadcast."""
 
     def translate(call: Call) -> None:
         parts = [typed(call, index, _NUMBERS) for index in range(len(call.node.inputs))]
@@ -104,7 +104,7 @@ def folded(operator: str) -> Translate:
 
 
 def mean(call: Call) -> None:
-    """Mean of any number of tensors: their sum times 1 / count."""
+    """Multiplies the sum of all tensors, which broadcast, by 1 / their number."""
     parts = [typed(call, index, _FLOAT) for index in range(len(call.node.inputs))]
     shape = broadcast(*(part.shape for part in parts))
     total = parts[0].name
@@ -116,14 +116,14 @@ def mean(call: Call) -> None:
 
 
 def mod(call: Call) -> None:
-    """Mod: the sign of the divisor, or with fmod of the dividend."""
+    """The remainder of a / b. It has the sign of b, or with ``fmod`` the sign of a."""
     a, b = pair(call, _NUMBERS)
     fmod = bool(call.attribute("fmod", 0))
     call.emit("FMod" if fmod else "Mod", [a.name, b.name], broadcast(a.shape, b.shape))
 
 
 def power(call: Call) -> None:
-    """Pow; an exponent of another type is converted where no value is lost that counts."""
+    """Raises a to the power b. An integer b is converted to the type of a."""
     a, b = typed(call, 0, _NUMBERS), typed(call, 1, _NUMBERS)
     shape = broadcast(a.shape, b.shape)
     exponent = b.name
@@ -136,7 +136,7 @@ def power(call: Call) -> None:
 
 
 def bit_shift(call: Call) -> None:
-    """BitShift of integers."""
+    """Shifts the bits of each element of a by b, to the left or to the right."""
     a, b = pair(call, _INTEGERS)
     operator = {"LEFT": "ShiftLeft", "RIGHT": "ShiftRight"}.get(str(call.attribute("direction")))
     if operator is None:
@@ -145,7 +145,7 @@ def bit_shift(call: Call) -> None:
 
 
 def where(call: Call) -> None:
-    """Where, on any element type."""
+    """Takes elements of x where the condition is true, else of y. The tensors broadcast."""
     condition = typed(call, 0, _BOOL)
     a, b = call.input(1), call.input(2)
     if a.dtype is not b.dtype:
@@ -155,13 +155,13 @@ def where(call: Call) -> None:
 
 
 def gelu(call: Call) -> None:
-    """Gelu, exact or with tanh."""
+    """x * P(X <= x) for a normal X, computed by erf, or by tanh if ``approximate`` says so."""
     x = typed(call, 0, _FLOAT)
     call.emit("Gelu", [x.name], x.shape, {"by_tanh": call.attribute("approximate", "none") == "tanh"})
 
 
 def is_inf(call: Call) -> None:
-    """IsInf; each sign counts unless an attribute says otherwise."""
+    """Whether an element is infinite. The attributes may leave out one sign."""
     x = typed(call, 0, _FLOAT)
     attributes = {
         "positive": float(call.attribute("detect_positive", 1)),
@@ -171,7 +171,7 @@ def is_inf(call: Call) -> None:
 
 
 def prelu(call: Call) -> None:
-    """PRelu: the slope broadcasts to x."""
+    """x, and slope * x below 0. The slope broadcasts to x."""
     a, b = pair(call, _NUMBERS)
     if broadcast(a.shape, b.shape) != a.shape:
         raise Unsupported(f"slope of shape {list(b.shape)} for {list(a.shape)}")
@@ -188,7 +188,7 @@ def convert_to(call: Call, dtype: DType) -> None:
 
 
 def cast(call: Call) -> None:
-    """Cast between the types that the graph knows."""
+    """Converts elements to the type of the attribute ``to``."""
     to = int(call.attribute("to", 0))
     if to not in ELEMENT_TYPES:
         raise Unsupported(f"a cast to ONNX element type {to}", "cast to float32 or an integer type")
@@ -196,13 +196,13 @@ def cast(call: Call) -> None:
 
 
 def cast_like(call: Call) -> None:
-    """CastLike; the type of the second input counts, not its values."""
+    """Converts elements of the first input to the type of the second one."""
     known = call.known(1)
     convert_to(call, dtype_named(known.dtype.name) if known is not None else call.input(1).dtype)
 
 
 def clip(call: Call, floats: Translate) -> None:
-    """Clip: constant bounds of float32 as one operator, others by Max and Min."""
+    """Limits elements to [min, max]. Constant bounds of float32 are one operator, others Max and Min."""
     x = call.input(0)
     known = all(call.known(index) is not None for index in (1, 2) if call.has(index))
     if (x.dtype is DType.FLOAT32 and known) or call.build.opset < 11:
@@ -225,7 +225,7 @@ def clip(call: Call, floats: Translate) -> None:
 
 
 def relu(call: Call, floats: Translate) -> None:
-    """Relu of integers is Max with 0."""
+    """The larger of x and 0."""
     x = call.input(0)
     if x.dtype is DType.FLOAT32 or call.build.integers_in_floats:
         floats(call)

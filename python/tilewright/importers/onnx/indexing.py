@@ -24,7 +24,7 @@ def emit_gather(call: Call, x: str, indices: str, axis: int, *, batch_dims: int 
 
 
 def gather(call: Call) -> None:
-    """Gather."""
+    """Takes the elements at the indices along one axis."""
     x, indices = call.input(0), typed(call, 1, _INDEX)
     if not x.shape:
         raise Unsupported("a scalar input")
@@ -40,7 +40,7 @@ def _check_known(call: Call, index: int, extent: int) -> None:
 
 
 def gather_elements(call: Call) -> None:
-    """GatherElements."""
+    """Takes for each element of the indices the one of x at that index along ``axis``."""
     x, indices = call.input(0), typed(call, 1, _INDEX)
     axis = call.axis(int(call.attribute("axis", 0)), len(x.shape))
     _check_elements(x.shape, indices.shape, axis)
@@ -57,7 +57,7 @@ def _check_elements(shape: tuple[int, ...], indices: tuple[int, ...], axis: int)
 
 
 def gather_nd(call: Call) -> None:
-    """GatherND as a Gather from a tensor whose indexed axes are one."""
+    """Takes slices of x. Each index is a row of numbers, one number for each indexed axis of x."""
     x, indices = call.input(0), typed(call, 1, _INDEX)
     batch = int(call.attribute("batch_dims", 0))
     depth = indices.shape[-1] if indices.shape else 0
@@ -95,7 +95,7 @@ def _flat_index(call: Call, position: int, indexed: tuple[int, ...], shape: tupl
 
 
 def scatter_elements(call: Call) -> None:
-    """ScatterElements, and Scatter as it was called before."""
+    """Writes updates over a copy of x, at their indices along one axis. Scatter is its older name."""
     x, indices, updates = call.input(0), typed(call, 1, _INDEX), call.input(2)
     axis = call.axis(int(call.attribute("axis", 0)), len(x.shape))
     _check_elements(x.shape, indices.shape, axis)
@@ -115,7 +115,7 @@ def emit_scatter(call: Call, inputs: tuple[str, str, str], axis: int, part: str 
 
 
 def scatter_nd(call: Call) -> None:
-    """ScatterND as ScatterElements into a tensor whose indexed axes are one."""
+    """Writes updates over slices of a copy of x. Each index is a row of numbers, one for each indexed axis."""
     x, indices, updates = call.input(0), typed(call, 1, _INDEX), call.input(2)
     depth = indices.shape[-1] if indices.shape else 0
     indexed, rest = x.shape[:depth], x.shape[depth:]
@@ -130,7 +130,9 @@ def scatter_nd(call: Call) -> None:
 
 
 def tensor_scatter(call: Call) -> None:
-    """TensorScatter: updates of a cache from a position of each batch entry on, linear or around its end."""
+    """Writes updates over a cache, from a position on that each entry of the batch has. With ``mode`` "circular",
+    what reaches the end of the cache goes on at its beginning.
+    """
     cache, update = call.input(0), call.input(1)
     rank = len(cache.shape)
     axis = call.axis(int(call.attribute("axis", -2)), rank)
@@ -180,7 +182,7 @@ def one_hot(call: Call) -> None:
 
 
 def trilu(call: Call) -> None:
-    """Trilu: zeros above (or below) a diagonal, which may be known at run time only."""
+    """Keeps the upper or lower triangle of each matrix; other elements become 0."""
     x = call.input(0)
     if len(x.shape) < 2:
         raise Unsupported(f"input of shape {list(x.shape)}")
@@ -202,7 +204,7 @@ def trilu(call: Call) -> None:
 
 
 def reverse_sequence(call: Call) -> None:
-    """ReverseSequence by indices that the lengths give."""
+    """Reverses the first elements of each sequence, as many as its length says."""
     x, lengths = call.input(0), typed(call, 1, frozenset({DType.INT64}))
     time, batch = int(call.attribute("time_axis", 0)), int(call.attribute("batch_axis", 1))
     if {time, batch} != {0, 1} or len(x.shape) < 2:

@@ -14,7 +14,7 @@ Shape = tuple[int, ...]
 
 
 def reshape(call: Call) -> None:
-    """Reshape; 0 copies an extent unless allowzero, one -1 takes what is left."""
+    """Gives x another shape. An extent 0 is that of x, unless ``allowzero`` is set; -1 is computed."""
     x = call.input(0)
     wanted = [int(extent) for extent in call.constant(1, "the shape").reshape(-1)]
     if not call.attribute("allowzero", 0):
@@ -32,7 +32,7 @@ def reshape(call: Call) -> None:
 
 
 def flatten(call: Call) -> None:
-    """Two axes: those before ``axis``, and the rest."""
+    """Makes a matrix of x: the axes before ``axis`` are its rows, the others its columns."""
     shape = call.input(0).shape
     axis = int(call.attribute("axis", 1))
     axis += len(shape) if axis < 0 else 0
@@ -42,7 +42,7 @@ def flatten(call: Call) -> None:
 
 
 def squeeze(call: Call) -> None:
-    """Without the given axes, or without all of extent 1."""
+    """Removes the given axes, or all axes of extent 1."""
     shape = call.input(0).shape
     unit = [axis for axis, extent in enumerate(shape) if extent == 1]
     axes = call.axes("axes", 1, len(shape), unit)
@@ -52,7 +52,7 @@ def squeeze(call: Call) -> None:
 
 
 def unsqueeze(call: Call) -> None:
-    """New axes of extent 1, numbered in the result."""
+    """Adds axes of extent 1. The axes are numbered as in the output."""
     shape = call.input(0).shape
     count = len(call.constant(1, "axes").reshape(-1)) if call.has(1) else len(call.integers("axes", ()))
     axes = set(call.axes("axes", 1, len(shape) + count))
@@ -61,7 +61,7 @@ def unsqueeze(call: Call) -> None:
 
 
 def identity(call: Call) -> None:
-    """Identity."""
+    """Copies x."""
     _view(call, call.input(0).shape)
 
 
@@ -89,7 +89,7 @@ def _view(call: Call, shape: Shape) -> None:
 
 
 def transpose(call: Call) -> None:
-    """Transpose; the default reverses all axes."""
+    """Permutes the axes. Without ``perm`` it reverses their order."""
     x = call.input(0)
     rank = len(x.shape)
     perm = tuple(call.axis(axis, rank) for axis in call.integers("perm", reversed(range(rank))))

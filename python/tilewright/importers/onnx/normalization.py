@@ -161,7 +161,7 @@ def _statistics(call: Call, x: Tensor, axis: int, epsilon: float) -> None:
 
 
 def batch_normalization(call: Call, constants: Translate) -> None:
-    """scale * (x - mean) / sqrt(var + epsilon) + B; two operators where these are constant, else one for each step."""
+    """scale * (x - mean) / sqrt(var + epsilon) + B. With constant parameters it becomes Mul and Add."""
     names = ("scale", "B", "mean", "variance")
     inference = not call.attribute("training_mode", 0) and not any(call.node.outputs[1:])
     if not inference or all(call.known(index) is not None for index in range(1, 5)):

@@ -18,7 +18,7 @@ Translate = Callable[[Call], None]
 
 
 def tile(call: Call) -> None:
-    """Tile: new axes before those that repeat, expanded and merged."""
+    """Repeats x along each axis."""
     x = call.input(0)
     repeats = [int(count) for count in call.constant(1, "the repeats").reshape(-1)]
     if len(repeats) != len(x.shape) or min(repeats, default=1) < 1:
@@ -41,7 +41,7 @@ def tile(call: Call) -> None:
 
 
 def depth_to_space(call: Call) -> None:
-    """DepthToSpace: blocks of channels become blocks of positions."""
+    """Turns blocks of channels into blocks of positions."""
     n, c, h, w, block = _blocks(call)
     if c % (block * block):
         raise Unsupported(f"{c} channels with blocksize {block}")
@@ -53,7 +53,7 @@ def depth_to_space(call: Call) -> None:
 
 
 def space_to_depth(call: Call) -> None:
-    """SpaceToDepth: blocks of positions become channels, before those of the input or (CRD) behind them."""
+    """Turns blocks of positions into channels, behind those of x with ``mode`` "CRD", else before them."""
     n, c, h, w, block = _blocks(call)
     if h % block or w % block:
         raise Unsupported(f"{h} by {w} with blocksize {block}")
@@ -77,7 +77,7 @@ def _permuted(call: Call, split: tuple[int, ...], perm: tuple[int, ...], shape: 
 
 
 def eye_like(call: Call) -> None:
-    """EyeLike depends on the input's shape and type only."""
+    """Ones on a diagonal, else zeros. Of the input only shape and type count."""
     x = call.input(0)
     if len(x.shape) != 2:
         raise Unsupported(f"input of shape {list(x.shape)}")
@@ -89,7 +89,7 @@ def eye_like(call: Call) -> None:
 
 
 def pad(call: Call, constant_pad: Translate) -> None:
-    """Pad in all modes: reflect, edge and wrap select by constant indices, axis by axis."""
+    """Adds elements around x: a value, or with ``reflect``, ``edge`` and ``wrap`` elements of x."""
     mode = call.attribute("mode", "constant")
     at_run_time = call.has(2) and call.known(2) is None
     if mode == "constant" and not at_run_time:
@@ -153,7 +153,7 @@ def _sources(mode: str, extent: int, begin: int, end: int) -> Array:
 
 
 def dropout(call: Call, plain: Translate) -> None:
-    """Dropout at inference; the mask is true everywhere."""
+    """Copies x, as Dropout does at inference. The mask is true everywhere."""
     outputs = call.node.outputs
     if len(outputs) > 1 and outputs[1]:
         call.build.constants[outputs[1]] = np.ones(call.input(0).shape, np.bool_)
@@ -161,7 +161,7 @@ def dropout(call: Call, plain: Translate) -> None:
 
 
 def concat(call: Call, plain: Translate) -> None:
-    """Concat; parts without elements add nothing."""
+    """Joins tensors along one axis. Tensors without elements add nothing."""
     full = tuple(name for name in call.node.inputs if not _is_empty(call, name))
     if not full or len(full) == len(call.node.inputs):
         plain(call)
@@ -175,7 +175,7 @@ def _is_empty(call: Call, name: str) -> bool:
 
 
 def compress(call: Call) -> None:
-    """Compress by a condition that is constant."""
+    """Keeps the slices for which the condition is true. The condition is constant."""
     x = call.input(0)
     chosen = np.flatnonzero(call.constant(1, "the condition").reshape(-1)).astype(np.int32)
     name, axis = x.name, 0

@@ -22,7 +22,7 @@ _BATCH_FIRST = (1, 0, 2)
 
 def _recurrent(operator: str) -> Callable[[Call], None]:
     def translate(call: Call) -> None:
-        """A recurrent layer as one operator; batch-first tensors are transposed, so that it sees steps first."""
+        """Runs a recurrent layer over all steps of a sequence."""
         batch_first = bool(call.attribute("layout", 0))
         x, r = typed(call, 0, _FLOAT), typed(call, 2, _FLOAT)
         if len(x.shape) != 3 or len(r.shape) != 3:

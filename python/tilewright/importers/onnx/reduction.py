@@ -39,7 +39,7 @@ def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool)
 
 def _reduction(operator: str) -> Translate:
     def translate(call: Call) -> None:
-        """Axes as attribute or input; none means all, or nothing with noop_with_empty_axes."""
+        """Reduces the given axes. Without axes it reduces all of them, or with ``noop_with_empty_axes`` none."""
         x = typed(call, 0, REDUCED_TYPES[operator])
         rank = len(x.shape)
         axes = tuple(sorted(set(call.axes("axes", 1, rank, ()))))
@@ -80,7 +80,7 @@ def reduce_mean(call: Call) -> None:
 
 def _arg(operator: str) -> Translate:
     def translate(call: Call) -> None:
-        """The index of the extreme along one axis, int64."""
+        """The index of the largest (ArgMax) or smallest (ArgMin) element along one axis, as int64."""
         x = typed(call, 0, _NUMBERS)
         axis = call.axis(int(call.attribute("axis", 0)), len(x.shape))
         keepdims = bool(call.attribute("keepdims", 1))
@@ -95,7 +95,7 @@ def _arg(operator: str) -> Translate:
 
 
 def _normalised(operator: str, default: int) -> Translate:
-    """LogSoftmax and Hardmax. Before opset 13 they run over all axes from ``axis`` on, as one axis."""
+    """Runs over ``axis``; before opset 13 over all axes from ``axis`` on, as one axis."""
 
     def translate(call: Call) -> None:
         x = typed(call, 0, _FLOAT)
@@ -113,7 +113,7 @@ def _normalised(operator: str, default: int) -> Translate:
 
 
 def lp_normalization(call: Call) -> None:
-    """LpNormalization with p = 1 or 2."""
+    """Divides x by its norm along one axis: the sum of absolute values (p = 1) or the root of the sum of squares."""
     x = typed(call, 0, _FLOAT)
     p = int(call.attribute("p", 2))
     if p not in (1, 2):
@@ -123,7 +123,7 @@ def lp_normalization(call: Call) -> None:
 
 
 def _running(operator: str) -> Translate:
-    """Running sums or products along one axis, which is constant."""
+    """The sum (CumSum) or product (CumProd) of all elements up to each one, along one axis."""
 
     def translate(call: Call) -> None:
         x = typed(call, 0, _SUMS)
@@ -135,7 +135,7 @@ def _running(operator: str) -> Translate:
 
 
 def top_k(call: Call) -> None:
-    """TopK in order of rank, which is allowed where ``sorted`` is 0 as well."""
+    """The k largest or smallest elements along one axis and their indices, sorted."""
     x = typed(call, 0, _NUMBERS)
     axis = call.axis(int(call.attribute("axis", -1)), len(x.shape))
     count = int(call.constant(1, "k").reshape(-1)[0]) if call.has(1) else int(call.attribute("k", 0))

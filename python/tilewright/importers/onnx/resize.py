@@ -24,7 +24,7 @@ class _Axis:
 
 
 def resize(call: Call) -> None:
-    """Resize with sizes or scales that are constant."""
+    """Stretches or shrinks x along its axes. Sizes or scales are constant."""
     mode = str(call.attribute("mode", "nearest"))
     if mode not in ("nearest", "linear", "cubic"):
         raise Unsupported(f"mode '{mode}'")
@@ -32,7 +32,7 @@ def resize(call: Call) -> None:
 
 
 def upsample(call: Call) -> None:
-    """Upsample, which Resize has replaced: asymmetric, rounding down."""
+    """Resize with ``asymmetric`` coordinates, rounded down. It is the older name of Resize."""
     x = call.input(0)
     given = call.attribute("scales") is not None
     values = np.asarray(call.numbers("scales", ()) if given else call.constant(1, "the scales"), np.float64).reshape(-1)

@@ -79,7 +79,7 @@ def spatial_input(call: Call) -> Tensor:
 
 
 def conv(call: Call) -> None:
-    """Conv with constant (or dequantised constant) weights."""
+    """Convolution. The weights are constant, or dequantised from constants."""
     x, w = call.real(0), call.real(1)
     spatial_input(call)
     kernel = call.geometry("kernel_shape", w.shape[2:])
@@ -110,7 +110,7 @@ def max_pool(call: Call) -> None:
 
 
 def average_pool(call: Call) -> None:
-    """AveragePool."""
+    """The mean of each window."""
     call.real(0)
     counts = bool(call.attribute("count_include_pad", 0))
     _pool(call, "AveragePool", AveragePoolAttributes, count_include_pad=counts)
@@ -123,13 +123,13 @@ def _global_pool(call: Call, operator: str, kind: type[Windows]) -> None:
 
 
 def global_average_pool(call: Call) -> None:
-    """AveragePool over the whole extent."""
+    """The mean of each channel."""
     call.real(0)
     _global_pool(call, "AveragePool", AveragePoolAttributes)
 
 
 def global_max_pool(call: Call) -> None:
-    """MaxPool over the whole extent."""
+    """The largest element of each channel."""
     _global_pool(call, "MaxPool", Windows)
 
 

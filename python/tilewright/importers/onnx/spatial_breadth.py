@@ -20,7 +20,7 @@ _FLOAT = frozenset({DType.FLOAT32})
 
 
 def lp_pool(call: Call) -> None:
-    """LpPool."""
+    """The root of degree p of the sum of powers of p, in each window."""
     x = typed(call, 0, _FLOAT)
     spatial_input(call)
     windows, outputs = windows_of_call(call, x.shape[2:], call.geometry("kernel_shape", ()))
@@ -29,7 +29,7 @@ def lp_pool(call: Call) -> None:
 
 
 def global_lp_pool(call: Call) -> None:
-    """LpPool over the whole extent."""
+    """The root of degree p of the sum of powers of p, of each channel."""
     x = typed(call, 0, _FLOAT)
     windows, outputs = whole_extent(spatial_input(call).shape[2:])
     given = over(windows, LpPoolAttributes, p=float(call.attribute("p", 2)))
@@ -37,7 +37,7 @@ def global_lp_pool(call: Call) -> None:
 
 
 def max_pool(call: Call, plain: Translate) -> None:
-    """MaxPool, with indices if they are used."""
+    """The largest element of each window, and its index if the second output is used."""
     if len(call.node.outputs) < 2 or not call.node.outputs[1]:
         plain(call)
         return
@@ -52,7 +52,7 @@ def max_pool(call: Call, plain: Translate) -> None:
 
 
 def max_unpool(call: Call) -> None:
-    """MaxUnpool: elements placed at their indices among zeros."""
+    """Writes each element at its index, and zeros elsewhere."""
     x, indices = typed(call, 0, _FLOAT), typed(call, 1, frozenset({DType.INT64}))
     spatial = len(x.shape) - 2
     kernel = call.geometry("kernel_shape", ())
@@ -82,7 +82,7 @@ def max_unpool(call: Call) -> None:
 
 
 def conv_transpose(call: Call) -> None:
-    """ConvTranspose; output_shape, output_padding and auto_pad become pads."""
+    """Transposed convolution, with ``output_shape``, ``output_padding`` and ``auto_pad``."""
     x, w = typed(call, 0, _FLOAT), typed(call, 1, _FLOAT)
     spatial_input(call)
     group = int(call.attribute("group", 1))
