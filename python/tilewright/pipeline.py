@@ -20,7 +20,8 @@ from tilewright.importers.load import import_model
 from tilewright.importers.own import OwnImport, own_name
 from tilewright.options import CompileOptions
 from tilewright.own import load_operators
-from tilewright.plan import InterfaceTensor, Plan, kernel_steps
+from tilewright.plan import CopyStart, InterfaceTensor, Plan, kernel_steps
+from tilewright.plan.stages import plain_steps
 from tilewright.planning.core_stacks import larger_stack_bytes
 from tilewright.planning.lock import lock_text, locked_plan, read_lock, stale_plan
 from tilewright.planning.prepare import prepare
@@ -205,7 +206,9 @@ def _sources(planned: Planned, platform: Platform) -> tuple[str, ...]:
     shared = any(layer.split is not None for layer in kernel_steps(planned.schedule.program))
     forks = shared or platform.core.called_on == "controller"
     measured = planned.schedule.profile is not None
-    parts = (("split.c", shared), ("fork.c", forks), ("profile.c", measured))
+    steps = plain_steps(planned.schedule.program)
+    words = any(isinstance(step, CopyStart) and step.words for step in steps)
+    parts = (("words.c", words), ("split.c", shared), ("fork.c", forks), ("profile.c", measured))
     needed = (source for source, is_needed in parts if is_needed)
     return (*(RUNTIME_SOURCES if moves else ()), *needed, *sorted(kernels))
 

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from tilewright.plan import InterfaceTensor, Plan
 
 RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
@@ -36,7 +37,10 @@ class Generated:
 
 def runtime_library(folder: Path) -> Path:
     """All of the runtime for the host, compiled once for each content of its sources."""
-    sources = [*sorted((RUNTIME / "kernels").glob("*.c")), RUNTIME / "copy.c", RUNTIME / "tile.c"]
+    sources = [
+        *sorted((RUNTIME / "kernels").glob("*.c")),
+        *(RUNTIME / f"{name}.c" for name in ("copy", "tile", "words")),
+    ]
     common = RUNTIME / "ports" / "common"
     sources += [common / name for name in ("core_copies.c", "no_cache.c", "one_core.c")]
     sources.append(RUNTIME / "ports" / "host" / "port.c")
@@ -120,22 +124,27 @@ def _driver(models: Sequence[Generated], units: Sequence[str]) -> str:
 
 
 _HELPERS = """
-__attribute__((unused)) static void *read_exactly(FILE *in, size_t bytes)
+static void *allocated(size_t bytes, size_t align, size_t storage)
 {
-    void *memory = malloc(bytes);
+    return align > 1 ? aligned_alloc(align, storage) : malloc(bytes);
+}
+
+__attribute__((unused)) static void *read_exactly(FILE *in, size_t bytes, size_t align, size_t storage)
+{
+    void *memory = allocated(bytes, align, storage);
     if (memory == NULL || fread(memory, 1, bytes, in) != bytes) {
         exit(94);
     }
     return memory;
 }
 
-static void *fresh(size_t bytes)
+static void *fresh(size_t bytes, size_t align, size_t storage)
 {
-    void *memory = malloc(bytes);
+    void *memory = allocated(bytes, align, storage);
     if (memory == NULL) {
         exit(95);
     }
-    memset(memory, 0xa5, bytes);
+    memset(memory, 0xa5, align > 1 ? storage : bytes);
     return memory;
 }
 """
@@ -161,7 +170,9 @@ def _model_function(model: Generated) -> str:
     lines = [f"static int run_{prefix}(FILE *in, FILE *out)", "{", "    (void)in;"]
     for group, items, source in (("inputs", plan.inputs, "read_exactly(in, "), ("outputs", plan.outputs, "fresh(")):
         if items:
-            fields = ", ".join(f".{item.identifier} = {source}{_size(prefix, group, item)})" for item in items)
+            fields = ", ".join(
+                f".{item.identifier} = {source}{_size(prefix, group, item)}, {_storage(plan, item)})" for item in items
+            )
             lines.append(f"    const struct {prefix}_{group} {group} = {{{fields}}};")
     arguments = ", ".join(f"&{group}" for group, items in (("inputs", plan.inputs), ("outputs", plan.outputs)) if items)
     lines.append(f"    const enum {prefix}_status status = {prefix}_run({arguments});")
@@ -174,3 +185,12 @@ def _model_function(model: Generated) -> str:
 
 def _size(prefix: str, group: str, item: InterfaceTensor) -> str:
     return f"{prefix}_{group[:-1]}_{item.identifier}_size".upper()
+
+
+def _storage(plan: Plan, item: InterfaceTensor) -> str:
+    """Alignment and bytes of what a link reads in words; alignment 1 where the elements' bytes are enough."""
+    buffer = next(buffer for buffer in plan.buffers if buffer.name == item.buffer)
+    element = np.dtype(item.dtype).itemsize
+    if buffer.align_bytes <= element:
+        return "1, 0"
+    return f"{buffer.align_bytes}, {-(-buffer.size_bytes // buffer.align_bytes) * buffer.align_bytes}"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies that happen only when they, or later ones over the same link, are waited for: the
  * destination holds a pattern until then. A wait for a copy that nobody started ends the program,
- * and so does a copy that nobody waited for by its end.
+ * and so does a copy that nobody waited for by its end, or one that is no whole words of
+ * late_port_word_bytes.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tilewright/copy_lines.h>
@@ -27,11 +29,26 @@ static struct copy pending[PENDING];
 static uint32_t pending_count;
 static tilewright_token_t last = TILEWRIGHT_NO_COPY;
 
+extern uint32_t late_port_word_bytes;
+uint32_t late_port_word_bytes = 1u;
+
+static void require_words(uint64_t destination, uint64_t source, uint32_t line_bytes,
+                          int32_t destination_stride, int32_t source_stride)
+{
+    const uint64_t strides =
+        (uint64_t)(int64_t)destination_stride | (uint64_t)(int64_t)source_stride;
+    if (((destination | source | line_bytes | strides) & (late_port_word_bytes - 1u)) != 0u) {
+        (void)fprintf(stderr, "late port: no whole words of %u bytes\n", late_port_word_bytes);
+        abort();
+    }
+}
+
 tilewright_token_t tilewright_copy_start(uint32_t link, tilewright_address_t destination,
                                          tilewright_address_t source, uint32_t lines,
                                          uint32_t line_bytes, int32_t destination_stride,
                                          int32_t source_stride)
 {
+    require_words(destination, source, line_bytes, destination_stride, source_stride);
     for (uint32_t line = 0; line < lines; line++) {
         uint8_t *start = (uint8_t *)destination + (int64_t)line * destination_stride;
         memset(start, PATTERN, line_bytes);

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright.plan import (
+    Begin,
     BufferKind,
     CopyStart,
+    End,
     Index,
+    Layer,
     Placement,
     Plan,
     PoolUse,
@@ -40,6 +43,17 @@ def ring() -> Plan:
     """Rows of x that the next tile needs too stay in a ring of five rows."""
     plan = with_buffer(BASE, "conv.x", copies=1, size_bytes=20, ring_axis=0)
     return on_step(plan, copy("conv.x"), lambda step: replace(runs(first=0)(step), kept="oh"))
+
+
+def words(token: str = "conv.w", words: str = "words", link: str = "", align_bytes: int = 4) -> Plan:
+    """Links, or one of them, take whole words; bytes of a copy that are none pass through a scratch buffer."""
+    links = tuple(replace(item, align_bytes=align_bytes) if link in ("", item.name) else item for item in BASE.links)
+    at = next(number for number, step in enumerate(BASE.program) if isinstance(step, Layer))
+    program = (*BASE.program[:at], Begin("words"), BASE.program[at], End("words"), *BASE.program[at + 1 :])
+    buffers = (*BASE.buffers, plans.buffer("words", BufferKind.SCRATCH, (8,), "l1"))
+    placements = (*BASE.placements, Placement("words", "l1", 112))
+    plan = replace(BASE, links=links, program=program, buffers=buffers, placements=placements)
+    return on_step(plan, copy(token), lambda step: replace(step, words=words))
 
 
 def trails(offset: int, behind: int) -> Plan:

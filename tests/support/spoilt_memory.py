@@ -37,7 +37,7 @@ from support.edits import (
     with_pool,
     without,
 )
-from support.sound import BASE, REDUCTION, placed_io, trails
+from support.sound import BASE, REDUCTION, placed_io, trails, words
 
 Spoilt = dict[str, tuple[Rule, Callable[[], Plan]]]
 
@@ -176,6 +176,11 @@ LIFETIMES: Spoilt = {
     "ended in the loop": (Rule.OUTSIDE_LIFETIME, ended_in_the_loop),
 }
 
+
+def words_leave_the_constant() -> Plan:
+    return with_buffer(words(link="load", align_bytes=8), "words", align_bytes=8)
+
+
 REACH: Spoilt = {
     "kernel operand out of reach": (Rule.CORE_REACH, lambda: on_step(BASE, kernel("relu"), read(0, buffer="v"))),
     "core reaches nothing": (Rule.CORE_REACH, lambda: replace(BASE, core=Core(1, ()))),
@@ -184,6 +189,13 @@ REACH: Spoilt = {
         lambda: on_step(BASE, copy("conv.w"), lambda step: replace(step, link="in")),
     ),
     "link asks for more alignment": (Rule.LINK_ALIGNMENT, lambda: with_links(BASE, align_bytes=8)),
+    "link asks for longer lines": (Rule.LINK_ALIGNMENT, lambda: words(words="")),
+    "words pass through a tile": (Rule.WORDS, lambda: words(words="conv.x")),
+    "words pass through a kernel's scratch": (Rule.WORDS, lambda: words(words="conv.scratch")),
+    "words are larger than their buffer": (Rule.WORDS, lambda: words(link="load", align_bytes=16)),
+    "words leave the constant": (Rule.WORDS, words_leave_the_constant),
+    "words are stored without a way back": (Rule.WORDS, lambda: words("conv.y", link="in")),
+    "words pass after their buffer's end": (Rule.OUTSIDE_LIFETIME, lambda: words("relu.x")),
     "link rounds up over the neighbour": (Rule.LINK_ROUND_UP, lambda: with_links(BASE, round_up_bytes=16)),
     "write to a constant": (Rule.FORBIDDEN_WRITE, kernel_writes_constant),
     "write to the input": (

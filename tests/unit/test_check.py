@@ -20,6 +20,7 @@ from support.sound import (
     stored,
     trails,
     window,
+    words,
 )
 from support.spoilt_flow import FLOW, TOKENS
 from support.spoilt_memory import MEMORY
@@ -44,6 +45,7 @@ SOUND = {
     "elements in reverse order": stored(above(trails(0, 4), 4), REVERSE),
     "transposition apart": transposed(108),
     "part of the caller's input": caller_view(8),
+    "words": words(),
     "ring": ring(),
     "ring filled whole each time": on_step(ring(), copy("conv.x"), lambda step: replace(step, kept="")),
     "ring that a copy empties": with_buffer(BASE, "relu.y", ring_axis=0),

@@ -9,7 +9,7 @@ from tilewright.check.expand import Event, Expansion, Site, flatten, operands_of
 from tilewright.check.facts import Facts
 from tilewright.check.placed import trail_excuses
 from tilewright.check.rules import Log, Rule
-from tilewright.plan import Begin, BufferKind, End, Kernel, Step
+from tilewright.plan import Begin, BufferKind, CopyStart, End, Kernel, Step
 
 _FROM_START = (BufferKind.INPUT, BufferKind.CONSTANT, BufferKind.STATE)
 _TO_END = (BufferKind.OUTPUT, BufferKind.CONSTANT, BufferKind.STATE)
@@ -112,5 +112,5 @@ def _used(step: Step) -> Iterator[str]:
     reads, writes = operands_of(step)
     for operand in (*reads, *writes):
         yield operand.buffer
-    if isinstance(step, Kernel):
+    if isinstance(step, (CopyStart, Kernel)):
         yield from scratch_of(step)

@@ -95,8 +95,10 @@ def operands_of(step: Step) -> tuple[tuple[Operand, ...], tuple[Operand, ...]]:
     return (), ()
 
 
-def scratch_of(step: Kernel) -> tuple[str, ...]:
-    """Scratch buffers that the kernel and the cores that share it use."""
+def scratch_of(step: Kernel | CopyStart) -> tuple[str, ...]:
+    """Scratch buffers that a kernel and the cores that share it use, or that bytes of a copy pass through."""
+    if isinstance(step, CopyStart):
+        return (step.words,) if step.words else ()
     return step.scratch if step.split is None else (*step.scratch, step.split.views)
 
 

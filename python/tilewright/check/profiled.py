@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from tilewright.check.expand import Site, operands_of, scratch_of
 from tilewright.check.facts import Facts
 from tilewright.check.rules import Log, Rule
-from tilewright.plan import BufferKind, Kernel
+from tilewright.plan import BufferKind, CopyStart, Kernel
 
 _RECORD_BYTES = 16
 
@@ -29,7 +29,7 @@ def check_profile(facts: Facts, every: Iterable[Site], log: Log) -> None:
     for site in every:
         reads, writes = operands_of(site.step)
         used = [operand.buffer for operand in (*reads, *writes)]
-        if isinstance(site.step, Kernel):
+        if isinstance(site.step, (CopyStart, Kernel)):
             used += scratch_of(site.step)
         if name in used:
             log.report(Rule.PROFILE, f"a step uses {name}, which only records are written to", site.place)

@@ -43,6 +43,7 @@ class Rule(Enum):
     FORBIDDEN_WRITE = "forbidden-write"
     SPLIT = "split"
     SCRATCH = "scratch"
+    WORDS = "words"
 
     MAP = "map"
     BOX = "box"

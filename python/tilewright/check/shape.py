@@ -86,6 +86,8 @@ def check_steps(plan: Plan, every: Iterable[Site], log: Log) -> None:
             _known("buffer", [step.buffer], ranks, site.place, log)
         if isinstance(step, CopyStart):
             _known("link", [step.link], links, site.place, log)
+            _known("buffer", scratch_of(step), ranks, site.place, log)
+            demand(not (step.words and step.kept), "bytes pass through a buffer, and a part is kept")
             demand(not step.source.within or kinds.get(step.source.buffer) is BufferKind.TILE, CUT_FROM_TILES)
             demand(not step.destination.within, CUT_FROM_TILES)
         if isinstance(step, Kernel):

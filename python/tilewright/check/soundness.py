@@ -18,6 +18,7 @@ from tilewright.check.rules import Log, Rule, Violation
 from tilewright.check.scratch import check_scratch
 from tilewright.check.shape import check_declarations, check_extent, check_steps
 from tilewright.check.split import check_splits
+from tilewright.check.words import check_words
 from tilewright.plan import Plan
 
 
@@ -47,6 +48,7 @@ def check(plan: Plan) -> list[Violation]:
     check_reach(facts, every, log)
     check_splits(facts, every, log)
     check_scratch(facts, every, log)
+    check_words(facts, every, log)
     check_token_scopes(every, log)
     check_lifetimes(facts, roots, log)
     if not log.violations:

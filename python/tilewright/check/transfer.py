@@ -9,6 +9,7 @@ from tilewright.check.expand import Event
 from tilewright.check.facts import Facts
 from tilewright.check.rules import Log, Rule
 from tilewright.check.shadow import Region, Seen, Shadow, text
+from tilewright.check.words import check_touched_words
 from tilewright.plan import CopyStart, Link
 
 
@@ -27,10 +28,14 @@ def check_transfer(
         message = f"copies {text(source.rectangle)} of {what} to the place of {text(destination.rectangle)}"
         log.report(Rule.COPY_ORIGIN, message, place, block)
     link = facts.links[step.link]
+    if step.words:
+        check_touched_words(facts, shadow, step, ends, event, log)
+        return
     for seen in ends:
         if seen.bytes is not None:
             _check_alignment(facts, link, seen.buffer, seen.bytes, event, log)
     if source.bytes is not None and destination.bytes is not None:
+        _check_line(link, source.bytes, destination.bytes, event, log)
         _check_rounding(facts, shadow, link, ends, event, log)
 
 
@@ -43,6 +48,13 @@ def _check_alignment(facts: Facts, link: Link, name: str, part: Region, event: E
     if known % need or part.base % need or any(stride % need for _, stride in part.dims[1:]):
         strides = [stride for _, stride in part.dims[1:]]
         message = f"link {link.name} needs multiples of {need}: {name} at byte {part.base}, strides {strides}"
+        log.report(Rule.LINK_ALIGNMENT, message, event.site.place, event.block)
+
+
+def _check_line(link: Link, source: Region, destination: Region, event: Event, log: Log) -> None:
+    run = min(source.run_bytes, destination.run_bytes)
+    if run % link.align_bytes:
+        message = f"link {link.name} needs multiples of {link.align_bytes}: lines of {run} bytes"
         log.report(Rule.LINK_ALIGNMENT, message, event.site.place, event.block)
 
 

@@ -38,6 +38,7 @@ class InterfaceText:
     count: int
     rank: int
     align_bytes: int
+    storage_bytes: int
     scale: str | None
     zero_point: int
     accessor: str = ""
@@ -80,6 +81,7 @@ def interface_texts(storage: Storage, items: tuple[InterfaceTensor, ...], direct
                 count=prod(item.shape),
                 rank=len(item.shape),
                 align_bytes=storage.buffers[item.buffer].align_bytes,
+                storage_bytes=storage_bytes(storage, item),
                 scale=float_literal(quantization.scale[0]) if quantization is not None and per_tensor else None,
                 zero_point=quantization.zero_point[0] if quantization is not None and per_tensor else 0,
                 accessor=f"{storage.prefix}_{direction.lower()}_{item.identifier}",
@@ -87,6 +89,13 @@ def interface_texts(storage: Storage, items: tuple[InterfaceTensor, ...], direct
             )
         )
     return texts
+
+
+def storage_bytes(storage: Storage, item: InterfaceTensor) -> int:
+    """Bytes that the caller allocates for a tensor, in whole words of links; 0 where these are its elements' bytes."""
+    size = storage.buffers[item.buffer].size_bytes
+    least = max(prod(item.shape) * int(np.dtype(item.dtype).itemsize), 1)
+    return size if size > least and not storage.plan.io_in_pools else 0
 
 
 def signature(storage: Storage, inputs: list[InterfaceText], outputs: list[InterfaceText]) -> Signature:

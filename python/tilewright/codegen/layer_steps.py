@@ -13,7 +13,7 @@ from tilewright.codegen.extents import element_bytes, first_byte, view_strides
 from tilewright.codegen.layer_scope import LayerScope
 from tilewright.codegen.literals import members
 from tilewright.codegen.splits import SplitOperand, split_text
-from tilewright.codegen.steps import BlockCopyText, RectangleCopyText, StepText, TileShape, WaitText
+from tilewright.codegen.steps import BlockCopyText, RectangleCopyText, StepText, TileShape, WaitText, WordsText
 from tilewright.plan import (
     BufferKind,
     CopyStart,
@@ -44,7 +44,7 @@ def _copy_text(scope: LayerScope, step: CopyStart) -> StepText:
         scope.parts.tokens[name] = scope.under_way(step, buffer)
         token = scope.token(name, step, buffer, step.runs)
     strides = (buffer.strides_bytes, scope.buffer(home).strides_bytes)
-    is_box = not home.within and buffer.ring_axis is None
+    is_box = not home.within and buffer.ring_axis is None and not step.words
     block = block_text(tile.rectangle, *strides, element_bytes(buffer), scope.loop, step.runs) if is_box else None
     if block is None:
         return _rectangle_text(scope, step, tile, home, token, inward=inward)
@@ -91,6 +91,22 @@ def _rectangle_text(
         home_stride=name,
         rank=len(view),
         element_bytes=element_bytes(scope.buffer(tile)),
+        words=_words_text(scope, step, inward=inward) if step.words else None,
+    )
+
+
+def _words_text(scope: LayerScope, step: CopyStart, *, inward: bool) -> WordsText:
+    plan = scope.model.storage.plan
+    link = next(link for link in plan.links if link.name == step.link)
+    ends = (link.source, link.target) if inward else (link.target, link.source)
+    back = next(item.name for item in plan.links if (item.source, item.target) == ends)
+    buffer = scope.model.storage.buffers[step.words]
+    return WordsText(
+        buffer=scope.model.storage.address(buffer.name),
+        size_bytes=buffer.size_bytes,
+        align_bytes=buffer.align_bytes,
+        back=scope.model.links[back],
+        fault=scope.model.around.fault,
     )
 
 

@@ -15,8 +15,8 @@ from tilewright.codegen.layer_scope import ModelScope
 from tilewright.codegen.layers import layer_text
 from tilewright.codegen.pools import PoolText
 from tilewright.codegen.profiling import profile_text
-from tilewright.plan import Plan, kernel_steps
-from tilewright.plan.stages import numbered_layers
+from tilewright.plan import CopyStart, Plan, kernel_steps
+from tilewright.plan.stages import numbered_layers, plain_steps
 
 _HEADERS = ("tilewright/layer_hook.h", "tilewright/runtime.h", "tilewright/tile.h")
 
@@ -60,5 +60,7 @@ def _layers(plan: Plan, model: ModelScope) -> list[LayerText]:
 
 def _headers(plan: Plan) -> list[str]:
     split = ["tilewright/split.h"] if any(step.split for step in kernel_steps(plan.program)) else []
+    copies = (step for step in plain_steps(plan.program) if isinstance(step, CopyStart))
+    words = ["tilewright/words.h"] if any(step.words for step in copies) else []
     profile = ["tilewright/profile.h"] if plan.profile is not None else []
-    return [*_HEADERS, *split, *profile, *plan.kernel_headers]
+    return [*_HEADERS, *split, *words, *profile, *plan.kernel_headers]

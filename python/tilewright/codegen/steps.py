@@ -109,6 +109,25 @@ class TileShape:
 
 
 @dataclass(frozen=True, slots=True)
+class WordsText:
+    """What ``struct tilewright_words`` has: sizes in bytes, ``back`` the number of a link; ``fault`` ends the layer."""
+
+    buffer: str
+    size_bytes: int
+    align_bytes: int
+    back: int
+    fault: str
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The declaration of ``words``."""
+        return (
+            f"const struct tilewright_words words = {{{self.buffer}, {self.size_bytes}u, {self.align_bytes}u, "
+            f"{self.back}u}};",
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class RectangleCopyText(CopyText):
     """A copy of a rectangle by the runtime's ``function``, which may give the link several commands."""
 
@@ -117,18 +136,44 @@ class RectangleCopyText(CopyText):
     home_stride: str
     rank: int
     element_bytes: int
+    words: WordsText | None = None
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """C expressions of the memory that the step touches."""
+        return (self.near, self.home) if self.words is None else (self.near, self.home, self.words.buffer)
 
     def lines(self, *, profiled: bool) -> tuple[str, ...]:
         """The shapes of the tile, and the call of the runtime's function."""
         shape = self.shapes[0].address
         size = f"{self.rank}u, {self.element_bytes}u"
+        if self.words is not None:
+            return (*self._shape_lines(shape, size, profiled=profiled), *self._words_lines(self.words, shape, size))
         return (
-            *(line for item in self.shapes for line in item.lines(self.tile)),
-            *((f"measured.copied_bytes += tilewright_profile_bytes({shape}, {size});",) if profiled else ()),
+            *self._shape_lines(shape, size, profiled=profiled),
             f"{_assigned(self.token)}{self.function}({self.link}u, {self.near},",
             f"    {shape}, {self.home},",
             f"    {self.home_stride}, {size});",
         )
+
+    def _shape_lines(self, shape: str, size: str, *, profiled: bool) -> tuple[str, ...]:
+        return (
+            *(line for item in self.shapes for line in item.lines(self.tile)),
+            *((f"measured.copied_bytes += tilewright_profile_bytes({shape}, {size});",) if profiled else ()),
+        )
+
+    def _words_lines(self, words: WordsText, shape: str, size: str) -> tuple[str, ...]:
+        token = f"&{self.token}" if self.token else "&needless"
+        lines = (
+            *words.lines,
+            *(() if self.token else ("tilewright_token_t needless;",)),
+            f"if ({self.function}_words(&words, {self.link}u, {self.near},",
+            f"        {shape}, {self.home},",
+            f"        {self.home_stride}, {size}, {token}) != TILEWRIGHT_PORT_OK) {{",
+            f"    return {words.fault};",
+            "}",
+        )
+        return block("", lines)
 
 
 @dataclass(frozen=True, slots=True)

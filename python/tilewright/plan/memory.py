@@ -53,6 +53,11 @@ class Pool:
     section: str | None = None
     base: int | None = None
 
+    @property
+    def usable_bytes(self) -> int | None:
+        """The whole granules of the allowance; None when unlimited."""
+        return None if self.size_bytes is None else self.size_bytes // self.granule_bytes * self.granule_bytes
+
 
 @dataclass(frozen=True, slots=True)
 class Link:

@@ -124,6 +124,9 @@ class CopyStart:
     Where ``kept`` names an index, the destination is a ring that has a part of the rectangle already: of the ring's
     axis only the elements are copied that lie behind the rectangle of the index's tile before, and all of them in
     the index's first tile. Source and destination name the whole rectangle.
+
+    ``words`` names a scratch buffer where the link takes whole words only (``Link.align_bytes``) and some line begins
+    or ends within one: the core moves such bytes through the buffer before the program goes on.
     """
 
     link: str
@@ -132,6 +135,7 @@ class CopyStart:
     destination: Operand
     runs: Runs = Runs()
     kept: str = ""
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ class Decider:
     @property
     def capacities(self) -> Capacities:
         """Pool to bytes; None for a pool without limit."""
-        return {pool.name: pool.size_bytes for pool in self.platform.pools}
+        return {pool.name: pool.usable_bytes for pool in self.platform.pools}
 
     def choose(self, number: int, limits: Capacities) -> ScheduledLayer:
         """The best kernel and tiles of a layer, by its number, within ``limits``. Raises TileOverflow."""

@@ -80,7 +80,7 @@ def realise(
     items = placement_items(schedule, alive, io_in_pools=options.io_in_pools)
     limits = [
         PoolLimit(
-            pool.name, pool.size_bytes, pool.align_bytes, pool.granule_bytes, platform.access_cycles(pool.name) or 0
+            pool.name, pool.usable_bytes, pool.align_bytes, pool.granule_bytes, platform.access_cycles(pool.name) or 0
         )
         for pool in platform.pools
     ]

@@ -115,7 +115,7 @@ def _smallest(search: _Search, pool: str, have: int, guess: int) -> tuple[int, P
 
 def _together(search: _Search, overflow: TileOverflow | DoesNotFit) -> TilewrightError:
     """No pool alone is to blame: sizes that work together, and how much each must grow."""
-    limits = {pool.name: pool.size_bytes for pool in search.platform.pools if pool.size_bytes is not None}
+    limits = {pool.name: pool.usable_bytes for pool in search.platform.pools if pool.usable_bytes is not None}
     fitting = search.fit(dict.fromkeys(limits))
     if fitting is None:
         return overflow

@@ -66,7 +66,7 @@ def build_schedule(
     ``profiled`` program writes. With ``handed_over`` each layer leaves its last store to the next layer where
     ``handover`` allows it.
     """
-    tensors = _home_buffers(graph, homes)
+    tensors = _home_buffers(graph, homes, words_of_links(platform))
     names = Names(set(tensors))
     constants = Constants(names, arrays)
     uses = [_use(layer, graph) for layer in layers]
@@ -114,7 +114,7 @@ def _stage(layer: ScheduledLayer) -> Stage:
     return Stage(node.name, node.operator, kernel=node.name)
 
 
-def _home_buffers(graph: Graph, homes: Homes) -> dict[str, Buffer]:
+def _home_buffers(graph: Graph, homes: Homes, words: Mapping[str, int]) -> dict[str, Buffer]:
     """A buffer for each tensor that a layer computes or the interface holds; views included."""
     buffers = {}
     for name, root in homes.roots.items():
@@ -128,19 +128,42 @@ def _home_buffers(graph: Graph, homes: Homes) -> dict[str, Buffer]:
             dtype=tensor.dtype.value,
             shape=tensor.shape,
             strides_bytes=homes.places[name].strides_bytes,
-            size_bytes=max(homes.sizes[name], 1),
-            align_bytes=_home_align_bytes(homes, name, tensor.dtype.size_bytes),
+            size_bytes=_home_bytes(homes, name, words),
+            align_bytes=_home_align_bytes(homes, name, tensor.dtype.size_bytes, words),
             pools=homes.pools[name],
             slot_bytes=homes.sizes[name],
         )
     return buffers
 
 
-def _home_align_bytes(homes: Homes, name: str, element_bytes: int) -> int:
-    """What the caller owns, and parts, need only be aligned as their elements."""
-    if homes.is_callers(name) or homes.groups[name] in homes.parts:
+def _home_bytes(homes: Homes, name: str, words: Mapping[str, int]) -> int:
+    """Bytes of a home: whole words of the links that reach its pools, except for what lies in another home."""
+    size = max(homes.sizes[name], 1)
+    word = _word_bytes(homes, name, words)
+    return size if homes.roots[name] != name else -(-size // word) * word
+
+
+def _home_align_bytes(homes: Homes, name: str, element_bytes: int, words: Mapping[str, int]) -> int:
+    """What the caller owns, and parts, need only be aligned as their elements, if links take single bytes."""
+    if homes.groups[name] in homes.parts or (homes.roots[name] != name and homes.is_callers(name)):
         return element_bytes
-    return max(TILE_ALIGN_BYTES, element_bytes)
+    if homes.is_callers(name):
+        return max(element_bytes, _word_bytes(homes, name, words))
+    return max(TILE_ALIGN_BYTES, element_bytes, _word_bytes(homes, name, words))
+
+
+def _word_bytes(homes: Homes, name: str, words: Mapping[str, int]) -> int:
+    return max(words.get(pool, 1) for pool in homes.pools[name])
+
+
+def words_of_links(platform: Platform) -> dict[str, int]:
+    """The most bytes that a link from or to each pool takes as one word (``align_bytes``)."""
+    return {
+        pool.name: max(
+            (link.align_bytes for link in platform.links if pool.name in (link.source, link.target)), default=1
+        )
+        for pool in platform.pools
+    }
 
 
 def _view_relations(graph: Graph, homes: Homes) -> tuple[Relation, ...]:

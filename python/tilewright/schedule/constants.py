@@ -43,7 +43,7 @@ class Constants:
         """The name of the constant buffer that holds the operand's array for tiles of these steps.
 
         A constant that is copied lives in the operand's home, any other in one of ``pools``. Where the link rounds
-        lines up, the bytes that it reads behind the last line belong to the buffer.
+        lines up, or takes whole words, the bytes that it reads behind the last line belong to the buffer.
         """
         hashed = self.arrays.of(operand, steps)
         stored, digest = hashed.data, hashed.sha256
@@ -52,10 +52,10 @@ class Constants:
         if key in self.names:
             known = self.buffers[self.names[key]]
             align = max(known.align_bytes, operand.align_bytes)
-            self.buffers[known.name] = replace(known, align_bytes=align)
+            size = max(known.size_bytes, _room_bytes(operand))
+            self.buffers[known.name] = replace(known, align_bytes=align, size_bytes=size)
         else:
             name = self.fresh.take(name)
-            excess = operand.far_link.round_up_bytes - operand.element_bytes if operand.far_link is not None else 0
             self.names[key] = name
             self.data[digest] = stored
             self.buffers[name] = Buffer(
@@ -65,10 +65,18 @@ class Constants:
                 dtype=stored.dtype.name,
                 shape=operand.extents,
                 strides_bytes=strides,
-                size_bytes=max(operand.size_bytes, 1) + max(excess, 0),
+                size_bytes=_room_bytes(operand),
                 align_bytes=operand.align_bytes,
                 pools=pools if operand.link is None else (operand.home,),
                 slot_bytes=operand.size_bytes,
                 sha256=digest,
             )
         return self.names[key]
+
+
+def _room_bytes(operand: TileOperand) -> int:
+    """Bytes of an operand's constant buffer, with those that links read behind its last element."""
+    excess = operand.far_link.round_up_bytes - operand.element_bytes if operand.far_link is not None else 0
+    size = max(operand.size_bytes, 1) + max(excess, 0)
+    word = max((link.align_bytes for link in (operand.link, operand.far_link) if link is not None), default=1)
+    return -(-size // word) * word

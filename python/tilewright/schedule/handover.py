@@ -45,7 +45,7 @@ def hand_over(
         if store is None or not layers[number].problem.moves or store.home in ends.get(number - 1, ()):
             continue
         early, rest = _parted(found[number].body, constants)
-        loaded = [step.destination.buffer for step in early]
+        loaded = {name for step in early for name in (step.destination.buffer, step.words) if name}
         if not _has_room(found[number - 1], found[number], {store.tile, *loaded}):
             continue
         begun_inside = tuple(buffer.name for buffer in found[number].buffers if buffer.name not in loaded)

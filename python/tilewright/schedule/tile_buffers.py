@@ -49,6 +49,25 @@ def _tile_shape(operand: TileOperand, choice: TileChoice) -> tuple[int, ...]:
     return tuple(int(extent) for extent in tile_shape(operand, steps))
 
 
+def words_buffer(problem: TilingProblem, names: Names) -> Buffer | None:
+    """The buffer through which bytes travel that are no whole words of a link; None if there are none."""
+    size = problem.words_bytes
+    if not size:
+        return None
+    return Buffer(
+        name=names.take(f"{problem.node.name}.words"),
+        kind=BufferKind.SCRATCH,
+        tensor=None,
+        dtype="uint8",
+        shape=(size,),
+        strides_bytes=(1,),
+        size_bytes=size,
+        align_bytes=max(problem.word_bytes, TILE_ALIGN_BYTES),
+        pools=(problem.scratch_pool,),
+        slot_bytes=size,
+    )
+
+
 def scratch_buffers(problem: TilingProblem, choice: TileChoice, pools: tuple[str, ...], names: Names) -> list[Buffer]:
     """What the kernel needs beside its operands, by role; cores that share a call have their views in the last one."""
     return [

@@ -33,7 +33,7 @@ from tilewright.plan import (
 from tilewright.schedule.constants import Constants, Names
 from tilewright.schedule.kernel_step import kernel_step
 from tilewright.schedule.larger_tiles import larger_tile
-from tilewright.schedule.tile_buffers import scratch_buffers, tile_buffer
+from tilewright.schedule.tile_buffers import scratch_buffers, tile_buffer, words_buffer
 from tilewright.tiling.accesses import operand_accesses, scratch_accesses
 from tilewright.tiling.choice import TileChoice
 from tilewright.tiling.kept import ring_axis
@@ -81,6 +81,7 @@ def build_layer(
     indices = tuple(Index(name, problem.extents[name], choice.steps[name]) for name in choice.order)
     parts = _Parts()
     accesses: Counter[str] = Counter()
+    parts.words = words_buffer(problem, names)
     for position, operand in enumerate(problem.operands):
         home = _home_name(problem.node.name, operand, choice.steps, constants, constant_pools)
         outside = Operand(home, _rectangle(operand, problem, choice))
@@ -92,7 +93,7 @@ def build_layer(
     scratch = scratch_buffers(problem, choice, pools, names)
     accesses.update({buffer.name: scratch_accesses(problem) for buffer in scratch})
     kernel = kernel_step(problem, choice, parts.operands, scratch, _runs(indices, indices))
-    buffers = (*parts.buffers, *scratch)
+    buffers = (*parts.buffers, *scratch, *(() if parts.words is None else (parts.words,)))
     if not indices:
         return BuiltLayer(_straight_line(parts.loads, parts.waits, kernel, parts.stores), buffers, accesses)
     steps = (*parts.loads, *parts.waits, kernel, *parts.stores)
@@ -109,6 +110,11 @@ class _Parts:
     buffers: list[Buffer] = field(default_factory=list)
     operands: list[Operand] = field(default_factory=list)
     coarse: list[CoarseIndex] = field(default_factory=list)
+    words: Buffer | None = None
+
+    def words_of(self, operand: TileOperand) -> str:
+        """The buffer through which an operand's bytes travel that are no whole words; empty if there are none."""
+        return self.words.name if self.words is not None and operand.needs_words else ""
 
 
 def _add_copies(
@@ -132,16 +138,17 @@ def _add_copies(
     near = replace(outside, buffer=tile.name)
     inside = replace(near, period=runs.every)
     token = tile.name.removesuffix(".tile")
-    link = operand.link.name
+    link, words = operand.link.name, parts.words_of(operand)
     if operand.write:
         # A tile is stored at the last iteration that works on it, and its slot is free when the next tile takes it.
-        parts.stores.append(CopyStart(link, token, near, outside, replace(runs, first=runs.every - 1)))
+        last = replace(runs, first=runs.every - 1)
+        parts.stores.append(CopyStart(link, token, near, outside, last, words=words))
         parts.waits.append(Wait(token, replace(runs, first=copies * runs.every, over=())))
         return inside
     early = replace(runs, first=1 - copies)
     arrived = Wait(token, replace(runs, over=()))
     if choice.staging(position) is None:
-        parts.loads.append(CopyStart(link, token, outside, near, early, kept))
+        parts.loads.append(CopyStart(link, token, outside, near, early, kept, words))
         parts.waits.append(arrived)
         return inside
     larger = larger_tile(problem, choice, position, outside, names.take(f"{prefix}.{operand.name}.staged"), early)
@@ -149,7 +156,7 @@ def _add_copies(
     parts.coarse += larger.coarse
     # With two slots, the larger tile may be refilled only when the smaller tile before has left it.
     parts.loads += [arrived] if copies > 1 else []
-    parts.loads += [larger.start, larger.wait, CopyStart(link, token, larger.source, near, early)]
+    parts.loads += [larger.start, larger.wait, CopyStart(link, token, larger.source, near, early, words=words)]
     parts.waits += [] if copies > 1 else [arrived]
     return inside
 

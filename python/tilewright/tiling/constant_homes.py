@@ -40,7 +40,7 @@ def with_constant_homes(
     used = [operand for layer in problems for operand in _constants(layer[0])]
     sizes = {_content(operand, arrays): _stored_bytes(operand) for operand in used}
     homes: dict[Content, str] = {}
-    left = [pool.size_bytes for pool in pools]
+    left = [pool.usable_bytes for pool in pools]
     at = 0
     for content in sorted(sizes, key=lambda item: sizes[item]):
         while at + 1 < len(pools) and not _fits(sizes[content], left[at]):

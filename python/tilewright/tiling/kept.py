@@ -23,9 +23,12 @@ def ring_axis(problem: TilingProblem, operand: TileOperand, dimension: str) -> i
     """The axis of the stored array that could be a ring while tiles advance along ``dimension``; None if none.
 
     The axis must be the only axis that the dimension moves, towards higher elements, in the first
-    operand of a kernel that can walk rings; tiles must come straight from the home.
+    operand of a kernel that can walk rings; tiles must come straight from the home, over a link that takes single
+    bytes.
     """
     if operand is not problem.operands[0] or operand.write or operand.link is None or operand.far_link is not None:
+        return None
+    if operand.link.align_bytes > 1:
         return None
     if operand.data is not None and operand.tensor is None:
         return None

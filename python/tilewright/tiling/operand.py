@@ -46,6 +46,11 @@ class TileOperand:
         return prod(self.extents) * self.element_bytes
 
     @property
+    def needs_words(self) -> bool:
+        """Whether tiles may begin or end within a word of the link (``Link.align_bytes``)."""
+        return self.link is not None and self.element_bytes % self.link.align_bytes != 0
+
+    @property
     def dimensions(self) -> frozenset[str]:
         """Iteration dimensions that the operand depends on."""
         return frozenset(name for axis in self.axes for name, _ in axis.terms)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 
-from tilewright.base.errors import not_supported
+from tilewright.base.errors import TilewrightError, not_supported
 from tilewright.graph import Graph, Node, identity_order
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, TileSteps
 from tilewright.operators.nest import Dimension, Iteration
@@ -27,6 +27,9 @@ TILE_ALIGN_BYTES = 4
 
 VIEWS_ALIGN_BYTES = 8
 """The cores' views of operands hold pointers."""
+
+WORDS_BYTES = 64
+"""The least bytes of the buffer through which bytes travel that are no whole words of a link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +102,20 @@ class TilingProblem:
         """Whether any operand travels over a link."""
         return any(operand.link is not None for operand in self.operands)
 
+    @property
+    def word_bytes(self) -> int:
+        """The largest ``align_bytes`` of a link whose tiles may begin or end within such a word; 1 if none may."""
+        links = (operand.link for operand in self.operands if operand.needs_words)
+        return max((link.align_bytes for link in links if link is not None), default=1)
+
+    @property
+    def words_bytes(self) -> int:
+        """Bytes of the buffer through which bytes travel that are no whole words of a link; 0 if there are none."""
+        return max(WORDS_BYTES, self.word_bytes) if self.word_bytes > 1 else 0
+
     def scratch_bytes(self, steps: TileSteps) -> int:
         """Bytes of all scratch buffers that a tile needs, for all cores, each padded to ``TILE_ALIGN_BYTES``."""
-        return sum(_padded(size) for size in self.scratch_sizes(steps).values())
+        return sum(_padded(size) for size in self.scratch_sizes(steps).values()) + self.words_bytes
 
     def scratch_sizes(self, steps: TileSteps) -> dict[str, int]:
         """Bytes of each scratch buffer that a tile needs, by role, for all cores that share the tile.
@@ -253,7 +267,7 @@ def _operand(
 ) -> TileOperand:
     if isinstance(item, ConstantOperand):
         home = constant_home(platform)
-        path = _path(platform, node, item.role, home, write)
+        path = _path(platform, node, item.role, home, write, int(item.data.dtype.itemsize))
         rank = len(item.data.shape)
         return TileOperand(
             name=item.role,
@@ -263,7 +277,7 @@ def _operand(
             order=identity_order(rank),
             view=identity_order(rank),
             element_bytes=int(item.data.dtype.itemsize),
-            align_bytes=max(item.align_bytes, TILE_ALIGN_BYTES),
+            align_bytes=max(item.align_bytes, TILE_ALIGN_BYTES, path.align_bytes),
             home=home,
             link=path.link,
             near=path.near,
@@ -273,7 +287,7 @@ def _operand(
         )
     tensor = graph.tensor(item.tensor)
     home = homes[item.tensor]
-    path = _path(platform, node, item.tensor, home, write)
+    path = _path(platform, node, item.tensor, home, write, tensor.dtype.size_bytes)
     return TileOperand(
         name=item.tensor,
         write=write,
@@ -282,7 +296,7 @@ def _operand(
         order=tensor.order,
         view=item.view,
         element_bytes=tensor.dtype.size_bytes,
-        align_bytes=max(TILE_ALIGN_BYTES, tensor.dtype.size_bytes),
+        align_bytes=max(TILE_ALIGN_BYTES, tensor.dtype.size_bytes, path.align_bytes),
         home=home,
         link=path.link,
         near=path.near,
@@ -295,8 +309,9 @@ def _operand(
 
 def rehomed(operand: TileOperand, node: Node, platform: Platform, home: str) -> TileOperand:
     """The operand with another home. Raises not_supported if no link joins it with the core's pool."""
-    path = _path(platform, node, operand.name, home, operand.write)
-    return replace(operand, home=home, link=path.link, near=path.near, far_link=path.far_link)
+    path = _path(platform, node, operand.name, home, operand.write, operand.element_bytes)
+    align = max(operand.align_bytes, path.align_bytes)
+    return replace(operand, home=home, link=path.link, near=path.near, far_link=path.far_link, align_bytes=align)
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,8 +322,26 @@ class _Path:
     link: Link | None = None
     far_link: Link | None = None
 
+    @property
+    def align_bytes(self) -> int:
+        """Alignment that the links want of what they read and write."""
+        return max((link.align_bytes for link in (self.link, self.far_link) if link is not None), default=1)
 
-def _path(platform: Platform, node: Node, name: str, home: str, write: bool) -> _Path:
+
+def _check_far(link: Link, element_bytes: int, node: Node, name: str) -> None:
+    """The core moves no bytes to the pool between home and tiles, so a link to there must take single elements."""
+    if element_bytes % link.align_bytes == 0:
+        return
+    raise not_supported(
+        "link-words",
+        f"link '{link.name}' takes multiples of {link.align_bytes} bytes, elements of '{name}' have {element_bytes}",
+        at=f"{node.name} ({node.operator})",
+        help="a link to a pool that kernels do not address needs align_bytes = 1, with round_up_bytes if lines end "
+        "within words",
+    )
+
+
+def _path(platform: Platform, node: Node, name: str, home: str, write: bool, element_bytes: int) -> _Path:
     reach = {pool for pool, _ in platform.core.access_cycles}
     if home in reach:
         return _Path(home)
@@ -316,12 +349,19 @@ def _path(platform: Platform, node: Node, name: str, home: str, write: bool) -> 
     ends = (near, home) if write else (home, near)
     links = {(link.source, link.target): link for link in platform.links}
     if ends in links:
+        if write and element_bytes % links[ends].align_bytes and (home, near) not in links:
+            raise _no_link(platform, node, name, (home, near))
         return _Path(near, links[ends])
     for pool in platform.pools:
         between = ((home, pool.name), (pool.name, near))
         if not write and BufferKind.TILE in pool.holds and all(hop in links for hop in between):
+            _check_far(links[between[0]], element_bytes, node, name)
             return _Path(near, links[between[1]], links[between[0]])
-    raise not_supported(
+    raise _no_link(platform, node, name, ends)
+
+
+def _no_link(platform: Platform, node: Node, name: str, ends: tuple[str, str]) -> TilewrightError:
+    return not_supported(
         "no-link",
         f"no link from pool '{ends[0]}' to pool '{ends[1]}' for '{name}'",
         at=f"{node.name} ({node.operator})",

@@ -20,7 +20,7 @@ import numpy as np
 from tilewright.base.c_names import text_part
 from tilewright.base.errors import bad_input
 from tilewright.codegen.buffers import storage_of
-from tilewright.codegen.interface import C_TYPES
+from tilewright.codegen.interface import C_TYPES, storage_bytes
 from tilewright.codegen.render import render
 from tilewright.graph import Array, Graph
 from tilewright.plan import InterfaceTensor, Plan, Pool
@@ -63,6 +63,7 @@ class _Tensor:
     buffer: str
     macro: str
     c_type: str
+    length: str
     kind: str
     section: str
     vector_bytes: int
@@ -203,13 +204,15 @@ def _common_runs(arrays: list[Array], items: tuple[InterfaceTensor, ...], reques
 def _tensor(plan: Plan, item: InterfaceTensor, array: Array, side: str, pool: Pool) -> _Tensor:
     content = stored_bytes(array)
     variable = f"{side}_{item.identifier}"
+    macro, c_type = f"{plan.name}_{side}_{item.identifier}".upper(), C_TYPES[item.dtype]
     return _Tensor(
         label=text_part(item.identifier),
         identifier=item.identifier,
         variable=variable,
         buffer=_placed_address(plan, item) if plan.io_in_pools else f"(uint8_t *){variable}",
-        macro=f"{plan.name}_{side}_{item.identifier}".upper(),
-        c_type=C_TYPES[item.dtype],
+        macro=macro,
+        c_type=c_type,
+        length=f"{macro}_STORAGE / sizeof({c_type})" if storage_bytes(storage_of(plan), item) else f"{macro}_COUNT",
         kind=golden_type(item.dtype),
         section=_section(pool),
         vector_bytes=len(content),
