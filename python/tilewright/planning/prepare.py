@@ -67,7 +67,7 @@ def prepare(graph: Graph, platform: Platform, options: CompileOptions, arrange: 
 
 
 def _arranged(stored: Stored, options: CompileOptions) -> list[Node]:
-    graph = order_graph(stored) if options.order is Order.BEST else stored.graph
+    graph = order_graph(stored, options.effort) if options.order is Order.BEST else stored.graph
     return layer_nodes(graph, stored.homes)
 
 

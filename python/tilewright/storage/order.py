@@ -3,7 +3,8 @@
 A set of finished operators decides which tensors are alive, so orders are paths through such
 sets and the best one minimises the largest number of bytes along the path: Dijkstra's
 algorithm with max in the place of plus. On chains of blocks the sets are few. Where they
-are too many, a beam search finds an order, and the search so far gives a lower bound.
+are too many for the effort, a beam search finds an order, and the search so far gives a
+lower bound.
 
 Before:  a -> b (large) -> c (small), a -> d (large) -> e (small), add(c, e), run as a b d c e
 After:   a b c d e: b is dead before d is born
@@ -14,15 +15,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from itertools import count
+from itertools import accumulate, count
+from types import MappingProxyType
 
 from tilewright.graph import Graph, Node
+from tilewright.options import Effort
 from tilewright.plan import BufferKind
 from tilewright.storage.homes import Homes
 from tilewright.storage.joining import Stored
 
-MAXIMUM_STATES = 60_000
-"""Sets of finished operators that the exact search looks at before the beam search takes its place."""
+MAXIMUM_STEPS: Mapping[Effort, int] = MappingProxyType(
+    {Effort.FAST: 20_000, Effort.NORMAL: 200_000, Effort.THOROUGH: 1_000_000}
+)
+"""Operators that the exact search runs, behind all sets of finished ones, before the beam search takes its place."""
 
 BEAM_WIDTH = 48
 
@@ -33,6 +38,7 @@ class OrderProblem:
 
     Attributes:
         before: for each operator a mask of the operators that must run earlier.
+        behind: for each operator the operators that must run later, because they read what it writes.
         reads: for each operator the values that it reads.
         writes: for each operator the values that it writes.
         sizes: bytes of each value.
@@ -44,6 +50,7 @@ class OrderProblem:
     """
 
     before: tuple[int, ...]
+    behind: tuple[tuple[int, ...], ...]
     reads: tuple[tuple[int, ...], ...]
     writes: tuple[tuple[int, ...], ...]
     sizes: tuple[int, ...]
@@ -64,12 +71,12 @@ class OrderResult:
     given_peak_bytes: int
 
 
-def order_graph(stored: Stored) -> Graph:
+def order_graph(stored: Stored, effort: Effort = Effort.NORMAL) -> Graph:
     """The graph with its operators in the best order; unchanged where the model's order is as good."""
     graph = stored.graph
     operators = [node for node in graph.nodes if node.name not in stored.homes.views]
     tensor_bytes = {name: graph.tensor(name).size_bytes for name in graph.tensors}
-    result = best_order(order_problem(operators, stored.homes, tensor_bytes, stored.over))
+    result = best_order(order_problem(operators, stored.homes, tensor_bytes, stored.over), MAXIMUM_STEPS[effort])
     if result.order == tuple(range(len(operators))):
         return graph
     return graph.with_nodes(_with_views(stored, [operators[number] for number in result.order]))
@@ -159,23 +166,35 @@ def make_problem(
             writers[value] |= 1 << operator
         for value in (*read, *written):
             users[value] |= 1 << operator
+    written_by: dict[int, list[int]] = {}
+    for operator, written in enumerate(writes):
+        for value in written:
+            written_by.setdefault(value, []).append(operator)
     before = []
+    behind: list[dict[int, None]] = [{} for _ in reads]
     for operator, values in enumerate(reads):
         mask = 0
         for value in values:
             mask |= writers[value]
+            for writer in written_by.get(value, ()):
+                behind[writer][operator] = None
         before.append(mask & ~(1 << operator))
     over = over or ((),) * len(reads)
-    return OrderProblem(tuple(before), reads, writes, sizes, tuple(writers), tuple(users), kept, given, over)
+    later = tuple(tuple(sorted(operators)) for operators in behind)
+    return OrderProblem(tuple(before), later, reads, writes, sizes, tuple(writers), tuple(users), kept, given, over)
 
 
-def best_order(problem: OrderProblem) -> OrderResult:
-    """The order with the lowest peak; the given order if no other has a lower peak."""
+def best_order(problem: OrderProblem, maximum_steps: int = MAXIMUM_STEPS[Effort.NORMAL]) -> OrderResult:
+    """The order with the lowest peak; the given order if no other has a lower peak.
+
+    The exact search ends after ``maximum_steps``; the beam search takes as many at most, but continues at least one
+    state behind each operator.
+    """
     given = tuple(range(len(problem.reads)))
     given_peak = peak_of(problem, given)
-    found, bound = _search(problem, given_peak)
+    found, bound = _search(problem, given_peak, maximum_steps)
     if found is None:
-        found = _beam(problem)
+        found = _beam(problem, maximum_steps)
     peak = peak_of(problem, found)
     if peak >= given_peak:
         return OrderResult(given, given_peak, min(bound, given_peak), given_peak)
@@ -198,18 +217,24 @@ class _State:
         done: a mask of the operators that have run.
         peak: most bytes that were alive while they ran.
         alive: bytes that are alive behind the last operator that has run.
-        order: the operators that have run, in their order.
+        ready: the operators that can run next, in ascending order.
+        length: number of operators that have run.
+        last: the operator that has run last; -1 at the start.
+        earlier: the state before the last operator.
     """
 
     done: int
     peak: int
     alive: int
-    order: tuple[int, ...]
+    ready: tuple[int, ...]
+    length: int = 0
+    last: int = -1
+    earlier: _State | None = None
 
 
 def _start(problem: OrderProblem) -> _State:
     alive = sum(problem.sizes[value] for value in problem.given)
-    return _State(0, alive, alive, ())
+    return _State(0, alive, alive, tuple(operator for operator, before in enumerate(problem.before) if not before))
 
 
 def _after(problem: OrderProblem, state: _State, operator: int) -> _State:
@@ -219,7 +244,10 @@ def _after(problem: OrderProblem, state: _State, operator: int) -> _State:
     during = state.alive + (0 if replaced else born)
     touched = {*problem.reads[operator], *problem.writes[operator]}
     died = sum(problem.sizes[value] for value in touched if _is_dead(problem, done, value))
-    return _State(done, max(state.peak, during), state.alive + born - died, (*state.order, operator))
+    ready = {other for other in state.ready if other != operator}
+    ready.update(other for other in problem.behind[operator] if not problem.before[other] & ~done)
+    peak, alive = max(state.peak, during), state.alive + born - died
+    return _State(done, peak, alive, tuple(sorted(ready)), state.length + 1, operator, state)
 
 
 def _exists(problem: OrderProblem, done: int, value: int) -> bool:
@@ -230,52 +258,63 @@ def _is_dead(problem: OrderProblem, done: int, value: int) -> bool:
     return value not in problem.kept and problem.users[value] & ~done == 0
 
 
-def _ready(problem: OrderProblem, done: int) -> list[int]:
-    return [
-        operator for operator, before in enumerate(problem.before) if not done >> operator & 1 and before & ~done == 0
-    ]
+def _order_of(state: _State) -> tuple[int, ...]:
+    """The operators that have run, in their order."""
+    order: list[int] = []
+    at: _State | None = state
+    while at is not None and at.earlier is not None:
+        order.append(at.last)
+        at = at.earlier
+    return tuple(reversed(order))
 
 
-def _search(problem: OrderProblem, limit: int) -> tuple[tuple[int, ...] | None, int]:
+def _search(problem: OrderProblem, limit: int, maximum_steps: int) -> tuple[tuple[int, ...] | None, int]:
     """The order with the lowest peak, if that peak is below ``limit`` bytes, and a lower bound of all peaks in bytes.
 
-    The order is None if every peak is at least ``limit``, or after ``MAXIMUM_STATES`` sets of finished operators.
+    The order is None if every peak is at least ``limit``, or if ``maximum_steps`` do not suffice.
     """
     everything = (1 << len(problem.reads)) - 1
     ties = count()
     start = _start(problem)
     queue: list[tuple[int, int, int, _State]] = [(start.peak, 0, next(ties), start)]
     seen: set[int] = set()
+    steps = 0
     while queue:
         peak, _, _, state = heappop(queue)
         if peak >= limit or state.done == everything:
-            return (state.order if state.done == everything else None), peak
+            return (_order_of(state) if state.done == everything else None), peak
         if state.done in seen:
             continue
         seen.add(state.done)
-        if len(seen) > MAXIMUM_STATES:
+        steps += len(state.ready)
+        if steps > maximum_steps:
             return None, peak
-        for operator in _ready(problem, state.done):
+        for operator in state.ready:
             following = _after(problem, state, operator)
             if following.done not in seen:
-                heappush(queue, (following.peak, -len(following.order), next(ties), following))
+                heappush(queue, (following.peak, -following.length, next(ties), following))
     return None, limit
 
 
-def _beam(problem: OrderProblem) -> tuple[int, ...]:
-    """A good order: of all states after the same number of operators, only the best ``BEAM_WIDTH`` are continued."""
-    states = [_start(problem)]
+def _beam(problem: OrderProblem, maximum_steps: int) -> tuple[int, ...]:
+    """A good order: of all states after the same number of operators, only the best ``BEAM_WIDTH`` are continued.
+
+    Fewer where these would take more than their share of ``maximum_steps``.
+    """
+    share = maximum_steps // max(len(problem.reads), 1)
+    states: list[tuple[_State, tuple[int, ...]]] = [(_start(problem), ())]
     for _ in problem.reads:
-        following: dict[int, _State] = {}
-        for state in states:
-            for operator in _ready(problem, state.done):
-                new = _after(problem, state, operator)
+        following: dict[int, tuple[_State, tuple[int, ...]]] = {}
+        for state, order in states:
+            for operator in state.ready:
+                new, new_order = _after(problem, state, operator), (*order, operator)
                 old = following.get(new.done)
-                if old is None or (new.peak, new.order) < (old.peak, old.order):
-                    following[new.done] = new
-        ranked = sorted(following.values(), key=lambda state: (state.peak, state.alive, state.order))
-        states = ranked[:BEAM_WIDTH]
-    return states[0].order
+                if old is None or (new.peak, new_order) < (old[0].peak, old[1]):
+                    following[new.done] = (new, new_order)
+        ranked = sorted(following.values(), key=lambda found: (found[0].peak, found[0].alive, found[1]))
+        steps = accumulate(len(state.ready) for state, _ in ranked[:BEAM_WIDTH])
+        states = ranked[: max(1, sum(taken <= share for taken in steps))]
+    return states[0][1]
 
 
 def _with_views(stored: Stored, operators: Sequence[Node]) -> list[Node]:
