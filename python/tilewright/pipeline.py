@@ -49,7 +49,7 @@ class Artifacts:
 def compile_model(options: CompileOptions) -> Artifacts:
     """From model and platform to checked plan and C. Raises TilewrightError; writes nothing."""
     platform = sized_platform(options)
-    graph = imported_graph(options)
+    graph = imported_graph(options, platform)
     planned = _planned(graph, platform, options)
     plan = assemble_plan(graph, planned, platform, options)
     _require_good(plan, options)
@@ -60,7 +60,7 @@ def compile_model(options: CompileOptions) -> Artifacts:
 def plan_model(options: CompileOptions) -> Plan:
     """From model and platform to checked plan, no C. Raises TilewrightError; writes nothing."""
     platform = sized_platform(options)
-    graph = imported_graph(options)
+    graph = imported_graph(options, platform)
     planned = _planned(graph, platform, options)
     plan = assemble_plan(graph, planned, platform, options)
     _require_good(plan, options)
@@ -72,8 +72,8 @@ def sized_platform(options: CompileOptions) -> Platform:
     return with_pool_overrides(load_platform(options.platform), [parse_pool_override(text) for text in options.pools])
 
 
-def imported_graph(options: CompileOptions) -> Graph:
-    """The graph whose layers are planned: imported, with the user's own operators, and rewritten."""
+def imported_graph(options: CompileOptions, platform: Platform) -> Graph:
+    """The graph whose layers are planned: imported, with the user's own operators, and rewritten for the platform."""
     own = load_operators(options.operators)
     graph = import_model(
         options.model,
@@ -84,7 +84,7 @@ def imported_graph(options: CompileOptions) -> Graph:
         own={(item.domain, item.name): OwnImport(item.infer, item.attributes) for item in own},
     )
     extensions = {own_name(operator.domain, operator.name): operator for operator in own}
-    return optimise(replace(graph, extensions=extensions))
+    return optimise(replace(graph, extensions=extensions), platform.target.kernels, platform.core)
 
 
 def _planned(graph: Graph, platform: Platform, options: CompileOptions) -> Planned:

@@ -62,7 +62,7 @@ def smallest_size(network: list[str]) -> int:
     name, model, platform, types = network
     pairs = tuple((tensor, dtype) for tensor, _, dtype in (text.rpartition("=") for text in types.split()))
     options = CompileOptions(Path(model), platform, name, types=pairs)
-    graph = imported_graph(options)
+    graph = imported_graph(options, sized_platform(options))
     size = 16
     for _ in range(STEPS):
         needed = needed_bytes(graph, options, size)

@@ -127,7 +127,8 @@ class Verdicts:
 def subject(model: Path, platform: Path | str, folder: Path, pools: tuple[str, ...] = (), **options: object) -> Subject:
     """Plan a network with pools of its own."""
     values = CompileOptions(model, str(platform), PREFIX, pools=pools, static_pools=True, **options)  # type: ignore[arg-type]
-    target, graph = sized_platform(values), imported_graph(values)
+    target = sized_platform(values)
+    graph = imported_graph(values, target)
     planned = search(prepare(graph, target, values), target, values)
     plan = assemble_plan(graph, planned, target, values)
     assert check(plan) == []

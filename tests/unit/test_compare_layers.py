@@ -13,8 +13,9 @@ import pytest
 from support.firmware import build_host, build_riscv, needs_host_compiler, needs_riscv
 from tilewright.base.resources import runtime_dir
 from tilewright.cli import main
+from tilewright.graph import Graph
 from tilewright.options import CompileOptions, build_options
-from tilewright.pipeline import Artifacts, compile_model, imported_graph
+from tilewright.pipeline import Artifacts, compile_model, imported_graph, sized_platform
 from tilewright.plan import Layer
 from tilewright.platform import load_platform
 from tilewright.tools.golden import GoldenRequest, golden_files
@@ -42,10 +43,14 @@ def vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def compared_graph(chosen: CompileOptions) -> Graph:
+    return imported_graph(chosen, sized_platform(chosen))
+
+
 def sources(artifacts: Artifacts, chosen: CompileOptions, vectors: Path, folder: Path) -> list[Path]:
     """All C files of a golden test that compares the layers of its first two runs."""
     inputs, outputs = vectors / "inputs.npz", vectors / "outputs.npz"
-    request = GoldenRequest(artifacts.plan, inputs, outputs, "0.2:0", compared=imported_graph(chosen), compared_runs=2)
+    request = GoldenRequest(artifacts.plan, inputs, outputs, "0.2:0", compared=compared_graph(chosen), compared_runs=2)
     files = {**artifacts.files, **golden_files(request)}
     for name, content in files.items():
         (folder / name).write_bytes(content)
@@ -107,7 +112,7 @@ def test_positions_follow_the_axes_not_the_memory(vectors: Path) -> None:
     artifacts = compile_model(chosen)
     with np.load(vectors / "inputs.npz") as archive:
         images = archive[archive.files[0]].reshape(3, 1, 1, 8, 8).astype(np.float32)
-    tensors = layer_tensors(artifacts.plan, imported_graph(chosen), {"image": images}, 2)
+    tensors = layer_tensors(artifacts.plan, compared_graph(chosen), {"image": images}, 2)
     first = next(item for item in tensors if item.label == "relu_0_QuantizeLinear_Output")
     assert (first.layer, first.layer_name, first.extents) == (1, "conv_0", (1, 16, 8, 8))
     assert first.strides != (1024, 64, 8, 1), "channels lie last in memory"
@@ -122,7 +127,7 @@ def test_views_are_found_in_what_they_lie_in(vectors: Path) -> None:
     plan = compile_model(chosen).plan
     with np.load(vectors / "inputs.npz") as archive:
         images = archive[archive.files[0]].reshape(3, 1, 1, 8, 8).astype(np.float32)
-    tensors = layer_tensors(plan, imported_graph(chosen), {"image": images}, 1)
+    tensors = layer_tensors(plan, compared_graph(chosen), {"image": images}, 1)
     assert [item.layer for item in tensors] == list(range(7))
     assert tensors[-1].address.startswith("pool_sram + DIGITS_SRAM_")
 
@@ -137,7 +142,7 @@ def test_names_cannot_leave_their_string(vectors: Path) -> None:
     evil = [evilly_named(step) if isinstance(step, Layer) and step.name == "conv_0" else step for step in plan.program]
     with np.load(vectors / "inputs.npz") as archive:
         images = archive[archive.files[0]].reshape(3, 1, 1, 8, 8).astype(np.float32)
-    named = layer_tensors(replace(plan, program=tuple(evil)), imported_graph(chosen), {"image": images}, 1)
+    named = layer_tensors(replace(plan, program=tuple(evil)), compared_graph(chosen), {"image": images}, 1)
     assert named[1].layer_name == "a__%d_"
 
 

@@ -50,13 +50,14 @@ def _comparing(request: GoldenRequest, runs: str, words: Sequence[str]) -> Golde
 
     ``words`` are the arguments with which ``tilewright generate`` made the model. Raises bad_input.
     """
-    from tilewright.pipeline import imported_graph
+    from tilewright.pipeline import imported_graph, sized_platform
 
     if not runs.isdecimal() or int(runs) == 0:
         raise bad_input("usage", f"--compare-layers is '{runs}', but must be a number of runs above 0")
     parser = _GenerateWords(prog="golden", add_help=False)
     add_options(parser)
-    graph = imported_graph(compile_options(parser.parse_args(list(words))))
+    options = compile_options(parser.parse_args(list(words)))
+    graph = imported_graph(options, sized_platform(options))
     return replace(request, compared=graph, compared_runs=int(runs))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from tilewright.graph import Array, Graph, Node
 from tilewright.kernels.attributes import CStruct
+from tilewright.kernels.liked_orders import ANY_ORDER, LikedOrder
 from tilewright.operators.nest import AxisMap, Nest
 from tilewright.plan import UNKNOWN_STORES, AttributeValue, Core, Stores, WriteOrder
 
@@ -137,6 +138,7 @@ class Kernel:
         cycles: predicted cycles of one call on a tile with these steps.
         stores: the order in which the function writes, and the reads over which the write may lie.
         ring_axes: axes of the first read's view along which the rows of the read may live in a ring.
+        likes: the memory order in which the function likes best to read and write tensors.
         header: the header that declares the symbol, as in ``#include``; empty for ``DECLARATIONS``.
     """
 
@@ -145,6 +147,7 @@ class Kernel:
     cycles: CyclesOf
     stores: StoresOf = unknown_stores
     ring_axes: frozenset[int] = frozenset()
+    likes: LikedOrder = ANY_ORDER
     header: str = ""
 
 

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from tilewright.graph import Graph, Node
 from tilewright.kernels import scalar, xpulpv2
 from tilewright.kernels.kernel import Declaration, KernelChoice
+from tilewright.kernels.liked_orders import ANY_ORDER, LikedOrder
 from tilewright.kernels.own import OwnOperator
 from tilewright.operators.nest import Dimension
 from tilewright.plan import Core
@@ -57,6 +58,12 @@ def choices(
     if not found:
         found = _declared_choices(node, graph, families, core, is_fallback=True)
     return tuple(map(_with_a_dimension, found))
+
+
+def liked_order(node: Node, graph: Graph, families: tuple[str, ...] = (SCALAR,), core: Core = WIDEST) -> LikedOrder:
+    """The memory order that the kernel likes that stands first among ``choices``; any for a node without kernels."""
+    found = choices(node, graph, families, core)
+    return found[0].kernel.likes if found else ANY_ORDER
 
 
 def _declared_choices(

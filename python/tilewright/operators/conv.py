@@ -13,7 +13,7 @@ from tilewright.graph import Array, Graph, Node
 from tilewright.operators.epilogue import along_axis, finish
 from tilewright.operators.exact import exact_operands, offset_removed
 from tilewright.operators.nest import AxisMap, Dimension, Iteration, Nest, along
-from tilewright.operators.operator import Arrays, Layout, Multipliers, Operator, operand, optional_operand
+from tilewright.operators.operator import Arrays, Multipliers, Operator, operand, optional_operand
 from tilewright.operators.spatial import Windows, output_dimensions, spatial_extents
 
 
@@ -98,8 +98,6 @@ OPERATORS = (
         takes_clamp=True,
         multipliers=Multipliers.EACH,
         weights_axis=lambda node: 0,
-        layout=Layout.CHANNELS_LAST,
-        misread_cost=16,
         overwrites=False,
     ),
 )

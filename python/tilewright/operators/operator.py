@@ -52,17 +52,6 @@ class Joins(Enum):
     PART = "part"
 
 
-class Layout(Enum):
-    """The memory order that the kernels of an operator like best to read and write.
-
-    ANY: the order of the inputs. ROW_MAJOR: the last axis innermost. CHANNELS_LAST: axis 1 innermost.
-    """
-
-    ANY = "any"
-    ROW_MAJOR = "row_major"
-    CHANNELS_LAST = "channels_last"
-
-
 Function = Callable[..., Array]
 """``function(node, *operands)``: the output's elements, from float64 operands that broadcast."""
 
@@ -96,8 +85,6 @@ class Operator:
         is_view: whether the output has the input's elements under another shape or axis order, so
             that no byte need move.
         joins: which tensors can lie inside another one.
-        layout: the memory order that kernels like best.
-        misread_cost: cost of each element read in another order than ``layout``; writing one so costs 1.
         overwrites: whether a kernel may lay its output over an input. False where no kernel does,
             so that storage need not ask for the kernels of every node.
     """
@@ -115,8 +102,6 @@ class Operator:
     keeps_values: bool = False
     is_view: bool = False
     joins: Joins = Joins.NONE
-    layout: Layout = Layout.ANY
-    misread_cost: int = 0
     overwrites: bool = True
 
 

@@ -10,7 +10,7 @@ from tilewright.graph import Array, Graph, Node
 from tilewright.operators.epilogue import finish
 from tilewright.operators.exact import offset_removed
 from tilewright.operators.nest import Dimension, Nest, along
-from tilewright.operators.operator import Arrays, Layout, Operator, operand
+from tilewright.operators.operator import Arrays, Operator, operand
 from tilewright.operators.spatial import Windows, output_dimensions, spatial_extents
 
 
@@ -68,8 +68,6 @@ OPERATORS = (
         Windows,
         takes_clamp=True,
         keeps_values=True,
-        layout=Layout.CHANNELS_LAST,
-        misread_cost=4,
         overwrites=False,
     ),
     Operator(
@@ -78,8 +76,6 @@ OPERATORS = (
         average_pool,
         AveragePoolAttributes,
         takes_clamp=True,
-        layout=Layout.CHANNELS_LAST,
-        misread_cost=4,
         overwrites=False,
     ),
 )

@@ -5,9 +5,9 @@ one storage; each such group gets the order, out of the orders that its members 
 costs least:
 
 - (all costs are per element) a Reshape or Transpose that would have to move bytes: 4;
-- an operator that does not read the order that it likes best: its ``misread_cost`` (16 of a
-  convolution, 4 of pooling and of a matrix product);
-- a producer that does not write the order that it likes best: 1 (every kernel takes any strides);
+- an operator that does not read the order that its kernel likes best: the kernel's ``misread_cost`` (16 of
+  a convolution, 4 of pooling and of a matrix product);
+- a producer that does not write the order that its kernel likes best: 1 (every kernel takes any strides);
 - a Concat whose input and output differ in order, so that the input cannot lie in the output: 4.
 
 A Reshape that still does not fit its input gets a Copy before it. A view that would join two
@@ -21,8 +21,11 @@ from dataclasses import dataclass, replace
 from tilewright.catalogue.operators import declared
 from tilewright.graph import Graph, Node, Tensor, channels_last_order, identity_order
 from tilewright.graph.edit import GraphEditor, make_node
+from tilewright.kernels.liked_orders import Layout, LikedOrder
+from tilewright.kernels.registry import liked_order
 from tilewright.operators.movement import TransposeAttributes
-from tilewright.operators.operator import Joins, Layout
+from tilewright.operators.operator import Joins
+from tilewright.plan import Core
 from tilewright.rewrites.views import Order, input_order, is_view, same_order, view_order
 
 _MOVE_COST = 4
@@ -37,13 +40,30 @@ class _Group:
     views: tuple[Node, ...]
 
 
-def choose_layout(graph: Graph) -> Graph:
-    """The graph with an order for every tensor, with Copy nodes where bytes have to move."""
+@dataclass(frozen=True, slots=True)
+class _Nodes:
+    """The nodes that read and that write each tensor, and by node the memory order that its kernel likes best."""
+
+    readers: dict[str, list[Node]]
+    producers: dict[str, Node]
+    likes: dict[str, LikedOrder]
+
+    def liked(self, node: Node) -> Layout:
+        """The layout that a node's kernel likes best."""
+        return self.likes[node.name].layout
+
+
+def choose_layout(graph: Graph, families: tuple[str, ...], core: Core) -> Graph:
+    """The graph with an order for every tensor, with Copy nodes where bytes have to move.
+
+    Args:
+        families, core: the families of kernels in order of preference, and the core that runs them.
+    """
     tensors = dict(graph.tensors)
-    readers = graph.consumers()
-    producers = graph.producers()
+    likes = {node.name: liked_order(node, graph, families, core) for node in graph.nodes}
+    nodes = _Nodes(graph.consumers(), graph.producers(), likes)
     for group in _groups(graph):
-        for name, order in _best(graph, tensors, group, readers, producers.get(group.root)).items():
+        for name, order in _best(graph, tensors, group, nodes).items():
             tensors[name] = replace(tensors[name], order=order)
     laid_out = graph.with_nodes(graph.nodes, tensors)
     return _separate_interface(_copy_before_reshapes(laid_out))
@@ -63,31 +83,24 @@ def _groups(graph: Graph) -> list[_Group]:
     return [_Group(root, tuple(nodes)) for root, nodes in views.items()]
 
 
-def _best(
-    graph: Graph,
-    tensors: dict[str, Tensor],
-    group: _Group,
-    readers: dict[str, list[Node]],
-    producer: Node | None,
-) -> dict[str, Order]:
+def _best(graph: Graph, tensors: dict[str, Tensor], group: _Group, nodes: _Nodes) -> dict[str, Order]:
     """The cheapest orders of a group's tensors; the first of equals."""
-    own = _written_order(graph, tensors, tensors[group.root], producer)
+    producer = nodes.producers.get(group.root)
+    own = _written_order(graph, tensors, tensors[group.root], nodes)
     best: dict[str, Order] = {}
     least = None
-    for candidate in _candidates(graph, tensors, group, readers, own):
+    for candidate in _candidates(graph, tensors, group, nodes, own):
         orders, cost = _spread(graph, tensors, group, candidate)
         if producer is not None and not same_order(candidate, own, tensors[group.root].shape):
             joins = declared(producer, graph.extensions).joins
             cost += (_MOVE_COST if joins is Joins.PARTS else _WRITE_COST) * tensors[group.root].elements
-        cost += sum(_reading_cost(graph, tensors[name], order, readers[name]) for name, order in orders.items())
+        cost += sum(_reading_cost(graph, tensors[name], order, nodes) for name, order in orders.items())
         if least is None or cost < least:
             best, least = orders, cost
     return best
 
 
-def _candidates(
-    graph: Graph, tensors: dict[str, Tensor], group: _Group, readers: dict[str, list[Node]], own: Order
-) -> list[Order]:
+def _candidates(graph: Graph, tensors: dict[str, Tensor], group: _Group, nodes: _Nodes, own: Order) -> list[Order]:
     """Orders of the root for which the producer, or a reader of some tensor of the group, gets the order it likes."""
     root = tensors[group.root]
     row_major = identity_order(len(root.shape))
@@ -97,7 +110,7 @@ def _candidates(
     members = [(root, ()), *((tensors[node.outputs[0]], _path(group, node)) for node in group.views)]
     for tensor, path in members:
         likes = [identity_order(len(tensor.shape))]
-        if any(_liked(reader, graph) is Layout.CHANNELS_LAST for reader in readers[tensor.name]):
+        if any(nodes.liked(reader) is Layout.CHANNELS_LAST for reader in nodes.readers[tensor.name]):
             likes.insert(0, channels_last_order(len(tensor.shape)))
         for like in likes:
             order = _pulled_back(tensors, path, like)
@@ -145,12 +158,13 @@ def _pinned(graph: Graph, tensor: Tensor) -> bool:
     return tensor.name in graph.inputs or tensor.name in graph.outputs or tensor.is_constant
 
 
-def _written_order(graph: Graph, tensors: dict[str, Tensor], root: Tensor, producer: Node | None) -> Order:
-    """The order in which the producer likes to write."""
+def _written_order(graph: Graph, tensors: dict[str, Tensor], root: Tensor, nodes: _Nodes) -> Order:
+    """The order in which the producer's kernel likes to write."""
     rank = len(root.shape)
-    if producer is None or _liked(producer, graph) is Layout.ROW_MAJOR:
+    producer = nodes.producers.get(root.name)
+    if producer is None or nodes.liked(producer) is Layout.ROW_MAJOR:
         return identity_order(rank)
-    if _liked(producer, graph) is Layout.CHANNELS_LAST:
+    if nodes.liked(producer) is Layout.CHANNELS_LAST:
         return channels_last_order(rank)
     activations = [tensors[name] for name in producer.inputs if name and not tensors[name].is_constant]
     if declared(producer, graph.extensions).joins is Joins.PARTS:
@@ -173,26 +187,21 @@ def _commonest_order(graph: Graph, inputs: list[Tensor]) -> Order | None:
     return max(weights, key=lambda order: weights[order], default=None)
 
 
-def _reading_cost(graph: Graph, tensor: Tensor, order: Order, readers: list[Node]) -> int:
+def _reading_cost(graph: Graph, tensor: Tensor, order: Order, nodes: _Nodes) -> int:
     cost = 0
-    for reader in readers:
-        operator = declared(reader, graph.extensions)
-        if operator.joins is Joins.PARTS and _pinned(graph, graph.tensor(reader.outputs[0])):
+    for reader in nodes.readers[tensor.name]:
+        likes = nodes.likes[reader.name]
+        if declared(reader, graph.extensions).joins is Joins.PARTS and _pinned(graph, graph.tensor(reader.outputs[0])):
             row_major = identity_order(len(tensor.shape))
             cost += 0 if same_order(order, row_major, tensor.shape) else _MOVE_COST * tensor.elements
-        if operator.misread_cost == 0:
+        if likes.misread_cost == 0:
             continue
         rank = len(tensor.shape)
-        channels_last = operator.layout is Layout.CHANNELS_LAST
+        channels_last = likes.layout is Layout.CHANNELS_LAST
         liked = channels_last_order(rank) if channels_last else identity_order(rank)
         if not same_order(order, liked, tensor.shape):
-            cost += operator.misread_cost * tensor.elements
+            cost += likes.misread_cost * tensor.elements
     return cost
-
-
-def _liked(node: Node, graph: Graph) -> Layout:
-    """The order that a node's kernels like best."""
-    return declared(node, graph.extensions).layout
 
 
 def _copy_before_reshapes(graph: Graph) -> Graph:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from tilewright.graph import Graph
+from tilewright.kernels.registry import SCALAR, WIDEST
+from tilewright.plan import Core
 from tilewright.rewrites.activations import name_activations
 from tilewright.rewrites.fold import fold_constants
 from tilewright.rewrites.fuse import fold_factors_and_biases, fold_pads, fuse_clamps
@@ -12,12 +14,16 @@ from tilewright.rewrites.powers import expand_powers
 from tilewright.rewrites.views import eliminate_views
 
 
-def optimise(graph: Graph) -> Graph:
+def optimise(graph: Graph, families: tuple[str, ...] = (SCALAR,), core: Core = WIDEST) -> Graph:
     """An equal graph that is better to plan: folded, fused, without needless views, laid out in memory.
 
     Integer results do not change; float results change by roundings where BatchNormalization
     and biases are folded, and where chains of operators become one. Nodes that no output needs
     are gone. In the result every Reshape is a view, and no view joins two interface tensors.
+
+    Args:
+        families, core: the platform's families of kernels in order of preference, and its core; memory orders are
+            those that the kernels like best.
     """
     graph = fold_constants(graph)
     graph = eliminate_views(graph)
@@ -28,4 +34,4 @@ def optimise(graph: Graph) -> Graph:
     graph = fuse_clamps(graph)
     graph = fold_pads(graph)
     graph = eliminate_views(graph)
-    return choose_layout(graph)
+    return choose_layout(graph, families, core)

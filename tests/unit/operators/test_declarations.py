@@ -12,7 +12,7 @@ from support.single_node import random_array, run, single_node
 from tilewright.catalogue.operators import OPERATORS, attributes_for, declared
 from tilewright.graph import Array, Clamp, Graph, Node, constant
 from tilewright.kernels.registry import choices
-from tilewright.operators.operator import Affine, Layout, Multipliers, Operator
+from tilewright.operators.operator import Affine, Multipliers, Operator
 
 WINDOWS = {"kernel": (2, 2), "strides": (1, 1), "dilations": (1, 1), "pads": (0, 0, 1, 1)}
 VALUES: dict[str, dict[str, object]] = {
@@ -126,7 +126,6 @@ def test_factors_of_channels_go_into_weights(operator: Operator) -> None:
 
 def test_what_goes_together() -> None:
     for operator in OPERATORS.values():
-        assert (operator.layout is Layout.ANY) == (operator.misread_cost == 0), operator.name
         assert operator.weights_axis is None or operator.multipliers is Multipliers.EACH, operator.name
 
 

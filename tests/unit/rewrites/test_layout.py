@@ -8,6 +8,8 @@ from support.layouts import assert_layout_sound
 from support.onnx_models import ModelBuilder, imported, operators, outputs_of, random_feeds, runtime_outputs
 from tilewright.graph import DType, Graph, channels_last_order, identity_order, variable
 from tilewright.graph.edit import make_node
+from tilewright.kernels.liked_orders import Layout
+from tilewright.kernels.registry import DECLARATIONS
 from tilewright.rewrites.pipeline import optimise
 
 RANDOM = np.random.default_rng(3)
@@ -19,8 +21,8 @@ class Network(ModelBuilder):
     def weights(self, *shape):
         return self.constant(RANDOM.normal(size=shape).astype(np.float32))
 
-    def conv(self, x, channels, before, **attributes):
-        return self.node("Conv", x, self.weights(channels, before, 3, 3), pads=[1, 1, 1, 1], **attributes)
+    def conv(self, x, channels, before, **given):
+        return self.node("Conv", x, self.weights(channels, before, 3, 3), pads=[1, 1, 1, 1], **given)
 
     def reshape(self, x, *shape, output=None):
         return self.node("Reshape", x, self.constant(np.array(shape)), output=output)
@@ -50,6 +52,21 @@ def test_convolutions_talk_channels_last(tmp_path):
     assert order_of(graph, "Conv") == order_of(graph, "Tanh") == order_of(graph, "MaxPool") == channels_last_order(4)
     assert order_of(graph, "Conv", 2) == identity_order(4)
     assert not {"Copy", "Transpose"} & set(operators(graph))
+
+
+def test_the_order_is_that_of_the_kernels(tmp_path):
+    net = Network()
+    net.conv(net.node("Tanh", net.input("x", [1, 3, 8, 8])), 4, 3, output="y")
+    graph = imported(tmp_path, net.model("y"))
+    assert order_of(optimise(graph), "Tanh") == channels_last_order(4)
+    assert order_of(optimise(graph, families=()), "Tanh") == identity_order(4)
+
+
+def test_kernels_that_like_an_order_say_what_another_one_costs():
+    kernels = [kernel for family in DECLARATIONS.values() for declared in family for kernel in declared.kernels]
+    assert {kernel.likes.layout for kernel in kernels} == set(Layout)
+    for kernel in kernels:
+        assert (kernel.likes.layout is Layout.ANY) == (kernel.likes.misread_cost == 0), kernel.symbol
 
 
 def test_a_channels_last_model_needs_no_transpose(tmp_path):

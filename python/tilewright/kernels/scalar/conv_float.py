@@ -35,6 +35,7 @@ from tilewright.kernels.kernel import (
     TensorOperand,
     TileSteps,
 )
+from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_view, plane_windows
 from tilewright.operators.conv import ConvAttributes
 from tilewright.operators.conv import nest as nest_of
@@ -221,8 +222,10 @@ def _depthwise_cycles(choice: KernelChoice, steps: TileSteps) -> float:
 
 
 _RINGS = frozenset({HEIGHT, WIDTH})
-_CONV = Kernel("tilewright_conv_f32", ConvF32, _cycles, ring_axes=_RINGS)
-_DEPTHWISE = Kernel("tilewright_depthwise_f32", DepthwiseF32, _depthwise_cycles, ring_axes=_RINGS)
+_CONV = Kernel("tilewright_conv_f32", ConvF32, _cycles, ring_axes=_RINGS, likes=CONVOLUTION_ORDER)
+_DEPTHWISE = Kernel(
+    "tilewright_depthwise_f32", DepthwiseF32, _depthwise_cycles, ring_axes=_RINGS, likes=CONVOLUTION_ORDER
+)
 
 DECLARATION = Declaration(
     operators={"Conv": choices},

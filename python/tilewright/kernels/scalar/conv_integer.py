@@ -11,6 +11,7 @@ from tilewright.kernels.attributes import PREFIX, Core, CStruct, Int32
 from tilewright.kernels.attributes import Rule as RulePointer
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, is_wide, packed_operands, steps_product, words
 from tilewright.kernels.kernel import HEIGHT, CyclesOf, Declaration, Kernel, KernelChoice, TileSteps
+from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.requantization import CHANNEL_RULES, ROW_WORDS, WORDS, Finish, LayerLimits, Rule
 from tilewright.kernels.scalar import depthwise_integer, fully_connected_integer
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows
@@ -122,6 +123,7 @@ _CONV = Kernel(
     ConvInteger,
     block_cycles("oc", "ic", ("n", "group"), ("oh", "ow")),
     ring_axes=frozenset({HEIGHT}),
+    likes=CONVOLUTION_ORDER,
 )
 
 DECLARATION = Declaration(

@@ -20,13 +20,14 @@ from tilewright.kernels.kernel import (
     TensorOperand,
     TileSteps,
 )
+from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.requantization import LayerLimits, finish_of
 from tilewright.kernels.scalar.compact import compact
 from tilewright.kernels.scalar.geometry import VolumeWindows, volume_view, volume_windows
 from tilewright.operators.epilogue import along_axis, finish
 from tilewright.operators.exact import exact_operands, offset_removed
 from tilewright.operators.nest import whole
-from tilewright.operators.operator import Arrays, Layout, Multipliers, Operator, operand, optional_operand
+from tilewright.operators.operator import Arrays, Multipliers, Operator, operand, optional_operand
 from tilewright.operators.windows import ConvTransposeAttributes, conv_transpose_nest, transposed_sums
 
 _POSITION_CYCLES = 120.0
@@ -66,8 +67,6 @@ OPERATORS = (
         reference,
         ConvTransposeIntegerAttributes,
         multipliers=Multipliers.EACH,
-        layout=Layout.CHANNELS_LAST,
-        misread_cost=16,
         overwrites=False,
     ),
 )
@@ -152,7 +151,7 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     return 300.0 + positions * (_POSITION_CYCLES + met * tap + channels * _OUTPUT_CYCLES)
 
 
-_CONV_TRANSPOSE = Kernel("tilewright_conv_transpose_integer", ConvTransposeInteger, _cycles)
+_CONV_TRANSPOSE = Kernel("tilewright_conv_transpose_integer", ConvTransposeInteger, _cycles, likes=CONVOLUTION_ORDER)
 
 DECLARATION = Declaration(
     operators={"ConvTransposeInteger": choices},

@@ -19,6 +19,7 @@ from tilewright.kernels.kernel import (
     Packing,
     TileSteps,
 )
+from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.requantization import LayerLimits
 from tilewright.kernels.scalar.geometry import PlaneWindows
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, PaddedInput
@@ -114,7 +115,13 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     return 200.0 + steps_product(nest, steps, "n", "group") * channel
 
 
-_DEPTHWISE = Kernel("tilewright_depthwise_integer", DepthwiseInteger, _cycles, ring_axes=frozenset({HEIGHT}))
+_DEPTHWISE = Kernel(
+    "tilewright_depthwise_integer",
+    DepthwiseInteger,
+    _cycles,
+    ring_axes=frozenset({HEIGHT}),
+    likes=CONVOLUTION_ORDER,
+)
 
 
 DECLARATION = Declaration(

@@ -9,6 +9,7 @@ from tilewright.graph import Array, DType, Graph
 from tilewright.kernels.attributes import CStruct, CType, Rule
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, is_wide, packed_operands, steps_product
 from tilewright.kernels.kernel import CyclesOf, Declaration, Kernel, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.liked_orders import CONVOLUTION_ORDER, MATRIX_ORDER
 from tilewright.kernels.requantization import Finish, LayerLimits
 from tilewright.kernels.scalar.spatial_integer import IntegerConv
 from tilewright.operators.nest import AxisMap, Nest, along
@@ -100,8 +101,8 @@ def _cycles(row: str, channel: str, reduction: str) -> CyclesOf:
 
 
 _KERNELS = {
-    names: Kernel("tilewright_fully_connected_integer", FullyConnectedInteger, _cycles(*names))
-    for names in (OF_MATMUL, OF_CONV)
+    names: Kernel("tilewright_fully_connected_integer", FullyConnectedInteger, _cycles(*names), likes=likes)
+    for names, likes in ((OF_MATMUL, MATRIX_ORDER), (OF_CONV, CONVOLUTION_ORDER))
 }
 
 DECLARATION = Declaration(

@@ -25,6 +25,7 @@ from tilewright.kernels.kernel import (
     TensorOperand,
     TileSteps,
 )
+from tilewright.kernels.liked_orders import MATRIX_ORDER
 from tilewright.operators.matmul import MatMulAttributes
 from tilewright.operators.matmul import nest as nest_of
 from tilewright.operators.nest import Nest, along, blocks, whole
@@ -153,11 +154,14 @@ def _output(node: Node, graph: Graph, nest: Nest) -> TensorOperand:
     return TensorOperand(node.outputs[0], nest.writes[0], (-1,) * (MAX_RANK - rank) + tuple(range(rank)))
 
 
-_PACKED = Kernel("tilewright_matmul_f32", ClampF32, _cycles(_FOUR_ROWS_MAC_CYCLES, _ONE_ROW_MAC_CYCLES))
+_PACKED = Kernel(
+    "tilewright_matmul_f32", ClampF32, _cycles(_FOUR_ROWS_MAC_CYCLES, _ONE_ROW_MAC_CYCLES), likes=MATRIX_ORDER
+)
 _VARIABLE = Kernel(
     "tilewright_matmul_variable_f32",
     MatmulVariableF32,
     _cycles(_VARIABLE_MAC_CYCLES, _VARIABLE_ONE_ROW_MAC_CYCLES),
+    likes=MATRIX_ORDER,
 )
 
 DECLARATION = Declaration(

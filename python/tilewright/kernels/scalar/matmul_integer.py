@@ -30,6 +30,7 @@ from tilewright.kernels.integer import (
     words,
 )
 from tilewright.kernels.kernel import ConstantOperand, Declaration, Kernel, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.liked_orders import MATRIX_ORDER
 from tilewright.kernels.requantization import ROW_WORDS, Limits, finish_of
 from tilewright.kernels.scalar.compact import compact
 from tilewright.kernels.scalar.conv_integer import SOURCES as CONV_SOURCES
@@ -250,8 +251,10 @@ def _variable_cycles(choice: KernelChoice, steps: TileSteps) -> float:
     return 150.0 + batch * channel_blocks * (90.0 * depth + row_blocks * (55.0 * depth + 350.0))
 
 
-_PIXELS = Kernel("tilewright_conv_integer", ConvInteger, block_cycles("n", "k", ("b0",), ("b1", "m")))
-_VARIABLES = Kernel("tilewright_matmul_integer", MatmulInteger, _variable_cycles)
+_PIXELS = Kernel(
+    "tilewright_conv_integer", ConvInteger, block_cycles("n", "k", ("b0",), ("b1", "m")), likes=MATRIX_ORDER
+)
+_VARIABLES = Kernel("tilewright_matmul_integer", MatmulInteger, _variable_cycles, likes=MATRIX_ORDER)
 
 DECLARATION = Declaration(
     operators={"MatMul": choices},

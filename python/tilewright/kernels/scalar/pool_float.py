@@ -10,6 +10,7 @@ from tilewright.graph import Graph, Node, Tensor
 from tilewright.kernels.attributes import PREFIX, CStruct, Int32, Int32x2
 from tilewright.kernels.float_common import CALL_CYCLES, ClampF32, all_float, clamp_attributes, clamp_of, points
 from tilewright.kernels.kernel import HEIGHT, WIDTH, Declaration, Kernel, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.liked_orders import POOLING_ORDER
 from tilewright.kernels.scalar.geometry import PLANE, PlaneWindows, filled, is_plane, plane_view, plane_windows
 from tilewright.operators.pooling import AveragePoolAttributes
 from tilewright.operators.pooling import nest as nest_of
@@ -80,7 +81,9 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
 
 
 _KERNELS = {
-    operator: Kernel(f"tilewright_{stem}", attributes, _cycles, ring_axes=frozenset({HEIGHT, WIDTH}))
+    operator: Kernel(
+        f"tilewright_{stem}", attributes, _cycles, ring_axes=frozenset({HEIGHT, WIDTH}), likes=POOLING_ORDER
+    )
     for operator, stem, attributes in (
         ("MaxPool", "max_pool_f32", MaxPoolF32),
         ("AveragePool", "average_pool_f32", AveragePoolF32),

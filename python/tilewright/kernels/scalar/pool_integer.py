@@ -10,6 +10,7 @@ from tilewright.graph import DType, Graph, Node, Requantize, Tensor
 from tilewright.kernels.attributes import CStruct, Int32, Int32x4
 from tilewright.kernels.integer import EIGHT_BIT, steps_product
 from tilewright.kernels.kernel import HEIGHT, CyclesOf, Declaration, Kernel, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.liked_orders import POOLING_ORDER
 from tilewright.kernels.requantization import fixed_point
 from tilewright.kernels.scalar.geometry import PlaneWindows, is_plane, plane_view, plane_windows
 from tilewright.operators.pooling import AveragePoolAttributes
@@ -126,8 +127,10 @@ def _cycles(per_tap: float) -> CyclesOf:
 
 
 _RINGS = frozenset({HEIGHT})
-_MAX = Kernel("tilewright_max_pool_integer", MaxPoolInteger, _cycles(6.0), ring_axes=_RINGS)
-_AVERAGE = Kernel("tilewright_average_pool_integer", AveragePoolInteger, _cycles(4.5), ring_axes=_RINGS)
+_MAX = Kernel("tilewright_max_pool_integer", MaxPoolInteger, _cycles(6.0), ring_axes=_RINGS, likes=POOLING_ORDER)
+_AVERAGE = Kernel(
+    "tilewright_average_pool_integer", AveragePoolInteger, _cycles(4.5), ring_axes=_RINGS, likes=POOLING_ORDER
+)
 
 DECLARATION = Declaration(
     operators={"MaxPool": max_pool, "AveragePool": average_pool},

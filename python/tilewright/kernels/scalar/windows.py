@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Annotated
 
@@ -30,6 +30,7 @@ from tilewright.kernels.kernel import (
     TensorOperand,
     TileSteps,
 )
+from tilewright.kernels.liked_orders import ANY_ORDER, CONVOLUTION_ORDER, POOLING_ORDER
 from tilewright.kernels.scalar.geometry import VOLUME, VolumeWindows, filled, volume_view, volume_windows
 from tilewright.kernels.scalar.map import SUFFIX
 from tilewright.operators.conv import ConvAttributes
@@ -161,6 +162,7 @@ def pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     windows = node.given(Windows)
     name = {"MaxPool": "max", "AveragePool": "mean", "LpPool": "lp"}[node.operator]
     limits = [extent + end for extent, end in zip(x.shape[2:], windows.pads_end, strict=True)]
+    kernel = _LP_POOL if isinstance(windows, LpPoolAttributes) else _POOL
     counts = isinstance(windows, AveragePoolAttributes) and windows.count_include_pad
     attributes = PoolAny(
         f"&tilewright_reduce_{name}_{SUFFIX[x.dtype]}",
@@ -171,7 +173,7 @@ def pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         clamped=int(node.epilogue is not None),
         clamp=clamp_attributes(clamp),
     )
-    return (_pooling(node, graph, pool_nest, _POOL, (f"reduce_{name}.c",), attributes),)
+    return (_pooling(node, graph, pool_nest, kernel, (f"reduce_{name}.c",), attributes),)
 
 
 def max_pool_indices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -268,9 +270,10 @@ def _interpolate_cycles(choice: KernelChoice, steps: TileSteps) -> float:
     return CALL_CYCLES + points(choice.nest, steps) * choice.given(InterpolateF32).taps * _TAP_CYCLES
 
 
-_CONV = Kernel("tilewright_conv_any", ConvAny, per_point(_MAC_CYCLES))
+_CONV = Kernel("tilewright_conv_any", ConvAny, per_point(_MAC_CYCLES), likes=CONVOLUTION_ORDER)
 _CONV_TRANSPOSE = Kernel("tilewright_conv_transpose_f32", ConvTransposeF32, per_point(_MAC_CYCLES))
-_POOL = Kernel("tilewright_pool_any", PoolAny, per_point(_TAP_CYCLES))
+_POOL = Kernel("tilewright_pool_any", PoolAny, per_point(_TAP_CYCLES), likes=POOLING_ORDER)
+_LP_POOL = replace(_POOL, likes=ANY_ORDER)
 _MAX_POOL_INDICES = Kernel("tilewright_max_pool_indices", MaxPoolIndices, per_point(_TAP_CYCLES))
 _INTERPOLATE = Kernel("tilewright_interpolate_f32", InterpolateF32, _interpolate_cycles)
 
@@ -284,7 +287,7 @@ DECLARATION = Declaration(
         "ConvTranspose": conv_transpose,
         "Interpolate": interpolate,
     },
-    kernels=(_CONV, _CONV_TRANSPOSE, _POOL, _MAX_POOL_INDICES, _INTERPOLATE),
+    kernels=(_CONV, _CONV_TRANSPOSE, _POOL, _LP_POOL, _MAX_POOL_INDICES, _INTERPOLATE),
     pointed={"const struct tilewright_reducer": ("reduce_lp_f32",)},
     stack_bytes={"reduce_lp_f32": 608},
     is_fallback=True,

@@ -11,6 +11,7 @@ from tilewright.graph import Array, Graph, Node
 from tilewright.kernels.attributes import BlockFinish, CStruct, CType, Int32
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, steps_product, words
 from tilewright.kernels.kernel import ConstantOperand, Declaration, Kernel, KernelChoice, TileSteps
+from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.requantization import LayerLimits, rule_of
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, integer_conv
@@ -239,7 +240,7 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     return _Words(choice.given(ConvXpulpv2), choice.nest).cycles(steps)
 
 
-_CONV = Kernel("tilewright_conv_xpulpv2", ConvXpulpv2, _cycles)
+_CONV = Kernel("tilewright_conv_xpulpv2", ConvXpulpv2, _cycles, likes=CONVOLUTION_ORDER)
 
 DECLARATION = Declaration(
     on_core={"Conv": choices},

@@ -11,6 +11,7 @@ from tilewright.graph import Array
 from tilewright.kernels.attributes import CStruct, CType, LineRule
 from tilewright.kernels.integer import steps_product, words
 from tilewright.kernels.kernel import ConstantOperand, Declaration, Kernel, KernelChoice, Packing, TileSteps
+from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.requantization import LayerLimits, Rule
 from tilewright.kernels.scalar.geometry import PlaneWindows
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, PaddedInput
@@ -115,7 +116,7 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     return 700.0 + window + steps_product(nest, steps, "n", "group") * channel
 
 
-_DEPTHWISE = Kernel("tilewright_depthwise_xpulpv2", DepthwiseXpulpv2, _cycles)
+_DEPTHWISE = Kernel("tilewright_depthwise_xpulpv2", DepthwiseXpulpv2, _cycles, likes=CONVOLUTION_ORDER)
 
 
 DECLARATION = Declaration(

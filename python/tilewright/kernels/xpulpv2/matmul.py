@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, largest_sums, steps_product
 from tilewright.kernels.kernel import Declaration, Kernel, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.liked_orders import MATRIX_ORDER
 from tilewright.kernels.requantization import finish_of, rule_of
 from tilewright.kernels.scalar.compact import compact
 from tilewright.kernels.scalar.geometry import SINGLE_PIXELS
@@ -88,6 +89,6 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     return 2000.0 + fours * (gather + xpulpv2.channel_blocks(nest, steps, "n") * block)
 
 
-_PIXELS = Kernel("tilewright_conv_xpulpv2", ConvXpulpv2, _cycles)
+_PIXELS = Kernel("tilewright_conv_xpulpv2", ConvXpulpv2, _cycles, likes=MATRIX_ORDER)
 
 DECLARATION = Declaration(on_core={"MatMul": choices}, kernels=(_PIXELS,))

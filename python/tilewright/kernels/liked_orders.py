@@ -1,0 +1,41 @@
+"""The memory orders that kernels like best to read and write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Layout(Enum):
+    """A memory order of a tensor's axes.
+
+    ANY: the order of the inputs. ROW_MAJOR: the last axis innermost. CHANNELS_LAST: axis 1 innermost.
+    """
+
+    ANY = "any"
+    ROW_MAJOR = "row_major"
+    CHANNELS_LAST = "channels_last"
+
+
+@dataclass(frozen=True, slots=True)
+class LikedOrder:
+    """The memory order that a kernel likes best.
+
+    ``misread_cost`` is the cost of each element that is read in another order; writing one so costs 1.
+    """
+
+    layout: Layout
+    misread_cost: int
+
+
+ANY_ORDER = LikedOrder(Layout.ANY, 0)
+"""Of kernels that run as fast on any order."""
+
+CONVOLUTION_ORDER = LikedOrder(Layout.CHANNELS_LAST, 16)
+"""Of convolutions: each element is read for each tap of a window."""
+
+POOLING_ORDER = LikedOrder(Layout.CHANNELS_LAST, 4)
+"""Of pooling."""
+
+MATRIX_ORDER = LikedOrder(Layout.ROW_MAJOR, 4)
+"""Of matrix products."""
