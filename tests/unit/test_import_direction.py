@@ -169,7 +169,7 @@ def test_no_modules_import_each_other() -> None:
 
 def test_every_part_is_there() -> None:
     known = {part_of(name) for name in modules(ROOT / "python" / PACKAGE)}
-    assert known - set(ENTRIES) == set(PARTS) - {"fusion"}
+    assert known - set(ENTRIES) == set(PARTS)
 
 
 @pytest.mark.parametrize(

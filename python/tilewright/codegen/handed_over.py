@@ -53,7 +53,8 @@ def steps_of(layer: Layer) -> LayerSteps:
     if loop is not None:
         place = steps.index(loop)
         early = _leading_copies(steps[:place])
-        return LayerSteps(early, steps[len(early) : place], loop, loop.body, steps[place + 1 :])
+        body = tuple(step for step in loop.body if not isinstance(step, (Begin, End)))
+        return LayerSteps(early, steps[len(early) : place], loop, body, steps[place + 1 :])
     started = {step.token for step in steps if isinstance(step, CopyStart)}
     foreign = [number for number, step in enumerate(steps) if isinstance(step, Wait) and step.token not in started]
     behind = foreign[-1] + 1 if foreign else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.options.choices import Buffering, Effort, Objective, Order, Strategy
+from tilewright.options.choices import Buffering, Effort, Groups, Objective, Order, Strategy
 from tilewright.options.compile_options import CompileOptions, LayerBuffers, TileSteps
 from tilewright.options.reading import build_options, parse_setting, read_options_file
 
@@ -10,6 +10,7 @@ __all__ = [
     "Buffering",
     "CompileOptions",
     "Effort",
+    "Groups",
     "LayerBuffers",
     "Objective",
     "Order",

@@ -43,3 +43,10 @@ class Order(Enum):
 
     BEST = "best"
     MODEL = "model"
+
+
+class Groups(Enum):
+    """Whether layers run together block by block: where that saves memory and costs next to no time, or never."""
+
+    AUTO = "auto"
+    OFF = "off"

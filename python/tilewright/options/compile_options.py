@@ -14,7 +14,7 @@ from tilewright.base.errors import bad_input
 from tilewright.base.inputs import read_content
 from tilewright.base.settings import choices_of, keys_of
 from tilewright.base.toml_file import Table
-from tilewright.options.choices import Buffering, Effort, Objective, Order, Strategy
+from tilewright.options.choices import Buffering, Effort, Groups, Objective, Order, Strategy
 from tilewright.options.declaration import Place, names_files, option, option_of
 from tilewright.platform import parse_pool_override
 
@@ -164,6 +164,10 @@ class CompileOptions:
         metadata=option(
             "in which order layers run: in the order that needs the fewest bytes of those found, or as in the model",
         ),
+    )
+    groups: Groups = field(
+        default=Groups.OFF,
+        metadata=option("layers that run together [block by block](../explanation/groups.md), to need less memory"),
     )
     hints: bool = field(
         default=True,

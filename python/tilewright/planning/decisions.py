@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilewright.fusion.group import Group
 from tilewright.plan import TilingProof
 from tilewright.schedule.tile_loops import ScheduledLayer
 
@@ -15,6 +16,7 @@ class Decisions:
     Attributes:
         layers: kernel, tiles, loop order and slots of each layer, in the order in which they run.
         hand_over: whether layers leave their last store to the next one where that can be.
+        groups: layers that follow each other and run together block by block, in order.
         tiling: what the tiles cost together and the least that any tiles cost; None where
             nothing was minimised.
     """
@@ -22,3 +24,4 @@ class Decisions:
     layers: tuple[ScheduledLayer, ...]
     hand_over: bool = False
     tiling: TilingProof | None = None
+    groups: tuple[Group, ...] = ()

@@ -25,7 +25,8 @@ from tilewright.options.lock_entries import locked_options
 from tilewright.placement import Item, PoolLimit, Result
 from tilewright.plan import TilingProof
 from tilewright.planning.decisions import Decisions
-from tilewright.planning.lock_file import Lock, format_lock, parse_lock
+from tilewright.planning.grouping import with_locked_groups
+from tilewright.planning.lock_file import LayerEntry, Lock, format_lock, parse_lock
 from tilewright.planning.lock_layers import STALE, layer_entry, restored_layer
 from tilewright.planning.prepare import Prepared, prepare
 from tilewright.planning.realise import Planned, placement_items, realise, schedule_of
@@ -43,7 +44,7 @@ def lock_text(planned: Planned, platform: Platform, options: CompileOptions) -> 
             platform=platform.name,
             platform_sha256=_platform_digest(platform),
             options=locked_options(options),
-            layers=tuple(layer_entry(layer) for layer in planned.layers),
+            layers=_layer_entries(planned.decisions),
             tiling=list(astuple(planned.tiling)) if planned.tiling is not None else [],
             problem_sha256=_problem_digest(items),
             pools={use.pool: [use.used_bytes, use.lower_bound_bytes, use.optimal] for use in planned.pool_use},
@@ -51,6 +52,17 @@ def lock_text(planned: Planned, platform: Platform, options: CompileOptions) -> 
             handed_over=planned.schedule.handed_over,
         )
     )
+
+
+def _layer_entries(decisions: Decisions) -> tuple[LayerEntry, ...]:
+    """An entry for each layer; layers of a group name the group's first layer."""
+    names = [layer.problem.node.name for layer in decisions.layers]
+    groups = {
+        number: (names[group.first], timed.step)
+        for group in decisions.groups
+        for number, timed in zip(group.layers, group.stages, strict=True)
+    }
+    return tuple(layer_entry(layer, *groups.get(number, ())) for number, layer in enumerate(decisions.layers))
 
 
 def read_lock(path: Path, options: CompileOptions) -> Lock:
@@ -91,7 +103,11 @@ def _locked_decisions(prepared: Prepared, options: CompileOptions, lock: Lock) -
         layers = tuple(map(restored_layer, prepared.problems, lock.layers))
     except TilewrightError as error:
         raise _stale(options, error.what, error.at) from error
-    return Decisions(layers, lock.handed_over, TilingProof(*lock.tiling) if lock.tiling else None)
+    decisions = Decisions(layers, lock.handed_over, TilingProof(*lock.tiling) if lock.tiling else None)
+    try:
+        return with_locked_groups(decisions, lock.layers, prepared)
+    except TilewrightError as error:
+        raise _stale(options, error.what, error.at) from error
 
 
 def stale_plan(options: CompileOptions, error: TilewrightError) -> TilewrightError:

@@ -68,6 +68,8 @@ class LayerEntry:
             each kernel that was not taken; for reports.
         kept: operand to the loop index along which its rows are kept near the core.
         staged_slots: operand to the slots of its larger tiles between home and core, where not 1.
+        group: the first layer of the group with which the layer runs block by block; empty for a layer alone.
+        block: rows of a block of a layer in a group; 0 for a layer alone.
         staged: operand with larger tiles to the index along which smaller ones form a larger one, and how
             many they are; an empty table where one larger tile is the whole operand.
     """
@@ -84,6 +86,8 @@ class LayerEntry:
     )
     kept: Mapping[str, str] = field(default_factory=dict, metadata=_json(_is_table(_is(str))))
     staged_slots: Mapping[str, int] = field(default_factory=dict, metadata=_COUNTS)
+    group: str = field(default="", metadata=_TEXT)
+    block: int = field(default=0, metadata=_NUMBER)
     staged: Mapping[str, Mapping[str, int]] = field(
         default_factory=dict, metadata=_json(_is_table(_is_table(_is_positive)))
     )

@@ -20,8 +20,8 @@ STALE = "plan-lock"
 """The code of errors about locks."""
 
 
-def layer_entry(layer: ScheduledLayer) -> LayerEntry:
-    """What a lock says of a layer."""
+def layer_entry(layer: ScheduledLayer, group: str = "", block: int = 0) -> LayerEntry:
+    """What a lock says of a layer; one in a group has a block instead of tiles."""
     problem, choice = layer.problem, layer.choice
     names = [operand.name for operand in problem.operands]
     staged = {name: item for number, name in enumerate(names) if (item := choice.staging(number)) is not None}
@@ -30,13 +30,15 @@ def layer_entry(layer: ScheduledLayer) -> LayerEntry:
         kernel=problem.kernel.name,
         variant=problem.variant,
         cycles=choice.predicted_cycles,
-        tile={name: choice.steps[name] for name in choice.order},
+        tile={} if group else {name: choice.steps[name] for name in choice.order},
         slots={name: slots for name, slots in zip(names, choice.copies, strict=True) if slots},
         hinted=choice.hinted,
         other_kernels=[list(astuple(offer)) for offer in layer.others],
         kept={name: kept for number, name in enumerate(names) if (kept := choice.kept_along(number))},
         staged_slots={name: item.copies for name, item in staged.items() if item.copies > 1},
         staged={name: _groups(item) for name, item in staged.items()},
+        group=group,
+        block=block,
     )
 
 

@@ -64,6 +64,7 @@ def schedule_of(prepared: Prepared, decisions: Decisions, platform: Platform, op
         prepared.homes,
         platform,
         prepared.arrays,
+        groups=decisions.groups,
         profiled=options.profile,
         handed_over=decisions.hand_over,
     )

@@ -17,6 +17,7 @@ from tilewright.plan.lifetimes import layer_at
 from tilewright.planning.core_stacks import require_room_for_stacks, with_room_for_stacks
 from tilewright.planning.decide import Decider, each_for_itself, with_layers
 from tilewright.planning.decisions import Decisions
+from tilewright.planning.grouping import Grouping, first_choice, grouping_of, smaller
 from tilewright.planning.prepare import Prepared
 from tilewright.planning.realise import Planned, realise, schedule_of
 from tilewright.planning.shortage import explained
@@ -90,6 +91,9 @@ def first_that_fits(decider: Decider) -> Planned:
     prepared, platform, options = decider.prepared, decider.platform, decider.options
     hand_over = options.buffering is not Buffering.SINGLE and any(link.asynchronous for link in platform.links)
     decisions = replace(each_for_itself(decider), hand_over=hand_over)
+    grouping = grouping_of(decisions, decider)
+    if grouping is not None:
+        return _grouped(grouping, decider)
     limits = (decider.capacities,) * len(decisions.layers)
     remedies = chain((_each_store_awaited, _tiles_together), repeat(_smaller_at_the_peak, ROUNDS))
     while True:
@@ -98,6 +102,24 @@ def first_that_fits(decider: Decider) -> Planned:
             return realise(schedule, decisions, platform, options)
         except DoesNotFit as overflow:
             decisions, limits = _after(_Failure(decisions, limits, schedule, overflow), remedies, decider)
+
+
+def _grouped(grouping: Grouping, decider: Decider) -> Planned:
+    """The first cover that finds a place, from the one that the objective asks for to that of the fewest bytes.
+
+    Raises DoesNotFit of the last one.
+    """
+    cover = first_choice(grouping, decider)
+    while True:
+        decisions = grouping.decisions(cover)
+        schedule = schedule_of(decider.prepared, decisions, decider.platform, decider.options)
+        try:
+            return realise(schedule, decisions, decider.platform, decider.options)
+        except DoesNotFit as overflow:
+            found = smaller(grouping, cover, overflow.diagnosis.missing)
+            if found is None:
+                raise
+            cover = found
 
 
 def _after(failure: _Failure, remedies: Iterator[_Remedy], decider: Decider) -> _Attempt:

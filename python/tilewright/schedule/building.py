@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from tilewright.fusion.group import Group
 from tilewright.graph import Array, Graph
 from tilewright.plan import (
     Begin,
@@ -21,6 +22,7 @@ from tilewright.plan import (
 )
 from tilewright.platform import Platform
 from tilewright.schedule.constants import Constants, Names
+from tilewright.schedule.group_loops import build_group, ring_buffer
 from tilewright.schedule.handover import hand_over
 from tilewright.schedule.marks import home_marks
 from tilewright.schedule.profile_buffer import profile_buffer
@@ -57,48 +59,100 @@ def build_schedule(
     platform: Platform,
     arrays: HashedArrays,
     *,
+    groups: Sequence[Group] = (),
     profiled: bool = False,
     handed_over: bool = False,
 ) -> Schedule:
-    """Turn chosen tiles into a program with explicit lifetimes: a layer of one stage for each operator.
+    """Turn chosen tiles into a program with explicit lifetimes: a layer of one stage for each operator or group.
 
     Homes live as ``marks.home_marks`` says. Constants live throughout, and so does the buffer of records that a
     ``profiled`` program writes. With ``handed_over`` each layer leaves its last store to the next layer where
-    ``handover`` allows it.
+    ``handover`` allows it; ``groups`` exclude that.
     """
-    tensors = _home_buffers(graph, homes, words_of_links(platform))
+    tensors = _with_rings(_home_buffers(graph, homes, words_of_links(platform)), groups)
     names = Names(set(tensors))
     constants = Constants(names, arrays)
-    uses = [_use(layer, graph) for layer in layers]
+    units = _units(len(layers), groups)
+    uses = [_use_of(unit, layers, graph) for unit in units]
     overlaps = find_overlaps(uses, homes, graph)
     relations = _view_relations(graph, homes)
     marks = home_marks([use.touched for use in uses], homes)
-    steps: list[Step] = [End(name) for name in marks.ends.get(-1, ())]
-    near: list[Buffer] = []
-    facts: list[LayerFacts] = []
-    accesses: Counter[str] = Counter()
     bodies = _bodies(layers, constants, platform, names)
     if handed_over:
+        assert not groups, "layers of a group copy nothing, so no store can be handed over"
         bodies = hand_over(layers, bodies, frozenset(constants.buffers), marks.ends)
-    for number, (layer, built) in enumerate(zip(layers, bodies, strict=True)):
-        steps += [Begin(name) for name in marks.begins.get(number, ())]
-        steps += [Begin(buffer.name) for buffer in built.buffers if buffer.name not in built.begun_inside]
-        steps.append(Layer(layer.problem.node.name, (_stage(layer),), built.body))
-        steps += [End(buffer.name) for buffer in reversed(built.buffers) if buffer.name != built.hands_over]
-        steps += [End(name) for name in marks.ends.get(number, ())]
-        near += built.buffers
-        accesses.update(built.accesses)
-        facts.append(layer_facts(layer.problem, layer.choice, layer.others))
+    parts = _Parts()
+    parts.steps += [End(name) for name in marks.ends.get(-1, ())]
+    for number, unit in enumerate(units):
+        parts.steps += [Begin(name) for name in marks.begins.get(number, ())]
+        if unit.group is None:
+            parts.add(layers[unit.first], bodies[unit.first])
+        else:
+            parts.add_group(unit.group, [layers[at] for at in unit.numbers], [bodies[at] for at in unit.numbers])
+        parts.steps += [End(name) for name in marks.ends.get(number, ())]
+    facts = tuple(layer_facts(layer.problem, layer.choice, layer.others) for layer in layers)
     profile = [profile_buffer(names.take("profile"), len(layers), platform)] if profiled else []
     throughout = (*constants.buffers, *(buffer.name for buffer in profile))
     opening = [Begin(name) for name in (*throughout, *marks.start)]
     closing = [End(name) for name in reversed((*throughout, *marks.finish))]
-    program = (*opening, *steps, *closing)
-    named = (*tensors.values(), *constants.buffers.values(), *profile, *near)
-    buffers = tuple(replace(buffer, accessed_bytes=accesses[buffer.name]) for buffer in named)
+    program = (*opening, *parts.steps, *closing)
+    named = (*tensors.values(), *constants.buffers.values(), *profile, *parts.near)
+    buffers = tuple(replace(buffer, accessed_bytes=parts.accesses[buffer.name]) for buffer in named)
     measured = profile[0].name if profile else None
     left = any(built.hands_over for built in bodies)
-    return Schedule(program, buffers, relations, constants.data, tuple(facts), overlaps, measured, left)
+    return Schedule(program, buffers, relations, constants.data, facts, overlaps, measured, left)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """What becomes one layer of the program: a layer by its number, or a group."""
+
+    numbers: range
+    group: Group | None = None
+
+    @property
+    def first(self) -> int:
+        """Number of the first layer."""
+        return self.numbers[0]
+
+
+def _units(count: int, groups: Sequence[Group]) -> list[_Unit]:
+    """All layers in order, those of a group together."""
+    found: list[_Unit] = []
+    starts = {group.first: group for group in groups}
+    number = 0
+    while number < count:
+        group = starts.get(number)
+        found.append(_Unit(range(number, number + 1)) if group is None else _Unit(group.layers, group))
+        number = found[-1].numbers[-1] + 1
+    return found
+
+
+@dataclass(slots=True)
+class _Parts:
+    """What layers add to the program, one after the other: steps, buffers near the core, bytes accessed by buffer."""
+
+    steps: list[Step] = field(default_factory=list)
+    near: list[Buffer] = field(default_factory=list)
+    accesses: Counter[str] = field(default_factory=Counter)
+
+    def add(self, layer: ScheduledLayer, built: BuiltLayer) -> None:
+        """Add a layer of one stage, with the marks of its own buffers."""
+        self.steps += [Begin(buffer.name) for buffer in built.buffers if buffer.name not in built.begun_inside]
+        self.steps.append(Layer(layer.problem.node.name, (_stage(layer),), built.body))
+        self.steps += [End(buffer.name) for buffer in reversed(built.buffers) if buffer.name != built.hands_over]
+        self.near += built.buffers
+        self.accesses.update(built.accesses)
+
+    def add_group(self, group: Group, layers: Sequence[ScheduledLayer], bodies: Sequence[BuiltLayer]) -> None:
+        """Add a layer of several stages, with the marks of its rings."""
+        built = build_group(group, bodies)
+        names = [layer.problem.node.name for layer in layers]
+        self.steps += [Begin(name) for name in built.around]
+        self.steps.append(Layer(f"{names[0]} to {names[-1]}", tuple(map(_stage, layers)), built.body))
+        self.steps += [End(name) for name in reversed(built.around)]
+        self.near += built.buffers
+        self.accesses.update(built.accesses)
 
 
 def _bodies(
@@ -134,6 +188,12 @@ def _home_buffers(graph: Graph, homes: Homes, words: Mapping[str, int]) -> dict[
             slot_bytes=homes.sizes[name],
         )
     return buffers
+
+
+def _with_rings(buffers: Mapping[str, Buffer], groups: Sequence[Group]) -> dict[str, Buffer]:
+    """The buffers of tensors, those between the stages of a group as rings."""
+    rings = {name: ring for group in groups for name, ring in group.rings.items()}
+    return {name: ring_buffer(item, rings[name]) if name in rings else item for name, item in buffers.items()}
 
 
 def _home_bytes(homes: Homes, name: str, words: Mapping[str, int]) -> int:
@@ -182,6 +242,19 @@ def _starts(graph: Graph, homes: Homes, name: str, root: str) -> tuple[int, ...]
         if shape[axis] > 1:
             starts[axis], rest = divmod(rest, strides[axis])
     return tuple(starts)
+
+
+def _use_of(unit: _Unit, layers: Sequence[ScheduledLayer], graph: Graph) -> LayerUse:
+    """What a layer or a group touches; rings of a group are its own, and nothing is overwritten under it."""
+    if unit.group is None:
+        return _use(layers[unit.first], graph)
+    uses = [layer_use(layers[number].problem.kernel, graph) for number in unit.numbers]
+    inside = unit.group.rings
+    reads, writes = (name for use in uses for name in use.reads), (name for use in uses for name in use.writes)
+    return LayerUse(
+        tuple(name for name in dict.fromkeys(reads) if name not in inside),
+        tuple(name for name in dict.fromkeys(writes) if name not in inside),
+    )
 
 
 def _use(layer: ScheduledLayer, graph: Graph) -> LayerUse:

@@ -130,14 +130,22 @@ def _span(homes: Homes, tensor: str) -> tuple[int, int]:
 
 def peak_bytes(uses: Sequence[LayerUse], homes: Homes, graph: Graph) -> int:
     """The most bytes of homes that are alive in a layer; an output that may lie over an input shares its bytes."""
+    return max(_each_alive(range(-1, len(uses)), uses, homes, graph), default=0)
+
+
+def alive_bytes(uses: Sequence[LayerUse], homes: Homes, graph: Graph) -> list[int]:
+    """For each layer the bytes of homes that are alive; an output that may lie over an input shares its bytes."""
+    return list(_each_alive(range(len(uses)), uses, homes, graph))
+
+
+def _each_alive(numbers: range, uses: Sequence[LayerUse], homes: Homes, graph: Graph) -> Iterator[int]:
     lives = group_lives([use.touched for use in uses], homes)
     families: dict[str, list[str]] = {}
     for group in lives:
         if _is_placed(homes, group):
             families.setdefault(homes.roots[group], []).append(group)
-    return max(
-        (_alive_bytes(number, uses, families, lives, homes, graph) for number in range(-1, len(uses))), default=0
-    )
+    for number in numbers:
+        yield _alive_bytes(number, uses, families, lives, homes, graph)
 
 
 def _alive_bytes(

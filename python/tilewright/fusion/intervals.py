@@ -1,0 +1,236 @@
+"""All groups that layers in a row can form, with the bytes that each keeps alive and the cycles that it takes.
+
+Before:  layers conv, depthwise, pointwise, dense; blocks of 1 and of 8 rows
+After:   conv alone, conv .. depthwise in blocks of 1 and of 8, conv .. pointwise in blocks of 1 and of 8,
+         depthwise alone, ...; none with dense, which needs all rows at once
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from tilewright.fusion.group import Group, group_of
+from tilewright.fusion.streams import Stream, stream_of
+from tilewright.fusion.timing import Ring, Timed, Timetable
+from tilewright.storage.homes import Homes
+from tilewright.storage.lives import Life
+from tilewright.tiling.problem import TILE_ALIGN_BYTES, TilingProblem, tile_lengths
+
+Counts = npt.NDArray[np.int64]
+
+CALL_CYCLES = 150.0
+"""Cycles of a stage's block beside its kernel: whether it runs, where its rows lie, the call."""
+
+BLOCK_ELEMENTS = (1, 16, 32, 64, 128, 256, 512)
+"""Positions of a result, without its channels, that a block has at least; each is tried for a whole group."""
+
+MOST_STAGES = 64
+"""The most layers of a group."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Layers [first, end) as one group, or one layer alone, where ``elements`` is 0.
+
+    Attributes:
+        first: number of the first layer.
+        end: number behind the last layer.
+        elements: the least positions of a block, of ``BLOCK_ELEMENTS``.
+        bytes: alive at a time at most while the layers run: homes, rings, scratch.
+        cycles: predicted.
+    """
+
+    first: int
+    end: int
+    elements: int
+    bytes: int
+    cycles: float
+
+
+@dataclass(frozen=True, slots=True)
+class Alive:
+    """Bytes of homes alive while layers run, and which of them a group could hold as rings.
+
+    Attributes:
+        begins, ends, sizes: of each family of homes its first layer, its last layer, its bytes, all aligned.
+        lives: by tensor that is alone in its home, the layers through which it lives.
+        row_bytes: by such a tensor, bytes of a row.
+        rows: by such a tensor, its rows.
+    """
+
+    begins: Counts
+    ends: Counts
+    sizes: Counts
+    lives: Mapping[str, Life]
+    row_bytes: Mapping[str, int]
+    rows: Mapping[str, int]
+
+    def during(self, first: int, end: int) -> int:
+        """Bytes of all homes that are alive in one of the layers [first, end)."""
+        return int(self.sizes[(self.begins < end) & (self.ends >= first)].sum())
+
+    def is_inside(self, tensor: str, first: int, end: int) -> bool:
+        """Whether only the layers [first, end) need the tensor."""
+        life = self.lives.get(tensor)
+        return life is not None and life.begin >= first and life.end < end
+
+    def home_bytes(self, tensor: str) -> int:
+        """Bytes of a whole tensor that is alone in its home."""
+        return aligned(self.rows[tensor] * self.row_bytes[tensor])
+
+    def ring_bytes(self, ring: Ring) -> int:
+        """Bytes of a ring."""
+        return aligned(min(ring.rows, self.rows[ring.tensor]) * self.row_bytes[ring.tensor])
+
+
+def aligned(size_bytes: int) -> int:
+    """The bytes, rounded up to the alignment of homes."""
+    return -(-size_bytes // TILE_ALIGN_BYTES) * TILE_ALIGN_BYTES
+
+
+@dataclass(slots=True)
+class Layers:
+    """The layers of a program as streams, and what is computed of them once.
+
+    Attributes:
+        problems: of each layer.
+        streams: of each layer; None for one that cannot run by rows.
+        alive: homes.
+        costs: (layer, rows of a block) to cycles and bytes of scratch.
+    """
+
+    problems: Sequence[TilingProblem]
+    streams: Sequence[Stream | None]
+    alive: Alive
+    costs: dict[tuple[int, int], tuple[float, int]] = field(default_factory=dict)
+
+    def cost(self, number: int, step: int) -> tuple[float, int]:
+        """Predicted cycles of a layer in blocks of ``step`` rows, and bytes of its scratch."""
+        key = (number, step)
+        if key not in self.costs:
+            problem, stream = self.problems[number], self.streams[number]
+            assert stream is not None
+            steps = {**problem.extents, stream.dimension: min(step, stream.extent)}
+            calls = tile_lengths(problem, steps)
+            cycles = sum((problem.kernel_cycles(lengths, None) + CALL_CYCLES) * times for lengths, times in calls)
+            self.costs[key] = cycles, problem.scratch_bytes(steps)
+        return self.costs[key]
+
+    def blocks(self, number: int, elements: int, fewest: int) -> int:
+        """How many times ``fewest`` rows a block of layer ``number`` has, so that it has so many positions."""
+        stream, problem = self.streams[number], self.problems[number]
+        assert stream is not None
+        row = row_elements(problem)
+        wanted = min(-(-elements // row), stream.extent)
+        return max(1, -(-wanted // fewest))
+
+
+def row_elements(problem: TilingProblem) -> int:
+    """Positions in a row of a layer's result: its elements without those along the axis that is innermost in memory."""
+    (result,) = (operand for operand in problem.operands if operand.write)
+    large = [axis for axis in result.order if result.extents[axis] > 1]
+    return prod(result.extents[axis] for axis in large[1:-1])
+
+
+def layers_of(problems: Sequence[TilingProblem], homes: Homes, lives: Mapping[str, Life]) -> Layers:
+    """The layers as streams. ``lives`` are those of groups of tensors that share all their bytes."""
+    return Layers(problems, [stream_of(problem) for problem in problems], _alive(problems, homes, lives))
+
+
+def _alive(problems: Sequence[TilingProblem], homes: Homes, lives: Mapping[str, Life]) -> Alive:
+    families: dict[str, list[str]] = {}
+    for group in lives:
+        if not homes.is_callers(group):
+            families.setdefault(homes.roots[group], []).append(group)
+    spans = [
+        (min(lives[name].begin for name in names), max(lives[name].end for name in names), aligned(homes.sizes[root]))
+        for root, names in families.items()
+    ]
+    begins, ends, sizes = (np.array(column, np.int64) for column in zip(*spans, strict=True)) if spans else _NONE
+    members: dict[str, int] = {}
+    for root in homes.roots.values():
+        members[root] = members.get(root, 0) + 1
+    alone = {root: lives[root] for root in families if members[root] == 1 and root in lives}
+    row_bytes, rows = {}, {}
+    for problem in problems:
+        for operand in (item for item in problem.operands if item.write and item.tensor in alone):
+            assert operand.tensor is not None
+            large = [axis for axis in operand.order if operand.extents[axis] > 1]
+            if large:
+                rows[operand.tensor] = operand.extents[large[0]]
+                row_bytes[operand.tensor] = homes.strides[operand.tensor][large[0]]
+    return Alive(begins, ends, sizes, {name: alone[name] for name in rows}, row_bytes, rows)
+
+
+_NONE = (np.zeros(0, np.int64),) * 3
+
+
+def intervals(layers: Layers) -> Iterator[Interval]:
+    """Every group of at least two layers in a row, in blocks of every size."""
+    for first in range(len(layers.problems)):
+        for elements in BLOCK_ELEMENTS:
+            yield from _from(layers, first, elements)
+
+
+def _from(layers: Layers, first: int, elements: int) -> Iterator[Interval]:
+    """The groups that begin with a layer, in blocks of at least so many positions, each a layer longer."""
+    table, cycles, scratch = Timetable(), 0.0, list[int]()
+    for number in range(first, min(first + MOST_STAGES, len(layers.problems))):
+        stream = layers.streams[number]
+        if stream is None:
+            return
+        fewest = table.fewest(stream)
+        if fewest is None or not table.add(stream, layers.blocks(number, elements, fewest)):
+            return
+        spent, bytes_beside = layers.cost(number, table.stages[-1].step)
+        cycles += spent
+        scratch.append(bytes_beside)
+        if number > first:
+            inside = {
+                name: ring for name, ring in table.rings.items() if layers.alive.is_inside(name, first, number + 1)
+            }
+            size = _bytes(layers.alive, first, table.stages, inside, scratch)
+            yield Interval(first, number + 1, elements, size, cycles)
+
+
+def _bytes(alive: Alive, first: int, stages: Sequence[Timed], rings: Mapping[str, Ring], scratch: Sequence[int]) -> int:
+    """Bytes alive at a time at most while a group runs."""
+    end = first + len(stages)
+    outside = alive.during(first, end) - sum(alive.home_bytes(name) for name in rings)
+    staying = sum(alive.ring_bytes(ring) for ring in rings.values() if not ring.passing)
+    # Bytes of passing rings and scratch by stage: a ring from its maker to its last reader.
+    changes = [0] * (len(stages) + 1)
+    last = {read.tensor: number for number, timed in enumerate(stages) for read in timed.stream.reads}
+    for number, timed in enumerate(stages):
+        ring = rings.get(timed.stream.written)
+        if ring is not None and ring.passing:
+            changes[number] += alive.ring_bytes(ring)
+            changes[last[ring.tensor] + 1] -= alive.ring_bytes(ring)
+    most = max(size + beside for size, beside in zip(accumulate(changes), scratch, strict=False))
+    return outside + staying + most
+
+
+def group_from(layers: Layers, interval: Interval) -> Group:
+    """The group of an interval of ``intervals``."""
+    streams: list[Stream] = []
+    blocks: list[int] = []
+    table = Timetable()
+    for number in range(interval.first, interval.end):
+        stream = layers.streams[number]
+        assert stream is not None
+        fewest = table.fewest(stream)
+        assert fewest is not None
+        blocks.append(layers.blocks(number, interval.elements, fewest))
+        table.add(stream, blocks[-1])
+        streams.append(stream)
+    inside = {stream.written for stream in streams}
+    inside = {name for name in inside if layers.alive.is_inside(name, interval.first, interval.end)}
+    group = group_of(interval.first, streams, blocks, inside)
+    assert group is not None
+    return group

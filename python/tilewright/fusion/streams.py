@@ -1,0 +1,148 @@
+"""A layer as a stream of rows: which rows of its inputs a block of rows of its result needs.
+
+Before:  y[oc, oh] += w[oc, ic, kh] * x[ic, 2*oh + kh - 1], 25 rows of y, channels last
+After:   the stream advances along oh; rows [4, 8) of y need rows [7, 16) of x
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from tilewright.operators.nest import axis_range
+from tilewright.plan import AxisRange, WriteOrder
+from tilewright.tiling.operand import TileOperand
+from tilewright.tiling.problem import TilingProblem
+
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class RowRead:
+    """Rows of one tensor that a stream reads; ``rows`` maps the stream's dimension to the tensor's ``axis``.
+
+    ``may_be_ring`` says whether the kernel finds row r at r modulo a ring's rows.
+    """
+
+    tensor: str
+    axis: int
+    rows: AxisRange
+    may_be_ring: bool
+
+    @property
+    def rate(self) -> Fraction:
+        """Rows of the tensor for each row of the stream's result."""
+        ((_, stride),) = self.rows.terms
+        return Fraction(stride, self.rows.divisor)
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A layer whose result can be computed some rows at a time, from the first to the last.
+
+    Attributes:
+        dimension: the iteration dimension that rows of the result follow, one row for each value.
+        extent: rows of the result.
+        multiple: rows of a block are a multiple of it.
+        written: the result.
+        axis: the result's axis of rows.
+        may_be_ring: whether the kernel can write the result into a ring of rows.
+        reads: inputs of which a block needs some rows; an input may occur more than once.
+        held: inputs of which every block may need everything.
+    """
+
+    dimension: str
+    extent: int
+    multiple: int
+    written: str
+    axis: int
+    may_be_ring: bool
+    reads: tuple[RowRead, ...]
+    held: frozenset[str]
+
+
+def stream_of(problem: TilingProblem) -> Stream | None:
+    """The layer as a stream of rows; None where its kernel cannot compute the result by rows.
+
+    Rows lie along the axis of the result that is outermost in memory: a block of rows is one piece.
+    """
+    written = [operand for operand in problem.operands if operand.write]
+    if len(written) != 1 or problem.moves or problem.cores > 1:
+        return None
+    (result,) = written
+    axis = rows_axis(result)
+    if axis is None:
+        return None
+    dimension = _dimension(problem, result, axis)
+    if dimension is None:
+        return None
+    inputs = [item for item in problem.operands if not item.write and item.tensor is not None and item.data is None]
+    reads = list(_reads(problem, inputs, dimension))
+    found = {read.tensor for read in reads}
+    return Stream(
+        dimension=dimension,
+        extent=problem.extents[dimension],
+        multiple=problem.kernel.multiples.get(dimension, 1),
+        written=result.tensor or result.name,
+        axis=axis,
+        may_be_ring=_may_be_ring(problem, result, axis),
+        reads=tuple(reads),
+        held=frozenset(item.tensor for item in inputs if item.tensor is not None and item.tensor not in found),
+    )
+
+
+def rows_axis(operand: TileOperand) -> int | None:
+    """The axis of more than one element that is outermost in memory; None for a tensor of one element."""
+    return next((axis for axis in operand.order if operand.extents[axis] > 1), None)
+
+
+def block_bounds(rows: AxisRange, extent: int, step: int) -> tuple[Counts, Counts]:
+    """The rows [lower, upper) that each block of ``step`` rows of a result of ``extent`` rows needs.
+
+    The formula is that of ``plan.AxisRange``; a block that reads padding alone has an empty interval.
+    """
+    ((_, stride),) = rows.terms
+    begin = np.arange(0, extent, step, dtype=np.int64)
+    last = np.minimum(begin + step, extent) - 1
+    lower = np.clip((stride * begin + rows.first_offset) // rows.divisor, 0, rows.extent)
+    upper = np.minimum((stride * last + rows.last_offset) // rows.divisor + 1, rows.extent)
+    return lower, np.maximum(lower, upper)
+
+
+def _dimension(problem: TilingProblem, result: TileOperand, axis: int) -> str | None:
+    """The dimension that rows of the result follow one by one; None if there is none that can be cut."""
+    rows = result.axes[axis]
+    if len(rows.terms) != 1 or (rows.first_offset, rows.last_offset, rows.divisor) != (0, 0, 1):
+        return None
+    ((name, stride),) = rows.terms
+    others = {term for number, other in enumerate(result.axes) if number != axis for term, _ in other.terms}
+    is_free = stride == 1 and name not in others and name in problem.cuttable and name not in problem.reductions
+    return name if is_free else None
+
+
+def _reads(problem: TilingProblem, inputs: list[TileOperand], dimension: str) -> Iterator[RowRead]:
+    """The inputs of which a block needs some rows, along the axis that is outermost in memory."""
+    uncut = {name: extent for name, extent in problem.extents.items() if name != dimension}
+    for operand in inputs:
+        moved = [axis for axis, item in enumerate(operand.axes) if dimension in dict(item.terms)]
+        if moved != [rows_axis(operand)]:
+            continue
+        rows = axis_range(operand.axes[moved[0]], operand.extents[moved[0]], uncut)
+        if rows.terms[0][1] > 0:
+            ring = _may_be_ring(problem, operand, moved[0])
+            yield RowRead(operand.tensor or operand.name, moved[0], rows, ring)
+
+
+def _may_be_ring(problem: TilingProblem, operand: TileOperand, axis: int) -> bool:
+    """Whether the kernel walks rings on the operand's axis, which lies in its view at one place.
+
+    Elementwise kernels walk over the box of their result (runtime/include/tilewright/kernels/walk.h), and the walk
+    follows rings of any operand on any axis.
+    """
+    kernel = problem.kernel
+    places = [place for place, item in enumerate(operand.view) if item == axis]
+    return len(places) == 1 and (places[0] in kernel.ring_axes or kernel.stores.order is WriteOrder.ELEMENTWISE)

@@ -1,0 +1,164 @@
+"""When each stage of a group works, and how many rows the rings between stages hold.
+
+All stages advance in one loop. Stage k makes its block u at iteration first + every * u, once the rows that the
+block needs are there; stages stand in the loop's body in the order in which the layers run. A row of a ring is free
+when no block that is still to come needs it.
+
+Before:  a = conv 3x3 of x, 12 rows; y = conv 3x3 of a with strides 2, 6 rows; one row at a time
+After:   a: first 0, every 1, 12 blocks; y: first 1, every 2, 6 blocks; a's ring has 3 rows
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from tilewright.fusion.streams import RowRead, Stream, block_bounds
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A stage with its times: block u, of ``step`` rows, is made at iteration ``first`` + ``every`` * u."""
+
+    stream: Stream
+    step: int
+    first: int
+    every: int
+
+    @property
+    def count(self) -> int:
+        """Number of blocks."""
+        return -(-self.stream.extent // self.step)
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """The rows of a tensor between stages.
+
+    Attributes:
+        tensor: name of the tensor.
+        axis: its axis of rows.
+        rows: rows that are held at a time at most; all rows of the tensor where a kernel cannot walk a ring.
+        passing: whether each row is read only at the iteration at which it is made, so that the bytes are free
+            before and after.
+    """
+
+    tensor: str
+    axis: int
+    rows: int
+    passing: bool
+
+
+@dataclass(slots=True)
+class Timetable:
+    """Stages of a group that grows at its end, and what its rings need so far.
+
+    The first stage makes one row for each iteration, on average.
+
+    Attributes:
+        stages: the stages so far, in order.
+        rates: by tensor, rows for each iteration; tensors from outside have the rate at which stages read them.
+        makers: by tensor between stages, the stage that makes it.
+        rings: by tensor between stages that a later stage reads.
+    """
+
+    stages: list[Timed] = field(default_factory=list)
+    rates: dict[str, Fraction] = field(default_factory=dict)
+    makers: dict[str, int] = field(default_factory=dict)
+    rings: dict[str, Ring] = field(default_factory=dict)
+
+    def fewest(self, stream: Stream) -> int | None:
+        """The fewest rows at a time that a stage could make; None where it cannot join."""
+        rate = self._rate(stream)
+        return None if rate is None else rate.numerator
+
+    def add(self, stream: Stream, blocks: int = 1) -> bool:
+        """Add a stage that makes ``blocks`` times the fewest rows at a time; False, and no change, if it cannot join.
+
+        A stage can join if it reads something that the group makes or reads, at the same rate, and if it needs only
+        some rows at a time of what the group makes.
+        """
+        rate = self._rate(stream)
+        if rate is None or any(name in self.makers for name in stream.held):
+            return False
+        if any(read.axis != self._axis(read.tensor, read.axis) for read in stream.reads):
+            return False
+        step, every = blocks * rate.numerator, blocks * rate.denominator
+        if step % stream.multiple:
+            every *= stream.multiple
+            step *= stream.multiple
+        timed = Timed(stream, step, 0, every)
+        timed = Timed(stream, step, self._first(timed), every)
+        self.stages.append(timed)
+        for read in stream.reads:
+            self.rates.setdefault(read.tensor, rate * read.rate)
+            if read.tensor in self.makers:
+                self._widen(read, timed)
+        self.rates[stream.written] = rate
+        self.makers[stream.written] = len(self.stages) - 1
+        return True
+
+    def _rate(self, stream: Stream) -> Fraction | None:
+        """Rows of the stage's result for each iteration; None where its inputs disagree or are all new."""
+        if not self.stages:
+            return Fraction(1)
+        rates = {self.rates[read.tensor] / read.rate for read in stream.reads if read.tensor in self.rates}
+        return rates.pop() if len(rates) == 1 else None
+
+    def _axis(self, tensor: str, otherwise: int) -> int:
+        """The axis of rows of a tensor as its maker has it."""
+        return self.stages[self.makers[tensor]].stream.axis if tensor in self.makers else otherwise
+
+    def _first(self, timed: Timed) -> int:
+        """The first iteration at which the stage can make block 0, so that all later blocks find their rows too."""
+        times = timed.every * np.arange(timed.count)
+        firsts = [0]
+        for read in timed.stream.reads:
+            if read.tensor not in self.makers:
+                continue
+            maker = self.stages[self.makers[read.tensor]]
+            lower, upper = block_bounds(read.rows, timed.stream.extent, timed.step)
+            some = upper > lower
+            made = maker.first + maker.every * ((upper - 1) // maker.step)
+            firsts.append(int((made - times)[some].max(initial=0)))
+        return max(firsts)
+
+    def _widen(self, read: RowRead, reader: Timed) -> None:
+        """Make room in the ring for what ``reader`` still needs whenever rows are written."""
+        maker = self.stages[self.makers[read.tensor]]
+        is_ring = read.may_be_ring and maker.stream.may_be_ring
+        needed = rows_between(maker, reader, read) if is_ring else maker.stream.extent
+        passes = is_passing(maker, reader, read)
+        known = self.rings.get(read.tensor)
+        if known is not None:
+            needed, passes = max(needed, known.rows), passes and known.passing
+        self.rings[read.tensor] = Ring(read.tensor, read.axis, needed, passes)
+
+
+def rows_between(maker: Timed, reader: Timed, read: RowRead) -> int:
+    """Rows that a ring needs between two stages: from the first that is still to be read to the last that is written.
+
+    A block is written before rows are read at the same iteration.
+    """
+    blocks = np.arange(maker.count)
+    written = np.minimum((blocks + 1) * maker.step, maker.stream.extent)
+    written_at = maker.first + maker.every * blocks
+    lower, upper = block_bounds(read.rows, reader.stream.extent, reader.step)
+    # A block that reads nothing needs nothing; rows that a later block needs again are still needed.
+    lower = np.where(upper > lower, lower, read.rows.extent)
+    still = np.append(np.minimum.accumulate(lower[::-1])[::-1], read.rows.extent)
+    # The first of the reader's blocks that runs at the time of each write, or later.
+    following = np.clip(-(-(written_at - reader.first) // reader.every), 0, reader.count)
+    return max(1, int((written - np.minimum(still[following], written)).max()))
+
+
+def is_passing(maker: Timed, reader: Timed, read: RowRead) -> bool:
+    """Whether the reader reads each row only at the iteration at which the row is made, so that nothing is kept."""
+    lower, upper = block_bounds(read.rows, reader.stream.extent, reader.step)
+    times = reader.first + reader.every * np.arange(reader.count)
+    some = upper > lower
+    first = maker.first + maker.every * (lower // maker.step)
+    last = maker.first + maker.every * ((upper - 1) // maker.step)
+    return bool(((first == times) & (last == times))[some].all())

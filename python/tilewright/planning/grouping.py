@@ -1,0 +1,131 @@
+"""Groups of a prepared graph: which layers run together, from the front of bytes against cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tilewright.base.errors import bad_input
+from tilewright.fusion.choice import Cover, chosen_cover, front
+from tilewright.fusion.group import Group, group_in_steps
+from tilewright.fusion.intervals import Interval, Layers, aligned, group_from, intervals, layers_of
+from tilewright.options import Groups, Objective
+from tilewright.planning.decide import Decider, with_layers
+from tilewright.planning.decisions import Decisions
+from tilewright.planning.lock_file import LayerEntry
+from tilewright.planning.prepare import Prepared
+from tilewright.schedule.tile_loops import ScheduledLayer
+from tilewright.storage.lives import group_lives
+from tilewright.storage.overlaps import LayerUse, alive_bytes, layer_use
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """The covers that layers in their order allow, from the fastest to the one of the fewest bytes."""
+
+    alone: Decisions
+    layers: Layers
+    covers: tuple[Cover, ...]
+    objective: Objective
+
+    def decisions(self, cover: Cover) -> Decisions:
+        """The layers with the blocks of a cover's groups."""
+        groups = [group_from(self.layers, interval) for interval in cover.intervals if interval.elements]
+        found = _with_groups(self.alone, groups, self.layers)
+        return with_layers(found, [self._priced(layer) for layer in found.layers])
+
+    def _priced(self, layer: ScheduledLayer) -> ScheduledLayer:
+        """The layer with its cost in the unit of the objective."""
+        choice = layer.choice
+        costs = {Objective.CYCLES: choice.predicted_cycles, Objective.BYTES_USED: sum(choice.near_bytes.values())}
+        return replace(layer, choice=replace(choice, cost=costs.get(self.objective, 0)))
+
+
+def grouping_of(decisions: Decisions, decider: Decider) -> Grouping | None:
+    """The groups that can be made of layers; None where the user wants none, or where layers copy tiles."""
+    problems = [layer.problem for layer in decisions.layers]
+    if decider.options.groups is Groups.OFF or any(problem.moves or problem.cores > 1 for problem in problems):
+        return None
+    uses = _uses(decisions, decider.prepared)
+    layers = _streams(decisions, decider.prepared)
+    alive = alive_bytes(uses, decider.prepared.homes, decider.prepared.graph)
+    alone = [
+        Interval(number, number + 1, 0, aligned(size) + layer.problem.scratch_bytes(layer.choice.steps), cycles)
+        for number, (layer, size) in enumerate(zip(decisions.layers, alive, strict=True))
+        for cycles in (float(layer.choice.predicted_cycles),)
+    ]
+    covers = tuple(front((*alone, *intervals(layers)), len(problems)))
+    return Grouping(decisions, layers, covers, decider.options.objective)
+
+
+def with_locked_groups(decisions: Decisions, entries: Sequence[LayerEntry], prepared: Prepared) -> Decisions:
+    """The decisions of a lock with its groups.
+
+    Raises bad_input ``plan-lock`` where the layers of a group cannot run together in their blocks.
+    """
+    names = [entry.group for entry in entries]
+    if not any(names):
+        return decisions
+    streams, groups = _streams(decisions, prepared), list[Group]()
+    for name in (name for name in dict.fromkeys(names) if name):
+        numbers = [number for number, other in enumerate(names) if other == name]
+        group = _locked_group(numbers, entries, streams)
+        if group is None:
+            raise bad_input("plan-lock", f"the layers of group '{name}' cannot run together in these blocks")
+        groups.append(group)
+    return _with_groups(decisions, groups, streams)
+
+
+def _locked_group(numbers: Sequence[int], entries: Sequence[LayerEntry], layers: Layers) -> Group | None:
+    """The group of layers with their blocks; None where they cannot run so."""
+    first, end = numbers[0], numbers[-1] + 1
+    streams = [stream for stream in layers.streams[first:end] if stream is not None]
+    if list(numbers) != list(range(first, end)) or len(streams) != len(numbers):
+        return None
+    steps = [entries[number].block for number in numbers]
+    inside = {stream.written for stream in streams if layers.alive.is_inside(stream.written, first, end)}
+    return group_in_steps(first, streams, steps, inside) if all(step > 0 for step in steps) else None
+
+
+def _with_groups(decisions: Decisions, groups: Sequence[Group], streams: Layers) -> Decisions:
+    """The decisions with groups, and with the blocks of these in place of whole layers."""
+    layers = list(decisions.layers)
+    for group in groups:
+        for number in group.layers:
+            layers[number] = _in_blocks(layers[number], group, number, streams)
+    return replace(decisions, layers=tuple(layers), groups=tuple(groups))
+
+
+def _uses(decisions: Decisions, prepared: Prepared) -> list[LayerUse]:
+    return [layer_use(layer.problem.kernel, prepared.graph) for layer in decisions.layers]
+
+
+def _streams(decisions: Decisions, prepared: Prepared) -> Layers:
+    touched = [use.touched for use in _uses(decisions, prepared)]
+    lives = group_lives(touched, prepared.homes)
+    return layers_of([layer.problem for layer in decisions.layers], prepared.homes, lives)
+
+
+def first_choice(grouping: Grouping, decider: Decider) -> Cover:
+    """The cover that the objective asks for."""
+    size = decider.capacities.get(decider.platform.io_pool)
+    return chosen_cover(grouping.covers, size, least=decider.options.objective is Objective.BYTES_USED)
+
+
+def smaller(grouping: Grouping, cover: Cover, missing: int) -> Cover | None:
+    """The fastest cover of a front that needs fewer bytes by ``missing``, or else the next smaller one."""
+    less: Sequence[Cover] = [other for other in grouping.covers if other.bytes < cover.bytes]
+    enough = [other for other in less if other.bytes <= cover.bytes - missing]
+    return next(iter(enough or less), None)
+
+
+def _in_blocks(layer: ScheduledLayer, group: Group, number: int, layers: Layers) -> ScheduledLayer:
+    """The layer with the block that it makes at a time in its group."""
+    timed = group.stages[number - group.first]
+    dimension = timed.stream.dimension
+    cycles, scratch = layers.cost(number, timed.step)
+    steps = {**layer.choice.steps, dimension: min(timed.step, timed.stream.extent)}
+    near = {layer.problem.scratch_pool: scratch} if scratch else {}
+    order = (dimension,) if timed.count > 1 else ()
+    choice = replace(layer.choice, steps=steps, order=order, near_bytes=near, predicted_cycles=round(cycles))
+    return replace(layer, choice=choice)

@@ -1,0 +1,201 @@
+"""Groups of layers: times and rings against a simulation, and whole networks in blocks against layer by layer."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conformance.build import Generated
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from support.firmware import needs_host_compiler
+from support.host_runs import host_outputs
+from support.random_groups import random_rows
+from support.random_model import RandomModel
+from tilewright.check import Rule, check
+from tilewright.fusion.streams import RowRead, Stream
+from tilewright.fusion.timing import Timetable
+from tilewright.graph import Array
+from tilewright.options import build_options
+from tilewright.pipeline import Artifacts, compile_model
+from tilewright.plan import AxisRange, Buffer, BufferKind, Layer, Plan
+
+EFFORT = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+SAMPLE = 24
+
+
+def window(tensor: str, extent: int, stride: int, kernel: int, pad: int, divisor: int = 1) -> RowRead:
+    return RowRead(tensor, 2, AxisRange((("r", stride),), -pad, kernel - 1 - pad, divisor, extent), True)
+
+
+def stream(name: str, extent: int, *reads: RowRead) -> Stream:
+    return Stream("r", extent, 1, name, 2, True, reads, frozenset())
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> list[Stream]:
+    """Streams that read one or two earlier ones: windows, sums of tensors of equal extent, rows twice as many."""
+    extents = {"x": draw(st.integers(3, 30))}
+    found: list[Stream] = []
+    for number in range(draw(st.integers(2, 7))):
+        source = draw(st.sampled_from(sorted(extents)))
+        extent = extents[source]
+        kind = draw(st.sampled_from(["window", "window", "sum", "twice"]))
+        name = f"t{number}"
+        if kind == "sum":
+            other = draw(st.sampled_from([item for item in sorted(extents) if extents[item] == extent]))
+            reads = [window(item, extent, 1, 1, 0) for item in (source, other)]
+        elif kind == "twice":
+            reads, extent = [window(source, extent, 1, 1, 0, 2)], 2 * extent
+        else:
+            stride, kernel = draw(st.integers(1, 3)), draw(st.integers(1, 7))
+            pad, behind = draw(st.integers(0, kernel - 1)), draw(st.integers(0, kernel - 1))
+            reads = [window(source, extent, stride, kernel, pad)]
+            extent = (extent + pad + behind - kernel) // stride + 1
+        assume(1 <= extent <= 60)
+        extents[name] = extent
+        found.append(stream(name, extent, *reads))
+    return found
+
+
+def needed(read: RowRead, lower: int, upper: int) -> range:
+    """The rows that rows [lower, upper) of a result need, one by one from the definition of an axis range."""
+    ((_, stride),) = read.rows.terms
+    first = (stride * lower + read.rows.first_offset) // read.rows.divisor
+    last = (stride * (upper - 1) + read.rows.last_offset) // read.rows.divisor
+    return range(max(first, 0), min(last + 1, read.rows.extent))
+
+
+def wrong_reads(table: Timetable, rows: dict[str, int]) -> list[str]:
+    """Every row that is not there when a stage reads it, in a walk over iterations with rings of ``rows``."""
+    held: dict[str, dict[int, int]] = {}
+    wrong = []
+    ends = [stage.first + stage.every * (stage.count - 1) for stage in table.stages]
+    for time in range(max(ends) + 1):
+        for stage in table.stages:
+            block, rest = divmod(time - stage.first, stage.every)
+            if rest or not 0 <= block < stage.count:
+                continue
+            lower, upper = block * stage.step, min((block + 1) * stage.step, stage.stream.extent)
+            for read in (read for read in stage.stream.reads if read.tensor in table.makers):
+                ring = held.get(read.tensor, {})
+                for row in needed(read, lower, upper):
+                    if ring.get(row % rows[read.tensor]) != row:
+                        wrong.append(f"row {row} of {read.tensor} at {time}")
+            ring = held.setdefault(stage.stream.written, {})
+            ring.update({row % rows.get(stage.stream.written, 1000): row for row in range(lower, upper)})
+    return wrong
+
+
+@EFFORT
+@given(networks(), st.lists(st.integers(1, 5), min_size=7, max_size=7))
+def test_rings_hold_what_is_read_and_no_row_more(streams: list[Stream], blocks: list[int]) -> None:
+    table = Timetable()
+    for item, times in zip(streams, blocks, strict=False):
+        assume(table.add(item, times))
+    rows = {name: ring.rows for name, ring in table.rings.items()}
+    assert wrong_reads(table, rows) == []
+    for name, ring in table.rings.items():
+        stage = table.stages[table.makers[name]]
+        if ring.rows > min(stage.step, stage.stream.extent):
+            assert wrong_reads(table, {**rows, name: ring.rows - 1}), name
+
+
+@EFFORT
+@given(networks(), st.lists(st.integers(1, 5), min_size=7, max_size=7))
+def test_a_stage_that_works_earlier_finds_rows_missing(streams: list[Stream], blocks: list[int]) -> None:
+    table = Timetable()
+    for item, times in zip(streams, blocks, strict=False):
+        assume(table.add(item, times))
+    early = next((number for number, stage in enumerate(table.stages) if stage.first), None)
+    assume(early is not None)
+    assert early is not None
+    table.stages[early] = replace(table.stages[early], first=table.stages[early].first - 1)
+    assert wrong_reads(table, dict.fromkeys(table.rings, 1000))
+
+
+def compiled(model: RandomModel, folder: Path, prefix: str, **values: object) -> Artifacts:
+    path = folder / "net.onnx"
+    path.write_bytes(model.proto().SerializeToString())
+    options = {"model": path, "platform": "host", "name": prefix, "static_pools": True, **values}
+    return compile_model(build_options(("test", options)))
+
+
+def outputs(found: Artifacts, model: RandomModel, folder: Path) -> dict[str, Array]:
+    feeds = {name: model.values[name] for name in model.inputs}
+    return host_outputs(Generated(found.plan.name, found.plan, dict(found.files)), feeds, folder)
+
+
+def groups(plan: Plan) -> list[Layer]:
+    return [step for step in plan.program if isinstance(step, Layer) and len(step.stages) > 1]
+
+
+def rings(plan: Plan) -> list[Buffer]:
+    return [buffer for buffer in plan.buffers if buffer.ring_axis is not None]
+
+
+@needs_host_compiler
+def test_networks_in_blocks_give_the_same_bits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stages, ringed = 0, 0
+    for seed in range(SAMPLE):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        model = random_rows(seed)
+        apart = compiled(model, folder, "apart", groups="off")
+        least = compiled(model, folder, "least", groups="auto", objective="bytes_used")
+        assert used(least.plan) <= used(apart.plan), seed
+        if not groups(least.plan):
+            continue
+        stages += sum(len(layer.stages) for layer in groups(least.plan))
+        ringed += len(rings(least.plan))
+        wanted, got = (outputs(item, model, folder / item.plan.name) for item in (apart, least))
+        assert all(np.array_equal(wanted[name], got[name], equal_nan=True) for name in wanted), seed
+    with capsys.disabled():
+        sys.stdout.write(f"\n{stages} stages in groups, {ringed} rings\n")
+    assert stages >= 2 * SAMPLE
+    assert ringed >= SAMPLE // 2
+
+
+def used(plan: Plan) -> int:
+    return sum(use.used_bytes for use in plan.pool_use)
+
+
+def test_a_ring_with_a_row_less_is_refused(tmp_path: Path) -> None:
+    refused = 0
+    for seed in range(SAMPLE // 2):
+        plan = compiled(random_rows(seed), tmp_path, "net", groups="auto", objective="bytes_used").plan
+        for ring in rings(plan):
+            axis = ring.ring_axis
+            assert axis is not None
+            shape = (*ring.shape[:axis], ring.shape[axis] - 1, *ring.shape[axis + 1 :])
+            if shape[axis] == 0:
+                continue
+            less = replace(ring, shape=shape)
+            spoilt = replace(plan, buffers=tuple(less if item.name == ring.name else item for item in plan.buffers))
+            found = {violation.rule for violation in check(spoilt)}
+            assert found & {Rule.SLOT_CONTENT, Rule.RECTANGLE}, (seed, ring.name, found)
+            refused += 1
+    assert refused >= 5
+
+
+def test_a_lock_repeats_groups(tmp_path: Path) -> None:
+    repeated = 0
+    for seed in range(SAMPLE // 2):
+        model = random_rows(seed)
+        found = compiled(model, tmp_path, "net", groups="auto", objective="bytes_used")
+        lock = tmp_path / "net.lock.json"
+        lock.write_text(found.lock, encoding="utf-8")
+        again = compiled(model, tmp_path, "net", groups="auto", objective="bytes_used", plan_lock=lock)
+        assert again.plan == found.plan
+        assert again.files == found.files
+        repeated += bool(groups(found.plan))
+    assert repeated >= 4
+
+
+def test_rings_are_no_constants_and_have_rows(tmp_path: Path) -> None:
+    for seed in range(4):
+        plan = compiled(random_rows(seed), tmp_path, "net", groups="auto", objective="bytes_used").plan
+        assert all(ring.kind is BufferKind.INTERMEDIATE and ring.copies == 1 for ring in rings(plan))

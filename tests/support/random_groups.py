@@ -1,0 +1,51 @@
+"""Random networks of windows, sums and elementwise operators: what groups of layers are made of."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import numpy as np
+
+from support import random_float, random_int8
+from support.random_int8 import QuantizedModel
+from support.random_model import RandomModel, grown
+
+INT8 = (
+    *(random_int8.convolution,) * 4,
+    random_int8.pooling,
+    *(random_int8.binary,) * 2,
+    random_int8.looked_up,
+)
+FLOAT = (*(random_float.convolution,) * 4, random_float.pooling, *(random_float.binary,) * 2, random_float.unary)
+
+MOSTLY = 0.85
+"""How often the youngest tensor is taken."""
+
+
+class _Chain(RandomModel):
+    """A model that mostly grows at its end."""
+
+    def pick(self, fits: Callable[[str], bool]) -> str:
+        name = super().pick(fits)
+        last = [other for other in self.values if other not in self.constants and fits(other)][-1]
+        return last if self.chance.random() < MOSTLY else name
+
+
+class _QuantizedChain(_Chain, QuantizedModel):
+    """The same, quantised."""
+
+
+def random_rows(seed: int) -> RandomModel:
+    """Always the same model for the same seed: int8 or float32, 4 to 10 operators on images of 8 to 20 rows."""
+    chance = random.Random(seed)
+    numbers = np.random.default_rng(seed)
+    shape = (1, chance.randint(1, 6), chance.randint(8, 20), chance.randint(2, 8))
+    if chance.random() < 0.4:
+        model = _Chain(chance, numbers)
+        model.input(model.normal(shape))
+        return grown(model, FLOAT, chance.randint(4, 10))
+    quantized = _QuantizedChain(chance, numbers, dtype=chance.choice(("int8", "int8", "uint8")))
+    name = quantized.input(quantized.whole_range(shape))
+    quantized.known(name, np.float32(2.0 ** -chance.randint(3, 7)), quantized.zero_point())
+    return grown(quantized, INT8, chance.randint(4, 10))
