@@ -22,6 +22,7 @@ from tilewright.importers.deeploy.dialect import OPERATORS as DIALECT_OPERATORS
 from tilewright.importers.deeploy.nodes import DIALECT
 from tilewright.importers.onnx import convert
 from tilewright.importers.onnx.control import CONTROL
+from tilewright.importers.onnx.operands import PATTERNS
 
 HEAD = "<!-- Written by scripts/reference_pages.py. -->\n"
 PACKAGE = "tilewright.importers"
@@ -95,6 +96,8 @@ def page(name: str, facts: Facts) -> str:
     lines = [f"{HEAD}\n# {name}\n", *(f"{_escape(sentence)}\n" for sentence in facts.sentences)]
     if facts.becomes:
         lines.append(f"It becomes {', '.join(sorted(facts.becomes))} of [the graph](../graph.md).\n")
+    if isinstance(operands := PATTERNS.get(name), str):
+        lines.append(f"Shapes of the inputs: `{operands}` ([how to read them](../graph.md#shapes-of-operands)).\n")
     rows = [f"| {index} | {_types(kinds)} |" for index, kinds in sorted(facts.types.items())]
     if rows:
         lines.append("| input | element types |\n|---|---|\n" + "\n".join(rows) + "\n")

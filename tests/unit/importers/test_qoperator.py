@@ -331,7 +331,7 @@ def test_refusals_name_the_node(tmp_path, case):
         imported(tmp_path, build.model("y", dtypes={"y": np.int8}))
     told = {
         "type": "int16",
-        "scales": "4 scales",
+        "scales": "(x_scale) has shape [4]",
         "batches": "transBatchA",
         "activation": "activation 'Elu'",
         "parts": "three for each part",

@@ -23,6 +23,7 @@ from tilewright.importers.onnx.control import CONTROL, captured, expand_control
 from tilewright.importers.onnx.guard import require_agreement
 from tilewright.importers.onnx.integer_products import integer_products
 from tilewright.importers.onnx.movement import MOVEMENT
+from tilewright.importers.onnx.operands import require_operands
 from tilewright.importers.onnx.quantization import QUANTIZATION
 from tilewright.importers.onnx.source import SourceModel, SourceNode, SourceValue
 from tilewright.importers.onnx.spatial import SPATIAL
@@ -257,6 +258,8 @@ def _translate(node: SourceNode, model: SourceModel, build: Construction) -> Non
         _fold_shape(node, build)
         return
     dialect = _of_dialect(node, build)
+    if dialect is None and (node.domain in ("", "ai.onnx") or node.operator in _ANY_DOMAIN):
+        require_operands(node, build)
     if dialect is None and _foldable(node, build):
         _fold(node, model, build)
         return

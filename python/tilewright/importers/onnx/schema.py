@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 
+import numpy as np
 import onnx
 import onnx.defs
 
@@ -89,3 +92,48 @@ def _problems(node: onnx.NodeProto, schema: onnx.defs.OpSchema | None) -> Iterat
 def _count(what: str, count: int, least: int, most: int) -> Iterator[str]:
     if not least <= count <= most:
         yield f"{count} {what}; the operator has " + (f"{least}" if least == most else f"{least} to {most}")
+
+
+@dataclass(frozen=True, slots=True)
+class FormalInput:
+    """An input as ONNX describes it.
+
+    Attributes:
+        types: NumPy's names of the element types that it may have; empty where ONNX names a type that NumPy has not.
+        same: the name of its type; inputs of one name have one type. Empty where each input has its own.
+    """
+
+    name: str
+    types: frozenset[str]
+    same: str
+    variadic: bool
+
+
+@lru_cache(maxsize=1024)
+def formal_inputs(operator: str, opset: int) -> tuple[FormalInput, ...]:
+    """The inputs of a standard operator; empty if ONNX has no such operator."""
+    try:
+        schema = onnx.defs.get_schema(operator, opset, "")
+    except onnx.defs.SchemaError:
+        try:
+            schema = onnx.defs.get_schema(operator, "")
+        except onnx.defs.SchemaError:
+            return ()
+    allowed = {entry.type_param_str: entry.allowed_type_strs for entry in schema.type_constraints}
+    return tuple(
+        FormalInput(
+            entry.name,
+            frozenset(filter(None, (_numpy_name(text) for text in allowed.get(entry.type_str, [entry.type_str])))),
+            entry.type_str if entry.type_str in allowed and entry.is_homogeneous else "",
+            entry.option == onnx.defs.OpSchema.FormalParameterOption.Variadic,
+        )
+        for entry in schema.inputs
+    )
+
+
+def _numpy_name(text: str) -> str:
+    """NumPy's name of ``tensor(...)``; empty for what is no tensor of numbers."""
+    number = getattr(onnx.TensorProto, text.removeprefix("tensor(").removesuffix(")").upper(), None)
+    if not text.startswith("tensor(") or number is None:
+        return ""
+    return str(np.dtype(onnx.helper.tensor_dtype_to_np_dtype(number)).name)
