@@ -14,6 +14,7 @@ from pathlib import Path
 
 from conformance.build import runtime_library
 from conformance.cases import NodeCase, node_cases
+from conformance.judges import disagreements
 from conformance.run import Outcome, Verdict, run_batch
 
 _BATCH = 40
@@ -35,8 +36,11 @@ def main(arguments: Sequence[str]) -> int:
     outcomes = _run_all(chosen, library, options)
     print_outcomes(outcomes, options.list)
     passed = sum(outcome.verdict is Verdict.PASSED for outcome in outcomes)
+    between = disagreements(chosen)
+    for words in between:
+        _say(f"judges disagree: {words}")
     _say(f"{time.monotonic() - began:.0f} s")
-    wrong = any(outcome.verdict is Verdict.WRONG for outcome in outcomes)
+    wrong = bool(between) or any(outcome.verdict is Verdict.WRONG for outcome in outcomes)
     return 1 if wrong or passed < options.least else 0
 
 

@@ -61,7 +61,8 @@ def gather_nd(call: Call) -> None:
     x, indices = call.input(0), typed(call, 1, _INDEX)
     batch = int(call.attribute("batch_dims", 0))
     depth = indices.shape[-1] if indices.shape else 0
-    if batch + depth > len(x.shape) or x.shape[:batch] != indices.shape[:batch] or depth == 0:
+    batches_agree = batch < len(indices.shape) and x.shape[:batch] == indices.shape[:batch]
+    if batch < 0 or batch + depth > len(x.shape) or not batches_agree or depth == 0:
         raise Unsupported(f"indices of shape {list(indices.shape)} for {list(x.shape)}")
     indexed, rest = x.shape[batch : batch + depth], x.shape[batch + depth :]
     rows = (prod(x.shape[:batch]), prod(indexed), prod(rest))
@@ -139,6 +140,8 @@ def tensor_scatter(call: Call) -> None:
     if len(update.shape) != rank:
         raise Unsupported(f"updates of shape {list(update.shape)} for a cache of shape {list(cache.shape)}")
     length, extent = update.shape[axis], cache.shape[axis]
+    if length > extent:
+        raise Unsupported(f"updates of {length} positions for a cache of {extent}", "export the model again")
     steps = np.arange(length, dtype=np.int64)
     shape = tuple(cache.shape[0] if p == 0 else length if p == axis else 1 for p in range(rank))
     base = f"{call.node.outputs[0]}/positions"

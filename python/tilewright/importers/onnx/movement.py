@@ -135,9 +135,11 @@ def split(call: Call) -> None:
     elif call.attribute("split") is not None:
         parts = call.integers("split", ())
     else:
+        if outputs > x.shape[axis]:
+            raise Unsupported(f"{outputs} parts of extent {x.shape[axis]}", "export the model again")
         part = -(-x.shape[axis] // outputs)
         parts = tuple(min(part, x.shape[axis] - number * part) for number in range(outputs))
-    if len(parts) != outputs or sum(parts) != x.shape[axis]:
+    if len(parts) != outputs or sum(parts) != x.shape[axis] or min(parts) < 0:
         raise Unsupported(f"parts {list(parts)} of extent {x.shape[axis]} for {outputs} outputs")
     first = 0
     for number, part in enumerate(parts):
@@ -194,8 +196,16 @@ def pad(call: Call) -> None:
     _padded(call, begins, ends, value)
 
 
+def require_rest(shape: Shape, begins: list[int], ends: list[int]) -> None:
+    """Unsupported if negative pads leave nothing of an axis."""
+    for axis, (extent, begin, end) in enumerate(zip(shape, begins, ends, strict=True)):
+        if extent + min(begin, 0) + min(end, 0) < 1:
+            raise Unsupported(f"pads {begin} and {end} of axis {axis} take all of its {extent} elements")
+
+
 def _padded(call: Call, begins: list[int], ends: list[int], value: float) -> None:
     x = call.input(0)
+    require_rest(x.shape, begins, ends)
     source, shape = x.name, x.shape
     grow = [max(amount, 0) for amount in (*begins, *ends)]
     if min(*begins, *ends) < 0:

@@ -13,6 +13,7 @@ from tilewright.graph import Array
 from tilewright.importers.onnx.context import Call, Unsupported
 from tilewright.importers.onnx.elementwise import ELEMENT_TYPES
 from tilewright.importers.onnx.indexing import emit_gather
+from tilewright.importers.onnx.movement import require_rest
 
 Translate = Callable[[Call], None]
 
@@ -99,6 +100,7 @@ def pad(call: Call, constant_pad: Translate) -> None:
         raise Unsupported(f"mode '{mode}'")
     x = call.input(0)
     begins, ends = _pads(call)
+    require_rest(x.shape, begins, ends)
     name, last = x.name, "" if mode != "constant" else "edges"
     padded = [axis for axis in range(len(x.shape)) if begins[axis] or ends[axis]]
     for axis in padded:
@@ -140,16 +142,24 @@ def _pads(call: Call) -> tuple[list[int], list[int]]:
 
 
 def _sources(mode: str, extent: int, begin: int, end: int) -> Array:
-    """The input position that each output position of an axis shows."""
-    positions = np.arange(-begin, extent + end)
+    """The input position that each output position of an axis shows.
+
+    Negative pads crop first; the other side then reflects or repeats what is left, as in ONNX Runtime.
+    """
+    first, rest = max(-begin, 0), extent + min(begin, 0) + min(end, 0)
+    begin, end = max(begin, 0), max(end, 0)
+    positions = np.arange(-begin, rest + end)
     if mode == "edge":
-        return np.clip(positions, 0, extent - 1)
+        return first + np.clip(positions, 0, rest - 1)
     if mode == "wrap":
-        return np.mod(positions, extent)
-    if extent == 1:
-        return np.zeros_like(positions)
-    folded = np.mod(positions, 2 * (extent - 1))
-    return np.where(folded < extent, folded, 2 * (extent - 1) - folded)
+        return first + np.mod(positions, rest)
+    if max(begin, end) >= rest:
+        raise Unsupported(
+            f"pads {begin} and {end} reflect {rest} elements", "pad by less than there are, or use 'wrap'"
+        )
+    return first + np.where(
+        positions < 0, -positions, np.where(positions < rest, positions, 2 * (rest - 1) - positions)
+    )
 
 
 def dropout(call: Call, plain: Translate) -> None:
@@ -177,12 +187,16 @@ def _is_empty(call: Call, name: str) -> bool:
 def compress(call: Call) -> None:
     """Keeps the slices for which the condition is true. The condition is constant."""
     x = call.input(0)
-    chosen = np.flatnonzero(call.constant(1, "the condition").reshape(-1)).astype(np.int32)
-    name, axis = x.name, 0
+    condition = call.constant(1, "the condition").reshape(-1)
+    name, axis, extent = x.name, 0, x.elements
     if call.attribute("axis") is None:
-        name = call.emit("Reshape", [name], (x.elements,), part="flat")
+        name = call.emit("Reshape", [name], (extent,), part="flat")
     else:
         axis = call.axis(int(call.attribute("axis", 0)), len(x.shape))
+        extent = x.shape[axis]
+    if condition.size > extent:
+        raise Unsupported(f"a condition of {condition.size} elements for extent {extent}", "export the model again")
+    chosen = np.flatnonzero(condition).astype(np.int32)
     emit_gather(call, name, call.literal(chosen, f"{call.node.outputs[0]}/chosen"), axis)
 
 

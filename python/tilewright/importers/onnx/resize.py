@@ -28,7 +28,13 @@ def resize(call: Call) -> None:
     mode = str(call.attribute("mode", "nearest"))
     if mode not in ("nearest", "linear", "cubic"):
         raise Unsupported(f"mode '{mode}'")
-    _apply(call, _axes_of(call), mode)
+    axes = _axes_of(call)
+    if call.build.opset >= 11:
+        _apply(call, axes, mode)
+        return
+    # Opset 10 has Upsample's coordinates; ONNX Runtime rounds up where an axis shrinks.
+    shrinks = any(way.scale < 1.0 for way in axes.values())
+    _apply(call, axes, mode, "asymmetric", "ceil" if shrinks else "floor")
 
 
 def upsample(call: Call) -> None:
@@ -36,8 +42,10 @@ def upsample(call: Call) -> None:
     x = call.input(0)
     given = call.attribute("scales") is not None
     values = np.asarray(call.numbers("scales", ()) if given else call.constant(1, "the scales"), np.float64).reshape(-1)
-    if len(values) != len(x.shape) or not np.isfinite(values).all() or (values <= 0).any():
-        raise Unsupported(f"scales {list(values)} of a tensor with {len(x.shape)} axes")
+    if len(values) != len(x.shape) or not np.isfinite(values).all() or (values < 1).any():
+        raise Unsupported(
+            f"scales {list(values)} of a tensor with {len(x.shape)} axes", "use Resize to make it smaller"
+        )
     axes = {
         axis: _Axis(extent, int(np.floor(extent * values[axis])), float(values[axis]), (0.0, 1.0))
         for axis, extent in enumerate(x.shape)
@@ -94,12 +102,17 @@ def _axes_of(call: Call) -> dict[int, _Axis]:
     if call.has(roi_index) and call.attribute("coordinate_transformation_mode") == "tf_crop_and_resize":
         roi = call.constant(roi_index, "the region").astype(np.float64).reshape(-1)
     scales = call.constant(scales_index, "the scales").reshape(-1) if call.has(scales_index) else np.zeros(0)
+    sized = call.has(sizes_index) and call.constant(sizes_index, "the sizes").size > 0
     outputs: list[int]
+    if scales.size and sized:
+        raise Unsupported("scales and sizes", "export the model again with one of them")
     if scales.size:
+        if not np.isfinite(scales).all() or (scales <= 0).any():
+            raise Unsupported(f"scales {scales.tolist()}", "export the model again")
         factors = [float(value) for value in scales]
-        widths = [roi[n + len(axes)] - roi[n] for n in range(len(axes))]
-        outputs = [int(np.floor(x.shape[a] * w * f)) for a, w, f in zip(axes, widths, factors, strict=True)]
-    elif call.has(sizes_index):
+        # ONNX's text multiplies by the width of the region as well; all its implementations leave that out.
+        outputs = [int(np.floor(x.shape[axis] * factor)) for axis, factor in zip(axes, factors, strict=True)]
+    elif sized:
         sizes = [int(size) for size in call.constant(sizes_index, "the sizes").reshape(-1)]
         factors, outputs = _factors(call, [x.shape[axis] for axis in axes], sizes)
     else:
@@ -121,25 +134,29 @@ def _factors(call: Call, extents: list[int], sizes: list[int]) -> tuple[list[flo
 
 
 def _positions(way: _Axis, coordinates: str) -> Array:
-    """The place in the input that each output position stands for."""
+    """The place in the input that each output position stands for.
+
+    ONNX's reference evaluator takes extent times scale, before rounding, for the length of the output; the
+    specification and ONNX Runtime take the output's extent.
+    """
     o = np.arange(way.output, dtype=np.float64)
-    resized = way.scale * way.extent  # before it was rounded to whole elements
+    single = way.output == 1
     if coordinates == "asymmetric":
         return np.asarray(o / way.scale)
     if coordinates == "align_corners":
-        return np.asarray(o * (way.extent - 1) / (resized - 1) if resized != 1 else o * 0)
+        return np.asarray(o * 0 if single else o * (way.extent - 1) / (way.output - 1))
     if coordinates == "pytorch_half_pixel":
-        return np.asarray((o + 0.5) / way.scale - 0.5 if resized != 1 else o * 0 - 0.5)
+        return np.asarray(o * 0 if single else (o + 0.5) / way.scale - 0.5)
     if coordinates == "half_pixel_symmetric":
-        adjusted = way.output / resized
+        adjusted = way.output / (way.scale * way.extent)
         return np.asarray(way.extent / 2 * (1 - adjusted) + (o + 0.5) / way.scale - 0.5)
     if coordinates == "tf_half_pixel_for_nn":
         return np.asarray((o + 0.5) / way.scale)
     if coordinates == "tf_crop_and_resize":
         begin, end = way.roi
-        if resized != 1:
-            return np.asarray(begin * (way.extent - 1) + o * (end - begin) * (way.extent - 1) / (resized - 1))
-        return np.asarray(o * 0 + 0.5 * (begin + end) * (way.extent - 1))
+        if single:
+            return np.asarray(o * 0 + 0.5 * (begin + end) * (way.extent - 1))
+        return np.asarray(begin * (way.extent - 1) + o * (end - begin) * (way.extent - 1) / (way.output - 1))
     if coordinates == "half_pixel":
         return np.asarray((o + 0.5) / way.scale - 0.5)
     raise Unsupported(f"coordinate_transformation_mode '{coordinates}'")

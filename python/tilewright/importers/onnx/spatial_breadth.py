@@ -54,10 +54,12 @@ def max_pool(call: Call, plain: Translate) -> None:
 def max_unpool(call: Call) -> None:
     """Writes each element at its index, and zeros elsewhere."""
     x, indices = typed(call, 0, _FLOAT), typed(call, 1, frozenset({DType.INT64}))
-    spatial = len(x.shape) - 2
+    spatial = len(spatial_input(call).shape) - 2
     kernel = call.geometry("kernel_shape", ())
     strides = call.geometry("strides", (1,) * spatial)
     pads = call.geometry("pads", (0,) * 2 * spatial)
+    if len(kernel) != spatial or min(*kernel, *strides) < 1 or min(pads) < 0:
+        raise Unsupported("kernel_shape, strides or pads do not fit the spatial axes")
     inferred = (
         *x.shape[:2],
         *((x.shape[2 + a] - 1) * strides[a] + kernel[a] - pads[a] - pads[a + spatial] for a in range(spatial)),
@@ -68,6 +70,7 @@ def max_unpool(call: Call) -> None:
     if any(extent < least for extent, least in zip(shape, inferred, strict=True)):
         raise Unsupported(f"output shape {list(shape)}, less than {list(inferred)}")
     total = prod(inferred)
+    _check_indices(call, total)
     zeros = call.literal(np.zeros(total, np.float32), f"{call.node.outputs[0]}/zeros")
     flat = call.emit("Reshape", [x.name], (x.elements,), part="elements")
     index = call.emit("Reshape", [indices.name], (x.elements,), dtype=DType.INT64, part="indices")
@@ -79,6 +82,13 @@ def max_unpool(call: Call) -> None:
     image = call.emit("Reshape", [placed], inferred, part="image")
     ends = tuple(extent - least for extent, least in zip(shape, inferred, strict=True))
     call.emit("Pad", [image], shape, {"pads": (*(0,) * len(shape), *ends), "value": 0.0})
+
+
+def _check_indices(call: Call, total: int) -> None:
+    """Constant indices must lie in the output; others are clamped by the kernel."""
+    known = call.known(1)
+    if known is not None and known.size and (known.min() < 0 or known.max() >= total):
+        raise Unsupported(f"an index outside of an output of {total} elements", "export the model again")
 
 
 def conv_transpose(call: Call) -> None:
@@ -111,26 +121,47 @@ def _transposed_geometry(
     wanted = call.geometry("output_shape", ())[-rank:]
     if wanted and len(wanted) != rank:
         raise Unsupported(f"an output shape of {len(wanted)} extents for {rank} axes")
-    mode = call.attribute("auto_pad", "NOTSET") or "NOTSET"
+    if min(*strides, *dilations) < 1 or min(*pads, *extra) < 0:
+        raise Unsupported("strides and dilations must be positive, pads and output_padding not negative")
     begins, outputs = [], []
     for axis in range(rank):
+        if extra[axis] >= max(strides[axis], dilations[axis]):
+            limit = f"stride {strides[axis]} and dilation {dilations[axis]}"
+            raise Unsupported(f"output_padding {extra[axis]}, which must be less than the larger of {limit}")
         reach = strides[axis] * (extents[axis] - 1) + (kernel[axis] - 1) * dilations[axis] + 1 + extra[axis]
-        begin, end = pads[axis], pads[axis + rank]
-        output = reach - begin - end
-        if wanted:
-            output = wanted[axis]
-        elif mode in ("SAME_UPPER", "SAME_LOWER"):
-            output = extents[axis] * strides[axis]
-        if wanted or mode in ("SAME_UPPER", "SAME_LOWER"):
-            total = max(reach - output, 0)
-            begin = total // 2 if mode != "SAME_LOWER" else total - total // 2
-        elif mode == "VALID":
-            begin, output = 0, reach
+        begin, output = _transposed_padding(
+            call, reach, extents[axis] * strides[axis], (pads[axis], pads[axis + rank]), wanted[axis : axis + 1]
+        )
         if output < 1:
             raise Unsupported("the output has no elements")
+        if output - reach >= strides[axis]:
+            raise Unsupported(f"output_shape {output}, but the windows reach {reach} with stride {strides[axis]}")
         begins.append(begin)
         outputs.append(output)
     return Windows(kernel, strides, dilations, (*begins, *(0,) * rank)), tuple(outputs)
+
+
+def _transposed_padding(
+    call: Call, reach: int, same: int, pads: tuple[int, int], wanted: tuple[int, ...]
+) -> tuple[int, int]:
+    """Padding before the axis and extent of the output, as ONNX's description of ConvTranspose defines them.
+
+    Args:
+        reach: positions that the windows write.
+        same: the output extent of SAME_UPPER and SAME_LOWER, as far as the windows reach.
+        wanted: the extent that output_shape gives, or nothing.
+    """
+    mode = call.attribute("auto_pad", "NOTSET") or "NOTSET"
+    if wanted or mode in ("SAME_UPPER", "SAME_LOWER"):
+        output = wanted[0] if wanted else min(same, reach)
+        total = max(reach - output, 0)
+        # Of an odd sum only SAME_UPPER puts the smaller half first.
+        return (total // 2 if mode == "SAME_UPPER" else total - total // 2), output
+    if mode == "VALID":
+        return 0, reach
+    if mode != "NOTSET":
+        raise Unsupported(f"auto_pad '{mode}'")
+    return pads[0], reach - pads[0] - pads[1]
 
 
 def window_operators(earlier: Mapping[str, Translate]) -> Mapping[str, Translate]:
