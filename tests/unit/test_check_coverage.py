@@ -21,7 +21,7 @@ SEQUENTIAL = Iteration.SEQUENTIAL
 def rules(dimensions: Sequence[Dimension], boxes: Sequence[Box]) -> list[Rule]:
     """What the checker says of one kernel step that is called on these boxes, in this order."""
     kernel = with_nest(Kernel("k", "tw_k", (), (), (), (), ()), *dimensions)
-    site = Site(kernel, 0, "layer", 0, frozenset(name for box in boxes for name in box), len(boxes))
+    site = Site(kernel, 0, "layer", 0, frozenset(name for box in boxes for name in box), len(boxes), "")
     digits = [{name: Digit(lower, upper, 0, 2) for name, (lower, upper) in box.items()} for box in boxes]
     log = Log()
     check_coverage([Calls(site, kernel, list(digits))], log)

@@ -23,7 +23,7 @@ def check_lifetimes(facts: Facts, roots: tuple[Site, ...], log: Log) -> None:
     for buffer in facts.plan.buffers:
         if buffer.kind in _FROM_START or (buffer.kind is BufferKind.OUTPUT and buffer.name not in begun):
             state.occupy(buffer.name, "start of the program")
-    for event in Expansion(roots).events():
+    for event in Expansion(roots, state.is_sound_loop).events():
         state.step(event)
     for name in state.begun:
         if facts.buffers[name].kind in _MARKED:
@@ -49,6 +49,13 @@ class _Lives:
         elif event.site.tick not in self.sound_sites:
             self._use(event)
 
+    def is_sound_loop(self, loop: Site) -> bool:
+        """Whether no step of a loop marks anything, and each uses what is alive: then all iterations are alike."""
+        inside = tuple(flatten(loop.children))
+        if any(isinstance(site.step, (Begin, End)) for site in inside):
+            return False
+        return all(self._is_alive(name) for site in inside for name in _used(site.step))
+
     def _begin(self, name: str, place: str) -> None:
         # What is alive only changes at marks, so the steps between them are looked at again.
         self.sound_sites.clear()
@@ -70,13 +77,16 @@ class _Lives:
     def _use(self, event: Event) -> None:
         sound = True
         for name in _used(event.site.step):
-            needs_begin = self.facts.buffers[name].kind in _MARKED
-            if name in self.ended or (needs_begin and name not in self.begun):
+            if not self._is_alive(name):
                 message = f"{name} is used {'after its End' if name in self.ended else 'before its Begin'}"
                 self.log.report(Rule.OUTSIDE_LIFETIME, message, event.site.place, event.block)
                 sound = False
         if sound:
             self.sound_sites.add(event.site.tick)
+
+    def _is_alive(self, name: str) -> bool:
+        needs_begin = self.facts.buffers[name].kind in _MARKED
+        return name not in self.ended and not (needs_begin and name not in self.begun)
 
     def occupy(self, name: str, place: str) -> None:
         """Compare a buffer that comes alive with all that are, and add it."""

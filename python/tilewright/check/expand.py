@@ -5,8 +5,9 @@ Arithmetic of blocks and intervals is written here from the docstrings of ``plan
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from math import prod
 
 from tilewright.plan import (
@@ -45,7 +46,8 @@ class Site:
     """A step in the program: its tick, layer and innermost loop (the loop's tick, or -1).
 
     ``names`` are the indices that the step's rectangles may name: those that it enumerates, and those of the blocks
-    of the loops around it. ``blocks`` is the number of combinations that it enumerates.
+    of the loops around it. ``blocks`` is the number of combinations that it enumerates. ``place`` says in messages
+    where the step stands.
     """
 
     step: Step
@@ -54,13 +56,8 @@ class Site:
     loop: int
     names: frozenset[str]
     blocks: int
+    place: str
     children: tuple[Site, ...] = ()
-
-    @property
-    def place(self) -> str:
-        """Where the step stands, for messages."""
-        layer = f"layer {self.layer}, " if self.layer else ""
-        return f"{layer}tick {self.tick}, {describe(self.step)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +135,9 @@ class _Numbering:
             children = self.walk(step.body, _Around(step.name, around.tick, around.loop, around.names))
         elif isinstance(step, Loop):
             children = self.walk(step.body, _Around(around.layer, tick, step, names))
-        return Site(step, tick, around.layer, around.tick, names, blocks, children)
+        layer = f"layer {around.layer}, " if around.layer else ""
+        place = f"{layer}tick {tick}, {describe(step)}"
+        return Site(step, tick, around.layer, around.tick, names, blocks, place, children)
 
 
 def _enumerated(step: Step, around: _Around) -> tuple[frozenset[str], int]:
@@ -206,36 +205,39 @@ class Expansion:
     """Runs through a program, iteration by iteration."""
 
     roots: tuple[Site, ...]
+    skips: Callable[[Site], bool] = lambda site: False
     entries: int = field(default=0)
 
     def events(self) -> Iterator[Event]:
-        """The steps that run, in order. Loops and layers themselves are no events."""
-        yield from self._body(self.roots, 0, _Entry(None, {}, 0))
+        """The steps that run, in order. Loops and layers themselves are no events; a loop may be skipped."""
+        yield from self._body(_without_layers(self.roots), range(1), _Entry(None, {}, 0))
 
-    def _body(self, body: tuple[Site, ...], time: int, entry: _Entry) -> Iterator[Event]:
-        for site in body:
-            step = site.step
-            if isinstance(step, Layer):
-                yield from self._body(site.children, time, entry)
-                continue
-            runs = runs_of(step)
-            if runs is None:
-                yield Event(site, 0, {}, entry.instance)
-                continue
-            block = block_at(runs, time)
-            if block is None:
-                continue
-            digits = entry.digits(runs.over, block)
-            if isinstance(step, Loop):
-                yield from self._loop(site, step, digits)
-            else:
-                yield Event(site, block, digits, entry.instance)
+    def _body(self, body: tuple[Site, ...], times: range, entry: _Entry) -> Iterator[Event]:
+        steps = [(site, runs_of(site.step)) for site in body]
+        for time in times:
+            for site, runs in steps:
+                if runs is None:
+                    yield Event(site, 0, {}, entry.instance)
+                    continue
+                block = block_at(runs, time)
+                if block is None:
+                    continue
+                digits = entry.digits(runs.over, block)
+                if not isinstance(site.step, Loop):
+                    yield Event(site, block, digits, entry.instance)
+                elif not self.skips(site):
+                    yield from self._loop(site, site.step, digits)
 
     def _loop(self, site: Site, loop: Loop, outer: Digits) -> Iterator[Event]:
         self.entries += 1
         entry = _Entry(loop, outer, self.entries)
-        for time in range(*iterations(loop.body)):
-            yield from self._body(site.children, time, entry)
+        yield from self._body(_without_layers(site.children), range(*iterations(loop.body)), entry)
+
+
+def _without_layers(body: tuple[Site, ...]) -> tuple[Site, ...]:
+    """The steps of a body, those of its layers in their place."""
+    nested = (_without_layers(site.children) if isinstance(site.step, Layer) else (site,) for site in body)
+    return tuple(chain.from_iterable(nested))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ import numpy as np
 from tilewright.check.calls import Calls, calls_by_tick
 from tilewright.check.expand import Digits, Event, Expansion, Rectangle, Site, not_kept_bounds
 from tilewright.check.facts import Facts
-from tilewright.check.overwriting import Touched, check_overwriting
+from tilewright.check.overwriting import Touched, check_overwriting, meet
 from tilewright.check.rings import Rows, covers
 from tilewright.check.rules import Log, Rule
-from tilewright.check.shadow import Region, Seen, Shadow, locate, make_shadow, part_of, pieces, see, text
+from tilewright.check.shadow import Eyes, Region, Seen, Shadow, locate, make_shadow, part_of, pieces, text
 from tilewright.check.transfer import check_transfer
 from tilewright.plan import Begin, BufferKind, CopyStart, End, Kernel, Operand, Wait
 
@@ -37,13 +37,13 @@ class _Flight:
     source: str
     destination: str
     touched: tuple[tuple[Seen, Seen], ...]
-    place: str
+    site: Site
 
 
 def check_flow(facts: Facts, roots: tuple[Site, ...], log: Log) -> tuple[Calls, ...]:
     """Run the program; at its end no copy is in flight and every output is whole. Returns all calls of kernels."""
     shadow = make_shadow(facts)
-    machine = _Machine(facts, log, shadow, Rows(facts, shadow, log), calls_by_tick(roots))
+    machine = _Machine(facts, log, shadow, Eyes(facts, shadow, log), Rows(facts, shadow, log), calls_by_tick(roots))
     for event in Expansion(roots).events():
         machine.step(event)
     machine.finish()
@@ -55,6 +55,7 @@ class _Machine:
     facts: Facts
     log: Log
     shadow: Shadow
+    eyes: Eyes
     rows: Rows
     calls: dict[int, Calls]
     slots: dict[tuple[str, int], _Slot] = field(default_factory=dict)
@@ -81,12 +82,12 @@ class _Machine:
         reads = [
             (position, piece)
             for position, operand in enumerate(step.reads)
-            for piece in pieces(self.facts, self.shadow, self._see(operand, event))
+            for piece in pieces(self.facts, self.shadow, self.eyes.see(operand, position, event))
         ]
         writes = [
-            (len(step.reads) + position, piece)
-            for position, operand in enumerate(step.writes)
-            for piece in pieces(self.facts, self.shadow, self._see(operand, event))
+            (position, piece)
+            for position, operand in enumerate(step.writes, start=len(step.reads))
+            for piece in pieces(self.facts, self.shadow, self.eyes.see(operand, position, event))
         ]
         for position, seen in reads:
             self._read(seen, event)
@@ -94,10 +95,11 @@ class _Machine:
         for position, seen in writes:
             self._kernel_write(step, seen, step.writes[position - len(step.reads)], event)
         for position, seen in reads:
-            read = Touched(seen, step.axes[position], step.maps[position])
             for number, write in writes:
-                written = Touched(write, step.axes[number], step.maps[number])
-                check_overwriting(self.facts, self.shadow, (position, read), written, event, self.log)
+                if meet(seen, write):
+                    read = Touched(seen, step.axes[position], step.maps[position])
+                    written = Touched(write, step.axes[number], step.maps[number])
+                    check_overwriting(self.facts, self.shadow, (position, read), written, event, self.log)
 
     def _check_packed(self, operand: Operand, seen: Seen, event: Event) -> None:
         """Kernels see packed constants without strides: their tiles have no gaps."""
@@ -111,7 +113,7 @@ class _Machine:
         """Rules on the state after the last step."""
         for (token, number), flight in self.flights.items():
             message = f"the copy {token} number {number} is still in flight at the end of the program"
-            self.log.report(Rule.NEVER_AWAITED, message, flight.place)
+            self.log.report(Rule.NEVER_AWAITED, message, flight.site.place)
         for tensor in self.facts.plan.outputs:
             self._check_output(tensor.buffer)
 
@@ -154,9 +156,6 @@ class _Machine:
                 message = f"{name} ends while the copy {token} is in flight"
                 self.log.report(Rule.END_BEFORE_WAIT, message, event.site.place)
 
-    def _see(self, operand: Operand, event: Event) -> Seen:
-        return see(self.facts, self.shadow, operand, event, self.log)
-
     def _read(self, seen: Seen, event: Event) -> None:
         """What is read must be there: the right tile, arrived, complete, and not overwritten."""
         part = seen.tracked
@@ -176,18 +175,18 @@ class _Machine:
                 self.log.report(Rule.SLOT_CONTENT, message, place, block)
                 return
         memory = self.shadow.memory(part)
-        if self.flights and self.shadow.window(memory.incoming, part).any():
+        if self.flights and np.count_nonzero(self.shadow.window(memory.incoming, part)):
             message = f"{name} {text(seen.rectangle)} is read before the copy into it was awaited"
             self.log.report(Rule.READ_BEFORE_WAIT, message, place, block)
             return
         owner, number = self.shadow.window(memory.owner, part), self._number(name)
-        if (owner == number).all():
+        missing = np.count_nonzero(owner != number)
+        if not missing:
             return
         if (owner == -number).any():
             message = f"{name} {text(seen.rectangle)} holds partial results of a reduction"
             self.log.report(Rule.PARTIAL_READ, message, place, block)
             return
-        missing = int(np.count_nonzero(owner != number))
         message = f"{missing} of {owner.size} bytes of {name} {text(seen.rectangle)} were never written, or overwritten"
         self.log.report(Rule.UNWRITTEN_READ, message, place, block)
 
@@ -196,10 +195,10 @@ class _Machine:
         if not self.flights:
             return
         memory = self.shadow.memory(part)
-        if self.shadow.window(memory.outgoing, part).any():
+        if np.count_nonzero(self.shadow.window(memory.outgoing, part)):
             message = f"{seen.buffer} {text(seen.rectangle)} is overwritten while a copy from it is in flight"
             self.log.report(Rule.OVERWRITTEN_BEFORE_WAIT, message, event.site.place, event.block)
-        if self.shadow.window(memory.incoming, part).any():
+        if np.count_nonzero(self.shadow.window(memory.incoming, part)):
             message = f"{seen.buffer} {text(seen.rectangle)} is written while a copy into it is in flight"
             self.log.report(Rule.DESTINATION_BUSY, message, event.site.place, event.block)
 
@@ -216,9 +215,9 @@ class _Machine:
         """Write new content, once."""
         owner = self.shadow.window(self.shadow.memory(part).owner, part)
         mine = abs(number)
-        again = (owner == mine) | (owner == -mine)
-        if again.any() and self.facts.root_kind(seen.buffer) is not BufferKind.STATE:
-            message = f"{int(np.count_nonzero(again))} bytes of {seen.buffer} {text(seen.rectangle)} are written again"
+        again = np.count_nonzero(np.abs(owner) == mine)
+        if again and self.facts.root_kind(seen.buffer) is not BufferKind.STATE:
+            message = f"{again} bytes of {seen.buffer} {text(seen.rectangle)} are written again"
             self.log.report(Rule.WRITTEN_TWICE, message, event.site.place, event.block)
         owner[...] = number
 
@@ -270,13 +269,13 @@ class _Machine:
             self.log.report(Rule.SLOT_CONTENT, message, place, block)
             return
         owner = self.shadow.window(self.shadow.memory(part).owner, part)
-        if (owner != -abs(number)).any():
+        if np.count_nonzero(owner != -abs(number)):
             message = f"{seen.buffer} {text(seen.rectangle)} holds no partial results to add to"
             self.log.report(Rule.UNWRITTEN_READ, message, place, block)
         owner[...] = number
 
     def _copy(self, step: CopyStart, event: Event) -> None:
-        source, destination = self._see(step.source, event), self._see(step.destination, event)
+        source, destination = self.eyes.see(step.source, 0, event), self.eyes.see(step.destination, 1, event)
         touched = self._touched(step, source, destination, event)
         for ends in touched:
             check_transfer(self.facts, self.shadow, step, ends, event, self.log)
@@ -286,7 +285,7 @@ class _Machine:
             self.log.report(Rule.TOKEN_REUSED, message, event.site.place, event.block)
             self._land(self.flights.pop(key))
         self.started += 1
-        self.flights[key] = _Flight(self.started, source.buffer, destination.buffer, touched, event.site.place)
+        self.flights[key] = _Flight(self.started, source.buffer, destination.buffer, touched, event.site)
         for outgoing, incoming in touched:
             self._move(step, outgoing, incoming, event)
 
@@ -349,6 +348,8 @@ class _Machine:
 def _progress(kernel: Kernel, digits: Digits) -> tuple[int, int]:
     """How many tiles of the cut reduction came before this one, and how many there are."""
     done, total = 0, 1
+    if not kernel.reduction:
+        return done, total
     for name, digit in digits.items():
         if name in kernel.reduction:
             done = done * digit.count + digit.coordinate

@@ -35,11 +35,11 @@ class Touched:
 def check_overwriting(
     facts: Facts, shadow: Shadow, read: tuple[int, Touched], write: Touched, event: Event, log: Log
 ) -> None:
-    """One read (its position, and what it touches) and one write of a call."""
+    """One read (its position, and what it touches) and one write of a call, whose bytes may ``meet``."""
     position, source = read
     one, other = source.seen.tracked, write.seen.tracked
-    if one is None or other is None or one.memory != other.memory or not _meet(one, other):
-        return
+    assert one is not None
+    assert other is not None
     kernel = event.site.step
     assert isinstance(kernel, Kernel)
     stores = kernel.stores
@@ -62,17 +62,17 @@ def check_overwriting(
     log.report(Rule.WRITE_ORDER, f"{message} that the kernel may still read", event.site.place, event.block)
 
 
-def _meet(one: Region, other: Region) -> bool:
-    return one.base < _end(other) and other.base < _end(one)
-
-
-def _end(part: Region) -> int:
-    return part.base + sum((extent - 1) * stride for extent, stride in part.dims) + 1
+def meet(read: Seen, write: Seen) -> bool:
+    """Whether the bytes from the first to the last of two operands overlap."""
+    one, other = read.tracked, write.tracked
+    if one is None or other is None or one.memory != other.memory:
+        return False
+    return one.base < other.end and other.base < one.end
 
 
 def _share_bytes(shadow: Shadow, one: Region, other: Region) -> bool:
     """Whether two regions of a memory have a byte in common."""
-    size = max(_end(one), _end(other))
+    size = max(one.end, other.end)
     marks = np.zeros(size, np.int32)
     shadow.window(marks, one)[...] = 1
     return bool(shadow.window(marks, other).any())

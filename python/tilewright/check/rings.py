@@ -135,4 +135,4 @@ class Rows:
 def covers(held: Rectangle, wanted: Rectangle) -> bool:
     """A slot or row serves a rectangle with the same origin that is no larger."""
     pairs = zip(held, wanted, strict=True)
-    return all(begin == first and end <= last for (first, last), (begin, end) in pairs)
+    return held == wanted or all(begin == first and end <= last for (first, last), (begin, end) in pairs)

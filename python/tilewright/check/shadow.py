@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +15,23 @@ from tilewright.plan import BufferKind, Operand
 
 Words = npt.NDArray[np.int32]
 
+_MOST_KNOWN = 1 << 17
+"""Operands in blocks that ``Eyes`` remember, some hundred bytes each."""
+
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Bytes in a memory: base + sum of i_k * stride_k for i_k < extent_k; dims from inner to outer."""
+    """Bytes in a memory: base + sum of i_k * stride_k for i_k < extent_k; dims from inner to outer.
+
+    ``end`` is the byte behind the last. ``window`` has the extents, and the strides in words of 4 bytes, from outer to
+    inner: the region as an array on one of the memory's arrays.
+    """
 
     memory: str
     base: int
     dims: tuple[tuple[int, int], ...]
+    end: int
+    window: tuple[tuple[int, ...], tuple[int, ...]]
 
     @property
     def run_bytes(self) -> int:
@@ -43,7 +52,10 @@ def region(memory: str, base: int, element_bytes: int, extents: Sequence[int], s
             dims[-1] = (inner * extent, inner_stride)
         else:
             dims.append((extent, stride))
-    return Region(memory, base, tuple(dims))
+    end = base + sum((extent - 1) * stride for extent, stride in dims) + 1
+    outer_first = dims[::-1]
+    window = tuple(extent for extent, _ in outer_first), tuple(4 * stride for _, stride in outer_first)
+    return Region(memory, base, tuple(dims), end, window)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +84,7 @@ class Shadow:
 
     def window(self, words: Words, part: Region) -> Words:
         """The bytes of a region in one of a memory's arrays, as an array that can be written."""
-        shape = tuple(extent for extent, _ in reversed(part.dims))
-        strides = tuple(4 * stride for _, stride in reversed(part.dims))
+        shape, strides = part.window
         window: Words = np.ndarray(shape, np.int32, words, 4 * part.base, strides)
         return window
 
@@ -105,14 +116,49 @@ class Seen:
         return None if self.constant else self.bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Eyes:
+    """``see``, worked out once for each combination of the indices that an operand names.
+
+    ``known`` has what was seen, by the step's tick, the operand's position, the slot and the indices' lower bounds.
+    """
+
+    facts: Facts
+    shadow: Shadow
+    log: Log
+    names: dict[tuple[int, int], tuple[str, ...]] = field(default_factory=dict)
+    known: dict[tuple[int, ...], Seen] = field(default_factory=dict)
+
+    def see(self, operand: Operand, position: int, event: Event) -> Seen:
+        """The bytes of the operand at ``position`` among all of its step."""
+        site = event.site.tick, position
+        names = self.names.get(site)
+        if names is None:
+            axes = (*operand.rectangle, *operand.within)
+            names = self.names[site] = tuple(dict.fromkeys(name for axis in axes for name, _ in axis.terms))
+        slot = slot_of(self.facts, operand, event)
+        key = (*site, slot, *(event.digits[name].lower for name in names))
+        seen = self.known.get(key)
+        if seen is None:
+            if len(self.known) >= _MOST_KNOWN:
+                self.known.clear()
+            seen = self.known[key] = see(self.facts, self.shadow, operand, event, self.log)
+        return seen
+
+
+def slot_of(facts: Facts, operand: Operand, event: Event) -> int:
+    """The slot of a tile buffer on which the step works in this block; -1 for other buffers."""
+    buffer = facts.buffers[operand.buffer]
+    return event.block // operand.period % buffer.copies if buffer.kind is BufferKind.TILE else -1
+
+
 def see(facts: Facts, shadow: Shadow, operand: Operand, event: Event, log: Log) -> Seen:
     """The bytes that an operand means in one block; a rectangle that does not fit counts as empty."""
     rectangle = rectangle_of(operand.rectangle, event.digits)
     held = rectangle_of(operand.within, event.digits) if operand.within else rectangle
     buffer = facts.buffers[operand.buffer]
-    slot, needed = -1, [end for _, end in rectangle]
-    if buffer.kind is BufferKind.TILE:
-        slot = event.block // operand.period % buffer.copies
+    slot, needed = slot_of(facts, operand, event), [end for _, end in rectangle]
+    if slot >= 0:
         needed = [end - begin for begin, end in held]
     if buffer.ring_axis is not None:
         begin, end = rectangle[buffer.ring_axis]

@@ -19,11 +19,11 @@ def check_transfer(
     """Both ends have one shape and the same place in one tensor, and suit the link."""
     source, destination = ends
     place, block = event.site.place, event.block
-    shapes = [tuple(end - begin for begin, end in seen.rectangle) for seen in ends]
-    if shapes[0] != shapes[1]:
-        log.report(Rule.COPY_SHAPE, f"copies {shapes[0]} elements to {shapes[1]}", place, block)
-        return
     if source.rectangle != destination.rectangle:
+        shapes = [tuple(end - begin for begin, end in seen.rectangle) for seen in ends]
+        if shapes[0] != shapes[1]:
+            log.report(Rule.COPY_SHAPE, f"copies {shapes[0]} elements to {shapes[1]}", place, block)
+            return
         what = facts.buffers[source.buffer].tensor or source.buffer
         message = f"copies {text(source.rectangle)} of {what} to the place of {text(destination.rectangle)}"
         log.report(Rule.COPY_ORIGIN, message, place, block)
@@ -41,6 +41,8 @@ def check_transfer(
 
 def _check_alignment(facts: Facts, link: Link, name: str, part: Region, event: Event, log: Log) -> None:
     need = link.align_bytes
+    if need == 1:
+        return
     if name in facts.callers:
         known = facts.buffers[facts.root[name]].align_bytes
     else:
