@@ -78,8 +78,7 @@ class Operator:
         affine: how a constant operand changes the other; behind an operator with weights the constant is
             folded into weights and bias.
         weights_axis: for operators whose second input is weights, and whose third, if there is one, is a bias:
-            the axis of the weights that the output's channels follow, negative from the last one; None for a
-            node whose weights have no such axis.
+            the axis of the weights that the output's channels follow, negative from the last one.
         keeps_values: whether each output element is an element of an input, or a padding value, chosen
             by position, by order or by integer indices. A Dequantize in front of such an operator may be moved
             behind it.
@@ -99,7 +98,7 @@ class Operator:
     takes_clamp: bool = False
     multipliers: Multipliers = Multipliers.NONE
     affine: Affine = Affine.NONE
-    weights_axis: Callable[[Node], int | None] | None = None
+    weights_axis: Callable[[Node], int] | None = None
     keeps_values: bool = False
     is_view: bool = False
     joins: Joins = Joins.NONE

@@ -188,12 +188,6 @@ def interpolate(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 OPERATORS = (
     Operator("LpPool", pooling.nest, lp_pool, LpPoolAttributes),
     Operator("MaxPoolIndices", max_pool_indices_nest, max_pool_indices, MaxPoolIndicesAttributes),
-    Operator(
-        "ConvTranspose",
-        conv_transpose_nest,
-        conv_transpose,
-        ConvTransposeAttributes,
-        weights_axis=lambda node: 1 if node.given(ConvTransposeAttributes).group == 1 else None,
-    ),
+    Operator("ConvTranspose", conv_transpose_nest, conv_transpose, ConvTransposeAttributes),
     Operator("Interpolate", interpolate_nest, interpolate, InterpolateAttributes),
 )

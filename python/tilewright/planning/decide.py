@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tilewright.base.progress import tracked
@@ -12,9 +12,10 @@ from tilewright.planning.decisions import Decisions
 from tilewright.planning.prepare import Prepared
 from tilewright.platform import Platform
 from tilewright.schedule.tile_loops import ScheduledLayer
+from tilewright.tiling.alike import form
 from tilewright.tiling.choice import TilingOptions
 from tilewright.tiling.field import Capacities
-from tilewright.tiling.kernel_choice import cheapest_kernel
+from tilewright.tiling.kernel_choice import KernelDecision, cheapest_kernel
 from tilewright.tiling.overflow import TileOverflow
 from tilewright.tiling.problem import TilingProblem
 
@@ -24,13 +25,15 @@ class Decider:
     """What decisions are made from: a prepared graph, the platform with its pools, and the user's wishes.
 
     What was chosen for a layer is ``known`` by the layer's number and the bytes that it had of those
-    pools that its tiles could be in; Deciders for other sizes of other pools share it.
+    pools that its tiles could be in; Deciders for other sizes of other pools share it. So do layers
+    that are alike: by their form and those bytes, ``shared`` has the position of the kernel and the choice.
     """
 
     prepared: Prepared
     platform: Platform
     options: CompileOptions
     known: dict[tuple[int, tuple[int | None, ...]], ScheduledLayer] = field(default_factory=dict)
+    shared: dict[Hashable, tuple[int, KernelDecision]] = field(default_factory=dict)
 
     @property
     def capacities(self) -> Capacities:
@@ -39,13 +42,27 @@ class Decider:
 
     def choose(self, number: int, limits: Capacities) -> ScheduledLayer:
         """The best kernel and tiles of a layer, by its number, within ``limits``. Raises TileOverflow."""
-        options, problems = self.options, self.prepared.problems[number]
-        key = (number, tuple(limits.get(pool) for pool in _tile_pools(problems)))
-        if key not in self.known:
-            tiling = TilingOptions(options.buffering, options.objective, options.strategy, options.hints)
-            found = cheapest_kernel(problems, limits, tiling)
-            self.known[key] = ScheduledLayer(found.problem, found.choice, found.others)
-        return self.known[key]
+        problems = self.prepared.problems[number]
+        room = tuple(limits.get(pool) for pool in _tile_pools(problems))
+        if (number, room) not in self.known:
+            found = self._decision(problems, limits, room)
+            self.known[number, room] = ScheduledLayer(found.problem, found.choice, found.others)
+        return self.known[number, room]
+
+    def _decision(
+        self, problems: Sequence[TilingProblem], limits: Capacities, room: tuple[int | None, ...]
+    ) -> KernelDecision:
+        """The best kernel and tiles of a layer, or of one that is alike."""
+        options, alike = self.options, form(problems)
+        if (alike, room) in self.shared:
+            taken, found = self.shared[alike, room]
+            return replace(found, problem=problems[taken])
+        tiling = TilingOptions(options.buffering, options.objective, options.strategy, options.hints)
+        found = cheapest_kernel(problems, limits, tiling)
+        if alike is not None:
+            taken = next(number for number, problem in enumerate(problems) if problem is found.problem)
+            self.shared[alike, room] = taken, found
+        return found
 
     def decided(self, layers: Sequence[ScheduledLayer], bound: int) -> Decisions:
         """Decisions of these layers; no other tiles cost less than ``bound``."""
