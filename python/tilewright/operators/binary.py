@@ -10,7 +10,18 @@ from tilewright.graph import Array, Attributes, Graph, Node, Requantize, Rescale
 from tilewright.operators import elementwise
 from tilewright.operators.epilogue import finish
 from tilewright.operators.exact import offset_removed
-from tilewright.operators.operator import Affine, Arrays, Function, Multipliers, Operator, Reference, operand, refuse
+from tilewright.operators.operator import (
+    Affine,
+    Arrays,
+    Function,
+    Integers,
+    Multipliers,
+    OnIntegers,
+    Operator,
+    Reference,
+    operand,
+    refuse,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +95,7 @@ def divide(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
         return finish(node, graph, a / b)
 
 
-def _sum_like(name: str, reference: Reference, function: Function, affine: Affine) -> Operator:
+def _sum_like(name: str, reference: Reference, function: Function, affine: Affine, integers: Integers) -> Operator:
     """Add, Sub or Mul, whose integer results are finished by one multiplier for all channels."""
     return Operator(
         name,
@@ -95,12 +106,13 @@ def _sum_like(name: str, reference: Reference, function: Function, affine: Affin
         takes_clamp=True,
         multipliers=Multipliers.ONE,
         affine=affine,
+        on_integers=OnIntegers(integers),
     )
 
 
 OPERATORS = (
-    _sum_like("Add", add, lambda node, a, b: a + b, Affine.SUM),
-    _sum_like("Sub", subtract, lambda node, a, b: a - b, Affine.DIFFERENCE),
-    _sum_like("Mul", multiply, lambda node, a, b: a * b, Affine.FACTOR),
+    _sum_like("Add", add, lambda node, a, b: a + b, Affine.SUM, Integers.SUM),
+    _sum_like("Sub", subtract, lambda node, a, b: a - b, Affine.DIFFERENCE, Integers.DIFFERENCE),
+    _sum_like("Mul", multiply, lambda node, a, b: a * b, Affine.FACTOR, Integers.PRODUCT),
     Operator("Div", elementwise.nest, divide, function=lambda node, a, b: a / b),
 )

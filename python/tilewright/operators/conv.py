@@ -13,7 +13,7 @@ from tilewright.graph import Array, Graph, Node
 from tilewright.operators.epilogue import along_axis, finish
 from tilewright.operators.exact import exact_operands, offset_removed
 from tilewright.operators.nest import AxisMap, Dimension, Iteration, Nest, along
-from tilewright.operators.operator import Arrays, Multipliers, Operator, operand, optional_operand
+from tilewright.operators.operator import Arrays, Integers, Multipliers, OnIntegers, Operator, operand, optional_operand
 from tilewright.operators.spatial import Windows, output_dimensions, spatial_extents
 
 
@@ -97,6 +97,7 @@ OPERATORS = (
         ConvAttributes,
         takes_clamp=True,
         multipliers=Multipliers.EACH,
+        on_integers=OnIntegers(Integers.WEIGHTED),
         weights_axis=lambda node: 0,
         overwrites=False,
     ),

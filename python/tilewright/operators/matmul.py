@@ -10,7 +10,7 @@ from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators.epilogue import along_axis, finish
 from tilewright.operators.exact import exact_operands, offset_removed
 from tilewright.operators.nest import AxisMap, Dimension, Iteration, Nest, along, whole
-from tilewright.operators.operator import Arrays, Multipliers, Operator, operand, optional_operand
+from tilewright.operators.operator import Arrays, Integers, Multipliers, OnIntegers, Operator, operand, optional_operand
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +97,7 @@ OPERATORS = (
         channel_axis=CHANNEL_AXIS,
         takes_clamp=True,
         multipliers=Multipliers.EACH,
+        on_integers=OnIntegers(Integers.MATRICES),
         weights_axis=lambda node: -2 if node.given(MatMulAttributes).transpose_b else -1,
         overwrites=False,
     ),

@@ -40,6 +40,43 @@ class Affine(Enum):
     DIFFERENCE = "difference"
 
 
+class Integers(Enum):
+    """What an operator with dequantised inputs computes on the stored integers instead.
+
+    NONE: nothing; it stays float. WEIGHTED: sums of products of its first input with constant weights.
+    MATRICES: sums of products of its first two inputs. SUM, DIFFERENCE, PRODUCT: of its two inputs, element by
+    element. MEAN: means of its input, less ``x_zero_point``. RATIO: numbers without a unit, which need ``x_scale``.
+    """
+
+    NONE = "none"
+    WEIGHTED = "weighted"
+    MATRICES = "matrices"
+    SUM = "sum"
+    DIFFERENCE = "difference"
+    PRODUCT = "product"
+    MEAN = "mean"
+    RATIO = "ratio"
+
+
+@dataclass(frozen=True, slots=True)
+class OnIntegers:
+    """How an operator with dequantised inputs runs on the stored integers.
+
+    Attributes:
+        computes: what it computes.
+        operator: name of the operator on integers, empty if it is the same one.
+        channel_axis: the axis of constant weights that their scales and the output's channels follow.
+    """
+
+    computes: Integers
+    operator: str = ""
+    channel_axis: int = 0
+
+
+STAYS_FLOAT = OnIntegers(Integers.NONE)
+"""Of operators that need real numbers."""
+
+
 class Joins(Enum):
     """Which tensors of an operator can lie inside another tensor, so that the operator moves nothing.
 
@@ -77,6 +114,7 @@ class Operator:
         multipliers: how many multipliers a ``RequantizeShift`` epilogue may have.
         affine: how a constant operand changes the other; behind an operator with weights the constant is
             folded into weights and bias.
+        on_integers: how the operator runs on the stored integers of dequantised inputs.
         weights_axis: for operators whose second input is weights, and whose third, if there is one, is a bias:
             the axis of the weights that the output's channels follow, negative from the last one.
         keeps_values: whether each output element is an element of an input, or a padding value, chosen
@@ -98,6 +136,7 @@ class Operator:
     takes_clamp: bool = False
     multipliers: Multipliers = Multipliers.NONE
     affine: Affine = Affine.NONE
+    on_integers: OnIntegers = STAYS_FLOAT
     weights_axis: Callable[[Node], int] | None = None
     keeps_values: bool = False
     is_view: bool = False

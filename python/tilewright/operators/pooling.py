@@ -10,7 +10,7 @@ from tilewright.graph import Array, Graph, Node
 from tilewright.operators.epilogue import finish
 from tilewright.operators.exact import offset_removed
 from tilewright.operators.nest import Dimension, Nest, along
-from tilewright.operators.operator import Arrays, Operator, operand
+from tilewright.operators.operator import Arrays, Integers, OnIntegers, Operator, operand
 from tilewright.operators.spatial import Windows, output_dimensions, spatial_extents
 
 
@@ -76,6 +76,7 @@ OPERATORS = (
         average_pool,
         AveragePoolAttributes,
         takes_clamp=True,
+        on_integers=OnIntegers(Integers.MEAN),
         overwrites=False,
     ),
 )

@@ -11,7 +11,7 @@ from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.elementwise import dimensions_of, identity_maps
 from tilewright.operators.epilogue import finish
 from tilewright.operators.nest import Iteration, Nest
-from tilewright.operators.operator import Arrays, Operator, operand
+from tilewright.operators.operator import Arrays, Integers, OnIntegers, Operator, operand
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,4 +42,4 @@ def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     return finish(node, graph, powers / powers.sum(axis=axis, keepdims=True))
 
 
-OPERATORS = (Operator("Softmax", nest, reference, SoftmaxAttributes),)
+OPERATORS = (Operator("Softmax", nest, reference, SoftmaxAttributes, on_integers=OnIntegers(Integers.RATIO)),)

@@ -11,7 +11,7 @@ from tilewright.operators import pooling
 from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.elementwise import dimensions_of, identity_maps
 from tilewright.operators.nest import AxisMap, Dimension, Iteration, Nest, along, whole
-from tilewright.operators.operator import Arrays, Operator, operand, optional_operand
+from tilewright.operators.operator import Arrays, Integers, OnIntegers, Operator, operand, optional_operand
 from tilewright.operators.spatial import OUTPUT_NAMES, TAP_NAMES, Windows, spatial_extents
 
 _BOTH = (slice(None), slice(None))
@@ -188,6 +188,12 @@ def interpolate(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 OPERATORS = (
     Operator("LpPool", pooling.nest, lp_pool, LpPoolAttributes),
     Operator("MaxPoolIndices", max_pool_indices_nest, max_pool_indices, MaxPoolIndicesAttributes),
-    Operator("ConvTranspose", conv_transpose_nest, conv_transpose, ConvTransposeAttributes),
+    Operator(
+        "ConvTranspose",
+        conv_transpose_nest,
+        conv_transpose,
+        ConvTransposeAttributes,
+        on_integers=OnIntegers(Integers.WEIGHTED, "ConvTransposeInteger", channel_axis=1),
+    ),
     Operator("Interpolate", interpolate_nest, interpolate, InterpolateAttributes),
 )

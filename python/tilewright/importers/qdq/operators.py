@@ -16,31 +16,33 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
-from typing import Any, Union
+from typing import Union
 
 import numpy as np
 
-from tilewright.catalogue.operators import attributes_for
+from tilewright.catalogue.operators import attributes_for, declared
 from tilewright.graph import Array, DType, Epilogue, Node
 from tilewright.graph.edit import GraphEditor, joined_sources, with_attributes
 from tilewright.importers.qdq.match import Quantized, Weights, quantized, real_constant, weights
 from tilewright.importers.qdq.tail import Tail, follow
 from tilewright.operators.binary import BinaryAttributes
 from tilewright.operators.matmul import MatMulAttributes
+from tilewright.operators.operator import Integers, OnIntegers
 
 _ALLOWED_BIAS_STEPS = 1.0 / 32.0
 _ALLOWED_BIAS_RELATIVE = 1e-6
 _INT32_MAX = int(np.iinfo(np.int32).max)
 _Fused = Union[tuple[Node, Tail], None]
-_Fuse = Callable[[GraphEditor, Node], _Fused]
+_Fuse = Callable[[GraphEditor, Node, OnIntegers], _Fused]
 
 
 def fuse_operator(editor: GraphEditor, node: Node) -> bool:
     """Replace a float operator between Dequantize and Quantize by the integer operator."""
-    fuse = _FUSERS.get(node.operator)
+    way = declared(node).on_integers
+    fuse = _FUSERS.get(way.computes)
     if fuse is None or node.epilogue is not None or editor.tensors[node.outputs[0]].dtype is not DType.FLOAT32:
         return False
-    fused = fuse(editor, node)
+    fused = fuse(editor, node, way)
     if fused is None:
         return False
     new, tail = fused
@@ -66,35 +68,35 @@ class _Accumulator:
     channels: int
 
 
-def _convolution(operator: str, channel_axis: int) -> _Fuse:
-    """Conv, or ConvTranspose, becomes ``operator``; ``channel_axis`` of its weights follows the output's channels."""
-
-    def fuse(editor: GraphEditor, node: Node) -> _Fused:
-        x, w = quantized(editor, node.inputs[0]), weights(editor, node.inputs[1], channel_axis)
-        if x is None or x.tensor.is_constant or w is None:
-            return None
-        accumulator = _of_constant(x, w, channel_axis)
-        channels = editor.tensors[node.outputs[0]].shape[1]
-        if accumulator.channels != channels:
-            # Groups share the channels of transposed weights; they have a scale only together.
-            if max(len(w.scale), len(w.zero_point)) > 1:
-                return None
-            accumulator = replace(accumulator, largest=accumulator.largest.max(), channels=channels)
-        bias = _optional_bias(node)
-        tail = follow(editor, node, None if bias else 1)
-        finish = _finish(editor, accumulator, bias or tail.bias, tail)
-        if finish is None:
-            return None
-        bias, epilogue = finish
-        inputs = (x.tensor.name, w.name, *((bias,) if bias else ()))
-        points = {"x_zero_point": x.zero_point, "w_zero_point": w.zero_point}
-        given = attributes_for(operator, {**asdict(node.attributes), **points})
-        return replace(node, operator=operator, inputs=inputs, attributes=given, epilogue=epilogue), tail
-
-    return fuse
+def _weighted(editor: GraphEditor, node: Node, way: OnIntegers) -> _Fused:
+    """Sums of products with constant weights, as of Conv and ConvTranspose."""
+    x, w = quantized(editor, node.inputs[0]), weights(editor, node.inputs[1], way.channel_axis)
+    if x is None or x.tensor.is_constant or w is None:
+        return None
+    accumulator = _for_channels(_of_constant(x, w, way.channel_axis), editor.tensors[node.outputs[0]].shape[1])
+    bias = _optional_bias(node)
+    tail = follow(editor, node, None if bias else 1)
+    finish = _finish(editor, accumulator, bias or tail.bias, tail)
+    if finish is None:
+        return None
+    bias, epilogue = finish
+    operator = way.operator or node.operator
+    inputs = (x.tensor.name, w.name, *((bias,) if bias else ()))
+    points = {"x_zero_point": x.zero_point, "w_zero_point": w.zero_point}
+    given = attributes_for(operator, {**asdict(node.attributes), **points})
+    return replace(node, operator=operator, inputs=inputs, attributes=given, epilogue=epilogue), tail
 
 
-def _matmul(editor: GraphEditor, node: Node) -> _Fused:
+def _for_channels(accumulator: _Accumulator, channels: int) -> _Accumulator:
+    """The accumulator for all channels of the output, where each group has the same channels of transposed weights."""
+    groups = channels // accumulator.channels
+    scale, largest = (
+        np.tile(values, groups) if values.size > 1 else values for values in (accumulator.scale, accumulator.largest)
+    )
+    return _Accumulator(scale, largest, channels)
+
+
+def _matrices(editor: GraphEditor, node: Node, way: OnIntegers) -> _Fused:
     a = quantized(editor, node.inputs[0])
     if a is None:
         return None
@@ -171,23 +173,20 @@ def _bias(editor: GraphEditor, accumulator: _Accumulator, bias: str, tail: Tail)
     return units.astype(np.int64)
 
 
-def _sum(sign: float) -> _Fuse:
-    def fuse(editor: GraphEditor, node: Node) -> _Fused:
-        operands = _two_operands(editor, node)
-        tail = follow(editor, node)
-        if operands is None or tail.quantize is None:
-            return None
-        a, b = operands
-        given = BinaryAttributes(a.zero_point, b.zero_point, a.scale / tail.scale, sign * b.scale / tail.scale)
-        inputs = (a.tensor.name, b.tensor.name)
-        epilogue = tail.epilogue((tail.scale,))
-        new = replace(node, operator="Add", inputs=inputs, attributes=given, epilogue=epilogue)
-        return new, tail
-
-    return fuse
+def _sum(editor: GraphEditor, node: Node, way: OnIntegers) -> _Fused:
+    operands = _two_operands(editor, node)
+    tail = follow(editor, node)
+    if operands is None or tail.quantize is None:
+        return None
+    a, b = operands
+    sign = -1.0 if way.computes is Integers.DIFFERENCE else 1.0
+    given = BinaryAttributes(a.zero_point, b.zero_point, a.scale / tail.scale, sign * b.scale / tail.scale)
+    inputs = (a.tensor.name, b.tensor.name)
+    epilogue = tail.epilogue((tail.scale,))
+    return replace(node, operator="Add", inputs=inputs, attributes=given, epilogue=epilogue), tail
 
 
-def _product(editor: GraphEditor, node: Node) -> _Fused:
+def _product(editor: GraphEditor, node: Node, way: OnIntegers) -> _Fused:
     operands = _two_operands(editor, node)
     tail = follow(editor, node)
     if operands is None or tail.quantize is None:
@@ -205,28 +204,27 @@ def _two_operands(editor: GraphEditor, node: Node) -> tuple[Quantized, Quantized
     return a, b
 
 
-def _one_operand(describe: Callable[[Quantized], tuple[float, dict[str, Any]]]) -> _Fuse:
-    def fuse(editor: GraphEditor, node: Node) -> _Fused:
-        x = quantized(editor, node.inputs[0])
-        tail = follow(editor, node)
-        if x is None or x.tensor.is_constant or tail.quantize is None:
-            return None
-        unit, changes = describe(x)
-        moved = replace(node, inputs=(x.tensor.name,), epilogue=tail.epilogue((unit,)))
-        return with_attributes(moved, **changes), tail
+def _one_operand(editor: GraphEditor, node: Node, way: OnIntegers) -> _Fused:
+    x = quantized(editor, node.inputs[0])
+    tail = follow(editor, node)
+    if x is None or x.tensor.is_constant or tail.quantize is None:
+        return None
+    if way.computes is Integers.RATIO:
+        unit, changes = 1.0, {"x_scale": x.scale}
+    else:
+        unit, changes = x.scale, {"x_zero_point": x.zero_point}
+    moved = replace(node, inputs=(x.tensor.name,), epilogue=tail.epilogue((unit,)))
+    return with_attributes(moved, **changes), tail
 
-    return fuse
 
-
-_FUSERS: Mapping[str, _Fuse] = MappingProxyType(
+_FUSERS: Mapping[Integers, _Fuse] = MappingProxyType(
     {
-        "Conv": _convolution("Conv", 0),
-        "ConvTranspose": _convolution("ConvTransposeInteger", 1),
-        "MatMul": _matmul,
-        "Add": _sum(1.0),
-        "Sub": _sum(-1.0),
-        "Mul": _product,
-        "AveragePool": _one_operand(lambda x: (x.scale, {"x_zero_point": x.zero_point})),
-        "Softmax": _one_operand(lambda x: (1.0, {"x_scale": x.scale})),
+        Integers.WEIGHTED: _weighted,
+        Integers.MATRICES: _matrices,
+        Integers.SUM: _sum,
+        Integers.DIFFERENCE: _sum,
+        Integers.PRODUCT: _product,
+        Integers.MEAN: _one_operand,
+        Integers.RATIO: _one_operand,
     }
 )
