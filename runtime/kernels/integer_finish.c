@@ -13,7 +13,9 @@ enum rule {
     RULE_EVEN,
     RULE_LAYER_EVEN,
     RULE_EXACT,
-    RULE_RESCALE
+    RULE_RESCALE,
+    RULE_TWICE,
+    RULE_TWICE_ANY
 };
 
 struct constants {
@@ -122,6 +124,21 @@ TILEWRIGHT_INLINE void store(uint8_t *out, int32_t sum, struct constants constan
         *out = (uint8_t)tilewright_limit(
             tilewright_round_even(product, constants.shift) + constants.addend, minimum, maximum);
         break;
+    case RULE_TWICE: {
+        /* An arithmetic shift rounds halves up; of negative numbers, less one, it rounds them down.
+         */
+        const int32_t high = tilewright_high_up(sum, constants.multiplier);
+        *out = (uint8_t)clamp((high + (high >> 31) + constants.addend) >> constants.shift, minimum,
+                              maximum);
+        break;
+    }
+    case RULE_TWICE_ANY: {
+        const int32_t high =
+            tilewright_high_up((int32_t)((uint32_t)sum << constants.left), constants.multiplier);
+        *out = (uint8_t)clamp(tilewright_round_away(high, constants.even.shift) + constants.addend,
+                              minimum, maximum);
+        break;
+    }
     case RULE_RESCALE:
         *(float *)(void *)out = rescaled(sum, constants.multiplier, limits);
         break;
@@ -225,6 +242,8 @@ TILEWRIGHT_DEFINE_RULE(even, RULE_EVEN, TILEWRIGHT_WORDS_EVEN, 1)
 TILEWRIGHT_DEFINE_RULE(layer_even, RULE_LAYER_EVEN, TILEWRIGHT_WORDS_LAYER_EVEN, 1)
 TILEWRIGHT_DEFINE_RULE(exact, RULE_EXACT, TILEWRIGHT_WORDS_EXACT, 1)
 TILEWRIGHT_DEFINE_RULE(rescale, RULE_RESCALE, TILEWRIGHT_WORDS_RESCALE, 1)
+TILEWRIGHT_DEFINE_RULE(twice, RULE_TWICE, TILEWRIGHT_WORDS_TWICE, 1)
+TILEWRIGHT_DEFINE_RULE(twice_any, RULE_TWICE_ANY, TILEWRIGHT_WORDS_TWICE_ANY, 1)
 
 void tilewright_open(struct tilewright_sink *sink, const struct tilewright_rule *rule,
                      int32_t channel_stride, int32_t pixels, const struct tilewright_view *partial,

@@ -196,7 +196,33 @@ static void average(const struct tilewright_average_pool_integer_attributes *a,
     }
 }
 
-/* The loops over pixels of both kernels; a macro, because a function pointer would cost more code
+/* Computes all channels of one pixel of an average pooling of stored integers: sums of the taps in
+ * x over their number, rounded half away from zero. */
+static void average_away(const struct tilewright_average_pool_away_attributes *a,
+                         const struct tilewright_view *operands, int32_t n, int32_t oh, int32_t ow)
+{
+    const struct tilewright_shape *in = operands[X].shape;
+    const struct tilewright_shape *out = operands[Y].shape;
+    const int32_t flip = a->is_unsigned != 0 ? 0 : 128;
+    ptrdiff_t offset = (ptrdiff_t)n * in->stride[BATCH];
+    const struct rows rows =
+        window(&operands[X], oh * a->strides[0] - a->pads[0], ow * a->strides[1] - a->pads[1],
+               a->kernel, a->dilations, flip, &offset);
+    const int32_t count = rows.rows.taps * rows.columns.taps;
+    const uint8_t *first = tilewright_row(&operands[X], HEIGHT, rows.rows.first) + offset;
+    uint8_t *to = pixel(&operands[Y], n, oh, ow);
+
+    for (int32_t c = out->extent[CHANNEL]; c > 0; c--) {
+        const int32_t sum = total(&rows, first, offset) - flip * count;
+        const int32_t value = (sum + (sum > 0 ? count / 2 : -(count / 2))) / count;
+        *to = (uint8_t)(value < a->minimum ? a->minimum : value > a->maximum ? a->maximum : value);
+        to += out->stride[CHANNEL];
+        first += in->stride[CHANNEL];
+        offset += in->stride[CHANNEL];
+    }
+}
+
+/* The loops over pixels of all kernels; a macro, because a function pointer would cost more code
  * than it saves. */
 #define TILEWRIGHT_FOR_EACH_PIXEL(function)                                                        \
     do {                                                                                           \
@@ -224,4 +250,11 @@ void tilewright_average_pool_integer(
 {
     (void)flags;
     TILEWRIGHT_FOR_EACH_PIXEL(average);
+}
+
+void tilewright_average_pool_away(const struct tilewright_average_pool_away_attributes *attributes,
+                                  const struct tilewright_view *operands, uint32_t flags)
+{
+    (void)flags;
+    TILEWRIGHT_FOR_EACH_PIXEL(average_away);
 }

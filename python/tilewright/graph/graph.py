@@ -128,6 +128,33 @@ class RequantizeShift:
 
 
 @dataclass(frozen=True, slots=True)
+class RequantizeTwice:
+    """LiteRT's requantisation, which rounds twice: y = clip(away(up(acc * 2^s * q / 2^31)) + zero_point).
+
+    ``up`` rounds to the nearest integer, halves up. For shift s > 0, ``away`` does nothing. For s <= 0 the
+    factor 2^s stands behind ``up``: away(v) = v * 2^s to the nearest integer, halves away from zero.
+
+    Attributes:
+        multiplier: q, from 2^30 to 2^31 - 1, or 0. One value, or one for each output channel.
+        shift: s, from -31 to 31; as many values as ``multiplier`` has.
+    """
+
+    multiplier: tuple[int, ...]
+    shift: tuple[int, ...]
+    zero_point: int
+    minimum: int
+    maximum: int
+
+
+@dataclass(frozen=True, slots=True)
+class RoundAway:
+    """Epilogue of real numbers: y = clip(acc to the nearest integer, halves away from zero)."""
+
+    minimum: int
+    maximum: int
+
+
+@dataclass(frozen=True, slots=True)
 class Rescale:
     """Integer accumulator to float32: y = acc * multiplier, then the clamp."""
 
@@ -136,7 +163,7 @@ class Rescale:
     maximum: float = float("inf")
 
 
-Epilogue = Union[Clamp, Requantize, RequantizeShift, Rescale]
+Epilogue = Union[Clamp, Requantize, RequantizeShift, RequantizeTwice, RoundAway, Rescale]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from typing import Annotated, TypeVar
 
 import numpy as np
 
-from tilewright.graph import Array, DType, Epilogue, Requantize, RequantizeShift, Rescale
+from tilewright.graph import Array, DType, Epilogue, Requantize, RequantizeShift, RequantizeTwice, Rescale
 from tilewright.kernels.attributes import PREFIX, CStruct, Int32
 
 ROW_WORDS = 4
@@ -44,6 +44,8 @@ class Rule(Enum):
     LAYER_EVEN = "layer_even"
     EXACT = "exact"
     RESCALE = "rescale"
+    TWICE = "twice"
+    TWICE_ANY = "twice_any"
 
 
 WORDS = MappingProxyType(
@@ -57,6 +59,8 @@ WORDS = MappingProxyType(
         Rule.LAYER_EVEN: 2,
         Rule.EXACT: 4,
         Rule.RESCALE: 2,
+        Rule.TWICE: 4,
+        Rule.TWICE_ANY: 4,
     }
 )
 """Words of a channel's row, by rule (compact.py)."""
@@ -165,6 +169,8 @@ def finish_of(epilogue: Epilogue | None, output: DType, bias: Array, largest: Ar
         return None
     if isinstance(epilogue, RequantizeShift):
         return _shifted(epilogue, bias, largest)
+    if isinstance(epilogue, RequantizeTwice):
+        return _rounded_twice(epilogue, bias, largest)
     return _requantized(epilogue, bias, largest) if isinstance(epilogue, Requantize) else None
 
 
@@ -250,6 +256,42 @@ def _shifted(epilogue: RequantizeShift, bias: Array, largest: Array) -> Finish |
     rows = [(m, a + extra, epilogue.shift) for m, a in zip(multipliers, addends, strict=True)]
     rule = Rule.SHIFT if short else Rule.LONG
     return Finish(rule, _rows(bias, rows), epilogue.minimum, epilogue.maximum)
+
+
+def _rounded_twice(epilogue: RequantizeTwice, bias: Array, largest: Array) -> Finish | None:
+    """Rule TWICE where every channel shifts right and 32 bits suffice, else TWICE_ANY."""
+    channels = len(bias)
+    pairs = list(zip(_spread(epilogue.multiplier, channels), _spread(epilogue.shift, channels), strict=True))
+    bounds = [int(bound) for bound in largest]
+    if any(bound << max(shift, 0) > _INT32_MAX for bound, (_, shift) in zip(bounds, pairs, strict=True)):
+        return None
+    zero_point = epilogue.zero_point
+    rows = [row for pair, bound in zip(pairs, bounds, strict=True) if (row := _twice_row(pair, zero_point, bound))]
+    if len(rows) == channels:
+        return Finish(Rule.TWICE, _rows(bias, rows), epilogue.minimum, epilogue.maximum)
+    rows = [(doubled(q), zero_point, max(-s, 0) | max(s, 0) << 8) for q, s in pairs]
+    return Finish(Rule.TWICE_ANY, _rows(bias, rows), epilogue.minimum, epilogue.maximum)
+
+
+def _twice_row(pair: tuple[int, int], zero_point: int, largest: int) -> Row | None:
+    """The constants of Rule.TWICE; None for a multiplier that does not shift right, or if 32 bits do not suffice."""
+    multiplier, shift = pair
+    right = -shift if multiplier else 1
+    if not 1 <= right <= 30:
+        return None
+    addend = (1 << (right - 1)) + (zero_point << right)
+    if (largest * 2 * multiplier >> 32) + 2 + abs(addend) > _INT32_MAX:
+        return None
+    return doubled(multiplier), addend, right
+
+
+def doubled(multiplier: int) -> int:
+    """Twice the multiplier, which takes an unsigned word, as the signed word with the same bits."""
+    return 2 * multiplier - (1 << 32 if multiplier >> 30 else 0)
+
+
+def _spread(values: tuple[int, ...], channels: int) -> tuple[int, ...]:
+    return values * channels if len(values) == 1 else values
 
 
 def _rescale(epilogue: Rescale, output: DType, bias: Array) -> Finish | None:

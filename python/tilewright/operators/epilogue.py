@@ -11,7 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.graph import Array, Clamp, Epilogue, Graph, Node, Requantize, RequantizeShift, Rescale
+from tilewright.graph import (
+    Array,
+    Clamp,
+    Epilogue,
+    Graph,
+    Node,
+    Requantize,
+    RequantizeShift,
+    RequantizeTwice,
+    Rescale,
+    RoundAway,
+)
+from tilewright.operators.fixed_point import multiplied
 from tilewright.operators.operator import refuse
 
 
@@ -23,11 +35,11 @@ def apply(epilogue: Epilogue | None, accumulator: Array, channel_axis: int) -> A
         channel_axis: axis of ``accumulator`` that per-channel values follow; unused with one value.
 
     Returns:
-        float64 integers for ``Requantize``, int64 for ``RequantizeShift``, float32 for ``Rescale``,
-        the accumulator's dtype for ``Clamp`` and None.
+        float64 integers for ``Requantize`` and ``RoundAway``, int64 for ``RequantizeShift`` and
+        ``RequantizeTwice``, float32 for ``Rescale``, the accumulator's dtype for ``Clamp`` and None.
 
     Raises:
-        TypeError: ``RequantizeShift`` of an accumulator that is not an integer.
+        TypeError: ``RequantizeShift`` or ``RequantizeTwice`` of an accumulator that is not an integer.
     """
     if epilogue is None:
         return accumulator
@@ -35,6 +47,10 @@ def apply(epilogue: Epilogue | None, accumulator: Array, channel_axis: int) -> A
         return clamped(accumulator, epilogue.minimum, epilogue.maximum)
     if isinstance(epilogue, RequantizeShift):
         return _shifted(epilogue, accumulator, channel_axis)
+    if isinstance(epilogue, RequantizeTwice):
+        return _rounded_twice(epilogue, accumulator, channel_axis)
+    if isinstance(epilogue, RoundAway):
+        return _rounded_away(epilogue, accumulator)
     multiplier = _along(np.asarray(epilogue.multiplier, np.float64), accumulator.ndim, channel_axis)
     scaled = accumulator.astype(np.float64) * multiplier
     if isinstance(epilogue, Rescale):
@@ -56,8 +72,9 @@ def finish(node: Node, graph: Graph, accumulator: Array, channel_axis: int = 1) 
     wanted = graph.tensor(node.outputs[0]).dtype.numpy
     if node.epilogue is None and accumulator.dtype == wanted:
         return [accumulator]
-    if isinstance(node.epilogue, RequantizeShift) and accumulator.dtype.kind == "f":
-        raise refuse(node, "epilogue", "computes real numbers, which RequantizeShift does not take")
+    if isinstance(node.epilogue, (RequantizeShift, RequantizeTwice)) and accumulator.dtype.kind == "f":
+        kind = type(node.epilogue).__name__
+        raise refuse(node, "epilogue", f"computes real numbers, which {kind} does not take")
     if node.epilogue is not None and accumulator.dtype.kind in "iu":
         _require_range(node, accumulator, np.dtype(np.int32), "accumulator")
     if wanted.kind == "f" and accumulator.dtype.kind == "f" and isinstance(node.epilogue, (Clamp, type(None))):
@@ -65,7 +82,7 @@ def finish(node: Node, graph: Graph, accumulator: Array, channel_axis: int = 1) 
     axis = channel_axis % accumulator.ndim if -accumulator.ndim <= channel_axis < accumulator.ndim else 0
     result = apply(node.epilogue, accumulator, axis)
     if wanted.kind in "iu":
-        if result.dtype.kind == "f" and not isinstance(node.epilogue, Requantize):
+        if result.dtype.kind == "f" and not isinstance(node.epilogue, (Requantize, RoundAway)):
             raise refuse(node, "epilogue", f"of real numbers needs a Requantize epilogue to store {wanted}")
         _require_range(node, result, wanted, "result")
     return [result.astype(wanted)]
@@ -89,6 +106,22 @@ def _shifted(epilogue: RequantizeShift, accumulator: Array, channel_axis: int) -
     half = 1 << (epilogue.shift - 1) if epilogue.shift > 0 else 0
     shifted: Array = (accumulator.astype(np.int64) * multiplier + addend + half) >> epilogue.shift
     return np.clip(shifted, epilogue.minimum, epilogue.maximum)
+
+
+def _rounded_twice(epilogue: RequantizeTwice, accumulator: Array, channel_axis: int) -> Array:
+    if accumulator.dtype.kind not in "iu":
+        raise TypeError("RequantizeTwice needs an integer accumulator")
+    multiplier = _along(np.asarray(epilogue.multiplier, np.int64), accumulator.ndim, channel_axis)
+    shift = _along(np.asarray(epilogue.shift, np.int64), accumulator.ndim, channel_axis)
+    stored = multiplied(accumulator.astype(np.int64), multiplier, shift) + epilogue.zero_point
+    result: Array = np.clip(stored, epilogue.minimum, epilogue.maximum)
+    return result
+
+
+def _rounded_away(epilogue: RoundAway, accumulator: Array) -> Array:
+    nearest = np.trunc(accumulator + np.copysign(0.5, accumulator))
+    result: Array = np.clip(nearest, epilogue.minimum, epilogue.maximum)
+    return result
 
 
 def along_axis(values: Sequence[int] | Sequence[float], dtype: type, rank: int, axis: int) -> Array:

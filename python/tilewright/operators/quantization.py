@@ -22,32 +22,44 @@ class QuantizationAttributes(Attributes):
     Attributes:
         scale, zero_point: one value for the tensor, or one for each index of ``axis``.
         axis: axis that per-channel values follow; None where ``scale`` has one value.
+        half_away: whether Quantize rounds halves away from zero, not to the even neighbour.
     """
 
     scale: tuple[float, ...]
     zero_point: tuple[int, ...]
     axis: int | None = None
+    half_away: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RequantizeAttributes(Attributes):
-    """Output axis that per-channel values of the epilogue follow, and the stored integer that stands for 0."""
+    """What the epilogue does not say.
+
+    Attributes:
+        channel_axis: output axis that per-channel values of the epilogue follow.
+        x_zero_point: the stored integer that stands for 0.
+        largest: bound of |x - x_zero_point|; 0 if only x's type bounds it.
+    """
 
     channel_axis: int = 1
     x_zero_point: int = 0
+    largest: int = 0
 
 
 def quantize(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """clip(round_half_even(x / scale) + zero_point); the quotient in float32, as ONNX QuantizeLinear has it.
 
-    NaN becomes the zero point.
+    With ``half_away`` halves are rounded away from zero. NaN becomes the zero point.
     """
     x = operand(arrays, 0)
     scale, zero_point = _parameters(node, x.ndim)
     wanted = graph.tensor(node.outputs[0]).dtype.numpy
     limits = np.iinfo(wanted)
     with np.errstate(over="ignore"):
-        steps = np.nan_to_num(np.rint(x / scale).astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf)
+        real = (x / scale).astype(np.float64)
+        away = np.trunc(real + np.copysign(0.5, real))
+        steps = away if node.given(QuantizationAttributes).half_away else np.rint(real)
+        steps = np.nan_to_num(steps, nan=0.0, posinf=np.inf, neginf=-np.inf)
     return [np.clip(steps + zero_point, limits.min, limits.max).astype(wanted)]
 
 

@@ -128,7 +128,7 @@ def _exact(node: Node, graph: Graph, name: str) -> tuple[KernelChoice, ...]:
                 f"tilewright_integer_{'short_' if finish.rule is Rule.RESCALE else ''}row",
                 combine=f"tilewright_combine_{name}",
                 finish=finish.line,
-                elements=_elements(values, a.dtype, b.dtype),
+                elements=elements_of(values.a_zero_point, values.b_zero_point, a.dtype, b.dtype),
                 limits=finish.limits,
             ),
         ),
@@ -192,7 +192,7 @@ def _rescaled(node: Node, graph: Graph, sign: int) -> tuple[KernelChoice, ...]:
             reads=tuple(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)),
             writes=(flat_operand(y.name, nest.writes[0], graph),),
             attributes=AddRescaled(
-                _elements(node.given(BinaryAttributes), a.dtype, b.dtype),
+                elements_of(given.a_zero_point, given.b_zero_point, a.dtype, b.dtype),
                 a_multiplier=scaled[0],
                 b_multiplier=scaled[1],
                 left=scaled[2],
@@ -222,8 +222,9 @@ def _scaled(a: float, b: float) -> tuple[int, int, int, int] | None:
     return round(a * 2.0**shift), round(b * 2.0**shift), left, right
 
 
-def _elements(given: BinaryAttributes, a: DType, b: DType) -> Elements:
-    return Elements(ELEMENT_TYPES[a], ELEMENT_TYPES[b], given.a_zero_point, given.b_zero_point)
+def elements_of(a_zero_point: int, b_zero_point: int, a: DType, b: DType) -> Elements:
+    """Types and zero points of both operands, as C numbers types."""
+    return Elements(ELEMENT_TYPES[a], ELEMENT_TYPES[b], a_zero_point, b_zero_point)
 
 
 def _per_channel(node: Node) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Annotated
 
-from tilewright.graph import DType, Graph, Node, Requantize, Tensor
+from tilewright.graph import DType, Graph, Node, Requantize, RoundAway, Tensor
 from tilewright.kernels.attributes import CStruct, Int32, Int32x4
 from tilewright.kernels.integer import EIGHT_BIT, steps_product
 from tilewright.kernels.kernel import HEIGHT, CyclesOf, Declaration, Kernel, KernelChoice, TensorOperand, TileSteps
@@ -46,6 +46,18 @@ class AveragePoolInteger(CStruct):
     maximum: Int32
 
 
+@dataclass(frozen=True, slots=True)
+class AveragePoolAway(CStruct):
+    """y = sum of the taps in x / their number, rounded half away from zero. Operands: x and y [n, c, h, w] of
+    8 bits.
+    """
+
+    windows: PlaneWindows
+    is_unsigned: Annotated[Int32, "1: x is uint8"]
+    minimum: Int32
+    maximum: Int32
+
+
 def max_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for MaxPool of 8-bit tensors without an epilogue."""
     x, y = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
@@ -57,9 +69,11 @@ def max_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 
 def average_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
-    """The kernel for AveragePool of 8-bit tensors with one multiplier for all channels."""
+    """The kernel for AveragePool of 8-bit tensors with one multiplier for all channels, or of stored integers."""
     x, y = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
     epilogue = node.epilogue
+    if isinstance(epilogue, RoundAway):
+        return _away(node, graph, epilogue)
     if x.dtype not in EIGHT_BIT or y.dtype not in EIGHT_BIT or not isinstance(epilogue, Requantize):
         return ()
     windows = node.given(AveragePoolAttributes)
@@ -79,6 +93,17 @@ def average_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         maximum=epilogue.maximum,
     )
     return (_choice(_AVERAGE, node, attributes, graph),)
+
+
+def _away(node: Node, graph: Graph, epilogue: RoundAway) -> tuple[KernelChoice, ...]:
+    x, y = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
+    windows = node.given(AveragePoolAttributes)
+    stored = windows.x_zero_point == 0 and not windows.count_include_pad
+    if x.dtype not in EIGHT_BIT or y.dtype is not x.dtype or not is_plane(windows) or not stored:
+        return ()
+    unsigned = int(x.dtype is DType.UINT8)
+    attributes = AveragePoolAway(plane_windows(windows), unsigned, epilogue.minimum, epilogue.maximum)
+    return (_choice(_AWAY, node, attributes, graph),)
 
 
 def _scaled(multiplier: float, largest: int) -> tuple[int, int, int] | None:
@@ -117,7 +142,7 @@ def _cycles(per_tap: float) -> CyclesOf:
 
     def cycles(choice: KernelChoice, steps: TileSteps) -> float:
         given = choice.attributes
-        assert isinstance(given, MaxPoolInteger | AveragePoolInteger)
+        assert isinstance(given, MaxPoolInteger | AveragePoolInteger | AveragePoolAway)
         kernel = given.windows.kernel
         pixels = steps_product(choice.nest, steps, "n", "oh", "ow")
         element = 40.0 + kernel[0] * 14.0 + per_tap * prod(kernel)
@@ -131,8 +156,9 @@ _MAX = Kernel("tilewright_max_pool_integer", MaxPoolInteger, _cycles(6.0), ring_
 _AVERAGE = Kernel(
     "tilewright_average_pool_integer", AveragePoolInteger, _cycles(4.5), ring_axes=_RINGS, likes=POOLING_ORDER
 )
+_AWAY = Kernel("tilewright_average_pool_away", AveragePoolAway, _cycles(4.5), ring_axes=_RINGS, likes=POOLING_ORDER)
 
 DECLARATION = Declaration(
     operators={"MaxPool": max_pool, "AveragePool": average_pool},
-    kernels=(_MAX, _AVERAGE),
+    kernels=(_MAX, _AVERAGE, _AWAY),
 )

@@ -21,7 +21,7 @@ Axis = Annotated[Int32, "of the views; scales and zero points follow it"]
 
 @dataclass(frozen=True, slots=True)
 class QuantizeF32(CStruct):
-    """y = (x / scale, rounded half to even) + zero point. Operands: x, y."""
+    """y = (x / scale, rounded half to even, or half away from zero: quantize_away_f32) + zero point. Operands: x, y."""
 
     element_bytes: Annotated[Int32, "of y: 1 or 2"]
     scale: Float32
@@ -82,7 +82,10 @@ def quantize(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     if _is_single(node):
         scale, zero_point = _constants(node)
         attributes = QuantizeF32(target.size_bytes, float(scale[0]), int(zero_point[0]), minimum, maximum)
-        return (elementwise(node, graph, _QUANTIZE, attributes),)
+        kernel = _QUANTIZE_AWAY if node.given(QuantizationAttributes).half_away else _QUANTIZE
+        return (elementwise(node, graph, kernel, attributes),)
+    if node.given(QuantizationAttributes).half_away:
+        return ()
     along_axis = QuantizeAxisF32(target.size_bytes, _view_axis(node, graph), minimum, maximum)
     return (_with_constants(elementwise(node, graph, _QUANTIZE_AXIS, along_axis), node, graph),)
 
@@ -142,12 +145,13 @@ def _constant(role: str, values: Array, axis: int) -> ConstantOperand:
 
 
 _QUANTIZE = elementwise_kernel("quantize_f32", QuantizeF32, _QUANTIZE_CYCLES)
+_QUANTIZE_AWAY = elementwise_kernel("quantize_away_f32", QuantizeF32, _QUANTIZE_CYCLES)
 _QUANTIZE_AXIS = elementwise_kernel("quantize_axis_f32", QuantizeAxisF32, _QUANTIZE_CYCLES)
 _DEQUANTIZE = elementwise_kernel("dequantize_f32", DequantizeF32, _DEQUANTIZE_CYCLES)
 _DEQUANTIZE_AXIS = elementwise_kernel("dequantize_axis_f32", DequantizeAxisF32, _DEQUANTIZE_CYCLES)
 
 DECLARATION = Declaration(
     operators={"Quantize": quantize, "Dequantize": dequantize},
-    kernels=(_QUANTIZE, _QUANTIZE_AXIS, _DEQUANTIZE, _DEQUANTIZE_AXIS),
+    kernels=(_QUANTIZE, _QUANTIZE_AWAY, _QUANTIZE_AXIS, _DEQUANTIZE, _DEQUANTIZE_AXIS),
     stack_bytes={"quantize_axis_f32": 544, "dequantize_axis_f32": 544},
 )

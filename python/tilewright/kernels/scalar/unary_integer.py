@@ -107,7 +107,8 @@ def requantize(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     given = node.given(RequantizeAttributes)
     zero_point, axis = given.x_zero_point, given.channel_axis
     channels = y.shape[axis] if _values(node.epilogue) > 1 else 1
-    largest = np.full(channels, min(magnitude(x.dtype, zero_point), _INT32_MAX), np.int64)
+    bound = given.largest or magnitude(x.dtype, zero_point)
+    largest = np.full(channels, min(bound, _INT32_MAX), np.int64)
     finish = finish_of(node.epilogue, y.dtype, np.full(channels, -zero_point, np.int64), largest)
     if finish is None:
         return ()

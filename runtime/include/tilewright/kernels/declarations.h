@@ -143,25 +143,30 @@ void tilewright_depthwise_f32(const struct tilewright_depthwise_f32_attributes *
 #define TILEWRIGHT_WORDS_LAYER_EVEN 2
 #define TILEWRIGHT_WORDS_EXACT 4
 #define TILEWRIGHT_WORDS_RESCALE 2
+#define TILEWRIGHT_WORDS_TWICE 4
+#define TILEWRIGHT_WORDS_TWICE_ANY 4
 
 extern const struct tilewright_core tilewright_core_narrow, tilewright_core_wide;
 
 extern const struct tilewright_rule tilewright_rule_none, tilewright_rule_folded,
     tilewright_rule_high, tilewright_rule_layer, tilewright_rule_long, tilewright_rule_even,
-    tilewright_rule_layer_even, tilewright_rule_exact, tilewright_rule_rescale;
+    tilewright_rule_layer_even, tilewright_rule_exact, tilewright_rule_rescale,
+    tilewright_rule_twice, tilewright_rule_twice_any;
 
 extern const struct tilewright_line_rule tilewright_line_rule_none, tilewright_line_rule_folded,
     tilewright_line_rule_high, tilewright_line_rule_layer, tilewright_line_rule_long,
     tilewright_line_rule_even, tilewright_line_rule_layer_even, tilewright_line_rule_exact,
-    tilewright_line_rule_rescale;
+    tilewright_line_rule_rescale, tilewright_line_rule_twice, tilewright_line_rule_twice_any;
 
 tilewright_block_finish tilewright_block_none, tilewright_block_shift, tilewright_block_folded,
     tilewright_block_high, tilewright_block_layer, tilewright_block_long, tilewright_block_even,
-    tilewright_block_layer_even, tilewright_block_exact, tilewright_block_rescale;
+    tilewright_block_layer_even, tilewright_block_exact, tilewright_block_rescale,
+    tilewright_block_twice, tilewright_block_twice_any;
 
 tilewright_line_finish tilewright_line_none, tilewright_line_shift, tilewright_line_folded,
     tilewright_line_high, tilewright_line_layer, tilewright_line_long, tilewright_line_even,
-    tilewright_line_layer_even, tilewright_line_exact, tilewright_line_rescale;
+    tilewright_line_layer_even, tilewright_line_exact, tilewright_line_rescale,
+    tilewright_line_twice, tilewright_line_twice_any;
 
 tilewright_block_products tilewright_products_wide;
 
@@ -246,6 +251,46 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_integer_attributes) ==
                        "tilewright_depthwise_integer_attributes");
 
 void tilewright_depthwise_integer(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* y = limit(((a - za) * 2^left * fa + sign * (b - zb) * 2^left * fb) * f + zero point), each
+ * product rounded as rule twice does. f is doubled / 2^32 / 2^shift, where doubled is unsigned; fa
+ * and fb likewise. Operands: a, b, y of 8 bits; add_scaled_halves: of int16 without zero points. */
+struct tilewright_add_scaled_attributes {
+    int32_t a_type;
+    int32_t b_type;
+    int32_t a_zero_point;
+    int32_t b_zero_point;
+    int32_t left;
+    int32_t sign; /* 1 or -1 */
+    int32_t a_doubled;
+    int32_t a_shift; /* from 0 to 31 */
+    int32_t b_doubled;
+    int32_t b_shift;
+    int32_t doubled;
+    int32_t shift;
+    int32_t zero_point;
+    int32_t minimum;
+    int32_t maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_add_scaled_attributes) == 60,
+                       "tilewright_add_scaled_attributes");
+
+void tilewright_add_scaled(const struct tilewright_add_scaled_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_add_scaled_halves(const struct tilewright_add_scaled_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Softmax of 8-bit tensors over the last axis of the view. Operands: x; exp(-d) for differences d =
+ * 0 ... 255, Q0.31 int32; y. */
+struct tilewright_softmax_fixed_attributes {
+    int32_t flip; /* 128: x is int8; 0: uint8 */
+    int32_t offset; /* y is the probability, from 0 to 255, less this */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_softmax_fixed_attributes) == 8,
+                       "tilewright_softmax_fixed_attributes");
+
+void tilewright_softmax_fixed(const struct tilewright_softmax_fixed_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
 tilewright_vector_products tilewright_vector_signed, tilewright_vector_unsigned;
@@ -617,7 +662,25 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_average_pool_integer_attributes)
 void tilewright_average_pool_integer(const struct tilewright_average_pool_integer_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
-/* y = (x / scale, rounded half to even) + zero point. Operands: x, y. */
+/* y = sum of the taps in x / their number, rounded half away from zero. Operands: x and y [n, c, h,
+ * w] of 8 bits. */
+struct tilewright_average_pool_away_attributes {
+    int32_t kernel[2];
+    int32_t strides[2];
+    int32_t dilations[2];
+    int32_t pads[2]; /* above and to the left */
+    int32_t is_unsigned; /* 1: x is uint8 */
+    int32_t minimum;
+    int32_t maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_average_pool_away_attributes) == 44,
+                       "tilewright_average_pool_away_attributes");
+
+void tilewright_average_pool_away(const struct tilewright_average_pool_away_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* y = (x / scale, rounded half to even, or half away from zero: quantize_away_f32) + zero point.
+ * Operands: x, y. */
 struct tilewright_quantize_f32_attributes {
     int32_t element_bytes; /* of y: 1 or 2 */
     float scale;
@@ -629,6 +692,8 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_quantize_f32_attributes) == 20,
                        "tilewright_quantize_f32_attributes");
 
 void tilewright_quantize_f32(const struct tilewright_quantize_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_quantize_away_f32(const struct tilewright_quantize_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
 /* y = (x / scale[i], rounded half to even) + zero point[i], i along an axis. Operands: x, scales

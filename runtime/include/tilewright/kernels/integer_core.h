@@ -29,11 +29,15 @@ extern "C" {
  *   layer_even  bias, m                  as even, with A and S
  *   exact       bias, m, zero point, s   sum * m / 2^s rounded half to even, + zero point
  *   rescale     bias, m as a float       (float)sum * m, as float
+ *   twice       bias, 2m, a, s           v = sum * m / 2^31 rounded half up, then v / 2^s rounded half
+ *                                        away from zero, + zero point; 2m is unsigned
+ *   twice_any   bias, 2m, zero point, s and left   as twice, of sum << left
  *
  * The sum contains the bias already; the addend of folded, which has none, contains bias * m. Addends
- * of all rules but long contain the half that rounds, 2^s / 2; those of high, layer, even and
- * layer_even also the zero point, as zero point * 2^s. The last word of even, like S of layer_even,
- * is three numbers: s in bits 0 to 4, left in bits 8 to 12, the zero point's lowest bit in bit 16. */
+ * of all rules but long contain the half that rounds, 2^s / 2; those of high, layer, even,
+ * layer_even and twice also the zero point, as zero point * 2^s. The last word of even, like S of
+ * layer_even, is three numbers: s in bits 0 to 4, left in bits 8 to 12, the zero point's lowest bit
+ * in bit 16; that of twice_any has s and left. In rule twice s is at least 1. */
 /* clang-format on */
 
 /* The constants of a rule that all channels of a layer share. */
@@ -147,6 +151,21 @@ TILEWRIGHT_INLINE int64_t tilewright_round_even(int64_t product, int32_t shift)
     }
     const int64_t odd = (product >> shift) & 1;
     return (product + (((int64_t)1 << (shift - 1)) - 1) + odd) >> shift;
+}
+
+/* value * doubled / 2^32, rounded to the nearest integer, halves up; doubled is unsigned. */
+TILEWRIGHT_INLINE int32_t tilewright_high_up(int32_t value, int32_t doubled)
+{
+    const int64_t product = (int64_t)value * (int64_t)(uint32_t)doubled;
+    return (int32_t)(product >> 32) + (int32_t)((uint32_t)product >> 31);
+}
+
+/* value / 2^shift, rounded half away from zero; shift from 0 to 31. */
+TILEWRIGHT_INLINE int32_t tilewright_round_away(int32_t value, int32_t shift)
+{
+    const uint32_t mask = (1u << shift) - 1u;
+    const uint32_t threshold = (mask >> 1) + (value < 0);
+    return (value >> shift) + (((uint32_t)value & mask) > threshold);
 }
 
 /* The constants of rule even. */

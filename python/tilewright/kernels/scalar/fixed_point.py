@@ -1,0 +1,151 @@
+"""Operators in LiteRT's fixed-point arithmetic (runtime/kernels/{add_scaled,softmax_fixed}.c)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from tilewright.graph import DType, Graph, Node, RequantizeTwice
+from tilewright.kernels.attributes import CStruct, Int32
+from tilewright.kernels.integer import EIGHT_BIT, flat_operand, magnitude, per_element
+from tilewright.kernels.kernel import (
+    MAX_RANK,
+    ConstantOperand,
+    Declaration,
+    Kernel,
+    KernelChoice,
+    elementwise_over_tensors,
+)
+from tilewright.kernels.requantization import doubled
+from tilewright.kernels.scalar.binary_integer import Elements, elements_of
+from tilewright.operators import elementwise
+from tilewright.operators.fixed_softmax import powers
+from tilewright.operators.integer_norm import last_axis_nest
+from tilewright.operators.nest import whole
+from tilewright.operators.scaled_sum import ScaledSumAttributes
+
+
+@dataclass(frozen=True, slots=True)
+class AddScaled(CStruct):
+    """y = limit(((a - za) * 2^left * fa + sign * (b - zb) * 2^left * fb) * f + zero point), each product rounded as
+    rule twice does. f is doubled / 2^32 / 2^shift, where doubled is unsigned; fa and fb likewise. Operands: a, b, y
+    of 8 bits; add_scaled_halves: of int16 without zero points.
+    """
+
+    elements: Elements
+    left: Int32
+    sign: Annotated[Int32, "1 or -1"]
+    a_doubled: Int32
+    a_shift: Annotated[Int32, "from 0 to 31"]
+    b_doubled: Int32
+    b_shift: Int32
+    doubled: Int32
+    shift: Int32
+    zero_point: Int32
+    minimum: Int32
+    maximum: Int32
+
+
+@dataclass(frozen=True, slots=True)
+class SoftmaxFixed(CStruct):
+    """Softmax of 8-bit tensors over the last axis of the view. Operands: x; exp(-d) for differences d = 0 ... 255,
+    Q0.31 int32; y.
+    """
+
+    flip: Annotated[Int32, "128: x is int8; 0: uint8"]
+    offset: Annotated[Int32, "y is the probability, from 0 to 255, less this"]
+
+
+_INT32_MAX = (1 << 31) - 1
+_MOST_ELEMENTS = 1 << 12
+
+
+def add(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel for ScaledSum of 8-bit tensors, or of int16 without zero points."""
+    a, b = (graph.tensor(name) for name in node.inputs)
+    y = graph.tensor(node.outputs[0])
+    given, epilogue = node.given(ScaledSumAttributes), node.epilogue
+    if not isinstance(epilogue, RequantizeTwice) or len(epilogue.multiplier) != 1 or len(y.shape) > MAX_RANK:
+        return ()
+    zero_points = (given.a_zero_point, given.b_zero_point, epilogue.zero_point)
+    eight_bit = all(tensor.dtype in EIGHT_BIT for tensor in (a, b, y))
+    halves = all(tensor.dtype is DType.INT16 for tensor in (a, b, y)) and not any(zero_points)
+    shifts = (given.a_shift, given.b_shift, epilogue.shift[0])
+    if not (eight_bit or halves) or max(shifts) > 0 or not _fits(given, a.dtype, b.dtype, shifts[2]):
+        return ()
+    nest = elementwise.nest(node, graph)
+    attributes = AddScaled(
+        elements_of(given.a_zero_point, given.b_zero_point, a.dtype, b.dtype),
+        left=given.left,
+        sign=given.sign,
+        a_doubled=doubled(given.a_multiplier),
+        a_shift=-shifts[0],
+        b_doubled=doubled(given.b_multiplier),
+        b_shift=-shifts[1],
+        doubled=doubled(epilogue.multiplier[0]),
+        shift=-shifts[2],
+        zero_point=epilogue.zero_point,
+        minimum=epilogue.minimum,
+        maximum=epilogue.maximum,
+    )
+    return (
+        KernelChoice(
+            kernel=_BYTES if eight_bit else _HALVES,
+            sources=("add_scaled.c", "walk.c"),
+            nest=nest,
+            reads=tuple(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)),
+            writes=(flat_operand(y.name, nest.writes[0], graph),),
+            attributes=attributes,
+        ),
+    )
+
+
+def _fits(given: ScaledSumAttributes, a: DType, b: DType, shift: int) -> bool:
+    """Whether no number in C exceeds 32 bits; before a product is shifted, half of the divisor is added."""
+    total = 0
+    factors = ((a, given.a_zero_point, given.a_shift), (b, given.b_zero_point, given.b_shift))
+    for dtype, zero_point, factor_shift in factors:
+        reach = magnitude(dtype, zero_point) << given.left
+        if reach + (1 << -factor_shift >> 1) > _INT32_MAX:
+            return False
+        total += (reach >> -factor_shift) + 1
+    return total + (1 << -shift >> 1) <= _INT32_MAX
+
+
+def softmax(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel for FixedSoftmax of 8-bit tensors."""
+    x, y = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
+    if x.dtype not in EIGHT_BIT or y.dtype not in EIGHT_BIT or not 0 < len(y.shape) <= MAX_RANK:
+        return ()
+    if x.shape[-1] >= _MOST_ELEMENTS:
+        return ()
+    nest = last_axis_nest(node, graph)
+    return (
+        KernelChoice(
+            kernel=_SOFTMAX,
+            sources=("softmax_fixed.c", "walk.c"),
+            nest=nest,
+            reads=(
+                flat_operand(x.name, nest.reads[0], graph),
+                ConstantOperand("powers", powers(node).astype(np.int32), (whole(256),)),
+            ),
+            writes=(flat_operand(y.name, nest.writes[0], graph),),
+            attributes=SoftmaxFixed(
+                flip=128 if x.dtype is DType.INT8 else 0,
+                offset=128 if y.dtype is DType.INT8 else 0,
+            ),
+            uncut=frozenset({f"d{len(y.shape) - 1}"}),
+        ),
+    )
+
+
+_BYTES = Kernel("tilewright_add_scaled", AddScaled, per_element(42.0), elementwise_over_tensors)
+_HALVES = Kernel("tilewright_add_scaled_halves", AddScaled, per_element(46.0), elementwise_over_tensors)
+_SOFTMAX = Kernel("tilewright_softmax_fixed", SoftmaxFixed, per_element(50.0))
+
+DECLARATION = Declaration(
+    operators={"ScaledSum": add, "FixedSoftmax": softmax},
+    kernels=(_BYTES, _HALVES, _SOFTMAX),
+)
