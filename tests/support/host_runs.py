@@ -12,6 +12,7 @@ from conformance.build import Generated, build, runtime_library
 from tilewright.graph import Array
 from tilewright.options import build_options
 from tilewright.pipeline import compile_model
+from tilewright.plan import Plan
 
 OBJECTS = Path(__file__).parents[2] / "build" / "sanitized"
 TILED = str(Path(__file__).parents[1] / "conformance" / "host-tiled.toml")
@@ -30,12 +31,19 @@ def generated(model: onnx.ModelProto, folder: Path, platform: str = "host", **op
 def host_outputs(built: Generated, feeds: Mapping[str, Array], folder: Path) -> dict[str, Array]:
     """Outputs by name; a sanitizer's complaint is an error."""
     executable = build(folder, [built], runtime_library(OBJECTS))
+    return run_outputs(executable, built.prefix, built.plan, feeds, folder)
+
+
+def run_outputs(
+    executable: Path, prefix: str, plan: Plan, feeds: Mapping[str, Array], folder: Path
+) -> dict[str, Array]:
+    """Outputs by name of one of the models of an executable; a sanitizer's complaint is an error."""
     given, got = folder / "inputs", folder / "outputs"
-    given.write_bytes(b"".join(np.ascontiguousarray(feeds[item.name]).tobytes() for item in built.plan.inputs))
-    done = subprocess.run([executable, built.prefix, given, got], capture_output=True, text=True, check=False)
+    given.write_bytes(b"".join(np.ascontiguousarray(feeds[item.name]).tobytes() for item in plan.inputs))
+    done = subprocess.run([executable, prefix, given, got], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     content, position, outputs = got.read_bytes(), 0, {}
-    for item in built.plan.outputs:
+    for item in plan.outputs:
         dtype = np.dtype(item.dtype)
         size = int(np.prod(item.shape, dtype=np.int64)) * dtype.itemsize
         outputs[item.name] = np.frombuffer(content[position : position + size], dtype).reshape(item.shape)

@@ -10,11 +10,14 @@ from tilewright.graph import Array, DType, Graph
 from tilewright.importers.behind_views import biases_before_views
 from tilewright.importers.deeploy.dialect import is_dialect, read_integers
 from tilewright.importers.freeze import frozen
+from tilewright.importers.kinds import FileKind, kind_of
 from tilewright.importers.onnx.convert import KNOWN_OPERATORS, convert
 from tilewright.importers.onnx.reading import read_model
 from tilewright.importers.onnx.source import SourceModel
 from tilewright.importers.own import OwnOperators
 from tilewright.importers.qdq.fusion import fuse_quantized, quantized_interface
+from tilewright.importers.tflite.convert import convert_lite
+from tilewright.importers.tflite.reading import read_lite
 
 # Element types that the Deeploy dialect stores narrower integers in.
 _HOLD_INTEGERS = frozenset({"float32", "int64", "int32"})
@@ -29,7 +32,7 @@ def import_model(
     quantized_io: bool = False,
     own: OwnOperators | None = None,
 ) -> Graph:
-    """Read an ONNX model: float32, QDQ quantised, or in the Deeploy dialect.
+    """Read a model: ONNX (float32, QDQ quantised, or in the Deeploy dialect), or .tflite, told apart by content.
 
     Args:
         types: element types of graph inputs; an integer type for a float input says that the
@@ -51,6 +54,9 @@ def import_model(
     """
     types, dims = types or {}, dims or {}
     own = own or {}
+    if kind_of(path) is FileKind.LITE:
+        graph = _lite(path, types, dims, freeze or {})
+        return quantized_interface(graph) if quantized_io else graph
     known = KNOWN_OPERATORS | {name for _, name in own}
     model = frozen(read_model(path, known), freeze or {})
     _check_types(model, types)
@@ -58,6 +64,15 @@ def import_model(
         return read_integers(convert(model, dims, integers_in_floats=True, own=own), types)
     graph = fuse_quantized(biases_before_views(convert(model, dims, own=own)))
     return quantized_interface(graph) if quantized_io else graph
+
+
+def _lite(path: Path, types: Mapping[str, DType], dims: Mapping[str, int], freeze: Mapping[str, Array]) -> Graph:
+    """The graph of a .tflite file, whose types and shapes are all known."""
+    for keyword, given in (("TYPES", types), ("DIMS", dims), ("freeze", freeze)):
+        if given:
+            what = f"{keyword} names '{next(iter(given))}'; a .tflite model has no open types, shapes or values"
+            raise bad_input("unknown-tensor", what, at=str(path), help=f"leave {keyword} out")
+    return convert_lite(read_lite(path))
 
 
 def _check_types(model: SourceModel, types: Mapping[str, DType]) -> None:

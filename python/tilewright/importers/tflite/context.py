@@ -1,0 +1,176 @@
+"""The context of the translation of one operator of a .tflite file: its operands, its options, and the graph so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tilewright.catalogue.operators import attributes_for
+from tilewright.graph import Array, Attributes, DType, Epilogue, Node, Tensor
+from tilewright.importers.onnx.context import Construction, Unsupported, checked, constant_tensor
+from tilewright.importers.tflite.arithmetic import real_bounds
+from tilewright.importers.tflite.model import OperatorRecord, TensorRecord
+
+Given = Attributes | dict[str, Any]
+
+
+@dataclass(frozen=True)
+class LiteCall:
+    """One operator to translate.
+
+    Attributes:
+        tensors: all tensors of the subgraph.
+        names: the names of the tensors in the graph, by number.
+    """
+
+    node: OperatorRecord
+    tensors: Sequence[TensorRecord]
+    names: Sequence[str]
+    build: Construction
+
+    def has(self, index: int) -> bool:
+        """Whether an optional input is present."""
+        return index < len(self.node.inputs) and self.node.inputs[index] >= 0
+
+    def record(self, index: int) -> TensorRecord:
+        """What the file says of an input; Unsupported if it is absent."""
+        if not self.has(index):
+            raise Unsupported(f"input {index} is missing", "convert the model again")
+        return self.tensors[self.node.inputs[index]]
+
+    def output(self, index: int = 0) -> TensorRecord:
+        """What the file says of an output."""
+        if index >= len(self.node.outputs):
+            raise Unsupported(f"output {index} is missing", "convert the model again")
+        return self.tensors[self.node.outputs[index]]
+
+    def input(self, index: int) -> Tensor:
+        """An input tensor of the graph."""
+        self.record(index)
+        return self.build.tensor(self.names[self.node.inputs[index]])
+
+    def constant(self, index: int, what: str) -> Array:
+        """The elements of an input; Unsupported if they are computed at run time."""
+        data = self.record(index).data
+        known = data if data is not None else self.build.constants.get(self.names[self.node.inputs[index]])
+        if known is None:
+            raise Unsupported(f"{what} (input {index}) is computed at run time", f"make {what} a constant")
+        return known
+
+    def text(self, option: str) -> str:
+        """An option that is a word."""
+        return str(self.node.options[option])
+
+    def integer(self, option: str) -> int:
+        """An option that is an integer."""
+        value = self.node.options[option]
+        assert isinstance(value, (int, float)), option
+        return int(value)
+
+    def real(self, option: str) -> float:
+        """An option that is a number."""
+        value = self.node.options[option]
+        assert isinstance(value, (int, float)), option
+        return float(value)
+
+    def literal(self, array: Array, part: str) -> str:
+        """A new constant tensor."""
+        name = self.build.fresh(f"{self.names[self.node.outputs[0]]}/{part}")
+        self.build.tensors[name] = checked(constant_tensor(name, array))
+        self.build.constants[name] = array
+        return name
+
+    def emit(
+        self,
+        operator: str,
+        inputs: Sequence[str],
+        shape: Sequence[int],
+        attributes: Given | None = None,
+        *,
+        dtype: DType | None = None,
+        part: str = "",
+        output: int = 0,
+        epilogue: Epilogue | None = None,
+    ) -> str:
+        """Add a node and give the name of its output.
+
+        Args:
+            dtype: of the output; that of the first input by default.
+            part: empty for the node that writes the operator's output, else a word for an intermediate.
+        """
+        target = self.names[self.node.outputs[output]]
+        name = self.build.fresh(f"{target}/{part}") if part else target
+        dtype = self.build.tensor(inputs[0]).dtype if dtype is None else dtype
+        meaning = None if part else self.output(output).quantization
+        if not part:
+            self._agree(operator, shape, dtype, output)
+        tensor = Tensor(name, dtype, tuple(shape), tuple(range(len(shape))), None, meaning)
+        self.build.tensors[name] = checked(tensor)
+        label = self.build.fresh_node(name)
+        given = attributes if isinstance(attributes, Attributes) else attributes_for(operator, attributes or {})
+        self.build.nodes.append(Node(label, operator, tuple(inputs), (name,), given, epilogue, (target,)))
+        return name
+
+    def transposed(self, name: str, perm: tuple[int, ...], part: str) -> str:
+        """A tensor with its axes in another order."""
+        shape = self.build.tensor(name).shape
+        return self.emit("Transpose", [name], [shape[axis] for axis in perm], {"perm": perm}, part=part)
+
+    def reshaped(self, name: str, shape: Sequence[int], part: str) -> str:
+        """A tensor under another shape."""
+        tensor = self.build.tensor(name)
+        if prod(shape) != tensor.elements:
+            raise Unsupported(f"{list(tensor.shape)} cannot take shape {list(shape)}")
+        return name if tensor.shape == tuple(shape) and part else self.emit("Reshape", [name], shape, part=part)
+
+    def activated(self, write: Callable[[str], str], activation: str) -> None:
+        """A float operator and its activation; ``write`` emits the operator under a part's name."""
+        low, high = real_bounds(activation)
+        if (low, high) == (float("-inf"), float("inf")):
+            write("")
+            return
+        inner = write("linear")
+        self.emit("Clip", [inner], self.build.tensor(inner).shape, {"minimum": low, "maximum": high})
+
+    def _agree(self, operator: str, shape: Sequence[int], dtype: DType, output: int) -> None:
+        record = self.output(output)
+        if tuple(shape) != record.shape or dtype.value != record.type:
+            raise Unsupported(
+                f"computes {dtype.value}{list(shape)}, the file says {record.type}{list(record.shape)}",
+                "convert the model again, with fixed shapes",
+            )
+
+
+def one_type(call: LiteCall, *indices: int) -> str:
+    """The element type of inputs and of the first output; Unsupported if they differ."""
+    kinds = {call.record(index).type for index in indices} | {call.output().type}
+    if len(kinds) != 1:
+        raise Unsupported(f"operands of types {', '.join(sorted(kinds))}")
+    return kinds.pop()
+
+
+def per_tensor(record: TensorRecord) -> None:
+    """Unsupported unless a tensor is quantised with one positive scale and a zero point that its type holds."""
+    if len(record.scale) != 1 or record.scale[0] <= 0.0:
+        raise Unsupported(f"'{record.name}' is {record.type} without one scale", "quantise the model as a whole")
+    limits = np.iinfo(record.type)
+    if not limits.min <= record.zero <= limits.max:
+        raise Unsupported(f"the zero point {record.zero} of '{record.name}' is no {record.type}")
+
+
+def axis_of(axis: int, rank: int) -> int:
+    """An axis, counted from the first one; Unsupported if the tensor does not have it."""
+    if not -rank <= axis < rank:
+        raise Unsupported(f"axis {axis} of {rank} axes", "convert the model again")
+    return axis % rank
+
+
+def same_scale(call: LiteCall, *records: TensorRecord) -> None:
+    """Unsupported unless tensors have the scale and the zero point of the first output."""
+    output = call.output()
+    if any((record.scale, record.zero_point) != (output.scale, output.zero_point) for record in records):
+        raise Unsupported("the scales of input and output differ", "convert the model again")

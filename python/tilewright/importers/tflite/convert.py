@@ -1,0 +1,139 @@
+"""From a .tflite file as read to a graph in normal form, with quantised operators in LiteRT's arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from tilewright.base.errors import not_supported
+from tilewright.graph import Array, Graph, Tensor, identity_order
+from tilewright.graph.edit import GraphEditor, make_node, untaken
+from tilewright.importers.onnx.context import Construction, Unsupported, checked, dtype_named
+from tilewright.importers.tflite.context import LiteCall
+from tilewright.importers.tflite.elementwise import ELEMENTWISE
+from tilewright.importers.tflite.model import LiteModel, OperatorRecord, SubgraphRecord, TensorRecord
+from tilewright.importers.tflite.movement import MOVEMENT
+from tilewright.importers.tflite.products import PRODUCTS
+
+TRANSLATORS: Mapping[str, Callable[[LiteCall], None]] = MappingProxyType({**PRODUCTS, **MOVEMENT, **ELEMENTWISE})
+_MOST_LISTED = 20
+_WAY_OUT = "replace the operator by supported ones (docs/reference/litert.md)"
+
+
+def convert_lite(model: LiteModel) -> Graph:
+    """The model's first subgraph as a graph.
+
+    Raises:
+        TilewrightError (not supported): every operator that cannot be translated, with its number and output.
+    """
+    subgraph = model.subgraphs[0]
+    names = _names(subgraph)
+    build = Construction(0, False, _constants(subgraph, names))
+    build.reserved.update(names)
+    problems: list[tuple[str, Unsupported]] = []
+    unknown = _add_inputs(subgraph, names, build, problems)
+    for node in subgraph.operators:
+        if unknown.intersection(node.inputs) and node.operator in TRANSLATORS:
+            unknown.update(node.outputs)
+            continue
+        try:
+            _translate(LiteCall(node, subgraph.tensors, names, build))
+        except Unsupported as problem:
+            problems.append((_place(node, names), problem))
+            unknown.update(node.outputs)
+    if problems:
+        raise _refusal(model, problems)
+    return _finished(model, subgraph, names, build)
+
+
+def _names(subgraph: SubgraphRecord) -> list[str]:
+    """A name for every tensor: the file's, made unique."""
+    taken: set[str] = set()
+    names = []
+    for number, tensor in enumerate(subgraph.tensors):
+        name = untaken(tensor.name or f"tensor_{number}", taken)
+        taken.add(name)
+        names.append(name)
+    return names
+
+
+def _constants(subgraph: SubgraphRecord, names: list[str]) -> dict[str, Array]:
+    return {
+        name: tensor.data
+        for name, tensor in zip(names, subgraph.tensors, strict=True)
+        if tensor.data is not None and not tensor.is_variable
+    }
+
+
+def _add_inputs(
+    subgraph: SubgraphRecord, names: list[str], build: Construction, problems: list[tuple[str, Unsupported]]
+) -> set[int]:
+    """Add the graph's inputs; gives the numbers of those that cannot be taken."""
+    unknown = set()
+    for number in subgraph.inputs:
+        record = subgraph.tensors[number]
+        try:
+            build.tensors[names[number]] = checked(_variable(names[number], record))
+        except Unsupported as problem:
+            problems.append((f"input '{names[number]}'", problem))
+            unknown.add(number)
+    return unknown
+
+
+def _variable(name: str, record: TensorRecord) -> Tensor:
+    order = identity_order(len(record.shape))
+    return Tensor(name, dtype_named(record.type), record.shape, order, None, record.quantization)
+
+
+def _translate(call: LiteCall) -> None:
+    translate = TRANSLATORS.get(call.node.operator)
+    if translate is None:
+        raise Unsupported(f"operator {call.node.operator} is not supported", _WAY_OUT)
+    touched = (*(number for number in call.node.inputs if number >= 0), *call.node.outputs)
+    if any(0 in call.tensors[number].shape for number in touched):
+        raise Unsupported("a tensor without elements", "convert the model again, with fixed shapes")
+    if any(call.tensors[number].is_variable for number in call.node.inputs if number >= 0):
+        raise Unsupported("a tensor that is kept from run to run")
+    translate(call)
+
+
+def _place(node: OperatorRecord, names: list[str]) -> str:
+    output = f" of '{names[node.outputs[0]]}'" if node.outputs else ""
+    return f"operator {node.index} ({node.operator}){output}"
+
+
+def _refusal(model: LiteModel, problems: list[tuple[str, Unsupported]]) -> Exception:
+    listed = problems[:_MOST_LISTED]
+    places = [f"{place}: {problem.reason}" for place, problem in listed]
+    if len(problems) > len(listed):
+        places.append(f"and {len(problems) - len(listed)} more")
+    count = "one place" if len(problems) == 1 else f"{len(problems)} places"
+    return not_supported(
+        "unsupported-model",
+        f"{count} in '{model.file}' cannot be translated",
+        at=tuple(places),
+        help=tuple(dict.fromkeys(problem.help for _, problem in listed if problem.help)),
+    )
+
+
+def _finished(model: LiteModel, subgraph: SubgraphRecord, names: list[str], build: Construction) -> Graph:
+    """The graph; outputs that are inputs, constants or listed twice become copies."""
+    inputs = tuple(names[number] for number in subgraph.inputs)
+    outputs: list[str] = []
+    for number in subgraph.outputs:
+        name = names[number]
+        if name in inputs or name in build.constants or name in outputs:
+            name = _copied(name, build)
+        outputs.append(name)
+    name = subgraph.name or Path(model.file).stem
+    graph = Graph(name, tuple(build.nodes), build.tensors, inputs, tuple(outputs))
+    return GraphEditor(graph).graph()
+
+
+def _copied(name: str, build: Construction) -> str:
+    source = build.tensor(name)
+    output = build.fresh(f"{name}/output")
+    build.tensors[output] = Tensor(output, source.dtype, source.shape, source.order, None, source.quantization)
+    build.nodes.append(make_node("Copy", [name], [output], name=build.fresh_node(output)))
+    return output

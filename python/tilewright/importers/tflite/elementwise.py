@@ -1,0 +1,227 @@
+"""Sums, products, activations, means, and the border between float32 and integers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import floor, prod
+from types import MappingProxyType
+
+import numpy as np
+
+from tilewright.graph import Array, DType, RequantizeTwice
+from tilewright.importers.onnx.context import Unsupported, broadcast
+from tilewright.importers.tflite.arithmetic import stored_bounds, table, twice
+from tilewright.importers.tflite.context import LiteCall, axis_of, one_type, per_tensor
+from tilewright.importers.tflite.functions import FUNCTIONS
+from tilewright.importers.tflite.model import TensorRecord
+from tilewright.operators.fixed_point import multiplied, quantized_multiplier
+
+_EIGHT_BIT = ("int8", "uint8")
+_SUM_LEFT = {"int8": 20, "uint8": 20, "int16": 15}
+_FLOAT_BINARY = {"ADD": "Add", "SUB": "Sub", "MUL": "Mul"}
+_SOFTMAX_BITS = 5
+
+
+def binary(call: LiteCall) -> None:
+    """ADD, SUB and MUL with broadcasting."""
+    kind = one_type(call, 0, 1)
+    a, b = call.input(0), call.input(1)
+    shape = broadcast(a.shape, b.shape)
+    names = [a.name, b.name]
+    operator = call.node.operator
+    if kind == "float32":
+        call.activated(
+            lambda part: call.emit(_FLOAT_BINARY[operator], names, shape, part=part), call.text("activation")
+        )
+        return
+    if not call.output().is_quantized or kind not in _SUM_LEFT:
+        raise Unsupported(f"elements of type {kind}", "float32, int8, uint8 and int16 are supported")
+    records = (call.record(0), call.record(1), call.output())
+    for record in records:
+        per_tensor(record)
+    if operator == "MUL":
+        _product(call, names, shape)
+        return
+    given, epilogue = _sum(call, kind, *records)
+    call.emit("ScaledSum", names, shape, given, epilogue=epilogue)
+
+
+def _product(call: LiteCall, names: list[str], shape: tuple[int, ...]) -> None:
+    a, b, y = call.record(0), call.record(1), call.output()
+    epilogue = twice([float(a.unit) * float(b.unit) / float(y.unit)], y, call.text("activation"))
+    given = {"a_zero_point": a.zero, "b_zero_point": b.zero}
+    call.emit("Mul", names, shape, given, epilogue=epilogue)
+
+
+def _sum(
+    call: LiteCall, kind: str, a: TensorRecord, b: TensorRecord, y: TensorRecord
+) -> tuple[dict[str, int], RequantizeTwice]:
+    """Attributes of ScaledSum: ADD computes its three factors in float64, SUB in float32."""
+    left = _SUM_LEFT[kind]
+    real = float if call.node.operator == "ADD" else np.float32
+    widest = real(2.0) * max(real(a.unit), real(b.unit))
+    factors = [real(a.unit) / widest, real(b.unit) / widest]
+    (a_multiplier, a_shift), (b_multiplier, b_shift) = (quantized_multiplier(float(factor)) for factor in factors)
+    out = quantized_multiplier(float(widest / (real(1 << left) * real(y.unit))))
+    if out[1] > 0:
+        raise Unsupported(f"an output scale of {float(y.unit)}, so small that sums would be shifted left")
+    given = {
+        "a_zero_point": a.zero,
+        "b_zero_point": b.zero,
+        "a_multiplier": a_multiplier,
+        "b_multiplier": b_multiplier,
+        "a_shift": a_shift,
+        "b_shift": b_shift,
+        "left": left,
+        "sign": -1 if call.node.operator == "SUB" else 1,
+    }
+    low, high = stored_bounds(call.text("activation"), y)
+    return given, RequantizeTwice((out[0],), (out[1],), y.zero, low, high)
+
+
+def mean(call: LiteCall) -> None:
+    """MEAN and SUM: the sum of stored integers, then one factor that contains the number of elements."""
+    kind = one_type(call, 0)
+    x, y = call.record(0), call.output()
+    rank = len(x.shape)
+    axes = tuple(sorted({axis_of(int(axis), rank) for axis in call.constant(1, "the axes").reshape(-1)}))
+    keep = bool(call.integer("keep_dims"))
+    shape = tuple(1 if axis in axes else extent for axis, extent in enumerate(x.shape) if keep or axis not in axes)
+    given = {"axes": axes, "keepdims": keep}
+    source = call.input(0).name
+    if kind == "float32":
+        call.emit("ReduceMean" if call.node.operator == "MEAN" else "ReduceSum", [source], shape, given)
+        return
+    if kind not in ("int8", "uint8"):
+        raise Unsupported(f"elements of type {kind}", "float32, int8 and uint8 are supported")
+    per_tensor(x)
+    per_tensor(y)
+    count = prod(x.shape[axis] for axis in axes)
+    if count * 256 >= 1 << 31:
+        raise Unsupported(f"a sum of {count} elements")
+    multiplier, shift = quantized_multiplier(float(x.unit) / float(y.unit))
+    if call.node.operator == "MEAN":
+        halvings = min(count.bit_length() - 1, 32, 31 + shift)
+        multiplier, shift = (multiplier << halvings) // count, shift - halvings
+    low, high = stored_bounds("NONE", y)
+    epilogue = RequantizeTwice((multiplier,), (shift,), y.zero, low, high)
+    total = call.emit("IntegerSum", [source], shape, given, dtype=DType.INT32, part="sum")
+    limits = np.iinfo(kind)
+    largest = count * max(abs(int(limits.min) - x.zero), abs(int(limits.max) - x.zero))
+    bounded = {"x_zero_point": x.zero * count, "largest": largest}
+    call.emit("Requantize", [total], shape, bounded, dtype=DType(kind), epilogue=epilogue)
+
+
+def softmax(call: LiteCall) -> None:
+    """SOFTMAX over the last axis."""
+    kind = one_type(call, 0)
+    x, y, shape = call.record(0), call.output(), call.record(0).shape
+    if not shape:
+        raise Unsupported("a scalar")
+    beta = call.real("beta")
+    if kind == "float32":
+        source = call.input(0).name
+        if beta != 1.0:
+            source = call.emit(
+                "Mul", [source, call.literal(np.asarray([beta], np.float32), "beta")], shape, part="scaled"
+            )
+        call.emit("Softmax", [source], shape, {"axis": len(shape) - 1})
+        return
+    if kind not in _EIGHT_BIT:
+        raise Unsupported(f"elements of type {kind}", "float32, int8 and uint8 are supported")
+    per_tensor(x)
+    if y.scale != (1.0 / 256,) or y.zero != np.iinfo(kind).min:
+        raise Unsupported(f"an output with scale {y.scale} and zero point {y.zero_point}", "scale 1/256 is supported")
+    real = min(float(np.float32(beta)) * float(x.unit) * (1 << (31 - _SOFTMAX_BITS)), float((1 << 31) - 1))
+    multiplier, left = quantized_multiplier(real)
+    if left < 0:
+        raise Unsupported(f"an input scale of {float(x.unit)}")
+    given = {"multiplier": multiplier, "left": left, "lowest": -input_radius(_SOFTMAX_BITS, left)}
+    call.emit("FixedSoftmax", [call.input(0).name], shape, given)
+
+
+def input_radius(integer_bits: int, left: int) -> int:
+    """The largest stored difference that does not exceed Q<integer_bits> after its factor."""
+    return floor(((1 << integer_bits) - 1) * (1 << (31 - integer_bits)) / (1 << left))
+
+
+def quantize(call: LiteCall) -> None:
+    """QUANTIZE: float32 to integers, or from one scale to another."""
+    x, y = call.record(0), call.output()
+    per_tensor(y)
+    shape = call.input(0).shape
+    if x.type == "float32":
+        if y.type not in ("int8", "uint8", "int16"):
+            raise Unsupported(f"float32 to {y.type}", "int8, uint8 and int16 are supported")
+        given = {"scale": (float(y.unit),), "zero_point": (y.zero,), "half_away": True}
+        call.emit("Quantize", [call.input(0).name], shape, given, dtype=DType(y.type))
+        return
+    per_tensor(x)
+    if x.type in _EIGHT_BIT and y.type in _EIGHT_BIT:
+        _tabulated(call, _rescaled)
+        return
+    if x.type not in ("int8", "int16", "int32") or y.type not in ("int8", "int16", "int32"):
+        raise Unsupported(f"{x.type} to {y.type}")
+    epilogue = twice([float(x.unit) / float(y.unit)], y)
+    call.emit(
+        "Requantize", [call.input(0).name], shape, {"x_zero_point": x.zero}, dtype=DType(y.type), epilogue=epilogue
+    )
+
+
+def _rescaled(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Callable[[Array], Array]:
+    q, shift = quantized_multiplier(float(x.unit) / float(y.unit))
+    return lambda stored: multiplied(stored - x.zero, q, shift) + y.zero
+
+
+def dequantize(call: LiteCall) -> None:
+    """DEQUANTIZE of integers with one scale."""
+    x = call.record(0)
+    per_tensor(x)
+    given = {"scale": (float(x.unit),), "zero_point": (x.zero,)}
+    call.emit("Dequantize", [call.input(0).name], call.input(0).shape, given, dtype=DType.FLOAT32)
+
+
+def _tabulated(
+    call: LiteCall, function: Callable[[LiteCall, TensorRecord, TensorRecord], Callable[[Array], Array]]
+) -> None:
+    """An operator of one 8-bit tensor as a table."""
+    x, y = call.record(0), call.output()
+    per_tensor(x)
+    per_tensor(y)
+    values = table(x, y, function(call, x, y))
+    call.emit("Lookup", [call.input(0).name, call.literal(values, "table")], x.shape, dtype=DType(y.type))
+
+
+def activation(call: LiteCall) -> None:
+    """RELU and its like, LOGISTIC, TANH, HARD_SWISH, LEAKY_RELU: tables for 8 bits."""
+    kind = one_type(call, 0)
+    function = FUNCTIONS[call.node.operator]
+    if kind == "float32":
+        operator, given = function.real(call)
+        call.emit(operator, [call.input(0).name], call.input(0).shape, given)
+        return
+    if kind not in _EIGHT_BIT:
+        raise Unsupported(f"elements of type {kind}", "float32, int8 and uint8 are supported")
+    _tabulated(call, function.stored)
+
+
+def log_softmax(call: LiteCall) -> None:
+    """LOG_SOFTMAX of float32 over the last axis."""
+    if one_type(call, 0) != "float32":
+        raise Unsupported(f"elements of type {one_type(call, 0)}", "float32 is supported")
+    shape = call.input(0).shape
+    call.emit("LogSoftmax", [call.input(0).name], shape, {"axis": axis_of(-1, len(shape))})
+
+
+ELEMENTWISE: Mapping[str, Callable[[LiteCall], None]] = MappingProxyType(
+    {
+        **dict.fromkeys(_FLOAT_BINARY, binary),
+        **dict.fromkeys(FUNCTIONS, activation),
+        "MEAN": mean,
+        "SUM": mean,
+        "SOFTMAX": softmax,
+        "LOG_SOFTMAX": log_softmax,
+        "QUANTIZE": quantize,
+        "DEQUANTIZE": dequantize,
+    }
+)

@@ -1,0 +1,152 @@
+"""Functions of one tensor: what they become for float32, and their stored integers for 8 bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import floor, frexp
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from tilewright.graph import Array
+from tilewright.importers.onnx.context import Unsupported
+from tilewright.importers.tflite.arithmetic import away
+from tilewright.importers.tflite.context import LiteCall
+from tilewright.importers.tflite.model import TensorRecord
+from tilewright.operators.fixed_point import (
+    divided_by_power,
+    logistic,
+    multiplied,
+    quantized_multiplier,
+    tanh,
+)
+
+Stored = Callable[[Array], Array]
+_INPUT_BITS = 4
+"""Bits in front of the binary point of the arguments of logistic and tanh."""
+_INFINITE = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """An operator on one tensor.
+
+    Attributes:
+        real: the graph's operator for float32, and its attributes.
+        stored: from an 8-bit input's and output's scales to the function on stored integers.
+    """
+
+    real: Callable[[LiteCall], tuple[str, dict[str, Any]]]
+    stored: Callable[[LiteCall, TensorRecord, TensorRecord], Stored]
+
+
+def _clip(low: float, high: float) -> Callable[[LiteCall], tuple[str, dict[str, Any]]]:
+    return lambda call: ("Clip", {"minimum": low, "maximum": high})
+
+
+def _relu(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Stored:
+    """The quotient of the scales in float32."""
+    q, shift = quantized_multiplier(float(x.unit / y.unit))
+    return lambda stored: np.maximum(multiplied(stored - x.zero, q, shift) + y.zero, y.zero)
+
+
+def _relu6(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Stored:
+    """A clamp of the stored integers; the output has the input's scale."""
+    if (x.scale, x.zero_point) != (y.scale, y.zero_point):
+        raise Unsupported("the scales of input and output differ", "convert the model again")
+    six = x.zero + away(np.float32(6.0) / x.unit)
+    return lambda stored: np.clip(stored, x.zero, six)
+
+
+def _leaky(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Stored:
+    """Both factors in float32; of a negative alpha, the product's sign changes."""
+    alpha = float(x.unit * np.float32(call.real("alpha")) / y.unit)
+    q, shift = quantized_multiplier(abs(alpha))
+    q_identity, shift_identity = quantized_multiplier(float(x.unit / y.unit))
+
+    def stored(values: Array) -> Array:
+        offset = values - x.zero
+        negative = multiplied(offset, q, shift) * (-1 if alpha < 0 else 1)
+        return np.where(offset >= 0, multiplied(offset, q_identity, shift_identity), negative) + y.zero
+
+    return stored
+
+
+def _curve(function: Callable[[Array, int], Array], bits: int, offset: int) -> Callable[..., Stored]:
+    """Logistic or tanh of Q4.27: the output has ``bits`` bits behind the binary point, and a fixed zero point."""
+
+    def of(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Stored:
+        if y.scale != (2.0**-bits,) or y.zero != offset:
+            raise Unsupported(f"an output with scale {y.scale} and zero point {y.zero_point}")
+        fraction, shift = frexp(float(x.unit) * (1 << (31 - _INPUT_BITS)))
+        multiplier = floor(fraction * (1 << 31) + 0.5)
+        radius = floor(((1 << _INPUT_BITS) - 1) * 2.0 ** (31 - _INPUT_BITS - shift))
+
+        def stored(values: Array) -> Array:
+            inner = values - x.zero
+            near = np.abs(inner) < radius
+            argument = multiplied(np.where(near, inner, 0), multiplier, shift)
+            result = divided_by_power(function(argument, _INPUT_BITS), 31 - bits) + offset
+            return np.where(near, result, np.where(inner < 0, -128, 127))
+
+        return stored
+
+    return of
+
+
+def _hard_swish(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Stored:
+    """Products of 16 bits; the scales in float32."""
+    fine = np.float32(1.0 / 128.0) * x.unit
+    out, out_shift = quantized_multiplier(float(fine / y.unit))
+    relu, relu_shift = quantized_multiplier(float(fine / np.float32(3.0 / 32768.0)))
+    if out_shift > 0:
+        raise Unsupported(f"an output scale of {float(y.unit)}, so small that results would be shifted left")
+    out, relu = _halved(out), _halved(relu)
+
+    def stored(values: Array) -> Array:
+        fine_value = (values - x.zero) * 128
+        on_output = _high_half(fine_value, out)
+        ramp = fine_value
+        if relu_shift > 0:
+            ramp = _int16(ramp << (relu_shift - 1))
+        ramp = _high_half(ramp, relu)
+        if relu_shift > 0:
+            ramp = _int16(ramp << 1)
+        if relu_shift < 0:
+            ramp = divided_by_power(ramp, -relu_shift)
+        ramp = (ramp + (1 << 15)) >> 1
+        product = ramp * on_output
+        shifted = np.sign(product) * (np.abs(product) >> 15)
+        return divided_by_power(shifted, -out_shift) + y.zero
+
+    return stored
+
+
+def _halved(multiplier: int) -> int:
+    """A multiplier of 31 bits as one of 15."""
+    return 32767 if multiplier >= (1 << 31) - (1 << 15) else (multiplier + (1 << 15)) >> 16
+
+
+def _high_half(a: Array, b: int) -> Array:
+    """a * b / 2^15, rounded to the nearest integer, halves away from zero towards the truncated quotient."""
+    product = a * b
+    nudged = product + np.where(product >= 0, 1 << 14, 1 - (1 << 14))
+    return _int16(np.sign(nudged) * (np.abs(nudged) >> 15))
+
+
+def _int16(values: Array) -> Array:
+    return np.clip(values, -32768, 32767)
+
+
+FUNCTIONS: Mapping[str, Function] = MappingProxyType(
+    {
+        "RELU": Function(_clip(0.0, _INFINITE), _relu),
+        "RELU6": Function(_clip(0.0, 6.0), _relu6),
+        "LEAKY_RELU": Function(lambda call: ("LeakyRelu", {"alpha": call.real("alpha")}), _leaky),
+        "LOGISTIC": Function(lambda call: ("Sigmoid", {}), _curve(logistic, 8, -128)),
+        "TANH": Function(lambda call: ("Tanh", {}), _curve(tanh, 7, 0)),
+        "HARD_SWISH": Function(lambda call: ("HardSwish", {}), _hard_swish),
+    }
+)

@@ -1,0 +1,172 @@
+"""Operators that move elements: shapes, transpositions, concatenation, slices, padding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from tilewright.graph import Array
+from tilewright.importers.onnx.context import Unsupported
+from tilewright.importers.tflite.context import LiteCall, axis_of, one_type, same_scale
+from tilewright.importers.tflite.products import FIRST, LAST
+
+
+def reshape(call: LiteCall) -> None:
+    """RESHAPE, SQUEEZE, EXPAND_DIMS: the file says the output's shape."""
+    one_type(call, 0)
+    call.reshaped(call.input(0).name, call.output().shape, "")
+
+
+def transpose(call: LiteCall) -> None:
+    """TRANSPOSE by a constant permutation."""
+    rank = len(call.record(0).shape)
+    listed = tuple(axis_of(int(axis), rank) for axis in call.constant(1, "the permutation").reshape(-1))
+    if sorted(listed) != list(range(rank)):
+        raise Unsupported(f"{list(listed)} is no permutation of {rank} axes")
+    call.transposed(call.input(0).name, listed, "")
+
+
+def concatenation(call: LiteCall) -> None:
+    """CONCATENATION of tensors with one scale."""
+    _no_activation(call)
+    count = len(call.node.inputs)
+    one_type(call, *range(count))
+    same_scale(call, *(call.record(index) for index in range(count)))
+    rank = len(call.output().shape)
+    axis = axis_of(call.integer("axis"), rank)
+    inputs = [call.input(index) for index in range(count)]
+    others = {(*tensor.shape[:axis], *tensor.shape[axis + 1 :]) for tensor in inputs}
+    if len(others) != 1 or any(len(tensor.shape) != rank for tensor in inputs):
+        raise Unsupported("inputs whose shapes differ on other axes than that of concatenation")
+    shape = list(inputs[0].shape)
+    shape[axis] = sum(tensor.shape[axis] for tensor in inputs)
+    call.emit("Concat", [tensor.name for tensor in inputs], shape, {"axis": axis})
+
+
+def _no_activation(call: LiteCall) -> None:
+    if call.text("activation") != "NONE":
+        raise Unsupported(f"activation {call.text('activation')}", "convert the model again")
+
+
+def pad(call: LiteCall) -> None:
+    """PAD and PADV2 with constant widths; quantised tensors are padded with their zero point."""
+    one_type(call, 0)
+    x, rank = call.record(0), len(call.record(0).shape)
+    widths = call.constant(1, "the widths").reshape(-1).astype(np.int64)
+    if widths.size != 2 * rank or widths.min(initial=0) < 0:
+        raise Unsupported(f"widths {widths.tolist()} for {rank} axes")
+    if x.is_quantized:
+        same_scale(call, x)
+    value = float(x.zero if x.is_quantized else 0)
+    if call.has(2):
+        value = float(call.constant(2, "the value").reshape(-1)[0])
+    before, after = widths[::2], widths[1::2]
+    name = call.input(0).name
+    perm = FIRST if rank == 4 else tuple(range(rank))
+    source = call.transposed(name, perm, "first") if rank == 4 else name
+    begins, ends = (tuple(int(side[axis]) for axis in perm) for side in (before, after))
+    inner = call.build.tensor(source).shape
+    shape = [extent + a + b for extent, a, b in zip(inner, begins, ends, strict=True)]
+    given = {"pads": (*begins, *ends), "value": value}
+    padded = call.emit("Pad", [source], shape, given, part="padded" if rank == 4 else "")
+    if rank == 4:
+        call.transposed(padded, LAST, "")
+
+
+def strided_slice(call: LiteCall) -> None:
+    """STRIDED_SLICE with constant bounds; axes of one position may be dropped."""
+    one_type(call, 0)
+    x = call.record(0)
+    if call.integer("ellipsis_mask") or call.integer("new_axis_mask") or call.integer("offset"):
+        raise Unsupported("ellipsis, new axes or ends as lengths", "write the slice with begin, end and strides")
+    rank = len(x.shape)
+    begins, ends, steps = (_bounds(call, index, rank) for index in (1, 2, 3))
+    starts, extents = [], []
+    for axis in range(rank):
+        start, count = _span(call, axis, x.shape[axis], (begins[axis], ends[axis], steps[axis]))
+        starts.append(start)
+        extents.append(count)
+    kept = [extents[axis] for axis in range(rank) if not call.integer("shrink_axis_mask") >> axis & 1]
+    given = {"starts": tuple(starts), "steps": tuple(int(step) for step in steps)}
+    if len(kept) == rank:
+        call.emit("Slice", [call.input(0).name], extents, given)
+        return
+    part = call.emit("Slice", [call.input(0).name], extents, given, part="slice")
+    call.reshaped(part, kept, "")
+
+
+def _bounds(call: LiteCall, index: int, rank: int) -> list[int]:
+    listed = [int(value) for value in call.constant(index, "the bounds").reshape(-1)]
+    if len(listed) != rank:
+        raise Unsupported(f"{len(listed)} bounds for {rank} axes", "give every axis its bounds")
+    return listed
+
+
+def _span(call: LiteCall, axis: int, extent: int, bounds: tuple[int, int, int]) -> tuple[int, int]:
+    """First position and number of positions on an axis, as Python slices count them."""
+    begin, end, step = bounds
+    if step == 0:
+        raise Unsupported(f"step 0 on axis {axis}")
+    first = None if call.integer("begin_mask") >> axis & 1 else begin
+    if call.integer("shrink_axis_mask") >> axis & 1:
+        position = (begin if first is not None else 0) % extent
+        return position, 1
+    last = None if call.integer("end_mask") >> axis & 1 else end
+    positions = range(extent)[slice(first, last, step)]
+    if not positions:
+        raise Unsupported(f"no position on axis {axis}")
+    return positions[0], len(positions)
+
+
+def split(call: LiteCall) -> None:
+    """SPLIT into equal parts along a constant axis."""
+    count = len(call.node.outputs)
+    x = call.record(1)
+    axis = _axis(call.constant(0, "the axis"), len(x.shape))
+    if count == 0 or x.shape[axis] % count:
+        raise Unsupported(f"{x.shape[axis]} positions in {count} parts")
+    _parts(call, 1, axis, [x.shape[axis] // count] * count)
+
+
+def split_v(call: LiteCall) -> None:
+    """SPLIT_V into parts of constant extents along a constant axis."""
+    x = call.record(0)
+    axis = _axis(call.constant(2, "the axis"), len(x.shape))
+    extents = [int(value) for value in call.constant(1, "the extents").reshape(-1)]
+    if extents.count(-1) == 1:
+        extents[extents.index(-1)] = x.shape[axis] - sum(extents) - 1
+    if len(extents) != len(call.node.outputs) or min(extents) < 1 or sum(extents) != x.shape[axis]:
+        raise Unsupported(f"parts of {extents} of {x.shape[axis]} positions")
+    _parts(call, 0, axis, extents)
+
+
+def _axis(array: Array, rank: int) -> int:
+    return axis_of(int(array.reshape(-1)[0]) if array.size == 1 else rank, rank)
+
+
+def _parts(call: LiteCall, index: int, axis: int, extents: list[int]) -> None:
+    tensor = call.input(index)
+    steps, first = (1,) * len(tensor.shape), 0
+    for output, extent in enumerate(extents):
+        starts = tuple(first if position == axis else 0 for position in range(len(tensor.shape)))
+        shape = (*tensor.shape[:axis], extent, *tensor.shape[axis + 1 :])
+        call.emit("Slice", [tensor.name], shape, {"starts": starts, "steps": steps}, output=output)
+        first += extent
+
+
+MOVEMENT: Mapping[str, Callable[[LiteCall], None]] = MappingProxyType(
+    {
+        "RESHAPE": reshape,
+        "SQUEEZE": reshape,
+        "EXPAND_DIMS": reshape,
+        "TRANSPOSE": transpose,
+        "CONCATENATION": concatenation,
+        "PAD": pad,
+        "PADV2": pad,
+        "STRIDED_SLICE": strided_slice,
+        "SPLIT": split,
+        "SPLIT_V": split_v,
+    }
+)

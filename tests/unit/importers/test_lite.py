@@ -1,0 +1,81 @@
+"""Single operators of .tflite files against what TensorFlow Lite Micro computed: references, and C under sanitizers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conformance.build import Generated, build, runtime_library
+from support.firmware import needs_host_compiler
+from support.host_runs import OBJECTS, TILED, run_outputs
+from support.lite_cases import CASES, RUNS, lite_case
+from tilewright.catalogue.evaluate import evaluate
+from tilewright.graph import Array
+from tilewright.importers.load import import_model
+from tilewright.options import build_options
+from tilewright.pipeline import compile_model
+from tilewright.plan import Plan
+from tilewright.rewrites.pipeline import optimise
+
+VECTORS = Path(__file__).parent / "lite_vectors.npz"
+
+
+def stored(name: str) -> Array:
+    with np.load(VECTORS) as archive:
+        return archive[name]
+
+
+def written(name: str, folder: Path) -> Path:
+    path = folder / "net.tflite"
+    path.write_bytes(lite_case(name).content)
+    return path
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_references(name: str, tmp_path: Path) -> None:
+    graph, want = import_model(written(name, tmp_path)), stored(name)
+    for candidate in (graph, optimise(graph)):
+        for run in range(RUNS):
+            feeds = {tensor: array[run] for tensor, array in zip(graph.inputs, lite_case(name).inputs, strict=True)}
+            np.testing.assert_array_equal(evaluate(candidate, feeds)[candidate.outputs[0]], want[run])
+
+
+@pytest.fixture(scope="module", params=["host", TILED], ids=["untiled", "tiled"])
+def firmware(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Plan]]:
+    """One executable with all models, and their plans."""
+    folder = tmp_path_factory.mktemp("firmware")
+    models = []
+    for name in CASES:
+        pools = () if request.param == "host" else ("l1=1200",)
+        values = {"model": written(name, folder), "platform": request.param, "name": name, "static_pools": True}
+        values["pools"] = pools
+        artifacts = compile_model(build_options(("test", values)))
+        models.append(Generated(name, artifacts.plan, dict(artifacts.files)))
+    return build(folder, models, runtime_library(OBJECTS)), {model.prefix: model.plan for model in models}
+
+
+@needs_host_compiler
+@pytest.mark.parametrize("name", CASES)
+def test_c(name: str, firmware: tuple[Path, dict[str, Plan]], tmp_path: Path) -> None:
+    executable, plans = firmware
+    want, inputs = stored(name), lite_case(name).inputs
+    for run in range(RUNS):
+        feeds = {item.name: array[run] for item, array in zip(plans[name].inputs, inputs, strict=True)}
+        outputs = run_outputs(executable, name, plans[name], feeds, tmp_path)
+        np.testing.assert_array_equal(outputs[plans[name].outputs[0].name], want[run])
+
+
+def test_vectors_that_are_off_by_one_are_noticed(tmp_path: Path) -> None:
+    graph = import_model(written("mean", tmp_path))
+    feeds = {graph.inputs[0]: lite_case("mean").inputs[0][0]}
+    with pytest.raises(AssertionError):
+        np.testing.assert_array_equal(evaluate(graph, feeds)[graph.outputs[0]], stored("mean")[0] + 1)
+
+
+def test_vectors_are_what_the_interpreter_computes() -> None:
+    pytest.importorskip("tflite_micro", reason="the interpreter has development versions only; vectors are stored")
+    from scripts.lite_vectors import outputs
+
+    for name in CASES:
+        np.testing.assert_array_equal(outputs(name), stored(name), name)

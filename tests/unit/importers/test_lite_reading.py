@@ -1,0 +1,142 @@
+"""Reading .tflite files: spoilt ones are errors with a place, whatever is wrong with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.lite_cases import lite_case
+from support.lite_models import Step, Value, lite_model
+from tilewright.base.errors import ExitStatus, TilewrightError
+from tilewright.importers.load import import_model
+from tilewright.importers.tflite.flatbuffer import Bytes, Spoilt, Table
+from tilewright.importers.tflite.reading import read_lite
+
+ADD = Step("ADD", (0, 1), (2,), {"activation": "NONE"})
+QUANTISED = {"scale": (0.5,), "zero_point": (3,)}
+
+
+def written(folder: Path, content: bytes, name: str = "net.tflite") -> Path:
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+def refusal(path: Path) -> TilewrightError:
+    with pytest.raises(TilewrightError) as caught:
+        import_model(path)
+    return caught.value
+
+
+def test_what_is_read(tmp_path: Path) -> None:
+    model = read_lite(written(tmp_path, lite_case("conv_relu6").content))
+    (subgraph,) = model.subgraphs
+    (operator,) = subgraph.operators
+    weights = subgraph.tensors[1]
+    assert (operator.operator, operator.inputs, operator.outputs) == ("CONV_2D", (0, 1, 2), (3,))
+    assert operator.options["padding"] == "VALID"
+    assert operator.options["activation"] == "RELU6"
+    assert operator.options["dilation_w"] == 1
+    assert (len(weights.scale), weights.axis, weights.data is not None) == (5, 0, True)
+
+
+def test_int4_is_unpacked(tmp_path: Path) -> None:
+    packed = Value((5,), "int4", data=np.array([0x7F, 0x81, 0x03], np.uint8))
+    content = lite_model([packed, Value((5,), "int8")], [Step("RESHAPE", (0,), (1,))], (), (1,))
+    data = read_lite(written(tmp_path, content)).subgraphs[0].tensors[0].data
+    assert data is not None
+    assert data.tolist() == [-1, 7, 1, -8, 3]
+
+
+def ending(path: Path) -> ExitStatus:
+    """How the import of a file ends."""
+    try:
+        import_model(path)
+    except TilewrightError as error:
+        return error.status
+    return ExitStatus.DONE
+
+
+@pytest.mark.parametrize("case", ["conv", "add", "mean"])
+@pytest.mark.parametrize("count", [300, pytest.param(10_000, marks=pytest.mark.long)])
+def test_mutated_files(case: str, count: int, tmp_path: Path) -> None:
+    """A spoilt file gives a graph or an error that a user can act upon, and nothing else."""
+    good, rng = lite_case(case).content, np.random.default_rng(len(case))
+    ends = set()
+    for number in range(count):
+        content = bytearray(good)
+        for position in rng.integers(8, len(content), 1 + number % 3):
+            content[position] = int(rng.choice([0, 1, 255, 128, rng.integers(256)]))
+        if number % 7 == 0:
+            del content[int(rng.integers(8, len(content))) :]
+        ends.add(ending(written(tmp_path, bytes(content))))
+    assert {ExitStatus.BAD_INPUT, ExitStatus.NOT_SUPPORTED, ExitStatus.DONE} >= ends > {ExitStatus.BAD_INPUT}
+
+
+def test_structures_that_overlap_are_not_read_without_end() -> None:
+    file = Bytes.of(bytes(64))
+    file.claim(0, 64, "root")
+    file.left = 63
+    with pytest.raises(Spoilt, match="overlap"):
+        file.claim(0, 64, "root")
+
+
+def test_a_field_outside_its_table_is_noticed() -> None:
+    content = bytearray(lite_case("add").content)
+    root = int.from_bytes(content[:4], "little")
+    vtable = root - int.from_bytes(content[root : root + 4], "little", signed=True)
+    content[vtable + 4] = 0xF0
+    with pytest.raises(Spoilt, match="outside"):
+        Table.root(Bytes.of(bytes(content)))
+
+
+@pytest.mark.parametrize(
+    ("values", "steps", "told"),
+    [
+        ([Value((2,)), Value((2,)), Value((2,))], [Step("ADD", (0, 7), (2,))], "tensor 7 of 3"),
+        ([Value((2,)), Value((2,)), Value((2,))], [Step("ADD", (0, 1), (2,))], "which nothing has written"),
+        ([Value((2,)), Value((2,))], [Step("ABS", (0,), (1,)), Step("ABS", (0,), (1,))], "written already"),
+        ([Value((2,), data=np.zeros(3, np.int8)), Value((2,))], [Step("ABS", (0,), (1,))], "3 bytes of data"),
+        ([Value((2,), scale=(1.0, 2.0), zero_point=(1, 2, 3)), Value((2,))], [Step("ABS", (0,), (1,))], "2 scales"),
+        ([Value((-2,)), Value((2,))], [Step("ABS", (0,), (1,))], "shape: [-2]"),
+    ],
+)
+def test_contradictions(values: list[Value], steps: list[Step], told: str, tmp_path: Path) -> None:
+    error = refusal(written(tmp_path, lite_model(values, steps, (0,), (len(values) - 1,))))
+    assert error.code == "model-broken"
+    assert told in error.what
+
+
+def test_every_unsupported_operator_is_named(tmp_path: Path) -> None:
+    values = [Value((2,), **QUANTISED) for _ in range(4)]
+    steps = [Step("COS", (0,), (1,)), Step("UNIQUE", (0,), (2,)), Step("ADD", (1, 2), (3,), {"activation": "NONE"})]
+    error = refusal(written(tmp_path, lite_model(values, steps, (0,), (3,))))
+    assert error.status is ExitStatus.NOT_SUPPORTED
+    assert [place.split(":")[0] for place in error.at] == ["operator 0 (COS) of 't1'", "operator 1 (UNIQUE) of 't2'"]
+
+
+def test_a_shape_that_is_not_computed_is_refused(tmp_path: Path) -> None:
+    values = [Value((2, 3), **QUANTISED), Value((2, 3), **QUANTISED), Value((3, 2), **QUANTISED)]
+    error = refusal(written(tmp_path, lite_model(values, [ADD], (0, 1), (2,))))
+    assert "computes int8[2, 3], the file says int8[3, 2]" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "git lfs pull"),
+        (b"\n<!DOCTYPE html><html>", "web page"),
+        (b"PK\x03\x04archive/data.pkl", "torch.onnx.export"),
+        (b"\x89HDF\r\n\x1a\n", "HDF5"),
+    ],
+)
+def test_files_that_are_no_models(content: bytes, told: str, tmp_path: Path) -> None:
+    error = refusal(written(tmp_path, content, "net.onnx"))
+    assert error.code == "model-format"
+    assert told in str(error)
+
+
+def test_the_name_does_not_decide(tmp_path: Path) -> None:
+    graph = import_model(written(tmp_path, lite_case("add").content, "net.onnx"))
+    assert [node.operator for node in graph.nodes] == ["ScaledSum"]
