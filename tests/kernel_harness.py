@@ -183,7 +183,7 @@ def run_kernel(
     """
     taken = taken_steps(choice, steps or {})
     extents = {dimension.name: dimension.extent for dimension in choice.nest.dimensions}
-    contents = [_content(item, graph, arrays) for item in choice.reads]
+    contents = [content_of(item, graph, arrays) for item in choice.reads]
     outputs = [
         np.zeros(graph.tensor(item.tensor).shape, graph.tensor(item.tensor).dtype.numpy) for item in choice.writes
     ]
@@ -193,7 +193,7 @@ def run_kernel(
     for box in boxes(extents, taken):
         memory = place()
         operands = [
-            _operand(item, array, graph, box, memory, in_place, _ring_of(rings, number))
+            operand_of(item, array, graph, box, memory, in_place, _ring_of(rings, number))
             for number, (item, array) in enumerate(
                 zip((*choice.reads, *choice.writes), contents + outputs, strict=True)
             )
@@ -291,7 +291,7 @@ def _words(value: object, address_of: Callable[[str], int], pointer_bytes: int) 
     return struct.pack("=I", value & 0xFFFFFFFF)
 
 
-def _content(item: TensorOperand | ConstantOperand, graph: Graph, arrays: Mapping[str, Array]) -> Array:
+def content_of(item: TensorOperand | ConstantOperand, graph: Graph, arrays: Mapping[str, Array]) -> Array:
     if isinstance(item, ConstantOperand):
         return packed_array(item.data, {})
     data = graph.tensor(item.tensor).data
@@ -302,7 +302,7 @@ def _ring_of(rings: Sequence[Ring], number: int) -> Ring | None:
     return next((ring for ring in rings if ring.operand == number), None)
 
 
-def _operand(
+def operand_of(
     item: TensorOperand | ConstantOperand,
     array: Array,
     graph: Graph,
@@ -310,7 +310,9 @@ def _operand(
     memory: Memory,
     in_place: bool,
     ring: Ring | None,
+    at: int | None = None,
 ) -> _Operand:
+    """The operand's tile of a box, in memory of its own, or at address ``at``."""
     constant = isinstance(item, ConstantOperand)
     bounds = [clipped(axis_range(axis, extent, {}), box) for axis, extent in zip(item.axes, array.shape, strict=True)]
     lowers = [lower for lower, _ in bounds]
@@ -332,7 +334,7 @@ def _operand(
             base += lower * strides[axis]
         offsets = offsets + (slots * strides[axis]).reshape([-1 if other == axis else 1 for other in range(array.ndim)])
     size = int(np.prod(stored)) * array.itemsize
-    address = memory.allocate(size)
+    address = memory.allocate(size) if at is None else at
     view = View(address + base, None if constant else ctypes.pointer(_shape(item, array, strides, bounds, ring)))
     return _Operand(view, address, size, offsets, tuple(slice(lower, upper) for lower, upper in bounds))
 

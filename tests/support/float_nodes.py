@@ -13,6 +13,7 @@ from tilewright.kernels.kernel import KernelChoice
 from tilewright.operators.nest import Iteration
 
 from support.float_kernels import Kernels, Ring, random_steps, run_choice
+from support.overlapped import check_over
 from support.single_node import run, single_node
 from support.tolerance import assert_sums_close
 
@@ -77,7 +78,7 @@ def same_bits(left: Array, right: Array) -> bool:
 
 
 def assert_tiling_changes_nothing(kernels: Kernels, case: Case, choice: KernelChoice, splits: int = 3) -> Array:
-    """The untiled result, after random splits gave the same bits, in tiles and in the whole tensors.
+    """The untiled result, after random splits gave the same bits, in tiles and in the whole tensors, and over an input.
 
     Where a cut reduction changes the order of additions, nearly the same.
     """
@@ -90,6 +91,7 @@ def assert_tiling_changes_nothing(kernels: Kernels, case: Case, choice: KernelCh
             assert_sums_close(tiled, untiled, terms(choice))
         else:
             assert same_bits(tiled, untiled), f"tiles of {steps} give other results"
+    check_over(choice, case.graph(), case.feeds())
     return untiled
 
 

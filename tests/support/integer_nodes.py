@@ -28,6 +28,7 @@ from tilewright.plan import Core
 from support.interpreted import MISSING
 from support.interpreted_kernels import XPULPV2, InterpretedMemory
 from support.nodes import node_of
+from support.overlapped import check_over
 
 SOURCES = (
     "integer_core.c",
@@ -132,7 +133,10 @@ def check(
     rings: Sequence[Ring] = (),
     tolerance: float = 0.0,
 ) -> tuple[KernelChoice, ...]:
-    """Every kernel of the node (whose symbol starts with ``prefix``) gives the reference's elements."""
+    """Every kernel of the node (whose symbol starts with ``prefix``) gives the reference's elements.
+
+    So does the kernel that writes over an input, where its declaration allows that, as near as it may.
+    """
     wanted = evaluate(graph, feeds)["out"]
     offered = choices_of(graph)
     found = tuple(choice for choice in offered if choice.name.startswith(f"tilewright_{prefix}"))
@@ -145,6 +149,8 @@ def check(
             (got,) = run_kernel(
                 same, graph, feeds, allowed, in_place=in_place, rings=rings, sources=shared, place=place
             )
+            if place is Memory:
+                check_over(same, graph, feeds, shared)
             difference = np.abs(got.astype(np.float64) - wanted.astype(np.float64))
             worst = float((difference - tolerance * np.abs(wanted)).max(initial=0.0))
             assert worst <= 0.0, (

@@ -67,7 +67,9 @@ def trails(offset: int, behind: int) -> Plan:
 
 
 RASTER = Stores(WriteOrder.RASTER, (0,), ("d0", "d1"))
-REVERSE = Stores(WriteOrder.REVERSE, (0,), ("d0", "d1"))
+REVERSE = replace(RASTER, backward=("d0", "d1"))
+
+APART = Stores(WriteOrder.RASTER, (0,), ("d0",), apart=("d1",))
 
 
 def stored(plan: Plan, stores: Stores) -> Plan:

@@ -39,7 +39,7 @@ from support.edits import (
     with_buffer,
     write,
 )
-from support.sound import BASE, RASTER, REDUCTION, above, stored, trails, window
+from support.sound import APART, BASE, RASTER, REDUCTION, REVERSE, above, stored, trails, window
 from support.spoilt_memory import Spoilt
 
 NO_HALO = (plans.along("oh", 8), plans.whole(4))
@@ -219,7 +219,7 @@ ORDER: Spoilt = {
     "window in raster order too close": (Rule.WRITE_ORDER, lambda: window(1, 32)),
     "window in reverse order below": (
         Rule.WRITE_ORDER,
-        lambda: window(1, 36, Stores(WriteOrder.REVERSE, (0,), ("d0", "d1"))),
+        lambda: window(1, 36, REVERSE),
     ),
     "raster order above": (Rule.WRITE_ORDER, lambda: stored(above(trails(0, 4), 4), RASTER)),
     "unknown order in place": (Rule.WRITE_ORDER, lambda: stored(trails(0, 0), Stores())),
@@ -236,6 +236,13 @@ ORDER: Spoilt = {
     "raster order without a walk": (Rule.MALFORMED, lambda: stored(BASE, Stores(WriteOrder.RASTER, (0,)))),
     "a walk over no dimension": (Rule.MALFORMED, lambda: stored(BASE, Stores(WriteOrder.RASTER, (0,), ("d2",)))),
     "blocks without points": (Rule.MALFORMED, lambda: stored(BASE, replace(RASTER, block=0))),
+    "a walk backward over what it lacks": (Rule.MALFORMED, lambda: stored(BASE, replace(RASTER, backward=("d2",)))),
+    "points apart and in the walk": (Rule.MALFORMED, lambda: stored(BASE, replace(RASTER, apart=("d1",)))),
+    "points apart that share bytes": (Rule.WRITE_ORDER, lambda: stored(trails(4, 4), APART)),
+    "reads between stores in place": (
+        Rule.WRITE_ORDER,
+        lambda: stored(trails(0, 0), replace(RASTER, rereads=True)),
+    ),
     "block that stores over its neighbours": (
         Rule.WRITE_ORDER,
         lambda: stored(above(trails(0, 4), 4), replace(RASTER, block=4)),

@@ -8,6 +8,7 @@ import pytest
 from support.edits import copy, on_step, same, wait, with_buffer, with_links, without
 from support.groups import in_channel_tiles, two_stages
 from support.sound import (
+    APART,
     BASE,
     RASTER,
     REDUCTION,
@@ -42,6 +43,8 @@ SOUND = {
     "trails": trails(4, 8),
     "window in raster order": window(1, 36),
     "window in blocks": window(1, 36, replace(RASTER, block=8)),
+    "raster order in place": stored(trails(0, 0), RASTER),
+    "columns apart in place": stored(trails(0, 0), APART),
     "elements in reverse order": stored(above(trails(0, 4), 4), REVERSE),
     "transposition apart": transposed(108),
     "part of the caller's input": caller_view(8),

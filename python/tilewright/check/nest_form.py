@@ -38,9 +38,11 @@ def check_kernel_nest(kernel: Kernel, ranks: Sequence[int], demand: Demand) -> N
 def _check_stores(kernel: Kernel, names: Sequence[str], demand: Demand) -> None:
     stores = kernel.stores
     demand(all(0 <= read < len(kernel.reads) for read in stores.over), f"stores over {stores.over}, which are no reads")
-    walks = stores.order in (WriteOrder.RASTER, WriteOrder.REVERSE)
+    walks, walked = stores.order is WriteOrder.RASTER, (*stores.apart, *stores.walk)
     demand(walks == bool(stores.walk), f"order {stores.order.value} with a walk over {stores.walk}")
-    demand(set(stores.walk) <= set(names), f"a walk over {stores.walk}, which are no dimensions")
-    demand(len(set(stores.walk)) == len(stores.walk), f"a walk that names a dimension twice: {stores.walk}")
+    demand(walks or not (stores.apart or stores.backward or stores.rereads), "a walk without the order raster")
+    demand(set(walked) <= set(names), f"a walk over {walked}, which are no dimensions")
+    demand(len(set(walked)) == len(walked), f"a walk that names a dimension twice: {walked}")
+    demand(set(stores.backward) <= set(stores.walk), f"a walk backward over {stores.backward}, which it does not have")
     demand(stores.block >= 1, f"blocks of {stores.block} points")
     demand(stores.order is not WriteOrder.UNKNOWN or not stores.over, "an unknown order allows no store over a read")

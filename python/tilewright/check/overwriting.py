@@ -6,7 +6,7 @@ maps and the order of its stores demand; that distance is computed here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -16,7 +16,7 @@ from tilewright.check.calls import Bounds, Counts, touched
 from tilewright.check.expand import Digits, Event
 from tilewright.check.facts import Facts
 from tilewright.check.rules import Log, Rule
-from tilewright.check.shadow import Region, Seen, Shadow, text
+from tilewright.check.shadow import Region, Seen, Shadow, locate, text
 from tilewright.plan import AxisRange, Kernel, WriteOrder
 
 Axes = tuple[int, ...]
@@ -48,7 +48,8 @@ def check_overwriting(
         return
     if not _share_bytes(shadow, one, other):
         return
-    if allowed and stores.order in (WriteOrder.RASTER, WriteOrder.REVERSE):
+    is_raster = allowed and stores.order is WriteOrder.RASTER
+    if is_raster and _keeps_apart(facts, shadow, source, write, event):
         needed = _distance(facts, kernel, source, write, event.digits)
         if needed is not None and needed <= 0:
             return
@@ -109,37 +110,92 @@ def _distance(facts: Facts, kernel: Kernel, read: Touched, write: Touched, digit
     """
     if any(facts.buffers[end.seen.buffer].ring_axis is not None for end in (read, write)):
         return None
-    box = _walked(kernel, digits)
-    first_read, end_read = _addresses(facts, read, box)
-    first_write, end_write = _addresses(facts, write, box)
-    if kernel.stores.order is WriteOrder.REVERSE:
-        first_read, end_read, first_write, end_write = (
-            item[::-1] for item in (first_read, end_read, first_write, end_write)
-        )
-    blocks = np.arange(first_read.size) // kernel.stores.block
-    starts = np.flatnonzero(np.diff(blocks)) + 1
-    if not starts.size:
+    box, shape = _walked(kernel, digits)
+    first_read, end_read = (item.reshape(shape) for item in _addresses(facts, read, box))
+    first_write, end_write = (item.reshape(shape) for item in _addresses(facts, write, box))
+    block, points = kernel.stores.block, shape[1]
+    begins = np.arange(0, points, block)
+    # When the first ``stored`` points may be stored, the points from ``unread`` on may still be read.
+    stored = np.minimum(begins + block, points)
+    unread = begins if kernel.stores.rereads else stored
+    stored, unread = stored[unread < points], unread[unread < points]
+    if not stored.size:
         return 0
-    # Behind point ``start - 1`` all earlier blocks are stored, and all later ones not yet read.
-    above = np.maximum.accumulate(end_write)[starts - 1] - np.minimum.accumulate(first_read[::-1])[::-1][starts]
-    below = np.maximum.accumulate(end_read[::-1])[::-1][starts] - np.minimum.accumulate(first_write)[starts - 1]
+    above = np.maximum.accumulate(end_write, 1)[:, stored - 1] - _least_behind(first_read)[:, unread]
+    below = -_least_behind(-end_read)[:, unread] - np.minimum.accumulate(first_write, 1)[:, stored - 1]
     return int(np.minimum(above, below).max())
 
 
-def _walked(kernel: Kernel, digits: Digits) -> dict[str, Bounds]:
-    """The boxes of the points over which a kernel walks in one call, in the order RASTER; other dimensions whole."""
+def _least_behind(values: Counts) -> Counts:
+    """For each column the least value in it and in the columns behind it."""
+    return np.minimum.accumulate(values[:, ::-1], 1)[:, ::-1]
+
+
+def _keeps_apart(facts: Facts, shadow: Shadow, read: Touched, write: Touched, event: Event) -> bool:
+    """Whether what the kernel writes for a point of the dimensions ``apart`` is read for no other such point."""
+    kernel = event.site.step
+    assert isinstance(kernel, Kernel)
+    if not kernel.stores.apart:
+        return True
+    one, other = read.seen.tracked, write.seen.tracked
+    assert one is not None
+    assert other is not None
+    readers = np.zeros(max(one.end, other.end), np.int32)
+    parts = [_parts(facts, shadow, kernel, end, event.digits) for end in (read, write)]
+    for number, part in enumerate(parts[0], start=1):
+        if part is not None:
+            seen = shadow.window(readers, part)
+            seen[...] = np.where((seen == 0) | (seen == number), number, -1)
+    for number, part in enumerate(parts[1], start=1):
+        if part is not None:
+            seen = shadow.window(readers, part)
+            if ((seen != 0) & (seen != number)).any():
+                return False
+    return True
+
+
+def _parts(facts: Facts, shadow: Shadow, kernel: Kernel, end: Touched, digits: Digits) -> Iterator[Region | None]:
+    """What an operand touches for each point of the dimensions ``apart``, all others whole."""
+    seen = end.seen
+    box, _ = _points(kernel, kernel.stores.apart, digits)
+    axes = [touched(axis, box) for axis in end.maps]
+    count = max((bounds[0].size for bounds in box.values()), default=1)
+    lower = np.stack([np.broadcast_to(low, count) for low, _ in axes], 1)
+    upper = np.stack([np.broadcast_to(high, count) for _, high in axes], 1)
+    for low, high in zip(lower.tolist(), upper.tolist(), strict=True):
+        rectangle = tuple(zip(low, high, strict=True))
+        yield locate(facts, shadow, seen.buffer, rectangle, seen.slot, None if seen.slot < 0 else seen.held).bytes
+
+
+def _walked(kernel: Kernel, digits: Digits) -> tuple[dict[str, Bounds], tuple[int, int]]:
+    """The boxes of the points of one call, in their order in memory.
+
+    For each point of ``apart`` (rows of the shape) all points of the walk (columns), in their order.
+    """
+    stores = kernel.stores
+    box, lengths = _points(kernel, (*stores.apart, *stores.walk), digits)
+    for name in stores.backward:
+        lower, upper = box[name]
+        first, last = int(lower.min()), int(upper.max())
+        box[name] = first + last - upper, first + last - lower
+    rows = prod(lengths[: len(stores.apart)])
+    return box, (rows, prod(lengths[len(stores.apart) :]))
+
+
+def _points(kernel: Kernel, names: tuple[str, ...], digits: Digits) -> tuple[dict[str, Bounds], list[int]]:
+    """The box of each point of some dimensions in lexicographic order, others whole; extents of these dimensions."""
     whole = {
         item.name: (digits[item.name].lower, digits[item.name].upper) if item.name in digits else (0, item.extent)
         for item in kernel.dimensions
     }
-    lengths = [whole[name][1] - whole[name][0] for name in kernel.stores.walk]
+    lengths = [whole[name][1] - whole[name][0] for name in names]
     points = np.indices(lengths, np.int64).reshape(len(lengths), prod(lengths))
     box: dict[str, Bounds] = {
         name: (np.full(1, lower, np.int64), np.full(1, upper, np.int64)) for name, (lower, upper) in whole.items()
     }
-    for name, at in zip(kernel.stores.walk, points, strict=True):
+    for name, at in zip(names, points, strict=True):
         box[name] = at + whole[name][0], at + whole[name][0] + 1
-    return box
+    return box, lengths
 
 
 def _addresses(facts: Facts, end: Touched, box: Mapping[str, Bounds]) -> tuple[Counts, Counts]:

@@ -158,6 +158,8 @@ def _check_kernel(kernel: Kernel, site: Site, ranks: dict[str, int], demand: Dem
     for operand, axes in zip(operands, kernel.axes, strict=False):
         rank = ranks.get(operand.buffer, 0)
         demand(all(-1 <= axis < rank for axis in axes), f"axes {axes} of {operand.buffer}, which has {rank}")
+    turned = sorted(site.names & set(kernel.stores.backward))
+    demand(not turned, f"walks backward over {', '.join(turned)}, of which it sees parts")
     check_kernel_nest(kernel, [ranks.get(operand.buffer, 0) for operand in operands], demand)
 
 

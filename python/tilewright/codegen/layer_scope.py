@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tilewright.codegen.buffers import Storage
@@ -207,16 +207,28 @@ class LayerScope:
             self.parts.tile_functions[name] = tile_function(name, lines, axes)
         return name, base
 
-    def _whole_shape(self, operand: Operand, view: tuple[int, ...]) -> str:
-        """C name of a constant shape: the operand's strides, bounds of axes that no index moves, others whole."""
+    def backward_shape(self, operand: Operand, view: tuple[int, ...], axes: Collection[int]) -> tuple[str, int]:
+        """A shape of which ``axes`` of the buffer run backward: C name, and bytes from the first element to theirs."""
+        buffer = self.buffer(operand)
+        bounds = [constant_bounds(axis) for axis in operand.rectangle]
+        ahead = sum((bounds[axis][1] - bounds[axis][0] - 1) * buffer.strides_bytes[axis] for axis in axes)
+        return self._whole_shape(operand, view, axes), ahead
+
+    def _whole_shape(self, operand: Operand, view: tuple[int, ...], backward: Collection[int] = ()) -> str:
+        """C name of a constant shape: the operand's strides, bounds of axes that no index moves, others whole.
+
+        Axes of the buffer that stand in ``backward`` have negative strides, and origins counted from their end.
+        """
         assert len(view) <= MAXIMUM_RANK, f"{operand.buffer} has more than {MAXIMUM_RANK} axes"
         extent, origin = [], []
         for axis in view:
             lower, upper = constant_bounds(operand.rectangle[axis]) if axis >= 0 else (0, 1)
             extent.append(upper - lower)
-            origin.append(lower)
+            origin.append(operand.rectangle[axis].extent - upper if axis in backward else lower)
         buffer = self.buffer(operand)
         ring = (0, 0)
         if buffer.ring_axis is not None:
             ring = (view.index(buffer.ring_axis), buffer.shape[buffer.ring_axis])
-        return self.model.shared_shape(view_strides(buffer, view, operand), tuple(extent), tuple(origin), ring)
+        strides = view_strides(buffer, view, operand)
+        strides = tuple(-step if axis in backward else step for axis, step in zip(view, strides, strict=True))
+        return self.model.shared_shape(strides, tuple(extent), tuple(origin), ring)

@@ -172,10 +172,19 @@ def _view_text(
         return ViewText(f"{at}({address}, {name}.stride, &{name}, {len(view)}u)", f"&{name}", moves=True)
     begin = 0 if is_tile else first_byte(buffer, operand)
     shape = fixed
+    if axes := backward_axes(step, position):
+        shape, ahead = scope.backward_shape(operand, view, axes)
+        begin += ahead
     if step.split is not None:
         shape = f"shape{scope.tag(step)}_{position}"
         shapes.append(CallShape(shape, "", "", fixed))
     return ViewText(f"{address} + {begin}" if begin else address, f"&{shape}", moves)
+
+
+def backward_axes(step: Kernel, position: int) -> tuple[int, ...]:
+    """Axes of an operand's buffer over which the kernel walks backward."""
+    names = set(step.stores.backward)
+    return tuple(number for number, axis in enumerate(step.maps[position]) if names & dict(axis.terms).keys())
 
 
 def _split_text(scope: LayerScope, step: Kernel) -> SplitText:

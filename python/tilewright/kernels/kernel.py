@@ -7,7 +7,7 @@ strides, extents and origin of the tile (docs/reference/operators-and-kernels.md
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -125,6 +125,44 @@ def elementwise_over_tensors(choice: KernelChoice) -> Stores:
     return Stores(WriteOrder.ELEMENTWISE, tuple(over))
 
 
+def raster_over(
+    *walk: str, block: int = 1, restarts: tuple[str, ...] = (), apart: tuple[str, ...] = (), rereads: bool = False
+) -> StoresOf:
+    """``stores`` of kernels that walk over their output and read of their first read what lies ahead.
+
+    Args:
+        walk: dimensions in their order, outermost first; those that the nest of a node lacks are left out.
+        block: points that the kernel reads for before it stores their results.
+        restarts: dimensions of the walk with each value of which a new block begins.
+        apart: dimensions whose points the kernel takes in any order, since each has elements of its own.
+        rereads: whether the kernel reads between the stores of a block.
+    """
+
+    def stores(choice: KernelChoice) -> Stores:
+        extents = {dimension.name: dimension.extent for dimension in choice.nest.dimensions}
+        begins_anew = any(extents.get(name, 1) > 1 for name in restarts)
+        if begins_anew and block > 1 and rereads:
+            return UNKNOWN_STORES
+        walked, alone = (tuple(name for name in names if name in extents) for names in (walk, apart))
+        # Blocks of one point are a promise that holds for larger blocks too.
+        return Stores(WriteOrder.RASTER, (0,), walked, 1 if begins_anew else block, apart=alone, rereads=rereads)
+
+    return stores
+
+
+@dataclass(frozen=True, slots=True)
+class Backward:
+    """How a function that stores in raster order walks from the last value of a dimension to the first.
+
+    C gets views whose axes that follow ``dimension`` have negative strides: they begin with the last element, and
+    their positions are counted from the end of the whole axis. ``attributes`` gives the attributes for that, from
+    the choice and the extent of the first read's axis; None where they cannot say it.
+    """
+
+    dimension: str
+    attributes: Callable[[KernelChoice, int], CStruct | None]
+
+
 @dataclass(frozen=True, slots=True)
 class Kernel:
     """What holds for a C function whatever node it runs; it stands in the ``Declaration`` of the function's file.
@@ -140,6 +178,7 @@ class Kernel:
         ring_axes: axes of the first read's view along which the rows of the read may live in a ring.
         likes: the memory order in which the function likes best to read and write tensors.
         header: the header that declares the symbol, as in ``#include``; empty for ``DECLARATIONS``.
+        backward: how the function walks backward over one dimension of its walk; None if it cannot.
     """
 
     symbol: str
@@ -149,6 +188,7 @@ class Kernel:
     ring_axes: frozenset[int] = frozenset()
     likes: LikedOrder = ANY_ORDER
     header: str = ""
+    backward: Backward | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +249,22 @@ class KernelChoice:
     def stores(self) -> Stores:
         """The order in which the kernel writes, and the reads over which the write may lie."""
         return self.kernel.stores(self)
+
+    def backward(self, extent: int) -> KernelChoice | None:
+        """The choice whose kernel walks backward; None if it cannot.
+
+        Args:
+            extent: of the first read's axis that follows the dimension over which it walks backward.
+        """
+        stores, turned = self.stores, self.kernel.backward
+        if turned is None or turned.dimension not in stores.walk:
+            return None
+        attributes = turned.attributes(self, extent)
+        if attributes is None:
+            return None
+        order = replace(stores, backward=(turned.dimension,))
+        kernel = replace(self.kernel, stores=lambda _: order, backward=None)
+        return replace(self, kernel=kernel, attributes=attributes)
 
     def cycles(self, steps: TileSteps) -> float:
         """Predicted cycles of one kernel call on a tile with these steps."""

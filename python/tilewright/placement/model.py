@@ -215,7 +215,8 @@ def _pair_zones(items: Sequence[Item], by_name: Mapping[str, Item]) -> Iterator[
     for item in items:
         for trail in item.trails:
             low, high = _disjoint(item.size_bytes, by_name[trail.other].size_bytes)
-            yield item.name, trail.other, max(-trail.least, low), high
+            above = high if trail.above is None else min(trail.above, high)
+            yield item.name, trail.other, max(-trail.least, low), above
             if trail.most is not None:
                 yield item.name, trail.other, low, min(-trail.most, high)
 

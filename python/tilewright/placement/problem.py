@@ -16,12 +16,20 @@ class Trail:
 
     A negative number of bytes lies above ``other``; ``most`` None sets no upper limit. Examples: the output of
     an operator that reads its input element by element in any order begins at the input's start (0 to 0); an
-    operator that reads from the first byte to the last may begin its output there or lower (0 to None).
+    operator that reads from the first byte to the last may begin its output there or lower (0 to None). It may
+    instead begin ``above`` bytes above ``other`` or higher, unless that is None: so may the output of an operator
+    that can read from the last byte to the first as well.
     """
 
     other: str
     least: int = 0
     most: int | None = None
+    above: int | None = None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the permission is for one distance."""
+        return self.least == self.most and self.above is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,13 +24,14 @@ def settled(items: Sequence[Item], model: Model) -> Model:
 
     ``model`` itself (the same object) if no item trails another.
     """
-    trailing = [item for item in items if item.trails]
+    trailing = [item for item in items if any(trail.is_exact for trail in item.trails)]
     if not trailing:
         return model
     clusters = _Clusters(model)
     for item in sorted(trailing, key=lambda item: item.lifetime or (0, 0)):
         for trail in item.trails:
-            clusters.join(item.name, trail)
+            if trail.is_exact:
+                clusters.join(item.name, trail)
     distances = clusters.distances()
     joined = [replace(item, at_offset=distances.get(item.name, item.at_offset)) for item in items]
     return build_model(joined, model.pools)

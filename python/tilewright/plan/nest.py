@@ -37,30 +37,36 @@ class WriteOrder(Enum):
     """Which elements of its reads a kernel no longer needs when it stores an element.
 
     UNKNOWN: it may read anything after its first store. ELEMENTWISE: it has loaded the elements at
-    the position of the stored one, and loads none of them again. RASTER: it walks over ``walk`` in
-    lexicographic order, the last dimension fastest, ``block`` points at a time; it has read what a
-    block needs before it stores the block's results, and reads nothing of earlier blocks again but what
-    later ones need. REVERSE: the same from the last point to the first.
+    the position of the stored one, and loads none of them again. RASTER: it walks over the points of
+    ``Stores.walk`` in blocks, and reads nothing of earlier blocks again but what later ones need.
     """
 
     UNKNOWN = "unknown"
     ELEMENTWISE = "elementwise"
     RASTER = "raster"
-    REVERSE = "reverse"
 
 
 @dataclass(frozen=True, slots=True)
 class Stores:
     """The order in which a kernel stores, and over which of its reads that allows to write.
 
-    ``over`` are positions among the kernel's reads; of all others nothing is known. ``walk`` and
-    ``block`` are those of RASTER and REVERSE.
+    ``over`` are positions among the kernel's reads; of all others nothing is known. The other fields are those of
+    RASTER: for each point of the dimensions ``apart``, in any order, the kernel walks over ``walk`` in lexicographic
+    order, the last dimension fastest, ``block`` points at a time, and over the dimensions ``backward`` from their
+    last value to the first. It has read what a block needs before it stores the block's results; with ``rereads``
+    it also reads between these stores. Dimensions that stand nowhere are whole in each point.
+
+    Example: a depthwise convolution that copies a channel's plane, and then stores the channel, is
+    RASTER with ``apart`` ("group",) and ``walk`` ("n",).
     """
 
     order: WriteOrder = WriteOrder.UNKNOWN
     over: tuple[int, ...] = ()
     walk: tuple[str, ...] = ()
     block: int = 1
+    backward: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+    rereads: bool = False
 
 
 UNKNOWN_STORES = Stores()

@@ -14,6 +14,7 @@ from tilewright.plan.lifetimes import disjoint_pairs, lifetimes
 from tilewright.planning.decisions import Decisions
 from tilewright.planning.prepare import Prepared
 from tilewright.platform import Platform
+from tilewright.schedule.backward import backward, is_above, overlapping
 from tilewright.schedule.building import Schedule, build_schedule
 from tilewright.schedule.tile_loops import ScheduledLayer
 from tilewright.storage.overlaps import Overlap
@@ -92,7 +93,9 @@ def realise(
         result = placer(items, limits)
     placements = tuple(Placement(item.name, *result.placements[item.name]) for item in items)
     use = _pool_use(schedule, items, alive, platform, result)
-    return Planned(decisions, schedule, alive, _relations(schedule, result), placements, use)
+    relations = _relations(schedule, result)
+    turned = backward(schedule, decisions.layers, result.placements)
+    return Planned(decisions, turned, alive, relations, placements, use)
 
 
 def placement_items(schedule: Schedule, alive: Lifetimes, *, io_in_pools: bool) -> list[Item]:
@@ -137,28 +140,37 @@ def _families(schedule: Schedule, views: Mapping[str, tuple[str, int]]) -> dict[
 
 
 def _trails(overlaps: Iterable[Overlap]) -> dict[str, tuple[Trail, ...]]:
-    """Exactly over the input: only an element's own bytes are read for the last time before it is written."""
+    """Where each output may lie over an input."""
     trails: dict[str, tuple[Trail, ...]] = {}
     for overlap in overlaps:
-        own = tuple(Trail(name, 0, 0) for name in overlap.seconds)
+        by = overlap.clearance
+        own = tuple(Trail(name, by.least_bytes, by.most_bytes, by.above_bytes) for name in overlap.seconds)
         trails.update({name: (*trails.get(name, ()), *own) for name in overlap.firsts})
     return trails
 
 
 def _relations(schedule: Schedule, result: Result) -> tuple[Relation, ...]:
-    """Views, and the outputs that were placed over an input."""
-    spots = result.placements
-    over = [item for item in schedule.overlaps if spots[item.first] == spots[item.second]]
-    return (*schedule.relations, *(Relation(RelationKind.TRAILS, item.first, item.second, 0) for item in over))
+    """Views, and the outputs that were placed over an input, or the inputs below such outputs."""
+    found = list(schedule.relations)
+    for item in overlapping(schedule, result.placements):
+        by = item.clearance
+        if is_above(item, result.placements):
+            assert by.above_bytes is not None
+            found.append(Relation(RelationKind.TRAILS, item.second, item.first, by.above_bytes))
+        else:
+            found.append(Relation(RelationKind.TRAILS, item.first, item.second, by.least_bytes))
+    return tuple(found)
 
 
 def _pool_use(
     schedule: Schedule, items: Sequence[Item], alive: Lifetimes, platform: Platform, result: Result
 ) -> tuple[PoolUse, ...]:
     """Bytes used of each pool and their bound; what is alive together is a bound too, and sees the lives of parts."""
-    over: dict[str, tuple[str, ...]] = {}
-    for overlap in schedule.overlaps:
-        over[overlap.first] = (*over.get(overlap.first, ()), overlap.second)
+    sizes = {buffer.name: buffer.size_bytes for buffer in schedule.buffers}
+    over: dict[str, dict[str, int]] = {}
+    for item in schedule.overlaps:
+        shared = item.clearance.shared_bytes(sizes[item.first], sizes[item.second])
+        over.setdefault(item.first, {})[item.second] = shared
     spans = _spans_apart(items)
     uses = []
     for pool in platform.pools:

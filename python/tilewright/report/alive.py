@@ -25,6 +25,14 @@ class Living:
     spans: Mapping[str, tuple[int, int]]
     lives: Mapping[str, Lifetime]
 
+    @property
+    def over(self) -> dict[str, str]:
+        """Each output that overlaps an input of its layer, with that input, which began earlier."""
+        pairs = [(item.first, item.second) for item in self.plan.relations if item.kind is RelationKind.TRAILS]
+        inside = [pair for pair in pairs if pair[0] in self.lives and pair[1] in self.lives]
+        ordered = (sorted(pair, key=lambda name: self.lives[name][0]) for pair in inside)
+        return {output: given for given, output in ordered}
+
     def at(self, tick: int) -> list[str]:
         """Buffers that are alive at a tick, largest first."""
         now = [name for name, (begin, end) in self.lives.items() if begin <= tick < end]
@@ -121,7 +129,7 @@ def _sized(found: Living, name: str) -> dict[str, Any]:
         "name": name,
         "size_bytes": found.buffers[name].size_bytes,
         "inside": related.get((RelationKind.AT_OFFSET, name)),
-        "over": related.get((RelationKind.TRAILS, name)),
+        "over": found.over.get(name),
     }
 
 

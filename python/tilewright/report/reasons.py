@@ -79,7 +79,7 @@ def reasons(plan: Plan, found: Living) -> Reasons:
     return Reasons(
         found,
         {item.first: (item.second, item.offset_bytes) for item in related if item.kind is RelationKind.AT_OFFSET},
-        {item.first: item.second for item in related if item.kind is RelationKind.TRAILS},
+        found.over,
         frozenset(found.at(tick)) if tick is not None else frozenset(),
         found.bytes_at(tick) if tick is not None else 0,
     )

@@ -28,7 +28,7 @@ from tilewright.schedule.marks import home_marks
 from tilewright.schedule.profile_buffer import profile_buffer
 from tilewright.schedule.tile_loops import BuiltLayer, ScheduledLayer, build_layer
 from tilewright.storage.homes import Homes, candidate_pools
-from tilewright.storage.overlaps import LayerUse, Overlap, find_overlaps, layer_use
+from tilewright.storage.overlaps import LayerUse, Overlap, find_overlaps, layer_use, raster_use
 from tilewright.tiling.facts import layer_facts
 from tilewright.tiling.hashed import HashedArrays
 from tilewright.tiling.problem import TILE_ALIGN_BYTES, near_pools
@@ -73,7 +73,7 @@ def build_schedule(
     names = Names(set(tensors))
     constants = Constants(names, arrays)
     units = _units(len(layers), groups)
-    uses = [_use_of(unit, layers, graph) for unit in units]
+    uses = [_use_of(unit, layers, graph, homes) for unit in units]
     overlaps = find_overlaps(uses, homes, graph)
     relations = _view_relations(graph, homes)
     marks = home_marks([use.touched for use in uses], homes)
@@ -244,10 +244,10 @@ def _starts(graph: Graph, homes: Homes, name: str, root: str) -> tuple[int, ...]
     return tuple(starts)
 
 
-def _use_of(unit: _Unit, layers: Sequence[ScheduledLayer], graph: Graph) -> LayerUse:
+def _use_of(unit: _Unit, layers: Sequence[ScheduledLayer], graph: Graph, homes: Homes) -> LayerUse:
     """What a layer or a group touches; rings of a group are its own, and nothing is overwritten under it."""
     if unit.group is None:
-        return _use(layers[unit.first], graph)
+        return _use(layers[unit.first], graph, homes)
     uses = [layer_use(layers[number].problem.kernel, graph) for number in unit.numbers]
     inside = unit.group.rings
     reads, writes = (name for use in uses for name in use.reads), (name for use in uses for name in use.writes)
@@ -257,9 +257,17 @@ def _use_of(unit: _Unit, layers: Sequence[ScheduledLayer], graph: Graph) -> Laye
     )
 
 
-def _use(layer: ScheduledLayer, graph: Graph) -> LayerUse:
-    """What a layer touches; cores that share a call keep no order, so nothing is overwritten under them."""
-    use = layer_use(layer.problem.kernel, graph)
-    direct = any(operand.write and operand.link is None for operand in layer.problem.operands)
-    shared = direct and layer.problem.core_split(layer.choice.steps) is not None
-    return replace(use, over=()) if shared else use
+def _use(layer: ScheduledLayer, graph: Graph, homes: Homes) -> LayerUse:
+    """What a layer touches, and over which of it the layer writes.
+
+    Cores that share a call keep no order, so nothing is overwritten under them. A kernel that stores in raster
+    order may write over an input if one call does all and works on the homes themselves.
+    """
+    problem, steps = layer.problem, layer.choice.steps
+    if any(operand.write and operand.link is None for operand in problem.operands):
+        if problem.core_split(steps) is not None:
+            return replace(layer_use(problem.kernel, graph), over=())
+        if not any(operand.link is not None and operand.tensor is not None for operand in problem.operands):
+            whole = all(steps[name] == extent for name, extent in problem.extents.items())
+            return raster_use(problem.kernel, graph, homes) if whole else layer_use(problem.kernel, graph)
+    return layer_use(problem.kernel, graph)

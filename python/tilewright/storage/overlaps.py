@@ -1,17 +1,18 @@
-"""Which outputs may lie exactly over an input that dies with their operator, and how many bytes are alive then.
+"""Which outputs may lie over an input that dies with their operator, and how many bytes are alive then.
 
-Before:  layers 0 conv -> a, 1 clip a -> b, 2 conv b -> y; nothing else reads a
-After:   b over a: the clip runs in place
+Before:  layers 0 conv -> a, 1 clip a -> b, 2 conv b -> y; nothing else reads a or b
+After:   b over a: the clip runs in place; y over b, at the distance that ``clearance`` computes
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from tilewright.graph import Graph
 from tilewright.kernels.kernel import KernelChoice, TensorOperand
 from tilewright.plan import BufferKind, WriteOrder
+from tilewright.storage.clearance import SAME_PLACE, Clearance, Placed, clearance
 from tilewright.storage.homes import Homes
 from tilewright.storage.lives import Life, group_lives
 from tilewright.storage.places import same_strides
@@ -24,12 +25,14 @@ _PLACED = (BufferKind.INTERMEDIATE, BufferKind.INPUT, BufferKind.OUTPUT)
 class LayerUse:
     """The tensors that one layer ``reads`` and ``writes``, without constants.
 
-    ``over`` are the tensors in ``reads`` over which the kernel may write its only output, first choice first.
+    ``over`` are the tensors in ``reads`` over which the kernel may write its only output, first choice first:
+    element on element, or, where ``behind`` gives a clearance, at that distance.
     """
 
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     over: tuple[str, ...] = ()
+    behind: Mapping[str, Clearance] = field(default_factory=dict)
 
     @property
     def touched(self) -> tuple[str, ...]:
@@ -39,13 +42,14 @@ class LayerUse:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Output ``first`` may be written over input ``second``, element on element, since ``second`` dies with the layer.
+    """Output ``first`` may be written over input ``second``, which dies with the layer.
 
     ``firsts`` are all tensors that hold the bytes of ``first``, ``seconds`` those that hold the bytes of ``second``.
     """
 
     first: str
     second: str
+    clearance: Clearance = SAME_PLACE
     firsts: tuple[str, ...] = ()
     seconds: tuple[str, ...] = ()
 
@@ -59,6 +63,27 @@ def layer_use(kernel: KernelChoice, graph: Graph) -> LayerUse:
     candidates = [kernel.reads[position] for position in kernel.stores.over] if elementwise else []
     over = [item.tensor for item in candidates if isinstance(item, TensorOperand) and _matches(item, kernel, graph)]
     return LayerUse(reads, writes, tuple(name for name in dict.fromkeys(over) if reads.count(name) == 1))
+
+
+def raster_use(kernel: KernelChoice, graph: Graph, homes: Homes) -> LayerUse:
+    """``layer_use``, with the inputs that the output of a kernel which stores in raster order may overlap."""
+    use = layer_use(kernel, graph)
+    if kernel.stores.order is not WriteOrder.RASTER or len(kernel.writes) != 1:
+        return use
+    written = _placed(kernel.writes[0], graph, homes)
+    behind = {}
+    for position in kernel.stores.over:
+        item = kernel.reads[position]
+        if isinstance(item, TensorOperand) and use.reads.count(item.tensor) == 1:
+            found = clearance(kernel, _placed(item, graph, homes), written)
+            if found is not None:
+                behind[item.tensor] = found
+    return replace(use, over=tuple(behind), behind=behind)
+
+
+def _placed(item: TensorOperand, graph: Graph, homes: Homes) -> Placed:
+    tensor = graph.tensor(item.tensor)
+    return Placed(item.axes, tensor.shape, homes.places[item.tensor].strides_bytes, tensor.dtype.size_bytes)
 
 
 def _matches(item: TensorOperand, kernel: KernelChoice, graph: Graph) -> bool:
@@ -83,7 +108,12 @@ def find_overlaps(uses: Sequence[LayerUse], homes: Homes, graph: Graph) -> tuple
     """
     lives = group_lives([use.touched for use in uses], homes)
     return tuple(
-        Overlap(use.writes[0], candidate, *_aliases(homes, use.writes[0], candidate))
+        Overlap(
+            use.writes[0],
+            candidate,
+            use.behind.get(candidate, SAME_PLACE),
+            *_aliases(homes, use.writes[0], candidate),
+        )
         for number, use in enumerate(uses)
         for candidate in use.over
         if _may_lie(number, use, candidate, lives, homes, graph)
@@ -97,15 +127,17 @@ def _aliases(homes: Homes, *tensors: str) -> Iterator[tuple[str, ...]]:
 
 
 def _may_lie(number: int, use: LayerUse, candidate: str, lives: Mapping[str, Life], homes: Homes, graph: Graph) -> bool:
-    """Whether a layer's output suits an input's place: same strides and pools, and the input dead afterwards."""
+    """Whether a layer's output suits an input's place: same pools, the input dead afterwards, in place same strides."""
     written = use.writes[0]
     if not all(_is_placed(homes, name) for name in (written, candidate)):
         return False
     if homes.roots[written] == homes.roots[candidate] or homes.pools[written] != homes.pools[candidate]:
         return False
     born, dead = lives[homes.groups[written]].begin, lives[homes.groups[candidate]].end
+    if born != number or dead != number:
+        return False
     strides = [homes.places[name].strides_bytes for name in (written, candidate)]
-    if born != number or dead != number or not same_strides(graph.tensor(candidate).shape, *strides):
+    if candidate not in use.behind and not same_strides(graph.tensor(candidate).shape, *strides):
         return False
     return not _is_read_elsewhere(use, candidate, homes)
 

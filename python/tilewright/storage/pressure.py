@@ -1,23 +1,23 @@
 """The most bytes of a pool that are alive at one time: no placement with these pools and this order needs less.
 
 Bytes that buffers share because their distance is given (views and parts) count once. So do the bytes
-that an output shares with the largest of the inputs over which it may lie.
+that an output shares at most with an input over which it may lie.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 Interval = tuple[int, int]
 """Half-open [begin, end), of bytes or of ticks."""
 
 
 def pressure_bytes(
-    spans: Mapping[str, Interval], alive: Mapping[str, Interval], over: Mapping[str, Sequence[str]]
+    spans: Mapping[str, Interval], alive: Mapping[str, Interval], over: Mapping[str, Mapping[str, int]]
 ) -> int:
     """Most bytes in the union of the spans (bytes) of buffers that are alive (ticks) together.
 
-    ``over`` gives buffers on whose bytes a buffer may lie though both are alive.
+    ``over`` gives buffers on whose bytes a buffer may lie though both are alive, and how many bytes it can share.
     """
     marks = [(alive[name][0], True, name) for name in spans if alive[name][0] < alive[name][1]]
     marks += [(alive[name][1], False, name) for name in spans if alive[name][0] < alive[name][1]]
@@ -36,14 +36,13 @@ def pressure_bytes(
     return most
 
 
-def _shared_bytes(now: Mapping[str, Interval], over: Mapping[str, Sequence[str]]) -> int:
-    """Most bytes that outputs share with inputs, if each output lies over the largest input that it may lie over."""
-    shared = 0
-    for name, others in over.items():
-        if name in now:
-            sizes = [now[other][1] - now[other][0] for other in others if other in now]
-            shared += min(max(sizes, default=0), now[name][1] - now[name][0])
-    return shared
+def _shared_bytes(now: Mapping[str, Interval], over: Mapping[str, Mapping[str, int]]) -> int:
+    """Most bytes that outputs share with inputs, if each output lies over the input with which it shares the most."""
+    return sum(
+        max((shared for other, shared in others.items() if other in now), default=0)
+        for name, others in over.items()
+        if name in now
+    )
 
 
 def union_bytes(spans: Iterable[Interval]) -> int:

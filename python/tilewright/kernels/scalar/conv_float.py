@@ -7,7 +7,7 @@ After:   packed[group, M/group/4, kh*kw, C/group, 4] and biases[group, M/group/4
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Annotated
 
@@ -27,6 +27,7 @@ from tilewright.kernels.float_common import (
 from tilewright.kernels.kernel import (
     HEIGHT,
     WIDTH,
+    Backward,
     ConstantOperand,
     Declaration,
     Kernel,
@@ -34,12 +35,14 @@ from tilewright.kernels.kernel import (
     Packing,
     TensorOperand,
     TileSteps,
+    raster_over,
 )
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
-from tilewright.kernels.scalar.geometry import PlaneWindows, plane_view, plane_windows
+from tilewright.kernels.scalar.geometry import PlaneWindows, plane_view, plane_windows, rows_backward
 from tilewright.operators.conv import ConvAttributes
 from tilewright.operators.conv import nest as nest_of
 from tilewright.operators.nest import Nest, along, blocks, whole
+from tilewright.plan import Stores
 
 BLOCK = 4
 """Output channels that are packed side by side."""
@@ -221,10 +224,38 @@ def _depthwise_cycles(choice: KernelChoice, steps: TileSteps) -> float:
     return CALL_CYCLES + outputs * (taps * _DEPTHWISE_MAC_CYCLES + _DEPTHWISE_OUTPUT_CYCLES)
 
 
+def _stores(choice: KernelChoice) -> Stores:
+    """Taps are gathered for ``gather`` positions before these are stored, or read in place, for each four channels."""
+    lanes = choice.given(ConvF32).gather
+    return raster_over(*_WALK, block=lanes or LANES, restarts=_OUTER, rereads=not lanes)(choice)
+
+
+def _backward(choice: KernelChoice, inputs: int) -> ConvF32 | None:
+    given = choice.given(ConvF32)
+    windows = rows_backward(given.windows, choice.nest.dimension("oh").extent, inputs)
+    # Where taps are read in place, the kernel knows of no pads.
+    return replace(given, windows=windows) if given.gather or windows.pads == (0, 0) else None
+
+
 _RINGS = frozenset({HEIGHT, WIDTH})
-_CONV = Kernel("tilewright_conv_f32", ConvF32, _cycles, ring_axes=_RINGS, likes=CONVOLUTION_ORDER)
+_WALK, _OUTER = ("n", "group", "oh", "ow"), ("n", "group")
+_CONV = Kernel(
+    "tilewright_conv_f32",
+    ConvF32,
+    _cycles,
+    _stores,
+    _RINGS,
+    backward=Backward("oh", _backward),
+    likes=CONVOLUTION_ORDER,
+)
 _DEPTHWISE = Kernel(
-    "tilewright_depthwise_f32", DepthwiseF32, _depthwise_cycles, ring_axes=_RINGS, likes=CONVOLUTION_ORDER
+    "tilewright_depthwise_f32",
+    DepthwiseF32,
+    _depthwise_cycles,
+    # Four channels at a time, and for these all pixels; what a channel reads no other channel writes.
+    stores=raster_over("n", "oh", "ow", apart=("group",)),
+    ring_axes=_RINGS,
+    likes=CONVOLUTION_ORDER,
 )
 
 DECLARATION = Declaration(

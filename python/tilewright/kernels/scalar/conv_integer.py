@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Annotated
 
@@ -10,11 +10,20 @@ from tilewright.graph import Array, Graph, Node
 from tilewright.kernels.attributes import PREFIX, Core, CStruct, Int32
 from tilewright.kernels.attributes import Rule as RulePointer
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, is_wide, packed_operands, steps_product, words
-from tilewright.kernels.kernel import HEIGHT, CyclesOf, Declaration, Kernel, KernelChoice, TileSteps
+from tilewright.kernels.kernel import (
+    HEIGHT,
+    Backward,
+    CyclesOf,
+    Declaration,
+    Kernel,
+    KernelChoice,
+    TileSteps,
+    raster_over,
+)
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.requantization import CHANNEL_RULES, ROW_WORDS, WORDS, Finish, LayerLimits, Rule
 from tilewright.kernels.scalar import depthwise_integer, fully_connected_integer
-from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows
+from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows, rows_backward
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, integer_conv
 from tilewright.operators.nest import along
 
@@ -118,11 +127,18 @@ def block_cycles(channel: str, reduction: str, outer: tuple[str, ...], pixel: tu
     return cycles
 
 
+def _backward(choice: KernelChoice, inputs: int) -> ConvInteger:
+    given = choice.given(ConvInteger)
+    return replace(given, windows=rows_backward(given.windows, choice.nest.dimension("oh").extent, inputs))
+
+
 _CONV = Kernel(
     "tilewright_conv_integer",
     ConvInteger,
     block_cycles("oc", "ic", ("n", "group"), ("oh", "ow")),
+    stores=raster_over("n", "group", "oh", "ow", block=BLOCK, restarts=("n", "group")),
     ring_axes=frozenset({HEIGHT}),
+    backward=Backward("oh", _backward),
     likes=CONVOLUTION_ORDER,
 )
 

@@ -18,6 +18,7 @@ from tilewright.kernels.kernel import (
     KernelChoice,
     Packing,
     TileSteps,
+    raster_over,
 )
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.requantization import LayerLimits
@@ -119,6 +120,8 @@ _DEPTHWISE = Kernel(
     "tilewright_depthwise_integer",
     DepthwiseInteger,
     _cycles,
+    # The window of a channel is copied whole before the channel's first store.
+    stores=raster_over("n", apart=("group",)),
     ring_axes=frozenset({HEIGHT}),
     likes=CONVOLUTION_ORDER,
 )

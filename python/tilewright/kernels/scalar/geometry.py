@@ -7,7 +7,7 @@ After:   PlaneWindows(kernel=(1, 5), strides=(1, 2), dilations=(1, 1), pads=(0, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from tilewright.kernels.attributes import CStruct, Int32x2, Int32x3
@@ -42,6 +42,18 @@ class VolumeWindows(CStruct):
 
 SINGLE_PIXELS = PlaneWindows((1, 1), (1, 1), (1, 1), (0, 0))
 """Windows of one pixel, side by side."""
+
+
+def rows_backward(windows: PlaneWindows, outputs: int, inputs: int, *, symmetric: bool = False) -> PlaneWindows:
+    """The windows for rows that are counted from the last to the first: ``outputs`` rows of y, ``inputs`` of x.
+
+    Taps keep their order, so they are read from rows that descend; of ``symmetric`` kernels the order is free.
+    """
+    (taps, _), (dilation, across) = windows.kernel, windows.dilations
+    pad = (outputs - 1) * windows.strides[0] - windows.pads[0] - (inputs - 1)
+    if symmetric or taps == 1:
+        return replace(windows, pads=(pad + (taps - 1) * dilation, windows.pads[1]))
+    return replace(windows, pads=(pad, windows.pads[1]), dilations=(-dilation, across))
 
 
 def is_plane(windows: Windows) -> bool:

@@ -29,7 +29,16 @@ from tilewright.kernels.integer import (
     steps_product,
     words,
 )
-from tilewright.kernels.kernel import ConstantOperand, Declaration, Kernel, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.kernel import (
+    Backward,
+    ConstantOperand,
+    Declaration,
+    Kernel,
+    KernelChoice,
+    TensorOperand,
+    TileSteps,
+    raster_over,
+)
 from tilewright.kernels.liked_orders import MATRIX_ORDER
 from tilewright.kernels.requantization import ROW_WORDS, Limits, finish_of
 from tilewright.kernels.scalar.compact import compact
@@ -252,7 +261,12 @@ def _variable_cycles(choice: KernelChoice, steps: TileSteps) -> float:
 
 
 _PIXELS = Kernel(
-    "tilewright_conv_integer", ConvInteger, block_cycles("n", "k", ("b0",), ("b1", "m")), likes=MATRIX_ORDER
+    "tilewright_conv_integer",
+    ConvInteger,
+    block_cycles("n", "k", ("b0",), ("b1", "m")),
+    raster_over("b0", "b1", "m", block=BLOCK, restarts=("b0",)),
+    backward=Backward("m", lambda choice, _: choice.given(ConvInteger)),
+    likes=MATRIX_ORDER,
 )
 _VARIABLES = Kernel("tilewright_matmul_integer", MatmulInteger, _variable_cycles, likes=MATRIX_ORDER)
 

@@ -9,7 +9,16 @@ from typing import Annotated
 from tilewright.graph import Graph, Node, Tensor
 from tilewright.kernels.attributes import PREFIX, CStruct, Int32, Int32x2
 from tilewright.kernels.float_common import CALL_CYCLES, ClampF32, all_float, clamp_attributes, clamp_of, points
-from tilewright.kernels.kernel import HEIGHT, WIDTH, Declaration, Kernel, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.kernel import (
+    HEIGHT,
+    WIDTH,
+    Declaration,
+    Kernel,
+    KernelChoice,
+    TensorOperand,
+    TileSteps,
+    raster_over,
+)
 from tilewright.kernels.liked_orders import POOLING_ORDER
 from tilewright.kernels.scalar.geometry import PLANE, PlaneWindows, filled, is_plane, plane_view, plane_windows
 from tilewright.operators.pooling import AveragePoolAttributes
@@ -80,9 +89,10 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     return CALL_CYCLES + positions * _POSITION_CYCLES + outputs * output
 
 
+_STORES = raster_over("n", "oh", "ow", rereads=True)
 _KERNELS = {
     operator: Kernel(
-        f"tilewright_{stem}", attributes, _cycles, ring_axes=frozenset({HEIGHT, WIDTH}), likes=POOLING_ORDER
+        f"tilewright_{stem}", attributes, _cycles, _STORES, frozenset({HEIGHT, WIDTH}), likes=POOLING_ORDER
     )
     for operator, stem, attributes in (
         ("MaxPool", "max_pool_f32", MaxPoolF32),

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Annotated
 
 from tilewright.graph import DType, Graph, Node, Requantize, RoundAway, Tensor
 from tilewright.kernels.attributes import CStruct, Int32, Int32x4
 from tilewright.kernels.integer import EIGHT_BIT, steps_product
-from tilewright.kernels.kernel import HEIGHT, CyclesOf, Declaration, Kernel, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.kernel import (
+    HEIGHT,
+    Backward,
+    CyclesOf,
+    Declaration,
+    Kernel,
+    KernelChoice,
+    TensorOperand,
+    TileSteps,
+    raster_over,
+)
 from tilewright.kernels.liked_orders import POOLING_ORDER
 from tilewright.kernels.requantization import fixed_point
-from tilewright.kernels.scalar.geometry import PlaneWindows, is_plane, plane_view, plane_windows
+from tilewright.kernels.scalar.geometry import PlaneWindows, is_plane, plane_view, plane_windows, rows_backward
 from tilewright.operators.pooling import AveragePoolAttributes
 from tilewright.operators.pooling import nest as nest_of
 from tilewright.operators.spatial import Windows
@@ -151,10 +161,36 @@ def _cycles(per_tap: float) -> CyclesOf:
     return cycles
 
 
+def _backward(choice: KernelChoice, inputs: int) -> CStruct:
+    given = choice.attributes
+    assert isinstance(given, MaxPoolInteger | AveragePoolInteger)
+    windows = rows_backward(given.windows, choice.nest.dimension("oh").extent, inputs, symmetric=True)
+    if isinstance(given, MaxPoolInteger):
+        return replace(given, windows=windows)
+    top, bottom, *columns = given.counted
+    return replace(given, windows=windows, counted=(inputs - bottom, inputs - top, *columns))
+
+
 _RINGS = frozenset({HEIGHT})
-_MAX = Kernel("tilewright_max_pool_integer", MaxPoolInteger, _cycles(6.0), ring_axes=_RINGS, likes=POOLING_ORDER)
+_STORES = raster_over("n", "oh", "ow", rereads=True)
+_BACKWARD = Backward("oh", _backward)
+_MAX = Kernel(
+    "tilewright_max_pool_integer",
+    MaxPoolInteger,
+    _cycles(6.0),
+    _STORES,
+    _RINGS,
+    backward=_BACKWARD,
+    likes=POOLING_ORDER,
+)
 _AVERAGE = Kernel(
-    "tilewright_average_pool_integer", AveragePoolInteger, _cycles(4.5), ring_axes=_RINGS, likes=POOLING_ORDER
+    "tilewright_average_pool_integer",
+    AveragePoolInteger,
+    _cycles(4.5),
+    _STORES,
+    _RINGS,
+    backward=_BACKWARD,
+    likes=POOLING_ORDER,
 )
 _AWAY = Kernel("tilewright_average_pool_away", AveragePoolAway, _cycles(4.5), ring_axes=_RINGS, likes=POOLING_ORDER)
 
