@@ -8,7 +8,7 @@ import random
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import is_dataclass
+from dataclasses import is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import get_type_hints
@@ -27,7 +27,14 @@ from tilewright.plan import Core, Link, Plan, Pool, Quantization
 FIRMWARE = Path(__file__).parents[1] / "firmware" / "models"
 HOST_TILED = Path(__file__).parents[1] / "conformance" / "host-tiled.toml"
 CORPUS = os.environ.get("TILEWRIGHT_CORPUS", "")
-SAMPLE = {"qdq_residual": "l1=3072", "deeploy_residual": "l1=3072", "float_mixture": "l1=12288"}
+SAMPLE = {
+    "qdq_residual": ("l1=3072", 1),
+    "deeploy_residual": ("l1=3072", 1),
+    "float_mixture": ("l1=12288", 1),
+    "qdq_residual by three": ("l1=6144", 3),
+}
+"""Networks of this folder, with a pool and the number of cores that share calls."""
+
 SAMPLE_MUTATIONS, ALL_MUTATIONS = 40, 10_000
 TILED = {
     "onnx/tflm_hello_world_int8": 512,
@@ -48,6 +55,13 @@ TILED = {
 }
 """Networks of the corpus with bytes of l1; whatever does not fit travels in tiles, over links that take their time."""
 
+SHARED = {
+    "onnx/kws_int8": 16000,
+    "onnx/ic_int8": 16000,
+    "deeploy/Models/MLPerf/KeywordSpotting": 16000,
+}
+"""Networks of the corpus with bytes of l1, planned for eight cores too."""
+
 UNTILED = (
     "onnx/squeeze_incep_56_int8",
     "onnx/kws_f32",
@@ -66,10 +80,11 @@ RANDOM_MODELS = 17
 """Networks of the scripts here, where no corpus is; three more are those of the sample."""
 
 
-def late_tiles(folder: Path) -> Path:
+def late_tiles(folder: Path, cores: int = 1) -> Path:
     """A platform file: this machine with a small l1, and links that need not be waited for at once."""
     text = HOST_TILED.read_text(encoding="utf-8").replace("dimensions = 2", "dimensions = 2\nasynchronous = true")
-    target = folder / "late.toml"
+    text = text.replace("count = 1", f"count = {cores}")
+    target = folder / f"late{cores}.toml"
     target.write_text(text, encoding="utf-8")
     return target
 
@@ -89,7 +104,8 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Planner:
 
 
 def sampled(name: str, folder: Path) -> Subject:
-    return planned(FIRMWARE / name / "network.onnx", late_tiles(folder), folder / name, SAMPLE[name])
+    pool, cores = SAMPLE[name]
+    return planned(FIRMWARE / name.split()[0] / "network.onnx", late_tiles(folder, cores), folder / name, pool)
 
 
 def corpus(folder: Path) -> list[Subject]:
@@ -98,9 +114,18 @@ def corpus(folder: Path) -> list[Subject]:
         planned(root / name / "network.onnx", late, folder / f"{number}", f"l1={size}")
         for number, (name, size) in enumerate(TILED.items())
     ]
-    return tiled + [
-        planned(root / name / "network.onnx", "host", folder / f"host{number}") for number, name in enumerate(UNTILED)
+    shared = [
+        planned(root / name / "network.onnx", late_tiles(folder, 8), folder / f"shared{number}", f"l1={size}")
+        for number, (name, size) in enumerate(SHARED.items())
     ]
+    return (
+        tiled
+        + shared
+        + [
+            planned(root / name / "network.onnx", "host", folder / f"host{number}")
+            for number, name in enumerate(UNTILED)
+        ]
+    )
 
 
 def made_here(folder: Path) -> list[Subject]:
@@ -146,6 +171,16 @@ def test_ten_thousand_mutations_have_no_holes(tmp_path: Path, capsys: pytest.Cap
     assert verdicts.total >= ALL_MUTATIONS
 
 
+@needs_host_compiler
+def test_mutations_of_splits_have_no_holes(sample: Planner, monkeypatch: pytest.MonkeyPatch) -> None:
+    network, verdicts = sample("qdq_residual by three"), Verdicts()
+    found = [item for seed in (1, 2) for item in mutations(network.plan, random.Random(seed)) if "split" in item.path]
+    monkeypatch.setattr(mutants, "mutations", lambda *_: found)
+    judge(network, random.Random(1), SAMPLE_MUTATIONS, verdicts)
+    assert verdicts.holes == []
+    assert verdicts.refused["split"]
+
+
 def first_of(plan: Plan, *words: str) -> Mutation:
     """The first mutation whose path has all the words."""
     return next(item for item in mutations(plan, random.Random(1)) if all(word in item.path for word in words))
@@ -164,6 +199,16 @@ def test_a_blind_checker_has_holes(sample: Planner, monkeypatch: pytest.MonkeyPa
     verdicts = Verdicts()
     judge(network, random.Random(1), len(spoilt), verdicts)
     assert verdicts.holes
+
+
+@needs_host_compiler
+def test_a_part_that_no_core_computes_is_seen(sample: Planner, monkeypatch: pytest.MonkeyPatch) -> None:
+    network, verdicts = sample("qdq_residual by three"), Verdicts()
+    spoilt = replace(first_of(network.plan, "split", "chunk"), new=1)
+    monkeypatch.setattr(mutants, "check", lambda plan: [])
+    monkeypatch.setattr(mutants, "mutations", lambda *_: [spoilt])
+    judge(network, random.Random(1), 1, verdicts)
+    assert [hole for hole in verdicts.holes if "other outputs" in hole]
 
 
 def test_every_kind_of_number_is_changed(sample: Planner) -> None:

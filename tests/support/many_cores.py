@@ -20,6 +20,9 @@ from support.objects import kept
 
 MODELS = Path(__file__).parents[1] / "firmware" / "models"
 SUPPORT = Path(__file__).parent
+MANY_CORES = SUPPORT / "many_cores.c"
+ORDERS = [(way, order) for way in ((), ("-DAT_ONCE",)) for order in ({}, {"BACKWARD": "1"})]
+"""Macros and environment of many_cores.c: work at the join and at the start of a fork, forwards and backwards."""
 
 
 def platform_with(cores: int, folder: Path, *, base: str = "pulp-open", scalar: bool = False) -> Path:
@@ -84,7 +87,7 @@ def build_golden(
     sources = [folder / name for name in ("net.c", "net_weights.c", "golden_main.c", "golden_vectors.c")]
     sources += [runtime / name for name in plan.kernel_sources]
     copies = SUPPORT / "late_port.c" if late else runtime / "ports" / "common" / "core_copies.c"
-    sources += [SUPPORT / "many_cores.c", copies, runtime / "ports" / "host" / "port.c"]
+    sources += [MANY_CORES, copies, runtime / "ports" / "host" / "port.c"]
     includes = [f"-I{path}" for path in (folder, runtime / "include", runtime / "test_support")]
     program = folder / f"golden_{int(late)}{int(at_once)}"
     command = [*WARNINGS, "-D_DEFAULT_SOURCE", *(["-DAT_ONCE"] if at_once else []), *includes]

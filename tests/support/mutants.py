@@ -3,7 +3,8 @@
 A plan that the checker accepts becomes C. If that is the C of the sound plan, with the same bytes dead between layers,
 nothing is left to be shown; else it runs under the sanitizers on three inputs, with copies that happen as late as they
 may, and with every byte that is dead behind a layer overwritten. Its outputs must be those of the sound plan, bit for
-bit; anything else is a hole in the checker.
+bit; anything else is a hole in the checker. Where cores share calls, they work one after the other, forwards and
+backwards, when a fork starts and when it is joined: all four orders must give these outputs.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from tilewright.check import check
@@ -24,12 +26,13 @@ from tilewright.codegen.files import generate_files
 from tilewright.graph import Array
 from tilewright.options import CompileOptions
 from tilewright.pipeline import assemble_plan, imported_graph, sized_platform
-from tilewright.plan import Access, Begin, BufferKind, End, InterfaceTensor, Layer, Loop, Plan, Step
+from tilewright.plan import Access, Begin, BufferKind, End, InterfaceTensor, Layer, Loop, Plan, Step, kernel_steps
 from tilewright.plan.lifetimes import lifetimes
 from tilewright.planning.prepare import prepare
 from tilewright.planning.retries import search
 
 from support.forced import FLAGS, LATE_PORT, RUNTIME
+from support.many_cores import MANY_CORES, ORDERS
 from support.mutations import mutations
 from support.objects import kept
 
@@ -196,26 +199,51 @@ class _Bench:
             (folder / name).write_bytes(content)
         (folder / "driver.c").write_text(_driver(plan), encoding="utf-8")
         flags = [*FLAGS, "-DTILEWRIGHT_LAYER_HOOK=overwrite_dead", f"-I{RUNTIME / 'include'}", f"-I{folder}"]
-        if files[f"{PREFIX}_weights.c"] != self.weights:
-            self.weights = files[f"{PREFIX}_weights.c"]
-            built = _complaint(["gcc", *flags, "-c", str(folder / "net_weights.c"), "-o", str(folder / "weights.o")])
-            if built:
-                return built
-        sources = [*LATE_PORT, *(RUNTIME / name for name in (*_RUNTIME, *plan.kernel_sources))]
-        runtime = kept(["gcc", *FLAGS, f"-I{RUNTIME / 'include'}"], list(dict.fromkeys(sources)))
-        objects = [str(folder / "driver.c"), str(folder / "weights.o"), *runtime]
+        compiled = {"driver": b"", "net_weights": files[f"{PREFIX}_weights.c"]}
+        if compiled["net_weights"] == self.weights:
+            compiled.pop("net_weights")
+        self.weights = files[f"{PREFIX}_weights.c"]
+        for name in compiled:
+            failed = _complaint(["gcc", *flags, "-c", str(folder / f"{name}.c"), "-o", str(folder / f"{name}.o")])
+            if failed:
+                return failed
         verdicts.builds += 1
+        found = {self._outputs(plan, way, environment) for way, environment in _ways(plan)}
+        return found.pop() if len(found) == 1 else "the order of the cores shows"
+
+    def _outputs(self, plan: Plan, way: tuple[str, ...], environment: Mapping[str, str]) -> bytes | str:
+        """Link for one way of forking, and run."""
+        folder = self.network.folder
+        cores = [MANY_CORES if path.name == "one_core.c" else path for path in LATE_PORT]
+        sources = [*(cores if _is_shared(plan) else LATE_PORT), *(RUNTIME / name for name in _RUNTIME)]
+        sources += [RUNTIME / name for name in plan.kernel_sources]
+        runtime = kept(["gcc", *FLAGS, *way, f"-I{RUNTIME / 'include'}"], list(dict.fromkeys(sources)))
+        objects = [str(folder / "driver.o"), str(folder / "net_weights.o"), *runtime]
         program, outputs = str(folder / "program"), folder / "outputs"
-        failed = _complaint(["gcc", *flags, *objects, "-lm", "-o", program]) or _complaint(
-            [program, str(folder / "inputs"), str(outputs)]
+        failed = _complaint(["gcc", *FLAGS, *objects, "-lm", "-o", program]) or _complaint(
+            [program, str(folder / "inputs"), str(outputs)], environment
         )
         return failed or outputs.read_bytes()
 
 
-def _complaint(command: Sequence[str]) -> str:
+def _is_shared(plan: Plan) -> bool:
+    return any(step.split is not None for step in kernel_steps(plan.program))
+
+
+def _ways(plan: Plan) -> Sequence[tuple[tuple[str, ...], Mapping[str, str]]]:
+    """Macros of the compiler and variables of the environment: the orders in which cores work, where several do."""
+    return ORDERS if _is_shared(plan) else [((), {})]
+
+
+def _complaint(command: Sequence[str], environment: Mapping[str, str] = MappingProxyType({})) -> str:
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=MOST_SECONDS, env=_ENVIRONMENT
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=MOST_SECONDS,
+            env={**_ENVIRONMENT, **environment},
         )
     except subprocess.TimeoutExpired:
         return f"does not end in {MOST_SECONDS} s"
