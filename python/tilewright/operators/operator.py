@@ -66,11 +66,13 @@ class OnIntegers:
         computes: what it computes.
         operator: name of the operator on integers, empty if it is the same one.
         channel_axis: the axis of constant weights that their scales and the output's channels follow.
+        over_volumes: whether kernels of integers take windows over three axes.
     """
 
     computes: Integers
     operator: str = ""
     channel_axis: int = 0
+    over_volumes: bool = False
 
 
 STAYS_FLOAT = OnIntegers(Integers.NONE)

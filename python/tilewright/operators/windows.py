@@ -193,7 +193,7 @@ OPERATORS = (
         conv_transpose_nest,
         conv_transpose,
         ConvTransposeAttributes,
-        on_integers=OnIntegers(Integers.WEIGHTED, "ConvTransposeInteger", channel_axis=1),
+        on_integers=OnIntegers(Integers.WEIGHTED, "ConvTransposeInteger", channel_axis=1, over_volumes=True),
     ),
     Operator("Interpolate", interpolate_nest, interpolate, InterpolateAttributes),
 )

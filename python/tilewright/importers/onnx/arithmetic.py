@@ -12,6 +12,8 @@ from tilewright.graph import Array, Tensor
 from tilewright.importers.onnx.context import Call, Unsupported, broadcast
 
 Translate = Callable[[Call], None]
+_MOST_AXES = 4
+"""Of operands of a product, as kernels take them; more batch axes become one."""
 
 
 def gemm(call: Call) -> None:
@@ -92,10 +94,35 @@ def matmul(call: Call) -> None:
     a_name = call.emit("Reshape", [a.name], a_shape, part="row") if left else a.name
     b_name = _column(call, b) if right else b.name
     shape = (*broadcast(a_shape[:-2], b_shape[:-2]), a_shape[-2], b_shape[-1])
+    if len(shape) > _MOST_AXES:
+        rows = [_batched(call, name, shape[:-2], word) for name, word in ((a_name, "a"), (b_name, "b"))]
+        flat = (prod(shape[:-2]), *shape[-2:])
+        product = _product(call, rows, flat, False, False, part="product")
+        kept = (*shape[:-2], *(() if left else shape[-2:-1]), *(() if right else shape[-1:]))
+        call.emit("Reshape", [product], kept)
+        return
     product = _product(call, [a_name, b_name], shape, False, False, part="product" if left or right else "")
     if left or right:
         kept = (*shape[:-2], *(() if left else shape[-2:-1]), *(() if right else shape[-1:]))
         call.emit("Reshape", [product], kept)
+
+
+def _batched(call: Call, name: str, batch: tuple[int, ...], word: str) -> str:
+    """An operand with one batch axis for all of ``batch``; without that axis if all matrices are one."""
+    shape = call.build.tensor(name).shape
+    if prod(shape[:-2]) == 1:
+        return _reshaped(call, name, shape[-2:], f"{word}_matrix")
+    whole = (*batch, *shape[-2:])
+    if shape != whole:
+        name = call.emit("Expand", [name], whole, part=f"{word}_expanded")
+    return _reshaped(call, name, (prod(batch), *shape[-2:]), f"{word}_batch")
+
+
+def _reshaped(call: Call, name: str, shape: tuple[int, ...], part: str) -> str:
+    known = call.build.constants.get(name)
+    if known is not None:
+        return call.literal(known.reshape(shape), f"{name}/{part}")
+    return call.emit("Reshape", [name], shape, part=part)
 
 
 def _column(call: Call, b: Tensor) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from tilewright.importers.onnx import integer_matmul
 from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.einsum import einsum
-from tilewright.importers.onnx.elementwise import elementwise
+from tilewright.importers.onnx.elementwise import elementwise, wrapped
 from tilewright.importers.onnx.indexing import INDEXING
 from tilewright.importers.onnx.normalization import NORMALIZATION, batch_normalization
 from tilewright.importers.onnx.quantize_any import quantize_any
@@ -32,5 +33,7 @@ def breadth(earlier: Translators) -> Translators:
         **rearrange(earlier),
         **window_operators(earlier),
         "Einsum": einsum,
+        "Gemm": wrapped(integer_matmul.gemm, earlier["Gemm"]),
+        "MatMul": wrapped(integer_matmul.matmul, earlier["MatMul"]),
         "BatchNormalization": lambda call: batch_normalization(call, earlier["BatchNormalization"]),
     }

@@ -21,22 +21,48 @@ _OFFSETS: Mapping[str, int] = MappingProxyType({"a_zero_point": 0, "b_zero_point
 def instance_normalization(call: Call) -> None:
     """(x - mean) / sqrt(variance + epsilon) * scale + B, the statistics over each channel's positions."""
     x = typed(call, 0, _FLOAT)
-    rank = len(x.shape)
-    if rank < 3:
+    if len(x.shape) < 3:
         raise Unsupported(f"input of shape {list(x.shape)}")
-    lines = (*x.shape[:2], prod(x.shape[2:]))
+    _normalized_groups(call, x, x.shape[1])
+
+
+def group_normalization(call: Call) -> None:
+    """(x - mean) / sqrt(variance + epsilon) * scale + bias, the statistics over each group of channels.
+
+    Before opset 21 scale and bias have a value for each group, later one for each channel.
+    """
+    x = typed(call, 0, _FLOAT)
+    groups = int(call.attribute("num_groups", 0))
+    if len(x.shape) < 2 or groups < 1 or x.shape[1] % groups:
+        raise Unsupported(f"{groups} groups of input of shape {list(x.shape)}")
+    _normalized_groups(call, x, groups)
+
+
+def _normalized_groups(call: Call, x: Tensor, groups: int) -> None:
+    rank, channels = len(x.shape), x.shape[1]
+    lines = (x.shape[0], groups, x.elements // (x.shape[0] * groups))
     one = call.literal(np.ones(1, np.float32), f"{call.node.outputs[0]}/one")
     rows = call.emit("Reshape", [x.name], lines, part="rows")
     epsilon = {"epsilon": float(call.attribute("epsilon", 1e-5))}
     normal = call.emit("LayerNormalization", [rows, one], lines, epsilon, part="normal")
     shaped = call.emit("Reshape", [normal], x.shape, part="shaped")
-    column = (x.shape[1], *(1,) * (rank - 2))
-    factors, offsets = (
-        call.emit("Reshape", [typed(call, index, _FLOAT).name], column, part=word)
-        for index, word in ((1, "scale"), (2, "offset"))
-    )
+    column = (channels, *(1,) * (rank - 2))
+    factors, offsets = (_column(call, index, word, column) for index, word in ((1, "scale"), (2, "offset")))
     scaled = call.emit("Mul", [shaped, factors], x.shape, _OFFSETS, part="scaled")
     call.emit("Add", [scaled, offsets], x.shape, _OFFSETS)
+
+
+def _column(call: Call, index: int, word: str, column: tuple[int, ...]) -> str:
+    """A parameter along the channels; one with a value for each group is repeated for the channels of a group."""
+    values = typed(call, index, _FLOAT)
+    if len(values.shape) != 1 or column[0] % values.elements:
+        raise Unsupported(f"a parameter of shape {list(values.shape)} for {column[0]} channels")
+    name = values.name
+    if values.elements != column[0]:
+        repeated = (values.elements, column[0] // values.elements)
+        row = call.emit("Reshape", [name], (values.elements, 1), part=f"{word} of groups")
+        name = call.emit("Expand", [row], repeated, part=f"{word} repeated")
+    return call.emit("Reshape", [name], column, part=word)
 
 
 def local_response(call: Call) -> None:
@@ -188,6 +214,7 @@ def batch_normalization(call: Call, constants: Translate) -> None:
 NORMALIZATION: Mapping[str, Translate] = MappingProxyType(
     {
         "InstanceNormalization": instance_normalization,
+        "GroupNormalization": group_normalization,
         "LRN": local_response,
         "LayerNormalization": layer_normalization,
         "RMSNormalization": rms_normalization,

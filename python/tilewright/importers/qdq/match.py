@@ -9,6 +9,10 @@ import numpy as np
 from tilewright.graph import Array, DType, Node, Tensor
 from tilewright.graph.edit import GraphEditor
 from tilewright.operators.quantization import QuantizationAttributes
+from tilewright.operators.spatial import Windows
+
+PLANE = 2
+"""Axes of the windows that all kernels of integers take."""
 
 EIGHT_BIT = frozenset({DType.INT8, DType.UINT8})
 
@@ -30,6 +34,11 @@ class Weights:
     data: Array
     scale: tuple[float, ...]
     zero_point: tuple[int, ...]
+
+
+def is_over_volumes(node: Node) -> bool:
+    """Whether the node has windows over three axes, which few kernels of integers take."""
+    return isinstance(node.attributes, Windows) and node.attributes.rank > PLANE
 
 
 def dequantize_of(editor: GraphEditor, tensor: str) -> Node | None:

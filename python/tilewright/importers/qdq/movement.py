@@ -16,7 +16,7 @@ import numpy as np
 from tilewright.catalogue.operators import declared
 from tilewright.graph import DType, Node, identity_order
 from tilewright.graph.edit import NO_ATTRIBUTES, GraphEditor, make_node, with_attributes
-from tilewright.importers.qdq.match import dequantize_of, per_tensor, quantized_value, same_parameters
+from tilewright.importers.qdq.match import dequantize_of, is_over_volumes, per_tensor, quantized_value, same_parameters
 from tilewright.operators.movement import PadAttributes, TransposeAttributes
 from tilewright.operators.operator import Joins
 from tilewright.operators.quantization import QuantizationAttributes
@@ -27,7 +27,7 @@ def lower_dequantize(editor: GraphEditor, node: Node) -> bool:
     """Move the Dequantize nodes before a mover (or Relu) behind it, as one."""
     if isinstance(node.attributes, ClipAttributes):
         return _lower_through_relu(editor, node)
-    if not declared(node).keeps_values or node.epilogue is not None:
+    if not _moves(node):
         return False
     values = _values(editor, node)
     sources = [dequantize_of(editor, name) for name in values]
@@ -49,6 +49,11 @@ def lower_dequantize(editor: GraphEditor, node: Node) -> bool:
         moved = with_attributes(moved, value=value)
     _put(editor, node, moved, first, first.given(QuantizationAttributes).axis)
     return True
+
+
+def _moves(node: Node) -> bool:
+    """Whether a node only moves or selects elements, and kernels do so on integers: not for windows over volumes."""
+    return declared(node).keeps_values and node.epilogue is None and not is_over_volumes(node)
 
 
 def _values(editor: GraphEditor, mover: Node) -> list[str]:
@@ -134,7 +139,7 @@ def _exact_pad(node: Node, source: Node, dtype: DType) -> int | None:
 def raise_quantize(editor: GraphEditor, quantize: Node) -> bool:
     """Move Quantize before the mover that feeds it, if nothing else reads the mover's output."""
     mover = editor.producer(quantize.inputs[0])
-    if mover is None or not declared(mover).keeps_values or mover.epilogue is not None or not per_tensor(quantize):
+    if mover is None or not _moves(mover) or not per_tensor(quantize):
         return False
     if editor.sole_reader(mover.outputs[0]) is not quantize or not _worth_raising(editor, mover):
         return False

@@ -23,7 +23,7 @@ import numpy as np
 from tilewright.catalogue.operators import attributes_for, declared
 from tilewright.graph import Array, DType, Epilogue, Node
 from tilewright.graph.edit import GraphEditor, joined_sources, with_attributes
-from tilewright.importers.qdq.match import Quantized, Weights, quantized, real_constant, weights
+from tilewright.importers.qdq.match import Quantized, Weights, is_over_volumes, quantized, real_constant, weights
 from tilewright.importers.qdq.tail import Tail, follow
 from tilewright.operators.binary import BinaryAttributes
 from tilewright.operators.matmul import MatMulAttributes
@@ -41,6 +41,8 @@ def fuse_operator(editor: GraphEditor, node: Node) -> bool:
     way = declared(node).on_integers
     fuse = _FUSERS.get(way.computes)
     if fuse is None or node.epilogue is not None or editor.tensors[node.outputs[0]].dtype is not DType.FLOAT32:
+        return False
+    if is_over_volumes(node) and not way.over_volumes:
         return False
     fused = fuse(editor, node, way)
     if fused is None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.graph import DType
+from tilewright.graph import DType, Tensor
 from tilewright.importers.onnx.context import Call, Unsupported, dtype_named
 from tilewright.importers.onnx.source import SourceNode
 from tilewright.plan import Quantization
@@ -110,9 +110,19 @@ def _remember(call: Call, name: str, parameters: Mapping[str, Any]) -> None:
     call.build.tensors[name] = replace(call.build.tensors[name], quantization=meaning)
 
 
-def _real_bias(call: Call, index: int, scale_of: tuple[int, int], factor: float, earlier: Translators) -> str:
+def _spread(call: Call, index: int, columns: int) -> Tensor:
+    """A bias; one number for all of ``columns`` is written down for each, if it is constant."""
+    bias, known = call.input(index), call.known(index)
+    if known is None or known.size != 1 or not columns:
+        return bias
+    return call.build.tensor(call.literal(np.full(columns, known.reshape(-1)[0]), f"{bias.name}/columns"))
+
+
+def _real_bias(
+    call: Call, index: int, scale_of: tuple[int, int], factor: float, earlier: Translators, columns: int = 0
+) -> str:
     """A bias in units of the product of two scales."""
-    bias = call.input(index)
+    bias = _spread(call, index, columns)
     scales = [call.known(at) for at in scale_of]
     if bias.dtype is not DType.INT32 or len(bias.shape) not in (1, 2):
         raise Unsupported(f"a bias of type {bias.dtype.value} and shape {list(bias.shape)}", "int32 is supported")
@@ -148,7 +158,8 @@ def _gemm(call: Call, earlier: Translators) -> None:
     alpha = float(call.attribute("alpha", 1.0))
     inputs = [real_input(call, 0, earlier), real_input(call, 3, earlier, 0 if transposed else 1)]
     if call.has(6):
-        inputs.append(_real_bias(call, 6, (1, 4), 1.0, earlier))
+        columns = call.input(3).shape[0 if transposed else 1]
+        inputs.append(_real_bias(call, 6, (1, 4), 1.0, earlier, columns))
     quantized = call.has(7)
     # alpha applies to C as well, so it may stand behind the sum.
     part = "real" if quantized or alpha != 1.0 else ""

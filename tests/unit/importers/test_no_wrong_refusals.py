@@ -1,0 +1,151 @@
+"""Models that were refused without reason: they give what onnxruntime gives, and have kernels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx.reference import ReferenceEvaluator
+from support.host_runs import generated, host_outputs
+from support.onnx_models import ModelBuilder, assert_equal_to_runtime, imported
+from tilewright.base.errors import TilewrightError
+
+RNG = np.random.default_rng(14)
+
+
+def agrees(folder: Path, model: onnx.ModelProto, **options: object) -> None:
+    """The importer's graph gives what onnxruntime gives, and every node has a kernel."""
+    assert_equal_to_runtime(folder, model, **options)
+    assert generated(model, folder / "c").files
+
+
+def agrees_with_reference(folder: Path, model: onnx.ModelProto, feeds: dict[str, np.ndarray]) -> None:
+    """The C gives the bits that ONNX's reference evaluator gives."""
+    wanted = ReferenceEvaluator(model).run(None, feeds)
+    got = host_outputs(generated(model, folder / "c"), feeds, folder / "net")
+    for array, want in zip(got.values(), wanted, strict=True):
+        assert array.dtype == want.dtype
+        np.testing.assert_array_equal(array, want)
+
+
+def weights(*shape: int) -> np.ndarray:
+    return RNG.integers(-100, 100, shape).astype(np.int8)
+
+
+def stored(builder: ModelBuilder, y: str, scale: float, zero_point: int = 0) -> onnx.ModelProto:
+    quantized = builder.quantize(y, scale, zero_point)
+    return builder.model(quantized, dtypes={quantized: np.int8})
+
+
+def convolution_of_volumes() -> onnx.ModelProto:
+    builder = ModelBuilder()
+    x = builder.requantized(builder.input("x", [1, 2, 4, 5, 6]), 0.05, 3)
+    w = builder.dequantize(builder.constant(weights(3, 2, 2, 3, 3)), 0.01)
+    b = builder.dequantize(builder.constant(np.arange(3, dtype=np.int32)), 0.0005, 0, np.int32)
+    y = builder.node("Conv", x, w, b, kernel_shape=[2, 3, 3], pads=[0, 1, 1, 1, 1, 1])
+    return stored(builder, builder.node("Relu", y), 0.1, -5)
+
+
+def pooling_of_volumes(operator: str) -> onnx.ModelProto:
+    builder = ModelBuilder()
+    x = builder.requantized(builder.input("x", [1, 2, 4, 5, 6]), 0.05, 3)
+    y = builder.node(operator, x, kernel_shape=[2, 2, 3], strides=[1, 2, 1])
+    return stored(builder, y, 0.05, 3)
+
+
+def product_of_batches(a: tuple[int, ...], b: tuple[int, ...], constant: bool) -> onnx.ModelProto:
+    builder = ModelBuilder()
+    left = builder.requantized(builder.input("a", a), 0.05, 3)
+    if constant:
+        right = builder.dequantize(builder.constant(weights(*b)), 0.02)
+    else:
+        right = builder.requantized(builder.input("b", b), 0.02, -1)
+    return stored(builder, builder.node("MatMul", left, right), 0.1)
+
+
+def product_of_floats() -> onnx.ModelProto:
+    builder = ModelBuilder()
+    a, b = builder.input("a", [2, 1, 3, 2, 4]), builder.input("b", [2, 3, 4, 5])
+    return builder.model(builder.node("MatMul", a, b))
+
+
+def gemm(alpha: float, beta: float) -> onnx.ModelProto:
+    builder = ModelBuilder()
+    x = builder.requantized(builder.input("x", [3, 8]), 0.05, 3)
+    w = builder.dequantize(builder.constant(weights(8, 5)), 0.02)
+    c = builder.dequantize(builder.constant(np.arange(5, dtype=np.int32)), 0.001, 0, np.int32)
+    return stored(builder, builder.node("Gemm", x, w, c, alpha=alpha, beta=beta), 0.1)
+
+
+def integer_gemm(alpha: float, beta: float) -> onnx.ModelProto:
+    builder = ModelBuilder()
+    a, b = builder.input("a", [3, 4], np.int32), builder.constant(np.arange(20, dtype=np.int32).reshape(4, 5))
+    c = builder.constant(np.arange(5, dtype=np.int32))
+    y = builder.node("Gemm", a, b, c, alpha=alpha, beta=beta)
+    return builder.model(y, dtypes={y: np.int32})
+
+
+def scalar_bias() -> onnx.ModelProto:
+    builder = ModelBuilder()
+    x = builder.quantize(builder.input("x", [3, 8]), 0.05, 3)
+    constants = [np.float32(0.05), np.int8(3), weights(8, 5), np.float32(0.02), np.int8(0), np.asarray(7, np.int32)]
+    names = [builder.constant(value) for value in (*constants, np.float32(0.1), np.int8(2))]
+    y = builder.node("QGemm", x, *names, domain="com.microsoft")
+    return builder.model(y, dtypes={y: np.int8})
+
+
+def group_normalization(opset: int) -> onnx.ModelProto:
+    builder = ModelBuilder(opset)
+    count = 2 if opset < 21 else 4
+    scale, bias = (builder.constant(RNG.normal(size=count).astype(np.float32)) for _ in range(2))
+    return builder.model(
+        builder.node("GroupNormalization", builder.input("x", [2, 4, 3, 3]), scale, bias, num_groups=2)
+    )
+
+
+MODELS = {
+    "Conv of volumes": convolution_of_volumes(),
+    "AveragePool of volumes": pooling_of_volumes("AveragePool"),
+    "MaxPool of volumes": pooling_of_volumes("MaxPool"),
+    "MatMul of three batch axes": product_of_batches((2, 1, 3, 2, 4), (2, 3, 4, 5), False),
+    "MatMul of three batch axes by one matrix": product_of_batches((2, 1, 3, 2, 4), (4, 5), True),
+    "MatMul of three batch axes by constants": product_of_batches((2, 1, 3, 2, 4), (3, 4, 5), True),
+    "MatMul of float batches": product_of_floats(),
+    "Gemm by factors": gemm(0.5, 2.0),
+    "QGemm with one bias": scalar_bias(),
+    "GroupNormalization of opset 18": group_normalization(18),
+    "GroupNormalization of opset 21": group_normalization(21),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_it_is_computed(name: str, tmp_path: Path) -> None:
+    agrees(tmp_path, MODELS[name], steps=1)
+
+
+@pytest.mark.parametrize("factors", [(1.0, 1.0), (2.0, 3.0), (-1.0, 0.0)])
+def test_integers_are_multiplied(factors: tuple[float, float], tmp_path: Path) -> None:
+    model = integer_gemm(*factors)
+    agrees_with_reference(tmp_path, model, {"a": RNG.integers(-1000, 1000, (3, 4), np.int32)})
+
+
+def test_other_factors_are_noticed(tmp_path: Path) -> None:
+    feeds = {"a": RNG.integers(-1000, 1000, (3, 4), np.int32)}
+    (wanted,) = ReferenceEvaluator(integer_gemm(2.0, 1.0)).run(None, feeds)
+    (got,) = host_outputs(generated(integer_gemm(1.0, 1.0), tmp_path / "c"), feeds, tmp_path / "net").values()
+    assert not np.array_equal(got, wanted)
+
+
+def test_fractions_on_integers_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TilewrightError, match=r"alpha = 0\.5 on integers"):
+        imported(tmp_path, integer_gemm(0.5, 1.0))
+
+
+@pytest.mark.parametrize(("a", "b"), [((2, 1, 3, 4), (5, 4, 2)), ((4,), (2, 4, 3)), ((3, 4), (4,))])
+def test_matrices_of_integers(a: tuple[int, ...], b: tuple[int, ...], tmp_path: Path) -> None:
+    builder = ModelBuilder()
+    y = builder.node("MatMul", builder.input("a", a, np.int64), builder.input("b", b, np.int64))
+    feeds = {name: RNG.integers(-(2**40), 2**40, shape) for name, shape in (("a", a), ("b", b))}
+    agrees_with_reference(tmp_path, builder.model(y, dtypes={y: np.int64}), feeds)
