@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
@@ -149,3 +150,58 @@ def test_matrices_of_integers(a: tuple[int, ...], b: tuple[int, ...], tmp_path: 
     y = builder.node("MatMul", builder.input("a", a, np.int64), builder.input("b", b, np.int64))
     feeds = {name: RNG.integers(-(2**40), 2**40, shape) for name, shape in (("a", a), ("b", b))}
     agrees_with_reference(tmp_path, builder.model(y, dtypes={y: np.int64}), feeds)
+
+
+def in_halves(dtype: object) -> onnx.ModelProto:
+    """Convolution, a sum with a constant and a mean in float16 or bfloat16."""
+    dtype = np.dtype(dtype)
+    builder = ModelBuilder(13)
+    x = builder.input("x", [1, 2, 6, 6], dtype)
+    w = builder.constant(RNG.normal(size=(3, 2, 3, 3)).astype(dtype))
+    y = builder.node("Conv", x, w, kernel_shape=[3, 3])
+    y = builder.node("Add", y, builder.constant(np.asarray(0.5, dtype)))
+    y = builder.node("Relu", builder.node("GlobalAveragePool", y))
+    return builder.model(y, dtypes={y: dtype})
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_halves_are_computed_in_float32(dtype: object, tmp_path: Path) -> None:
+    model = in_halves(dtype)
+    x = RNG.normal(size=(1, 2, 6, 6)).astype(np.float32)
+    built = generated(model, tmp_path / "c")
+    assert {item.dtype for item in (*built.plan.inputs, *built.plan.outputs)} == {"float32"}
+    (wanted,) = ReferenceEvaluator(model).run(None, {"x": x.astype(dtype)})
+    (got,) = host_outputs(built, {"x": x}, tmp_path / "net").values()
+    np.testing.assert_allclose(got, wanted.astype(np.float32), rtol=0, atol=0.05)
+
+
+def quantized_weights(dtype: object, block: int) -> onnx.ModelProto:
+    builder = ModelBuilder(21)
+    limits = ml_dtypes.iinfo(dtype)
+    stored = RNG.integers(limits.min, limits.max + 1, (8, 6)).astype(dtype)
+    scale = RNG.uniform(0.01, 0.1, (8 // block, 6) if block else (6,)).astype(np.float32)
+    zero = np.zeros(scale.shape, dtype)
+    names = [builder.constant(array) for array in (stored, scale, zero)]
+    w = builder.node("DequantizeLinear", *names, axis=0 if block else 1, **({"block_size": block} if block else {}))
+    return builder.model(builder.node("MatMul", builder.input("x", [3, 8]), w))
+
+
+@pytest.mark.parametrize("block", [0, 4])
+@pytest.mark.parametrize("dtype", [ml_dtypes.int4, ml_dtypes.uint4])
+def test_weights_of_four_bits(dtype: object, block: int, tmp_path: Path) -> None:
+    agrees(tmp_path, quantized_weights(dtype, block))
+
+
+def test_activations_of_four_bits_are_refused(tmp_path: Path) -> None:
+    builder = ModelBuilder(21)
+    parameters = [builder.constant(np.float32(0.1)), builder.constant(np.asarray(0, ml_dtypes.int4))]
+    y = builder.node("QuantizeLinear", builder.input("x", [3, 8]), *parameters)
+    with pytest.raises(TilewrightError, match="int4"):
+        imported(tmp_path, builder.model(builder.node("DequantizeLinear", y, *parameters)))
+
+
+def test_float64_constants(tmp_path: Path) -> None:
+    builder = ModelBuilder()
+    wide = builder.node("Cast", builder.input("x", [3, 8]), to=onnx.TensorProto.DOUBLE)
+    y = builder.node("Add", wide, builder.constant(np.linspace(0, 1, 8)))
+    agrees(tmp_path, builder.model(builder.node("Cast", y, to=onnx.TensorProto.FLOAT)))

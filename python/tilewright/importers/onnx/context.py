@@ -306,7 +306,10 @@ def _typed(operator: str, given: Given) -> Attributes:
 
 
 def constant_tensor(name: str, array: Array) -> Tensor:
-    """A constant; Unsupported for an element type that the graph does not know."""
+    """A constant, float64 as float32; Unsupported for an element type that the graph does not know."""
+    if array.dtype == np.float64:
+        with np.errstate(over="ignore"):
+            array = array.astype(np.float32)
     if array.dtype.name not in _DTYPES:
         raise Unsupported(f"'{name}' has element type {array.dtype.name}", "convert the model to float32")
     return constant(name, array)

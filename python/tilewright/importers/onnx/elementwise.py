@@ -198,7 +198,9 @@ def cast(call: Call) -> None:
 def cast_like(call: Call) -> None:
     """Converts elements of the first input to the type of the second one."""
     known = call.known(1)
-    convert_to(call, dtype_named(known.dtype.name) if known is not None else call.input(1).dtype)
+    convert_to(
+        call, call.input(1).dtype if known is None or known.dtype == np.float64 else dtype_named(known.dtype.name)
+    )
 
 
 def clip(call: Call, floats: Translate) -> None:
@@ -264,10 +266,11 @@ ELEMENT_TYPES: Mapping[int, str] = MappingProxyType(
         6: "int32",
         7: "int64",
         9: "bool",
+        11: "float32",
         12: "uint32",
     }
 )
-"""ONNX's numbers of the element types that the graph knows."""
+"""ONNX's numbers of the element types that the graph knows; what is float64 at run time is computed in float32."""
 
 
 def _comparisons() -> dict[str, Translate]:

@@ -68,7 +68,7 @@ def _computed(name: str, build: Construction) -> _Computed | None:
 
 
 def _agree(value: SourceValue, got: _Computed, dims: Mapping[str, int], *, types: bool) -> bool:
-    if types and value.element_type not in (NO_CLAIM, got.element_type):
+    if types and value.element_type != NO_CLAIM and _kernels(value.element_type) != _kernels(got.element_type):
         return False
     if value.shape is None:
         return True
@@ -77,6 +77,11 @@ def _agree(value: SourceValue, got: _Computed, dims: Mapping[str, int], *, types
     if len(told) == len(got.shape):
         return all(not wanted or wanted == extent for wanted, extent in zip(told, got.shape, strict=True))
     return all(extent == 1 for extent in told) and prod(got.shape) == 1
+
+
+def _kernels(element_type: str) -> str:
+    """The element type as kernels compute it."""
+    return "float32" if element_type == "float64" else element_type
 
 
 def _refusal(model: SourceModel, problems: Sequence[str]) -> TilewrightError:

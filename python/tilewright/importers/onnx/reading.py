@@ -21,6 +21,7 @@ from tilewright.base.inputs import read_content
 from tilewright.graph import Array
 from tilewright.importers.onnx.functions import with_function_bodies
 from tilewright.importers.onnx.inference import inferred
+from tilewright.importers.onnx.number_formats import with_known_formats
 from tilewright.importers.onnx.schema import nodes_of, schema_problems
 from tilewright.importers.onnx.source import NO_CLAIM, SourceGraph, SourceModel, SourceNode, SourceValue
 
@@ -46,8 +47,9 @@ def read_model(path: Path, known: Collection[str] = ()) -> SourceModel:
         proto = _without_functions(proto, path)
     opset = _opset(proto, path)
     _check_nodes(proto, path)
+    proto = _with_known_formats(proto, path)
     if known:
-        proto = with_function_bodies(proto, known)
+        proto = _with_known_formats(with_function_bodies(proto, known), path)
     graph = proto.graph
     if graph.sparse_initializer:
         raise not_supported("sparse-initializer", "sparse initializers", at=str(path), help="store them densely")
@@ -65,6 +67,13 @@ def read_model(path: Path, known: Collection[str] = ()) -> SourceModel:
         tuple(_value(info) for info in (*graph.output, *graph.value_info)),
         lambda given, arrays, strict: tuple(_value(info) for info in inferred(proto, given, arrays, strict=strict)),
     )
+
+
+def _with_known_formats(proto: onnx.ModelProto, path: Path) -> onnx.ModelProto:
+    try:
+        return with_known_formats(proto)
+    except (ValueError, TypeError, KeyError) as error:
+        raise _broken(path, f"the data of a constant does not match its shape and type: {error}") from None
 
 
 def _parsed(path: Path) -> onnx.ModelProto:
