@@ -305,6 +305,11 @@ def _typed(operator: str, given: Given) -> Attributes:
     return given if isinstance(given, Attributes) else attributes_for(operator, given)
 
 
+def computed_type(element_type: str) -> str:
+    """The element type in which kernels compute what a model has in ``element_type``."""
+    return "float32" if element_type == "float64" else element_type
+
+
 def constant_tensor(name: str, array: Array) -> Tensor:
     """A constant, float64 as float32; Unsupported for an element type that the graph does not know."""
     if array.dtype == np.float64:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from tilewright.base.errors import TilewrightError, bad_input
-from tilewright.importers.onnx.context import Construction
+from tilewright.importers.onnx.context import Construction, computed_type
 from tilewright.importers.onnx.source import NO_CLAIM, SourceModel, SourceValue
 
 _MOST_LISTED = 20
@@ -68,7 +68,11 @@ def _computed(name: str, build: Construction) -> _Computed | None:
 
 
 def _agree(value: SourceValue, got: _Computed, dims: Mapping[str, int], *, types: bool) -> bool:
-    if types and value.element_type != NO_CLAIM and _kernels(value.element_type) != _kernels(got.element_type):
+    if (
+        types
+        and value.element_type != NO_CLAIM
+        and computed_type(value.element_type) != computed_type(got.element_type)
+    ):
         return False
     if value.shape is None:
         return True
@@ -77,11 +81,6 @@ def _agree(value: SourceValue, got: _Computed, dims: Mapping[str, int], *, types
     if len(told) == len(got.shape):
         return all(not wanted or wanted == extent for wanted, extent in zip(told, got.shape, strict=True))
     return all(extent == 1 for extent in told) and prod(got.shape) == 1
-
-
-def _kernels(element_type: str) -> str:
-    """The element type as kernels compute it."""
-    return "float32" if element_type == "float64" else element_type
 
 
 def _refusal(model: SourceModel, problems: Sequence[str]) -> TilewrightError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from tilewright.importers.onnx.context import Construction, Unsupported
+from tilewright.importers.onnx.context import Construction, Unsupported, computed_type
 from tilewright.importers.onnx.patterns import Mismatch, Shape, parsed, require_match
 from tilewright.importers.onnx.schema import FormalInput, formal_inputs
 from tilewright.importers.onnx.source import SourceNode
@@ -47,7 +47,7 @@ def require_operands(node: SourceNode, build: Construction) -> None:
 def _operand(name: str, build: Construction) -> tuple[str, Shape] | None:
     if name in build.constants:
         array = build.constants[name]
-        return array.dtype.name, array.shape
+        return computed_type(array.dtype.name), array.shape
     tensor = build.tensors.get(name)
     return (tensor.dtype.value, tensor.shape) if tensor is not None else None
 
