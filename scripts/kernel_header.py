@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "python"))
 
 from tilewright.kernels.attributes import PREFIX, CField, CStruct, size_bytes  # noqa: E402, for the path above
+from tilewright.kernels.element_types import ELEMENT_TYPES  # noqa: E402
 from tilewright.kernels.kernel import DECLARATIONS as HEADER  # noqa: E402
 from tilewright.kernels.kernel import MAX_RANK, Declaration  # noqa: E402
 from tilewright.kernels.registry import DECLARATIONS  # noqa: E402
@@ -57,7 +58,7 @@ TAIL = """\
 
 def header_text() -> str:
     """The whole header."""
-    parts = [HEAD, _layout()]
+    parts = [HEAD, _layout(), _element_types()]
     written: set[object] = set()
     for declared in (item for family in DECLARATIONS.values() for item in family):
         parts += _numbers(declared)
@@ -80,6 +81,11 @@ def _layout() -> str:
         f'TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_shape) == {SHAPE_BYTES}, "a shape");\n'
         f'TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_view) == {view}, "a view");\n'
     )
+
+
+def _element_types() -> str:
+    """The numbers of element types in attributes."""
+    return "".join(f"#define TILEWRIGHT_{dtype.name} {number}\n" for dtype, number in ELEMENT_TYPES.items())
 
 
 def _numbers(declared: Declaration) -> Iterator[str]:

@@ -112,8 +112,8 @@ static void rescaled_row(uint8_t *const *at, const int32_t *stride, int32_t coun
     const struct rescaled *rescaled = context;
     const struct tilewright_add_rescaled_attributes *attributes = rescaled->attributes;
     const struct tilewright_even even = rescaled->even;
-    const int32_t flip_a = attributes->a_type == 0 ? 128 : 0;
-    const int32_t flip_b = attributes->b_type == 0 ? 128 : 0;
+    const int32_t flip_a = attributes->a_type == TILEWRIGHT_INT8 ? 128 : 0;
+    const int32_t flip_b = attributes->b_type == TILEWRIGHT_INT8 ? 128 : 0;
     const int32_t minimum = attributes->minimum;
     const int32_t maximum = attributes->maximum;
     const int32_t stride_a = stride[0];

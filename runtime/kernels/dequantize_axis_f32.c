@@ -11,7 +11,7 @@ static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const 
     const uint8_t *zero_point = at[2];
     uint8_t *y = at[3];
     for (int32_t i = 0; i < count; i++) {
-        const float value = tilewright_dequantized(tilewright_load_integer(x, attributes->element),
+        const float value = tilewright_dequantized(tilewright_load_integer(x, attributes->x_type),
                                                    tilewright_load_f32(scale),
                                                    *(const int32_t *)(const void *)zero_point);
         tilewright_store_f32(y, tilewright_clamp(value, attributes->minimum, attributes->maximum));

@@ -27,7 +27,7 @@ TILEWRIGHT_INLINE void convert(uint8_t *const *at, const int32_t *stride, int32_
 static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
 {
     const struct tilewright_dequantize_f32_attributes *attributes = context;
-    switch (attributes->element) {
+    switch (attributes->x_type) {
     case TILEWRIGHT_INT8:
         convert(at, stride, count, attributes, TILEWRIGHT_INT8);
         break;
@@ -35,7 +35,7 @@ static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const 
         convert(at, stride, count, attributes, TILEWRIGHT_UINT8);
         break;
     default:
-        convert(at, stride, count, attributes, attributes->element);
+        convert(at, stride, count, attributes, attributes->x_type);
         break;
     }
 }

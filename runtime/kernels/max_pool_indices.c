@@ -4,12 +4,12 @@
 #include "tilewright/kernels/nd_windows.h"
 
 /* An element as float, which is exact for each of the types. */
-static float element(const uint8_t *at, int32_t kind)
+static float element(const uint8_t *at, int32_t type)
 {
-    if (kind == 0) {
+    if (type == TILEWRIGHT_FLOAT32) {
         return tilewright_load_f32(at);
     }
-    return kind == 1 ? (float)*(const int8_t *)(const void *)at : (float)*at;
+    return type == TILEWRIGHT_INT8 ? (float)*(const int8_t *)(const void *)at : (float)*at;
 }
 
 /* Writes the spatial position of the window's largest element, of equal elements the first. */
@@ -26,7 +26,7 @@ static void find(const struct tilewright_max_pool_indices_attributes *attributes
                                        windows[1].start + kh * attributes->dilations[1],
                                        windows[2].start + kw * attributes->dilations[2]};
                 const float value =
-                    element(x + tilewright_nd_offset(x_shape, at), attributes->element);
+                    element(x + tilewright_nd_offset(x_shape, at), attributes->x_type);
                 if (found == 0 || value > best) {
                     found = 1;
                     best = value;
@@ -49,7 +49,7 @@ TILEWRIGHT_INLINE void pool(const void *given, const struct tilewright_view *ope
     int32_t best[3] = {x->origin[3], x->origin[4], x->origin[5]};
     find(attributes, x, output->windows, output->x, best);
     const uint8_t *largest = output->x + tilewright_nd_offset(x, best);
-    if (attributes->element == 0) {
+    if (attributes->x_type == TILEWRIGHT_FLOAT32) {
         tilewright_store_f32(output->y, tilewright_load_f32(largest));
     } else {
         *output->y = *largest;

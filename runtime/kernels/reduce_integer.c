@@ -89,11 +89,11 @@ static int64_t mean_of(const struct tilewright_mean_integer_attributes *a, int64
 static void store(uint8_t *y, int32_t x_type, int64_t value)
 {
     switch (x_type) {
-    case 0:
-    case 1:
+    case TILEWRIGHT_INT8:
+    case TILEWRIGHT_UINT8:
         *y = (uint8_t)value;
         break;
-    case 2:
+    case TILEWRIGHT_INT32:
         *(uint32_t *)(void *)y = (uint32_t)value;
         break;
     default:

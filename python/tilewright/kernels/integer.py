@@ -22,8 +22,6 @@ BLOCK = 4
 """Channels, and pixels, that the 4x4 core of a kernel computes together."""
 
 EIGHT_BIT = frozenset({DType.INT8, DType.UINT8})
-ELEMENT_TYPES = {DType.INT8: 0, DType.UINT8: 1, DType.INT32: 2, DType.INT16: 3, DType.UINT16: 4}
-"""The numbers of element types in runtime/kernels/integer_line.h."""
 
 
 def stored_range(dtype: DType) -> tuple[int, int]:

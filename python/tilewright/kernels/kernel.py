@@ -306,6 +306,8 @@ class Declaration:
         stack_bytes: bytes of a core's stack that a kernel, or a function to which its attributes point, needs on
             RV32 without an FPU, where cores with short stacks have fewer. Multiples of 16, with the 16 bytes that a
             port keeps unwritten; tests/unit/test_cluster_stacks.py compares them with the compiler's frames.
+        gcc_options: options of GCC for files of runtime/kernels, which follow all others. ``-Os`` is for files
+            whose loops that matter are in other files, or are as fast so.
         is_fallback: whether the kernels are only for nodes that no other kernel takes.
     """
 
@@ -315,6 +317,7 @@ class Declaration:
     pointed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     numbers: Mapping[str, int] = field(default_factory=dict)
     stack_bytes: Mapping[str, int] = field(default_factory=dict)
+    gcc_options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     is_fallback: bool = False
 
     def choices(self, node: Node, graph: Graph, core: Core) -> tuple[KernelChoice, ...]:

@@ -118,7 +118,8 @@ class Operator:
             folded into weights and bias.
         on_integers: how the operator runs on the stored integers of dequantised inputs.
         weights_axis: for operators whose second input is weights, and whose third, if there is one, is a bias:
-            the axis of the weights that the output's channels follow, negative from the last one.
+            the axis of the weights that the output's channels follow, negative from the last one; None for a
+            node whose weights have no such axis.
         keeps_values: whether each output element is an element of an input, or a padding value, chosen
             by position, by order or by integer indices. A Dequantize in front of such an operator may be moved
             behind it.
@@ -139,7 +140,7 @@ class Operator:
     multipliers: Multipliers = Multipliers.NONE
     affine: Affine = Affine.NONE
     on_integers: OnIntegers = STAYS_FLOAT
-    weights_axis: Callable[[Node], int] | None = None
+    weights_axis: Callable[[Node], int | None] | None = None
     keeps_values: bool = False
     is_view: bool = False
     joins: Joins = Joins.NONE

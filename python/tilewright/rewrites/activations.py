@@ -9,7 +9,7 @@ After:   y = Gelu(x)
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import pi, sqrt
 
 from tilewright.catalogue.operators import declared
@@ -68,7 +68,7 @@ _MOST_SOURCES = 24
 
 
 def name_activations(graph: Graph) -> Graph:
-    """One node for each chain of float32 operators that is HardSwish, Gelu, Swish or LeakyRelu of one tensor.
+    """One node for each chain of float32 operators that is HardSwish, Gelu, Swish, LeakyRelu or PRelu of one tensor.
 
     A chain stays where something else reads a tensor in it. Results change by less than float32 rounding of the
     chain's own steps: the operator rounds once.
@@ -77,6 +77,8 @@ def name_activations(graph: Graph) -> Graph:
     for listed in reversed(editor.nodes()):
         if editor.has(listed) and listed.epilogue is None and listed.operator in _LAST:
             _name_activation(editor, listed)
+        if editor.has(listed) and listed.epilogue is None and listed.operator == "Add":
+            _name_prelu(editor, listed)
     return editor.graph()
 
 
@@ -163,6 +165,39 @@ def _leaky_slope(formula: Formula) -> float | None:
 
 def _is(term: Term, function: Formula) -> bool:
     return same(Formula((Term(1.0, term.factors),)), function)
+
+
+def _name_prelu(editor: GraphEditor, last: Node) -> None:
+    """relu(x) + c * relu(-x), c a constant of any shape, becomes PRelu(x, -c)."""
+    for positive, negative in (last.inputs, last.inputs[::-1]):
+        product = editor.producer(negative)
+        if product is None or product.operator != "Mul" or product.epilogue is not None:
+            continue
+        for mirrored, factors in (product.inputs, product.inputs[::-1]):
+            data = editor.tensors[factors].data
+            x = _source_of_relus(editor, positive, mirrored)
+            if data is None or x is None or editor.tensors[x].shape != editor.tensors[last.outputs[0]].shape:
+                continue
+            if not _closed(editor, last, (last, product)):
+                continue
+            slopes = editor.constant(f"{last.outputs[0]}/slopes", -data)
+            editor.remove(product)
+            editor.replace(last, replace(last, operator="PRelu", inputs=(x, slopes.name), attributes=NO_ATTRIBUTES))
+            return
+
+
+def _source_of_relus(editor: GraphEditor, positive: str, mirrored: str) -> str | None:
+    """The x of which the first tensor is relu(x) and the second relu(-x)."""
+    relu = editor.producer(positive)
+    if relu is None or not relu.inputs:
+        return None
+    x = relu.inputs[0]
+    try:
+        one, other = formula_of(editor, positive, x)[0], formula_of(editor, mirrored, x)[0]
+    except NoFormula:
+        return None
+    wanted = (function_of("Relu", TENSOR), function_of("Relu", scaled(TENSOR, -1.0)))
+    return x if same(one, wanted[0]) and same(other, wanted[1]) else None
 
 
 def _closed(editor: GraphEditor, last: Node, nodes: tuple[Node, ...]) -> bool:

@@ -89,7 +89,10 @@ def _with_factor(editor: GraphEditor, node: Node, values: Array) -> Node | None:
     weights_axis = declared(node, editor.extensions).weights_axis
     if weights.data is None or bias is None or weights_axis is None:
         return None
-    axis = weights_axis(node) % len(weights.shape)
+    own_axis = weights_axis(node)
+    if own_axis is None:
+        return None
+    axis = own_axis % len(weights.shape)
     along = values.reshape([-1 if position == axis else 1 for position in range(len(weights.shape))])
     scaled = (weights.data.astype(np.float64) * along).astype(np.float32)
     inputs = [node.inputs[0], editor.constant(f"{node.outputs[0]}/weights", scaled).name]

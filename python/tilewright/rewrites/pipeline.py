@@ -11,6 +11,7 @@ from tilewright.rewrites.fuse import fold_factors_and_biases, fold_pads, fuse_cl
 from tilewright.rewrites.layout import choose_layout
 from tilewright.rewrites.normalizations import name_normalizations
 from tilewright.rewrites.powers import expand_powers
+from tilewright.rewrites.scaling import fold_scaling
 from tilewright.rewrites.views import eliminate_views
 
 
@@ -30,6 +31,7 @@ def optimise(graph: Graph, families: tuple[str, ...] = (SCALAR,), core: Core = W
     graph = expand_powers(graph)
     graph = name_activations(graph)
     graph = name_normalizations(graph)
+    graph = fold_scaling(graph)
     graph = fold_factors_and_biases(graph)
     graph = fuse_clamps(graph)
     graph = fold_pads(graph)

@@ -28,7 +28,7 @@ VALUES: dict[str, dict[str, object]] = {
     "Slice": {"starts": (0, 1, 0, 2), "steps": (1, 1, 2, -1)},
     "Pad": {"pads": (0, 0, 1, 0, 0, 1, 0, 2), "value": 0.0},
     "Transpose": {"perm": (0, 2, 1, 3)},
-    "Conv": {**WINDOWS, "group": 1},
+    **{name: {**WINDOWS, "group": 1} for name in ("Conv", "ConvTranspose")},
     "MaxPool": WINDOWS,
     "AveragePool": WINDOWS,
 }
@@ -40,17 +40,18 @@ SHAPES = {
     "Pad": (1, 4, 5, 7),
     "Transpose": (1, 4, 3, 5),
     "Reshape": (3, 20),
-    "Conv": (1, 2, 4, 5),
+    **dict.fromkeys(("Conv", "ConvTranspose"), (1, 2, 4, 5)),
     "MatMul": (1, 3, 4, 2),
 }
 X = random_array(1, (1, 3, 4, 5))
+WEIGHTS = {"Conv": (2, 3, 2, 2), "ConvTranspose": (3, 2, 2, 2), "MatMul": (5, 2)}
 INDICES = {"Gather": np.array([3, 0]), "GatherElements": np.array([1, 2] * 15).reshape(1, 3, 2, 5)}
 
 
 def operands(operator: Operator) -> list[Array]:
     """Inputs for which ``VALUES`` and ``SHAPES`` hold."""
     if operator.weights_axis is not None:
-        return [X, random_array(2, (2, 3, 2, 2) if operator.name == "Conv" else (5, 2))]
+        return [X, random_array(2, WEIGHTS[operator.name])]
     if operator.name in INDICES:
         return [X, INDICES[operator.name]]
     return [X, random_array(2, X.shape)] if operator.affine is not Affine.NONE or operator.name in TWO else [X]
@@ -120,13 +121,17 @@ def test_factors_of_channels_go_into_weights(operator: Operator) -> None:
     def along(rank: int, axis: int) -> Array:
         return factors.reshape([-1 if at == axis % rank else 1 for at in range(rank)])
 
-    scaled = run(graph, [x, w * along(w.ndim, operator.weights_axis(graph.nodes[0]))])
+    axis = operator.weights_axis(graph.nodes[0])
+    assert axis is not None
+    scaled = run(graph, [x, w * along(w.ndim, axis)])
     np.testing.assert_allclose(scaled, plain * along(plain.ndim, operator.channel_axis), rtol=1e-5, atol=1e-6)
 
 
 def test_what_goes_together() -> None:
     for operator in OPERATORS.values():
-        assert operator.weights_axis is None or operator.multipliers is Multipliers.EACH, operator.name
+        # ConvTranspose of integers is an operator of its own.
+        finishes = operator.multipliers is Multipliers.EACH or operator.name == "ConvTranspose"
+        assert operator.weights_axis is None or finishes, operator.name
 
 
 def test_an_operator_that_nobody_declares_allows_nothing() -> None:

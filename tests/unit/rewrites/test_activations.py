@@ -121,6 +121,16 @@ def test_a_gate_that_broadcasts_stays(tmp_path):
     assert operators(assert_equal_to_runtime(tmp_path, net.model("y"))) == {"ReduceMean": 1, "Sigmoid": 1, "Mul": 1}
 
 
+@pytest.mark.parametrize("shape", [(3, 1), (8,)])
+def test_prelu_of_two_relus(tmp_path, shape):
+    net = Network()
+    x = net.input("x", [2, 3, 8])
+    slopes = net.constant(-np.random.default_rng(5).uniform(0, 1, shape).astype(np.float32))
+    negative = net.node("Mul", slopes, net.node("Relu", net.node("Neg", x)))
+    net.node("Add", net.node("Relu", x), negative, output="y")
+    assert operators(assert_equal_to_runtime(tmp_path, net.model("y"))) == {"PRelu": 1}
+
+
 @pytest.mark.parametrize(
     ("exponent", "counts"),
     [

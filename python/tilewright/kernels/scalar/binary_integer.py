@@ -9,7 +9,8 @@ import numpy as np
 
 from tilewright.graph import DType, Graph, Node, Requantize, RequantizeShift, Rescale
 from tilewright.kernels.attributes import CStruct, CType, Int32, LineFinish, RowFunction
-from tilewright.kernels.integer import EIGHT_BIT, ELEMENT_TYPES, flat_operand, magnitude, per_element
+from tilewright.kernels.element_types import ELEMENT_TYPES, INTEGERS, ElementType
+from tilewright.kernels.integer import EIGHT_BIT, flat_operand, magnitude, per_element
 from tilewright.kernels.kernel import (
     MAX_RANK,
     ConstantOperand,
@@ -29,10 +30,10 @@ _INT32_MAX = (1 << 31) - 1
 
 @dataclass(frozen=True, slots=True)
 class Elements(CStruct):
-    """Types of a and b as integer_line.h numbers them, and zero points in these types."""
+    """Types of a and b, and zero points in these types."""
 
-    a_type: Int32
-    b_type: Int32
+    a_type: ElementType
+    b_type: ElementType
     a_zero_point: Int32
     b_zero_point: Int32
 
@@ -101,7 +102,7 @@ def multiply(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 def _exact(node: Node, graph: Graph, name: str) -> tuple[KernelChoice, ...]:
     a, b = (graph.tensor(operand) for operand in node.inputs)
     y = graph.tensor(node.outputs[0])
-    unknown = a.dtype not in ELEMENT_TYPES or b.dtype not in ELEMENT_TYPES
+    unknown = a.dtype not in INTEGERS or b.dtype not in INTEGERS
     if unknown or len(y.shape) > MAX_RANK or _per_channel(node):
         return ()
     values = node.given(BinaryAttributes)

@@ -159,4 +159,9 @@ DECLARATION = Declaration(
         **{f"WORDS_{rule.value.upper()}": length for rule, length in WORDS.items()},
     },
     stack_bytes={"conv_integer_rescale": 560, "conv_wide_rescale": 560},
+    gcc_options={
+        "conv_integer.c": ("-Os",),
+        # As a minimum and a maximum, a clamp is compiled to two more moves than as two branches.
+        "integer_finish.c": ("-fno-ssa-phiopt",),
+    },
 )

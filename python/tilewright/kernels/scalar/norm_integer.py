@@ -9,7 +9,8 @@ import numpy as np
 
 from tilewright.graph import DType, Graph, Node, Tensor
 from tilewright.kernels.attributes import CStruct, Int32
-from tilewright.kernels.integer import ELEMENT_TYPES, flat_operand, magnitude, per_element, steps_product
+from tilewright.kernels.element_types import ELEMENT_TYPES, INTEGERS, ElementType
+from tilewright.kernels.integer import flat_operand, magnitude, per_element, steps_product
 from tilewright.kernels.kernel import MAX_RANK, Declaration, Kernel, KernelChoice, TileSteps, elementwise_over
 from tilewright.operators import elementwise
 from tilewright.operators.integer_norm import NoNormAttributes, ShiftAttributes, last_axis_nest
@@ -24,7 +25,7 @@ class NormInteger(CStruct):
     and, for iLayerNorm, b, int32 along the last axis; y, int8.
     """
 
-    x_type: Annotated[Int32, "as integer_line.h numbers them"]
+    x_type: ElementType
     shift: Int32
     wide: Annotated[Int32, "0: products with w, with b added, fit 32 bits"]
 
@@ -35,8 +36,8 @@ class NoNormInteger(CStruct):
     y (int8).
     """
 
-    x_type: Annotated[Int32, "as integer_line.h numbers them"]
-    w_type: Int32
+    x_type: ElementType
+    w_type: ElementType
     multiplier: Int32
     shift: Int32
 
@@ -85,7 +86,7 @@ def no_norm(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for iNoNorm of 8- and 16-bit tensors whose products fit 64 bits."""
     x, w, b = (graph.tensor(name) for name in node.inputs)
     y = graph.tensor(node.outputs[0])
-    known = x.dtype in _NARROW and w.dtype in ELEMENT_TYPES and b.dtype is DType.INT32 and y.dtype is DType.INT8
+    known = x.dtype in _NARROW and w.dtype in INTEGERS and b.dtype is DType.INT32 and y.dtype is DType.INT8
     reach = magnitude(x.dtype, 0) * _largest(w) + _largest(b)
     given = node.given(NoNormAttributes)
     fits = reach * abs(given.multiplier) <= _INT64_MAX

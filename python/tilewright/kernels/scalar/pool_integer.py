@@ -197,4 +197,6 @@ _AWAY = Kernel("tilewright_average_pool_away", AveragePoolAway, _cycles(4.5), ri
 DECLARATION = Declaration(
     operators={"MaxPool": max_pool, "AveragePool": average_pool},
     kernels=(_MAX, _AVERAGE, _AWAY),
+    # Smaller glue around loops that run as fast; with -Os the loops take a third more instructions.
+    gcc_options={"pool_integer.c": ("-fno-inline-small-functions", "-fno-ivopts")},
 )

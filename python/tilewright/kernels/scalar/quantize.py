@@ -9,13 +9,13 @@ import numpy as np
 
 from tilewright.graph import Array, DType, Graph, Node
 from tilewright.kernels.attributes import CStruct, Float32, Int32
+from tilewright.kernels.element_types import ELEMENT_TYPES, INTEGERS, ElementType
 from tilewright.kernels.float_common import ClampF32, clamp_attributes, clamp_of, fits_rank
 from tilewright.kernels.kernel import MAX_RANK, ConstantOperand, Declaration, KernelChoice
 from tilewright.kernels.scalar.elementwise_float import elementwise, elementwise_kernel
 from tilewright.operators.nest import along, whole
 from tilewright.operators.quantization import QuantizationAttributes
 
-ElementType = Annotated[Int32, "type of x: 0 int8, 1 uint8, 2 int16, 3 uint16, 4 int32"]
 Axis = Annotated[Int32, "of the views; scales and zero points follow it"]
 
 
@@ -46,7 +46,7 @@ class QuantizeAxisF32(CStruct):
 class DequantizeF32(CStruct):
     """y = (x - zero point) * scale. Operands: x, y."""
 
-    element: ElementType
+    x_type: ElementType
     scale: Float32
     zero_point: Int32
     clamp: ClampF32
@@ -58,7 +58,7 @@ class DequantizeAxisF32(CStruct):
     zero points int32 [extent], y.
     """
 
-    element: ElementType
+    x_type: ElementType
     axis: Axis
     clamp: ClampF32
 
@@ -66,7 +66,6 @@ class DequantizeAxisF32(CStruct):
 _QUANTIZE_CYCLES = 38.0
 _DEQUANTIZE_CYCLES = 13.0
 
-_ELEMENTS = {DType.INT8: 0, DType.UINT8: 1, DType.INT16: 2, DType.UINT16: 3, DType.INT32: 4}
 _TARGETS = (DType.INT8, DType.UINT8, DType.INT16, DType.UINT16)
 
 
@@ -92,13 +91,13 @@ def quantize(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 def dequantize(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for Dequantize of 8-, 16- and 32-bit integers."""
-    element = _ELEMENTS.get(graph.tensor(node.inputs[0]).dtype)
+    source = graph.tensor(node.inputs[0]).dtype
     clamp = clamp_of(node)
-    if element is None or clamp is None or graph.tensor(node.outputs[0]).dtype is not DType.FLOAT32:
+    if source not in INTEGERS or clamp is None or graph.tensor(node.outputs[0]).dtype is not DType.FLOAT32:
         return ()
     if not fits_rank(graph, (node.inputs[0],)):
         return ()
-    bounds = clamp_attributes(clamp)
+    bounds, element = clamp_attributes(clamp), ELEMENT_TYPES[source]
     if _is_single(node):
         scale, zero_point = _constants(node)
         attributes = DequantizeF32(element, float(scale[0]), int(zero_point[0]), bounds)

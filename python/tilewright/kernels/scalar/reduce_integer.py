@@ -8,7 +8,8 @@ from typing import Annotated
 
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.attributes import CStruct, Int32, UInt32x2
-from tilewright.kernels.integer import ELEMENT_TYPES, flat_operand, magnitude, per_element, steps_product
+from tilewright.kernels.element_types import ELEMENT_TYPES, INTEGERS, ElementType
+from tilewright.kernels.integer import flat_operand, magnitude, per_element, steps_product
 from tilewright.kernels.kernel import (
     MAX_RANK,
     Declaration,
@@ -34,7 +35,7 @@ class SumInteger(CStruct):
     these axes have extent 1.
     """
 
-    x_type: Annotated[Int32, "as integer_line.h numbers them"]
+    x_type: ElementType
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class MeanInteger(CStruct):
     accumulator for each element of y: int32, int64 if x is int32.
     """
 
-    x_type: Annotated[Int32, "as integer_line.h numbers them"]
+    x_type: ElementType
     count: Annotated[Int32, "elements of one sum"]
     shift: Annotated[Int32, "its logarithm if it is a power of two, else -1"]
 
@@ -54,8 +55,8 @@ class DivideInteger(CStruct):
     broadcasting; 0 where the divisor is 0. Operands: a, b, y (int32).
     """
 
-    a_type: Annotated[Int32, "as integer_line.h numbers them"]
-    b_type: Int32
+    a_type: ElementType
+    b_type: ElementType
     numerator: Annotated[UInt32x2, "low word, high word"]
     eta: Int32
     epsilon: Int32
@@ -69,7 +70,7 @@ _CYCLES = 14.0
 def total(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for IntegerSum of 8-, 16- and 32-bit tensors."""
     x, y = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
-    if x.dtype not in ELEMENT_TYPES or y.dtype is not DType.INT32 or len(x.shape) > MAX_RANK:
+    if x.dtype not in INTEGERS or y.dtype is not DType.INT32 or len(x.shape) > MAX_RANK:
         return ()
     nest = nest_of(node, graph)
     return (
@@ -87,7 +88,7 @@ def total(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 def mean(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for IntegerMean of 8-, 16- and 32-bit tensors."""
     x, y = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
-    if x.dtype not in ELEMENT_TYPES or y.dtype is not x.dtype or len(x.shape) > MAX_RANK:
+    if x.dtype not in INTEGERS or y.dtype is not x.dtype or len(x.shape) > MAX_RANK:
         return ()
     nest = nest_of(node, graph)
     axes = node.given(ReductionAttributes).axes
@@ -119,7 +120,7 @@ def divide(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for IntegerDiv whose dividends and divisors fit 64 bits."""
     a, b = (graph.tensor(name) for name in node.inputs)
     y = graph.tensor(node.outputs[0])
-    if a.dtype not in ELEMENT_TYPES or b.dtype not in ELEMENT_TYPES or y.dtype is not DType.INT32:
+    if a.dtype not in INTEGERS or b.dtype not in INTEGERS or y.dtype is not DType.INT32:
         return ()
     given = node.given(IntegerDivAttributes)
     numerator, eta, epsilon = given.numerator, given.eta, given.epsilon

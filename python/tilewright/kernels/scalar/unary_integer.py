@@ -10,7 +10,8 @@ import numpy as np
 from tilewright.graph import Array, DType, Epilogue, Graph, Node
 from tilewright.graph import Requantize as RequantizeEpilogue
 from tilewright.kernels.attributes import CStruct, Float32, Int32, LineFinish, RowFunction
-from tilewright.kernels.integer import EIGHT_BIT, ELEMENT_TYPES, flat_operand, magnitude, per_element
+from tilewright.kernels.element_types import ELEMENT_TYPES, INTEGERS, ElementType
+from tilewright.kernels.integer import EIGHT_BIT, flat_operand, magnitude, per_element
 from tilewright.kernels.kernel import (
     MAX_RANK,
     ConstantOperand,
@@ -42,7 +43,7 @@ class Lookup(CStruct):
 class Requantize(CStruct):
     """Every element of x, finished with the constants of its channel. Operands: x, constants [channel][4], y."""
 
-    x_type: Annotated[Int32, "as integer_line.h numbers them"]
+    x_type: ElementType
     channel_axis: Annotated[Int32, "of the view; -1: one row of constants for all"]
     row: Annotated[RowFunction, "how long the pieces of a row are that lie on the stack"]
     finish: LineFinish
@@ -102,7 +103,7 @@ def lookup(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 def requantize(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for Requantize of 8-bit and 32-bit integers, constants per tensor or along one axis."""
     x, y = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
-    if x.dtype not in ELEMENT_TYPES or len(y.shape) > MAX_RANK:
+    if x.dtype not in INTEGERS or len(y.shape) > MAX_RANK:
         return ()
     given = node.given(RequantizeAttributes)
     zero_point, axis = given.x_zero_point, given.channel_axis
@@ -182,4 +183,5 @@ DECLARATION = Declaration(
     operators={"Lookup": lookup, "Requantize": requantize, "Softmax": softmax},
     kernels=(*_LOOKUPS.values(), _REQUANTIZE, _SOFTMAX),
     pointed={"tilewright_row_body": ("requantize_row", "requantize_short_row")},
+    gcc_options={"softmax_integer.c": ("-Os",)},
 )

@@ -10,6 +10,7 @@ import numpy as np
 
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.attributes import PREFIX, CStruct, Float32, Int32, Int32x3, Reducer
+from tilewright.kernels.element_types import ELEMENT_TYPES, ElementType
 from tilewright.kernels.float_common import (
     CALL_CYCLES,
     ClampF32,
@@ -100,7 +101,7 @@ class MaxPoolIndices(CStruct):
     steps: Annotated[Int32x3, "of the flat index along each spatial axis"]
     channels: Annotated[Int32, "of the whole tensor"]
     image: Annotated[Int32, "elements of one channel"]
-    element: Annotated[Int32, "0: float, 1: int8_t, 2: uint8_t"]
+    x_type: ElementType
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +180,7 @@ def pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 def max_pool_indices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for MaxPool with indices of float32, int8 and uint8."""
     x = graph.tensor(node.inputs[0])
-    kinds = {DType.FLOAT32: 0, DType.INT8: 1, DType.UINT8: 2}
-    if x.dtype not in kinds:
+    if x.dtype not in (DType.FLOAT32, DType.INT8, DType.UINT8):
         return ()
     given = node.given(MaxPoolIndicesAttributes)
     attributes = MaxPoolIndices(
@@ -188,7 +188,7 @@ def max_pool_indices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         steps=filled(given.steps, VOLUME, 0),
         channels=x.shape[1],
         image=prod(x.shape[2:]),
-        element=kinds[x.dtype],
+        x_type=ELEMENT_TYPES[x.dtype],
     )
     return (_pooling(node, graph, max_pool_indices_nest, _MAX_POOL_INDICES, (), attributes),)
 

@@ -256,4 +256,5 @@ DECLARATION = Declaration(
         )
     },
     stack_bytes={"conv_xpulpv2_rescale": 528},
+    gcc_options={"conv_xpulpv2.c": ("-Os",)},
 )

@@ -19,6 +19,13 @@ TILEWRIGHT_SIZE_ASSERT(TILEWRIGHT_MAX_RANK == 6, "axes of a view");
 TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_shape) == 80, "a shape");
 TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_view) == 2 * sizeof(void *), "a view");
 
+#define TILEWRIGHT_INT8 0
+#define TILEWRIGHT_UINT8 1
+#define TILEWRIGHT_INT16 2
+#define TILEWRIGHT_UINT16 3
+#define TILEWRIGHT_INT32 4
+#define TILEWRIGHT_FLOAT32 5
+
 /* Bounds of the results. */
 struct tilewright_clamp_f32_attributes {
     float minimum;
@@ -60,8 +67,8 @@ void tilewright_add_shifted(const struct tilewright_add_shifted_attributes *attr
 /* y = limit(round half even of (((a - za) << left) * ma + ((b - zb) << left) * mb) / 2^(32 + shift)
  * + zero point), for 8-bit operands; multipliers may be negative. Operands: a, b, y. */
 struct tilewright_add_rescaled_attributes {
-    int32_t a_type;
-    int32_t b_type;
+    int32_t a_type; /* TILEWRIGHT_INT8 ... */
+    int32_t b_type; /* TILEWRIGHT_INT8 ... */
     int32_t a_zero_point;
     int32_t b_zero_point;
     int32_t a_multiplier;
@@ -84,8 +91,8 @@ struct tilewright_binary_integer_attributes {
     tilewright_row_function row; /* how long the pieces of a row are that lie on the stack */
     tilewright_combine *combine;
     tilewright_line_finish *finish;
-    int32_t a_type;
-    int32_t b_type;
+    int32_t a_type; /* TILEWRIGHT_INT8 ... */
+    int32_t b_type; /* TILEWRIGHT_INT8 ... */
     int32_t a_zero_point;
     int32_t b_zero_point;
     int32_t minimum; /* the bits of a float: rule rescale */
@@ -257,8 +264,8 @@ void tilewright_depthwise_integer(const struct tilewright_depthwise_integer_attr
  * product rounded as rule twice does. f is doubled / 2^32 / 2^shift, where doubled is unsigned; fa
  * and fb likewise. Operands: a, b, y of 8 bits; add_scaled_halves: of int16 without zero points. */
 struct tilewright_add_scaled_attributes {
-    int32_t a_type;
-    int32_t b_type;
+    int32_t a_type; /* TILEWRIGHT_INT8 ... */
+    int32_t b_type; /* TILEWRIGHT_INT8 ... */
     int32_t a_zero_point;
     int32_t b_zero_point;
     int32_t left;
@@ -567,7 +574,7 @@ void tilewright_rms_norm_f32(const struct tilewright_norm_f32_attributes *attrib
 /* iLayerNorm and iRMSNorm: integers normalised over the last axis of the view. Operands: x (8 or 16
  * bits); w and, for iLayerNorm, b, int32 along the last axis; y, int8. */
 struct tilewright_norm_integer_attributes {
-    int32_t x_type; /* as integer_line.h numbers them */
+    int32_t x_type; /* TILEWRIGHT_INT8 ... */
     int32_t shift;
     int32_t wide; /* 0: products with w, with b added, fit 32 bits */
 };
@@ -582,8 +589,8 @@ void tilewright_rms_norm_integer(const struct tilewright_norm_integer_attributes
 /* iNoNorm: y = low byte of ((x * w + b) * multiplier) >> shift, with broadcasting. Operands: x, w,
  * b (int32), y (int8). */
 struct tilewright_no_norm_integer_attributes {
-    int32_t x_type; /* as integer_line.h numbers them */
-    int32_t w_type;
+    int32_t x_type; /* TILEWRIGHT_INT8 ... */
+    int32_t w_type; /* TILEWRIGHT_INT8 ... */
     int32_t multiplier;
     int32_t shift;
 };
@@ -712,7 +719,7 @@ void tilewright_quantize_axis_f32(const struct tilewright_quantize_axis_f32_attr
 
 /* y = (x - zero point) * scale. Operands: x, y. */
 struct tilewright_dequantize_f32_attributes {
-    int32_t element; /* type of x: 0 int8, 1 uint8, 2 int16, 3 uint16, 4 int32 */
+    int32_t x_type; /* TILEWRIGHT_INT8 ... */
     float scale;
     int32_t zero_point;
     float minimum;
@@ -727,7 +734,7 @@ void tilewright_dequantize_f32(const struct tilewright_dequantize_f32_attributes
 /* y = (x - zero point[i]) * scale[i], i along an axis. Operands: x, scales float [extent], zero
  * points int32 [extent], y. */
 struct tilewright_dequantize_axis_f32_attributes {
-    int32_t element; /* type of x: 0 int8, 1 uint8, 2 int16, 3 uint16, 4 int32 */
+    int32_t x_type; /* TILEWRIGHT_INT8 ... */
     int32_t axis; /* of the views; scales and zero points follow it */
     float minimum;
     float maximum;
@@ -784,7 +791,7 @@ void tilewright_recurrent_f32(const struct tilewright_recurrent_f32_attributes *
 /* Sums of integers over axes of the view; y is int32, and sums beyond 32 bits wrap. Operands: x; y,
  * in which these axes have extent 1. */
 struct tilewright_sum_integer_attributes {
-    int32_t x_type; /* as integer_line.h numbers them */
+    int32_t x_type; /* TILEWRIGHT_INT8 ... */
 };
 TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_sum_integer_attributes) == 4,
                        "tilewright_sum_integer_attributes");
@@ -795,7 +802,7 @@ void tilewright_sum_integer(const struct tilewright_sum_integer_attributes *attr
 /* Means of integers over axes of the view. Operands: x; y, in which these axes have extent 1;
  * scratch with one accumulator for each element of y: int32, int64 if x is int32. */
 struct tilewright_mean_integer_attributes {
-    int32_t x_type; /* as integer_line.h numbers them */
+    int32_t x_type; /* TILEWRIGHT_INT8 ... */
     int32_t count; /* elements of one sum */
     int32_t shift; /* its logarithm if it is a power of two, else -1 */
 };
@@ -810,8 +817,8 @@ void tilewright_mean_integer_wide(const struct tilewright_mean_integer_attribute
 /* IntegerDiv: (numerator * a) / (eta * b + epsilon) to the nearest integer, halves away from zero,
  * with broadcasting; 0 where the divisor is 0. Operands: a, b, y (int32). */
 struct tilewright_divide_integer_attributes {
-    int32_t a_type; /* as integer_line.h numbers them */
-    int32_t b_type;
+    int32_t a_type; /* TILEWRIGHT_INT8 ... */
+    int32_t b_type; /* TILEWRIGHT_INT8 ... */
     uint32_t numerator[2]; /* low word, high word */
     int32_t eta;
     int32_t epsilon;
@@ -935,7 +942,7 @@ void tilewright_lookup_words(const struct tilewright_lookup_attributes *attribut
 /* Every element of x, finished with the constants of its channel. Operands: x, constants
  * [channel][4], y. */
 struct tilewright_requantize_attributes {
-    int32_t x_type; /* as integer_line.h numbers them */
+    int32_t x_type; /* TILEWRIGHT_INT8 ... */
     int32_t channel_axis; /* of the view; -1: one row of constants for all */
     tilewright_row_function row; /* how long the pieces of a row are that lie on the stack */
     tilewright_line_finish *finish;
@@ -1032,7 +1039,7 @@ struct tilewright_max_pool_indices_attributes {
     int32_t steps[3]; /* of the flat index along each spatial axis */
     int32_t channels; /* of the whole tensor */
     int32_t image; /* elements of one channel */
-    int32_t element; /* 0: float, 1: int8_t, 2: uint8_t */
+    int32_t x_type; /* TILEWRIGHT_INT8 ... */
 };
 TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_max_pool_indices_attributes) == 72,
                        "tilewright_max_pool_indices_attributes");

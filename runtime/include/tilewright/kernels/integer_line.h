@@ -14,7 +14,7 @@ extern "C" {
 #define TILEWRIGHT_LINE 16
 
 /* Reads `count` elements, `stride` bytes apart, as int32 and subtracts their zero point.
- * Types: 0 int8, 1 uint8, 2 int32, 3 int16, 4 uint16. */
+ * `type` is that of the elements, TILEWRIGHT_INT8 to TILEWRIGHT_INT32. */
 void tilewright_line_load(int32_t *to, const uint8_t *from, int32_t stride, int32_t count,
                           int32_t type, int32_t zero_point);
 

@@ -3,21 +3,13 @@
 #ifndef TILEWRIGHT_KERNELS_QUANTIZE_MATH_H
 #define TILEWRIGHT_KERNELS_QUANTIZE_MATH_H
 
+#include "tilewright/kernels/declarations.h"
 #include "tilewright/kernels/float_math.h"
 #include "tilewright/kernels/walk.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Values of the attribute `element`. */
-enum tilewright_element {
-    TILEWRIGHT_INT8,
-    TILEWRIGHT_UINT8,
-    TILEWRIGHT_INT16,
-    TILEWRIGHT_UINT16,
-    TILEWRIGHT_INT32
-};
 
 /* clip(round_half_even(x / scale) + zero_point, minimum, maximum); NaN becomes the zero point.
  * |minimum - zero_point| and |maximum - zero_point| are below 2^22, so the bounds are exact floats,
