@@ -220,6 +220,11 @@ def _tensor_scatter(node: SourceNode, shapes: _Shapes, opset: int) -> str:
     return f"past_cache[{','.join(axes)}] update[{','.join(axes)}] write_indices?[{axes[0] if axes else '_'}]"
 
 
+def _group_normalization(node: SourceNode, shapes: _Shapes, opset: int) -> str:
+    values = "num_groups" if opset < 21 else "c"
+    return f"X[n,c,...] scale[{values}] bias[{values}]; num_groups=1"
+
+
 def _deeploy_norm(node: SourceNode, shapes: _Shapes, opset: int) -> str:
     return "X[*s] scale[<*s]"
 
@@ -275,6 +280,7 @@ PATTERNS: Mapping[str, str | _By] = MappingProxyType(
         "GatherElements": "data[*s] indices[*t#s]",
         "GatherND": "data indices",
         "Gemm": _gemm("A[{a}] B[{b}] C?[<m,n]"),
+        "GroupNormalization": _group_normalization,
         "InstanceNormalization": "input[n,c,...] scale[c] B[c]",
         "LSTM": _recurrent(4, "initial_c?[state] P?[d,3*h]"),
         "LayerNormalization": "X[*s] Scale[<*s] B?[<*s]",
