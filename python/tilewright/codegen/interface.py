@@ -27,7 +27,13 @@ C_TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class InterfaceText:
-    """An input or output as the header prints it."""
+    """An input or output as the header prints it.
+
+    Attributes:
+        shape: extents of the tensor's axes.
+        range: the smallest and the largest integer that elements with a scale store; None for other tensors.
+        has_largest: whether elements are numbers, more than one, of which one is the largest.
+    """
 
     identifier: str
     macro: str
@@ -41,6 +47,9 @@ class InterfaceText:
     storage_bytes: int
     scale: str | None
     zero_point: int
+    shape: tuple[int, ...] = ()
+    range: tuple[int, int] | None = None
+    has_largest: bool = False
     accessor: str = ""
     address: str = ""
 
@@ -84,11 +93,22 @@ def interface_texts(storage: Storage, items: tuple[InterfaceTensor, ...], direct
                 storage_bytes=storage_bytes(storage, item),
                 scale=float_literal(quantization.scale[0]) if quantization is not None and per_tensor else None,
                 zero_point=quantization.zero_point[0] if quantization is not None and per_tensor else 0,
+                shape=item.shape,
+                range=_range(item.dtype) if per_tensor else None,
+                has_largest=prod(item.shape) > 1 and item.dtype != "bool",
                 accessor=f"{storage.prefix}_{direction.lower()}_{item.identifier}",
                 address=address,
             )
         )
     return texts
+
+
+def _range(dtype: str) -> tuple[int, int] | None:
+    """The smallest and the largest integer of a quantised element type of at most 16 bits."""
+    if np.dtype(dtype).kind not in "iu" or np.dtype(dtype).itemsize > 2:
+        return None
+    limits = np.iinfo(dtype)
+    return int(limits.min), int(limits.max)
 
 
 def storage_bytes(storage: Storage, item: InterfaceTensor) -> int:

@@ -24,11 +24,17 @@ extern "C" {
 #define KWS_INPUT_AUDIO_COUNT 12u
 #define KWS_INPUT_AUDIO_RANK  2u
 #define KWS_INPUT_AUDIO_ALIGN 4u
+#define KWS_INPUT_AUDIO_TYPE  float
+#define KWS_INPUT_AUDIO_DIM_0 1u
+#define KWS_INPUT_AUDIO_DIM_1 12u
 /* Output 'scores', float32 */
 #define KWS_OUTPUT_SCORES_SIZE  16u
 #define KWS_OUTPUT_SCORES_COUNT 4u
 #define KWS_OUTPUT_SCORES_RANK  2u
 #define KWS_OUTPUT_SCORES_ALIGN 4u
+#define KWS_OUTPUT_SCORES_TYPE  float
+#define KWS_OUTPUT_SCORES_DIM_0 1u
+#define KWS_OUTPUT_SCORES_DIM_1 4u
 
 /* Contract:
  * - Inputs and outputs belong to the caller, in memory of pool sram, aligned as above;
@@ -54,6 +60,37 @@ enum kws_status {
     KWS_MISALIGNED,
     KWS_DEVICE_FAULT
 };
+
+/* The model file from which the code was made, as SHA-256 in hexadecimal digits, and the version that made it. */
+extern const char kws_model_sha256[65];
+#define KWS_TILEWRIGHT_VERSION "0"
+
+/* What a status means, for logs. */
+static inline const char *kws_status_text(enum kws_status status)
+{
+    switch (status) {
+    case KWS_OK:
+        return "ok";
+    case KWS_BAD_ARGUMENT:
+        return "bad argument";
+    case KWS_MISALIGNED:
+        return "misaligned address";
+    case KWS_DEVICE_FAULT:
+        return "device fault";
+    default:
+        return "unknown status";
+    }
+}
+
+/* The position of the largest of all elements of output 'scores', of equal ones the first. */
+static inline uint32_t kws_argmax_scores(const float *elements)
+{
+    uint32_t largest = 0u;
+    for (uint32_t i = 1u; i < KWS_OUTPUT_SCORES_COUNT; i++) {
+        largest = elements[i] > elements[largest] ? i : largest;
+    }
+    return largest;
+}
 
 /* Runs the model once. */
 enum kws_status kws_run(const struct kws_inputs *inputs, const struct kws_outputs *outputs, const struct kws_pools *pools);
