@@ -12,7 +12,7 @@ linker script of its own does without this function.
 function(tilewright_use_port executable)
   set(caller "tilewright_use_port(${executable})")
   cmake_parse_arguments(PARSE_ARGV 1 arg "MAP" "PLATFORM;PORT" "")
-  _tilewright_check_arguments("${caller}" PLATFORM)
+  _tilewright_check_arguments("${caller}" "MAP;PLATFORM;PORT" PLATFORM)
   if(NOT TARGET "${executable}")
     message(FATAL_ERROR "${caller}:\n  error[usage]: there is no target '${executable}'")
   endif()

@@ -14,7 +14,7 @@ PROFILE and prints their tables, it writes <test>_profile.json into the binary f
 function(tilewright_add_simulation_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TARGET;SIMULATOR;TIMEOUT" "ARGS")
   set(caller "tilewright_add_simulation_test(${arg_NAME})")
-  _tilewright_check_arguments("${caller}" NAME TARGET)
+  _tilewright_check_arguments("${caller}" "NAME;TARGET;SIMULATOR;TIMEOUT;ARGS" NAME TARGET)
   if(NOT TARGET "${arg_TARGET}")
     message(FATAL_ERROR "${caller}:\n  error[usage]: there is no target '${arg_TARGET}'")
   endif()
@@ -80,7 +80,14 @@ function(tilewright_add_golden_test)
     ""
   )
   set(caller "tilewright_add_golden_test(${arg_NAME})")
-  _tilewright_check_arguments("${caller}" NAME MODEL INPUTS OUTPUTS)
+  _tilewright_check_arguments(
+    "${caller}"
+    "NAME;MODEL;INPUTS;OUTPUTS;TOLERANCE;SIMULATOR;COMPARE_LAYERS;PORT;TIMEOUT;UNWATCHED"
+    NAME
+    MODEL
+    INPUTS
+    OUTPUTS
+  )
   _tilewright_check_target("${caller}" "${arg_NAME}")
   if(TARGET "${arg_MODEL}")
     get_target_property(plan "${arg_MODEL}" TILEWRIGHT_PLAN)

@@ -12,7 +12,7 @@ large as the largest that a model needs. CONCURRENT: each model has bytes of its
 function(tilewright_add_workspace target)
   set(caller "tilewright_add_workspace(${target})")
   cmake_parse_arguments(PARSE_ARGV 1 arg "EXCLUSIVE;CONCURRENT" "" "MODELS")
-  _tilewright_check_arguments("${caller}" MODELS)
+  _tilewright_check_arguments("${caller}" "EXCLUSIVE;CONCURRENT;MODELS" MODELS)
   _tilewright_check_target("${caller}" "${target}")
   if(arg_EXCLUSIVE AND arg_CONCURRENT)
     message(FATAL_ERROR "${caller}:\n  error[usage]: EXCLUSIVE or CONCURRENT, not both")

@@ -46,8 +46,16 @@ set(good "tilewright_add_model(m MODEL good.onnx PLATFORM host)")
 
 message("=== the call")
 expect_error(
-  "${caller}usage\\]: unknown keyword or value 'MODLE'"
+  "${caller}usage\\]: unknown keyword or value 'MODLE'[\n ]*help: did you mean MODEL[?]"
   "tilewright_add_model(m MODLE good.onnx PLATFORM host)"
+)
+expect_error(
+  "${caller}usage\\]: unknown keyword or value 'static_pool'[\n ]*help: did you mean STATIC_POOLS[?]"
+  "tilewright_add_model(m static_pool MODEL good.onnx PLATFORM host)"
+)
+expect_error(
+  "${caller}usage\\]: unknown keyword or value 'nothing'[\n ]*help: known keywords: QUANTIZED_IO, "
+  "tilewright_add_model(m nothing MODEL good.onnx PLATFORM host)"
 )
 expect_error(
   "tilewright_add_model\\(m\\):[\n ]*there is no file .*absent[.]c"

@@ -278,6 +278,8 @@ def test_pool_overrides() -> None:
 def test_parse_pool_override() -> None:
     assert parse_pool_override("l1=16000@.x") == PoolOverride("l1", 16000, section=".x")
     assert parse_pool_override("l1=16000@0x10") == PoolOverride("l1", 16000, base=16)
+    assert parse_pool_override("l1=16K@.x") == PoolOverride("l1", 16 * 1024, section=".x")
+    assert parse_pool_override("l1=2M") == PoolOverride("l1", 2 * 1024 * 1024)
 
 
 @pytest.mark.parametrize(

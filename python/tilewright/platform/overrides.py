@@ -10,7 +10,10 @@ from tilewright.base.errors import bad_input, suggestion
 from tilewright.plan import Pool
 from tilewright.platform.types import SECTION, Platform
 
-_OVERRIDE = re.compile(r"(?P<pool>[^=@\s]+)=(?P<bytes>0[xX][0-9a-fA-F]+|[0-9]+)(?:@(?P<where>\S+))?")
+_OVERRIDE = re.compile(r"(?P<pool>[^=@\s]+)=(?P<bytes>0[xX][0-9a-fA-F]+|[0-9]+)(?P<unit>[KM]?)(?:@(?P<where>\S+))?")
+_UNITS = {"": 1, "K": 1024, "M": 1024 * 1024}
+"""As in linker scripts."""
+
 _ADDRESS = re.compile(r"0[xX][0-9a-fA-F]+")
 
 
@@ -25,15 +28,18 @@ class PoolOverride:
 
 
 def parse_pool_override(text: str) -> PoolOverride:
-    """``<pool>=<bytes>[@<section>|@0x<address>]``. Raises bad_input."""
+    """``<pool>=<bytes>[@<section>|@0x<address>]``, with K or M behind the bytes for 1,024 or 1,048,576 of them.
+
+    Raises bad_input.
+    """
     match = _OVERRIDE.fullmatch(text.strip())
     if match is None:
         raise bad_input(
             "pool-override",
             f"'{text}' is not <pool>=<bytes>[@<section>|@0x<address>]",
-            help="for example l1=16000, l1=16000@.l1_bss or l1=16000@0x10000000",
+            help="for example l1=16000, l1=16K, l1=16000@.l1_bss or l1=16000@0x10000000",
         )
-    size_bytes = int(match["bytes"], 0 if match["bytes"][:2].lower() == "0x" else 10)
+    size_bytes = int(match["bytes"], 0 if match["bytes"][:2].lower() == "0x" else 10) * _UNITS[match["unit"]]
     if size_bytes == 0:
         raise bad_input("pool-override", f"'{text}' gives a pool no bytes")
     where = match["where"]
