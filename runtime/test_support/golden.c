@@ -6,17 +6,26 @@
 #include <string.h>
 #include <tilewright/port.h>
 
-/* Differences that are printed for each output of each run. */
-#define SHOWN 5u
+/* Elements that are printed for each output of each run: the worst. */
+#define SHOWN 3u
+
+/* Distance of a NaN from a number. */
+#define HUGE_DISTANCE 1e300
 
 /* What an output is filled with before a run, so that an element nobody writes is seen. */
 #define UNWRITTEN 0xa5
+
+struct element {
+    uint32_t index;
+    double distance;
+};
 
 struct difference {
     uint32_t wrong;
     uint32_t unequal;
     uint32_t off_by_one;
     double largest;
+    struct element worst[SHOWN]; /* of those that are wrong, the worst first */
 };
 
 __attribute__((weak)) void golden_watch_sleep(void)
@@ -97,10 +106,27 @@ int golden_is_close(const struct golden_test *test, double got, double want)
     return magnitude(got - want) <= test->absolute + test->relative * magnitude(want);
 }
 
+/* Keeps an element among the worst of an output; NaN is worse than any number. */
+static void remember(struct difference *found, uint32_t index, double distance)
+{
+    struct element last = {index, is_nan(distance) ? HUGE_DISTANCE : distance};
+    const uint32_t kept = found->wrong < SHOWN ? found->wrong : SHOWN;
+    uint32_t place = 0;
+    while (place < kept && found->worst[place].distance >= last.distance) {
+        place++;
+    }
+    for (; place < SHOWN; place++) {
+        const struct element next = found->worst[place];
+        found->worst[place] = last;
+        last = next;
+    }
+    found->wrong++;
+}
+
 static struct difference compare(const struct golden_test *test, const struct golden_tensor *output,
                                  uint32_t run)
 {
-    struct difference found = {0, 0, 0, 0.0};
+    struct difference found = {0, 0, 0, 0.0, {{0, 0.0}}};
     const uint32_t size = output->size_bytes / output->count;
     const uint8_t *wanted = output->vectors + run * output->size_bytes;
     for (uint32_t i = 0; i < output->count; i++) {
@@ -120,12 +146,14 @@ static struct difference compare(const struct golden_test *test, const struct go
         /* Integers that a double cannot tell apart differ all the same. */
         const int is_same_number = output->type != GOLDEN_FLOAT32 && !(distance > 0.0);
         if (is_same_number || !golden_is_close(test, got, want)) {
-            if (found.wrong < SHOWN) {
-                printf("  run %" PRIu32 ": %s[%" PRIu32 "]: got %.9g, want %.9g\n", run,
-                       output->name, i, got, want);
-            }
-            found.wrong++;
+            remember(&found, i, distance);
         }
+    }
+    for (uint32_t i = 0; i < found.wrong && i < SHOWN; i++) {
+        const uint32_t at = found.worst[i].index * size;
+        printf("  run %" PRIu32 ": %s[%" PRIu32 "]: got %.9g, want %.9g\n", run, output->name,
+               found.worst[i].index, golden_number_at(output->type, output->buffer + at, size),
+               golden_number_at(output->type, wanted + at, size));
     }
     return found;
 }
