@@ -25,6 +25,7 @@ from tilewright.cli import check as cli_check
 from tilewright.cli import diff as cli_diff
 from tilewright.cli import generate as cli_generate
 from tilewright.cli import golden as cli_golden
+from tilewright.cli import inspect as cli_inspect
 from tilewright.cli import linker_script as cli_linker_script
 from tilewright.cli import plan as cli_plan
 from tilewright.cli import platform as cli_platform
@@ -49,6 +50,7 @@ _COMMANDS = (
     cli_check,
     cli_diff,
     cli_sweep,
+    cli_inspect,
     cli_platform,
     cli_linker_script,
     cli_simulate,
