@@ -152,6 +152,13 @@ def judge(network: Subject, chance: random.Random, most: int, verdicts: Verdicts
             verdicts.holes.append(f"{network.name}: {mutation}: {outcome}")
 
 
+def outputs(network: Subject, seed: int, verdicts: Verdicts) -> bytes:
+    """What a network's own plan computes from random inputs; bytes that are dead behind a layer are overwritten."""
+    bench = _Bench(network, seed)
+    bench.run_sound(verdicts)
+    return bench.wanted
+
+
 @dataclass
 class _Bench:
     """Runs accepted plans of one network; what was run once is known by its C and its dead bytes."""
@@ -176,14 +183,15 @@ class _Bench:
             verdicts.same += 1
             return ""
         if not self.wanted:
-            self._run_sound(verdicts)
+            self.run_sound(verdicts)
         if key not in self.known:
             got = self._run(files, plan, verdicts)
             self.known[key] = got if isinstance(got, str) else "" if got == self.wanted else "other outputs"
         verdicts.ran += not self.known[key]
         return self.known[key]
 
-    def _run_sound(self, verdicts: Verdicts) -> None:
+    def run_sound(self, verdicts: Verdicts) -> None:
+        """Run the network's own plan; ``wanted`` is what it computes."""
         plan, folder = self.network.plan, self.network.folder
         folder.mkdir(parents=True, exist_ok=True)
         inputs = [array for run in range(INPUTS) for array in _random_inputs(plan, self.seed + run)]

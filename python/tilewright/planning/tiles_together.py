@@ -21,6 +21,7 @@ from tilewright.planning.decisions import Decisions
 from tilewright.platform import Platform
 from tilewright.schedule.building import Schedule
 from tilewright.schedule.tile_loops import ScheduledLayer
+from tilewright.storage.clearance import SAME_PLACE
 from tilewright.tiling.field import Capacities
 from tilewright.tiling.joint import Candidate, Resident, choose_jointly
 from tilewright.tiling.overflow import TileOverflow
@@ -75,12 +76,14 @@ def _jointly(
 def _residents(schedule: Schedule, platform: Platform, options: CompileOptions) -> Iterator[Resident]:
     """Homes and constants that the plan places, with the layers during which they live.
 
-    Views, and outputs that may lie over an input, are left out: their bytes are counted with the other buffer's.
+    Views, and outputs that may lie in the place of an input, are left out: their bytes are counted with the other
+    buffer's.
     """
     alive = lifetimes(schedule.program)
     spans = stage_spans(schedule.program)
     views = {item.first: item.second for item in schedule.relations if item.kind is RelationKind.AT_OFFSET}
-    parts = {*views, *(views.get(overlap.first, overlap.first) for overlap in schedule.overlaps)}
+    in_place = [item.first for item in schedule.overlaps if item.clearance == SAME_PLACE]
+    parts = {*views, *(views.get(name, name) for name in in_place)}
     callers = () if options.io_in_pools else (BufferKind.INPUT, BufferKind.OUTPUT)
     for buffer in schedule.buffers:
         if buffer.kind in (*callers, BufferKind.TILE, BufferKind.SCRATCH) or buffer.name in parts:
