@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from zipfile import BadZipFile
 
-import numpy as np
-
+from tilewright.base.archives import ArchiveError, read_archive
 from tilewright.base.errors import bad_input
 from tilewright.graph import Array
 from tilewright.importers.onnx.source import SourceModel, SourceValue
@@ -17,12 +15,11 @@ from tilewright.importers.onnx.source import SourceModel, SourceValue
 def read_frozen(path: Path) -> dict[str, Array]:
     """The arrays of an npz file by tensor name. Raises bad_input for a missing or broken file."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
+        return read_archive(path)
     except FileNotFoundError:
         raise bad_input("freeze-missing", f"there is no file '{path}'", help="check 'freeze'") from None
-    except (OSError, ValueError, BadZipFile, AttributeError, TypeError, EOFError):
-        what = f"'{path}' is not an npz file of numbers"
+    except ArchiveError as error:
+        what = f"'{path}' is not an npz file of numbers: {error}"
         raise bad_input("freeze-broken", what, help="write it with numpy.savez, without pickled objects") from None
 
 

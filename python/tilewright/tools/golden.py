@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 import math
 import re
-import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tilewright.base.archives import ArchiveError, read_archive
 from tilewright.base.c_names import text_part
 from tilewright.base.errors import bad_input
 from tilewright.codegen.buffers import storage_of
@@ -287,14 +286,9 @@ def _section(pool: Pool) -> str:
 def read_arrays(path: Path) -> dict[str, Array]:
     """The arrays of an npz file by name, in the file's order. Raises bad_input ``golden-file``."""
     try:
-        # np.load(path) would leave the file open if NumPy cannot read it.
-        with path.open("rb") as file:
-            archive = np.load(file, allow_pickle=False)
-            if isinstance(archive, np.lib.npyio.NpzFile):
-                return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise bad_input("golden-file", f"cannot read the arrays: {error}", at=str(path)) from error
-    raise bad_input("golden-file", "the file is no npz archive", at=str(path))
+        return read_archive(path)
+    except (OSError, ArchiveError) as error:
+        raise bad_input("golden-file", str(error), at=str(path)) from error
 
 
 def _listed(names: list[str]) -> str:

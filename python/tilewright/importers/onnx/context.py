@@ -21,6 +21,9 @@ from tilewright.importers.onnx.source import SourceNode
 MAX_RANK = 6
 MAX_BYTES = 1 << 30
 """Of one tensor: offsets and strides of kernels are of 32 bits, with a sign, and plans are checked that far."""
+LEAST_COMPUTED_BYTES = 16 * 2**20
+COMPUTED_FACTOR = 4
+"""Constants computed at compile time may take LEAST_COMPUTED_BYTES and so many times the bytes of the model's own."""
 _DTYPES = {dtype.value: dtype for dtype in DType}
 
 
@@ -45,6 +48,7 @@ class Construction:
         constants: arrays known at compile time, by the model's names; tensors are made of those
             that a node reads.
         integers_in_floats: whether float tensors may hold integers (the Deeploy dialect).
+        computed_bytes: how many bytes more the constants that are computed may take.
         unrolled: how many nodes the bodies of control flow have become.
         last_axis_softmax: whether Softmax without an axis runs over the last one, whatever the opset.
     """
@@ -53,11 +57,19 @@ class Construction:
     integers_in_floats: bool
     constants: dict[str, Array]
     last_axis_softmax: bool = False
+    computed_bytes: int = LEAST_COMPUTED_BYTES
     unrolled: int = 0
     tensors: dict[str, Tensor] = field(default_factory=dict)
     nodes: list[Node] = field(default_factory=list)
     reserved: set[str] = field(default_factory=set)
     node_names: set[str] = field(default_factory=set)
+
+    def take_bytes(self, size_bytes: int) -> None:
+        """Take bytes for a constant that is computed; Unsupported if the model has had its share."""
+        if size_bytes > self.computed_bytes:
+            what = f"a constant of {size_bytes:,} bytes, of which {self.computed_bytes:,} are left for this model"
+            raise Unsupported(what, "compute it in the firmware, and make it an input of the model")
+        self.computed_bytes -= size_bytes
 
     def fresh(self, base: str) -> str:
         """A tensor name that neither the model nor the graph uses."""
@@ -201,6 +213,7 @@ class Call:
     def literal(self, array: Array, base: str) -> str:
         """A new constant tensor; its name is derived from ``base``."""
         name = self.build.fresh(base)
+        self.build.take_bytes(array.nbytes)
         self.build.tensors[name] = checked(constant_tensor(name, array))
         self.build.constants[name] = array
         return name

@@ -17,7 +17,16 @@ from tilewright.graph.edit import make_node, sorted_nodes
 from tilewright.importers.deeploy.nodes import DIALECT, OF_DEEPLOY, REINTERPRETED, gather_one
 from tilewright.importers.onnx.arithmetic import ARITHMETIC
 from tilewright.importers.onnx.breadth import breadth
-from tilewright.importers.onnx.context import Call, Construction, Unsupported, checked, constant_tensor, dtype_named
+from tilewright.importers.onnx.context import (
+    COMPUTED_FACTOR,
+    MAX_BYTES,
+    Call,
+    Construction,
+    Unsupported,
+    checked,
+    constant_tensor,
+    dtype_named,
+)
 from tilewright.importers.onnx.contrib import contrib
 from tilewright.importers.onnx.control import CONTROL, captured, expand_control
 from tilewright.importers.onnx.guard import require_agreement
@@ -86,6 +95,7 @@ def convert(
     model = _without_empty_inputs(model, dims)
     of_deeploy = any(node.operator in OF_DEEPLOY for node in model.nodes)
     build = Construction(model.opset, integers_in_floats, dict(model.constants), last_axis_softmax=of_deeploy)
+    build.computed_bytes += COMPUTED_FACTOR * _given_bytes(model)
     build.reserved.update(name for node in model.nodes for name in node.outputs)
     build.reserved.update(value.name for value in model.inputs)
 
@@ -291,6 +301,12 @@ def _way_out(operator: str) -> str:
     )
 
 
+def _given_bytes(model: SourceModel) -> int:
+    """The bytes of the constants that the file holds."""
+    of_nodes = (value for node in model.nodes for value in node.attributes.values() if isinstance(value, np.ndarray))
+    return sum(array.nbytes for array in (*model.constants.values(), *of_nodes))
+
+
 def _foldable(node: SourceNode, build: Construction) -> bool:
     if node.operator.startswith(_NOT_FOLDED) or node.domain not in ("", "ai.onnx"):
         return False
@@ -301,12 +317,14 @@ def _foldable(node: SourceNode, build: Construction) -> bool:
 
 def _fold(node: SourceNode, model: SourceModel, build: Construction) -> None:
     arrays = [build.constants[name] if name else None for name in node.inputs]
+    given = node.operator == "Constant"
     try:
-        results = model.evaluate(node, arrays)
+        results = model.evaluate(node, arrays, MAX_BYTES if given else build.computed_bytes)
     except ValueError as error:
         raise Unsupported(f"cannot be computed at compile time: {error}", "fold constants at export") from None
     for name, result in zip(node.outputs, results, strict=True):
         if name:
+            build.take_bytes(0 if given else result.nbytes)
             build.constants[name] = result
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from math import prod
 
+import numpy as np
 import onnx
 import onnx.shape_inference
 from onnx import helper, numpy_helper
@@ -113,3 +115,34 @@ def _words(text: str) -> str:
     """The first contradiction of a list, on one line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[0].removeprefix("[ShapeInferenceError] Inference error(s): ") if lines else "a contradiction"
+
+
+def require_bytes(model: onnx.ModelProto, feeds: Mapping[str, Array], most_bytes: int) -> None:
+    """Ask the inference how large the outputs of a model without shapes are, before it is run.
+
+    Raises:
+        ValueError: more than ``most_bytes``.
+    """
+    asked = onnx.ModelProto()
+    asked.CopyFrom(model)
+    for info in asked.graph.input:
+        array = feeds[info.name]
+        info.CopyFrom(helper.make_tensor_value_info(info.name, _element_type(array), array.shape))
+        if array.size <= _MOST_ELEMENTS:
+            asked.graph.initializer.append(numpy_helper.from_array(array, info.name))
+    try:
+        result = onnx.shape_inference.infer_shapes(asked, strict_mode=False)
+    except (RuntimeError, ValueError, onnx.shape_inference.InferenceError):
+        return
+    total = sum(_least_bytes(info) for info in result.graph.output)
+    if total > most_bytes:
+        raise ValueError(f"it would take {total:,} bytes; {most_bytes:,} are left for what is computed here")
+
+
+def _least_bytes(info: onnx.ValueInfoProto) -> int:
+    """The bytes of a tensor, extents that are not known counted as 1."""
+    tensor = info.type.tensor_type
+    if not tensor.elem_type:
+        return 0
+    extents = [max(int(dim.dim_value), 0) if dim.HasField("dim_value") else 1 for dim in tensor.shape.dim]
+    return prod(extents) * int(np.dtype(helper.tensor_dtype_to_np_dtype(tensor.elem_type)).itemsize)

@@ -20,7 +20,7 @@ from tilewright.base.errors import TilewrightError, bad_input, not_supported
 from tilewright.base.inputs import read_content
 from tilewright.graph import Array
 from tilewright.importers.onnx.functions import with_function_bodies
-from tilewright.importers.onnx.inference import inferred
+from tilewright.importers.onnx.inference import inferred, require_bytes
 from tilewright.importers.onnx.number_formats import with_known_formats
 from tilewright.importers.onnx.schema import nodes_of, schema_problems
 from tilewright.importers.onnx.source import NO_CLAIM, SourceGraph, SourceModel, SourceNode, SourceValue
@@ -42,6 +42,7 @@ def read_model(path: Path, known: Collection[str] = ()) -> SourceModel:
         TilewrightError (not supported): opset, sparse initializers.
     """
     proto = _parsed(path)
+    _check_values(proto.graph, path)
     _load_external_data(proto, path)
     if proto.functions:
         proto = _without_functions(proto, path)
@@ -63,7 +64,7 @@ def read_model(path: Path, known: Collection[str] = ()) -> SourceModel:
         constants,
         inputs,
         tuple(info.name for info in graph.output),
-        lambda node, arrays: _evaluate(node, arrays, opset),
+        lambda node, arrays, most_bytes: _evaluate(node, arrays, opset, most_bytes),
         tuple(_value(info) for info in (*graph.output, *graph.value_info)),
         lambda given, arrays, strict: tuple(_value(info) for info in inferred(proto, given, arrays, strict=strict)),
     )
@@ -180,6 +181,18 @@ def _check_nodes(proto: onnx.ModelProto, path: Path) -> None:
     raise bad_input("model-broken", what, at=tuple(listed), help=_HELP_BROKEN)
 
 
+def _check_values(graph: onnx.GraphProto, path: Path) -> None:
+    """Inputs, outputs and initializers have names: an empty one stands for an operand that is absent."""
+    kinds = (("input", graph.input), ("output", graph.output), ("initializer", graph.initializer))
+    for what, values in kinds:
+        for number, value in enumerate(values):
+            if not value.name:
+                raise _broken(path, f"{what} {number} of the graph has no name")
+    for tensor in _stored(graph):
+        if any(extent < 0 for extent in tensor.dims):
+            raise _broken(path, f"'{tensor.name}' has shape {list(tensor.dims)}: no extent of a constant is negative")
+
+
 def _array(tensor: onnx.TensorProto, path: Path) -> Array:
     try:
         return np.asarray(numpy_helper.to_array(tensor))
@@ -242,8 +255,8 @@ def _body(graph: onnx.GraphProto, path: Path) -> SourceGraph:
     )
 
 
-def _evaluate(node: SourceNode, arrays: Sequence[Array | None], opset: int) -> list[Array]:
-    """Run one node on constants with onnx's reference implementation."""
+def _evaluate(node: SourceNode, arrays: Sequence[Array | None], opset: int, most_bytes: int) -> list[Array]:
+    """Run one node on constants with onnx's reference implementation. ValueError if the results would be too large."""
     names = [f"i{number}" if array is not None else "" for number, array in enumerate(arrays)]
     outputs = [f"o{number}" if name else "" for number, name in enumerate(node.outputs)]
     attributes = {
@@ -259,7 +272,8 @@ def _evaluate(node: SourceNode, arrays: Sequence[Array | None], opset: int) -> l
             [onnx.ValueInfoProto(name=name) for name in outputs if name],
         )
         model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)])
-        feeds = {name: array for name, array in zip(names, arrays, strict=True) if name}
+        feeds = {name: array for name, array in zip(names, arrays, strict=True) if array is not None}
+        require_bytes(model, feeds, most_bytes)
         results = iter(onnx.reference.ReferenceEvaluator(model).run(None, feeds))
         return [np.asarray(next(results)) if name else np.zeros(0) for name in outputs]
     except Exception as error:  # whatever the reference raises, the node cannot be folded

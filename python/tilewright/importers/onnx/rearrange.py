@@ -86,6 +86,7 @@ def eye_like(call: Call) -> None:
     if to and to not in ELEMENT_TYPES:
         raise Unsupported(f"ONNX element type {to}")
     dtype = np.dtype(ELEMENT_TYPES[to]) if to else x.dtype.numpy
+    call.build.take_bytes(x.elements * dtype.itemsize)
     call.build.constants[call.node.outputs[0]] = np.eye(*x.shape, k=int(call.attribute("k", 0)), dtype=dtype)
 
 
@@ -166,6 +167,7 @@ def dropout(call: Call, plain: Translate) -> None:
     """Copies x, as Dropout does at inference. The mask is true everywhere."""
     outputs = call.node.outputs
     if len(outputs) > 1 and outputs[1]:
+        call.build.take_bytes(call.input(0).elements)
         call.build.constants[outputs[1]] = np.ones(call.input(0).shape, np.bool_)
     plain(call)
 

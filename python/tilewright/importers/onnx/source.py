@@ -53,8 +53,9 @@ class SourceValue:
     shape: tuple[int | str | None, ...] | None
 
 
-Evaluate = Callable[[SourceNode, Sequence["Array | None"]], "list[Array]"]
-"""A function that runs one node on constants; raises ValueError if that is not possible."""
+Evaluate = Callable[[SourceNode, Sequence["Array | None"], int], "list[Array]"]
+"""A function that runs one node on constants, with results of at most so many bytes; raises ValueError if that is not
+possible."""
 
 Infer = Callable[[Mapping[str, Tensor], Mapping[str, Array], bool], "tuple[SourceValue, ...]"]
 """Types and shapes by ONNX's inference, given tensors and constants of the translation; if the last is true,
