@@ -137,6 +137,23 @@ def test_exit_statuses_of_real_runs(
     assert (tmp_path / "plan.json").exists() == (status == 0)
 
 
+def test_plan_prints_a_summary_or_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    call = ("plan", "--model", str(MODEL), "--platform", "host")
+    status, out, _ = run(capsys, *call)
+    assert status == 0
+    assert "Pools (bytes)" in out
+    assert len(out) < 2000
+    status, out, _ = run(capsys, *call, "--format", "json")
+    assert (status, json.loads(out)["platform"]) == (0, "host")
+
+
+def test_a_model_in_the_place_of_a_plan_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "report", str(MODEL))
+    assert (status, out) == (2, "")
+    assert "a plan is wanted" in err
+    assert "tilewright inspect" in err
+
+
 @pytest.mark.parametrize("words", [["--help"], ["generate", "--help"], ["platform", "--platform", "host"]])
 def test_what_needs_no_solver_starts_without_it(words: list[str]) -> None:
     script = (

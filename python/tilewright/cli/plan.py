@@ -17,7 +17,13 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     plan = commands.add_parser("plan", parents=[common], help="everything up to the plan, no C")
     add_options(plan)
-    plan.add_argument("--output", type=Path, help="file for the plan; standard output if absent")
+    plan.add_argument("--output", type=Path, help="file for the plan; without one a summary goes to standard output")
+    plan.add_argument(
+        "--format",
+        choices=["text", "json"],
+        default="text",
+        help="what goes to standard output: a summary, or the plan",
+    )
     plan.add_argument("--update", action="store_true", help="make the plan lock anew instead of taking it")
     plan.set_defaults(run=_plan)
 
@@ -28,11 +34,15 @@ def _plan(parsed: argparse.Namespace) -> int:
         return _update(options, parsed.output)
     from tilewright.plan.json import dumps
 
-    text = dumps(compiled(options).plan)
-    if parsed.output is None:
-        sys.stdout.write(text)
+    plan = compiled(options).plan
+    if parsed.output is not None:
+        write_file(parsed.output, dumps(plan).encode())
+    elif parsed.format == "json":
+        sys.stdout.write(dumps(plan))
     else:
-        write_file(parsed.output, text.encode())
+        from tilewright.report.text import summary_text
+
+        sys.stdout.write(summary_text(plan))
     return 0
 
 

@@ -35,6 +35,15 @@ def report_text(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, 
     return "\n\n".join(parts) + "\n"
 
 
+def summary_text(plan: Plan) -> str:
+    """What decides whether a plan will do, as tables of text: pools and links."""
+    data = report_data(plan)
+    parts = [_title(data), "Pools (bytes)\n" + _pools(data)]
+    if data["links"]:
+        parts.append("Links (bytes in one inference)\n" + _links(data))
+    return "\n\n".join(parts) + "\n"
+
+
 def table(headings: Row, rows: Sequence[Row], left: int = 1) -> str:
     """Rows as lines of text; the first ``left`` columns are aligned to the left, the others to the right."""
     widths = [max(len(row[column]) for row in (headings, *rows)) for column in range(len(headings))]

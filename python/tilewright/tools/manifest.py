@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.base.inputs import read_content
-from tilewright.kernels.gcc_options import LIBRARY_OPTIONS, SOURCE_OPTIONS
 from tilewright.options import CompileOptions
 from tilewright.plan import Plan
 from tilewright.platform import load_platform, platform_file
@@ -118,7 +117,12 @@ def sha256_hex(content: bytes) -> str:
 
 
 def _gcc_options(plan: Plan) -> dict[str, Any]:
-    """Options of GCC for all C files of the library, and options that follow them for single kernel sources."""
+    """Options of GCC for all C files of the library, and options that follow them for single kernel sources.
+
+    The declarations of kernels are imported here, so that commands without a model start without NumPy.
+    """
+    from tilewright.kernels.gcc_options import LIBRARY_OPTIONS, SOURCE_OPTIONS
+
     sources = {name: list(SOURCE_OPTIONS[name]) for name in plan.kernel_sources if name in SOURCE_OPTIONS}
     return {"library": list(LIBRARY_OPTIONS), "sources": sources}
 
