@@ -4,8 +4,10 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "lives.hpp"
 #include "solve.hpp"
 
 namespace nb = nanobind;
@@ -23,6 +25,67 @@ std::pair<std::size_t, std::size_t> pair_of(const List &list, std::size_t at, st
         throw nb::value_error("a pair is out of range");
     }
     return {static_cast<std::size_t>(u), static_cast<std::size_t>(v)};
+}
+
+std::vector<std::pair<int, int>> pairs_of(const List &list, std::size_t stride, std::size_t count)
+{
+    std::vector<std::pair<int, int>> found;
+    for (std::size_t i = 0; i < list.size(); i += stride) {
+        const auto [u, v] = pair_of(list, i, count);
+        found.emplace_back(static_cast<int>(u), static_cast<int>(v));
+    }
+    return found;
+}
+
+tilewright::Lives make_lives(const List &sizes, const List &begins, const List &ends,
+                             const List &pairs, const List &zones, const List &free)
+{
+    const std::size_t n = sizes.size();
+    if (begins.size() != n || ends.size() != n || free.size() % 2 != 0) {
+        throw nb::value_error("lists of different lengths");
+    }
+    tilewright::Lives lives;
+    lives.begins = begins;
+    lives.ends = ends;
+    lives.pairs = pairs_of(pairs, 2, n);
+    const auto others = pairs_of(zones, 4, n);
+    lives.pairs.insert(lives.pairs.end(), others.begin(), others.end());
+    lives.free = pairs_of(free, 2, n);
+    return lives;
+}
+
+// Adds the pairs (u, v) of units that live at one time to `pairs`, unless other lists have them.
+List with_lives(const tilewright::Lives &lives, const List &pairs)
+{
+    const std::size_t n = lives.begins.size();
+    std::vector<std::pair<int, int>> apart = lives.pairs;
+    apart.insert(apart.end(), lives.free.begin(), lives.free.end());
+    std::sort(apart.begin(), apart.end());
+    std::vector<int> order, alive;
+    for (std::size_t u = 0; u < n; ++u) {
+        if (lives.begins[u] < lives.ends[u]) {
+            order.push_back(static_cast<int>(u));
+        }
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return lives.begins[a] < lives.begins[b]; });
+    std::vector<std::pair<int, int>> found = pairs_of(pairs, 2, n);
+    for (int u : order) {
+        std::erase_if(alive, [&](int v) { return lives.ends[v] <= lives.begins[u]; });
+        for (int v : alive) {
+            const std::pair<int, int> pair = std::minmax(u, v);
+            if (!std::binary_search(apart.begin(), apart.end(), pair)) {
+                found.push_back(pair);
+            }
+        }
+        alive.push_back(u);
+    }
+    std::sort(found.begin(), found.end());
+    List flat;
+    for (const auto &[u, v] : found) {
+        flat.insert(flat.end(), {u, v});
+    }
+    return flat;
 }
 
 // `pairs` holds (u, v) with u < v whose bytes are disjoint; `zones` holds (u, v, low, high) of
@@ -68,9 +131,16 @@ tilewright::Problem make_problem(const List &sizes, const List &moduli, const Li
 
 std::tuple<int, List, Bytes, Bytes, std::int64_t>
 solve(const List &sizes, const List &moduli, const List &residues, const List &fixed,
-      const List &pairs, const List &zones, Bytes limit, bool minimise, std::int64_t nodes,
-      std::uint64_t seed, nb::object progress)
+      const List &begins, const List &ends, const List &pairs, const List &zones, const List &free,
+      Bytes limit, bool minimise, std::int64_t nodes, std::uint64_t seed, nb::object progress)
 {
+    tilewright::Lives lives = make_lives(sizes, begins, ends, pairs, zones, free);
+    lives.problem = make_problem(sizes, moduli, residues, fixed, pairs, zones);
+    const tilewright::Layout quick = tilewright::first_fit_at_bound(lives);
+    if (quick.peak <= (limit < 0 ? tilewright::kUnlimited - 1 : limit)) {
+        return {static_cast<int>(tilewright::Verdict::kFits), quick.offsets, quick.peak, quick.peak,
+                0};
+    }
     tilewright::Request request;
     request.limit = limit < 0 ? tilewright::kUnlimited : limit;
     request.minimise = minimise;
@@ -84,7 +154,8 @@ solve(const List &sizes, const List &moduli, const List &residues, const List &f
             progress(peak, bound, spent);
         }
     };
-    const tilewright::Problem problem = make_problem(sizes, moduli, residues, fixed, pairs, zones);
+    const tilewright::Problem problem =
+        make_problem(sizes, moduli, residues, fixed, with_lives(lives, pairs), zones);
     const tilewright::Answer answer = tilewright::solve(problem, request);
     return {static_cast<int>(answer.verdict), answer.offsets, answer.peak, answer.bound,
             answer.nodes};
@@ -96,8 +167,9 @@ NB_MODULE(_exact, module)
 {
     module.doc() = "Exact search for offsets in one pool.";
     module.def("solve", &solve, nb::arg("sizes"), nb::arg("moduli"), nb::arg("residues"),
-               nb::arg("fixed"), nb::arg("pairs"), nb::arg("zones"), nb::arg("limit"),
-               nb::arg("minimise"), nb::arg("nodes"), nb::arg("seed"), nb::arg("progress").none(),
+               nb::arg("fixed"), nb::arg("begins"), nb::arg("ends"), nb::arg("pairs"),
+               nb::arg("zones"), nb::arg("free"), nb::arg("limit"), nb::arg("minimise"),
+               nb::arg("nodes"), nb::arg("seed"), nb::arg("progress").none(),
                "Returns (verdict, offsets, peak, bound, nodes); verdict 0 fits, 1 does not fit "
                "(proved), 2 budget.");
 }

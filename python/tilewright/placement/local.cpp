@@ -53,15 +53,7 @@ class Decoder
                 }
             }
         }
-        std::sort(taken_.begin(), taken_.end(),
-                  [](const Zone &a, const Zone &b) { return a.low < b.low; });
-        Bytes offset = align_up(u, 0);
-        for (const Zone &zone : taken_) {
-            if (zone.low < offset && offset < zone.high) {
-                offset = align_up(u, zone.high);
-            }
-        }
-        return offset;
+        return lowest_free(u, taken_);
     }
 
     const Problem &problem_;
@@ -76,24 +68,44 @@ Layout first_fit(const Problem &problem, const std::vector<int> &order)
     return Decoder(problem).decode(order);
 }
 
+Bytes lowest_free(const Unit &unit, std::vector<Zone> &taken)
+{
+    std::sort(taken.begin(), taken.end(),
+              [](const Zone &a, const Zone &b) { return a.low < b.low; });
+    Bytes offset = align_up(unit, 0);
+    for (const Zone &zone : taken) {
+        if (zone.low < offset && offset < zone.high) {
+            offset = align_up(unit, zone.high);
+        }
+    }
+    return offset;
+}
+
+std::vector<int> ordered(const Problem &problem, const std::vector<std::size_t> &degrees, int rule)
+{
+    std::vector<double> key(problem.units.size());
+    for (std::size_t u = 0; u < key.size(); ++u) {
+        const auto size = static_cast<double>(problem.units[u].size);
+        const double degree = degrees.empty() ? 0.0 : static_cast<double>(degrees[u]);
+        const double keys[kOrders] = {size, size * degree, degree + 1e-15 * size,
+                                      size * (degree * degree)};
+        key[u] = keys[rule];
+    }
+    std::vector<int> order(problem.units.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return key[a] > key[b]; });
+    return order;
+}
+
 Layout best_first_fit(const Problem &problem, std::vector<int> &order)
 {
-    const auto size = [&](int u) { return static_cast<double>(problem.units[u].size); };
-    const auto degree = [&](int u) {
-        return static_cast<double>(problem.units[u].neighbours.size());
-    };
+    std::vector<std::size_t> degrees;
+    for (const Unit &unit : problem.units) {
+        degrees.push_back(unit.neighbours.size());
+    }
     Layout best;
-    for (int rule = 0; rule < 4; ++rule) {
-        std::vector<double> key(problem.units.size());
-        for (int u = 0; u < problem.count(); ++u) {
-            const double keys[] = {size(u), size(u) * degree(u), degree(u) + 1e-15 * size(u),
-                                   size(u) * (degree(u) * degree(u))};
-            key[u] = keys[rule];
-        }
-        std::vector<int> candidate(problem.units.size());
-        std::iota(candidate.begin(), candidate.end(), 0);
-        std::stable_sort(candidate.begin(), candidate.end(),
-                         [&](int a, int b) { return key[a] > key[b]; });
+    for (int rule = 0; rule < kOrders; ++rule) {
+        std::vector<int> candidate = ordered(problem, degrees, rule);
         Layout layout = first_fit(problem, candidate);
         if (layout.peak < best.peak) {
             best = std::move(layout);

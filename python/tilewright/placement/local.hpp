@@ -16,6 +16,14 @@ struct Layout {
 // Each unit of `order` at the lowest offset that is free; fixed units are there from the start.
 Layout first_fit(const Problem &problem, const std::vector<int> &order);
 
+// Units in the order of one of the rules of best_first_fit, 0 to kOrders - 1. `degrees` are numbers
+// of neighbours; rule 0 needs none.
+constexpr int kOrders = 4;
+std::vector<int> ordered(const Problem &problem, const std::vector<std::size_t> &degrees, int rule);
+
+// The lowest offset for a unit outside of all zones, which are sorted on the way.
+Bytes lowest_free(const Unit &unit, std::vector<Zone> &taken);
+
 // The best of first fit by size, area, neighbours and their product.
 Layout best_first_fit(const Problem &problem, std::vector<int> &order);
 

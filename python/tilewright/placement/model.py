@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from tilewright.base.errors import bad_input, does_not_fit
-from tilewright.placement.problem import Item, PoolLimit
+import numpy as np
 
-Zone = tuple[int, int]
+from tilewright.base.errors import bad_input, does_not_fit
+from tilewright.placement.conflicts import Conflicts, Lifetime, Zone
+from tilewright.placement.problem import Item, PoolLimit
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +46,12 @@ class Model:
     """Units and, for each unit, its neighbours.
 
     ``zones[u][v]`` are open intervals (low, high), sorted: offset(u) - offset(v) is in none of
-    them if both are in the same pool.
+    them if both are in the same pool. Neighbours are found as they are asked for.
     """
 
     pools: tuple[PoolLimit, ...]
     units: tuple[Unit, ...]
-    zones: tuple[dict[int, tuple[Zone, ...]], ...]
+    zones: Conflicts
 
     def limit(self, pool: int) -> int | None:
         """Bytes that items may use in a pool."""
@@ -69,21 +70,90 @@ def build_model(items: Sequence[Item], pools: Sequence[PoolLimit]) -> Model:
     where = {item.name: number for number, cluster in enumerate(clusters) for item, _ in cluster}
     units = tuple(_unit(number, cluster, pools) for number, cluster in enumerate(clusters))
     delta = {item.name: distance for unit in units for item, distance in unit.members}
-    zones: list[dict[int, tuple[Zone, ...]]] = [{} for _ in units]
+    lives = tuple(_life(unit) for unit in units)
+    found: dict[tuple[int, int], list[Zone]] = {}
     for first, second, low, high in _pair_zones(items, by_name):
         u, v = where[first], where[second]
-        if u == v or low >= high:
+        if u == v:
             continue
         shift = delta[second] - delta[first]
-        known = zones[u].get(v)
         zone = (low + shift, high + shift)
-        joint = _merge((*known, zone)) if known else (zone,)
-        zones[u][v] = joint
-        zones[v][u] = tuple((-high, -low) for low, high in reversed(joint)) if known else ((-zone[1], -zone[0]),)
-    merged = tuple(dict(sorted(around.items())) for around in zones)
-    model = Model(tuple(pools), units, merged)
+        pair, zone = ((u, v), zone) if u < v else ((v, u), (-zone[1], -zone[0]))
+        found.setdefault(pair, []).extend([zone] if low < high else [])
+    for pair in sorted({*found, *_uneven_pairs(units, lives)}):
+        found.setdefault(pair, []).extend(_zones_of_lives(units[pair[0]], units[pair[1]]))
+    conflicts = Conflicts(
+        [unit.size for unit in units], [unit.pools for unit in units], lives, _listed(len(units), found)
+    )
+    model = Model(tuple(pools), units, conflicts)
     _check_fixed(model)
     return model
+
+
+def _listed(count: int, found: Mapping[tuple[int, int], Sequence[Zone]]) -> list[dict[int, tuple[Zone, ...]]]:
+    """For each of ``count`` units the zones of its pairs, from those of (u, v) with u < v."""
+    listed: list[dict[int, tuple[Zone, ...]]] = [{} for _ in range(count)]
+    for (u, v), zones in found.items():
+        joint = _merge(zones)
+        listed[u][v] = joint
+        listed[v][u] = tuple((-high, -low) for low, high in reversed(joint))
+    return listed
+
+
+def _timed(unit: Unit) -> list[tuple[Item, int, Lifetime]]:
+    """The members that conflict by their lifetimes, each with its distance and its ticks."""
+    return [
+        (item, distance, item.lifetime)
+        for item, distance in unit.members
+        if item.by_lifetime and item.size_bytes and item.lifetime is not None and item.lifetime[0] < item.lifetime[1]
+    ]
+
+
+def _life(unit: Unit) -> Lifetime:
+    """The ticks of all members, if all bytes of the unit are taken at each of them; else empty: pairs are listed."""
+    timed = _timed(unit)
+    if not timed or any(distance or item.size_bytes != unit.size for item, distance, _ in timed):
+        return (0, 0)
+    if any(item.size_bytes and not item.by_lifetime for item, _ in unit.members):
+        return (0, 0)
+    lifetimes = sorted(lifetime for _, _, lifetime in timed)
+    begin, end = lifetimes[0]
+    for following, last in lifetimes[1:]:
+        if following > end:
+            return (0, 0)
+        end = max(end, last)
+    return begin, end
+
+
+def _uneven_pairs(units: Sequence[Unit], lives: Sequence[Lifetime]) -> Iterator[tuple[int, int]]:
+    """Pairs of units that may conflict by the lifetimes of members, though one of the units has no life as a whole."""
+    spans = []
+    for unit in units:
+        timed = [lifetime for _, _, lifetime in _timed(unit)]
+        spans.append((min(begin for begin, _ in timed), max(end for _, end in timed)) if timed else (0, 0))
+    begins, ends = np.array([span[0] for span in spans], np.int64), np.array([span[1] for span in spans], np.int64)
+    for u, (begin, end) in enumerate(spans):
+        if lives[u] != (0, 0) or begin >= end:
+            continue
+        for v in np.flatnonzero((begins < end) & (ends > begin) & (begins < ends)).tolist():
+            if v != u and not set(units[u].pools).isdisjoint(units[v].pools):
+                yield min(u, v), max(u, v)
+
+
+def _zones_of_lives(one: Unit, other: Unit) -> Iterator[Zone]:
+    """Zones of offset(one) - offset(other) for members that are alive at one time, unless a trail speaks of them."""
+    for item, distance, (begin, end) in _timed(one):
+        for neighbour, shift, (first, last) in _timed(other):
+            if begin < last and first < end and not _trail(item, neighbour):
+                low, high = _disjoint(item.size_bytes, neighbour.size_bytes)
+                yield low + shift - distance, high + shift - distance
+
+
+def _trail(item: Item, other: Item) -> bool:
+    """Whether one of two items trails the other."""
+    return any(trail.other == other.name for trail in item.trails) or any(
+        trail.other == item.name for trail in other.trails
+    )
 
 
 def _check_fixed(model: Model) -> None:
@@ -106,6 +176,8 @@ def _index(items: Sequence[Item], pools: Sequence[PoolLimit]) -> dict[str, Item]
     for item in items:
         if item.size_bytes < 0 or item.align_bytes < 1:
             raise bad_input("placement-problem", f"buffer '{item.name}' has a negative size or no alignment")
+        if item.by_lifetime and item.lifetime is None:
+            raise bad_input("placement-problem", f"buffer '{item.name}' conflicts by a lifetime that it does not have")
         views = [item.at_offset[0]] if item.at_offset else []
         others = [*item.conflicts, *(trail.other for trail in item.trails), *views]
         for other in others:

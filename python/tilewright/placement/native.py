@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
@@ -78,26 +78,18 @@ def search_pool(
     units = sorted(units)
     number = {u: i for i, u in enumerate(units)}
     chosen = [model.units[u] for u in units]
-    pairs: list[int] = []
-    zones: list[int] = []
-    for u in units:
-        own, size = number[u], -model.units[u].size
-        for v, around in model.zones[u].items():
-            other = number.get(v, -1)
-            if other <= own:
-                continue
-            if len(around) == 1 and around[0] == (size, model.units[v].size):
-                pairs += (own, other)
-            else:
-                for low, high in around:
-                    zones += (own, other, low, high)
+    pairs, zones, free = _listed(model, units, number)
+    lives = [model.zones.lives[u] for u in units]
     verdict, offsets, peak, bound, _ = native.solve(
         [unit.size for unit in chosen],
         [unit.modulus for unit in chosen],
         [unit.residue for unit in chosen],
         [-1 if unit.fixed is None else unit.fixed for unit in chosen],
+        [begin for begin, _ in lives],
+        [end for _, end in lives],
         pairs,
         zones,
+        free,
         -1 if limit is None else limit,
         minimise,
         nodes,
@@ -105,3 +97,24 @@ def search_pool(
         progress,
     )
     return Search(Verdict(verdict), dict(zip(units, offsets, strict=True)), peak, bound)
+
+
+def _listed(model: Model, units: Sequence[int], number: Mapping[int, int]) -> tuple[list[int], list[int], list[int]]:
+    """Pairs whose conflicts do not follow from lifetimes: disjoint (u, v), others (u, v, low, high), free (u, v)."""
+    pairs: list[int] = []
+    zones: list[int] = []
+    free: list[int] = []
+    for u in units:
+        own, size = number[u], -model.units[u].size
+        for v, around in sorted(model.zones.listed[u].items()):
+            other = number.get(v, -1)
+            if other <= own:
+                continue
+            if not around:
+                free += (own, other)
+            elif around == ((size, model.units[v].size),):
+                pairs += (own, other)
+            else:
+                for low, high in around:
+                    zones += (own, other, low, high)
+    return pairs, zones, free

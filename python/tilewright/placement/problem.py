@@ -48,6 +48,7 @@ class Item:
         trails: items that this item may overlap, and where. A trail replaces the conflict of its pair.
         accesses: bytes read and written in one run; times ``PoolLimit.access_cost``, the item's cost in a pool.
         lifetime: half-open ticks of a life without holes; None if unknown. For settling trails and for messages.
+        by_lifetime: whether the item also conflicts with all other such items that are alive at one time with it.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Item:
     trails: tuple[Trail, ...] = ()
     accesses: int = 0
     lifetime: tuple[int, int] | None = None
+    by_lifetime: bool = False
 
 
 @dataclass(frozen=True, slots=True)

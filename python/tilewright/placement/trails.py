@@ -100,7 +100,7 @@ class _Clusters:
                 distance = self._shift[one] + move - self._shift[two]
                 if not _suit(self._model.units[one], self._model.units[two], distance):
                     return False
-                if any(low < distance < high for low, high in self._model.zones[one].get(two, ())):
+                if any(low < distance < high for low, high in self._model.zones.between(one, two)):
                     return False
         return True
 

@@ -10,7 +10,7 @@ from tilewright.kernels.kernel import KernelChoice
 from tilewright.options import CompileOptions
 from tilewright.placement import Item, PoolLimit, Result, Trail, place
 from tilewright.plan import BufferKind, Placement, PoolUse, Relation, RelationKind, TilingProof
-from tilewright.plan.lifetimes import disjoint_pairs, lifetimes
+from tilewright.plan.lifetimes import lifetimes
 from tilewright.planning.decisions import Decisions
 from tilewright.planning.prepare import Prepared
 from tilewright.platform import Platform
@@ -101,23 +101,20 @@ def realise(
 def placement_items(schedule: Schedule, alive: Lifetimes, *, io_in_pools: bool) -> list[Item]:
     """Everything that the plan places; the caller's buffers and views of them are not."""
     views = _views(schedule)
-    families = _families(schedule, views)
     trails = _trails(schedule.overlaps)
     external = () if io_in_pools else (BufferKind.INPUT, BufferKind.OUTPUT)
     placed = [buffer for buffer in schedule.buffers if buffer.kind not in external]
-    names = {buffer.name for buffer in placed}
-    conflicts = disjoint_pairs({name: alive[name] for name in alive if name in names})
     return [
         Item(
             name=buffer.name,
             size_bytes=buffer.size_bytes,
             align_bytes=buffer.align_bytes,
             pools=buffer.pools,
-            conflicts=frozenset(conflicts[buffer.name]) - families[buffer.name],
             at_offset=views.get(buffer.name),
             trails=trails.get(buffer.name, ()),
             accesses=buffer.accessed_bytes,
             lifetime=alive[buffer.name],
+            by_lifetime=True,
         )
         for buffer in placed
     ]
@@ -127,16 +124,6 @@ def _views(schedule: Schedule) -> dict[str, tuple[str, int]]:
     """Each view with the buffer in which it lies, and the bytes from that one's start."""
     views = (item for item in schedule.relations if item.kind is RelationKind.AT_OFFSET)
     return {item.first: (item.second, item.offset_bytes) for item in views}
-
-
-def _families(schedule: Schedule, views: Mapping[str, tuple[str, int]]) -> dict[str, frozenset[str]]:
-    """For each buffer those whose distance from it is given, itself among them; a view is of a buffer that is none."""
-    joined: dict[str, set[str]] = {}
-    roots = {buffer.name: views[buffer.name][0] if buffer.name in views else buffer.name for buffer in schedule.buffers}
-    for name, root in roots.items():
-        joined.setdefault(root, set()).add(name)
-    sets = {root: frozenset(names) for root, names in joined.items()}
-    return {name: sets[root] for name, root in roots.items()}
 
 
 def _trails(overlaps: Iterable[Overlap]) -> dict[str, tuple[Trail, ...]]:

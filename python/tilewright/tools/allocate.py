@@ -81,21 +81,15 @@ def _row(line: dict[str, str], place: str) -> Row:
 
 def items_of(rows: Sequence[Row]) -> list[Item]:
     """Items for placement; two buffers conflict if their lifetimes have a tick in common."""
-    conflicts: dict[str, set[str]] = {row.name: set() for row in rows}
-    alive: list[Row] = []
-    for row in sorted(rows, key=lambda row: row.lower):
-        alive = [other for other in alive if other.upper > row.lower]
-        conflicts[row.name].update(other.name for other in alive)
-        alive.append(row)
     return [
         Item(
             row.name,
             row.size,
             row.alignment,
             (POOL,),
-            frozenset(conflicts[row.name]),
             fixed_offset=row.offset,
             lifetime=(row.lower, row.upper),
+            by_lifetime=True,
         )
         for row in rows
     ]

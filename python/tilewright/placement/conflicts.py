@@ -1,0 +1,87 @@
+"""Which units conflict: what their lifetimes say, and what is listed for single pairs.
+
+Before:  a alive [0, 4), b [2, 6), c [4, 8); listed: a and b may share bytes
+After:   conflicts of c: b; of a: none
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+Zone = tuple[int, int]
+"""An open interval (low, high) that the difference of two offsets must avoid."""
+
+Lifetime = tuple[int, int]
+"""Half-open ticks; empty (begin = end) for a unit whose lifetime says nothing."""
+
+_KEPT_UNITS = 2_000
+"""With more units, what is found for one unit is not kept: all pairs together would fill the memory."""
+
+
+class Conflicts:
+    """For each unit its neighbours, with sorted zones: offset(u) - offset(v) lies in none of ``self[u][v]``.
+
+    Attributes:
+        lives: for each unit the ticks at which it conflicts with every other unit that has some of them
+            and a pool in common.
+        listed: for each unit the neighbours of which ``listed`` says all; no zones: the pair may share any bytes.
+    """
+
+    __slots__ = ("_begins", "_ends", "_kept", "_pools", "_sizes", "listed", "lives")
+
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        pools: Sequence[tuple[int, ...]],
+        lives: Sequence[Lifetime],
+        listed: Sequence[Mapping[int, tuple[Zone, ...]]],
+    ) -> None:
+        self.lives = tuple(lives)
+        self.listed = tuple(listed)
+        self._sizes = tuple(sizes)
+        self._begins = np.array([begin for begin, _ in lives], np.int64)
+        self._ends = np.array([end for _, end in lives], np.int64)
+        self._pools = tuple(map(frozenset, pools))
+        self._kept: dict[int, dict[int, tuple[Zone, ...]]] = {}
+
+    def __len__(self) -> int:
+        return len(self.lives)
+
+    def __iter__(self) -> Iterator[Mapping[int, tuple[Zone, ...]]]:
+        return (self[unit] for unit in range(len(self)))
+
+    def __getitem__(self, unit: int) -> Mapping[int, tuple[Zone, ...]]:
+        """The neighbours of a unit in ascending order."""
+        known = self._kept.get(unit)
+        if known is not None:
+            return known
+        listed, size = self.listed[unit], self._sizes[unit]
+        found = {other: zones for other, zones in listed.items() if zones}
+        for other in self._alive_with(unit):
+            if other not in listed and other != unit and self._pools[unit] & self._pools[other]:
+                found[other] = ((-size, self._sizes[other]),)
+        found = dict(sorted(found.items()))
+        if len(self) <= _KEPT_UNITS:
+            self._kept[unit] = found
+        return found
+
+    def between(self, unit: int, other: int) -> tuple[Zone, ...]:
+        """The zones of one pair; empty if the units may share bytes."""
+        if other in self.listed[unit]:
+            return self.listed[unit][other]
+        begin, end = self.lives[unit]
+        other_begin, other_end = self.lives[other]
+        alive = begin < end and other_begin < other_end and begin < other_end and other_begin < end
+        if unit == other or not alive or not self._pools[unit] & self._pools[other]:
+            return ()
+        return ((-self._sizes[unit], self._sizes[other]),)
+
+    def _alive_with(self, unit: int) -> list[int]:
+        begin, end = self.lives[unit]
+        if begin >= end:
+            return []
+        alive = (self._begins < end) & (self._ends > begin) & (self._begins < self._ends)
+        found: list[int] = np.flatnonzero(alive).tolist()
+        return found

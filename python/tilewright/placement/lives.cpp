@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lives.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "cliques.hpp"
+
+namespace tilewright
+{
+namespace
+{
+
+// The placed units by lifetime, in a segment tree over the ticks at which any unit begins.
+class Placed
+{
+  public:
+    explicit Placed(const Lives &lives) : lives_(lives), seen_(lives.begins.size(), 0)
+    {
+        for (std::size_t u = 0; u < lives.begins.size(); ++u) {
+            if (lives.begins[u] < lives.ends[u]) {
+                ticks_.push_back(lives.begins[u]);
+            }
+        }
+        std::sort(ticks_.begin(), ticks_.end());
+        ticks_.erase(std::unique(ticks_.begin(), ticks_.end()), ticks_.end());
+        while (width_ < ticks_.size()) {
+            width_ *= 2;
+        }
+        nodes_.resize(2 * width_);
+        below_.assign(2 * width_, 0);
+    }
+
+    void clear()
+    {
+        for (auto &node : nodes_) {
+            node.clear();
+        }
+        std::fill(below_.begin(), below_.end(), 0);
+    }
+
+    void add(int unit)
+    {
+        each(unit, [&](std::size_t node) {
+            nodes_[node].push_back(unit);
+            for (std::size_t up = node; up > 0 && !below_[up]; up /= 2) {
+                below_[up] = 1;
+            }
+        });
+    }
+
+    // Calls `visit` once for each placed unit that lives when `unit` does.
+    template <typename Visit> void around(int unit, Visit visit)
+    {
+        ++turn_;
+        each(unit, [&](std::size_t node) {
+            for (std::size_t up = node / 2; up > 0; up /= 2) {
+                report(up, visit);
+            }
+            inside(node, visit);
+        });
+    }
+
+  private:
+    [[nodiscard]] std::size_t at(Bytes tick) const
+    {
+        return static_cast<std::size_t>(std::lower_bound(ticks_.begin(), ticks_.end(), tick) -
+                                        ticks_.begin());
+    }
+    // The nodes that together are the unit's lifetime.
+    template <typename Visit> void each(int unit, Visit visit) const
+    {
+        if (lives_.begins[unit] >= lives_.ends[unit]) {
+            return;
+        }
+        std::size_t low = at(lives_.begins[unit]) + width_, high = at(lives_.ends[unit]) + width_;
+        for (; low < high; low /= 2, high /= 2) {
+            if (low % 2 == 1) {
+                visit(low++);
+            }
+            if (high % 2 == 1) {
+                visit(--high);
+            }
+        }
+    }
+    template <typename Visit> void report(std::size_t node, Visit visit)
+    {
+        for (int unit : nodes_[node]) {
+            if (seen_[unit] != turn_) {
+                seen_[unit] = turn_;
+                visit(unit);
+            }
+        }
+    }
+    template <typename Visit> void inside(std::size_t node, Visit visit)
+    {
+        if (!below_[node]) {
+            return;
+        }
+        report(node, visit);
+        if (node < width_) {
+            inside(2 * node, visit);
+            inside(2 * node + 1, visit);
+        }
+    }
+
+    const Lives &lives_;
+    std::vector<Bytes> ticks_;
+    std::size_t width_ = 1;
+    std::vector<std::vector<int>> nodes_;
+    std::vector<char> below_; // whether a node, or one below it, has units
+    std::vector<std::uint64_t> seen_;
+    std::uint64_t turn_ = 0;
+};
+
+class LiveDecoder
+{
+  public:
+    explicit LiveDecoder(const Lives &lives) : lives_(lives), placed_(lives)
+    {
+        apart_.resize(lives.begins.size());
+        for (const auto *list : {&lives.pairs, &lives.free}) {
+            for (const auto &[u, v] : *list) {
+                apart_[u].push_back(v);
+                apart_[v].push_back(u);
+            }
+        }
+        for (auto &others : apart_) {
+            std::sort(others.begin(), others.end());
+        }
+    }
+
+    Layout decode(const std::vector<int> &order)
+    {
+        const Problem &problem = lives_.problem;
+        layout_.offsets.assign(problem.units.size(), -1);
+        layout_.peak = 0;
+        placed_.clear();
+        for (int u = 0; u < problem.count(); ++u) {
+            if (problem.units[u].fixed >= 0) {
+                put(u, problem.units[u].fixed);
+            }
+        }
+        for (int u : order) {
+            if (problem.units[u].fixed < 0) {
+                put(u, lowest(u));
+            }
+        }
+        return layout_;
+    }
+
+    // The neighbours of each unit, listed or by lifetime.
+    [[nodiscard]] std::vector<std::size_t> degrees() const
+    {
+        std::vector<Bytes> begins, ends;
+        for (std::size_t u = 0; u < lives_.begins.size(); ++u) {
+            if (lives_.begins[u] < lives_.ends[u]) {
+                begins.push_back(lives_.begins[u]);
+                ends.push_back(lives_.ends[u]);
+            }
+        }
+        std::sort(begins.begin(), begins.end());
+        std::sort(ends.begin(), ends.end());
+        std::vector<std::size_t> found;
+        for (int u = 0; u < lives_.problem.count(); ++u) {
+            std::size_t count = lives_.problem.units[u].neighbours.size();
+            if (lives_.begins[u] < lives_.ends[u]) {
+                const auto begun = std::lower_bound(begins.begin(), begins.end(), lives_.ends[u]);
+                const auto ended = std::upper_bound(ends.begin(), ends.end(), lives_.begins[u]);
+                count +=
+                    static_cast<std::size_t>((begun - begins.begin()) - (ended - ends.begin()) - 1);
+                count -= static_cast<std::size_t>(
+                    std::count_if(apart_[u].begin(), apart_[u].end(), [&](int v) {
+                        return lives_.begins[v] < lives_.ends[u] &&
+                               lives_.begins[u] < lives_.ends[v] &&
+                               lives_.begins[v] < lives_.ends[v];
+                    }));
+            }
+            found.push_back(count);
+        }
+        return found;
+    }
+
+    [[nodiscard]] bool is_listed(int u) const
+    {
+        return !apart_[u].empty();
+    }
+
+  private:
+    void put(int unit, Bytes offset)
+    {
+        layout_.offsets[unit] = offset;
+        layout_.peak = std::max(layout_.peak, offset + lives_.problem.units[unit].size);
+        placed_.add(unit);
+    }
+
+    Bytes lowest(int unit)
+    {
+        const Unit &u = lives_.problem.units[unit];
+        taken_.clear();
+        for (const Neighbour &neighbour : u.neighbours) {
+            const Bytes at = layout_.offsets[neighbour.unit];
+            if (at >= 0) {
+                for (const Zone &zone : neighbour.zones) {
+                    taken_.push_back({at + zone.low, at + zone.high});
+                }
+            }
+        }
+        placed_.around(unit, [&](int other) {
+            if (!std::binary_search(apart_[unit].begin(), apart_[unit].end(), other)) {
+                const Bytes at = layout_.offsets[other];
+                taken_.push_back({at - u.size, at + lives_.problem.units[other].size});
+            }
+        });
+        return lowest_free(u, taken_);
+    }
+
+    const Lives &lives_;
+    Placed placed_;
+    std::vector<std::vector<int>> apart_;
+    Layout layout_;
+    std::vector<Zone> taken_;
+};
+
+// Most bytes of units that live at one time and whose conflicts follow from that alone.
+Bytes bytes_at_once(const Lives &lives, const LiveDecoder &decoder)
+{
+    const Problem &problem = lives.problem;
+    const Bytes grain = common_grain(problem);
+    std::vector<std::pair<Bytes, int>> marks; // ends (unit as ~unit) sort before begins
+    Bytes best = 0;
+    for (int u = 0; u < problem.count(); ++u) {
+        const Unit &unit = problem.units[u];
+        best = std::max(best, unit.size + (unit.fixed >= 0 ? unit.fixed : unit.residue));
+        if (lives.begins[u] < lives.ends[u] && !decoder.is_listed(u)) {
+            marks.emplace_back(lives.begins[u], u);
+            marks.emplace_back(lives.ends[u], ~u);
+        }
+    }
+    std::sort(marks.begin(), marks.end());
+    std::multiset<Bytes> wastes;
+    Bytes sum = 0;
+    for (const auto &[tick, mark] : marks) {
+        const Bytes size = problem.units[mark < 0 ? ~mark : mark].size;
+        const Bytes whole = round_up(size, grain);
+        if (mark < 0) {
+            sum -= whole;
+            wastes.erase(wastes.find(whole - size));
+        } else {
+            sum += whole;
+            wastes.insert(whole - size);
+            best = std::max(best, sum - *wastes.rbegin());
+        }
+    }
+    return best;
+}
+
+} // namespace
+
+Layout first_fit_at_bound(const Lives &lives)
+{
+    LiveDecoder decoder(lives);
+    const Bytes bound = bytes_at_once(lives, decoder);
+    std::vector<std::size_t> degrees;
+    for (int rule = 0; rule < kOrders; ++rule) {
+        if (rule == 1) {
+            degrees = decoder.degrees();
+        }
+        Layout layout = decoder.decode(ordered(lives.problem, degrees, rule));
+        if (layout.peak == bound) {
+            return layout;
+        }
+    }
+    return {};
+}
+
+} // namespace tilewright

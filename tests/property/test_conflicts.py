@@ -1,0 +1,141 @@
+"""Conflicts that follow from lifetimes against the same conflicts as pairs: the same problem, the same placements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tilewright.base.errors import TilewrightError
+from tilewright.placement import Item, PoolLimit, Trail, model, place
+from tilewright.placement.verify import verify_spots
+
+EFFORT = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+POOLS = [PoolLimit("near", 60, 4), PoolLimit("far", None, 4)]
+ALGORITHMS = ("exact", "greedy_by_size", "greedy_by_conflicts", "hill_climb")
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> list[Item]:
+    """Items with lifetimes, some empty; views at distances, items that trail others, one fixed, two pools."""
+    count = draw(st.integers(1, 9))
+    items: list[Item] = []
+    for number in range(count):
+        begin = draw(st.integers(0, 12))
+        pools = draw(st.sampled_from([("far",), ("far",), ("near", "far")]))
+        size = draw(st.integers(0, 9))
+        lifetime = (begin, begin + draw(st.integers(0, 6)))
+        item = Item(f"i{number}", size, 1, pools, lifetime=lifetime, by_lifetime=True)
+        if items and draw(st.integers(0, 4)) == 0:
+            whole = draw(st.sampled_from(items))
+            item = replace(item, at_offset=(whole.name, draw(st.integers(-3, 6))), pools=whole.pools)
+        elif items and draw(st.integers(0, 4)) == 0:
+            item = replace(
+                item, trails=(Trail(draw(st.sampled_from(items)).name, 0, draw(st.sampled_from([0, None]))),)
+            )
+        items.append(item)
+    if draw(st.booleans()):
+        items[0] = replace(items[0], fixed_offset=0)
+    return items
+
+
+def listed(items: Sequence[Item]) -> list[Item]:
+    """The same problem with a pair for each two items that are alive at one time."""
+
+    def meet(one: Item, other: Item) -> bool:
+        assert one.lifetime is not None
+        assert other.lifetime is not None
+        (begin, end), (first, last) = one.lifetime, other.lifetime
+        return begin < end and first < last and begin < last and first < end
+
+    return [
+        replace(
+            item,
+            by_lifetime=False,
+            conflicts=frozenset(other.name for other in items if other is not item and meet(item, other)),
+        )
+        for item in items
+    ]
+
+
+def neighbours(items: Sequence[Item]) -> list[dict[int, tuple[tuple[int, int], ...]]]:
+    """Zones of all pairs that share a pool; the same whoever asks."""
+    found = model.build_model(items, POOLS)
+    for u, around in enumerate(found.zones):
+        assert all(found.zones.between(u, v) == around.get(v, ()) for v in range(len(found.units)) if v != u)
+    pools = [set(unit.pools) for unit in found.units]
+    return [{v: zones for v, zones in found.zones[u].items() if pools[u] & pools[v]} for u in range(len(pools))]
+
+
+def outcome(items: Sequence[Item], algorithm: str) -> object:
+    try:
+        return place(items, POOLS, algorithm, "fast")
+    except TilewrightError as error:
+        return str(error)
+
+
+@EFFORT
+@given(problems())
+def test_lifetimes_say_what_pairs_say(items: list[Item]) -> None:
+    try:
+        expected = neighbours(listed(items))
+    except TilewrightError:
+        with pytest.raises(TilewrightError):
+            neighbours(items)
+        return
+    assert neighbours(items) == expected
+
+
+@EFFORT
+@given(problems(), st.sampled_from(ALGORITHMS))
+def test_placements_are_the_same(items: list[Item], algorithm: str) -> None:
+    assert outcome(items, algorithm) == outcome(listed(items), algorithm)
+
+
+def overlaps(problem: model.Model, spots: Sequence[tuple[int, int]]) -> bool:
+    """Whether two units of one pool are at a distance that a zone forbids, pair by pair."""
+    return any(
+        spots[u][0] == spots[v][0] and any(low < spots[u][1] - spots[v][1] < high for low, high in zones)
+        for u, around in enumerate(problem.zones)
+        for v, zones in around.items()
+    )
+
+
+@EFFORT
+@given(problems(), st.data())
+def test_overlaps_are_found_whichever_way_the_sweep_goes(items: list[Item], data: st.DataObject) -> None:
+    try:
+        problem = model.build_model(
+            [replace(item, fixed_offset=None, pools=("far",)) for item in items], [PoolLimit("far", None, 4)]
+        )
+    except TilewrightError:
+        return
+    step = data.draw(st.sampled_from([0, 2, 9]))
+    spots = [(0, number * step + data.draw(st.integers(0, 3))) for number in range(len(problem.units))]
+    if not overlaps(problem, spots):
+        verify_spots(problem, spots, "drawn")
+        return
+    with pytest.raises(TilewrightError, match="overlaps"):
+        verify_spots(problem, spots, "drawn")
+
+
+def test_a_view_that_is_taken_for_its_whole_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    items = [
+        Item("whole", 8, 1, ("far",), lifetime=(0, 2), by_lifetime=True),
+        Item("part", 4, 1, ("far",), at_offset=("whole", 4), lifetime=(2, 6), by_lifetime=True),
+        Item("other", 4, 1, ("far",), lifetime=(3, 5), by_lifetime=True),
+    ]
+    assert place(items, POOLS).used["far"] == 8
+    assert neighbours(items) == neighbours(listed(items))
+    monkeypatch.setattr(model, "_life", lambda unit: unit.lifetime)
+    assert neighbours(items) != neighbours(listed(items))
+
+
+def test_a_pool_of_many_buffers_needs_no_pairs() -> None:
+    """Five thousand constants would be twelve million pairs."""
+    items = [Item(f"c{n}", 4 + n % 7, 4, ("far",), lifetime=(0, 9), by_lifetime=True) for n in range(5000)]
+    found = place(items, POOLS)
+    assert found.optimal["far"]
+    assert not any(model.build_model(items, POOLS).zones.listed)
