@@ -188,6 +188,7 @@ def run_kernel(
         np.zeros(graph.tensor(item.tensor).shape, graph.tensor(item.tensor).dtype.numpy) for item in choice.writes
     ]
     written = [np.zeros(output.shape, np.int32) for output in outputs]
+    choice = choice.for_tiles(taken)
     cut = cut_reductions(choice, taken)
     partial = b""
     for box in boxes(extents, taken):

@@ -151,7 +151,7 @@ static struct conv prepare(const struct tilewright_conv_integer_attributes *a,
     const int32_t inputs = tilewright_smaller(shape->extent[CHANNEL], a->group_inputs);
     struct conv conv = {a, &operands[X], operands[SCRATCH].base, operands[SCRATCH].base, inputs, 0,
                         0};
-    conv.padding_row += TILEWRIGHT_BLOCK * a->kernel[0] * a->kernel[1] * inputs;
+    conv.padding_row += a->padding_row_at;
     conv.adjacent = inputs == 1 || shape->stride[CHANNEL] == 1;
     conv.dense = conv.adjacent &&
                  (a->kernel[1] == 1 || (shape->stride[WIDTH] == inputs && a->dilations[1] == 1));

@@ -240,7 +240,7 @@ void tilewright_depthwise_integer(const struct tilewright_depthwise_integer_attr
     window.rows = tilewright_depthwise_axis(&geometry, in, out, HEIGHT);
     window.columns = tilewright_depthwise_axis(&geometry, in, out, WIDTH);
     const int32_t size = window.rows.extent * window.columns.extent;
-    plane.sums = (int32_t *)(void *)(window.bytes + (size + 3) / 4 * 4);
+    plane.sums = (int32_t *)(void *)(window.bytes + a->sums_at);
     plane.rows = out->extent[HEIGHT];
     plane.pitch = window.columns.extent;
     plane.step = a->strides[1];

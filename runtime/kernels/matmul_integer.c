@@ -76,7 +76,7 @@ static void multiply(const struct tilewright_matmul_integer_attributes *a,
             sink->sums[i] += rows[i / TILEWRIGHT_BLOCK * TILEWRIGHT_ROW_WORDS];
         }
     }
-    tilewright_products_wide(sink, columns, taps, columns + TILEWRIGHT_BLOCK * taps, rows,
+    tilewright_products_wide(sink, columns, taps, columns + a->weights_at, rows,
                              smaller(TILEWRIGHT_BLOCK, out->extent[MINOR] - n), finish);
 }
 
@@ -85,11 +85,10 @@ void tilewright_matmul_integer(const struct tilewright_matmul_integer_attributes
 {
     tilewright_block_finish *const finish = a->finish;
     const struct tilewright_shape *out = operands[Y].shape;
-    const int32_t taps = operands[A].shape->extent[MINOR];
     const struct tilewright_rule rule = {finish, TILEWRIGHT_ROW_WORDS, 1};
     const int32_t begins = (flags & TILEWRIGHT_FIRST) != 0;
-    uint8_t *weights = operands[SCRATCH].base + TILEWRIGHT_BLOCK * taps;
-    int32_t *rows = (int32_t *)(void *)(weights + 2 * TILEWRIGHT_BLOCK * taps);
+    uint8_t *weights = operands[SCRATCH].base + a->weights_at;
+    int32_t *rows = (int32_t *)(void *)(operands[SCRATCH].base + a->rows_at);
     struct tilewright_sink sink;
 
     tilewright_open(&sink, &rule, out->stride[MINOR], TILEWRIGHT_BLOCK, &operands[PARTIAL], flags);

@@ -281,7 +281,7 @@ void tilewright_recurrent_f32(const struct tilewright_recurrent_f32_attributes *
 
     (void)flags;
     line.gate = (float *)(void *)operands[scratch].base;
-    line.reset = line.gate + (ptrdiff_t)line.gates * line.units;
+    line.reset = (float *)(void *)(operands[scratch].base + attributes->reset_at);
     line.h_step = operands[attributes->outputs + 1].shape->stride[5];
     line.c_step = lstm ? operands[attributes->outputs + 2].shape->stride[5] : 0;
     for (int32_t d = y->shape->origin[3]; d < y->shape->origin[3] + y->shape->extent[3]; d++) {

@@ -105,6 +105,7 @@ def run_choice(
     """The outputs, computed with tiles of ``steps`` (dimensions that are not named are whole)."""
     extents = {dimension.name: dimension.extent for dimension in choice.nest.dimensions}
     taken = {name: min((steps or {}).get(name, extent), extent) for name, extent in extents.items()}
+    choice = choice.for_tiles(taken)
     operands = [*choice.reads, *choice.writes]
     arrays = [_content(item, graph, feeds) for item in operands]
     written = [np.zeros(array.shape, np.int32) for array in arrays]

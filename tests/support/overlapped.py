@@ -96,9 +96,10 @@ def run_over(
         for dimension in choice.stores.backward:
             _turn(operand.view, item, array.shape, dimension)
     views = [operand.view for operand in operands]
-    scratch_bytes = choice.scratch_bytes(taken_steps(choice, {}))
+    steps = taken_steps(choice, {})
+    scratch_bytes = choice.scratch_bytes(steps)
     views += [View(memory.allocate(scratch_bytes), None)] if scratch_bytes else []
-    memory.call(choice, sources, views, FIRST | LAST)
+    memory.call(choice.for_tiles(steps), sources, views, FIRST | LAST)
     operands[-1].load(output)
     memory.release()
     return output

@@ -43,8 +43,10 @@ def elementwise(
     """y = f(x), int8[r, c] in sram, tiles in l1."""
     axes = (along("r"), along("c"))
     nest = Nest(tuple(Dimension(*item) for item in extents.items()), (axes,), (axes,))
-    declared = Kernel(symbol, None, lambda choice, steps: cycles(steps))
-    kernel = KernelChoice(declared, (), nest, (), (), (), lambda steps: scratch, uncut=uncut)
+    declared = Kernel(
+        symbol, None, lambda choice, steps: cycles(steps), scratch=lambda choice, steps: {"scratch": scratch}
+    )
+    kernel = KernelChoice(declared, (), nest, (), (), (), uncut=uncut)
     x = TileOperand(
         "x", False, axes, tuple(extents.values()), (0, 1), (0, 1), 1, 1, "sram", None, "l1", None, "int8", "x"
     )

@@ -85,16 +85,14 @@ Fields = tuple[tuple[str, AttributeValue], ...]
 DECLARATIONS = "tilewright/kernels/declarations.h"
 """The header of Tilewright's own kernels."""
 
+SCRATCH_ALIGN_BYTES = 4
+"""Multiple at which areas of scratch begin."""
+
 MAX_RANK = 6
 """The most axes of a view."""
 
 HEIGHT, WIDTH = 2, 3
 """Positions of the axes h and w in the view [n, c, h, w] of kernels with windows."""
-
-
-def no_scratch(steps: TileSteps) -> int:
-    """``scratch_bytes`` of kernels without scratch: 0."""
-    return 0
 
 
 Attributes = TypeVar("Attributes", bound=CStruct)
@@ -104,6 +102,15 @@ StoresOf = Callable[["KernelChoice"], Stores]
 
 CyclesOf = Callable[["KernelChoice", TileSteps], float]
 """From the choice for a node and the steps of tiles to the predicted cycles of one call on such a tile."""
+
+
+ScratchOf = Callable[["KernelChoice", TileSteps], Mapping[str, int]]
+"""From the choice for a node and the steps of tiles to the bytes of each area of scratch, by name, in their order."""
+
+
+def no_scratch(choice: KernelChoice, steps: TileSteps) -> Mapping[str, int]:
+    """``scratch`` of kernels without scratch."""
+    return {}
 
 
 def unknown_stores(choice: KernelChoice) -> Stores:
@@ -174,6 +181,9 @@ class Kernel:
         symbol: name of the C function.
         attributes: class of the C function's attributes; None where a project's own header declares the struct.
         cycles: predicted cycles of one call on a tile with these steps.
+        scratch: the areas of scratch for a tile with these steps, or smaller; each begins at a multiple of 4 bytes.
+            Where the attributes have a field ``<area>_at``, C gets the area's offset in it. Pointers in scratch count
+            with the core's pointer size.
         stores: the order in which the function writes, and the reads over which the write may lie.
         ring_axes: axes of the first read's view along which the rows of the read may live in a ring.
         likes: the memory order in which the function likes best to read and write tensors.
@@ -189,6 +199,7 @@ class Kernel:
     likes: LikedOrder = ANY_ORDER
     header: str = ""
     backward: Backward | None = None
+    scratch: ScratchOf = no_scratch
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,8 +215,6 @@ class KernelChoice:
             fields of ``struct <symbol>_attributes``, which its own header declares.
         multiples: by dimension, a number that divides every step with which the dimension is cut: {"oc": 4}.
         uncut: dimensions that this kernel needs whole, though the operator would allow a cut.
-        scratch_bytes: bytes of scratch, aligned to 4 bytes, for a tile with these steps; 0 for none. Pointers
-            in scratch count with the core's pointer size.
         partial_bytes: bytes of the partial results of an output tile, for kernels that can be
             called part by part of a reduction; None: reductions stay whole. Where a reduction is
             cut, C gets one more view behind scratch, and the flags say FIRST and LAST.
@@ -219,7 +228,6 @@ class KernelChoice:
     reads: tuple[TensorOperand | ConstantOperand, ...]
     writes: tuple[TensorOperand, ...]
     attributes: CStruct | Fields
-    scratch_bytes: Callable[[TileSteps], int] = no_scratch
     partial_bytes: Callable[[TileSteps], int] | None = None
     multiples: Mapping[str, int] = field(default_factory=dict)
     uncut: frozenset[str] = frozenset()
@@ -279,6 +287,26 @@ class KernelChoice:
     def fields(self) -> Fields:
         """Names and values of the fields of the C struct, in order."""
         return self.attributes.values() if isinstance(self.attributes, CStruct) else self.attributes
+
+    def for_tiles(self, steps: TileSteps) -> KernelChoice:
+        """The choice for tiles with these steps: its attributes have the offsets of the areas of scratch."""
+        names = {name for name, _ in self.fields}
+        offsets = {f"{area}_at": offset for area, (offset, _) in self._areas(steps).items() if f"{area}_at" in names}
+        if isinstance(self.attributes, CStruct):
+            return replace(self, attributes=replace(self.attributes, **offsets)) if offsets else self
+        return replace(self, attributes=tuple((name, offsets.get(name, value)) for name, value in self.attributes))
+
+    def scratch_bytes(self, steps: TileSteps) -> int:
+        """Bytes of scratch for a tile with these steps; 0 for none."""
+        return max((offset + size for offset, size in self._areas(steps).values()), default=0)
+
+    def _areas(self, steps: TileSteps) -> dict[str, tuple[int, int]]:
+        """Offset and bytes of each area of scratch."""
+        areas, end = dict[str, tuple[int, int]](), 0
+        for name, size in self.kernel.scratch(self, steps).items():
+            areas[name] = (-(-end // SCRATCH_ALIGN_BYTES) * SCRATCH_ALIGN_BYTES, size)
+            end = sum(areas[name])
+        return areas
 
     @property
     def attributes_struct(self) -> str:

@@ -24,7 +24,7 @@ def kernel_step(
         writes=tuple(operands[reads:]),
         scratch=tuple(buffer.name for buffer in scratch if split is None or buffer.name != split.views),
         axes=tuple(operand.view for operand in problem.operands),
-        attributes=problem.kernel.fields,
+        attributes=problem.attributes(choice.steps),
         attributes_struct=problem.kernel.attributes_struct,
         reduction=tuple(name for name in choice.order if name in problem.reductions),
         runs=runs,

@@ -16,7 +16,7 @@ from tilewright.graph import Graph, Node, identity_order
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, TileSteps
 from tilewright.operators.nest import Dimension, Iteration
 from tilewright.options import Buffering
-from tilewright.plan import BufferKind, Link
+from tilewright.plan import AttributeValue, BufferKind, Link
 from tilewright.platform import Platform
 from tilewright.platform.costs import Costs
 from tilewright.tiling.core_split import CoreSplit, best_core_split, views_bytes
@@ -122,14 +122,23 @@ class TilingProblem:
 
         The roles: ``scratch`` and ``partial`` where the kernel asks for them, ``views`` where a call is split.
         """
-        core_split = self.core_split(steps)
-        part, cores = (steps, 1) if core_split is None else (core_split.part(steps), core_split.cores)
+        core_split, part = self.core_split(steps), self._part(steps)
+        cores = 1 if core_split is None else core_split.cores
         scratch_bytes = self.kernel.scratch_bytes(part)
         sizes = {"scratch": cores * scratch_bytes, "partial": cores * self.partial_bytes(part)}
         sizes = {role: size for role, size in sizes.items() if size}
         if core_split is not None:
             sizes["views"] = cores * views_bytes(self.operands, len(sizes), core_split.dimension, self.pointer_bytes)
         return sizes
+
+    def attributes(self, steps: TileSteps) -> tuple[tuple[str, AttributeValue], ...]:
+        """Names and values of the kernel's attributes for tiles with these steps."""
+        return self.kernel.for_tiles(self._part(steps)).fields
+
+    def _part(self, steps: TileSteps) -> TileSteps:
+        """Steps of what one core has of a tile."""
+        core_split = self.core_split(steps)
+        return steps if core_split is None else core_split.part(steps)
 
     def core_split(self, steps: TileSteps) -> CoreSplit | None:
         """How the cores share a tile with these steps; None if one core does it alone."""

@@ -13,6 +13,7 @@ from support.tolerance import assert_sums_close
 from tilewright.graph import Clamp, Requantize
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.kernels.scalar import conv_float
+from tilewright.kernels.scalar.conv_float import ConvF32
 
 
 def conv(
@@ -159,16 +160,9 @@ def test_a_wrong_weight_is_noticed(kernels: Kernels) -> None:
 def test_the_sanitizer_sees_a_tile_that_is_too_small(kernels: Kernels) -> None:
     case = CASES["3x3"]
     choice = preferred(case)
-    larger = tuple((name, (5, 3) if name == "kernel" else value) for name, value in choice.fields)
-    attributes = tuple((name, 50 if name == "group_inputs" else value) for name, value in larger)
-    broken = KernelChoice(
-        choice.kernel,
-        choice.sources,
-        choice.nest,
-        choice.reads,
-        choice.writes,
-        attributes,
-        choice.scratch_bytes,
-    )
+    given = choice.given(ConvF32)
+    larger = replace(given, windows=replace(given.windows, kernel=(5, 3)), group_inputs=50)
+    scratch = replace(choice.kernel, scratch=lambda _, steps: choice.kernel.scratch(choice, steps))
+    broken = replace(choice, kernel=scratch, attributes=larger)
     with pytest.raises(AssertionError, match="AddressSanitizer"):
         case.result(kernels, broken)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from kernel_harness import ADDRESS_SANITIZER, run_kernel
 from support.integer_nodes import SOURCES, choices_of, integers, node_graph, requantize
+from tilewright.kernels.kernel import KernelChoice, TileSteps
 
 FOLDER = Path(__file__).parent
 
@@ -28,7 +29,12 @@ def small_conv() -> tuple:
 def test_a_kernel_that_leaves_its_scratch_is_noticed() -> None:
     graph, feeds = small_conv()
     choice = choices_of(graph)[0]
-    small = replace(choice, scratch_bytes=lambda steps: choice.scratch_bytes(steps) - 4)
+
+    def smaller(_: KernelChoice, steps: TileSteps) -> dict[str, int]:
+        areas = dict(choice.kernel.scratch(choice, steps))
+        return {**areas, "padding_row": areas["padding_row"] - 4}
+
+    small = replace(choice, kernel=replace(choice.kernel, scratch=smaller))
     with pytest.raises(AssertionError, match="outside its operands"):
         run_kernel(small, graph, feeds, sources=SOURCES)
 

@@ -147,9 +147,6 @@ def _convolution(
     rows = np.moveaxis(weights, 1, -1).reshape(groups, -1, window, weights.shape[1])
     gather = _gathers(node, weights)
 
-    def taps(steps: TileSteps) -> int:
-        return window * step_of(nest, steps, "ic")
-
     def partial_bytes(steps: TileSteps) -> int:
         outputs = -(-step_of(nest, steps, "oc") // BLOCK) * BLOCK
         return 4 * points(nest, steps, ("n", "oh", "ow")) * outputs
@@ -173,7 +170,6 @@ def _convolution(
         ),
         writes=(TensorOperand(node.outputs[0], nest.writes[0], view),),
         attributes=attributes,
-        scratch_bytes=lambda steps: 4 * lanes * taps(steps) if gather else 0,
         partial_bytes=partial_bytes if parts else None,
         multiples={"oc": BLOCK, "ic": BLOCK},
         uncut=frozenset({"kh", "kw", *(() if parts else ("ic",))}),
@@ -217,6 +213,13 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     return CALL_CYCLES + positions * (_POSITION_CYCLES + gathered + outputs * (taps * per_mac + _OUTPUT_CYCLES))
 
 
+def _scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
+    """A float for each tap of each output position that is gathered."""
+    given = choice.given(ConvF32)
+    taps = prod(given.windows.kernel) * step_of(choice.nest, steps, "ic")
+    return {"taps": 4 * given.gather * taps} if given.gather else {}
+
+
 def _depthwise_cycles(choice: KernelChoice, steps: TileSteps) -> float:
     taps = prod(choice.given(DepthwiseF32).windows.kernel)
     positions = points(choice.nest, steps, ("n", "oh", "ow"))
@@ -247,6 +250,7 @@ _CONV = Kernel(
     _RINGS,
     backward=Backward("oh", _backward),
     likes=CONVOLUTION_ORDER,
+    scratch=_scratch,
 )
 _DEPTHWISE = Kernel(
     "tilewright_depthwise_f32",

@@ -7,7 +7,7 @@ from math import prod
 from typing import Annotated
 
 from tilewright.graph import Array, Graph, Node
-from tilewright.kernels.attributes import PREFIX, Core, CStruct, Int32
+from tilewright.kernels.attributes import PREFIX, Core, CStruct, Int32, ScratchOffset
 from tilewright.kernels.attributes import Rule as RulePointer
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, is_wide, packed_operands, steps_product, words
 from tilewright.kernels.kernel import (
@@ -17,6 +17,7 @@ from tilewright.kernels.kernel import (
     Declaration,
     Kernel,
     KernelChoice,
+    ScratchOf,
     TileSteps,
     raster_over,
 )
@@ -34,7 +35,7 @@ SOURCES = ("conv_integer.c", "integer_core.c", "integer_finish.c")
 class ConvInteger(CStruct):
     """Convolution of 8-bit tensors, any strides, dilations, pads and groups. Operands: x [n, c, h, w]; weights
     [group][block][kh][kw][c][4]; constants [group][channel][words of the rule]; y [n, c, h, w]; scratch: 4 bytes
-    for each tap, then a row of kernel[1] * c bytes of padding, each rounded up to words. Partial results, where
+    for each tap, then a row of kernel[1] * c bytes of padding. Partial results, where
     channels of the only group are cut: 64 bytes for 4 pixels of 4 channels.
     """
 
@@ -46,6 +47,7 @@ class ConvInteger(CStruct):
     core: Core
     rule: RulePointer
     limits: LayerLimits
+    padding_row_at: ScratchOffset = 0
 
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -68,13 +70,9 @@ def name_of(weights: Array, finish: Finish) -> str:
 
 
 def _general(conv: IntegerConv) -> KernelChoice:
-    groups, group_outputs, window, group_inputs = map(int, conv.weights.shape)
+    groups, group_outputs, _, group_inputs = map(int, conv.weights.shape)
     x, y = conv.operands
     nest = conv.nest
-
-    def scratch_bytes(steps: TileSteps) -> int:
-        inputs = steps_product(nest, steps, "ic")
-        return BLOCK * window * inputs + words(conv.windows.kernel[1] * inputs)
 
     def partial_bytes(steps: TileSteps) -> int:
         pixels = steps_product(nest, steps, "oh", "ow")
@@ -97,7 +95,6 @@ def _general(conv: IntegerConv) -> KernelChoice:
             rule=conv.finish.block_rule,
             limits=conv.finish.layer_limits,
         ),
-        scratch_bytes=scratch_bytes,
         # With several groups, C could not tell which group's channels a cut tile has.
         partial_bytes=partial_bytes if groups == 1 else None,
         multiples={"oc": BLOCK, "ic": BLOCK},
@@ -132,10 +129,22 @@ def _backward(choice: KernelChoice, inputs: int) -> ConvInteger:
     return replace(given, windows=rows_backward(given.windows, choice.nest.dimension("oh").extent, inputs))
 
 
+def block_scratch(reduction: str) -> ScratchOf:
+    """Four bytes for each tap, and the padding beside a row of the kernel; ``reduction`` is the input channels."""
+
+    def scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
+        rows, columns = choice.given(ConvInteger).windows.kernel
+        inputs = steps_product(choice.nest, steps, reduction)
+        return {"columns": BLOCK * rows * columns * inputs, "padding_row": words(columns * inputs)}
+
+    return scratch
+
+
 _CONV = Kernel(
     "tilewright_conv_integer",
     ConvInteger,
     block_cycles("oc", "ic", ("n", "group"), ("oh", "ow")),
+    scratch=block_scratch("ic"),
     stores=raster_over("n", "group", "oh", "ow", block=BLOCK, restarts=("n", "group")),
     ring_axes=frozenset({HEIGHT}),
     backward=Backward("oh", _backward),

@@ -127,7 +127,6 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             ),
             writes=(TensorOperand(y.name, nest.writes[0], view),),
             attributes=attributes,
-            scratch_bytes=lambda steps: 4 * steps_product(nest, steps, "group", "oc"),
             uncut=frozenset({"ic", "kd", "kh", "kw"}),
         ),
     )
@@ -151,7 +150,13 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     return 300.0 + positions * (_POSITION_CYCLES + met * tap + channels * _OUTPUT_CYCLES)
 
 
-_CONV_TRANSPOSE = Kernel("tilewright_conv_transpose_integer", ConvTransposeInteger, _cycles, likes=CONVOLUTION_ORDER)
+def _scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
+    return {"sums": 4 * steps_product(choice.nest, steps, "group", "oc")}
+
+
+_CONV_TRANSPOSE = Kernel(
+    "tilewright_conv_transpose_integer", ConvTransposeInteger, _cycles, scratch=_scratch, likes=CONVOLUTION_ORDER
+)
 
 DECLARATION = Declaration(
     operators={"ConvTransposeInteger": choices},

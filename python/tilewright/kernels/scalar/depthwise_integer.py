@@ -8,8 +8,8 @@ from typing import Annotated
 
 import numpy as np
 
-from tilewright.kernels.attributes import CStruct, CType, LineRule
-from tilewright.kernels.integer import is_wide, steps_product, words
+from tilewright.kernels.attributes import CStruct, CType, LineRule, ScratchOffset
+from tilewright.kernels.integer import is_wide, steps_product
 from tilewright.kernels.kernel import (
     HEIGHT,
     ConstantOperand,
@@ -48,6 +48,7 @@ class DepthwiseInteger(CStruct):
     sums: Annotated[str, CType("tilewright_depthwise_sums *", is_pointer=True)]
     rule: LineRule
     limits: LayerLimits
+    sums_at: ScratchOffset = 0
 
 
 def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
@@ -77,7 +78,6 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
                 conv.finish.line_rule,
                 conv.finish.layer_limits,
             ),
-            scratch_bytes=lambda steps: words(_window(conv.nest, padded.windows, steps)) + 4 * _sums(conv.nest, steps),
             uncut=frozenset({"ic", "oc"}),
         ),
     )
@@ -116,10 +116,17 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     return 200.0 + steps_product(nest, steps, "n", "group") * channel
 
 
+def _scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
+    """The padded window of a channel, and the sums of a small plane or a column."""
+    window = _window(choice.nest, choice.given(DepthwiseInteger).x.windows, steps)
+    return {"window": window, "sums": 4 * _sums(choice.nest, steps)}
+
+
 _DEPTHWISE = Kernel(
     "tilewright_depthwise_integer",
     DepthwiseInteger,
     _cycles,
+    scratch=_scratch,
     # The window of a channel is copied whole before the channel's first store.
     stores=raster_over("n", apart=("group",)),
     ring_axes=frozenset({HEIGHT}),

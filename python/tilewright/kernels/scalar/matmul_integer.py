@@ -14,7 +14,7 @@ from typing import Annotated
 import numpy as np
 
 from tilewright.graph import Array, DType, Graph, Node, Tensor
-from tilewright.kernels.attributes import BlockFinish, CStruct, Int32
+from tilewright.kernels.attributes import BlockFinish, CStruct, Int32, ScratchOffset
 from tilewright.kernels.integer import (
     BLOCK,
     EIGHT_BIT,
@@ -27,7 +27,6 @@ from tilewright.kernels.integer import (
     packed_operands,
     packed_rows,
     steps_product,
-    words,
 )
 from tilewright.kernels.kernel import (
     Backward,
@@ -43,7 +42,7 @@ from tilewright.kernels.liked_orders import MATRIX_ORDER
 from tilewright.kernels.requantization import ROW_WORDS, Limits, finish_of
 from tilewright.kernels.scalar.compact import compact
 from tilewright.kernels.scalar.conv_integer import SOURCES as CONV_SOURCES
-from tilewright.kernels.scalar.conv_integer import ConvInteger, block_cycles, core_of, name_of
+from tilewright.kernels.scalar.conv_integer import ConvInteger, block_cycles, block_scratch, core_of, name_of
 from tilewright.kernels.scalar.fully_connected_integer import MOST_ROWS, OF_MATMUL, vector_choice
 from tilewright.kernels.scalar.geometry import SINGLE_PIXELS
 from tilewright.operators.matmul import MatMulAttributes
@@ -56,8 +55,8 @@ MATMUL_SOURCES = ("matmul_integer.c", "integer_core.c", "integer_finish.c")
 @dataclass(frozen=True, slots=True)
 class MatmulInteger(CStruct):
     """Products of two 8-bit matrices that are computed at run time, with up to two batch axes. Operands:
-    a [b0, b1, m, k]; b [b0, b1, k, n]; constants [n][4]; y [b0, b1, m, n]; scratch: 4 * k bytes for four rows of
-    a, 8 * k for four columns of b, 64 for their constants. Partial results, where k is cut: 64 bytes for 4 rows by
+    a [b0, b1, m, k]; b [b0, b1, k, n]; constants [n][4]; y [b0, b1, m, n]; scratch: four rows of a, four columns of
+    b as int16, constants of these columns. Partial results, where k is cut: 64 bytes for 4 rows by
     4 columns.
     """
 
@@ -67,6 +66,8 @@ class MatmulInteger(CStruct):
     b_is_unsigned: Annotated[Int32, "1: b is uint8"]
     finish: BlockFinish
     limits: Limits
+    weights_at: ScratchOffset = 0
+    rows_at: ScratchOffset = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +187,6 @@ def _pixels(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
                 rule=finish.block_rule,
                 limits=finish.layer_limits,
             ),
-            scratch_bytes=lambda steps: (BLOCK + 1) * words(steps_product(nest, steps, "k")),
             partial_bytes=partial_bytes,
             multiples={"n": BLOCK, "k": BLOCK},
             uncut=frozenset() if channels > BLOCK else frozenset({"n"}),
@@ -235,7 +235,6 @@ def _with_variables(product: Product) -> tuple[KernelChoice, ...]:
                 finish=finish.block,
                 limits=finish.limits,
             ),
-            scratch_bytes=lambda steps: 3 * BLOCK * steps_product(nest, steps, "k") + 4 * BLOCK * ROW_WORDS,
             partial_bytes=partial_bytes,
             multiples={"n": BLOCK, "k": BLOCK},
             uncut=frozenset() if channels > BLOCK else frozenset({"n"}),
@@ -260,15 +259,24 @@ def _variable_cycles(choice: KernelChoice, steps: TileSteps) -> float:
     return 150.0 + batch * channel_blocks * (90.0 * depth + row_blocks * (55.0 * depth + 350.0))
 
 
+def _variable_scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
+    """Four rows of a, four columns of b in 16 bits, and the constants of these columns."""
+    depth = steps_product(choice.nest, steps, "k")
+    return {"taps": BLOCK * depth, "weights": 2 * BLOCK * depth, "rows": 4 * BLOCK * ROW_WORDS}
+
+
 _PIXELS = Kernel(
     "tilewright_conv_integer",
     ConvInteger,
     block_cycles("n", "k", ("b0",), ("b1", "m")),
     raster_over("b0", "b1", "m", block=BLOCK, restarts=("b0",)),
+    scratch=block_scratch("k"),
     backward=Backward("m", lambda choice, _: choice.given(ConvInteger)),
     likes=MATRIX_ORDER,
 )
-_VARIABLES = Kernel("tilewright_matmul_integer", MatmulInteger, _variable_cycles, likes=MATRIX_ORDER)
+_VARIABLES = Kernel(
+    "tilewright_matmul_integer", MatmulInteger, _variable_cycles, scratch=_variable_scratch, likes=MATRIX_ORDER
+)
 
 DECLARATION = Declaration(
     operators={"MatMul": choices},

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from tilewright.graph import DType, Graph, Node
-from tilewright.kernels.attributes import CStruct, Float32, Float32x6, Int32, Int32x2, Int32x6, snake
+from tilewright.kernels.attributes import CStruct, Float32, Float32x6, Int32, Int32x2, Int32x6, ScratchOffset, snake
 from tilewright.kernels.float_common import per_point, trailing_operand
-from tilewright.kernels.kernel import Declaration, Kernel, KernelChoice
+from tilewright.kernels.kernel import Declaration, Kernel, KernelChoice, TileSteps
 from tilewright.operators.recurrent import ACTIVATIONS, GATES, RecurrentAttributes
 from tilewright.operators.recurrent import nest as nest_of
 
@@ -23,7 +23,7 @@ class RecurrentF32(CStruct):
     out has number -1 here, others their position in the operand array. Operands with trailing axes: X [step,
     entry, input], W [direction, gate * unit, input], R [direction, gate * unit, unit], B [direction, 2 * gate *
     unit], lengths [entry], initial states [direction, entry, unit], P [direction, 3 * unit], Y [step, direction,
-    entry, unit], last states; then scratch of (gates + 1) * units floats.
+    entry, unit], last states; scratch: floats for each gate of the units, and for the reset state of a GRU.
     """
 
     cell: Int32
@@ -40,6 +40,7 @@ class RecurrentF32(CStruct):
     initial_c: Int32
     peepholes: Int32
     outputs: Annotated[Int32, "position of Y; Y_h follows, and Y_c for LSTM"]
+    reset_at: ScratchOffset = 0
 
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -48,7 +49,6 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         if name and graph.tensor(name).dtype is not (DType.INT32 if position == _LENGTHS else DType.FLOAT32):
             return ()
     nest = nest_of(node, graph)
-    units = graph.tensor(node.inputs[2]).shape[2]
     present = [position for position, name in enumerate(node.inputs) if name]
     where = {position: number for number, position in enumerate(present)}
     given = node.given(RecurrentAttributes)
@@ -70,7 +70,6 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         peepholes=where.get(_PEEPHOLES, -1),
         outputs=len(present),
     )
-    scratch = 4 * (GATES[node.operator] + 1) * units
     return (
         KernelChoice(
             kernel=_RECURRENT,
@@ -81,12 +80,18 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 trailing_operand(graph, name, axes) for name, axes in zip(node.outputs, nest.writes, strict=True)
             ),
             attributes=attributes,
-            scratch_bytes=lambda steps: scratch,
         ),
     )
 
 
-_RECURRENT = Kernel("tilewright_recurrent_f32", RecurrentF32, per_point(_MAC_CYCLES))
+def _scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
+    """A row of units for each gate, and one more."""
+    rows = choice.nest.dimension("h").extent
+    units = rows // list(GATES.values())[choice.given(RecurrentF32).cell]
+    return {"gates": 4 * rows, "reset": 4 * units}
+
+
+_RECURRENT = Kernel("tilewright_recurrent_f32", RecurrentF32, per_point(_MAC_CYCLES), scratch=_scratch)
 
 DECLARATION = Declaration(
     operators=dict.fromkeys(GATES, choices),

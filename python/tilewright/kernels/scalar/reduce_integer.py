@@ -15,6 +15,7 @@ from tilewright.kernels.kernel import (
     Declaration,
     Kernel,
     KernelChoice,
+    ScratchOf,
     TensorOperand,
     TileSteps,
     elementwise_over_tensors,
@@ -94,11 +95,6 @@ def mean(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     axes = node.given(ReductionAttributes).axes
     count = prod(x.shape[axis] for axis in axes)
     wide = (count + 1) * magnitude(x.dtype, 0) > _INT32_MAX
-    kept = tuple(f"d{axis}" for axis in range(len(x.shape)) if axis not in axes)
-
-    def scratch_bytes(steps: TileSteps) -> int:
-        return steps_product(nest, steps, *kept) * (8 if wide else 4)
-
     return (
         KernelChoice(
             kernel=_MEAN_WIDE if wide else _MEAN,
@@ -111,7 +107,6 @@ def mean(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 count=count,
                 shift=-1 if count & (count - 1) else count.bit_length() - 1,
             ),
-            scratch_bytes=scratch_bytes,
         ),
     )
 
@@ -159,9 +154,19 @@ def _reduced(node: Node, graph: Graph, axes: tuple[AxisMap, ...]) -> TensorOpera
     return TensorOperand(node.outputs[0], axes, ((-1,) * (MAX_RANK - rank) + tuple(view)))
 
 
+def _scratch(element_bytes: int) -> ScratchOf:
+    """A sum for each element of y."""
+
+    def scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
+        kept = [name for axis in choice.writes[0].axes for name, _ in axis.terms]
+        return {"sums": element_bytes * steps_product(choice.nest, steps, *kept)}
+
+    return scratch
+
+
 _SUM = Kernel("tilewright_sum_integer", SumInteger, per_element(_CYCLES))
-_MEAN = Kernel("tilewright_mean_integer", MeanInteger, per_element(_CYCLES))
-_MEAN_WIDE = Kernel("tilewright_mean_integer_wide", MeanInteger, per_element(2 * _CYCLES))
+_MEAN = Kernel("tilewright_mean_integer", MeanInteger, per_element(_CYCLES), scratch=_scratch(4))
+_MEAN_WIDE = Kernel("tilewright_mean_integer_wide", MeanInteger, per_element(2 * _CYCLES), scratch=_scratch(8))
 _DIVIDE = Kernel("tilewright_divide_integer", DivideInteger, per_element(300.0), elementwise_over_tensors)
 
 DECLARATION = Declaration(

@@ -10,7 +10,7 @@ import numpy as np
 from tilewright.graph import Array, Graph, Node
 from tilewright.kernels.attributes import BlockFinish, CStruct, CType, Int32
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, steps_product, words
-from tilewright.kernels.kernel import ConstantOperand, Declaration, Kernel, KernelChoice, TileSteps
+from tilewright.kernels.kernel import ConstantOperand, Declaration, Kernel, KernelChoice, ScratchOf, TileSteps
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.requantization import LayerLimits, rule_of
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows
@@ -57,6 +57,9 @@ _PLANES_BYTES = 448
 
 _MOST_FOURS = 4
 """The most groups of four pixels that C copies at once."""
+
+POINTER_BYTES = (4, 8)
+"""Bytes of a pointer that cores may have."""
 
 LEAST_RUN = 16
 """The fewest channels of x for which a core reads taps in x itself: with fewer, copying all taps is faster."""
@@ -124,14 +127,13 @@ def _choice(conv: IntegerConv, planar: bool, direct: bool, pointer_bytes: int) -
     taps = _Words(attributes, conv.nest)
     x, y = conv.operands
     return KernelChoice(
-        kernel=_CONV,
+        kernel=_CONVS[pointer_bytes],
         called=f"tilewright_conv_xpulpv2_{conv.finish.rule.value}",
         sources=SOURCES,
         nest=conv.nest,
         reads=(x, *(_planes(conv) if planar else _channels(conv))),
         writes=(y,),
         attributes=attributes,
-        scratch_bytes=lambda steps: taps.scratch_bytes(steps, pointer_bytes),
         # With several groups, C could not tell which group's channels a cut tile has.
         partial_bytes=taps.partial_bytes if groups == 1 and can_cut else None,
         multiples={"oc": BLOCK, "ic": xpulpv2.WORD},
@@ -236,15 +238,25 @@ class _Words:
         return rows * ((2 if self.kernel[1] > 1 else 0) + (1 if columns % BLOCK else 0))
 
 
+def _scratch(pointer_bytes: int) -> ScratchOf:
+    """C's struct for the call with all that stands behind it."""
+    return lambda choice, steps: {
+        "taps": _Words(choice.given(ConvXpulpv2), choice.nest).scratch_bytes(steps, pointer_bytes)
+    }
+
+
 def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     return _Words(choice.given(ConvXpulpv2), choice.nest).cycles(steps)
 
 
-_CONV = Kernel("tilewright_conv_xpulpv2", ConvXpulpv2, _cycles, likes=CONVOLUTION_ORDER)
+_CONVS = {
+    width: Kernel("tilewright_conv_xpulpv2", ConvXpulpv2, _cycles, scratch=_scratch(width), likes=CONVOLUTION_ORDER)
+    for width in POINTER_BYTES
+}
 
 DECLARATION = Declaration(
     on_core={"Conv": choices},
-    kernels=(_CONV,),
+    kernels=tuple(_CONVS.values()),
     numbers={
         "XPULPV2_TAPS_PLAIN_BYTES": _TAPS_BYTES,
         "XPULPV2_TAPS_POINTERS": _TAPS_POINTERS,

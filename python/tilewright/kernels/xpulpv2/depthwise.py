@@ -73,9 +73,6 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
                 _finished(conv),
                 conv.finish.layer_limits,
             ),
-            scratch_bytes=lambda steps: (
-                _CHANNELS * _window(conv.nest, padded.windows, steps) + 4 * steps_product(conv.nest, steps, "oh")
-            ),
             multiples={"group": _CHANNELS} if groups > _CHANNELS else {},
             uncut=frozenset({"ic", "oc"}),
         ),
@@ -116,7 +113,15 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     return 700.0 + window + steps_product(nest, steps, "n", "group") * channel
 
 
-_DEPTHWISE = Kernel("tilewright_depthwise_xpulpv2", DepthwiseXpulpv2, _cycles, likes=CONVOLUTION_ORDER)
+def _scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
+    """The padded windows of some channels, and the sums of a column."""
+    window = _window(choice.nest, choice.given(DepthwiseXpulpv2).x.windows, steps)
+    return {"windows": _CHANNELS * window, "sums": 4 * steps_product(choice.nest, steps, "oh")}
+
+
+_DEPTHWISE = Kernel(
+    "tilewright_depthwise_xpulpv2", DepthwiseXpulpv2, _cycles, scratch=_scratch, likes=CONVOLUTION_ORDER
+)
 
 
 DECLARATION = Declaration(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, largest_sums, steps_product
-from tilewright.kernels.kernel import Declaration, Kernel, KernelChoice, TensorOperand, TileSteps
+from tilewright.kernels.kernel import Declaration, Kernel, KernelChoice, ScratchOf, TensorOperand, TileSteps
 from tilewright.kernels.liked_orders import MATRIX_ORDER
 from tilewright.kernels.requantization import finish_of, rule_of
 from tilewright.kernels.scalar.compact import compact
@@ -14,6 +14,7 @@ from tilewright.kernels.xpulpv2 import family as xpulpv2
 from tilewright.kernels.xpulpv2.conv import (
     LEAST_RUN,
     NO_PADDING,
+    POINTER_BYTES,
     SOURCES,
     ConvXpulpv2,
     pixel_scratch_bytes,
@@ -46,7 +47,7 @@ def choices(node: Node, graph: Graph, core: Core) -> tuple[KernelChoice, ...]:
     uncut = (frozenset() if channels > BLOCK else frozenset({"n"})) | (frozenset() if can_cut else frozenset({"k"}))
     return (
         KernelChoice(
-            kernel=_PIXELS,
+            kernel=_PIXELS[core.pointer_bytes],
             called=f"tilewright_conv_xpulpv2_{finish.rule.value}",
             sources=SOURCES,
             nest=nest,
@@ -68,9 +69,6 @@ def choices(node: Node, graph: Graph, core: Core) -> tuple[KernelChoice, ...]:
                 row_words=finish.row_words,
                 limits=finish.layer_limits,
             ),
-            scratch_bytes=lambda steps: pixel_scratch_bytes(
-                steps_product(nest, steps, "k"), direct, core.pointer_bytes
-            ),
             partial_bytes=partial_bytes if can_cut else None,
             multiples={"n": BLOCK, "k": xpulpv2.WORD},
             uncut=uncut,
@@ -89,6 +87,17 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     return 2000.0 + fours * (gather + xpulpv2.channel_blocks(nest, steps, "n") * block)
 
 
-_PIXELS = Kernel("tilewright_conv_xpulpv2", ConvXpulpv2, _cycles, likes=MATRIX_ORDER)
+def _scratch(pointer_bytes: int) -> ScratchOf:
+    def scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
+        depth, direct = steps_product(choice.nest, steps, "k"), bool(choice.given(ConvXpulpv2).is_direct)
+        return {"taps": pixel_scratch_bytes(depth, direct, pointer_bytes)}
 
-DECLARATION = Declaration(on_core={"MatMul": choices}, kernels=(_PIXELS,))
+    return scratch
+
+
+_PIXELS = {
+    width: Kernel("tilewright_conv_xpulpv2", ConvXpulpv2, _cycles, scratch=_scratch(width), likes=MATRIX_ORDER)
+    for width in POINTER_BYTES
+}
+
+DECLARATION = Declaration(on_core={"MatMul": choices}, kernels=tuple(_PIXELS.values()))

@@ -179,9 +179,8 @@ tilewright_block_products tilewright_products_wide;
 
 /* Convolution of 8-bit tensors, any strides, dilations, pads and groups. Operands: x [n, c, h, w];
  * weights [group][block][kh][kw][c][4]; constants [group][channel][words of the rule]; y [n, c, h,
- * w]; scratch: 4 bytes for each tap, then a row of kernel[1] * c bytes of padding, each rounded up
- * to words. Partial results, where channels of the only group are cut: 64 bytes for 4 pixels of 4
- * channels. */
+ * w]; scratch: 4 bytes for each tap, then a row of kernel[1] * c bytes of padding. Partial results,
+ * where channels of the only group are cut: 64 bytes for 4 pixels of 4 channels. */
 struct tilewright_conv_integer_attributes {
     int32_t kernel[2];
     int32_t strides[2];
@@ -197,8 +196,9 @@ struct tilewright_conv_integer_attributes {
     int32_t maximum;
     int32_t addend; /* of rules with one for the layer */
     int32_t shift; /* of rules with one for the layer */
+    int32_t padding_row_at; /* bytes, in scratch */
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_integer_attributes) == (sizeof(void *) == 4 ? 72 : 80),
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_integer_attributes) == (sizeof(void *) == 4 ? 76 : 88),
                        "tilewright_conv_integer_attributes");
 
 void tilewright_conv_integer(const struct tilewright_conv_integer_attributes *attributes,
@@ -253,8 +253,9 @@ struct tilewright_depthwise_integer_attributes {
     int32_t maximum;
     int32_t addend; /* of rules with one for the layer */
     int32_t shift; /* of rules with one for the layer */
+    int32_t sums_at; /* bytes, in scratch */
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_integer_attributes) == (sizeof(void *) == 4 ? 64 : 72),
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_integer_attributes) == (sizeof(void *) == 4 ? 68 : 80),
                        "tilewright_depthwise_integer_attributes");
 
 void tilewright_depthwise_integer(const struct tilewright_depthwise_integer_attributes *attributes,
@@ -491,9 +492,9 @@ void tilewright_matmul_variable_f32(const struct tilewright_matmul_variable_f32_
     const struct tilewright_view *operands, uint32_t flags);
 
 /* Products of two 8-bit matrices that are computed at run time, with up to two batch axes.
- * Operands: a [b0, b1, m, k]; b [b0, b1, k, n]; constants [n][4]; y [b0, b1, m, n]; scratch: 4 * k
- * bytes for four rows of a, 8 * k for four columns of b, 64 for their constants. Partial results,
- * where k is cut: 64 bytes for 4 rows by 4 columns. */
+ * Operands: a [b0, b1, m, k]; b [b0, b1, k, n]; constants [n][4]; y [b0, b1, m, n]; scratch: four
+ * rows of a, four columns of b as int16, constants of these columns. Partial results, where k is
+ * cut: 64 bytes for 4 rows by 4 columns. */
 struct tilewright_matmul_integer_attributes {
     int32_t a_zero_point; /* of int8: less 128 if a is uint8 */
     int32_t a_is_unsigned; /* 1: a is uint8 */
@@ -502,8 +503,10 @@ struct tilewright_matmul_integer_attributes {
     tilewright_block_finish *finish;
     int32_t minimum; /* the bits of a float: rule rescale */
     int32_t maximum;
+    int32_t weights_at; /* bytes, in scratch */
+    int32_t rows_at; /* bytes, in scratch */
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_matmul_integer_attributes) == (sizeof(void *) == 4 ? 28 : 32),
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_matmul_integer_attributes) == (sizeof(void *) == 4 ? 36 : 40),
                        "tilewright_matmul_integer_attributes");
 
 void tilewright_matmul_integer(const struct tilewright_matmul_integer_attributes *attributes,
@@ -764,8 +767,8 @@ void tilewright_dequantize_axis_f32(const struct tilewright_dequantize_axis_f32_
  * leaves out has number -1 here, others their position in the operand array. Operands with trailing
  * axes: X [step, entry, input], W [direction, gate * unit, input], R [direction, gate * unit,
  * unit], B [direction, 2 * gate * unit], lengths [entry], initial states [direction, entry, unit],
- * P [direction, 3 * unit], Y [step, direction, entry, unit], last states; then scratch of (gates +
- * 1) * units floats. */
+ * P [direction, 3 * unit], Y [step, direction, entry, unit], last states; scratch: floats for each
+ * gate of the units, and for the reset state of a GRU. */
 struct tilewright_recurrent_f32_attributes {
     int32_t cell;
     int32_t reverse[2];
@@ -781,8 +784,9 @@ struct tilewright_recurrent_f32_attributes {
     int32_t initial_c;
     int32_t peepholes;
     int32_t outputs; /* position of Y; Y_h follows, and Y_c for LSTM */
+    int32_t reset_at; /* bytes, in scratch */
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_recurrent_f32_attributes) == 120,
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_recurrent_f32_attributes) == 124,
                        "tilewright_recurrent_f32_attributes");
 
 void tilewright_recurrent_f32(const struct tilewright_recurrent_f32_attributes *attributes,
