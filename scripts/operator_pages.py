@@ -61,7 +61,11 @@ def overview(facts: dict[str, Facts]) -> str:
     )
     for title, names in (
         ("ONNX's default domain", [n for n in facts if n not in convert.FOREIGN and n not in DIALECT_OPERATORS]),
-        ("com.microsoft, and ONNX's on stored integers", [n for n in facts if n in convert.FOREIGN]),
+        ("ai.onnx.ml", [n for n in facts if n in convert.LEARNED]),
+        (
+            "com.microsoft, and ONNX's on stored integers",
+            [n for n in facts if n in convert.FOREIGN and n not in convert.LEARNED],
+        ),
         ("Deeploy's dialect", [n for n in facts if n in DIALECT_OPERATORS]),
     ):
         rows = [

@@ -31,17 +31,20 @@ from tilewright.importers.onnx.contrib import contrib
 from tilewright.importers.onnx.control import CONTROL, captured, expand_control
 from tilewright.importers.onnx.guard import require_agreement
 from tilewright.importers.onnx.integer_products import integer_products
+from tilewright.importers.onnx.learned import learned
 from tilewright.importers.onnx.movement import MOVEMENT
 from tilewright.importers.onnx.operands import require_operands
 from tilewright.importers.onnx.quantization import QUANTIZATION
 from tilewright.importers.onnx.source import SourceModel, SourceNode, SourceValue
 from tilewright.importers.onnx.spatial import SPATIAL
+from tilewright.importers.onnx.tree_ensembles import trees
 from tilewright.importers.own import OwnOperators, own_operator, translate_own
 from tilewright.importers.qoperator.nodes import qoperators
 
 _EARLIER = MappingProxyType({**MOVEMENT, **SPATIAL, **ARITHMETIC, **QUANTIZATION})
 _STANDARD = MappingProxyType({**_EARLIER, **breadth(_EARLIER)})
-FOREIGN = MappingProxyType({**qoperators(_STANDARD), **integer_products(_STANDARD), **contrib(_STANDARD)})
+LEARNED = MappingProxyType({**learned(_STANDARD), **trees(_STANDARD)})
+FOREIGN = MappingProxyType({**qoperators(_STANDARD), **integer_products(_STANDARD), **contrib(_STANDARD), **LEARNED})
 TRANSLATORS: Mapping[str, Callable[[Call], None]] = MappingProxyType({**_STANDARD, **FOREIGN})
 _ANY_DOMAIN = frozenset("RequantShift QuantizeLinear DequantizeLinear Gelu RMSNorm".split()) | frozenset(FOREIGN)
 _NOT_FOLDED = ("DequantizeLinear", "RequantShift", "Random", "Bernoulli", "Multinomial")

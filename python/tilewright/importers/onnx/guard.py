@@ -11,6 +11,7 @@ from tilewright.importers.onnx.context import Construction, computed_type
 from tilewright.importers.onnx.source import NO_CLAIM, SourceModel, SourceValue
 
 _MOST_LISTED = 20
+_SEQUENCE = "sequence_type"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,12 @@ def _contradictions(
 ) -> Iterator[str]:
     for value in values:
         got = _computed(value.name, build)
-        if got is None or _agree(value, got, dims, types=not build.integers_in_floats):
+        # What ZipMap makes of a tensor is left out.
+        if (
+            value.element_type == _SEQUENCE
+            or got is None
+            or _agree(value, got, dims, types=not build.integers_in_floats)
+        ):
             continue
         shape = "" if value.shape is None else f"[{', '.join(str(extent or '?') for extent in value.shape)}]"
         yield (

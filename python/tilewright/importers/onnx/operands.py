@@ -242,6 +242,10 @@ _BINARY = (
     "Add And BitShift BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less LessOrEqual Mod Mul Or Pow "
     "Sub Xor"
 ).split()
+_LEARNED = (
+    "Binarizer LabelEncoder LinearClassifier LinearRegressor Normalizer SVMClassifier SVMRegressor Scaler "
+    "TreeEnsembleClassifier TreeEnsembleRegressor ZipMap"
+).split()
 _REDUCTIONS = [f"Reduce{word}" for word in "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split()]
 _POOLS = "AveragePool GlobalAveragePool GlobalLpPool GlobalMaxPool LpPool MaxPool".split()
 _EIGHT = "T: int8|uint8; U: int8|uint8; V: int8|uint8"
@@ -318,6 +322,9 @@ PATTERNS: Mapping[str, str | _By] = MappingProxyType(
         "Unsqueeze": "data axes?[_|@]",
         "Upsample": _upsample,
         "Where": "condition[~s] X[~s] Y[~s]",
+        # Of ai.onnx.ml.
+        **dict.fromkeys(_LEARNED, "X"),
+        "ArrayFeatureExtractor": "X Y",
         # Of com.microsoft.
         "BiasGelu": "A:float32[*s,n] B:float32[n]",
         "DynamicQuantizeMatMul": _product(

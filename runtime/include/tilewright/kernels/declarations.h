@@ -893,6 +893,23 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_softmax_f32_attributes) == 12,
 void tilewright_softmax_f32(const struct tilewright_softmax_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+#define TILEWRIGHT_TREE_NODE_WORDS 4
+#define TILEWRIGHT_TREE_MISSING_TRUE 6
+
+/* Operands: x [rows, features]; nodes [node][4 words] (feature, or -1 for a leaf; the nodes of the
+ * two branches, or first and number of the leaf's values; mode); thresholds [node]; roots [tree];
+ * targets and values [value]; y [rows, targets]. Branches stand behind their node. */
+struct tilewright_tree_ensemble_attributes {
+    int32_t trees;
+    int32_t targets;
+    int32_t aggregate; /* 0: sum, 1: smallest, 2: largest value */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_tree_ensemble_attributes) == 12,
+                       "tilewright_tree_ensemble_attributes");
+
+void tilewright_tree_ensemble_f32(const struct tilewright_tree_ensemble_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
 void tilewright_clip_f32(const struct tilewright_clamp_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 void tilewright_hard_swish_f32(const struct tilewright_clamp_f32_attributes *attributes,

@@ -1,0 +1,58 @@
+"""Composition of a node of simpler operators: ``Steps`` translates one after the other and names what is between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilewright.graph import DType, Tensor
+from tilewright.importers.onnx.context import Call
+from tilewright.importers.onnx.source import SourceNode
+
+Translators = Mapping[str, Callable[[Call], None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Writes operators of ONNX into the graph in the place of a node. Tensors are passed by name."""
+
+    call: Call
+    known: Translators
+
+    def __call__(self, operator: str, *inputs: str, **attributes: Any) -> str:
+        """Translate an operator, and give the name of its only output."""
+        output = self.call.build.fresh(f"{self.call.node.outputs[0]}/{operator}")
+        self.call.build.reserved.add(output)
+        node = SourceNode(self.call.node.name, operator, "", inputs, (output,), attributes)
+        self.known[operator](Call(node, self.call.build))
+        return output
+
+    def constant(self, values: npt.ArrayLike, dtype: type[np.generic] = np.float32) -> str:
+        """A constant by its values."""
+        return self.call.literal(np.asarray(values, dtype), f"{self.call.node.outputs[0]}/constant")
+
+    def reshape(self, name: str, *shape: int) -> str:
+        """The elements of a tensor in another shape."""
+        known = self.call.build.constants.get(name)
+        if known is not None:
+            return self.call.literal(known.reshape(shape), f"{name}/shaped")
+        return self.call.emit("Reshape", [name], shape, part="shaped")
+
+    def cast(self, name: str, dtype: DType) -> str:
+        """The elements of a tensor in another type."""
+        tensor = self.tensor(name)
+        return name if tensor.dtype is dtype else self.call.emit("Cast", [name], tensor.shape, dtype=dtype, part="cast")
+
+    def tensor(self, name: str) -> Tensor:
+        """Shape and type of a tensor."""
+        return self.call.build.tensor(name)
+
+    def finish(self, name: str, output: int = 0) -> None:
+        """Make a tensor an output of the node, unless the node leaves it out."""
+        outputs = self.call.node.outputs
+        if output < len(outputs) and outputs[output]:
+            self.call.emit("Reshape", [name], self.tensor(name).shape, output=output)

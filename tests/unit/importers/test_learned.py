@@ -1,0 +1,220 @@
+"""Operators of ai.onnx.ml against onnxruntime, in C under sanitizers, untiled and in tiles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper
+from support.host_runs import TILED, generated, host_outputs
+from support.onnx_models import imported
+from tilewright.base.errors import TilewrightError
+
+RNG = np.random.default_rng(7)
+ROWS, FEATURES = 9, 5
+CLASSES = [0, 1, 2]
+
+
+def model(operator: str, outputs: dict[str, int | None], **attributes: Any) -> onnx.ModelProto:
+    """A model of one node with an input x, and behind it ZipMap for an output without element type."""
+    taken = attributes.pop("of", TensorProto.FLOAT)
+    names = [name if kind is not None else f"{name}/tensor" for name, kind in outputs.items()]
+    nodes = [helper.make_node(operator, ["x"], names, domain="ai.onnx.ml", **attributes)]
+    infos = []
+    for name, kind in outputs.items():
+        if kind is not None:
+            infos.append(helper.make_tensor_value_info(name, kind, None))
+            continue
+        labels = attributes.get("classlabels_ints") or attributes["classlabels_int64s"]
+        nodes.append(
+            helper.make_node("ZipMap", [f"{name}/tensor"], [name], domain="ai.onnx.ml", classlabels_int64s=labels)
+        )
+        mapped = helper.make_map_type_proto(TensorProto.INT64, helper.make_tensor_type_proto(TensorProto.FLOAT, []))
+        infos.append(helper.make_value_info(name, helper.make_sequence_type_proto(mapped)))
+    x = helper.make_tensor_value_info("x", taken, [ROWS, FEATURES])
+    graph = helper.make_graph(nodes, "learned", [x], infos)
+    opsets = [helper.make_opsetid("", 15), helper.make_opsetid("ai.onnx.ml", 3)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+def tree(number: int, depth: int, chance: np.random.Generator) -> list[dict[str, Any]]:
+    """Nodes of a random tree, branches before their node as well as behind it."""
+    nodes: list[dict[str, Any]] = []
+
+    def grow(left: int) -> int:
+        at = len(nodes)
+        nodes.append({"treeids": number, "nodeids": at, "featureids": 0, "values": 0.0, "modes": "LEAF"})
+        nodes[at] |= {"truenodeids": 0, "falsenodeids": 0, "missing_value_tracks_true": 0}
+        if left and chance.random() < 0.8:
+            mode = chance.choice(["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"])
+            first, second = grow(left - 1), grow(left - 1)
+            nodes[at] |= {"featureids": int(chance.integers(FEATURES)), "values": float(chance.normal())}
+            nodes[at] |= {"modes": str(mode), "truenodeids": first, "falsenodeids": second}
+            nodes[at]["missing_value_tracks_true"] = int(chance.integers(2))
+        return at
+
+    grow(depth)
+    return nodes
+
+
+def forest(trees: int, targets: int, word: str, least: float = -1.0) -> dict[str, Any]:
+    chance = np.random.default_rng(trees)
+    nodes = [node for number in range(trees) for node in tree(number, 4, chance)]
+    leaves = [node for node in nodes if node["modes"] == "LEAF"]
+    rows = [(leaf["treeids"], leaf["nodeids"], target) for leaf in leaves for target in range(targets)]
+    given = {f"nodes_{name}": [node[name] for node in nodes] for name in nodes[0]}
+    weights = chance.uniform(least, 1.0, len(rows)).astype(np.float32).tolist()
+    columns = zip(*rows, strict=True)
+    given |= {
+        f"{word}_{name}": list(column) for name, column in zip(("treeids", "nodeids", "ids"), columns, strict=True)
+    }
+    return given | {f"{word}_weights": weights}
+
+
+def svm(kind: str, count: int, rows: int) -> dict[str, Any]:
+    return {
+        "kernel_type": kind,
+        "kernel_params": [0.3, 0.5, 2.0],
+        "support_vectors": RNG.normal(size=count * FEATURES).astype(np.float32).tolist(),
+        "coefficients": RNG.normal(size=count * rows).astype(np.float32).tolist(),
+    }
+
+
+def linear(rows: int) -> dict[str, Any]:
+    return {
+        "coefficients": RNG.normal(size=rows * FEATURES).astype(np.float32).tolist(),
+        "intercepts": RNG.normal(size=rows).astype(np.float32).tolist(),
+    }
+
+
+FLOAT, LABEL = {"y": TensorProto.FLOAT}, {"label": TensorProto.INT64}
+SCORES = {**LABEL, "scores": TensorProto.FLOAT}
+TREES = {
+    "sum": model("TreeEnsembleRegressor", FLOAT, n_targets=2, base_values=[0.5, -1.0], **forest(6, 2, "target")),
+    "mean": model("TreeEnsembleRegressor", FLOAT, n_targets=1, aggregate_function="AVERAGE", **forest(5, 1, "target")),
+    "least": model("TreeEnsembleRegressor", FLOAT, n_targets=2, aggregate_function="MIN", **forest(4, 2, "target")),
+    "largest": model("TreeEnsembleRegressor", FLOAT, n_targets=2, aggregate_function="MAX", **forest(4, 2, "target")),
+    "classes": model(
+        "TreeEnsembleClassifier", {**LABEL, "all": None}, classlabels_int64s=[4, 1, 7], **forest(7, 3, "class")
+    ),
+    "softmax": model(
+        "TreeEnsembleClassifier", SCORES, classlabels_int64s=CLASSES, post_transform="SOFTMAX", **forest(7, 3, "class")
+    ),
+    "two classes": model("TreeEnsembleClassifier", SCORES, classlabels_int64s=[0, 1], **forest(7, 1, "class")),
+    "two classes, logistic": model(
+        "TreeEnsembleClassifier", SCORES, classlabels_int64s=[0, 1], post_transform="LOGISTIC", **forest(7, 1, "class")
+    ),
+    "shares of two classes": model(
+        "TreeEnsembleClassifier", SCORES, classlabels_int64s=[3, 5], **forest(1, 1, "class", 0.0)
+    ),
+}
+OTHERS = {
+    "Scaler": model("Scaler", FLOAT, offset=[0.5] * 5, scale=[1.0, 2.0, 3.0, 4.0, 5.0]),
+    "Scaler of integers": model("Scaler", FLOAT, offset=[0.5], scale=[2.0], of=TensorProto.INT64),
+    "Normalizer L1": model("Normalizer", FLOAT, norm="L1"),
+    "Normalizer L2": model("Normalizer", FLOAT, norm="L2"),
+    "Normalizer MAX": model("Normalizer", FLOAT, norm="MAX"),
+    "Binarizer": model("Binarizer", FLOAT, threshold=0.25),
+    "LabelEncoder": model(
+        "LabelEncoder",
+        FLOAT,
+        keys_int64s=[-1, 3, 2],
+        values_floats=[0.5, 1.5, 2.5],
+        default_float=9.0,
+        of=TensorProto.INT64,
+    ),
+    "LabelEncoder to integers": model(
+        "LabelEncoder", {"y": TensorProto.INT64}, keys_int64s=[-1, 3], values_int64s=[7, 8], of=TensorProto.INT64
+    ),
+    "LinearRegressor": model("LinearRegressor", FLOAT, targets=2, **linear(2)),
+    "LinearClassifier": model("LinearClassifier", SCORES, classlabels_ints=[5, 3, 9], **linear(3)),
+    "LinearClassifier, logistic": model(
+        "LinearClassifier", {**LABEL, "all": None}, classlabels_ints=CLASSES, post_transform="LOGISTIC", **linear(3)
+    ),
+    "SVMRegressor RBF": model("SVMRegressor", FLOAT, n_supports=6, rho=[0.25], **svm("RBF", 6, 1)),
+    "SVMRegressor POLY": model("SVMRegressor", FLOAT, n_supports=6, rho=[0.25], **svm("POLY", 6, 1)),
+    "SVMRegressor SIGMOID": model("SVMRegressor", FLOAT, n_supports=6, rho=[0.25], **svm("SIGMOID", 6, 1)),
+    "SVMRegressor of one class": model(
+        "SVMRegressor", FLOAT, n_supports=6, rho=[0.25], one_class=1, **svm("LINEAR", 6, 1)
+    ),
+    "SVMClassifier": model(
+        "SVMClassifier",
+        SCORES,
+        classlabels_ints=[2, 4, 6],
+        vectors_per_class=[2, 3, 4],
+        rho=[0.1, 0.2, -0.3],
+        **svm("RBF", 9, 2),
+    ),
+    "SVMClassifier of two": model(
+        "SVMClassifier", SCORES, classlabels_ints=[0, 1], vectors_per_class=[3, 3], rho=[0.1], **svm("RBF", 6, 1)
+    ),
+}
+
+
+def feeds(proto: onnx.ModelProto) -> dict[str, np.ndarray]:
+    if proto.graph.input[0].type.tensor_type.elem_type == TensorProto.INT64:
+        return {"x": RNG.integers(-4, 5, (ROWS, FEATURES))}
+    x = RNG.normal(size=(ROWS, FEATURES)).astype(np.float32)
+    return {"x": x}
+
+
+def expected(proto: onnx.ModelProto, given: dict[str, np.ndarray]) -> list[np.ndarray]:
+    """What onnxruntime gives; maps as columns in the order of their labels."""
+    session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    labels = [
+        attribute.ints for node in proto.graph.node for attribute in node.attribute if "labels_i" in attribute.name
+    ]
+    return [
+        np.array([[row[label] for label in labels[0]] for row in value], np.float32)
+        if isinstance(value, list)
+        else value
+        for value in session.run(None, given)
+    ]
+
+
+def compare(proto: onnx.ModelProto, given: dict[str, np.ndarray], folder: Path, **options: object) -> None:
+    got = host_outputs(generated(proto, folder / "c", **options), given, folder / "net")
+    for array, want in zip(got.values(), expected(proto, given), strict=True):
+        assert array.dtype == want.dtype
+        np.testing.assert_allclose(array, want, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_trees(name: str, tmp_path: Path) -> None:
+    given = feeds(TREES[name])
+    given["x"][::4, 2] = np.nan
+    compare(TREES[name], given, tmp_path / "whole")
+    if name in ("sum", "classes"):
+        compare(TREES[name], given, tmp_path / "tiled", platform=TILED, pools=["l1=12000"])
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_others(name: str, tmp_path: Path) -> None:
+    compare(OTHERS[name], feeds(OTHERS[name]), tmp_path)
+
+
+def test_another_threshold_is_noticed(tmp_path: Path) -> None:
+    other = onnx.ModelProto()
+    other.CopyFrom(OTHERS["Binarizer"])
+    other.graph.node[0].attribute[0].f = -0.5
+    given = feeds(other)
+    (got,) = host_outputs(generated(OTHERS["Binarizer"], tmp_path / "c"), given, tmp_path / "net").values()
+    assert not np.array_equal(got, expected(other, given)[0])
+
+
+def test_a_circle_of_nodes_is_refused(tmp_path: Path) -> None:
+    given = forest(1, 1, "target")
+    branch = given["nodes_modes"].index("LEAF")
+    given["nodes_modes"][branch], given["nodes_truenodeids"][branch] = "BRANCH_LEQ", 0
+    with pytest.raises(TilewrightError, match=r"nodes that no root reaches|two branches|circle"):
+        imported(tmp_path, model("TreeEnsembleRegressor", FLOAT, **given))
+
+
+def test_labels_of_text_are_refused(tmp_path: Path) -> None:
+    proto = model("LinearClassifier", SCORES, classlabels_strings=["a", "b", "c"], **linear(3))
+    with pytest.raises(TilewrightError, match="labels that are no integers"):
+        imported(tmp_path, proto)
