@@ -98,6 +98,7 @@ def _in_group(kernel: Kernel, timed: Timed, index: Index) -> Kernel:
         writes=operands[count:],
         dimensions=tuple(replace(item, name=renamed.get(item.name, item.name)) for item in kernel.dimensions),
         maps=tuple(_renamed(axes, renamed) for axes in kernel.maps),
+        reduction=tuple(renamed.get(name, name) for name in kernel.reduction),
         stores=replace(kernel.stores, walk=tuple(renamed.get(name, name) for name in kernel.stores.walk)),
         runs=Runs(timed.first, timed.every, timed.count, (index.name,)),
     )
