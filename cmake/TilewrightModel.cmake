@@ -62,6 +62,7 @@ tilewright_add_model(<target>
   [BUFFERING auto|single|double]  slots of each tile buffer: one, two (the next tile is copied while kernels work on this one), or what costs fewer cycles
   [EFFORT fast|normal|thorough]   how many nodes and rounds a search may take
   [ALGORITHM <algorithm>]         placement algorithm
+  [GROUPS auto|off]               layers that run together block by block, to need less memory
   [TYPES <tensor>=<dtype>...]     element type of an input
   [DIMS <symbol>=<n>...]          extent of a symbolic dimension; `*` is each that has none
   [OPERATORS <file.py|name>...]   operators that the firmware project defines itself
@@ -85,7 +86,7 @@ function(tilewright_add_model target)
     PARSE_ARGV 1
     arg
     "QUANTIZED_IO;STATIC_POOLS;IO_IN_POOLS;PROFILE"
-    "PLATFORM;NAME;BUFFERING;EFFORT;ALGORITHM;MODEL;PLAN_LOCK;OPTIONS;PORT;OUTPUT_DIRECTORY"
+    "PLATFORM;NAME;BUFFERING;EFFORT;ALGORITHM;GROUPS;MODEL;PLAN_LOCK;OPTIONS;PORT;OUTPUT_DIRECTORY"
     "POOLS;BUDGET;TYPES;DIMS;OPERATORS;OPERATOR_SOURCES"
   )
   _tilewright_option_keywords(options)

@@ -153,13 +153,12 @@ static void load(const struct window *window, const struct tilewright_view *x, p
     if (window->columns.held <= 0) {
         return;
     }
-    if (x->shape->ring_rows == 0) {
-        copy(window, to, tilewright_row(x, HEIGHT, top) + skip, x->shape->stride[HEIGHT], stride,
-             window->rows.held);
-        return;
-    }
-    for (int32_t row = 0; row < window->rows.held; row++) {
-        copy(window, to + row * columns, tilewright_row(x, HEIGHT, top + row) + skip, 0, stride, 1);
+    for (int32_t done = 0; done < window->rows.held;) {
+        const int32_t row = top + done;
+        const int32_t rows = tilewright_rows_in_line(x, HEIGHT, row, window->rows.held - done);
+        copy(window, to + done * columns, tilewright_row(x, HEIGHT, row) + skip,
+             x->shape->stride[HEIGHT], stride, rows);
+        done += rows;
     }
 }
 
@@ -186,7 +185,7 @@ void tilewright_depthwise_any(const struct tilewright_depthwise_integer_attribut
     }
 }
 
-/* Finishes the sums of a plane: in one call if its pixels are evenly spaced in y, else row by row.
+/* Finishes the sums of a plane: together where its pixels are evenly spaced in y, else row by row.
  */
 static void store(const struct tilewright_limits *limits, const struct tilewright_view *y,
                   ptrdiff_t offset, const struct tilewright_depthwise_plane *plane,
@@ -197,13 +196,20 @@ static void store(const struct tilewright_limits *limits, const struct tilewrigh
     const int32_t down = out->stride[HEIGHT];
     const int32_t across = columns == 1 ? down : out->stride[WIDTH];
 
-    if (out->ring_rows == 0 && columns * across == (columns == 1 ? across : down)) {
+    const int32_t is_even = columns * across == (columns == 1 ? across : down);
+    int32_t rows = 1;
+
+    if (out->ring_rows == 0 && is_even) {
         finish(limits, plane->sums, row, y->base + offset, across, plane->rows * columns);
         return;
     }
-    for (int32_t i = 0; i < plane->rows; i++) {
-        finish(limits, plane->sums + i * columns, row,
-               tilewright_row(y, HEIGHT, out->origin[HEIGHT] + i) + offset, across, columns);
+    for (int32_t done = 0; done < plane->rows; done += rows) {
+        const int32_t at = out->origin[HEIGHT] + done;
+        if (is_even) {
+            rows = tilewright_rows_in_line(y, HEIGHT, at, plane->rows - done);
+        }
+        finish(limits, plane->sums + done * columns, row, tilewright_row(y, HEIGHT, at) + offset,
+               across, rows * columns);
     }
 }
 

@@ -8,10 +8,11 @@ function indexBounds(kernel, tile) {
   const bounds = {};
   const at = {};
   let rest = tile;
-  for (const [name, extent, step] of [...kernel.indices].reverse()) {
-    const count = Math.ceil(extent / step);
+  for (const [name, extent, step, shift] of [...kernel.indices].reverse()) {
+    const count = Math.ceil((extent + shift) / step);
     at[name] = rest % count;
-    bounds[name] = [at[name] * step, Math.min((at[name] + 1) * step, extent)];
+    const lower = at[name] * step - shift;
+    bounds[name] = [Math.max(lower, 0), Math.min(lower + step, extent)];
     rest = Math.floor(rest / count);
   }
   for (const [name, of, tiles] of kernel.groups) {
@@ -35,7 +36,8 @@ function axisPart([terms, firstOffset, lastOffset, divisor, extent], bounds) {
   return [clip(Math.floor(first / divisor)), clip(Math.floor(last / divisor) + 1)];
 }
 
-const tileCount = (kernel) => kernel.indices.reduce((product, [, extent, step]) => product * Math.ceil(extent / step), 1);
+const tileCount = (kernel) =>
+  kernel.indices.reduce((product, [, extent, step, shift]) => product * Math.ceil((extent + shift) / step), 1);
 const rectangle = (operand, bounds) => operand.axes.map((axis) => axisPart(axis, bounds));
 
 /* The two axes that are drawn, [down, across]: those that tiles cut, else the longest; the later ones first. */

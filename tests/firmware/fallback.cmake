@@ -18,6 +18,7 @@ foreach(name IN ITEMS qdq_residual deeploy_residual)
       PLATFORM fallback.toml
       POOLS tcm=${tcm_bytes}
       ALGORITHM ${algorithm}
+      GROUPS off
       ${types}
     )
     get_target_property(pools ${model} TILEWRIGHT_POOLS)

@@ -21,7 +21,7 @@ from tilewright.fusion.timing import Timetable
 from tilewright.graph import Array
 from tilewright.options import build_options
 from tilewright.pipeline import Artifacts, compile_model
-from tilewright.plan import AxisRange, Buffer, BufferKind, Layer, Plan
+from tilewright.plan import AxisRange, Buffer, BufferKind, Kernel, Layer, Loop, Plan, kernel_steps
 
 EFFORT = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 SAMPLE = 24
@@ -79,7 +79,8 @@ def wrong_reads(table: Timetable, rows: dict[str, int]) -> list[str]:
             block, rest = divmod(time - stage.first, stage.every)
             if rest or not 0 <= block < stage.count:
                 continue
-            lower, upper = block * stage.step, min((block + 1) * stage.step, stage.stream.extent)
+            start = block * stage.step - stage.shift
+            lower, upper = max(start, 0), min(start + stage.step, stage.stream.extent)
             for read in (read for read in stage.stream.reads if read.tensor in table.makers):
                 ring = held.get(read.tensor, {})
                 for row in needed(read, lower, upper):
@@ -179,6 +180,31 @@ def test_a_ring_with_a_row_less_is_refused(tmp_path: Path) -> None:
             assert found & {Rule.SLOT_CONTENT, Rule.RECTANGLE}, (seed, ring.name, found)
             refused += 1
     assert refused >= 5
+
+
+def earlier(plan: Plan, layer: Layer, number: int) -> Plan:
+    """The plan in which one stage of a group works an iteration earlier."""
+    (loop,) = (step for step in layer.body if isinstance(step, Loop))
+    kernels = [step for step in loop.body if isinstance(step, Kernel)]
+    runs = replace(kernels[number].runs, first=kernels[number].runs.first - 1)
+    changed = replace(kernels[number], runs=runs)
+    body = tuple(changed if step is kernels[number] else step for step in loop.body)
+    spoilt = replace(layer, body=(replace(loop, body=body),))
+    return replace(plan, program=tuple(spoilt if step is layer else step for step in plan.program))
+
+
+def test_a_stage_that_works_too_early_is_refused(tmp_path: Path) -> None:
+    refused = 0
+    for seed in range(SAMPLE // 2):
+        plan = compiled(random_rows(seed), tmp_path, "net", groups="auto", objective="bytes_used").plan
+        for layer in groups(plan):
+            late = next((number for number, kernel in enumerate(kernel_steps(layer.body)) if kernel.runs.first), None)
+            if late is None:
+                continue
+            found = {violation.rule for violation in check(earlier(plan, layer, late))}
+            assert found, (seed, layer.name)
+            refused += 1
+    assert refused >= 3
 
 
 def test_a_lock_repeats_groups(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tilewright.graph import Graph
-from tilewright.options import CompileOptions
+from tilewright.options import CompileOptions, Groups
 from tilewright.plan import Access, BufferKind, Core, InterfaceTensor, Link, Plan, Pool
 from tilewright.planning.prepare import prepare
 from tilewright.planning.realise import Planned
@@ -57,7 +57,7 @@ def with_cores(platform: Platform, count: int) -> Platform:
 
 
 def options(**changes: object) -> CompileOptions:
-    return replace(CompileOptions(Path("model.onnx"), "far", "net"), **changes)
+    return replace(CompileOptions(Path("model.onnx"), "far", "net", groups=Groups.OFF), **changes)
 
 
 def planned(graph: Graph, platform: Platform, **changes: object) -> Planned:

@@ -283,10 +283,10 @@ def block_digits(loop: Loop, over: tuple[str, ...], block: int) -> dict[str, Dig
     The digits stand in the order of ``over``; the last index turns fastest.
     """
     counts = index_counts(loop)
-    extents = {index.name: (index.extent, index.step) for index in loop.indices}
+    extents = {index.name: (index.extent, index.step, index.shift) for index in loop.indices}
     for coarse in loop.coarse:
-        extent, step = extents[coarse.of]
-        extents[coarse.name] = (extent, step * coarse.tiles)
+        extent, step, _ = extents[coarse.of]
+        extents[coarse.name] = (extent, step * coarse.tiles, 0)
     coordinates: dict[str, int] = {}
     for name in reversed(over):
         block, coordinates[name] = divmod(block, counts[name])
@@ -298,9 +298,9 @@ def block_digits(loop: Loop, over: tuple[str, ...], block: int) -> dict[str, Dig
     return found
 
 
-def _digit(extent: int, step: int, coordinate: int, count: int) -> Digit:
-    lower = coordinate * step
-    return Digit(lower, min(extent, lower + step), coordinate, count)
+def _digit(extent: int, step: int, shift: int, coordinate: int, count: int) -> Digit:
+    lower = coordinate * step - shift
+    return Digit(max(lower, 0), min(extent, lower + step), coordinate, count)
 
 
 def rectangle_of(ranges: tuple[AxisRange, ...], digits: Digits) -> Rectangle:

@@ -142,12 +142,15 @@ def _check_stages(layer: Layer, demand: Demand) -> None:
 def _check_loop(loop: Loop, demand: Demand) -> None:
     for index in loop.indices:
         demand(index.step >= 1 and index.extent >= 1, f"index {index.name}: extent {index.extent}, step {index.step}")
+        demand(0 <= index.shift < max(index.step, 1), f"index {index.name}: shift {index.shift}, step {index.step}")
     names = [index.name for index in loop.indices]
     counts = index_counts(loop)
     for coarse in loop.coarse:
         names.append(coarse.name)
         tiles = counts.get(coarse.of, 0)
         demand(_divides(coarse.tiles, tiles), f"index {coarse.name}: {coarse.tiles} of {tiles} tiles of {coarse.of}")
+        shifted = any(index.name == coarse.of and index.shift for index in loop.indices)
+        demand(not shifted, f"index {coarse.name}: tiles of {coarse.of}, whose first one is shorter")
     demand(len(set(names)) == len(names), f"two indices of one name among {', '.join(names)}")
 
 

@@ -136,8 +136,8 @@ class _Checked:
             index = next((item for item in self.loop.indices if item.name == self.split.dimension), None)
         if index is None:
             return ((0, self.split.extent),)
-        bounds = range(0, index.extent, index.step)
-        return tuple((lower, min(lower + index.step, index.extent)) for lower in bounds)
+        bounds = range(-index.shift, index.extent, index.step)
+        return tuple((max(lower, 0), min(lower + index.step, index.extent)) for lower in bounds)
 
     def _tile(self, tile: Interval) -> None:
         split = self.split

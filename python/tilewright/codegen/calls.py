@@ -92,7 +92,8 @@ class KernelText(StepText):
     ``attributes`` is the C name of the call's constant attributes. ``members`` are (member, value) of the attributes
     that code assigns in memory near the cores of a split call. ``flags_move`` says that tiles cut a reduction, so that
     the flags change from tile to tile. ``first`` is the iteration of the first call. ``tag`` ends the names of the
-    call's variables if the layer has several calls.
+    call's variables if the layer has several calls. ``is_local`` says that the call's variables are in its own block
+    instead of the function's, so that many stages of a group share the stack.
     """
 
     measures: ClassVar[str] = "KERNELS"
@@ -109,6 +110,7 @@ class KernelText(StepText):
     split: SplitText | None = None
     first: int = 0
     tag: str = ""
+    is_local: bool = False
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -119,6 +121,9 @@ class KernelText(StepText):
     @property
     def declarations(self) -> tuple[str, ...]:
         """Declarations of shapes and operands; for a split call also of attributes and ``struct tilewright_split``."""
+        return () if self.is_local else self._declared()
+
+    def _declared(self) -> tuple[str, ...]:
         return (*self._shape_declarations(), *self._operand_declarations(), *self._split_declarations())
 
     def lines(self, *, profiled: bool) -> tuple[str, ...]:
@@ -129,6 +134,7 @@ class KernelText(StepText):
             else (f"{self.symbol}(&{self.attributes}, operands{self.tag}, {self.flags});",)
         )
         found = (
+            *(self._declared() if self.is_local else ()),
             *(f"{shape.function}({shape.tile}, &{shape.name});" for shape in self.shapes if shape.function),
             *(
                 f"operands{self.tag}[{number}].base = {view.base};"

@@ -104,10 +104,12 @@ def _bounds_lines(index: Index, inner: int, outermost: bool) -> list[str]:
     if not outermost:
         coordinate = f"{coordinate} % {index.count}"
     scaled = coordinate if index.step == 1 else f"{coordinate} * {index.step}"
-    upper = f"{index.name}_lower + {index.step}"
-    if index.extent % index.step:
+    lower, upper = scaled, f"{index.name}_lower + {index.step}"
+    if index.shift:
+        lower, upper = f"tilewright_maximum({scaled} - {index.shift}, 0)", f"{scaled} + {index.step - index.shift}"
+    if (index.extent + index.shift) % index.step:
         upper = f"tilewright_minimum({upper}, {index.extent})"
-    return [f"const int32_t {index.name}_lower = {scaled};", f"const int32_t {index.name}_upper = {upper};"]
+    return [f"const int32_t {index.name}_lower = {lower};", f"const int32_t {index.name}_upper = {upper};"]
 
 
 def axis_bounds(axis: AxisRange, indices: Mapping[str, Index]) -> AxisBounds:
@@ -160,10 +162,7 @@ def not_kept_lower(axis: AxisRange, kept: str, indices: Mapping[str, Index]) -> 
 def _corners(axis: AxisRange, indices: Mapping[str, Index]) -> tuple[list[int], list[int]]:
     """For every tile the first element and the end of the axis, not clipped to the tensor."""
     names = [name for name, _ in axis.terms]
-    spans = []
-    for name in names:
-        index = indices[name]
-        spans.append([(low, min(low + index.step, index.extent)) for low in range(0, index.extent, index.step)])
+    spans = [indices[name].tiles for name in names]
     firsts, ends = [], []
     for bounds in product(*spans):
         first, last = axis.first_offset, axis.last_offset

@@ -7,6 +7,7 @@ After:   conv alone, conv .. depthwise in blocks of 1 and of 8, conv .. pointwis
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -20,7 +21,7 @@ from tilewright.fusion.streams import Stream, stream_of
 from tilewright.fusion.timing import Ring, Timed, Timetable
 from tilewright.storage.homes import Homes
 from tilewright.storage.lives import Life
-from tilewright.tiling.problem import TILE_ALIGN_BYTES, TilingProblem, tile_lengths
+from tilewright.tiling.problem import TILE_ALIGN_BYTES, TilingProblem
 
 Counts = npt.NDArray[np.int64]
 
@@ -85,7 +86,9 @@ class Alive:
         return aligned(self.rows[tensor] * self.row_bytes[tensor])
 
     def ring_bytes(self, ring: Ring) -> int:
-        """Bytes of a ring."""
+        """Bytes of a ring; 0 for a tensor that is no ring, since it shares its home."""
+        if ring.tensor not in self.rows:
+            return 0
         return aligned(min(ring.rows, self.rows[ring.tensor]) * self.row_bytes[ring.tensor])
 
 
@@ -102,23 +105,23 @@ class Layers:
         problems: of each layer.
         streams: of each layer; None for one that cannot run by rows.
         alive: homes.
-        costs: (layer, rows of a block) to cycles and bytes of scratch.
+        costs: (layer, rows of a block, fewer rows of the first block) to cycles and bytes of scratch.
     """
 
     problems: Sequence[TilingProblem]
     streams: Sequence[Stream | None]
     alive: Alive
-    costs: dict[tuple[int, int], tuple[float, int]] = field(default_factory=dict)
+    costs: dict[tuple[int, int, int], tuple[float, int]] = field(default_factory=dict)
 
-    def cost(self, number: int, step: int) -> tuple[float, int]:
-        """Predicted cycles of a layer in blocks of ``step`` rows, and bytes of its scratch."""
-        key = (number, step)
+    def cost(self, number: int, timed: Timed) -> tuple[float, int]:
+        """Predicted cycles of a layer in its blocks, and bytes of its scratch."""
+        key = (number, timed.step, timed.shift)
         if key not in self.costs:
-            problem, stream = self.problems[number], self.streams[number]
-            assert stream is not None
-            steps = {**problem.extents, stream.dimension: min(step, stream.extent)}
-            calls = tile_lengths(problem, steps)
-            cycles = sum((problem.kernel_cycles(lengths, None) + CALL_CYCLES) * times for lengths, times in calls)
+            problem, name = self.problems[number], timed.stream.dimension
+            cycles = 0.0
+            for rows, times in Counter(upper - lower for lower, upper in timed.blocks.tiles).items():
+                cycles += times * (CALL_CYCLES + problem.kernel_cycles({**problem.extents, name: rows}, None))
+            steps = {**problem.extents, name: min(timed.step, timed.stream.extent)}
             self.costs[key] = cycles, problem.scratch_bytes(steps)
         return self.costs[key]
 
@@ -171,14 +174,22 @@ def _alive(problems: Sequence[TilingProblem], homes: Homes, lives: Mapping[str, 
 _NONE = (np.zeros(0, np.int64),) * 3
 
 
-def intervals(layers: Layers) -> Iterator[Interval]:
-    """Every group of at least two layers in a row, in blocks of every size."""
+def intervals(layers: Layers, most_bytes: int) -> Iterator[Interval]:
+    """Every group of at least two layers in a row that keeps at most so many bytes alive, in blocks of every size.
+
+    Blocks of another size are left out where they need no fewer bytes and no fewer cycles.
+    """
     for first in range(len(layers.problems)):
+        found: dict[int, list[Interval]] = {}
         for elements in BLOCK_ELEMENTS:
-            yield from _from(layers, first, elements)
+            for interval in _from(layers, first, elements, most_bytes):
+                known = found.setdefault(interval.end, [])
+                if not any(item.bytes <= interval.bytes and item.cycles <= interval.cycles for item in known):
+                    known.append(interval)
+        yield from (interval for known in found.values() for interval in known)
 
 
-def _from(layers: Layers, first: int, elements: int) -> Iterator[Interval]:
+def _from(layers: Layers, first: int, elements: int, most_bytes: int) -> Iterator[Interval]:
     """The groups that begin with a layer, in blocks of at least so many positions, each a layer longer."""
     table, cycles, scratch = Timetable(), 0.0, list[int]()
     for number in range(first, min(first + MOST_STAGES, len(layers.problems))):
@@ -188,7 +199,7 @@ def _from(layers: Layers, first: int, elements: int) -> Iterator[Interval]:
         fewest = table.fewest(stream)
         if fewest is None or not table.add(stream, layers.blocks(number, elements, fewest)):
             return
-        spent, bytes_beside = layers.cost(number, table.stages[-1].step)
+        spent, bytes_beside = layers.cost(number, table.stages[-1])
         cycles += spent
         scratch.append(bytes_beside)
         if number > first:
@@ -196,7 +207,11 @@ def _from(layers: Layers, first: int, elements: int) -> Iterator[Interval]:
                 name: ring for name, ring in table.rings.items() if layers.alive.is_inside(name, first, number + 1)
             }
             size = _bytes(layers.alive, first, table.stages, inside, scratch)
-            yield Interval(first, number + 1, elements, size, cycles)
+            if size <= most_bytes:
+                yield Interval(first, number + 1, elements, size, cycles)
+        # Rings only grow with every layer that joins.
+        if sum(layers.alive.ring_bytes(ring) for ring in table.rings.values() if not ring.passing) > most_bytes:
+            return
 
 
 def _bytes(alive: Alive, first: int, stages: Sequence[Timed], rings: Mapping[str, Ring], scratch: Sequence[int]) -> int:

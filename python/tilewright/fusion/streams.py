@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.operators.nest import axis_range
-from tilewright.plan import AxisRange, WriteOrder
+from tilewright.plan import AxisRange, Index, WriteOrder
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TilingProblem
 
@@ -100,14 +100,14 @@ def rows_axis(operand: TileOperand) -> int | None:
     return next((axis for axis in operand.order if operand.extents[axis] > 1), None)
 
 
-def block_bounds(rows: AxisRange, extent: int, step: int) -> tuple[Counts, Counts]:
-    """The rows [lower, upper) that each block of ``step`` rows of a result of ``extent`` rows needs.
+def block_bounds(rows: AxisRange, blocks: Index) -> tuple[Counts, Counts]:
+    """The rows [lower, upper) that each block of rows of a result needs.
 
     The formula is that of ``plan.AxisRange``; a block that reads padding alone has an empty interval.
     """
     ((_, stride),) = rows.terms
-    begin = np.arange(0, extent, step, dtype=np.int64)
-    last = np.minimum(begin + step, extent) - 1
+    start = np.arange(-blocks.shift, blocks.extent, blocks.step, dtype=np.int64)
+    begin, last = np.maximum(start, 0), np.minimum(start + blocks.step, blocks.extent) - 1
     lower = np.clip((stride * begin + rows.first_offset) // rows.divisor, 0, rows.extent)
     upper = np.minimum((stride * last + rows.last_offset) // rows.divisor + 1, rows.extent)
     return lower, np.maximum(lower, upper)

@@ -10,27 +10,37 @@ After:   a: first 0, every 1, 12 blocks; y: first 1, every 2, 6 blocks; a's ring
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
 
 from tilewright.fusion.streams import RowRead, Stream, block_bounds
+from tilewright.plan import Index
 
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """A stage with its times: block u, of ``step`` rows, is made at iteration ``first`` + ``every`` * u."""
+    """A stage with its times: block u is made at iteration ``first`` + ``every`` * u.
+
+    A block has ``step`` rows, the first one ``shift`` fewer.
+    """
 
     stream: Stream
     step: int
     first: int
     every: int
+    shift: int = 0
+
+    @property
+    def blocks(self) -> Index:
+        """The blocks of rows."""
+        return Index(self.stream.dimension, self.stream.extent, self.step, self.shift)
 
     @property
     def count(self) -> int:
         """Number of blocks."""
-        return -(-self.stream.extent // self.step)
+        return self.blocks.count
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +99,8 @@ class Timetable:
         if step % stream.multiple:
             every *= stream.multiple
             step *= stream.multiple
-        timed = Timed(stream, step, 0, every)
-        timed = Timed(stream, step, self._first(timed), every)
+        timed = Timed(stream, step, 0, every, self._shift(stream, step, every))
+        timed = replace(timed, first=self._first(timed))
         self.stages.append(timed)
         for read in stream.reads:
             self.rates.setdefault(read.tensor, rate * read.rate)
@@ -111,6 +121,23 @@ class Timetable:
         """The axis of rows of a tensor as its maker has it."""
         return self.stages[self.makers[tensor]].stream.axis if tensor in self.makers else otherwise
 
+    def _shift(self, stream: Stream, step: int, every: int) -> int:
+        """How many rows shorter the first block is, so that each block ends with the rows that its inputs then have.
+
+        With equal blocks throughout, a window of 3 rows would have to wait for a whole block of its input, and the
+        ring would hold that block too. Where a maker works at other iterations, shorter blocks gain nothing.
+        """
+        lags = [0]
+        if step >= stream.extent:
+            return 0
+        for read in (read for read in stream.reads if read.tensor in self.makers):
+            maker = self.stages[self.makers[read.tensor]]
+            ((_, stride),) = read.rows.terms
+            if maker.every != every or read.rows.divisor != 1 or maker.step != stride * step:
+                return 0
+            lags.append(-(-(maker.shift + read.rows.last_offset + 1 - stride) // stride))
+        return max(lags) % step // stream.multiple * stream.multiple
+
     def _first(self, timed: Timed) -> int:
         """The first iteration at which the stage can make block 0, so that all later blocks find their rows too."""
         times = timed.every * np.arange(timed.count)
@@ -119,9 +146,9 @@ class Timetable:
             if read.tensor not in self.makers:
                 continue
             maker = self.stages[self.makers[read.tensor]]
-            lower, upper = block_bounds(read.rows, timed.stream.extent, timed.step)
+            lower, upper = block_bounds(read.rows, timed.blocks)
             some = upper > lower
-            made = maker.first + maker.every * ((upper - 1) // maker.step)
+            made = maker.first + maker.every * ((upper - 1 + maker.shift) // maker.step)
             firsts.append(int((made - times)[some].max(initial=0)))
         return max(firsts)
 
@@ -143,22 +170,22 @@ def rows_between(maker: Timed, reader: Timed, read: RowRead) -> int:
     A block is written before rows are read at the same iteration.
     """
     blocks = np.arange(maker.count)
-    written = np.minimum((blocks + 1) * maker.step, maker.stream.extent)
+    written = np.minimum((blocks + 1) * maker.step - maker.shift, maker.stream.extent)
     written_at = maker.first + maker.every * blocks
-    lower, upper = block_bounds(read.rows, reader.stream.extent, reader.step)
+    lower, upper = block_bounds(read.rows, reader.blocks)
     # A block that reads nothing needs nothing; rows that a later block needs again are still needed.
     lower = np.where(upper > lower, lower, read.rows.extent)
     still = np.append(np.minimum.accumulate(lower[::-1])[::-1], read.rows.extent)
     # The first of the reader's blocks that runs at the time of each write, or later.
     following = np.clip(-(-(written_at - reader.first) // reader.every), 0, reader.count)
-    return max(1, int((written - np.minimum(still[following], written)).max()))
+    return max(1, min(maker.step, maker.stream.extent), int((written - np.minimum(still[following], written)).max()))
 
 
 def is_passing(maker: Timed, reader: Timed, read: RowRead) -> bool:
     """Whether the reader reads each row only at the iteration at which the row is made, so that nothing is kept."""
-    lower, upper = block_bounds(read.rows, reader.stream.extent, reader.step)
+    lower, upper = block_bounds(read.rows, reader.blocks)
     times = reader.first + reader.every * np.arange(reader.count)
     some = upper > lower
-    first = maker.first + maker.every * (lower // maker.step)
-    last = maker.first + maker.every * ((upper - 1) // maker.step)
+    first = maker.first + maker.every * ((lower + maker.shift) // maker.step)
+    last = maker.first + maker.every * ((upper - 1 + maker.shift) // maker.step)
     return bool(((first == times) & (last == times))[some].all())

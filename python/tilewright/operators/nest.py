@@ -151,8 +151,8 @@ def index_bounds(indices: tuple[Index, ...], tile: int) -> dict[str, Interval]:
     bounds = {}
     for index in reversed(indices):
         tile, coordinate = divmod(tile, index.count)
-        lower = coordinate * index.step
-        bounds[index.name] = (lower, min(lower + index.step, index.extent))
+        lower = coordinate * index.step - index.shift
+        bounds[index.name] = (max(lower, 0), min(lower + index.step, index.extent))
     return bounds
 
 

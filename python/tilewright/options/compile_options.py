@@ -166,8 +166,10 @@ class CompileOptions:
         ),
     )
     groups: Groups = field(
-        default=Groups.OFF,
-        metadata=option("layers that run together [block by block](../explanation/groups.md), to need less memory"),
+        default=Groups.AUTO,
+        metadata=option(
+            "layers that run together [block by block](../explanation/groups.md), to need less memory", place=Place.CALL
+        ),
     )
     hints: bool = field(
         default=True,

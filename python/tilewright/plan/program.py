@@ -32,16 +32,27 @@ PLAN_FORMAT = 2
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """A dimension that a loop cuts: tile c covers elements [c*step, min(c*step + step, extent))."""
+    """A dimension that a loop cuts.
+
+    Tile c covers elements [max(c*step - shift, 0), min(c*step - shift + step, extent)), 0 <= shift < step: the first
+    tile is shorter by ``shift`` elements. So tiles of a stage can end where those of another stage need them to end.
+    """
 
     name: str
     extent: int
     step: int
+    shift: int = 0
 
     @property
     def count(self) -> int:
         """Number of tiles."""
-        return -(-self.extent // self.step)
+        return -(-(self.extent + self.shift) // self.step)
+
+    @property
+    def tiles(self) -> tuple[tuple[int, int], ...]:
+        """The elements [lower, upper) of each tile."""
+        starts = range(-self.shift, self.extent, self.step)
+        return tuple((max(start, 0), min(start + self.step, self.extent)) for start in starts)
 
 
 @dataclass(frozen=True, slots=True)

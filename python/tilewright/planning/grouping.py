@@ -54,7 +54,8 @@ def grouping_of(decisions: Decisions, decider: Decider) -> Grouping | None:
         for number, (layer, size) in enumerate(zip(decisions.layers, alive, strict=True))
         for cycles in (float(layer.choice.predicted_cycles),)
     ]
-    covers = tuple(front((*alone, *intervals(layers)), len(problems)))
+    most = max((interval.bytes for interval in alone), default=0)
+    covers = tuple(front((*alone, *intervals(layers, most)), len(problems)))
     return Grouping(decisions, layers, covers, decider.options.objective)
 
 
@@ -123,7 +124,7 @@ def _in_blocks(layer: ScheduledLayer, group: Group, number: int, layers: Layers)
     """The layer with the block that it makes at a time in its group."""
     timed = group.stages[number - group.first]
     dimension = timed.stream.dimension
-    cycles, scratch = layers.cost(number, timed.step)
+    cycles, scratch = layers.cost(number, timed)
     steps = {**layer.choice.steps, dimension: min(timed.step, timed.stream.extent)}
     near = {layer.problem.scratch_pool: scratch} if scratch else {}
     order = (dimension,) if timed.count > 1 else ()

@@ -30,7 +30,7 @@ def _kernel(kernel: Kernel, loop: Loop | None, tensors: dict[str, str]) -> dict[
     return {
         "name": kernel.name,
         "symbol": kernel.symbol,
-        "indices": [[index.name, index.extent, index.step] for index in indices],
+        "indices": [[index.name, index.extent, index.step, index.shift] for index in indices],
         "groups": [[coarse.name, coarse.of, coarse.tiles] for coarse in loop.coarse] if loop else [],
         "operands": [_operand(side, operand, tensors) for side, operand in sides],
     }

@@ -41,7 +41,7 @@ def build_group(group: Group, layers: Sequence[BuiltLayer]) -> BuiltGroup:
     indices: list[Index] = []
     body: list[Step] = []
     for number, (timed, layer, kernel) in enumerate(zip(group.stages, layers, kernels, strict=True)):
-        index = Index(f"{timed.stream.dimension}_{number}", timed.stream.extent, timed.step)
+        index = replace(timed.blocks, name=f"{timed.stream.dimension}_{number}")
         indices += [index] if index.count > 1 else []
         scratch = [buffer.name for buffer in layer.buffers]
         body += [Begin(name) for name in (*begins.get(number, ()), *scratch)]

@@ -35,6 +35,7 @@ VALUES = {
     "BUFFERING": "--buffering",
     "EFFORT": "--effort",
     "ALGORITHM": "--algorithm",
+    "GROUPS": "--groups",
 }
 FILES = {
     "MODEL": "--model",

@@ -49,6 +49,19 @@ static inline uint8_t *tilewright_row(const struct tilewright_view *view, int32_
     return view->base + (ptrdiff_t)slot * shape->stride[axis];
 }
 
+/* How many of the `count` rows from `row` on lie one stride behind each other: all, or in a ring
+ * those before its end. */
+static inline int32_t tilewright_rows_in_line(const struct tilewright_view *view, int32_t axis,
+                                              int32_t row, int32_t count)
+{
+    const struct tilewright_shape *shape = view->shape;
+    if (shape->ring_rows == 0 || shape->ring_axis != axis) {
+        return count;
+    }
+    const int32_t left = shape->ring_rows - row % shape->ring_rows;
+    return left < count ? left : count;
+}
+
 #ifdef __cplusplus
 }
 #endif
