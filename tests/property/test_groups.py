@@ -22,6 +22,9 @@ from tilewright.graph import Array
 from tilewright.options import build_options
 from tilewright.pipeline import Artifacts, compile_model
 from tilewright.plan import AxisRange, Buffer, BufferKind, Kernel, Layer, Loop, Plan, kernel_steps
+from tilewright.report.html import report_html
+from tilewright.report.page import page_data
+from tilewright.report.text import report_text
 
 EFFORT = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 SAMPLE = 24
@@ -219,6 +222,21 @@ def test_a_lock_repeats_groups(tmp_path: Path) -> None:
         assert again.files == found.files
         repeated += bool(groups(found.plan))
     assert repeated >= 4
+
+
+def test_reports_show_groups(tmp_path: Path) -> None:
+    plan = compiled(random_rows(1), tmp_path, "net", groups="auto", objective="bytes_used").plan
+    assert groups(plan)
+    data = page_data(plan)
+    (sram,) = (entry for entry in data["pools"] if entry["name"] == "sram")
+    assert max(sram["pressure_bytes"]) == used(plan) - flash_bytes(plan)
+    assert len(sram["pressure_bytes"]) == len(data["layers"])
+    assert report_text(plan)
+    assert len(report_html(plan)) > 10_000
+
+
+def flash_bytes(plan: Plan) -> int:
+    return sum(use.used_bytes for use in plan.pool_use if use.pool == "flash")
 
 
 def test_rings_are_no_constants_and_have_rows(tmp_path: Path) -> None:

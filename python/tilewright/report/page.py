@@ -68,17 +68,18 @@ def _described(buffer: Buffer) -> dict[str, Any]:
 
 
 def _pressure(found: Living, spans: Sequence[Lifetime]) -> list[int]:
-    """The most bytes alive at any tick of each layer and of the marks before it."""
+    """For each stage the most bytes alive at any tick of its layer and of the marks before it."""
     ticks = sorted({begin for begin, end in found.lives.values() if begin < end})
-    most, behind, position = [], 0, 0
-    for first, end in spans:
+    most: dict[Lifetime, int] = {}
+    behind, position = 0, 0
+    for first, end in dict.fromkeys(spans):
         here = [first]
         while position < len(ticks) and ticks[position] < end:
             here.append(ticks[position])
             position += 1
-        most.append(max(found.bytes_at(tick) for tick in here if tick >= behind))
+        most[first, end] = max(found.bytes_at(tick) for tick in here if tick >= behind)
         behind = end
-    return most
+    return [most[span] for span in spans]
 
 
 def _where(pool: Pool) -> str:
