@@ -12,7 +12,7 @@ from tilewright.base.errors import not_supported
 from tilewright.base.progress import tracked
 from tilewright.graph import Graph, Node
 from tilewright.kernels.registry import choices
-from tilewright.options import CompileOptions, Order, TileSteps
+from tilewright.options import CompileOptions, Groups, Order, TileSteps
 from tilewright.platform import Platform
 from tilewright.storage.homes import Homes
 from tilewright.storage.joining import Stored, layer_nodes, plan_storage
@@ -52,7 +52,7 @@ def prepare(graph: Graph, platform: Platform, options: CompileOptions, arrange: 
     Raises not_supported for an operator without kernel or a missing link, bad_input for options
     that name no layer or that no kernel allows.
     """
-    stored = plan_storage(graph, platform, io_in_pools=options.io_in_pools)
+    stored = plan_storage(graph, platform, io_in_pools=options.io_in_pools, grouped=options.groups is not Groups.OFF)
     layers = _arranged(stored, options) if arrange is None else arrange(stored)
     steps = given_by_layer(layers, options.tiles, "tiles")
     buffers = given_by_layer(layers, options.buffers, "buffers")

@@ -16,7 +16,7 @@ from tilewright.plan import BufferKind, Link
 from tilewright.platform import Platform
 from tilewright.rewrites.rows import without_skipped_rows
 from tilewright.rewrites.views import is_view
-from tilewright.storage.homes import Homes, assign_homes
+from tilewright.storage.homes import Homes, assign_homes, candidate_pools
 from tilewright.storage.overlaps import LayerUse, layer_use, peak_bytes
 from tilewright.storage.parts import join_parts, joining_nodes
 
@@ -33,8 +33,15 @@ class Stored:
     over: Mapping[str, tuple[str, ...]]
 
 
-def plan_storage(graph: Graph, platform: Platform, *, io_in_pools: bool = False) -> Stored:
-    """Join parts with their wholes, and give each tensor its home. Raises not_supported as ``assign_homes``."""
+def plan_storage(graph: Graph, platform: Platform, *, io_in_pools: bool = False, grouped: bool = False) -> Stored:
+    """Join parts with their wholes, and give each tensor its home. Raises not_supported as ``assign_homes``.
+
+    With ``grouped``, layers may run together where the core addresses tensors itself: rows that a convolution skips
+    cost nothing there, and a Slice of every second row could not be a ring.
+    """
+    reach = {name for name, _ in platform.core.access_cycles}
+    if grouped and set(candidate_pools(platform, BufferKind.INTERMEDIATE)) <= reach:
+        return _stored(graph, platform, io_in_pools=io_in_pools)
     fewer_rows, slices = without_skipped_rows(graph)
     stored = _stored(fewer_rows, platform, io_in_pools=io_in_pools)
     if slices <= stored.homes.views:
