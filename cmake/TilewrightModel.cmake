@@ -89,6 +89,34 @@ function(tilewright_add_model target)
     "PLATFORM;NAME;BUFFERING;EFFORT;ALGORITHM;GROUPS;MODEL;PLAN_LOCK;OPTIONS;PORT;OUTPUT_DIRECTORY"
     "POOLS;BUDGET;TYPES;DIMS;OPERATORS;OPERATOR_SOURCES"
   )
+  _tilewright_read_model()
+  _tilewright_generate("${caller}" MANIFEST "${manifest}" INPUTS ${inputs} COMMAND ${command})
+  _tilewright_model_library("${target}" "${manifest}")
+  _tilewright_operator_sources("${target}" ${arg_OPERATOR_SOURCES})
+  set_target_properties(
+    "${target}"
+    PROPERTIES
+      TILEWRIGHT_PLATFORM "${platform}"
+      TILEWRIGHT_PROFILE "${arg_PROFILE}"
+      TILEWRIGHT_COMMAND "${command}"
+      TILEWRIGHT_INPUTS "${inputs}"
+  )
+  if(arg_PORT)
+    target_link_libraries("${target}" PUBLIC "${arg_PORT}")
+  endif()
+
+  file(READ "${manifest}" json)
+  string(JSON summary GET "${json}" summary)
+  if(TILEWRIGHT_RAN)
+    message(STATUS "${summary}")
+  else()
+    message(STATUS "${summary} (unchanged)")
+  endif()
+endfunction()
+
+# From arg_<keyword> of tilewright_add_model: platform, and manifest, inputs and command of what is
+# to be generated.
+macro(_tilewright_read_model)
   _tilewright_option_keywords(options)
   set(known "${options_FLAG}" "${options_VALUE}" "${options_FILE}" "${options_LIST}")
   list(APPEND known OPTIONS OPERATOR_SOURCES PORT OUTPUT_DIRECTORY)
@@ -119,29 +147,7 @@ function(tilewright_add_model target)
     list(APPEND command --options "${arg_OPTIONS}")
   endif()
   list(REMOVE_DUPLICATES inputs)
-  _tilewright_generate("${caller}" MANIFEST "${manifest}" INPUTS ${inputs} COMMAND ${command})
-  _tilewright_model_library("${target}" "${manifest}")
-  _tilewright_operator_sources("${target}" ${arg_OPERATOR_SOURCES})
-  set_target_properties(
-    "${target}"
-    PROPERTIES
-      TILEWRIGHT_PLATFORM "${platform}"
-      TILEWRIGHT_PROFILE "${arg_PROFILE}"
-      TILEWRIGHT_COMMAND "${command}"
-      TILEWRIGHT_INPUTS "${inputs}"
-  )
-  if(arg_PORT)
-    target_link_libraries("${target}" PUBLIC "${arg_PORT}")
-  endif()
-
-  file(READ "${manifest}" json)
-  string(JSON summary GET "${json}" summary)
-  if(TILEWRIGHT_RAN)
-    message(STATUS "${summary}")
-  else()
-    message(STATUS "${summary} (unchanged)")
-  endif()
-endfunction()
+endmacro()
 
 # What C names begin with for a target.
 function(_tilewright_c_prefix result target)

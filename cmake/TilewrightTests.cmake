@@ -79,6 +79,29 @@ function(tilewright_add_golden_test)
     "NAME;MODEL;INPUTS;OUTPUTS;TOLERANCE;SIMULATOR;COMPARE_LAYERS;PORT;TIMEOUT"
     ""
   )
+  _tilewright_read_golden()
+  _tilewright_generate("${caller}" MANIFEST "${manifest}" INPUTS ${inputs} COMMAND ${command})
+  _tilewright_golden_executable("${arg_NAME}" "${arg_MODEL}" "${manifest}" "${arg_UNWATCHED}")
+  set(port "")
+  if(arg_PORT)
+    set(port PORT "${arg_PORT}")
+  endif()
+  tilewright_use_port("${arg_NAME}" PLATFORM "${platform}" ${port} MAP)
+  set(timeout "")
+  if(arg_TIMEOUT)
+    set(timeout TIMEOUT "${arg_TIMEOUT}")
+  endif()
+  tilewright_add_simulation_test(
+    NAME "${arg_NAME}"
+    TARGET "${arg_NAME}"
+    SIMULATOR "${arg_SIMULATOR}"
+    ${timeout}
+  )
+endfunction()
+
+# From arg_<keyword> of tilewright_add_golden_test: platform, and manifest, inputs and command of
+# what is to be generated.
+macro(_tilewright_read_golden)
   set(caller "tilewright_add_golden_test(${arg_NAME})")
   _tilewright_check_arguments(
     "${caller}"
@@ -119,41 +142,30 @@ function(tilewright_add_golden_test)
     list(PREPEND comparing --compare-layers "${arg_COMPARE_LAYERS}")
   endif()
   set(manifest "${CMAKE_CURRENT_BINARY_DIR}/tilewright/golden/${arg_NAME}/golden_manifest.json")
-  _tilewright_generate(
-    "${caller}"
-    MANIFEST "${manifest}"
-    INPUTS "${plan}" "${arg_INPUTS}" "${arg_OUTPUTS}" "${simulator_file}" ${model_files}
-    COMMAND
-      golden
-      --plan
-      "${plan}"
-      --inputs
-      "${arg_INPUTS}"
-      --outputs
-      "${arg_OUTPUTS}"
-      --tolerance
-      "${arg_TOLERANCE}"
-      --platform
-      "${arg_SIMULATOR}"
-      ${comparing}
+  set(
+    inputs
+    "${plan}"
+    "${arg_INPUTS}"
+    "${arg_OUTPUTS}"
+    "${simulator_file}"
+    ${model_files}
   )
-  _tilewright_golden_executable("${arg_NAME}" "${arg_MODEL}" "${manifest}" "${arg_UNWATCHED}")
-  set(port "")
-  if(arg_PORT)
-    set(port PORT "${arg_PORT}")
-  endif()
-  tilewright_use_port("${arg_NAME}" PLATFORM "${platform}" ${port} MAP)
-  set(timeout "")
-  if(arg_TIMEOUT)
-    set(timeout TIMEOUT "${arg_TIMEOUT}")
-  endif()
-  tilewright_add_simulation_test(
-    NAME "${arg_NAME}"
-    TARGET "${arg_NAME}"
-    SIMULATOR "${arg_SIMULATOR}"
-    ${timeout}
+  set(
+    command
+    golden
+    --plan
+    "${plan}"
+    --inputs
+    "${arg_INPUTS}"
+    --outputs
+    "${arg_OUTPUTS}"
+    --tolerance
+    "${arg_TOLERANCE}"
+    --platform
+    "${arg_SIMULATOR}"
+    ${comparing}
   )
-endfunction()
+endmacro()
 
 function(_tilewright_golden_executable name model manifest unwatched)
   _tilewright_layout(tool)

@@ -53,70 +53,108 @@ function(add_networks_on_host)
     add_link_options(${sanitize})
   endif()
   foreach(name IN LISTS NETWORKS)
-    add_variant(${name} host PLATFORM host)
+    declare_variant(${name} host PLATFORM host)
   endforeach()
+  add_variants()
 endfunction()
 
 # Every declared network in QEMU: untiled, tiled at its size of l1 and at the smallest that
 # works, and a test that all of them give the same bits.
 function(add_networks_in_qemu)
+  find_smallest_sizes()
   foreach(name IN LISTS NETWORKS)
     set(platform "${NETWORK_${name}_PLATFORM}")
     set(l1 "${NETWORK_${name}_L1}")
-    add_variant(${name} untiled PLATFORM ${platform}-single)
-    add_variant(${name} tiled PLATFORM ${platform} POOLS l1=${l1})
+    declare_variant(${name} untiled PLATFORM ${platform}-single)
+    declare_variant(${name} tiled PLATFORM ${platform} POOLS l1=${l1})
+    declare_variant(${name} smallest PLATFORM ${platform} POOLS l1=${SMALLEST_${name}})
     if(NETWORK_${name}_DOUBLE)
-      add_variant(${name} double PLATFORM ${platform} POOLS l1=${l1} BUFFERING double)
+      declare_variant(${name} double PLATFORM ${platform} POOLS l1=${l1} BUFFERING double)
     endif()
-    add_tiles_test(${name} ${l1})
+    if(NETWORK_${name}_LEVELS)
+      declare_variant(
+        ${name}
+        levels
+        PLATFORM qemu-virt-rv32-l3
+        OPTIONS "${CMAKE_CURRENT_SOURCE_DIR}/bytes_moved.toml"
+      )
+    endif()
+  endforeach()
+  add_variants()
+  foreach(name IN LISTS NETWORKS)
+    add_tiles_test(${name} ${NETWORK_${name}_L1})
     set(most "")
     if(NETWORK_${name}_MOST)
       set(most --most ${NETWORK_${name}_MOST})
     endif()
     add_link_bytes_test(${name} tiled ${most})
     if(NETWORK_${name}_LEVELS)
-      add_variant(
-        ${name}
-        levels
-        PLATFORM qemu-virt-rv32-l3
-        OPTIONS "${CMAKE_CURRENT_SOURCE_DIR}/bytes_moved.toml"
-      )
       add_link_bytes_test(${name} levels --within 1.15)
     endif()
-  endforeach()
-  find_smallest_sizes()
-  foreach(name IN LISTS NETWORKS)
-    add_variant(
-      ${name}
-      smallest
-      PLATFORM ${NETWORK_${name}_PLATFORM}
-      POOLS l1=${SMALLEST_${name}}
-    )
     add_same_bits_test(${name})
   endforeach()
 endfunction()
 
-# One model and its golden test, both with the same name up to the dot.
-function(add_variant name variant)
-  set(folder "${NETWORK_${name}_FOLDER}")
-  set(types "")
-  if(NETWORK_${name}_TYPES)
-    set(types TYPES ${NETWORK_${name}_TYPES})
-  endif()
-  set(tolerance "")
-  if(NETWORK_${name}_TOLERANCE)
-    set(tolerance TOLERANCE ${NETWORK_${name}_TOLERANCE})
-  endif()
-  tilewright_add_model(${name}_${variant} MODEL "${folder}/network.onnx" NAME net ${types} ${ARGN})
-  tilewright_add_golden_test(
-    NAME ${name}.${variant}
-    MODEL ${name}_${variant}
-    INPUTS "${folder}/inputs.npz"
-    OUTPUTS "${folder}/outputs.npz"
-    ${tolerance}
-  )
-  set_tests_properties(${name}.${variant} PROPERTIES LABELS "networks;${variant}")
+# A model and its golden test, both with the same name up to the dot, for add_variants.
+macro(declare_variant name variant)
+  list(APPEND VARIANTS ${name}.${variant})
+  set(VARIANT_${name}.${variant} "${ARGN}")
+endmacro()
+
+# What was declared. One process generates for all of it: the tool's start takes longer than the
+# generation of a small model.
+function(add_variants)
+  set(add_model tilewright_add_model)
+  set(add_golden tilewright_add_golden_test)
+  foreach(step IN ITEMS model golden)
+    set(REQUESTS "")
+    foreach(variant IN LISTS VARIANTS)
+      call_for_variant(request_${step} ${step} ${variant})
+    endforeach()
+    generate_together("${REQUESTS}")
+    foreach(variant IN LISTS VARIANTS)
+      call_for_variant(${add_${step}} ${step} ${variant})
+    endforeach()
+  endforeach()
+  foreach(variant IN LISTS VARIANTS)
+    string(REGEX REPLACE "^.*[.]" "" kind "${variant}")
+    set_tests_properties(${variant} PROPERTIES LABELS "networks;${kind}")
+  endforeach()
 endfunction()
+
+# One variant at once.
+function(add_variant name variant)
+  declare_variant(${name} ${variant} ${ARGN})
+  add_variants()
+endfunction()
+
+# A function with the arguments of tilewright_add_model or tilewright_add_golden_test for a variant.
+macro(call_for_variant function step variant)
+  string(REGEX REPLACE "[.].*$" "" name "${variant}")
+  string(REPLACE "." "_" target "${variant}")
+  set(folder "${NETWORK_${name}_FOLDER}")
+  if("${step}" STREQUAL "model")
+    set(
+      arguments
+      ${target}
+      MODEL
+      "${folder}/network.onnx"
+      NAME
+      net
+      ${VARIANT_${variant}}
+    )
+    if(NETWORK_${name}_TYPES)
+      list(APPEND arguments TYPES ${NETWORK_${name}_TYPES})
+    endif()
+  else()
+    set(arguments NAME ${variant} MODEL ${target})
+    list(APPEND arguments INPUTS "${folder}/inputs.npz" OUTPUTS "${folder}/outputs.npz")
+    if(NETWORK_${name}_TOLERANCE)
+      list(APPEND arguments TOLERANCE ${NETWORK_${name}_TOLERANCE})
+    endif()
+  endif()
+  cmake_language(CALL ${function} ${arguments})
+endmacro()
 
 # Layers whose operands exceed l1 have several tiles.
 function(add_tiles_test name l1)
@@ -172,6 +210,52 @@ function(add_same_bits_test name)
   set_tests_properties(${name}.same_bits PROPERTIES LABELS networks TIMEOUT 600)
 endfunction()
 
+# What tilewright_add_model would generate, as a line of REQUESTS.
+function(request_model target)
+  set(caller "request_model(${target})")
+  cmake_parse_arguments(
+    PARSE_ARGV 1
+    arg
+    "PROFILE"
+    "MODEL;PLATFORM;NAME;BUFFERING;OPTIONS"
+    "POOLS;TYPES"
+  )
+  _tilewright_read_model()
+  request_command()
+endfunction()
+
+# What tilewright_add_golden_test would generate, as a line of REQUESTS.
+function(request_golden)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;MODEL;INPUTS;OUTPUTS;TOLERANCE" "")
+  _tilewright_read_golden()
+  request_command()
+endfunction()
+
+# Adds what _tilewright_read_... found to REQUESTS of the caller's caller.
+macro(request_command)
+  _tilewright_fingerprint(fingerprint "${inputs}" "${command}")
+  _tilewright_is_fresh(fresh "${manifest}" "${fingerprint}")
+  if(NOT fresh)
+    list(JOIN command "\t" words)
+    set(REQUESTS "${REQUESTS}${manifest}\t${fingerprint}\t${words}\n" PARENT_SCOPE)
+  endif()
+endmacro()
+
+# Generates in one process what the following calls would each start the tool for.
+function(generate_together requests)
+  if(NOT requests MATCHES "\n.+\n")
+    return()
+  endif()
+  set(file "${CMAKE_CURRENT_BINARY_DIR}/together.request")
+  file(WRITE "${file}" "${requests}")
+  _tilewright_interpreter(python "generate_together()")
+  execute_process(
+    COMMAND "${python}" "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/generate_together.py" "${file}"
+    WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}"
+    COMMAND_ERROR_IS_FATAL ANY
+  )
+endfunction()
+
 # Sets SMALLEST_<name> to the smallest l1 in bytes with which each network can be tiled.
 function(find_smallest_sizes)
   set(requests "")
@@ -181,9 +265,10 @@ function(find_smallest_sizes)
     string(APPEND requests "${name}\t${model}\t${NETWORK_${name}_PLATFORM}\t${types}\n")
   endforeach()
   file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/smallest.request" "${requests}")
+  _tilewright_interpreter(python "find_smallest_sizes()")
   execute_process(
     COMMAND
-      "${TILEWRIGHT_TOOL_PYTHON}" "${CMAKE_CURRENT_SOURCE_DIR}/smallest_sizes.py"
+      "${python}" "${CMAKE_CURRENT_SOURCE_DIR}/smallest_sizes.py"
       "${CMAKE_CURRENT_BINARY_DIR}/smallest.request" "${CMAKE_CURRENT_BINARY_DIR}/smallest.json"
     RESULT_VARIABLE status
   )
