@@ -122,3 +122,37 @@ function(_tilewright_target_options target)
     endif()
   endforeach()
 endfunction()
+
+# Warns, once for each set of options, where the C compiler does not take what a platform asks of it: mostly a
+# toolchain file is missing. The code is generated all the same, so that reports can be had without a compiler.
+function(_tilewright_check_compiler caller compile_options)
+  get_property(checked GLOBAL PROPERTY _TILEWRIGHT_CHECKED_COMPILE_OPTIONS)
+  string(JOIN " " shown ${compile_options})
+  if(NOT compile_options OR shown IN_LIST checked OR NOT CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
+    return()
+  endif()
+  set_property(GLOBAL APPEND PROPERTY _TILEWRIGHT_CHECKED_COMPILE_OPTIONS "${shown}")
+  separate_arguments(flags NATIVE_COMMAND "${CMAKE_C_COMPILER_ARG1} ${CMAKE_C_FLAGS}")
+  if(CMAKE_C_COMPILER_TARGET)
+    list(APPEND flags "${CMAKE_C_COMPILE_OPTIONS_TARGET}${CMAKE_C_COMPILER_TARGET}")
+  endif()
+  execute_process(
+    COMMAND "${CMAKE_C_COMPILER}" ${flags} ${compile_options} -fsyntax-only -x c /dev/null
+    RESULT_VARIABLE failed
+    OUTPUT_QUIET
+    ERROR_QUIET
+  )
+  if(failed)
+    _tilewright_layout(tool)
+    set(file riscv64-unknown-elf-gcc)
+    if(shown MATCHES "-mcpu=cortex|-mthumb")
+      set(file arm-none-eabi-gcc)
+    endif()
+    message(
+      WARNING
+      "${caller}:\n  warning[compiler]: ${CMAKE_C_COMPILER} does not take the platform's options ${shown}\n"
+      "  help: configure a new build folder with a toolchain file for the platform, for example "
+      "-DCMAKE_TOOLCHAIN_FILE=${tool_root}/cmake/toolchains/${file}.cmake"
+    )
+  endif()
+endfunction()
