@@ -54,7 +54,7 @@ define_property(
 
 #[[
 tilewright_add_model(<target>
-  MODEL <file.onnx>               the ONNX file
+  MODEL <file.onnx>               the ONNX or .tflite file
   PLATFORM <name|file.toml>       name of a shipped platform, or a TOML file
   [NAME <c_prefix>]               prefix of every C name
   [POOLS <pool>=<bytes>[@<section>|@0x<address>]...] size of a pool, and where it lies, instead of what the platform file says

@@ -4,8 +4,8 @@
 
 docs/reference/options.md and the keywords of CMake and SCons from the options, the table of platform.md
 from the dataclasses of platform files, cmake-functions.md from the comments of cmake/, command-line.md from
-the parser, errors.md from the calls that make errors, operators.md and a page for each operator from importers,
-plan.schema.json from the dataclasses of plans.
+the parser, errors.md from the calls that make errors, operators.md, litert.md and a page for each operator from
+importers, plan.schema.json from the dataclasses of plans.
 """
 
 from __future__ import annotations
@@ -233,8 +233,26 @@ def main() -> int:
     return 1 if check and old else 0
 
 
+def litert_page() -> str:
+    """Every operator of .tflite models, with the first paragraph of its translator's docstring."""
+    from tilewright.importers.tflite.convert import TRANSLATORS
+
+    lines = [f"{HEAD}\n# Operators of .tflite models\n"]
+    lines.append(
+        "Quantised operators have the arithmetic of TensorFlow Lite Micro's reference kernels, bit for bit; uint8 that "
+        "of LiteRT's. [Coming from TensorFlow Lite Micro](../how-to/coming-from-tflm.md) says what else changes. An "
+        "operator that is not listed, or of other types, is refused by name.\n"
+    )
+    lines.append("| operator | meaning and limits |\n|---|---|")
+    for name, translate in sorted(TRANSLATORS.items()):
+        what = " ".join((translate.__doc__ or "").split("\n\n")[0].split())
+        lines.append(f"| {name} | {_escape(what)} |")
+    return "\n".join(lines) + "\n"
+
+
 def _pages() -> dict[Path, str]:
     pages = {"cmake-functions.md": cmake_page(), "command-line.md": command_line_page(), "errors.md": errors_page()}
+    pages["litert.md"] = litert_page()
     pages["platform.md"] = with_region((PAGES / "platform.md").read_text(encoding="utf-8"), "keys", platform_keys())
     pages |= {**operator_pages(), "plan.schema.json": plan_schema.text()}
     return {PAGES / name: text for name, text in pages.items()}

@@ -7,16 +7,25 @@ include(CheckCSourceCompiles)
 #[[
 declare_network(<name> FOLDER <folder> L1 <bytes> [TOLERANCE <abs>:<rel>] [FLOAT] [DOUBLE] [LEVELS])
 
-The folder has network.onnx, inputs.npz, outputs.npz, and types.json where TYPES are needed. L1
+The folder has network.onnx or model.tflite, inputs.npz, outputs.npz (or outputs_tflm.npz, which counts
+then), and types.json where TYPES are needed. L1
 is the size of the tiled variant, DOUBLE adds a double-buffered one, LEVELS one with constants in
 a third level of memory, whose links carry little more than they must. FLOAT takes a core with FPU.
 A network whose folder is absent is reported and left out.
 #]]
 function(declare_network name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "FLOAT;DOUBLE;LEVELS" "FOLDER;L1;TOLERANCE" "")
-  if(NOT EXISTS "${arg_FOLDER}/network.onnx")
-    message(WARNING "network ${name} is left out: no ${arg_FOLDER}/network.onnx")
+  set(model "${arg_FOLDER}/network.onnx")
+  if(NOT EXISTS "${model}")
+    set(model "${arg_FOLDER}/model.tflite")
+  endif()
+  if(NOT EXISTS "${model}")
+    message(WARNING "network ${name} is left out: no model in ${arg_FOLDER}")
     return()
+  endif()
+  set(outputs "${arg_FOLDER}/outputs.npz")
+  if(EXISTS "${arg_FOLDER}/outputs_tflm.npz")
+    set(outputs "${arg_FOLDER}/outputs_tflm.npz")
   endif()
   set(types "")
   if(EXISTS "${arg_FOLDER}/types.json")
@@ -35,6 +44,8 @@ function(declare_network name)
   endif()
   set(NETWORKS ${NETWORKS} ${name} PARENT_SCOPE)
   set(NETWORK_${name}_FOLDER "${arg_FOLDER}" PARENT_SCOPE)
+  set(NETWORK_${name}_MODEL "${model}" PARENT_SCOPE)
+  set(NETWORK_${name}_OUTPUTS "${outputs}" PARENT_SCOPE)
   set(NETWORK_${name}_L1 "${arg_L1}" PARENT_SCOPE)
   set(NETWORK_${name}_TOLERANCE "${arg_TOLERANCE}" PARENT_SCOPE)
   set(NETWORK_${name}_TYPES "${types}" PARENT_SCOPE)
@@ -138,7 +149,7 @@ macro(call_for_variant function step variant)
       arguments
       ${target}
       MODEL
-      "${folder}/network.onnx"
+      "${NETWORK_${name}_MODEL}"
       NAME
       net
       ${VARIANT_${variant}}
@@ -148,7 +159,7 @@ macro(call_for_variant function step variant)
     endif()
   else()
     set(arguments NAME ${variant} MODEL ${target})
-    list(APPEND arguments INPUTS "${folder}/inputs.npz" OUTPUTS "${folder}/outputs.npz")
+    list(APPEND arguments INPUTS "${folder}/inputs.npz" OUTPUTS "${NETWORK_${name}_OUTPUTS}")
     if(NETWORK_${name}_TOLERANCE)
       list(APPEND arguments TOLERANCE ${NETWORK_${name}_TOLERANCE})
     endif()
@@ -261,7 +272,7 @@ function(find_smallest_sizes)
   set(requests "")
   foreach(name IN LISTS NETWORKS)
     list(JOIN NETWORK_${name}_TYPES " " types)
-    set(model "${NETWORK_${name}_FOLDER}/network.onnx")
+    set(model "${NETWORK_${name}_MODEL}")
     string(APPEND requests "${name}\t${model}\t${NETWORK_${name}_PLATFORM}\t${types}\n")
   endforeach()
   file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/smallest.request" "${requests}")

@@ -94,3 +94,28 @@ foreach(
     FLOAT
   )
 endforeach()
+
+# LiteRT: bit for bit as TensorFlow Lite Micro.
+foreach(
+  name
+  IN
+  ITEMS
+    hello_world_int8
+    ad_int8
+    ad_fullint_floatio
+    kws_int8
+    ic_int8
+    cnn_s_kws_int8
+    fingerprint_int8
+    person_detect_int8
+    rps_int8
+    te_lenet_int8
+    te_vww80_int8
+    mbv1_025_128_uint8
+)
+  set(tolerance "")
+  if(name MATCHES "^(ad_fullint_floatio|rps_int8|te_lenet_int8|te_vww80_int8)$")
+    set(tolerance TOLERANCE 1e-6:1e-5)
+  endif()
+  declare_network(lite_${name} FOLDER "${TILEWRIGHT_CORPUS}/tflite/${name}" L1 16000 ${tolerance})
+endforeach()

@@ -92,7 +92,7 @@ class CompileOptions:
     """
 
     model: Path = field(
-        metadata=option("the ONNX file", place=Place.CALL, in_lock=False, shown="<file.onnx>"),
+        metadata=option("the ONNX or .tflite file", place=Place.CALL, in_lock=False, shown="<file.onnx>"),
     )
     platform: str = field(
         metadata=option(

@@ -23,7 +23,7 @@ _SOFTMAX_BITS = 5
 
 
 def binary(call: LiteCall) -> None:
-    """ADD, SUB and MUL with broadcasting."""
+    """Float32, int8, uint8 and int16 with broadcasting; MUL not of int16."""
     kind = one_type(call, 0, 1)
     a, b = call.input(0), call.input(1)
     shape = broadcast(a.shape, b.shape)
@@ -39,6 +39,8 @@ def binary(call: LiteCall) -> None:
     records = (call.record(0), call.record(1), call.output())
     for record in records:
         per_tensor(record)
+    if operator == "MUL" and kind == "int16":
+        raise Unsupported("elements of type int16", "float32, int8 and uint8 are supported")
     if operator == "MUL":
         _product(call, names, shape)
         return
@@ -80,7 +82,7 @@ def _sum(
 
 
 def mean(call: LiteCall) -> None:
-    """MEAN and SUM: the sum of stored integers, then one factor that contains the number of elements."""
+    """Over constant axes; float32, int8 and uint8."""
     kind = one_type(call, 0)
     x, y = call.record(0), call.output()
     rank = len(x.shape)
@@ -113,7 +115,7 @@ def mean(call: LiteCall) -> None:
 
 
 def softmax(call: LiteCall) -> None:
-    """SOFTMAX over the last axis."""
+    """Over the last axis; float32, int8 and uint8."""
     kind = one_type(call, 0)
     x, y, shape = call.record(0), call.output(), call.record(0).shape
     if not shape:
@@ -146,7 +148,7 @@ def input_radius(integer_bits: int, left: int) -> int:
 
 
 def quantize(call: LiteCall) -> None:
-    """QUANTIZE: float32 to integers, or from one scale to another."""
+    """From float32 to int8, uint8 or int16, or from one scale to another; int8 and uint8 also into each other."""
     x, y = call.record(0), call.output()
     per_tensor(y)
     shape = call.input(0).shape
@@ -174,7 +176,7 @@ def _rescaled(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Callable[[Arr
 
 
 def dequantize(call: LiteCall) -> None:
-    """DEQUANTIZE of integers with one scale."""
+    """Integers with one scale to float32."""
     x = call.record(0)
     per_tensor(x)
     given = {"scale": (float(x.unit),), "zero_point": (x.zero,)}
@@ -193,7 +195,7 @@ def _tabulated(
 
 
 def activation(call: LiteCall) -> None:
-    """RELU and its like, LOGISTIC, TANH, HARD_SWISH, LEAKY_RELU: tables for 8 bits."""
+    """Float32; int8 and uint8 by a table."""
     kind = one_type(call, 0)
     function = FUNCTIONS[call.node.operator]
     if kind == "float32":
@@ -206,7 +208,7 @@ def activation(call: LiteCall) -> None:
 
 
 def log_softmax(call: LiteCall) -> None:
-    """LOG_SOFTMAX of float32 over the last axis."""
+    """Over the last axis; float32."""
     if one_type(call, 0) != "float32":
         raise Unsupported(f"elements of type {one_type(call, 0)}", "float32 is supported")
     shape = call.input(0).shape

@@ -14,13 +14,13 @@ from tilewright.importers.tflite.products import FIRST, LAST
 
 
 def reshape(call: LiteCall) -> None:
-    """RESHAPE, SQUEEZE, EXPAND_DIMS: the file says the output's shape."""
+    """The same elements under the shape that the file gives the output; any type."""
     one_type(call, 0)
     call.reshaped(call.input(0).name, call.output().shape, "")
 
 
 def transpose(call: LiteCall) -> None:
-    """TRANSPOSE by a constant permutation."""
+    """Axes in the order of a constant permutation; any type."""
     rank = len(call.record(0).shape)
     listed = tuple(axis_of(int(axis), rank) for axis in call.constant(1, "the permutation").reshape(-1))
     if sorted(listed) != list(range(rank)):
@@ -29,7 +29,7 @@ def transpose(call: LiteCall) -> None:
 
 
 def concatenation(call: LiteCall) -> None:
-    """CONCATENATION of tensors with one scale."""
+    """Tensors of one type and one scale along an axis, without activation."""
     _no_activation(call)
     count = len(call.node.inputs)
     one_type(call, *range(count))
@@ -51,7 +51,7 @@ def _no_activation(call: LiteCall) -> None:
 
 
 def pad(call: LiteCall) -> None:
-    """PAD and PADV2 with constant widths; quantised tensors are padded with their zero point."""
+    """Constant widths; the padding is the zero point, or the constant of PADV2."""
     one_type(call, 0)
     x, rank = call.record(0), len(call.record(0).shape)
     widths = call.constant(1, "the widths").reshape(-1).astype(np.int64)
@@ -76,7 +76,7 @@ def pad(call: LiteCall) -> None:
 
 
 def strided_slice(call: LiteCall) -> None:
-    """STRIDED_SLICE with constant bounds; axes of one position may be dropped."""
+    """Constant bounds; axes of one position may be dropped. Neither ellipsis nor new axes."""
     one_type(call, 0)
     x = call.record(0)
     if call.integer("ellipsis_mask") or call.integer("new_axis_mask") or call.integer("offset"):
@@ -121,7 +121,7 @@ def _span(call: LiteCall, axis: int, extent: int, bounds: tuple[int, int, int]) 
 
 
 def split(call: LiteCall) -> None:
-    """SPLIT into equal parts along a constant axis."""
+    """Equal parts along a constant axis."""
     count = len(call.node.outputs)
     x = call.record(1)
     axis = _axis(call.constant(0, "the axis"), len(x.shape))
@@ -131,7 +131,7 @@ def split(call: LiteCall) -> None:
 
 
 def split_v(call: LiteCall) -> None:
-    """SPLIT_V into parts of constant extents along a constant axis."""
+    """Parts of constant extents along a constant axis."""
     x = call.record(0)
     axis = _axis(call.constant(2, "the axis"), len(x.shape))
     extents = [int(value) for value in call.constant(1, "the extents").reshape(-1)]

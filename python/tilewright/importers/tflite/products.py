@@ -45,7 +45,7 @@ def windows_of(call: LiteCall, extents: tuple[int, int], kernel: tuple[int, int]
 
 
 def conv(call: LiteCall) -> None:
-    """CONV_2D: weights [output channels, h, w, input channels of a group]."""
+    """Convolution of float32, int8 or uint8; constant weights [output channels, h, w, input channels of a group]."""
     w = call.constant(1, "the weights")
     _require_image(call, w)
     channels, height, width, depth = w.shape
@@ -56,7 +56,7 @@ def conv(call: LiteCall) -> None:
 
 
 def depthwise(call: LiteCall) -> None:
-    """DEPTHWISE_CONV_2D: weights [1, h, w, input channels * multiplier]."""
+    """Convolution of each channel: float32, int8 or uint8 with constant weights, [1, h, w, channels * multiplier]."""
     w = call.constant(1, "the weights")
     _require_image(call, w)
     one, height, width, channels = w.shape
@@ -138,7 +138,7 @@ def _bias(call: LiteCall, channels: int) -> list[str]:
 
 
 def fully_connected(call: LiteCall) -> None:
-    """FULLY_CONNECTED: weights [outputs, inputs]; the axes of x in front of the last ones are rows."""
+    """Product with weights [outputs, inputs], constant ones for int8 and uint8; float32 takes any."""
     x, w = call.record(0), call.record(1)
     if len(w.shape) != 2 or w.shape[1] == 0 or prod(x.shape) % w.shape[1]:
         raise Unsupported(f"weights {list(w.shape)} do not fit input {list(x.shape)}")
@@ -199,7 +199,7 @@ def _pool(call: LiteCall) -> tuple[str, Windows, tuple[int, ...]]:
 
 
 def average_pool(call: LiteCall) -> None:
-    """AVERAGE_POOL_2D: of the stored integers; taps in the padding do not count."""
+    """Averages of float32, int8 or uint8; taps in the padding do not count."""
     first, windows, shape = _pool(call)
     given = AveragePoolAttributes(windows.kernel, windows.strides, windows.dilations, windows.pads)
     if one_type(call, 0) == "float32":
@@ -213,7 +213,7 @@ def average_pool(call: LiteCall) -> None:
 
 
 def max_pool(call: LiteCall) -> None:
-    """MAX_POOL_2D."""
+    """Maxima of float32, int8 or uint8."""
     first, windows, shape = _pool(call)
     if one_type(call, 0) == "float32":
         call.activated(
