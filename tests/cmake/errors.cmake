@@ -173,6 +173,17 @@ expect_error(
   "tilewright_add_workspace(w MODELS m n)"
 )
 
+message("=== a toolchain file that was forgotten")
+file(
+  WRITE "${folder}/CMakeLists.txt"
+  "cmake_minimum_required(VERSION 3.22)\nproject(p LANGUAGES C)\n"
+  "add_subdirectory([[${root}]] tilewright)\n"
+  "tilewright_add_model(m MODEL good.onnx PLATFORM qemu-virt-rv32-single)\n"
+)
+configure_project("${folder}" "${folder}/build")
+expect_match("${output}" "does not take the platform's options[ \n]+-march=rv32imac")
+expect_match("${output}" "toolchains/riscv64-unknown-elf-gcc[.]cmake")
+
 message("=== the interpreter")
 execute_process(COMMAND "${python}" -m venv "${folder}/empty" COMMAND_ERROR_IS_FATAL ANY)
 set(python "${folder}/empty/bin/python")
@@ -190,14 +201,3 @@ expect_error("${caller}bootstrap\\].*to repeat: [^\n]*--find-links '[^']*/no whe
 set(options "")
 set(python "${folder}/no python")
 expect_error("${caller}no-python\\]: TILEWRIGHT_PYTHON is '[^']*no python'" "${good}")
-
-message("=== a toolchain file that was forgotten")
-file(
-  WRITE "${folder}/CMakeLists.txt"
-  "cmake_minimum_required(VERSION 3.22)\nproject(p LANGUAGES C)\n"
-  "add_subdirectory([[${root}]] tilewright)\n"
-  "tilewright_add_model(m MODEL good.onnx PLATFORM qemu-virt-rv32-single)\n"
-)
-configure_project("${folder}" "${folder}/build")
-expect_match("${output}" "does not take the platform's options[ \n]+-march=rv32imac")
-expect_match("${output}" "toolchains/riscv64-unknown-elf-gcc[.]cmake")
