@@ -130,9 +130,10 @@ tilewright::Problem make_problem(const List &sizes, const List &moduli, const Li
 }
 
 std::tuple<int, List, Bytes, Bytes, std::int64_t>
-solve(const List &sizes, const List &moduli, const List &residues, const List &fixed,
-      const List &begins, const List &ends, const List &pairs, const List &zones, const List &free,
-      Bytes limit, bool minimise, std::int64_t nodes, std::uint64_t seed, nb::object progress)
+solve_alive(const List &sizes, const List &moduli, const List &residues, const List &fixed,
+            const List &begins, const List &ends, const List &pairs, const List &zones,
+            const List &free, Bytes limit, bool minimise, std::int64_t nodes, std::uint64_t seed,
+            nb::object progress)
 {
     tilewright::Lives lives = make_lives(sizes, begins, ends, pairs, zones, free);
     lives.problem = make_problem(sizes, moduli, residues, fixed, pairs, zones);
@@ -166,10 +167,10 @@ solve(const List &sizes, const List &moduli, const List &residues, const List &f
 NB_MODULE(_exact, module)
 {
     module.doc() = "Exact search for offsets in one pool.";
-    module.def("solve", &solve, nb::arg("sizes"), nb::arg("moduli"), nb::arg("residues"),
-               nb::arg("fixed"), nb::arg("begins"), nb::arg("ends"), nb::arg("pairs"),
-               nb::arg("zones"), nb::arg("free"), nb::arg("limit"), nb::arg("minimise"),
-               nb::arg("nodes"), nb::arg("seed"), nb::arg("progress").none(),
+    module.def("solve_alive", &solve_alive, nb::arg("sizes"), nb::arg("moduli"),
+               nb::arg("residues"), nb::arg("fixed"), nb::arg("begins"), nb::arg("ends"),
+               nb::arg("pairs"), nb::arg("zones"), nb::arg("free"), nb::arg("limit"),
+               nb::arg("minimise"), nb::arg("nodes"), nb::arg("seed"), nb::arg("progress").none(),
                "Returns (verdict, offsets, peak, bound, nodes); verdict 0 fits, 1 does not fit "
                "(proved), 2 budget.");
 }

@@ -13,6 +13,9 @@ import numpy as np
 Zone = tuple[int, int]
 """An open interval (low, high) that the difference of two offsets must avoid."""
 
+Neighbours = Mapping[int, tuple[Zone, ...]]
+"""Unit to the zones of its offset and that of another unit."""
+
 Lifetime = tuple[int, int]
 """Half-open ticks; empty (begin = end) for a unit whose lifetime says nothing."""
 
@@ -36,7 +39,7 @@ class Conflicts:
         sizes: Sequence[int],
         pools: Sequence[tuple[int, ...]],
         lives: Sequence[Lifetime],
-        listed: Sequence[Mapping[int, tuple[Zone, ...]]],
+        listed: Sequence[Neighbours],
     ) -> None:
         self.lives = tuple(lives)
         self.listed = tuple(listed)
@@ -49,10 +52,10 @@ class Conflicts:
     def __len__(self) -> int:
         return len(self.lives)
 
-    def __iter__(self) -> Iterator[Mapping[int, tuple[Zone, ...]]]:
+    def __iter__(self) -> Iterator[Neighbours]:
         return (self[unit] for unit in range(len(self)))
 
-    def __getitem__(self, unit: int) -> Mapping[int, tuple[Zone, ...]]:
+    def __getitem__(self, unit: int) -> Neighbours:
         """The neighbours of a unit in ascending order."""
         known = self._kept.get(unit)
         if known is not None:
