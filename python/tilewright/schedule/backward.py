@@ -15,7 +15,6 @@ from tilewright.schedule.building import Schedule
 from tilewright.schedule.tile_loops import ScheduledLayer
 from tilewright.storage.clearance import backward_choice
 from tilewright.storage.overlaps import Overlap
-from tilewright.tiling.problem import TilingProblem
 
 Placements = Mapping[str, tuple[str, int]]
 """Buffer to pool and offset."""
@@ -24,17 +23,18 @@ Placements = Mapping[str, tuple[str, int]]
 def backward(schedule: Schedule, layers: Sequence[ScheduledLayer], placements: Placements) -> Schedule:
     """The schedule with kernels that walk backward where the placements need that."""
     above = [item for item in overlapping(schedule, placements) if is_above(item, placements)]
-    problems = {layer.problem.kernel.writes[0].tensor: layer.problem for layer in layers}
-    kernels = dict(_backward_kernel(item, problems[item.first]) for item in above)
+    writers = {layer.problem.kernel.writes[0].tensor: layer for layer in layers}
+    kernels = dict(_backward_kernel(item, writers[item.first]) for item in above)
     return replace(schedule, program=tuple(_turned(step, kernels) for step in schedule.program))
 
 
-def _backward_kernel(overlap: Overlap, problem: TilingProblem) -> tuple[str, KernelChoice]:
-    """A layer's name, and its kernel as it walks backward."""
+def _backward_kernel(overlap: Overlap, layer: ScheduledLayer) -> tuple[str, KernelChoice]:
+    """A layer's name, and its kernel for the layer's tiles as it walks backward."""
+    problem = layer.problem
     read = next(item for item in problem.operands if item.tensor == overlap.second and not item.write)
     choice = backward_choice(problem.kernel, read.axes, read.extents)
     assert choice is not None, f"{problem.kernel.name} cannot walk backward"
-    return problem.node.name, choice
+    return problem.node.name, choice.for_tiles(layer.choice.steps)
 
 
 def overlapping(schedule: Schedule, placements: Placements) -> Iterator[Overlap]:
