@@ -80,13 +80,17 @@ def packed_weights(weights: Array) -> Array:
     return np.ascontiguousarray(np.moveaxis(padded.reshape(groups, -1, BLOCK, window, inputs), 2, -1))
 
 
-def packed_rows(rows: Array, groups: int) -> Array:
+def packed_rows(rows: Array, groups: int) -> Packing:
     """int32[groups, blocks, 4, words] from int32[groups * channels, words]; zeros behind the last channel."""
-    words_each = rows.shape[1]
-    rows = rows.reshape(groups, -1, words_each)
-    padded = np.zeros((groups, -(-rows.shape[1] // BLOCK) * BLOCK, words_each), np.int32)
-    padded[:, : rows.shape[1]] = rows
-    return padded.reshape(groups, -1, BLOCK, words_each)
+    words_each, channels = int(rows.shape[1]), int(rows.shape[0]) // groups
+    shape = (groups, -(-channels // BLOCK), BLOCK, words_each)
+
+    def pack(_: TileSteps) -> Array:
+        padded = np.zeros((groups, shape[1] * BLOCK, words_each), np.int32)
+        padded[:, :channels] = rows.reshape(groups, channels, words_each)
+        return padded.reshape(shape)
+
+    return Packing(shape, np.dtype(np.int32), pack)
 
 
 def packed_operands(

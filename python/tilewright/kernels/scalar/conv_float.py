@@ -125,12 +125,17 @@ def packed_weights(weights: Array) -> Packing:
     return Packing((groups, count, window, inputs, BLOCK), np.dtype(np.float32), pack)
 
 
-def packed_bias(bias: Array, groups: int) -> Array:
+def packed_bias(bias: Array, groups: int) -> Packing:
     """float32 [groups, blocks, 4] from [M], zeros behind the last channel of a group."""
     outputs = bias.size // groups
-    biases = np.zeros((groups, -(-outputs // BLOCK) * BLOCK), np.float32)
-    biases[:, :outputs] = bias.reshape(groups, outputs)
-    return biases.reshape(groups, -1, BLOCK)
+    shape = (groups, -(-outputs // BLOCK), BLOCK)
+
+    def pack(_: TileSteps) -> Array:
+        biases = np.zeros((groups, shape[1] * BLOCK), np.float32)
+        biases[:, :outputs] = bias.reshape(groups, outputs)
+        return biases.reshape(shape)
+
+    return Packing(shape, np.dtype(np.float32), pack)
 
 
 def _convolution(
@@ -182,12 +187,12 @@ def _gathers(node: Node, weights: Array) -> bool:
 
 
 def _depthwise(node: Node, nest: Nest, clamp: Clamp, weights: Array, bias: Array) -> KernelChoice:
-    window = packed_weights(weights.reshape(1, weights.shape[0], -1, 1))
+    window, biases = packed_weights(weights.reshape(1, weights.shape[0], -1, 1)), packed_bias(bias, 1)
     _, channel_blocks, taps, _, _ = window.shape
     view = plane_view(weights.ndim)
 
     def pack(steps: TileSteps) -> Array:
-        return np.concatenate([packed_bias(bias, 1)[0][:, None], window.pack(steps)[0, :, :, 0]], axis=1)
+        return np.concatenate([biases.pack(steps)[0][:, None], window.pack(steps)[0, :, :, 0]], axis=1)
 
     packing = Packing((channel_blocks, taps + 1, BLOCK), window.dtype, pack)
     constant = ConstantOperand("weights", packing, (blocks("group", BLOCK), whole(taps + 1), whole(BLOCK)))

@@ -79,15 +79,19 @@ def packed_matrix(matrix: Array) -> Packing:
     return Packing((count, depth, BLOCK), np.dtype(np.float32), pack)
 
 
-def packed_bias(bias: Array) -> Array:
+def packed_bias(bias: Array) -> Packing:
     """float32 [ceil(N/4), 4] from [N], zeros behind the last column."""
     count = -(-bias.size // BLOCK)
-    biases = np.zeros(count * BLOCK, np.float32)
-    biases[: bias.size] = bias.reshape(-1)
-    return biases.reshape(count, BLOCK)
+
+    def pack(_: TileSteps) -> Array:
+        biases = np.zeros(count * BLOCK, np.float32)
+        biases[: bias.size] = bias.reshape(-1)
+        return biases.reshape(count, BLOCK)
+
+    return Packing((count, BLOCK), np.dtype(np.float32), pack)
 
 
-def _packed(node: Node, graph: Graph, nest: Nest, clamp: Clamp, packed: Packing, biases: Array) -> KernelChoice:
+def _packed(node: Node, graph: Graph, nest: Nest, clamp: Clamp, packed: Packing, biases: Packing) -> KernelChoice:
     def partial_bytes(steps: TileSteps) -> int:
         columns = step_of(nest, steps, "n")
         rows = points(nest, steps) // (step_of(nest, steps, "k") * columns)

@@ -7,7 +7,7 @@ computed at run time have a kernel of their own (matmul_integer.c).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Annotated
 
@@ -206,8 +206,9 @@ def _with_variables(product: Product) -> tuple[KernelChoice, ...]:
     finish = finish_of(product.node.epilogue, product.y.dtype, product.bias, np.abs(product.bias) + reach)
     if finish is None:
         return ()
-    rows = packed_rows(finish.rows, 1)[0]
-    constants = ConstantOperand("requantization", rows, (blocks("n", BLOCK), whole(BLOCK), whole(ROW_WORDS)))
+    rows = packed_rows(finish.rows, 1)
+    only = replace(rows, shape=rows.shape[1:], pack=lambda steps: rows.pack(steps)[0])
+    constants = ConstantOperand("requantization", only, (blocks("n", BLOCK), whole(BLOCK), whole(ROW_WORDS)))
     channels = product.y.shape[-1]
     transposed_b = product.node.given(MatMulAttributes).transpose_b
 

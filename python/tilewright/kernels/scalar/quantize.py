@@ -11,7 +11,7 @@ from tilewright.graph import Array, DType, Graph, Node
 from tilewright.kernels.attributes import CStruct, Float32, Int32
 from tilewright.kernels.element_types import ELEMENT_TYPES, INTEGERS, ElementType
 from tilewright.kernels.float_common import ClampF32, clamp_attributes, clamp_of, fits_rank
-from tilewright.kernels.kernel import MAX_RANK, ConstantOperand, Declaration, KernelChoice
+from tilewright.kernels.kernel import MAX_RANK, ConstantOperand, Declaration, KernelChoice, Packing
 from tilewright.kernels.scalar.elementwise_float import elementwise, elementwise_kernel
 from tilewright.operators.nest import along, whole
 from tilewright.operators.quantization import QuantizationAttributes
@@ -130,17 +130,17 @@ def _with_constants(choice: KernelChoice, node: Node, graph: Graph) -> KernelCho
     shape = graph.tensor(node.inputs[0]).shape
     axis = _axis(node)
     constants = (
-        _constant(role, np.broadcast_to(values, shape[axis]), axis)
+        _constant(role, values, shape[axis], axis)
         for role, values in zip(("scale", "zero_point"), _constants(node), strict=True)
     )
     return replace(choice, reads=(*choice.reads, *constants))
 
 
-def _constant(role: str, values: Array, axis: int) -> ConstantOperand:
+def _constant(role: str, values: Array, extent: int, axis: int) -> ConstantOperand:
     """A constant operand with one value for each index of the axis."""
-    extent = int(values.shape[0])
     axes = (whole(1) if extent == 1 else along(f"d{axis}"),)
-    return ConstantOperand(role, np.ascontiguousarray(values), axes)
+    packing = Packing((extent,), values.dtype, lambda _: np.ascontiguousarray(np.broadcast_to(values, extent)))
+    return ConstantOperand(role, packing, axes)
 
 
 _QUANTIZE = elementwise_kernel("quantize_f32", QuantizeF32, _QUANTIZE_CYCLES)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
-from tilewright.graph import Array, DType, Epilogue, Graph, Node
+from tilewright.graph import DType, Epilogue, Graph, Node
 from tilewright.graph import Requantize as RequantizeEpilogue
 from tilewright.kernels.attributes import CStruct, Float32, Int32, LineFinish, RowFunction
 from tilewright.kernels.element_types import ELEMENT_TYPES, INTEGERS, ElementType
@@ -18,6 +18,7 @@ from tilewright.kernels.kernel import (
     Declaration,
     Kernel,
     KernelChoice,
+    Packing,
     elementwise_over_tensors,
 )
 from tilewright.kernels.requantization import ROW_WORDS, Limits, Rule, finish_of
@@ -169,9 +170,11 @@ def softmax(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     )
 
 
-def _powers(scale: float) -> Array:
+def _powers(scale: float) -> Packing:
     """exp(-scale * d) for every difference d between two elements, float32[256]."""
-    return np.exp(-scale * np.arange(256, dtype=np.float64)).astype(np.float32)
+    return Packing(
+        (256,), np.dtype(np.float32), lambda _: np.exp(-scale * np.arange(256, dtype=np.float64)).astype(np.float32)
+    )
 
 
 def _values(epilogue: Epilogue | None) -> int:

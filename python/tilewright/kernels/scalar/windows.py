@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Annotated
@@ -28,6 +29,7 @@ from tilewright.kernels.kernel import (
     Declaration,
     Kernel,
     KernelChoice,
+    Packing,
     TensorOperand,
     TileSteps,
 )
@@ -204,11 +206,8 @@ def interpolate(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     axis = given.axis
     taps = len(given.weights) // shape[axis]
     tables = [
-        ConstantOperand(role, table.reshape(shape[axis], taps), (whole(shape[axis]), whole(taps)))
-        for role, table in (
-            ("indices", np.array(given.indices, np.int32)),
-            ("weights", np.array(given.weights, np.float32)),
-        )
+        ConstantOperand(role, _table(values, (shape[axis], taps), dtype), (whole(shape[axis]), whole(taps)))
+        for role, values, dtype in (("indices", given.indices, np.int32), ("weights", given.weights, np.float32))
     ]
     return (
         KernelChoice(
@@ -221,6 +220,10 @@ def interpolate(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             uncut=frozenset({f"d{axis}"}),
         ),
     )
+
+
+def _table(values: Sequence[float], shape: tuple[int, int], dtype: type[np.generic]) -> Packing:
+    return Packing(shape, np.dtype(dtype), lambda _: np.array(values, dtype).reshape(shape))
 
 
 def _view(rank: int) -> tuple[int, ...]:
