@@ -1,4 +1,7 @@
-"""``python -m fuzz --count 10000``: spoilt models, and 1 if one of them is answered with anything but C or a reason."""
+"""``python -m fuzz --count 10000``: spoilt models, and 1 if one of them is answered with anything but C or a reason.
+
+With ``--platforms`` platform files are spoilt.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fuzz.campaign import campaign
+from fuzz.cases import fuzz_case
+from fuzz.platforms import platform_case
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -17,17 +22,19 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--platforms", action="store_true", help="spoilt platform files instead of models")
     parser.add_argument("--build", type=Path, default=Path("build/fuzz"))
     options = parser.parse_args(arguments)
     began = time.monotonic()
     numbers = range(options.first, options.first + options.count)
-    summary = campaign(numbers, options.build.resolve(), options.processes)
+    case_of = platform_case if options.platforms else fuzz_case
+    summary = campaign(numbers, options.build.resolve(), options.processes, case_of)
     lines = [f"failure {text}" for text in summary.failures]
     lines += [f"  {count:6d}  {kind}" for kind, count in sorted(summary.kinds.items())]
     lines.append(", ".join(f"{name.lower()} {count}" for name, count in sorted(summary.statuses.items())))
     lines.append(
-        f"C of {summary.compiled} compiled; at most {summary.most_seconds:.1f} s of processor time and "
-        f"{summary.most_bytes >> 20} MiB for one; {time.monotonic() - began:.0f} s in all"
+        f"C of {summary.compiled} compiled, of {summary.run} run; at most {summary.most_seconds:.1f} s of processor "
+        f"time and {summary.most_bytes >> 20} MiB for one; {time.monotonic() - began:.0f} s in all"
     )
     sys.stdout.write("\n".join(lines) + "\n")
     return 1 if summary.failures else 0

@@ -14,12 +14,22 @@ _FLAGS = ("--static-pools", "--io-in-pools", "--quantized-io")
 
 @dataclass(frozen=True)
 class FuzzCase:
-    """A file's bytes, what was done to it, and the words behind ``tilewright generate``."""
+    """A model's bytes, what was spoilt, and the words behind ``tilewright generate``.
+
+    Attributes:
+        platform: the text of a platform file; empty where the words name a platform.
+    """
 
     number: int
     what: str
     content: bytes
     words: tuple[str, ...]
+    platform: bytes = b""
+
+    @property
+    def spoilt(self) -> tuple[str, bytes]:
+        """Suffix and content of the file that was spoilt."""
+        return (".toml", self.platform) if self.platform else (".onnx", self.content)
 
 
 def fuzz_case(number: int) -> FuzzCase:

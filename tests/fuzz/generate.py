@@ -22,6 +22,7 @@ _WARNINGS = (
     "-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Wcast-qual -Wmissing-prototypes "
     "-Wstrict-prototypes -Werror -fsyntax-only"
 ).split()
+_NARROW = re.compile(rb"^\s*pointer_bytes\s*=\s*4\s*(#.*)?$", re.MULTILINE)
 _TOLD = re.compile(r"^error\[[a-z0-9-]+\]: \S", re.MULTILINE)
 
 
@@ -43,6 +44,9 @@ def generate(case: FuzzCase, folder: Path) -> Answer:
     model.write_bytes(case.content)
     output, errors = io.StringIO(), io.StringIO()
     words = ["--debug", "generate", "--model", str(model), "--name", "net", "--output-dir", str(folder / "c")]
+    if case.platform:
+        (folder / "board.toml").write_bytes(case.platform)
+        words += ["--platform", str(folder / "board.toml")]
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
         status = cli.main([*words, *case.words])
     answer = Answer(status, _problem(status, output.getvalue(), errors.getvalue()), errors.getvalue(), folder)
@@ -65,7 +69,12 @@ def _problem(status: int, output: str, errors: str) -> str:
 
 def uncompilable(folders: Sequence[Path]) -> dict[Path, str]:
     """Folders whose C the compiler refuses, and its words; many at once, as starting it costs most."""
-    batches = [folders[first : first + 25] for first in range(0, len(folders), 25)]
+    batches = [
+        some[first : first + 25]
+        for narrow in (False, True)
+        for some in [[folder for folder in folders if _is_narrow(folder) is narrow]]
+        for first in range(0, len(some), 25)
+    ]
     with ThreadPoolExecutor(2) as pool:
         bad = [
             folder
@@ -77,11 +86,18 @@ def uncompilable(folders: Sequence[Path]) -> dict[Path, str]:
     return {folder: text for folder, text in zip(bad, words, strict=True) if text}
 
 
+def _is_narrow(folder: Path) -> bool:
+    """Whether the folder's platform has pointers of 4 bytes, as its C asserts."""
+    board = folder / "board.toml"
+    return board.exists() and _NARROW.search(board.read_bytes()) is not None
+
+
 def _refused(folders: Sequence[Path]) -> str:
     """Standard error of the compiler; empty if it takes all of the files."""
     sources = [str(path) for folder in folders for path in sorted((folder / "c").glob("*.c"))]
     if not sources:
         return "no C file was written"
-    command = ["gcc", *_WARNINGS, f"-I{RUNTIME / 'include'}", *sources]
+    narrow = ["-m32", "-ffreestanding"] if _is_narrow(folders[0]) else []
+    command = ["gcc", *_WARNINGS, *narrow, f"-I{RUNTIME / 'include'}", *sources]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stderr[-3000:] if done.returncode else ""

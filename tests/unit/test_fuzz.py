@@ -6,18 +6,24 @@ import faulthandler
 import os
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
+from conformance.build import BuildError
+from fuzz import platforms
 from fuzz.bases import bases
 from fuzz.campaign import campaign
 from fuzz.cases import FuzzCase, fuzz_case
 from fuzz.generate import generate, uncompilable
 from fuzz.mutations import EDITS
+from fuzz.platforms import platform_case
+from fuzz.runs import ill_behaved
 from fuzz.workers import run_all
 from support.firmware import needs_host_compiler
+from tilewright.base import resources
 
 SAMPLE, THOUSANDS = 200, 10_000
 
@@ -36,11 +42,53 @@ def test_ten_thousand_are_answered(tmp_path: Path) -> None:
     summary = campaign(range(THOUSANDS), tmp_path, 2)
     assert summary.failures == []
     assert {edit.__name__ for edit in EDITS} <= set(summary.kinds)
+    assert summary.run >= summary.compiled // 100
+
+
+@needs_host_compiler
+def test_a_sample_of_platform_files_is_answered(tmp_path: Path) -> None:
+    summary = campaign(range(SAMPLE), tmp_path, 1, platform_case)
+    assert summary.failures == []
+    assert summary.compiled >= SAMPLE // 20
+    assert {"BAD_INPUT", "DOES_NOT_FIT", "DONE"} <= set(summary.statuses)
+
+
+@pytest.mark.long
+@needs_host_compiler
+def test_ten_thousand_platform_files_are_answered(tmp_path: Path) -> None:
+    summary = campaign(range(THOUSANDS), tmp_path, 2, platform_case)
+    assert summary.failures == []
+    assert {edit.__name__ for edit in platforms.EDITS} <= set(summary.kinds)
 
 
 def test_cases_are_always_the_same() -> None:
     assert fuzz_case(7) == fuzz_case(7)
     assert len({fuzz_case(number).content for number in range(50)}) > 40
+    assert platform_case(7) == platform_case(7)
+    assert len({platform_case(number).platform for number in range(50)}) > 40
+
+
+@needs_host_compiler
+def test_sound_platform_files_are_compiled(tmp_path: Path) -> None:
+    files = sorted(resources.platforms().glob("*.toml"))
+    cases = [replace(platform_case(number), platform=path.read_bytes()) for number, path in enumerate(files)]
+    answers = [generate(case, tmp_path / str(case.number)) for case in cases]
+    assert {answer.problem for answer in answers} == {""}
+    done = [answer.folder for answer in answers if answer.status == 0]
+    assert len(done) >= len(files) // 2
+    assert uncompilable(done) == {}
+
+
+@needs_host_compiler
+def test_a_model_whose_c_misbehaves_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = FuzzCase(0, "nothing", bases()[0], ("--platform", "host"))
+    assert ill_behaved(case, tmp_path / "run") == ""
+
+    def crash(*arguments: object) -> object:
+        raise BuildError("ended by signal 11")
+
+    monkeypatch.setattr("fuzz.runs.host_outputs", crash)
+    assert ill_behaved(case, tmp_path / "run") == "ended by signal 11"
 
 
 @needs_host_compiler
