@@ -23,7 +23,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from support.objects import kept
+from support.objects import kept, sanitized
 from tilewright.graph import Array, Graph, packed_strides_bytes
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, packed_array
 from tilewright.operators.nest import Interval, Iteration, axis_range, clipped
@@ -75,10 +75,11 @@ def library(sources: tuple[str, ...]) -> ctypes.CDLL:
     """The kernel sources as a shared library, compiled with the sanitizers."""
     folder = Path(tempfile.mkdtemp(prefix="tilewright-kernels-"))
     sanitizers = "address,undefined" if ADDRESS_SANITIZER else "undefined"
-    flags = ["-O1", "-g", "-fPIC", f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all"]
+    flags = ["-O1", "-g1", "-fPIC", f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all"]
     target = folder / "kernels.so"
     include = [f"-I{RUNTIME / 'include'}"]
-    files = kept(["cc", *WARNINGS, *flags, *include], [RUNTIME / "kernels" / name for name in sources])
+    paths = [RUNTIME / "kernels" / name for name in sources]
+    files = sanitized(paths) if ADDRESS_SANITIZER else kept(["cc", *WARNINGS, *flags, *include], paths)
     subprocess.run(["cc", "-shared", *flags, *files, "-lm", "-o", str(target)], check=True)
     return ctypes.CDLL(str(target))
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from support.objects import sanitized
 from tilewright.plan import InterfaceTensor, Plan
 
 RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
@@ -53,16 +54,14 @@ def runtime_library(folder: Path) -> Path:
         # Test processes share the folder.
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not library.exists():
-            _compile_runtime(sources, target, library)
+            _compile_runtime(sources, library)
     return library
 
 
-def _compile_runtime(sources: Sequence[Path], target: Path, library: Path) -> None:
-
+def _compile_runtime(sources: Sequence[Path], library: Path) -> None:
     def compiled(source: Path) -> str:
-        result = target / f"{source.parent.name}_{source.stem}.o"
-        _run(["gcc", *_FLAGS, *_WARNINGS, "-c", str(source), "-o", str(result)])
-        return str(result)
+        (result,) = sanitized([source])
+        return result
 
     with ThreadPoolExecutor(2) as pool:
         objects = list(pool.map(compiled, sources))

@@ -21,7 +21,7 @@ from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOpera
 from tilewright.kernels.registry import DECLARATIONS
 from tilewright.operators.nest import Iteration, axis_range, clipped
 
-from support.objects import kept
+from support.objects import kept, sanitized
 
 ROOT = Path(__file__).parents[2]
 RUNTIME = ROOT / "runtime"
@@ -86,7 +86,8 @@ def build(folder: Path, sources: Sequence[str], flags: Sequence[str] = SANITIZER
     lines += ["default: exit(6);", "}", "}"]
     (folder / "kernels_float_symbols.h").write_text("\n".join(lines) + "\n", encoding="utf-8")
     include = [f"-I{RUNTIME / 'include'}", f"-I{folder}"]
-    files = kept(["cc", *WARNINGS, *flags, *include], [RUNTIME / "kernels" / name for name in sources])
+    kernels = [RUNTIME / "kernels" / name for name in sources]
+    files = sanitized(kernels) if flags == SANITIZERS else kept(["cc", *WARNINGS, *flags, *include], kernels)
     program = folder / "driver"
     subprocess.run(["cc", *WARNINGS, *flags, *include, str(DRIVER), *files, "-lm", "-o", str(program)], check=True)
     return Kernels(program, tuple(symbols))

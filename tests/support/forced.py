@@ -22,7 +22,7 @@ from tilewright.platform.types import Platform, Target
 from tilewright.rewrites.rows import without_skipped_rows
 from tilewright.tiling.problem import tiling_problem
 
-from support.objects import kept
+from support.objects import sanitized
 from support.planned import HOME_KINDS, NEAR_KINDS, link, near_platform, plan_of, planned
 
 RUNTIME = Path(__file__).parents[2] / "runtime"
@@ -172,7 +172,7 @@ def late_library(folder: Path, models: Sequence[Generated]) -> Path:
     """What the models need of the runtime for this machine, with the late port, as a library in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     names = sorted({name for model in models for name in model.plan.kernel_sources} | {"copy.c", "tile.c"})
-    objects = kept(["gcc", *FLAGS, f"-I{RUNTIME / 'include'}"], [*LATE_PORT, *(RUNTIME / name for name in names)])
+    objects = sanitized([*LATE_PORT, *(RUNTIME / name for name in names)])
     library = folder / "liblate.a"
     library.unlink(missing_ok=True)
     subprocess.run(["ar", "rcs", str(library), *objects], check=True)

@@ -34,7 +34,7 @@ from tilewright.planning.retries import search
 from support.forced import FLAGS, LATE_PORT, RUNTIME
 from support.many_cores import MANY_CORES, ORDERS
 from support.mutations import mutations
-from support.objects import kept
+from support.objects import kept, sanitized
 
 INPUTS = 3
 MOST_SECONDS = 60
@@ -222,10 +222,11 @@ class _Bench:
     def _outputs(self, plan: Plan, way: tuple[str, ...], environment: Mapping[str, str]) -> bytes | str:
         """Link for one way of forking, and run."""
         folder = self.network.folder
-        cores = [MANY_CORES if path.name == "one_core.c" else path for path in LATE_PORT]
-        sources = [*(cores if _is_shared(plan) else LATE_PORT), *(RUNTIME / name for name in _RUNTIME)]
-        sources += [RUNTIME / name for name in plan.kernel_sources]
-        runtime = kept(["gcc", *FLAGS, *way, f"-I{RUNTIME / 'include'}"], list(dict.fromkeys(sources)))
+        sources = [*LATE_PORT, *(RUNTIME / name for name in (*_RUNTIME, *plan.kernel_sources))]
+        if _is_shared(plan):
+            sources = [path for path in sources if path.name != "one_core.c"]
+        cores = kept(["gcc", *FLAGS, *way, f"-I{RUNTIME / 'include'}"], [MANY_CORES] if _is_shared(plan) else [])
+        runtime = [*sanitized(list(dict.fromkeys(sources))), *cores]
         objects = [str(folder / "driver.o"), str(folder / "net_weights.o"), *runtime]
         program, outputs = str(folder / "program"), folder / "outputs"
         failed = _complaint(["gcc", *FLAGS, *objects, "-lm", "-o", program]) or _complaint(

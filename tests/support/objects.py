@@ -15,6 +15,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "objects"
+SANITIZED = (
+    *"gcc -std=c11 -O1 -g1 -fPIC -fsanitize=address,undefined -fno-sanitize-recover=all -ffp-contract=off".split(),
+    *"-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Wcast-qual".split(),
+    *"-Wmissing-prototypes -Wstrict-prototypes -Werror".split(),
+)
+"""How every test that wants both sanitizers compiles the runtime, so that one object serves all of them."""
+
+
+def sanitized(sources: Sequence[Path]) -> list[str]:
+    """``kept`` objects of sources of the runtime under both sanitizers."""
+    return kept([*SANITIZED, f"-I{ROOT / 'runtime' / 'include'}"], sources)
 
 
 def kept(compile_words: Sequence[str], sources: Sequence[Path]) -> list[str]:
