@@ -36,7 +36,7 @@ class _Lives:
     log: Log
     begun: dict[str, None] = field(default_factory=dict)
     ended: set[str] = field(default_factory=set)
-    occupied: dict[str, None] = field(default_factory=dict)
+    occupied: dict[str, dict[str, None]] = field(default_factory=dict)
     compared: set[tuple[str, str]] = field(default_factory=set)
     sound_sites: set[int] = field(default_factory=set)
 
@@ -72,7 +72,7 @@ class _Lives:
         self.begun.pop(name, None)
         self.ended.add(name)
         if self.facts.buffers[name].kind not in _TO_END:
-            self.occupied.pop(name, None)
+            self._beside(name).pop(name, None)
 
     def _use(self, event: Event) -> None:
         sound = True
@@ -89,26 +89,29 @@ class _Lives:
         return name not in self.ended and not (needs_begin and name not in self.begun)
 
     def occupy(self, name: str, place: str) -> None:
-        """Compare a buffer that comes alive with all that are, and add it."""
-        if name in self.occupied:
+        """Compare a buffer that comes alive with all that are in its pool, and add it; callers place their own."""
+        if name in self.facts.callers or name in self._beside(name):
             return
-        if name not in self.facts.callers:
-            for other in self.occupied:
-                if other not in self.facts.callers:
-                    self._compare(name, other, place)
-        self.occupied[name] = None
+        begin, end = self.facts.span(name)
+        for other in self._beside(name):
+            other_begin, other_end = self.facts.span(other)
+            if other_begin < end and begin < other_end:
+                self._compare(name, other, place)
+        self._beside(name)[name] = None
+
+    def _beside(self, name: str) -> dict[str, None]:
+        """The buffers that are alive in the pool of a buffer."""
+        return self.occupied.setdefault(self.facts.pool_of(name), {})
 
     def _compare(self, name: str, other: str, place: str) -> None:
+        """Report two buffers that share bytes while both are alive, unless they may."""
         if (name, other) in self.compared:
             return
         self.compared.add((name, other))
-        facts = self.facts
-        pool = facts.placements[name].pool
-        if pool != facts.placements[other].pool or facts.root[name] == facts.root[other]:
+        facts, pool = self.facts, self.facts.pool_of(name)
+        if facts.root[name] == facts.root[other]:
             return
         (begin, end), (other_begin, other_end) = facts.span(name), facts.span(other)
-        if end <= other_begin or other_end <= begin:
-            return
         excused = trail_excuses(facts, name, other)
         if excused:
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tilewright.plan import Buffer, BufferKind, Link, Placement, Plan, Pool, RelationKind
+from tilewright.plan import Buffer, BufferKind, Link, Placement, Plan, Pool, Relation, RelationKind
 
 ELEMENT_BYTES: Mapping[str, int] = {
     "float32": 4,
@@ -27,7 +27,8 @@ class Facts:
     """Lookups by name. ``root`` maps a view to the buffer whose bytes it shares, others to themselves.
 
     ``shift_bytes`` is a buffer's place in its root. ``callers`` are the buffers that the
-    caller owns, views of them included; they have no placement.
+    caller owns, views of them included; they have no placement. ``trails`` has the trails relations by the roots of
+    their two buffers.
     """
 
     plan: Plan
@@ -38,6 +39,7 @@ class Facts:
     root: Mapping[str, str]
     shift_bytes: Mapping[str, int]
     callers: frozenset[str]
+    trails: Mapping[frozenset[str], tuple[Relation, ...]]
 
     def pool_of(self, buffer: str) -> str:
         """The pool in which a buffer lives; the caller's buffers live in the I/O pool."""
@@ -77,6 +79,11 @@ def gather(plan: Plan) -> Facts:
         root[name], shift[name] = at, total
     interface = {tensor.buffer for tensor in (*plan.inputs, *plan.outputs)}
     callers = frozenset(name for name in buffers if root[name] in interface and not plan.io_in_pools)
+    trails: dict[frozenset[str], tuple[Relation, ...]] = {}
+    for item in plan.relations:
+        if item.kind is RelationKind.TRAILS:
+            pair = frozenset((root[item.first], root[item.second]))
+            trails[pair] = (*trails.get(pair, ()), item)
     return Facts(
         plan=plan,
         buffers=buffers,
@@ -86,4 +93,5 @@ def gather(plan: Plan) -> Facts:
         root=root,
         shift_bytes=shift,
         callers=callers,
+        trails=trails,
     )

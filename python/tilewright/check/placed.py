@@ -146,12 +146,7 @@ def _check_first_element(facts: Facts, relation: Relation, place: str, log: Log)
 def trail_excuses(facts: Facts, left: str, right: str) -> bool | None:
     """Whether a trails relation lets two overlapping buffers be; None if they have none."""
     found = None
-    for relation in facts.plan.relations:
-        if relation.kind is not RelationKind.TRAILS:
-            continue
-        roots = (facts.root[relation.first], facts.root[relation.second])
-        if roots not in ((facts.root[left], facts.root[right]), (facts.root[right], facts.root[left])):
-            continue
+    for relation in facts.trails.get(frozenset((facts.root[left], facts.root[right])), ()):
         first, second = facts.span(relation.first)[0], facts.span(relation.second)[0]
         found = bool(found) or first + relation.offset_bytes <= second
     return found

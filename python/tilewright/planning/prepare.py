@@ -5,7 +5,7 @@ Nothing here depends on how large pools are, but for constants that exceed their
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from tilewright.base.errors import not_supported
@@ -25,6 +25,9 @@ from tilewright.tiling.problem import TilingProblem, tiling_problem
 
 Arrange = Callable[[Stored], list[Node]]
 """The layers of a graph in the order in which they run."""
+
+Places = tuple[Mapping[str, str], Mapping[str, tuple[int, ...]]]
+"""The home of each tensor, and its strides in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +59,9 @@ def prepare(graph: Graph, platform: Platform, options: CompileOptions, arrange: 
     layers = _arranged(stored, options) if arrange is None else arrange(stored)
     steps = given_by_layer(layers, options.tiles, "tiles")
     buffers = given_by_layer(layers, options.buffers, "buffers")
+    places = (stored.homes.homes, stored.homes.strides)
     found = [
-        _kernel_problems(stored, node, platform, steps.get(node.name, ()))
+        _kernel_problems(stored.graph, places, node, platform, steps.get(node.name, ()))
         for node in tracked("Finding kernels", layers)
     ]
     found = [with_buffers(items, buffers.get(node.name, ())) for node, items in zip(layers, found, strict=True)]
@@ -71,9 +75,10 @@ def _arranged(stored: Stored, options: CompileOptions) -> list[Node]:
     return layer_nodes(graph, stored.homes)
 
 
-def _kernel_problems(stored: Stored, node: Node, platform: Platform, steps: TileSteps) -> list[TilingProblem]:
+def _kernel_problems(
+    graph: Graph, places: Places, node: Node, platform: Platform, steps: TileSteps
+) -> list[TilingProblem]:
     """What is to be decided about a layer, for each kernel that can run it and that allows the given steps."""
-    graph, homes = stored.graph, stored.homes
     kernels = choices(node, graph, platform.target.kernels, platform.core)
     if not kernels:
         raise not_supported(
@@ -85,6 +90,6 @@ def _kernel_problems(stored: Stored, node: Node, platform: Platform, steps: Tile
     problems: list[TilingProblem] = []
     for kernel in kernels:
         variant = sum(kernel.name == other.kernel.name for other in problems)
-        problem = tiling_problem(graph, node, kernel, platform, homes.homes, homes.strides)
+        problem = tiling_problem(graph, node, kernel, platform, *places)
         problems.append(replace(problem, variant=variant))
     return with_given_steps(problems, steps) if steps else problems

@@ -5,7 +5,8 @@ Bytes that two buffers share (a view and its root, an output that overlaps its i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,34 +18,34 @@ Lifetime = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Living:
-    """The buffers of one pool: ``spans`` are bytes of the pool, ``lives`` are ticks, both half-open [begin, end)."""
+    """The buffers of one pool: ``spans`` are bytes of the pool, ``lives`` are ticks, both half-open [begin, end).
+
+    Attributes:
+        over: each output that overlaps an input of its layer, with that input, which began earlier.
+        inside: each view with the buffer around it.
+        changes: ascending ticks; between two of them the same buffers are alive.
+        now: before the first change, and from each one on, the buffers that are alive, largest first.
+        now_bytes: bytes of the pool that these buffers take together.
+    """
 
     plan: Plan
     pool: Pool
     buffers: Mapping[str, Buffer]
     spans: Mapping[str, tuple[int, int]]
     lives: Mapping[str, Lifetime]
+    over: Mapping[str, str]
+    inside: Mapping[str, str]
+    changes: tuple[int, ...]
+    now: tuple[tuple[str, ...], ...]
+    now_bytes: tuple[int, ...]
 
-    @property
-    def over(self) -> dict[str, str]:
-        """Each output that overlaps an input of its layer, with that input, which began earlier."""
-        pairs = [(item.first, item.second) for item in self.plan.relations if item.kind is RelationKind.TRAILS]
-        inside = [pair for pair in pairs if pair[0] in self.lives and pair[1] in self.lives]
-        ordered = (sorted(pair, key=lambda name: self.lives[name][0]) for pair in inside)
-        return {output: given for given, output in ordered}
-
-    def at(self, tick: int) -> list[str]:
+    def at(self, tick: int) -> tuple[str, ...]:
         """Buffers that are alive at a tick, largest first."""
-        now = [name for name, (begin, end) in self.lives.items() if begin <= tick < end]
-        return sorted(now, key=lambda name: (-self.buffers[name].size_bytes, name))
+        return self.now[bisect_right(self.changes, tick)]
 
     def bytes_at(self, tick: int) -> int:
         """Bytes of the pool that hold an alive buffer at a tick."""
-        total, reached = 0, 0
-        for begin, end in sorted(self.spans[name] for name in self.at(tick)):
-            total += max(0, end - max(begin, reached))
-            reached = max(reached, end)
-        return total
+        return self.now_bytes[bisect_right(self.changes, tick)]
 
     def peak_tick(self) -> int | None:
         """The first tick at which the most bytes are alive; None for a pool without buffers."""
@@ -67,7 +68,55 @@ def living(plan: Plan, pool: Pool, alive: Mapping[str, Lifetime]) -> Living:
         for item in plan.placements
         if item.pool == pool.name
     }
-    return Living(plan, pool, known, spans, {name: alive[name] for name in spans})
+    lives = {name: alive[name] for name in spans}
+    changes = tuple(sorted({tick for begin, end in lives.values() if begin < end for tick in (begin, end)}))
+    now = tuple(
+        tuple(sorted(names, key=lambda name: (-known[name].size_bytes, name))) for names in _alive(lives, changes)
+    )
+    return Living(
+        plan=plan,
+        pool=pool,
+        buffers=known,
+        spans=spans,
+        lives=lives,
+        over=_over(plan, lives),
+        inside={item.first: item.second for item in plan.relations if item.kind is RelationKind.AT_OFFSET},
+        changes=changes,
+        now=now,
+        now_bytes=tuple(_union_bytes(spans[name] for name in names) for names in now),
+    )
+
+
+def _alive(lives: Mapping[str, Lifetime], changes: Sequence[int]) -> Iterator[list[str]]:
+    """The buffers that are alive before the first change, and from each one on."""
+    begins: dict[int, list[str]] = {}
+    ends: dict[int, list[str]] = {}
+    for name, (begin, end) in lives.items():
+        if begin < end:
+            begins.setdefault(begin, []).append(name)
+            ends.setdefault(end, []).append(name)
+    now: dict[str, None] = {}
+    yield []
+    for tick in changes:
+        for name in ends.get(tick, ()):
+            del now[name]
+        now.update(dict.fromkeys(begins.get(tick, ())))
+        yield list(now)
+
+
+def _over(plan: Plan, lives: Mapping[str, Lifetime]) -> dict[str, str]:
+    pairs = [(item.first, item.second) for item in plan.relations if item.kind is RelationKind.TRAILS]
+    inside = [pair for pair in pairs if pair[0] in lives and pair[1] in lives]
+    ordered = (sorted(pair, key=lambda name: lives[name][0]) for pair in inside)
+    return {output: given for given, output in ordered}
+
+
+def _union_bytes(spans: Iterable[tuple[int, int]]) -> int:
+    total, reached = 0, 0
+    for begin, end in sorted(spans):
+        total += max(0, end - max(begin, reached))
+        reached = max(reached, end)
+    return total
 
 
 def peak(found: Living) -> dict[str, Any] | None:
@@ -78,9 +127,13 @@ def peak(found: Living) -> dict[str, Any] | None:
     tick = found.peak_tick()
     if tick is None:
         return None
-    views = {item.first: item.second for item in found.plan.relations if item.kind is RelationKind.AT_OFFSET}
     now = found.at(tick)
-    shown = [name for name in now if found.buffers[name].kind is not BufferKind.CONSTANT and views.get(name) not in now]
+    alive = set(now)
+    shown = [
+        name
+        for name in now
+        if found.buffers[name].kind is not BufferKind.CONSTANT and found.inside.get(name) not in alive
+    ]
     return {
         "tick": tick,
         "layer": layer_at(found.plan.program, tick),
@@ -124,11 +177,10 @@ def steps(found: Living, io_bytes: int) -> list[dict[str, Any]]:
 
 def _sized(found: Living, name: str) -> dict[str, Any]:
     """A buffer's name and bytes, the buffer around it (``inside``), and the input that it overlaps (``over``)."""
-    related = {(item.kind, item.first): item.second for item in found.plan.relations}
     return {
         "name": name,
         "size_bytes": found.buffers[name].size_bytes,
-        "inside": related.get((RelationKind.AT_OFFSET, name)),
+        "inside": found.inside.get(name),
         "over": found.over.get(name),
     }
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilewright.plan import (
+    Buffer,
     CopyStart,
     LayerFacts,
     LayerReasons,
@@ -98,14 +99,15 @@ def _io_bytes(plan: Plan) -> int:
 
 def _memory_map(plan: Plan, pool: Pool, alive: Mapping[str, Lifetime]) -> list[dict[str, Any]]:
     """The pool's buffers by offset, then by the time at which they begin."""
-    entries = [_placed(plan, placement, alive) for placement in plan.placements if placement.pool == pool.name]
+    buffers = {buffer.name: buffer for buffer in plan.buffers}
+    views = {item.first: item.second for item in plan.relations if item.kind is RelationKind.AT_OFFSET}
+    placed = [placement for placement in plan.placements if placement.pool == pool.name]
+    entries = [_placed(item, buffers[item.buffer], alive[item.buffer], views.get(item.buffer)) for item in placed]
     return sorted(entries, key=lambda entry: (entry["offset_bytes"], entry["begin"], entry["name"]))
 
 
-def _placed(plan: Plan, placement: Placement, alive: Mapping[str, Lifetime]) -> dict[str, Any]:
-    buffer = next(buffer for buffer in plan.buffers if buffer.name == placement.buffer)
-    begin, end = alive[buffer.name]
-    view = next((item.second for item in plan.relations if _is_view(item.kind) and item.first == buffer.name), None)
+def _placed(placement: Placement, buffer: Buffer, lifetime: Lifetime, view: str | None) -> dict[str, Any]:
+    begin, end = lifetime
     return {
         "name": buffer.name,
         "kind": buffer.kind.value,
@@ -117,10 +119,6 @@ def _placed(plan: Plan, placement: Placement, alive: Mapping[str, Lifetime]) -> 
         "end": end,
         "view_of": view,
     }
-
-
-def _is_view(kind: RelationKind) -> bool:
-    return kind is RelationKind.AT_OFFSET
 
 
 def _link(plan: Plan, link: Link) -> dict[str, Any]:

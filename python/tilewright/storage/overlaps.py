@@ -107,12 +107,14 @@ def find_overlaps(uses: Sequence[LayerUse], homes: Homes, graph: Graph) -> tuple
     The placement decides which of these overlaps leave room for all other buffers.
     """
     lives = group_lives([use.touched for use in uses], homes)
+    holders = _holders(homes)
     return tuple(
         Overlap(
             use.writes[0],
             candidate,
             use.behind.get(candidate, SAME_PLACE),
-            *_aliases(homes, use.writes[0], candidate),
+            holders[homes.groups[use.writes[0]]],
+            holders[homes.groups[candidate]],
         )
         for number, use in enumerate(uses)
         for candidate in use.over
@@ -120,10 +122,12 @@ def find_overlaps(uses: Sequence[LayerUse], homes: Homes, graph: Graph) -> tuple
     )
 
 
-def _aliases(homes: Homes, *tensors: str) -> Iterator[tuple[str, ...]]:
-    """For each tensor, all tensors that hold the same bytes."""
-    for tensor in tensors:
-        yield tuple(name for name, group in homes.groups.items() if group == homes.groups[tensor])
+def _holders(homes: Homes) -> dict[str, tuple[str, ...]]:
+    """For each group all tensors that hold its bytes."""
+    holders: dict[str, list[str]] = {}
+    for name, group in homes.groups.items():
+        holders.setdefault(group, []).append(name)
+    return {group: tuple(names) for group, names in holders.items()}
 
 
 def _may_lie(number: int, use: LayerUse, candidate: str, lives: Mapping[str, Life], homes: Homes, graph: Graph) -> bool:
