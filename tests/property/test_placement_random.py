@@ -11,11 +11,11 @@ from support.placements import is_sound
 from tilewright.base.errors import TilewrightError
 from tilewright.placement import DoesNotFit, Item, PoolLimit, Result, Trail, place
 from tilewright.placement.algorithms import ALGORITHMS
-from tilewright.placement.layout import Spot
 from tilewright.placement.model import build_model
 from tilewright.placement.native import Verdict, extension, search_pool
 from tilewright.placement.options import Options
 from tilewright.placement.oracle import cp_sat
+from tilewright.placement.spots import Spot
 from tilewright.placement.verify import verify_spots
 
 needs_extension = pytest.mark.skipif(extension() is None, reason="the exact search was not built")

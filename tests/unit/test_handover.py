@@ -16,7 +16,7 @@ from tilewright.check import check
 from tilewright.check.rules import Rule
 from tilewright.graph import Graph
 from tilewright.options import Buffering
-from tilewright.placement.problem import DoesNotFit
+from tilewright.placement.items import DoesNotFit
 from tilewright.plan import Begin, CopyStart, End, Kernel, Layer, Loop, Plan, Step, Wait
 from tilewright.plan.json import dumps, loads
 from tilewright.plan.lifetimes import lifetimes

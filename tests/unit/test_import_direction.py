@@ -185,7 +185,7 @@ def test_every_part_is_there() -> None:
         ("codegen/layers", "import tilewright.schedule", "codegen.layers imports schedule"),
         ("rewrites/fold", "import onnx.helper", "rewrites.fold imports onnx"),
         ("pipeline", "import onnxruntime", "pipeline imports onnxruntime"),
-        ("placement/exact", "from jinja2 import Template", "placement.exact imports jinja2"),
+        ("placement/exact_search", "from jinja2 import Template", "placement.exact_search imports jinja2"),
         ("plan/lifetimes", "from ortools.sat.python import cp_model", "plan.lifetimes imports ortools"),
         ("base/resources", "from tilewright.plan import Plan", "base.resources imports plan"),
         ("helpers", "", "helpers belongs to no part; say in this test which"),

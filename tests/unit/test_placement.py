@@ -14,9 +14,9 @@ from tilewright.base.errors import TilewrightError
 from tilewright.placement import DoesNotFit, Item, PoolLimit, Trail, place
 from tilewright.placement import native as native_module
 from tilewright.placement.algorithms import ALGORITHMS
-from tilewright.placement.layout import Spot
 from tilewright.placement.model import Model, build_model
 from tilewright.placement.options import Options, Outcome
+from tilewright.placement.spots import Spot
 from tilewright.placement.verify import verify_spots
 
 needs_extension = pytest.mark.skipif(native_module.extension() is None, reason="the exact search was not built")

@@ -23,8 +23,8 @@ from tilewright.platform.types import Platform
 from tilewright.tiling.candidates import MAXIMUM_CANDIDATES, candidate_steps, even_steps
 from tilewright.tiling.choice import NEARLY_AS_FAST, SHORTLIST, TilingOptions, choose_tiles
 from tilewright.tiling.cost import load_cycles, start_cycles
-from tilewright.tiling.facts import layer_facts
 from tilewright.tiling.footprint import moved_elements, needed_elements
+from tilewright.tiling.layer_facts import layer_facts
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.orders import cheapest_orders
 from tilewright.tiling.problem import TilingProblem, tiling_problem

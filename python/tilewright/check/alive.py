@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tilewright.check.expand import Event, Expansion, Site, flatten, operands_of, scratch_of
-from tilewright.check.facts import Facts
+from tilewright.check.names import Facts
 from tilewright.check.placed import trail_excuses
 from tilewright.check.rules import Log, Rule
 from tilewright.plan import Begin, BufferKind, CopyStart, End, Kernel, Step

@@ -12,7 +12,7 @@ import numpy as np
 
 from tilewright.check.calls import Calls, calls_by_tick
 from tilewright.check.expand import Digits, Event, Expansion, Rectangle, Site, not_kept_bounds
-from tilewright.check.facts import Facts
+from tilewright.check.names import Facts
 from tilewright.check.overwriting import Touched, check_overwriting, meet
 from tilewright.check.rings import Rows, covers
 from tilewright.check.rules import Log, Rule

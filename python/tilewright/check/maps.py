@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from tilewright.check.calls import Calls, touched
 from tilewright.check.expand import Site, operands_of
-from tilewright.check.facts import Facts
+from tilewright.check.names import Facts
 from tilewright.check.rules import Log, Rule
 from tilewright.plan import AxisRange, BufferKind, Kernel, Operand
 

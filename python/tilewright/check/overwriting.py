@@ -14,7 +14,7 @@ import numpy as np
 
 from tilewright.check.calls import Bounds, Counts, touched
 from tilewright.check.expand import Digits, Event
-from tilewright.check.facts import Facts
+from tilewright.check.names import Facts
 from tilewright.check.rules import Log, Rule
 from tilewright.check.shadow import Region, Seen, Shadow, locate, text
 from tilewright.plan import AxisRange, Kernel, WriteOrder

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.check.facts import Facts
+from tilewright.check.names import Facts
 from tilewright.check.rules import Log, Rule
 from tilewright.plan import Access, Buffer, BufferKind, Placement, Pool, PoolUse, Relation, RelationKind
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tilewright.check.expand import Site, operands_of, scratch_of
-from tilewright.check.facts import Facts
+from tilewright.check.names import Facts
 from tilewright.check.rules import Log, Rule
 from tilewright.plan import Access, BufferKind, CopyStart, Kernel, Wait
 

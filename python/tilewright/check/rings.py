@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tilewright.check.expand import Event, Rectangle, Site, operands_of
-from tilewright.check.facts import Facts
+from tilewright.check.names import Facts
 from tilewright.check.rules import Log, Rule
 from tilewright.check.shadow import Seen, Shadow, locate, text
 from tilewright.plan import Buffer, BufferKind, CopyStart, Kernel, Plan, RelationKind

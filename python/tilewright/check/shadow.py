@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.check.expand import Event, Rectangle, rectangle_of
-from tilewright.check.facts import Facts
+from tilewright.check.names import Facts
 from tilewright.check.rules import Log, Rule
 from tilewright.plan import BufferKind, Operand
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from tilewright.check.expand import Site, event_count, index_counts, operands_of, runs_of, scratch_of
-from tilewright.check.facts import ELEMENT_BYTES
+from tilewright.check.names import ELEMENT_BYTES
 from tilewright.check.nest_form import check_kernel_nest
 from tilewright.check.rules import Log, Rule
 from tilewright.plan import (

@@ -7,9 +7,9 @@ from tilewright.check.agreement import check_interface, check_layer_facts
 from tilewright.check.alive import check_lifetimes
 from tilewright.check.coverage import check_coverage
 from tilewright.check.expand import flatten, sites
-from tilewright.check.facts import gather
 from tilewright.check.flow import check_flow
 from tilewright.check.maps import check_maps
+from tilewright.check.names import gather
 from tilewright.check.placed import check_placements, check_pool_use, check_relations
 from tilewright.check.profiled import check_profile
 from tilewright.check.reach import check_reach, check_token_scopes

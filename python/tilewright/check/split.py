@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
 from tilewright.check.expand import Digit, Site, rectangle_of
-from tilewright.check.facts import Facts
 from tilewright.check.maps import folded, plain
+from tilewright.check.names import Facts
 from tilewright.check.rules import Log, Rule
 from tilewright.plan import AxisRange, BufferKind, Iteration, Kernel, Loop, Operand, RelationKind, Split
 

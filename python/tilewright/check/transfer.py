@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.check.expand import Event
-from tilewright.check.facts import Facts
+from tilewright.check.names import Facts
 from tilewright.check.rules import Log, Rule
 from tilewright.check.shadow import Region, Seen, Shadow, text
 from tilewright.check.words import check_touched_words

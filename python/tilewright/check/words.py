@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tilewright.check.expand import Event, Site, scratch_of
-from tilewright.check.facts import Facts
+from tilewright.check.names import Facts
 from tilewright.check.rules import Log, Rule
 from tilewright.check.shadow import Seen, Shadow
 from tilewright.plan import BufferKind, CopyStart, Kernel, Link

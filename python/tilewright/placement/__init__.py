@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from tilewright.placement.items import Diagnosis, DoesNotFit, Item, PoolLimit, Result, Trail
 from tilewright.placement.place import place
-from tilewright.placement.problem import Diagnosis, DoesNotFit, Item, PoolLimit, Result, Trail
 
 __all__ = ["Diagnosis", "DoesNotFit", "Item", "PoolLimit", "Result", "Trail", "place"]

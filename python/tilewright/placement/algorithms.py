@@ -11,7 +11,7 @@ from typing import cast
 from tilewright.base.errors import bad_input
 from tilewright.placement import greedy, local_search
 from tilewright.placement.cliques import clique_bound
-from tilewright.placement.exact import exact
+from tilewright.placement.exact_search import exact
 from tilewright.placement.model import Model
 from tilewright.placement.options import Algorithm, Options, Outcome
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tilewright.base.errors import ExitStatus
-from tilewright.placement.layout import Layout, Spot
+from tilewright.placement.items import Diagnosis, DoesNotFit, Item
 from tilewright.placement.model import Model
 from tilewright.placement.options import Algorithm, Options, Outcome
-from tilewright.placement.problem import Diagnosis, DoesNotFit, Item
+from tilewright.placement.spots import Layout, Spot
 
 
 def no_fit(model: Model, outcome: Outcome, algorithm: Algorithm, options: Options) -> DoesNotFit:

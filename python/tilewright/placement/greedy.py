@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tilewright.placement.layout import Layout, Spot
 from tilewright.placement.model import Model, Unit
+from tilewright.placement.spots import Layout, Spot
 
 
 def greedy_by_size(model: Model) -> list[Spot | None]:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from random import Random
 
 from tilewright.placement.greedy import by_size, first_fit, place_above
-from tilewright.placement.layout import Layout, Spot
 from tilewright.placement.model import Model, Unit
 from tilewright.placement.objective import Cost
+from tilewright.placement.spots import Layout, Spot
 
 Decoder = Callable[[Model, list[Unit]], list[Spot | None]]
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from tilewright.base.errors import bad_input, does_not_fit
 from tilewright.placement.conflicts import Conflicts, Lifetime, Zone
-from tilewright.placement.problem import Item, PoolLimit
+from tilewright.placement.items import Item, PoolLimit
 
 
 @dataclass(frozen=True, slots=True)

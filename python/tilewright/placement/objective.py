@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.placement.layout import Layout, Spot
 from tilewright.placement.model import Model, Unit
+from tilewright.placement.spots import Layout, Spot
 
 Cost = tuple[int, int, int, int]
 

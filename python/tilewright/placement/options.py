@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tilewright.base.errors import bad_input
-from tilewright.placement.layout import Spot
 from tilewright.placement.model import Model
+from tilewright.placement.spots import Spot
 
 # Search nodes per pool. A node takes between 0.5 and 10 microseconds on a machine of 2024.
 EFFORT_NODES = {"fast": 50_000, "normal": 1_000_000, "thorough": 20_000_000}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from ortools.sat.python import cp_model
 
 from tilewright.placement.cliques import cliques
-from tilewright.placement.layout import Spot
 from tilewright.placement.model import Model
 from tilewright.placement.objective import pool_cost
 from tilewright.placement.options import Options, Outcome
+from tilewright.placement.spots import Spot
 
 DETERMINISTIC_SECONDS_PER_NODE = 20e-6
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from tilewright.placement.algorithms import find_algorithm
 from tilewright.placement.cliques import clique_bound
 from tilewright.placement.diagnosis import no_fit
-from tilewright.placement.exact import exact, improved
-from tilewright.placement.layout import Layout, Spot
+from tilewright.placement.exact_search import exact, improved
+from tilewright.placement.items import Item, PoolLimit, Result
 from tilewright.placement.model import Model, build_model
 from tilewright.placement.options import Options
-from tilewright.placement.problem import Item, PoolLimit, Result
+from tilewright.placement.spots import Layout, Spot
 from tilewright.placement.trails import settled, spread
 from tilewright.placement.verify import verify_spots
 

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import gcd
 
-from tilewright.placement.layout import Spot
+from tilewright.placement.items import Item, Trail
 from tilewright.placement.model import Model, Unit, build_model
 from tilewright.placement.options import Outcome
-from tilewright.placement.problem import Item, Trail
+from tilewright.placement.spots import Spot
 
 
 def settled(items: Sequence[Item], model: Model) -> Model:

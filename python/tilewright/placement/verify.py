@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tilewright.base.errors import TilewrightError, bad_input
-from tilewright.placement.layout import Spot
 from tilewright.placement.model import Model
+from tilewright.placement.spots import Spot
 
 
 def verify_spots(model: Model, spots: Sequence[Spot | None], algorithm: str) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from tilewright.base.errors import TilewrightError, does_not_fit
-from tilewright.placement.problem import DoesNotFit
+from tilewright.placement.items import DoesNotFit
 from tilewright.plan import RelationKind
 from tilewright.plan.lifetimes import layer_at
 from tilewright.planning.realise import Planned

@@ -29,8 +29,8 @@ from tilewright.schedule.profile_buffer import profile_buffer
 from tilewright.schedule.tile_loops import BuiltLayer, ScheduledLayer, build_layer
 from tilewright.storage.homes import Homes, candidate_pools
 from tilewright.storage.overlaps import LayerUse, Overlap, find_overlaps, layer_use, raster_use
-from tilewright.tiling.facts import layer_facts
 from tilewright.tiling.hashed import HashedArrays
+from tilewright.tiling.layer_facts import layer_facts
 from tilewright.tiling.problem import TILE_ALIGN_BYTES, near_pools
 
 

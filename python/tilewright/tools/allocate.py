@@ -19,9 +19,9 @@ from typing import TextIO
 from tilewright.base.errors import ExitStatus, bad_input
 from tilewright.base.inputs import read_utf8
 from tilewright.base.outputs import write_file
+from tilewright.placement.items import DoesNotFit, Item, PoolLimit
 from tilewright.placement.options import Options
 from tilewright.placement.place import place_with
-from tilewright.placement.problem import DoesNotFit, Item, PoolLimit
 
 POOL = "memory"
 REQUIRED = ("id", "lower", "upper", "size")

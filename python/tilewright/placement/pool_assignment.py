@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewright.placement import greedy, local_search
-from tilewright.placement.layout import Spot
 from tilewright.placement.model import Model
 from tilewright.placement.native import Verdict, search_pool
 from tilewright.placement.objective import cost, pool_cost, preferred
 from tilewright.placement.options import Options
+from tilewright.placement.spots import Spot
 
 Homes = dict[int, list[int]]
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from tilewright.placement import greedy, local_search
 from tilewright.placement.cliques import clique_bound
-from tilewright.placement.layout import Spot
 from tilewright.placement.model import Model
 from tilewright.placement.native import Verdict, extension, search_pool
 from tilewright.placement.objective import cost
 from tilewright.placement.options import Options, Outcome
-from tilewright.placement.pools import cheapest_homes, choose_homes
+from tilewright.placement.pool_assignment import cheapest_homes, choose_homes
+from tilewright.placement.spots import Spot
 
 TRAILS_SHARE = 100
 """A search that decides about trails itself gets 1/TRAILS_SHARE of the nodes; each of its nodes takes longer."""
