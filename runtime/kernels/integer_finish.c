@@ -15,7 +15,9 @@ enum rule {
     RULE_EXACT,
     RULE_RESCALE,
     RULE_TWICE,
-    RULE_TWICE_ANY
+    RULE_TWICE_ANY,
+    RULE_TWICE_HALF,
+    RULE_TWICE_WORD
 };
 
 struct constants {
@@ -81,6 +83,15 @@ TILEWRIGHT_INLINE float rescaled(int32_t sum, int32_t bits, const struct tilewri
     return value;
 }
 
+TILEWRIGHT_INLINE int32_t twice(int32_t sum, struct constants constants, int32_t minimum,
+                                int32_t maximum)
+{
+    const int32_t high =
+        tilewright_high_up((int32_t)((uint32_t)sum << constants.left), constants.multiplier);
+    return clamp(tilewright_round_away(high, constants.even.shift) + constants.addend, minimum,
+                 maximum);
+}
+
 TILEWRIGHT_INLINE void store(uint8_t *out, int32_t sum, struct constants constants,
                              const struct tilewright_limits *limits, const enum rule rule)
 {
@@ -132,13 +143,15 @@ TILEWRIGHT_INLINE void store(uint8_t *out, int32_t sum, struct constants constan
                               maximum);
         break;
     }
-    case RULE_TWICE_ANY: {
-        const int32_t high =
-            tilewright_high_up((int32_t)((uint32_t)sum << constants.left), constants.multiplier);
-        *out = (uint8_t)clamp(tilewright_round_away(high, constants.even.shift) + constants.addend,
-                              minimum, maximum);
+    case RULE_TWICE_ANY:
+        *out = (uint8_t)twice(sum, constants, minimum, maximum);
         break;
-    }
+    case RULE_TWICE_HALF:
+        *(int16_t *)(void *)out = (int16_t)twice(sum, constants, minimum, maximum);
+        break;
+    case RULE_TWICE_WORD:
+        *(int32_t *)(void *)out = twice(sum, constants, minimum, maximum);
+        break;
     case RULE_RESCALE:
         *(float *)(void *)out = rescaled(sum, constants.multiplier, limits);
         break;
@@ -244,6 +257,8 @@ TILEWRIGHT_DEFINE_RULE(exact, RULE_EXACT, TILEWRIGHT_WORDS_EXACT, 1)
 TILEWRIGHT_DEFINE_RULE(rescale, RULE_RESCALE, TILEWRIGHT_WORDS_RESCALE, 1)
 TILEWRIGHT_DEFINE_RULE(twice, RULE_TWICE, TILEWRIGHT_WORDS_TWICE, 1)
 TILEWRIGHT_DEFINE_RULE(twice_any, RULE_TWICE_ANY, TILEWRIGHT_WORDS_TWICE_ANY, 1)
+TILEWRIGHT_DEFINE_FINISH(twice_half, RULE_TWICE_HALF)
+TILEWRIGHT_DEFINE_FINISH(twice_word, RULE_TWICE_WORD)
 
 void tilewright_open(struct tilewright_sink *sink, const struct tilewright_rule *rule,
                      int32_t channel_stride, int32_t pixels, const struct tilewright_view *partial,

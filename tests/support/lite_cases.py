@@ -155,6 +155,15 @@ def _function(name: str, operator: str, scale: float, y_scale: float, y_zero: in
     return LiteCase(content, (np.broadcast_to(every, (RUNS, 1, 256)).copy(),))
 
 
+def _between(name: str, operator: str, x_type: str, y_type: str, ratio: float, **options: object) -> LiteCase:
+    """From one scale to another, ``ratio`` times as large, and from type to type."""
+    made = _Made(name)
+    zeros = {kind: made.zero() if kind == "int8" else (0,) for kind in (x_type, y_type)}
+    x = Value((1, 3, 40), x_type, made.scale(1e-4, 1e-3), zeros[x_type])
+    y = Value(x.shape, y_type, (float(np.float32(x.scale[0] * ratio)),), zeros[y_type])
+    return made.case([x, y], Step(operator, (0,), (1,), options))
+
+
 def _quantize(name: str) -> LiteCase:
     """Quotients at and beside halves."""
     made = _Made(name)
@@ -182,6 +191,13 @@ CASES: Mapping[str, Callable[[str], LiteCase]] = MappingProxyType(
         "sub": lambda name: _sum(name, "SUB", "int8"),
         "sub_int16": lambda name: _sum(name, "SUB", "int16", (5,)),
         "mul": lambda name: _sum(name, "MUL", "int8"),
+        "mul_int16": lambda name: _sum(name, "MUL", "int16"),
+        "leaky_int16": lambda name: _between(name, "LEAKY_RELU", "int16", "int16", 1.3, alpha=0.3),
+        "requantize_8_16": lambda name: _between(name, "QUANTIZE", "int8", "int16", 0.006),
+        "requantize_16_8": lambda name: _between(name, "QUANTIZE", "int16", "int8", 180.0),
+        "requantize_16_16": lambda name: _between(name, "QUANTIZE", "int16", "int16", 0.7),
+        "requantize_16_32": lambda name: _between(name, "QUANTIZE", "int16", "int32", 0.00031),
+        "requantize_32_16": lambda name: _between(name, "QUANTIZE", "int32", "int16", 70000.0),
         "mean": lambda name: _mean(name, "MEAN", (1, 2)),
         "mean_rows": lambda name: _mean(name, "MEAN", (2,)),
         "sum": lambda name: _mean(name, "SUM", (1, 2)),

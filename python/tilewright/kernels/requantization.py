@@ -46,6 +46,8 @@ class Rule(Enum):
     RESCALE = "rescale"
     TWICE = "twice"
     TWICE_ANY = "twice_any"
+    TWICE_HALF = "twice_half"
+    TWICE_WORD = "twice_word"
 
 
 WORDS = MappingProxyType(
@@ -61,14 +63,21 @@ WORDS = MappingProxyType(
         Rule.RESCALE: 2,
         Rule.TWICE: 4,
         Rule.TWICE_ANY: 4,
+        Rule.TWICE_HALF: 4,
+        Rule.TWICE_WORD: 4,
     }
 )
 """Words of a channel's row, by rule (compact.py)."""
 
-CHANNEL_RULES = tuple(rule for rule in Rule if rule is not Rule.SHIFT)
+WIDE_RULES = MappingProxyType({DType.INT16: Rule.TWICE_HALF, DType.INT32: Rule.TWICE_WORD})
+"""Rules of elementwise kernels alone, by the element type that they store."""
+
+CHANNEL_RULES = tuple(rule for rule in Rule if rule not in (Rule.SHIFT, *WIDE_RULES.values()))
 """Rules of kernels that have a row of constants for each channel."""
 
-VALUE_RULES = tuple(rule for rule in Rule if rule not in (Rule.FOLDED, Rule.LAYER, Rule.LAYER_EVEN))
+VALUE_RULES = tuple(
+    rule for rule in Rule if rule not in (Rule.FOLDED, Rule.LAYER, Rule.LAYER_EVEN, *WIDE_RULES.values())
+)
 """Rules of kernels whose rows hold all constants."""
 
 
@@ -152,12 +161,15 @@ def rule_of(block: str) -> Rule:
     return Rule(block.removeprefix(f"{PREFIX}block_"))
 
 
-def finish_of(epilogue: Epilogue | None, output: DType, bias: Array, largest: Array) -> Finish | None:
+def finish_of(
+    epilogue: Epilogue | None, output: DType, bias: Array, largest: Array, *, wide: bool = False
+) -> Finish | None:
     """The shortest rule that is exact for every reachable accumulator; None if there is none.
 
     Args:
         bias: int64[channels], added by C to its sum of products.
         largest: int64[channels], the largest magnitude of the finished sum, bias included.
+        wide: whether the kernel stores 16 and 32 bits too.
     """
     if bool((np.abs(bias) > _INT32_MAX).any()) or bool((largest > _INT32_MAX).any()):
         return None
@@ -165,6 +177,8 @@ def finish_of(epilogue: Epilogue | None, output: DType, bias: Array, largest: Ar
         return Finish(Rule.NONE, _rows(bias)) if output is DType.INT32 else None
     if isinstance(epilogue, Rescale):
         return _rescale(epilogue, output, bias)
+    if wide and output in WIDE_RULES and isinstance(epilogue, RequantizeTwice):
+        return _rounded_twice(epilogue, bias, largest, WIDE_RULES[output])
     if output not in (DType.INT8, DType.UINT8):
         return None
     if isinstance(epilogue, RequantizeShift):
@@ -258,8 +272,10 @@ def _shifted(epilogue: RequantizeShift, bias: Array, largest: Array) -> Finish |
     return Finish(rule, _rows(bias, rows), epilogue.minimum, epilogue.maximum)
 
 
-def _rounded_twice(epilogue: RequantizeTwice, bias: Array, largest: Array) -> Finish | None:
-    """Rule TWICE where every channel shifts right and 32 bits suffice, else TWICE_ANY."""
+def _rounded_twice(
+    epilogue: RequantizeTwice, bias: Array, largest: Array, general: Rule = Rule.TWICE_ANY
+) -> Finish | None:
+    """Rule TWICE where every channel shifts right and 32 bits suffice, else ``general``; wide rules are general."""
     channels = len(bias)
     pairs = list(zip(_spread(epilogue.multiplier, channels), _spread(epilogue.shift, channels), strict=True))
     bounds = [int(bound) for bound in largest]
@@ -267,10 +283,10 @@ def _rounded_twice(epilogue: RequantizeTwice, bias: Array, largest: Array) -> Fi
         return None
     zero_point = epilogue.zero_point
     rows = [row for pair, bound in zip(pairs, bounds, strict=True) if (row := _twice_row(pair, zero_point, bound))]
-    if len(rows) == channels:
+    if len(rows) == channels and general is Rule.TWICE_ANY:
         return Finish(Rule.TWICE, _rows(bias, rows), epilogue.minimum, epilogue.maximum)
     rows = [(doubled(q), zero_point, max(-s, 0) | max(s, 0) << 8) for q, s in pairs]
-    return Finish(Rule.TWICE_ANY, _rows(bias, rows), epilogue.minimum, epilogue.maximum)
+    return Finish(general, _rows(bias, rows), epilogue.minimum, epilogue.maximum)
 
 
 def _twice_row(pair: tuple[int, int], zero_point: int, largest: int) -> Row | None:

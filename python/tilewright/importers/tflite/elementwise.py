@@ -23,7 +23,7 @@ _SOFTMAX_BITS = 5
 
 
 def binary(call: LiteCall) -> None:
-    """Float32, int8, uint8 and int16 with broadcasting; MUL not of int16."""
+    """Float32, int8, uint8 and int16 with broadcasting."""
     kind = one_type(call, 0, 1)
     a, b = call.input(0), call.input(1)
     shape = broadcast(a.shape, b.shape)
@@ -39,8 +39,6 @@ def binary(call: LiteCall) -> None:
     records = (call.record(0), call.record(1), call.output())
     for record in records:
         per_tensor(record)
-    if operator == "MUL" and kind == "int16":
-        raise Unsupported("elements of type int16", "float32, int8 and uint8 are supported")
     if operator == "MUL":
         _product(call, names, shape)
         return
@@ -148,7 +146,7 @@ def input_radius(integer_bits: int, left: int) -> int:
 
 
 def quantize(call: LiteCall) -> None:
-    """From float32 to int8, uint8 or int16, or from one scale to another; int8 and uint8 also into each other."""
+    """From float32 to int8, uint8 or int16; from one scale to another of int8, int16 and int32, int8 and uint8."""
     x, y = call.record(0), call.output()
     per_tensor(y)
     shape = call.input(0).shape
@@ -195,9 +193,12 @@ def _tabulated(
 
 
 def activation(call: LiteCall) -> None:
-    """Float32; int8 and uint8 by a table."""
+    """Float32; int8 and uint8 by a table. LEAKY_RELU also of int16."""
     kind = one_type(call, 0)
     function = FUNCTIONS[call.node.operator]
+    if kind == "int16" and call.node.operator == "LEAKY_RELU":
+        _leaky_halves(call)
+        return
     if kind == "float32":
         operator, given = function.real(call)
         call.emit(operator, [call.input(0).name], call.input(0).shape, given)
@@ -205,6 +206,22 @@ def activation(call: LiteCall) -> None:
     if kind not in _EIGHT_BIT:
         raise Unsupported(f"elements of type {kind}", "float32, int8 and uint8 are supported")
     _tabulated(call, function.stored)
+
+
+def _leaky_halves(call: LiteCall) -> None:
+    """Sum of the factors of what is above 0 and of what is below, one of which is 0 everywhere."""
+    x, y = call.record(0), call.output()
+    if (*x.zero_point, *y.zero_point) != (0, 0):
+        raise Unsupported("int16 with a zero point")
+    alpha = float(x.unit * np.float32(call.real("alpha")) / y.unit)
+    if alpha < 0:
+        raise Unsupported(f"alpha {call.real('alpha')}", "a factor above 0 is supported")
+    zero = call.literal(np.zeros((), np.int16), "zero")
+    shape, parts = call.input(0).shape, []
+    for operator, real in (("Max", float(x.unit / y.unit)), ("Min", alpha)):
+        side = call.emit(operator, [call.input(0).name, zero], shape, part=operator.lower())
+        parts.append(call.emit("Requantize", [side], shape, part="factor", epilogue=twice([real], y)))
+    call.emit("AddInteger", parts, shape)
 
 
 def log_softmax(call: LiteCall) -> None:

@@ -112,7 +112,8 @@ def _exact(node: Node, graph: Graph, name: str) -> tuple[KernelChoice, ...]:
     reach_a, reach_b = magnitude(a.dtype, values.a_zero_point), magnitude(b.dtype, values.b_zero_point)
     # Sums of int32 operands may overflow, as the model's data decide; results are exact if no sum does.
     largest = min(reach_a * reach_b if name == "mul" else reach_a + reach_b, _INT32_MAX)
-    finish = finish_of(node.epilogue, y.dtype, np.zeros(1, np.int64), np.asarray([largest], np.int64))
+    sums = np.asarray([largest], np.int64)
+    finish = finish_of(node.epilogue, y.dtype, np.zeros(1, np.int64), sums, wide=True)
     if finish is None:
         return ()
     nest = nest_of(node, graph)

@@ -111,7 +111,8 @@ def requantize(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     channels = y.shape[axis] if _values(node.epilogue) > 1 else 1
     bound = given.largest or magnitude(x.dtype, zero_point)
     largest = np.full(channels, min(bound, _INT32_MAX), np.int64)
-    finish = finish_of(node.epilogue, y.dtype, np.full(channels, -zero_point, np.int64), largest)
+    bias = np.full(channels, -zero_point, np.int64)
+    finish = finish_of(node.epilogue, y.dtype, bias, largest, wide=True)
     if finish is None:
         return ()
     nest = elementwise.nest(node, graph)

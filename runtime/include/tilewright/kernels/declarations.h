@@ -152,6 +152,8 @@ void tilewright_depthwise_f32(const struct tilewright_depthwise_f32_attributes *
 #define TILEWRIGHT_WORDS_RESCALE 2
 #define TILEWRIGHT_WORDS_TWICE 4
 #define TILEWRIGHT_WORDS_TWICE_ANY 4
+#define TILEWRIGHT_WORDS_TWICE_HALF 4
+#define TILEWRIGHT_WORDS_TWICE_WORD 4
 
 extern const struct tilewright_core tilewright_core_narrow, tilewright_core_wide;
 
@@ -168,12 +170,14 @@ extern const struct tilewright_line_rule tilewright_line_rule_none, tilewright_l
 tilewright_block_finish tilewright_block_none, tilewright_block_shift, tilewright_block_folded,
     tilewright_block_high, tilewright_block_layer, tilewright_block_long, tilewright_block_even,
     tilewright_block_layer_even, tilewright_block_exact, tilewright_block_rescale,
-    tilewright_block_twice, tilewright_block_twice_any;
+    tilewright_block_twice, tilewright_block_twice_any, tilewright_block_twice_half,
+    tilewright_block_twice_word;
 
 tilewright_line_finish tilewright_line_none, tilewright_line_shift, tilewright_line_folded,
     tilewright_line_high, tilewright_line_layer, tilewright_line_long, tilewright_line_even,
     tilewright_line_layer_even, tilewright_line_exact, tilewright_line_rescale,
-    tilewright_line_twice, tilewright_line_twice_any;
+    tilewright_line_twice, tilewright_line_twice_any, tilewright_line_twice_half,
+    tilewright_line_twice_word;
 
 tilewright_block_products tilewright_products_wide;
 

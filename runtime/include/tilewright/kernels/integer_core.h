@@ -31,7 +31,8 @@ extern "C" {
  *   rescale     bias, m as a float       (float)sum * m, as float
  *   twice       bias, 2m, a, s           v = sum * m / 2^31 rounded half up, then v / 2^s rounded half
  *                                        away from zero, + zero point; 2m is unsigned
- *   twice_any   bias, 2m, zero point, s and left   as twice, of sum << left
+ *   twice_any   bias, 2m, zero point, s and left   as twice, of sum << left; twice_half and
+ *                                                  twice_word store 16 and 32 bits
  *
  * The sum contains the bias already; the addend of folded, which has none, contains bias * m. Addends
  * of all rules but long contain the half that rounds, 2^s / 2; those of high, layer, even,
