@@ -21,4 +21,7 @@ for preset in host qemu-rv32; do
     cmake --preset "$preset" "-DTILEWRIGHT_LONG_TESTS=$long"
     cmake --build --preset "$preset"
     ctest --preset "$preset$suffix"
+    say "the ten slowest, in seconds: $preset"
+    sed '/^---/,$d' "build/$preset/Testing/Temporary/CTestCostData.txt" | sort -k 3,3 -rn |
+        awk 'NR <= 10 { print $3, $1 }'
 done

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import argparse
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 from tilewright.plan.json import loads
+from tilewright.platform import load_platform
 from tilewright.report.data import report_data
+from tilewright.tools.simulate import simulate
 
+TIMEOUT_S = 300
 COUNTED = re.compile(r"^link (\S+): (\d+) bytes, (\d+) copies", re.MULTILINE)
 
 
@@ -30,12 +32,11 @@ def main() -> int:
     parser.add_argument("--most", type=int)
     arguments = parser.parse_args()
     plan = loads(arguments.plan.read_text(encoding="utf-8"))
-    command = [sys.executable, "-m", "tilewright", "simulate", "--platform", arguments.platform]
-    command += ["--elf", str(arguments.elf), "--timeout", "300"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    counted = {name: int(count) for name, count, _ in COUNTED.findall(done.stdout)}
-    if done.returncode or not any(counted.values()):
-        sys.stdout.write(f"exit status {done.returncode}, nothing counted\n{done.stdout}{done.stderr}")
+    lines: list[str] = []
+    status = simulate(load_platform(arguments.platform), arguments.elf, TIMEOUT_S, heard=lines.append)
+    counted = {name: int(count) for name, count, _ in COUNTED.findall("\n".join(lines))}
+    if status or not any(counted.values()):
+        sys.stdout.write(f"exit status {status}, nothing counted\n")
         return 1
     wrong = 0
     for link in report_data(plan)["links"]:

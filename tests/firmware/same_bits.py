@@ -8,9 +8,12 @@ Exit status 0 if every firmware passes and all print the same checksums, else 1.
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 
+from tilewright.platform import load_platform
+from tilewright.tools.simulate import simulate
+
+TIMEOUT_S = 300
 CHECKSUM = re.compile(r"^run (\d+): checksum ([0-9a-f]{8})$", re.MULTILINE)
 
 
@@ -30,11 +33,12 @@ def main(programs: list[str]) -> int:
 def checksums(program: str) -> list[str]:
     """What a firmware prints, run by run; nothing if it could not be run."""
     platform, _, elf = program.partition("=")
-    command = [sys.executable, "-m", "tilewright", "simulate", "--platform", platform, "--elf", elf, "--timeout", "300"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if not CHECKSUM.search(done.stdout):
-        sys.stdout.write(f"{program}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
-    return [text for _, text in CHECKSUM.findall(done.stdout)]
+    lines: list[str] = []
+    status = simulate(load_platform(platform), elf, TIMEOUT_S, heard=lines.append)
+    found = CHECKSUM.findall("\n".join(lines))
+    if not found:
+        sys.stdout.write(f"{program}: exit status {status}\n")
+    return [text for _, text in found]
 
 
 if __name__ == "__main__":
