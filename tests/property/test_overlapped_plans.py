@@ -14,35 +14,45 @@ from support.random_int8 import random_int8
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.plan import Plan, Stores, WriteOrder, kernel_steps
 from tilewright.schedule import building
-from tilewright.storage.overlaps import layer_use
 
 FIRMWARE = Path(__file__).parents[1] / "firmware" / "models"
-SAMPLE = ("qdq_residual", "deeploy_residual", "float_mixture")
+HOST_TILED = Path(__file__).parents[1] / "conformance" / "host-tiled.toml"
+SAMPLE = {"qdq_residual": "l1=3072", "deeploy_residual": "l1=3072", "float_mixture": "l1=12288"}
 CORPUS = os.environ.get("TILEWRIGHT_CORPUS", "")
 NETWORKS = (
     *("kws_int8", "kws_f32", "ic_int8", "mcunet_vww1_80_int8", "resnet18s_64_int8", "fpn_det_96_int8", "unet48_int8"),
     *("squeeze_incep_56_int8", "tcn_causal_128_int8", "espdl_streaming_tcn", "dscnn_l_kws_int8", "onnx2c_mnist"),
 )
-RANDOM_MODELS = 20
+RANDOM_MODELS, TILED_MODELS = 20, 4
 
 
-def planned(model: Path, folder: Path) -> Subject:
+def late_tiles(folder: Path) -> Path:
+    """A platform file: this machine with a small l1, and links that need not be waited for at once."""
+    text = HOST_TILED.read_text(encoding="utf-8").replace("dimensions = 2", "dimensions = 2\nasynchronous = true")
+    target = folder / "late.toml"
+    target.write_text(text, encoding="utf-8")
+    return target
+
+
+def planned(model: Path, folder: Path, platform: str | Path = "host", *pools: str) -> Subject:
     file = model.parent / "types.json"
     types = tuple((json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}).items())
     folder.mkdir(parents=True, exist_ok=True)
-    return subject(model, "host", folder, types=types)
+    return subject(model, platform, folder, pools, types=types)
 
 
 def written_bytes(plan: Plan) -> int:
     return next(use.used_bytes for use in plan.pool_use if use.pool == "sram")
 
 
-def compared(model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Plan, Plan]:
+def compared(
+    model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, platform: str | Path = "host", *pools: str
+) -> tuple[Plan, Plan]:
     """The plan with and the plan without overlaps, of which the first is no larger and both compute the same."""
-    plain = planned(model, folder / "over")
+    plain = planned(model, folder / "over", platform, *pools)
     with monkeypatch.context() as patched:
-        patched.setattr(building, "raster_use", lambda kernel, graph, homes: layer_use(kernel, graph))
-        apart = planned(model, folder / "apart")
+        patched.setattr(building, "find_overlaps", lambda *_: ())
+        apart = planned(model, folder / "apart", platform, *pools)
     assert written_bytes(plain.plan) <= written_bytes(apart.plan)
     assert outputs(plain, 1, Verdicts()) == outputs(apart, 1, Verdicts())
     return plain.plan, apart.plan
@@ -52,6 +62,16 @@ def compared(model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tupl
 @needs_host_compiler
 def test_overlaps_change_no_bit(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     over, apart = compared(FIRMWARE / name / "network.onnx", tmp_path, monkeypatch)
+    assert written_bytes(over) < written_bytes(apart)
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+@needs_host_compiler
+def test_overlaps_of_homes_that_are_copied_change_no_bit(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = FIRMWARE / name / "network.onnx"
+    over, apart = compared(model, tmp_path, monkeypatch, late_tiles(tmp_path), SAMPLE[name])
     assert written_bytes(over) < written_bytes(apart)
 
 
@@ -66,6 +86,8 @@ def test_overlaps_of_many_networks_change_no_bit(tmp_path: Path, monkeypatch: py
     turned = 0
     for number, model in enumerate(models):
         over, _ = compared(model, tmp_path / str(number), monkeypatch)
+        if number < TILED_MODELS:
+            compared(model, tmp_path / f"tiled{number}", monkeypatch, late_tiles(tmp_path), "l1=16000")
         turned += sum(bool(kernel.stores.backward) for kernel in kernel_steps(over.program))
     assert turned, "no kernel walks backward"
 

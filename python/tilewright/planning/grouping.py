@@ -16,7 +16,7 @@ from tilewright.planning.lock_file import LayerEntry
 from tilewright.planning.prepare import Prepared
 from tilewright.schedule.tile_loops import ScheduledLayer
 from tilewright.storage.lives import group_lives
-from tilewright.storage.overlaps import LayerUse, alive_bytes, layer_use
+from tilewright.storage.overlaps import LayerUse, alive_bytes, layer_use, raster_use
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ def grouping_of(decisions: Decisions, decider: Decider) -> Grouping | None:
     problems = [layer.problem for layer in decisions.layers]
     if decider.options.groups is Groups.OFF or any(problem.moves or problem.cores > 1 for problem in problems):
         return None
-    uses = _uses(decisions, decider.prepared)
+    graph, homes = decider.prepared.graph, decider.prepared.homes
     layers = _streams(decisions, decider.prepared)
-    alive = alive_bytes(uses, decider.prepared.homes, decider.prepared.graph)
+    alive = alive_bytes([raster_use(problem.kernel, graph, homes) for problem in problems], homes, graph)
     alone = [
         Interval(number, number + 1, 0, aligned(size) + layer.problem.scratch_bytes(layer.choice.steps), cycles)
         for number, (layer, size) in enumerate(zip(decisions.layers, alive, strict=True))

@@ -22,13 +22,14 @@ from tilewright.plan import (
 )
 from tilewright.platform import Platform
 from tilewright.schedule.constants import Constants, Names
-from tilewright.schedule.group_loops import build_group, ring_buffer
+from tilewright.schedule.group_loops import BuiltGroup, build_group, ring_buffer
 from tilewright.schedule.handover import hand_over
 from tilewright.schedule.marks import home_marks
 from tilewright.schedule.profile_buffer import profile_buffer
 from tilewright.schedule.tile_loops import BuiltLayer, ScheduledLayer, build_layer
+from tilewright.schedule.uses import consuming, group_use, layer_of_use
 from tilewright.storage.homes import Homes, candidate_pools
-from tilewright.storage.overlaps import LayerUse, Overlap, find_overlaps, layer_use, raster_use
+from tilewright.storage.overlaps import LayerUse, Overlap, find_overlaps, layer_use
 from tilewright.tiling.hashed import HashedArrays
 from tilewright.tiling.layer_facts import layer_facts
 from tilewright.tiling.problem import TILE_ALIGN_BYTES, near_pools
@@ -73,14 +74,20 @@ def build_schedule(
     names = Names(set(tensors))
     constants = Constants(names, arrays)
     units = _units(len(layers), groups)
-    uses = [_use_of(unit, layers, graph, homes) for unit in units]
-    overlaps = find_overlaps(uses, homes, graph)
     relations = _view_relations(graph, homes)
-    marks = home_marks([use.touched for use in uses], homes)
+    marks = home_marks([_use_of(unit, layers, graph).touched for unit in units], homes)
     bodies = _bodies(layers, constants, platform, names)
     if handed_over:
         assert not groups, "layers of a group copy nothing, so no store can be handed over"
         bodies = hand_over(layers, bodies, frozenset(constants.buffers), marks.ends)
+    grouped = {unit.first: build_group(unit.group, [bodies[at] for at in unit.numbers]) for unit in units if unit.group}
+    uses = []
+    for unit in units:
+        if unit.group is None:
+            uses.append(layer_of_use(layers[unit.first], bodies[unit.first].body, tensors, graph, homes))
+        else:
+            uses.append(consuming(_use_of(unit, layers, graph), grouped[unit.first].body, tensors))
+    overlaps = find_overlaps(uses, homes, graph)
     parts = _Parts()
     parts.steps += [End(name) for name in marks.ends.get(-1, ())]
     for number, unit in enumerate(units):
@@ -88,7 +95,7 @@ def build_schedule(
         if unit.group is None:
             parts.add(layers[unit.first], bodies[unit.first])
         else:
-            parts.add_group(unit.group, [layers[at] for at in unit.numbers], [bodies[at] for at in unit.numbers])
+            parts.add_group(grouped[unit.first], [layers[at] for at in unit.numbers])
         parts.steps += [End(name) for name in marks.ends.get(number, ())]
     facts = tuple(layer_facts(layer.problem, layer.choice, layer.others) for layer in layers)
     profile = [profile_buffer(names.take("profile"), len(layers), platform)] if profiled else []
@@ -144,9 +151,8 @@ class _Parts:
         self.near += built.buffers
         self.accesses.update(built.accesses)
 
-    def add_group(self, group: Group, layers: Sequence[ScheduledLayer], bodies: Sequence[BuiltLayer]) -> None:
+    def add_group(self, built: BuiltGroup, layers: Sequence[ScheduledLayer]) -> None:
         """Add a layer of several stages, with the marks of its rings."""
-        built = build_group(group, bodies)
         names = [layer.problem.node.name for layer in layers]
         self.steps += [Begin(name) for name in built.around]
         self.steps.append(Layer(f"{names[0]} to {names[-1]}", tuple(map(_stage, layers)), built.body))
@@ -244,30 +250,7 @@ def _starts(graph: Graph, homes: Homes, name: str, root: str) -> tuple[int, ...]
     return tuple(starts)
 
 
-def _use_of(unit: _Unit, layers: Sequence[ScheduledLayer], graph: Graph, homes: Homes) -> LayerUse:
-    """What a layer or a group touches; rings of a group are its own, and nothing is overwritten under it."""
-    if unit.group is None:
-        return _use(layers[unit.first], graph, homes)
+def _use_of(unit: _Unit, layers: Sequence[ScheduledLayer], graph: Graph) -> LayerUse:
+    """What a layer or a group touches."""
     uses = [layer_use(layers[number].problem.kernel, graph) for number in unit.numbers]
-    inside = unit.group.rings
-    reads, writes = (name for use in uses for name in use.reads), (name for use in uses for name in use.writes)
-    return LayerUse(
-        tuple(name for name in dict.fromkeys(reads) if name not in inside),
-        tuple(name for name in dict.fromkeys(writes) if name not in inside),
-    )
-
-
-def _use(layer: ScheduledLayer, graph: Graph, homes: Homes) -> LayerUse:
-    """What a layer touches, and over which of it the layer writes.
-
-    Cores that share a call keep no order, so nothing is overwritten under them. A kernel that stores in raster
-    order may write over an input if one call does all and works on the homes themselves.
-    """
-    problem, steps = layer.problem, layer.choice.steps
-    if any(operand.write and operand.link is None for operand in problem.operands):
-        if problem.core_split(steps) is not None:
-            return replace(layer_use(problem.kernel, graph), over=())
-        if not any(operand.link is not None and operand.tensor is not None for operand in problem.operands):
-            whole = all(steps[name] == extent for name, extent in problem.extents.items())
-            return raster_use(problem.kernel, graph, homes) if whole else layer_use(problem.kernel, graph)
-    return layer_use(problem.kernel, graph)
+    return uses[0] if unit.group is None else group_use(uses, unit.group.rings)

@@ -200,8 +200,17 @@ def _alive_bytes(
         return total
     use = uses[number]
     over = (name for name in use.over if _may_lie(number, use, name, lives, homes, graph))
-    shared = any(_is_free(use.writes[0], name, alive, homes) for name in over)
-    return total - homes.sizes[use.writes[0]] if shared else total
+    return total - max((_shared_bytes(use, name, alive, homes) for name in over), default=0)
+
+
+def _shared_bytes(use: LayerUse, candidate: str, alive: Mapping[str, Sequence[str]], homes: Homes) -> int:
+    """The most bytes that a layer's output shares with an input over which it may lie."""
+    written = use.writes[0]
+    size = homes.sizes[written]
+    if candidate not in use.behind:
+        return size if _is_free(written, candidate, alive, homes) else 0
+    by_itself = all(len(alive[homes.roots[name]]) == 1 for name in (written, candidate))
+    return use.behind[candidate].shared_bytes(size, homes.sizes[candidate]) if by_itself else 0
 
 
 def _is_free(written: str, candidate: str, alive: Mapping[str, Sequence[str]], homes: Homes) -> bool:

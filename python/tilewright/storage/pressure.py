@@ -1,7 +1,7 @@
 """The most bytes of a pool that are alive at one time: no placement with these pools and this order needs less.
 
 Bytes that buffers share because their distance is given (views and parts) count once. So do the bytes
-that an output shares at most with an input over which it may lie.
+that an output shares at most with the inputs over which it may lie.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def pressure_bytes(
 
 
 def _shared_bytes(now: Mapping[str, Interval], over: Mapping[str, Mapping[str, int]]) -> int:
-    """Most bytes that outputs share with inputs, if each output lies over the input with which it shares the most."""
+    """Most bytes that outputs share with inputs, be it with several at once."""
     return sum(
-        max((shared for other, shared in others.items() if other in now), default=0)
+        min(now[name][1] - now[name][0], sum(shared for other, shared in others.items() if other in now))
         for name, others in over.items()
         if name in now
     )
