@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from tilewright.graph import Array, DType, Graph, Node
+from tilewright.kernels.attributes import CStruct
 from tilewright.kernels.kernel import (
     MAX_RANK,
     ConstantOperand,
     CyclesOf,
+    Kernel,
     KernelChoice,
     Packing,
     TensorOperand,
@@ -128,6 +130,32 @@ def flat_view(rank: int) -> tuple[int, ...]:
 def flat_operand(name: str, axes: tuple[AxisMap, ...], graph: Graph) -> TensorOperand:
     """An operand of an elementwise kernel."""
     return TensorOperand(name, axes, flat_view(len(graph.tensor(name).shape)))
+
+
+def flat_choice(
+    node: Node,
+    graph: Graph,
+    *,
+    kernel: Kernel,
+    sources: tuple[str, ...],
+    nest: Nest,
+    attributes: CStruct,
+    constants: tuple[ConstantOperand, ...] = (),
+    uncut: frozenset[str] = frozenset(),
+    called: str = "",
+) -> KernelChoice:
+    """The kernel on views of six axes: of the node's inputs, ``constants``, and the node's only output."""
+    inputs = [(name, axes) for name, axes in zip(node.inputs, nest.reads, strict=True) if name]
+    return KernelChoice(
+        kernel=kernel,
+        sources=sources,
+        nest=nest,
+        reads=(*(flat_operand(name, axes, graph) for name, axes in inputs), *constants),
+        writes=(flat_operand(node.outputs[0], nest.writes[0], graph),),
+        attributes=attributes,
+        uncut=uncut,
+        called=called,
+    )
 
 
 def constant_bias(node: Node, graph: Graph, channels: int) -> Array | None:

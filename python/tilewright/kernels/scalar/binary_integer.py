@@ -10,7 +10,7 @@ import numpy as np
 from tilewright.graph import DType, Graph, Node, Requantize, RequantizeShift, Rescale
 from tilewright.kernels.attributes import CStruct, CType, Int32, LineFinish, RowFunction
 from tilewright.kernels.element_types import ELEMENT_TYPES, INTEGERS, ElementType
-from tilewright.kernels.integer import EIGHT_BIT, flat_operand, magnitude, per_element
+from tilewright.kernels.integer import EIGHT_BIT, flat_choice, magnitude, per_element
 from tilewright.kernels.kernel import (
     MAX_RANK,
     ConstantOperand,
@@ -119,13 +119,14 @@ def _exact(node: Node, graph: Graph, name: str) -> tuple[KernelChoice, ...]:
     nest = nest_of(node, graph)
     constants = ConstantOperand("requantization", finish.rows, (whole(1), whole(ROW_WORDS)))
     return (
-        KernelChoice(
+        flat_choice(
+            node,
+            graph,
             kernel=_EXACT,
             called=f"tilewright_{name}_integer_{finish.rule.value}",
             sources=SOURCES,
             nest=nest,
-            reads=(*(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)), constants),
-            writes=(flat_operand(y.name, nest.writes[0], graph),),
+            constants=(constants,),
             attributes=BinaryInteger(
                 f"tilewright_integer_{'short_' if finish.rule is Rule.RESCALE else ''}row",
                 combine=f"tilewright_combine_{name}",
@@ -155,12 +156,12 @@ def _shifted(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     folded = (addend - (sum(zero_points) + sum(flips)) * multiplier) & 0xFFFFFFFF
     nest = nest_of(node, graph)
     return (
-        KernelChoice(
+        flat_choice(
+            node,
+            graph,
             kernel=_SHIFTED,
             sources=SOURCES,
             nest=nest,
-            reads=tuple(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)),
-            writes=(flat_operand(y.name, nest.writes[0], graph),),
             attributes=AddShifted(
                 a_flip=flips[0],
                 b_flip=flips[1],
@@ -187,12 +188,12 @@ def _rescaled(node: Node, graph: Graph, sign: int) -> tuple[KernelChoice, ...]:
         return ()
     nest = nest_of(node, graph)
     return (
-        KernelChoice(
+        flat_choice(
+            node,
+            graph,
             kernel=_RESCALED,
             sources=SOURCES,
             nest=nest,
-            reads=tuple(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)),
-            writes=(flat_operand(y.name, nest.writes[0], graph),),
             attributes=AddRescaled(
                 elements_of(given.a_zero_point, given.b_zero_point, a.dtype, b.dtype),
                 a_multiplier=scaled[0],

@@ -9,7 +9,7 @@ import numpy as np
 
 from tilewright.graph import DType, Graph, Node, RequantizeTwice
 from tilewright.kernels.attributes import CStruct, Int32
-from tilewright.kernels.integer import EIGHT_BIT, flat_operand, magnitude, per_element
+from tilewright.kernels.integer import EIGHT_BIT, flat_choice, magnitude, per_element
 from tilewright.kernels.kernel import (
     MAX_RANK,
     ConstantOperand,
@@ -91,12 +91,12 @@ def add(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         maximum=epilogue.maximum,
     )
     return (
-        KernelChoice(
+        flat_choice(
+            node,
+            graph,
             kernel=_BYTES if eight_bit else _HALVES,
             sources=("add_scaled.c", "walk.c"),
             nest=nest,
-            reads=tuple(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)),
-            writes=(flat_operand(y.name, nest.writes[0], graph),),
             attributes=attributes,
         ),
     )
@@ -123,15 +123,13 @@ def softmax(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         return ()
     nest = last_axis_nest(node, graph)
     return (
-        KernelChoice(
+        flat_choice(
+            node,
+            graph,
             kernel=_SOFTMAX,
             sources=("softmax_fixed.c", "walk.c"),
             nest=nest,
-            reads=(
-                flat_operand(x.name, nest.reads[0], graph),
-                ConstantOperand("powers", powers(node).astype(np.int32), (whole(256),)),
-            ),
-            writes=(flat_operand(y.name, nest.writes[0], graph),),
+            constants=(ConstantOperand("powers", powers(node).astype(np.int32), (whole(256),)),),
             attributes=SoftmaxFixed(
                 flip=128 if x.dtype is DType.INT8 else 0,
                 offset=128 if y.dtype is DType.INT8 else 0,

@@ -10,7 +10,7 @@ import numpy as np
 from tilewright.graph import DType, Graph, Node, Tensor
 from tilewright.kernels.attributes import CStruct, Int32
 from tilewright.kernels.element_types import ELEMENT_TYPES, INTEGERS, ElementType
-from tilewright.kernels.integer import flat_operand, magnitude, per_element, steps_product
+from tilewright.kernels.integer import flat_choice, magnitude, per_element, steps_product
 from tilewright.kernels.kernel import MAX_RANK, Declaration, Kernel, KernelChoice, TileSteps, elementwise_over
 from tilewright.operators import elementwise
 from tilewright.operators.integer_norm import NoNormAttributes, ShiftAttributes, last_axis_nest
@@ -70,12 +70,12 @@ def _norm(node: Node, graph: Graph, kernel: Kernel) -> tuple[KernelChoice, ...]:
     wide = int(reach > _INT32_MAX)
     shift = node.given(ShiftAttributes).shift
     return (
-        KernelChoice(
+        flat_choice(
+            node,
+            graph,
             kernel=kernel,
             sources=NORM_SOURCES,
             nest=nest,
-            reads=tuple(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)),
-            writes=(flat_operand(y.name, nest.writes[0], graph),),
             attributes=NormInteger(ELEMENT_TYPES[x.dtype], shift, wide),
             uncut=frozenset({f"d{last}"}),
         ),
@@ -94,12 +94,12 @@ def no_norm(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         return ()
     nest = elementwise.nest(node, graph)
     return (
-        KernelChoice(
+        flat_choice(
+            node,
+            graph,
             kernel=_NO_NORM,
             sources=NO_NORM_SOURCES,
             nest=nest,
-            reads=tuple(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)),
-            writes=(flat_operand(y.name, nest.writes[0], graph),),
             attributes=NoNormInteger(
                 x_type=ELEMENT_TYPES[x.dtype],
                 w_type=ELEMENT_TYPES[w.dtype],

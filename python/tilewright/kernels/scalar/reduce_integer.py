@@ -9,7 +9,7 @@ from typing import Annotated
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.attributes import CStruct, Int32, UInt32x2
 from tilewright.kernels.element_types import ELEMENT_TYPES, INTEGERS, ElementType
-from tilewright.kernels.integer import flat_operand, magnitude, per_element, steps_product
+from tilewright.kernels.integer import flat_choice, flat_operand, magnitude, per_element, steps_product
 from tilewright.kernels.kernel import (
     MAX_RANK,
     Declaration,
@@ -124,12 +124,12 @@ def divide(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         return ()
     nest = elementwise.nest(node, graph)
     return (
-        KernelChoice(
+        flat_choice(
+            node,
+            graph,
             kernel=_DIVIDE,
             sources=DIVIDE_SOURCES,
             nest=nest,
-            reads=tuple(flat_operand(n, axes, graph) for n, axes in zip(node.inputs, nest.reads, strict=True)),
-            writes=(flat_operand(y.name, nest.writes[0], graph),),
             attributes=DivideInteger(
                 a_type=ELEMENT_TYPES[a.dtype],
                 b_type=ELEMENT_TYPES[b.dtype],

@@ -9,7 +9,7 @@ import numpy as np
 
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.attributes import CStruct, Int32
-from tilewright.kernels.integer import EIGHT_BIT, flat_operand, per_element
+from tilewright.kernels.integer import EIGHT_BIT, flat_choice, per_element
 from tilewright.kernels.kernel import MAX_RANK, ConstantOperand, Declaration, Kernel, KernelChoice
 from tilewright.operators.integer_norm import last_axis_nest
 from tilewright.operators.integer_softmax import GroupedAttributes, ProbabilityAttributes, powers
@@ -71,12 +71,13 @@ def _choice(
         return ()
     nest = last_axis_nest(node, graph)
     return (
-        KernelChoice(
+        flat_choice(
+            node,
+            graph,
             kernel=kernel,
             sources=SOURCES,
             nest=nest,
-            reads=(flat_operand(x.name, nest.reads[0], graph), *constants),
-            writes=(flat_operand(y.name, nest.writes[0], graph),),
+            constants=constants,
             attributes=SoftmaxDialect(
                 flip=128 if x.dtype is DType.INT8 else 0,
                 levels=levels,

@@ -11,7 +11,7 @@ from tilewright.graph import DType, Epilogue, Graph, Node
 from tilewright.graph import Requantize as RequantizeEpilogue
 from tilewright.kernels.attributes import CStruct, Float32, Int32, LineFinish, RowFunction
 from tilewright.kernels.element_types import ELEMENT_TYPES, INTEGERS, ElementType
-from tilewright.kernels.integer import EIGHT_BIT, flat_operand, magnitude, per_element
+from tilewright.kernels.integer import EIGHT_BIT, flat_choice, flat_operand, magnitude, per_element
 from tilewright.kernels.kernel import (
     MAX_RANK,
     ConstantOperand,
@@ -118,16 +118,14 @@ def requantize(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     nest = elementwise.nest(node, graph)
     channel = along(f"d{axis}") if channels > 1 else whole(1)
     return (
-        KernelChoice(
+        flat_choice(
+            node,
+            graph,
             kernel=_REQUANTIZE,
             called=f"tilewright_requantize_{finish.rule.value}",
             sources=REQUANTIZE_SOURCES,
             nest=nest,
-            reads=(
-                flat_operand(x.name, nest.reads[0], graph),
-                ConstantOperand("requantization", finish.rows, (channel, whole(ROW_WORDS))),
-            ),
-            writes=(flat_operand(y.name, nest.writes[0], graph),),
+            constants=(ConstantOperand("requantization", finish.rows, (channel, whole(ROW_WORDS))),),
             attributes=Requantize(
                 ELEMENT_TYPES[x.dtype],
                 channel_axis=MAX_RANK - len(y.shape) + axis if channels > 1 else -1,
@@ -150,15 +148,13 @@ def softmax(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     nest = softmax_nest(node, graph)
     given = node.given(SoftmaxAttributes)
     return (
-        KernelChoice(
+        flat_choice(
+            node,
+            graph,
             kernel=_SOFTMAX,
             sources=SOFTMAX_SOURCES,
             nest=nest,
-            reads=(
-                flat_operand(x.name, nest.reads[0], graph),
-                ConstantOperand("table", _powers(given.x_scale), (whole(256),)),
-            ),
-            writes=(flat_operand(y.name, nest.writes[0], graph),),
+            constants=(ConstantOperand("table", _powers(given.x_scale), (whole(256),)),),
             attributes=SoftmaxInteger(
                 axis=MAX_RANK - len(y.shape) + given.axis,
                 is_unsigned=int(x.dtype is DType.UINT8),
