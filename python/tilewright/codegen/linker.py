@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewright.base.errors import bad_input
+from tilewright.codegen.pools import default_section
 from tilewright.codegen.render import render
 from tilewright.plan import Access, Pool
 from tilewright.platform.types import LinkerLayout, Platform, Region
@@ -93,9 +94,9 @@ def _script(platform: Platform, layout: LinkerLayout) -> _Script:
 
 def _pool_section(pool: Pool, layout: LinkerLayout) -> _PoolSection:
     is_constant = pool.access is Access.READ_ONLY
-    default_section = f".rodata.tilewright.*.{pool.name}" if is_constant else f".bss.tilewright.{pool.name}"
-    patterns = [default_section]
-    if pool.section is not None and pool.section != default_section:
+    default = default_section(pool.name, "*" if is_constant else "")
+    patterns = [default]
+    if pool.section is not None and pool.section != default:
         patterns.append(pool.section)
     home, segment = (layout.code, "code") if is_constant else (layout.data, "NONE")
     named = any(region.name == pool.name for region in layout.regions)

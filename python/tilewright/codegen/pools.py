@@ -57,6 +57,11 @@ class PoolText:
     symbols: tuple[SymbolText, ...] = ()
 
 
+def default_section(pool: str, constants_of: str = "") -> str:
+    """The section of a pool that names none; ``constants_of`` is the C prefix of the model that fills the pool."""
+    return f".rodata.tilewright.{constants_of}.{pool}" if constants_of else f".bss.tilewright.{pool}"
+
+
 def pool_text(
     storage: Storage, pool: Pool, lifetimes: Mapping[str, tuple[int, int]], constants: Mapping[str, Array] | None = None
 ) -> PoolText:
@@ -67,7 +72,7 @@ def pool_text(
     names.sort(key=lambda name: (storage.placements[name].offset_bytes, name))
     prefix = storage.prefix
     read_only = constants is not None
-    default = f".rodata.tilewright.{prefix}.{pool.name}" if read_only else f".bss.tilewright.{pool.name}"
+    default = default_section(pool.name, prefix if read_only else "")
     size = f"sizeof(struct {prefix}_{pool.name}_constants)" if read_only else f"{prefix}_POOL_{pool.name}_SIZE".upper()
     return PoolText(
         name=pool.name,

@@ -17,11 +17,10 @@ from math import lcm
 from tilewright import __version__
 from tilewright.base.errors import TilewrightError, bad_input
 from tilewright.codegen.buffers import storage_of
+from tilewright.codegen.pools import default_section
 from tilewright.codegen.render import render
 from tilewright.plan import Plan, Pool
 from tilewright.tools.manifest import sha256_hex
-
-DEFAULT_SECTION = ".bss.tilewright."
 
 
 class Sharing(Enum):
@@ -116,7 +115,7 @@ def _shared(uses: Sequence[_Use], sharing: Sharing) -> SharedPool:
         name=first.pool.name,
         size_bytes=max(part.offset_bytes + part.size_bytes for part in parts),
         align_bytes=max(use.pool.align_bytes for use in uses),
-        section=first.pool.section or f"{DEFAULT_SECTION}{first.pool.name}",
+        section=first.pool.section or default_section(first.pool.name),
         parts=parts,
     )
 
