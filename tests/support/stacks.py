@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
 from tilewright.base.resources import runtime_dir
-from tilewright.kernels.gcc_options import LIBRARY_OPTIONS, SOURCE_OPTIONS
+from tilewright.kernels.gcc_options import COUNTED_LEVEL, LIBRARY_OPTIONS, SOURCE_OPTIONS
 from tilewright.platform import load_platform
 
 from support.firmware import RISCV_GCC
@@ -40,18 +40,25 @@ def options() -> list[str]:
     return ["--specs=picolibc.specs", *load_platform("pulp-open").target.compile_options, *includes]
 
 
-def runtime_functions(folder: Path) -> dict[str, Function]:
-    """All functions of kernels and of the cluster; static ones are their file's stem, a colon and their name."""
+def runtime_sources() -> tuple[Path, ...]:
+    """Files of kernels and of the cluster."""
+    runtime = runtime_dir()
+    return (*sorted((runtime / "kernels").glob("*.c")), runtime / "split.c", runtime / "ports/pulp_open/cluster.c")
+
+
+def runtime_functions(
+    folder: Path, build_type: str = "-O2", sources: Sequence[Path] = (), counted: Sequence[str] = COUNTED_LEVEL
+) -> dict[str, Function]:
+    """Functions of the runtime as projects of a build type get them; static ones are <stem of the file>:<name>.
+
+    ``sources`` are all files unless some are given; ``counted`` is the level of kernels, whatever the build type.
+    """
     runtime = runtime_dir()
     found: dict[str, Function] = {}
-    for source in (
-        *sorted((runtime / "kernels").glob("*.c")),
-        runtime / "split.c",
-        runtime / "ports/pulp_open/cluster.c",
-    ):
+    for source in sources or runtime_sources():
         target = folder / f"{source.stem}.o"
         own = SOURCE_OPTIONS.get(str(source.relative_to(runtime)), ())
-        optimize = ["-O2", *LIBRARY_OPTIONS, *own]
+        optimize = [build_type, *counted, *LIBRARY_OPTIONS, *own]
         command = [RISCV_GCC, *options(), *optimize, "-fcallgraph-info=su", "-c", str(source), "-o", str(target)]
         subprocess.run(command, check=True)
         _read_graph(target.with_suffix(".ci").read_text(encoding="utf-8"), source.stem, found)

@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 from support.firmware import RISCV_GCC
-from support.stacks import Functions, depth, library_functions, options, runtime_functions, with_frame
+from support.stacks import (
+    Functions,
+    depth,
+    library_functions,
+    options,
+    runtime_functions,
+    runtime_sources,
+    with_frame,
+)
 from tilewright.base.resources import runtime_dir
 from tilewright.kernels.attributes import PREFIX
 from tilewright.kernels.registry import DECLARATIONS
@@ -171,3 +179,15 @@ def test_stacks_of_a_size_that_is_asked_for(size: str, status: int, tmp_path: Pa
     done = subprocess.run([*command, "-o", str(tmp_path / "c.o")], capture_output=True, text=True, check=False)
     assert done.returncode == status
     assert ("no multiple of 16" in done.stderr) == bool(status)
+
+
+@pytest.mark.parametrize("build_type", ["-Os", "-O2", "-O3"])
+def test_frames_are_the_same_in_all_build_types(build_type: str, tmp_path: Path) -> None:
+    """Of every tenth file, beside the deepest callees; without a level of their own other levels have other frames."""
+    chosen = [path for path in runtime_sources() if path.stem in ("walk", "integer_core", "reduce")]
+    chosen += list(runtime_sources())[::10]
+    wanted, got = runtime_functions(tmp_path, "-O2", chosen), runtime_functions(tmp_path, build_type, chosen)
+    assert {name: item.frame_bytes for name, item in got.items()} == {n: item.frame_bytes for n, item in wanted.items()}
+    free = runtime_functions(tmp_path, build_type, chosen, counted=())
+    differ = {name for name, item in free.items() if name not in wanted or item.frame_bytes != wanted[name].frame_bytes}
+    assert bool(differ) == (build_type != "-O2")

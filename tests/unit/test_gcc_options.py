@@ -30,11 +30,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def commands(project: Path, compiler: str, share: str) -> dict[str, list[str]]:
+def commands(project: Path, compiler: str, share: str, build_type: str = "") -> dict[str, list[str]]:
     """C file to the words of its command, of those that are compiled for the model."""
-    build = project / f"{compiler}-{share}"
+    build = project / f"{compiler}-{share}-{build_type}"
     call = ["cmake", "-S", project, "-B", build, "-G", "Ninja", f"-DCMAKE_C_COMPILER={compiler}"]
     call += [f"-DTILEWRIGHT_PYTHON={sys.executable}", f"-DTILEWRIGHT_SHARE_KERNELS={share}"]
+    call += [f"-DCMAKE_BUILD_TYPE={build_type}"] if build_type else []
     done = subprocess.run([*call, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     entries = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
@@ -51,6 +52,17 @@ def test_cmake_gives_gcc_what_the_manifest_says(project: Path, share: str) -> No
     assert glue.index("-Os") > glue.index("-O2")
     assert "-fno-ssa-phiopt" in found["integer_finish.c"]
     assert not {"-Os", "-fno-ssa-phiopt"} & set(found["walk.c"])
+
+
+@needs_host_compiler
+@pytest.mark.parametrize("build_type", ["Release", "MinSizeRel", "Debug"])
+def test_kernels_whose_stacks_are_counted_have_one_level(build_type: str, tmp_path: Path) -> None:
+    text = PROJECT.replace("PLATFORM host", "PLATFORM pulp-open")
+    (tmp_path / "CMakeLists.txt").write_text(text, encoding="utf-8")
+    found = commands(tmp_path, "gcc", "OFF", build_type)
+    levels = {name: [word for word in words if word.startswith("-O")][-1] for name, words in found.items()}
+    assert levels["walk.c"] == levels["digits.c"] == "-O2"
+    assert levels["conv_integer.c"] == "-Os"
 
 
 @pytest.mark.skipif(shutil.which("clang") is None, reason="needs clang")

@@ -28,6 +28,7 @@ class PlatformFacts:
         simulator: programs that must be installed, else the first word of the simulator's command;
             empty if the platform has no simulator.
         sha256: SHA-256 of the platform file.
+        counts_stacks: whether plans say what kernels take of the cores' stacks.
     """
 
     name: str
@@ -35,6 +36,7 @@ class PlatformFacts:
     port: str | None
     simulator: tuple[str, ...]
     sha256: str
+    counts_stacks: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """The facts as CMake reads them."""
@@ -55,6 +57,7 @@ def platform_facts(platform: str) -> PlatformFacts:
         port=loaded.target.port,
         simulator=(loaded.simulator.programs or loaded.simulator.command[:1]) if loaded.simulator else (),
         sha256=file_sha256(platform_file(platform)),
+        counts_stacks=loaded.core_stacks is not None,
     )
 
 
@@ -81,7 +84,7 @@ def manifest(
         "sources": _ending(names, ".c"),
         "headers": _ending(names, ".h"),
         "kernel_sources": list(plan.kernel_sources),
-        "gcc_options": _gcc_options(plan),
+        "gcc_options": _gcc_options(plan, counts_stacks=facts.counts_stacks),
         **({"core_stack_bytes": plan.core_stack_bytes} if plan.core_stack_bytes else {}),
         "pools": {use.pool: use.used_bytes for use in plan.pool_use},
         "platform": facts.to_json(),
@@ -116,15 +119,16 @@ def sha256_hex(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _gcc_options(plan: Plan) -> dict[str, Any]:
+def _gcc_options(plan: Plan, *, counts_stacks: bool) -> dict[str, Any]:
     """Options of GCC for all C files of the library, and options that follow them for single kernel sources.
 
     The declarations of kernels are imported here, so that commands without a model start without NumPy.
     """
-    from tilewright.kernels.gcc_options import LIBRARY_OPTIONS, SOURCE_OPTIONS
+    from tilewright.kernels.gcc_options import COUNTED_LEVEL, LIBRARY_OPTIONS, SOURCE_OPTIONS
 
     sources = {name: list(SOURCE_OPTIONS[name]) for name in plan.kernel_sources if name in SOURCE_OPTIONS}
-    return {"library": list(LIBRARY_OPTIONS), "sources": sources}
+    level = COUNTED_LEVEL if counts_stacks else ()
+    return {"library": [*level, *LIBRARY_OPTIONS], "sources": sources}
 
 
 def _ending(names: Sequence[str], suffix: str) -> list[str]:
