@@ -53,6 +53,10 @@ _OVERRULED = frozenset(
 """Cases made by ONNX's reference evaluator where the specification and ONNX Runtime agree against it."""
 
 
+_NOISY = frozenset({"test_dft_inverse", "test_dft_inverse_opset19"})
+"""Cases whose stored outputs have 2e-7 where 0 is right: the noise of a transform in float32."""
+
+
 @dataclass(frozen=True)
 class NodeCase:
     """One case: a model, its inputs and outputs by name, and ONNX's tolerances.
@@ -117,7 +121,7 @@ def _case(case: object, loaded: Mapping[str, object]) -> NodeCase:
         runtime_outputs(model, inputs) if name in _OVERRULED else stored,
         {name: array for name, array in inputs.items() if name in deciding},
         float(case.rtol),  # type: ignore[attr-defined]
-        float(case.atol),  # type: ignore[attr-defined]
+        1e-6 if name in _NOISY else float(case.atol),  # type: ignore[attr-defined]
         stored,
     )
 

@@ -205,3 +205,43 @@ def test_float64_constants(tmp_path: Path) -> None:
     wide = builder.node("Cast", builder.input("x", [3, 8]), to=onnx.TensorProto.DOUBLE)
     y = builder.node("Add", wide, builder.constant(np.linspace(0, 1, 8)))
     agrees(tmp_path, builder.model(builder.node("Cast", y, to=onnx.TensorProto.FLOAT)))
+
+
+def sampled(shape: list[int], grid: list[int], mode: str, padding: str, corners: int) -> onnx.ModelProto:
+    builder = ModelBuilder(20)
+    y = builder.node(
+        "GridSample",
+        builder.input("x", shape),
+        builder.input("grid", grid),
+        mode=mode,
+        padding_mode=padding,
+        align_corners=corners,
+    )
+    return builder.model(y)
+
+
+@pytest.mark.parametrize("corners", [0, 1])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+def test_grids_of_planes(mode: str, padding: str, corners: int, tmp_path: Path) -> None:
+    model = sampled([2, 3, 4, 5], [2, 3, 2, 2], mode, padding, corners)
+    assert_equal_to_runtime(tmp_path, model, absolute=2e-5)
+
+
+def test_grids_of_volumes(tmp_path: Path) -> None:
+    agrees(tmp_path, sampled([1, 2, 3, 4, 5], [1, 2, 3, 2, 3], "linear", "border", 1), absolute=2e-5)
+
+
+@pytest.mark.parametrize(("onesided", "inverse", "parts"), [(0, 0, 1), (1, 0, 1), (0, 0, 2), (0, 1, 2)])
+def test_transforms(onesided: int, inverse: int, parts: int, tmp_path: Path) -> None:
+    builder = ModelBuilder(17)
+    x = builder.input("x", [2, 10, 3, parts])
+    model = builder.model(builder.node("DFT", x, axis=1, onesided=onesided, inverse=inverse))
+    agrees(tmp_path, model, absolute=1e-5)
+
+
+def test_transforms_of_frames(tmp_path: Path) -> None:
+    builder = ModelBuilder(17)
+    window = builder.constant(np.hanning(8).astype(np.float32))
+    y = builder.node("STFT", builder.input("x", [2, 40, 1]), builder.constant(np.int64(5)), window, onesided=1)
+    agrees(tmp_path, builder.model(y), absolute=1e-5)

@@ -17,6 +17,7 @@ from tilewright.graph.edit import make_node, sorted_nodes
 from tilewright.importers.deeploy.nodes import DIALECT, OF_DEEPLOY, REINTERPRETED, gather_one
 from tilewright.importers.onnx.arithmetic import ARITHMETIC
 from tilewright.importers.onnx.breadth import breadth
+from tilewright.importers.onnx.compositions import composed
 from tilewright.importers.onnx.context import (
     COMPUTED_FACTOR,
     MAX_BYTES,
@@ -42,7 +43,8 @@ from tilewright.importers.own import OwnOperators, own_operator, translate_own
 from tilewright.importers.qoperator.nodes import qoperators
 
 _EARLIER = MappingProxyType({**MOVEMENT, **SPATIAL, **ARITHMETIC, **QUANTIZATION})
-_STANDARD = MappingProxyType({**_EARLIER, **breadth(_EARLIER)})
+_SINGLE = MappingProxyType({**_EARLIER, **breadth(_EARLIER)})
+_STANDARD = MappingProxyType({**_SINGLE, **composed(_SINGLE)})
 LEARNED = MappingProxyType({**learned(_STANDARD), **trees(_STANDARD)})
 FOREIGN = MappingProxyType({**qoperators(_STANDARD), **integer_products(_STANDARD), **contrib(_STANDARD), **LEARNED})
 TRANSLATORS: Mapping[str, Callable[[Call], None]] = MappingProxyType({**_STANDARD, **FOREIGN})

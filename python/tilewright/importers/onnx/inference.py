@@ -49,12 +49,14 @@ def _is_followed(node: onnx.NodeProto) -> bool:
 
     Branches of If that are not taken need not fit; onnxruntime broadcasts the ellipses of Einsum; a window that
     would start in the end padding does not count, but the inference counts it; the output of ConvTranspose may be
-    smaller than its input.
+    smaller than its input; STFT gives half of the frequencies, but the inference counts all.
     """
     given = {attribute.name: attribute for attribute in node.attribute}
     if any(entry.type == onnx.AttributeProto.GRAPH for entry in node.attribute):
         return False
     if node.op_type == "ConvTranspose" and "output_shape" in given:
+        return False
+    if node.op_type == "STFT":
         return False
     if node.op_type == "Einsum":
         return b"..." not in given["equation"].s

@@ -1,0 +1,24 @@
+"""Operators of ONNX that consist of others, where ONNX defines no function body or none that can be followed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tilewright.importers.onnx.composed import Steps, Translators
+from tilewright.importers.onnx.context import Call
+from tilewright.importers.onnx.fourier import dft, stft
+from tilewright.importers.onnx.grid_sample import grid_sample
+
+
+def composed(earlier: Translators) -> Translators:
+    """Translators by operator; ``earlier`` has those of the operators that they consist of."""
+
+    def of(translate: Callable[[Call, Steps], None]) -> Callable[[Call], None]:
+        def both(call: Call) -> None:
+            translate(call, Steps(call, earlier))
+
+        both.__doc__ = translate.__doc__
+        return both
+
+    table = {"DFT": dft, "STFT": stft, "GridSample": grid_sample}
+    return {name: of(translate) for name, translate in table.items()}
