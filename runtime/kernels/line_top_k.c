@@ -3,12 +3,15 @@
 #include "tilewright/kernels/map_rows.h"
 
 /* Round k finds the best element that ranks behind the element of round k - 1. Of equal elements
- * the one with the smaller index ranks first. */
+ * the one with the smaller index ranks first; NaN is above all numbers. */
 #define LINE(name, T)                                                                              \
     static int ranks_##name(T a, int32_t i, T b, int32_t j, int32_t largest)                       \
     {                                                                                              \
-        if (a == b) {                                                                              \
+        if (a == b || (a != a && b != b)) {                                                        \
             return i < j;                                                                          \
+        }                                                                                          \
+        if (a != a || b != b) {                                                                    \
+            return (largest != 0) == (a != a);                                                     \
         }                                                                                          \
         return largest != 0 ? a > b : a < b;                                                       \
     }                                                                                              \

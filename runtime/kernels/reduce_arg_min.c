@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/reducer.h"
 
-TILEWRIGHT_EXTREME(arg_min_f32, float, int64_t, real, x < best || (x != x && best == best), s->best)
+TILEWRIGHT_EXTREME(arg_min_f32, float, int64_t, real,
+                   x < best || (x != x && (best == best || s->select_last != 0)), s->best)
 TILEWRIGHT_EXTREME(arg_min_i8, int8_t, int64_t, integer, x < best, s->best)
 TILEWRIGHT_EXTREME(arg_min_u8, uint8_t, int64_t, integer, x < best, s->best)
 TILEWRIGHT_EXTREME(arg_min_i16, int16_t, int64_t, integer, x < best, s->best)

@@ -25,7 +25,7 @@ def generated(model: onnx.ModelProto, folder: Path, platform: str = "host", **op
     path.write_bytes(model.SerializeToString())
     values = {"model": path, "platform": platform, "name": "net", "static_pools": True, **options}
     artifacts = compile_model(build_options(("test", values)))
-    return Generated("net", artifacts.plan, dict(artifacts.files))
+    return Generated(str(values["name"]), artifacts.plan, dict(artifacts.files))
 
 
 def host_outputs(built: Generated, feeds: Mapping[str, Array], folder: Path) -> dict[str, Array]:

@@ -21,6 +21,26 @@ static inline int64_t tilewright_to_i64(double x)
     return x <= -9223372036854775808.0 ? INT64_MIN : (int64_t)x;
 }
 
+static inline uint32_t tilewright_to_u32(double x)
+{
+    if (!(x > 0.0)) {
+        return 0;
+    }
+    return x >= 4294967295.0 ? UINT32_MAX : (uint32_t)x;
+}
+
+/* Of [least, most], which are whole numbers. */
+static inline int32_t tilewright_to_range(double x, int32_t least, int32_t most)
+{
+    if (x != x) {
+        return 0;
+    }
+    if (x >= (double)most) {
+        return most;
+    }
+    return x <= (double)least ? least : (int32_t)x;
+}
+
 static inline int32_t tilewright_to_i32(double x)
 {
     if (x != x) {
