@@ -1,20 +1,27 @@
-"""Random models of three to eight operators in random tiles, under sanitizers, against ONNX's reference evaluator."""
+"""Random models of three to eight operators at three sizes of l1, under sanitizers, against three judges.
+
+ONNX's reference evaluator says what a model computes, ONNX's shape inference and ONNX Runtime have to agree.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
+import onnx
 import pytest
 from conformance.build import runtime_library
 from support.firmware import needs_host_compiler
+from support.onnx_models import runtime_outputs
 from support.random_float import random_float
 from support.random_int8 import random_int8
-from support.random_runs import close, differences, random_case, wrong_ones
+from support.random_runs import close, differences, random_case, random_cases, wrong_ones
+from tilewright.graph import Array
 
 OBJECTS = Path(__file__).parents[2] / "build" / "sanitized"
 KINDS = {"float": random_float, "int8": random_int8}
-SAMPLE, THOUSANDS = 30, 2000
+SAMPLE, THOUSANDS = 12, 1000
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -64,3 +71,24 @@ def test_one_wrong_element_is_found(tmp_path: Path, kind: str) -> None:
     (found,) = differences([case], tmp_path, library, close)
     assert "1 of" in found
     assert "differ, first at [0" in found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@needs_host_compiler
+def test_a_judge_that_differs_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    def others(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> dict[str, Array]:
+        return {name: array + array.dtype.type(1) for name, array in runtime_outputs(model, feeds).items()}
+
+    monkeypatch.setattr("support.random_runs.runtime_outputs", others)
+    case = random_case(5, KINDS[kind](5), "m5", tmp_path)
+    (found,) = differences([case], tmp_path, runtime_library(OBJECTS), close)
+    assert "like ONNX's reference, but ONNX Runtime" in found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_three_sizes_are_three_plans(tmp_path: Path, kind: str) -> None:
+    model = KINDS[kind](3)
+    drawn, small, large = random_cases(3, model, "m3", tmp_path)
+    assert small.l1_bytes < large.l1_bytes
+    assert small.tile_count >= large.tile_count
+    assert {case.generated.prefix for case in (drawn, small, large)} == {"m3_0", "m3_1", "m3_2"}
