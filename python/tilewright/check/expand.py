@@ -37,6 +37,11 @@ class Digit:
     coordinate: int
     count: int
 
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """What of the index is in the block, half-open."""
+        return self.lower, self.upper
+
 
 Digits = Mapping[str, Digit]
 

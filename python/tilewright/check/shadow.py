@@ -120,7 +120,7 @@ class Seen:
 class Eyes:
     """``see``, worked out once for each combination of the indices that an operand names.
 
-    ``known`` has what was seen, by the step's tick, the operand's position, the slot and the indices' lower bounds.
+    ``known`` has what was seen, by the step's tick, the operand's position, the slot and the indices' bounds.
     """
 
     facts: Facts
@@ -137,7 +137,7 @@ class Eyes:
             axes = (*operand.rectangle, *operand.within)
             names = self.names[site] = tuple(dict.fromkeys(name for axis in axes for name, _ in axis.terms))
         slot = slot_of(self.facts, operand, event)
-        key = (*site, slot, *(event.digits[name].lower for name in names))
+        key = (*site, slot, *(bound for name in names for bound in event.digits[name].bounds))
         seen = self.known.get(key)
         if seen is None:
             if len(self.known) >= _MOST_KNOWN:
