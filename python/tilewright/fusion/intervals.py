@@ -21,12 +21,16 @@ from tilewright.fusion.streams import Stream, stream_of
 from tilewright.fusion.timing import Ring, Timed, Timetable
 from tilewright.storage.homes import Homes
 from tilewright.storage.lives import Life
+from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TILE_ALIGN_BYTES, TilingProblem
 
 Counts = npt.NDArray[np.int64]
 
-CALL_CYCLES = 150.0
-"""Cycles of a stage's block beside its kernel: whether it runs, where its rows lie, the call."""
+CALL_CYCLES = 700.0
+"""Cycles of a stage's block beside its kernel: whether it runs, where its rows lie, the call. Measured on RV32."""
+
+FLOAT_CALL_CYCLES = 2_500.0
+"""The same for results in float32, whose kernels prepare more in each call than their formulas say."""
 
 BLOCK_ELEMENTS = (1, 16, 32, 64, 128, 256, 512)
 """Positions of a result, without its channels, that a block has at least; each is tried for a whole group."""
@@ -118,9 +122,10 @@ class Layers:
         key = (number, timed.step, timed.shift)
         if key not in self.costs:
             problem, name = self.problems[number], timed.stream.dimension
+            call = FLOAT_CALL_CYCLES if result_of(problem).dtype == "float32" else CALL_CYCLES
             cycles = 0.0
             for rows, times in Counter(upper - lower for lower, upper in timed.blocks.tiles).items():
-                cycles += times * (CALL_CYCLES + problem.kernel_cycles({**problem.extents, name: rows}, None))
+                cycles += times * (call + problem.kernel_cycles({**problem.extents, name: rows}, None))
             steps = {**problem.extents, name: min(timed.step, timed.stream.extent)}
             self.costs[key] = cycles, problem.scratch_bytes(steps)
         return self.costs[key]
@@ -134,9 +139,15 @@ class Layers:
         return max(1, -(-wanted // fewest))
 
 
+def result_of(problem: TilingProblem) -> TileOperand:
+    """The only result of a layer."""
+    (result,) = (operand for operand in problem.operands if operand.write)
+    return result
+
+
 def row_elements(problem: TilingProblem) -> int:
     """Positions in a row of a layer's result: its elements without those along the axis that is innermost in memory."""
-    (result,) = (operand for operand in problem.operands if operand.write)
+    result = result_of(problem)
     large = [axis for axis in result.order if result.extents[axis] > 1]
     return prod(result.extents[axis] for axis in large[1:-1])
 

@@ -111,15 +111,30 @@ def _grouped(grouping: Grouping, decider: Decider) -> Planned:
     """
     cover = first_choice(grouping, decider)
     while True:
-        decisions = grouping.decisions(cover)
-        schedule = schedule_of(decider.prepared, decisions, decider.platform, decider.options)
         try:
-            return realise(schedule, decisions, decider.platform, decider.options)
+            return _with_fewer_bytes(_realised(grouping.decisions(cover), decider), grouping.alone, decider)
         except DoesNotFit as overflow:
             found = smaller(grouping, cover, overflow.diagnosis.missing)
             if found is None:
                 raise
             cover = found
+
+
+def _with_fewer_bytes(planned: Planned, alone: Decisions, decider: Decider) -> Planned:
+    """A plan with groups, or that of layers alone where groups need no fewer bytes: gaps cannot be predicted."""
+    if not planned.decisions.groups:
+        return planned
+    try:
+        other = _realised(alone, decider)
+    except DoesNotFit:
+        return planned
+    used = [sum(use.used_bytes for use in item.pool_use) for item in (planned, other)]
+    return planned if used[0] < used[1] else other
+
+
+def _realised(decisions: Decisions, decider: Decider) -> Planned:
+    schedule = schedule_of(decider.prepared, decisions, decider.platform, decider.options)
+    return realise(schedule, decisions, decider.platform, decider.options)
 
 
 def _after(failure: _Failure, remedies: Iterator[_Remedy], decider: Decider) -> _Attempt:
