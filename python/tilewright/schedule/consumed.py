@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.plan import AxisRange, Buffer, CopyStart, Kernel, Loop, Operand, Runs, Step, Wait
+from tilewright.plan import AxisRange, Buffer, CopyStart, Index, Kernel, Loop, Operand, Runs, Step, Wait
 from tilewright.storage.clearance import SAME_PLACE, Clearance
 
 _Counts = npt.NDArray[np.int64]
@@ -57,7 +57,7 @@ class _Placed:
 
     step: CopyStart | Wait | Kernel
     places: _Counts
-    indices: Mapping[str, tuple[int, int]]
+    indices: Mapping[str, Index]
 
 
 def consumed_clearance(body: Sequence[Step], given: Buffer, made: Buffer) -> Clearance | None:
@@ -123,10 +123,10 @@ def _placed(body: Sequence[Step]) -> list[_Placed] | None:
             continue
         if any(isinstance(inner, Loop) for inner in step.body):
             return None
-        indices = {index.name: (index.extent, index.step) for index in step.indices}
+        indices = {index.name: index for index in step.indices}
         for coarse in step.coarse:
-            extent, tile = indices[coarse.of]
-            indices[coarse.name] = extent, tile * coarse.tiles
+            of = indices[coarse.of]
+            indices[coarse.name] = Index(coarse.name, of.extent, of.step * coarse.tiles)
         iterations, length = step.iterations, len(step.body)
         for number, inner in enumerate(step.body):
             if isinstance(inner, (CopyStart, Wait, Kernel)):
@@ -170,14 +170,15 @@ def _awaited(start: CopyStart, count: int, steps: Sequence[_Placed]) -> _Counts:
     return places
 
 
-def _bounds(runs: Runs, indices: Mapping[str, tuple[int, int]]) -> dict[str, tuple[_Counts, _Counts]]:
+def _bounds(runs: Runs, indices: Mapping[str, Index]) -> dict[str, tuple[_Counts, _Counts]]:
     """For each index that a step enumerates its first value and the last one in every block, both inclusive."""
-    counts = [-(-indices[name][0] // indices[name][1]) for name in runs.over]
+    counts = [indices[name].count for name in runs.over]
     tiles = np.indices(counts, np.int64).reshape(len(counts), prod(counts))
     bounds = {}
     for name, tile in zip(runs.over, tiles, strict=True):
-        extent, length = indices[name]
-        bounds[name] = tile * length, np.minimum((tile + 1) * length, extent) - 1
+        index = indices[name]
+        start = tile * index.step - index.shift
+        bounds[name] = np.maximum(start, 0), np.minimum(start + index.step, index.extent) - 1
     return bounds
 
 
