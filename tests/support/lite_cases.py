@@ -81,6 +81,16 @@ def _convolution(name: str, activation: str, padding: str, channels: int) -> Lit
     return made.case([x, w, made.bias(x, w, channels), y], Step("CONV_2D", (0, 1, 2), (3,), options))
 
 
+def _halves(name: str) -> LiteCase:
+    """Sums and biases of 64 bits."""
+    made = _Made(name, "int16")
+    x, w = made.value(1, 6, 5, 24, scale=(0.0009,)), made.weights((5, 3, 3, 24), 0, 5)
+    bias = made.rng.integers(-(1 << 24), 1 << 24, 5)
+    b = Value((5,), "int64", tuple(float(np.float32(0.0009 * scale)) for scale in w.scale), (0,) * 5, bias)
+    y = made.value(1, 6, 3, 5, scale=(0.03,))
+    return made.case([x, w, b, y], Step("CONV_2D", (0, 1, 2), (3,), {**_WINDOW, "activation": "NONE"}))
+
+
 def _depthwise(name: str) -> LiteCase:
     made = _Made(name)
     x, w = made.value(1, 6, 5, 4), made.weights((1, 3, 3, 8), 3, 8)
@@ -179,6 +189,7 @@ CASES: Mapping[str, Callable[[str], LiteCase]] = MappingProxyType(
     {
         "conv": lambda name: _convolution(name, "NONE", "SAME", 6),
         "conv_relu6": lambda name: _convolution(name, "RELU6", "VALID", 5),
+        "conv_int16": _halves,
         "depthwise": _depthwise,
         "dense": lambda name: _dense(name, 1),
         "dense_channels": lambda name: _dense(name, 7),

@@ -75,7 +75,8 @@ def finish(node: Node, graph: Graph, accumulator: Array, channel_axis: int = 1) 
     if isinstance(node.epilogue, (RequantizeShift, RequantizeTwice)) and accumulator.dtype.kind == "f":
         kind = type(node.epilogue).__name__
         raise refuse(node, "epilogue", f"computes real numbers, which {kind} does not take")
-    if node.epilogue is not None and accumulator.dtype.kind in "iu":
+    # Kernels of 16 bits have sums of 64.
+    if node.epilogue is not None and accumulator.dtype.kind in "iu" and wanted != np.int16:
         _require_range(node, accumulator, np.dtype(np.int32), "accumulator")
     if wanted.kind == "f" and accumulator.dtype.kind == "f" and isinstance(node.epilogue, (Clamp, type(None))):
         accumulator = accumulator.astype(wanted)

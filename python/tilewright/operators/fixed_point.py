@@ -26,6 +26,11 @@ def quantized_multiplier(real: float) -> tuple[int, int]:
     return (0, 0) if shift < -31 else (q, shift)
 
 
+def halved_multiplier(q: int) -> int:
+    """A multiplier of 31 bits as one of 15, rounded."""
+    return 32767 if q >= 0x7FFF0000 else (q + (1 << 15)) >> 16
+
+
 def multiplied(x: Array, q: Array | int, shift: Array | int) -> Array:
     """x * 2^shift * q / 2^31, rounded half up, and once more, half away from zero, by a shift to the right."""
     left, right = np.maximum(shift, 0), np.maximum(-np.asarray(shift), 0)

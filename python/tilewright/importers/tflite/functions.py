@@ -17,6 +17,7 @@ from tilewright.importers.tflite.context import LiteCall
 from tilewright.importers.tflite.model import TensorRecord
 from tilewright.operators.fixed_point import (
     divided_by_power,
+    halved_multiplier,
     logistic,
     multiplied,
     quantized_multiplier,
@@ -103,7 +104,7 @@ def _hard_swish(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Stored:
     relu, relu_shift = quantized_multiplier(float(fine / np.float32(3.0 / 32768.0)))
     if out_shift > 0:
         raise Unsupported(f"an output scale of {float(y.unit)}, so small that results would be shifted left")
-    out, relu = _halved(out), _halved(relu)
+    out, relu = halved_multiplier(out), halved_multiplier(relu)
 
     def stored(values: Array) -> Array:
         fine_value = (values - x.zero) * 128
@@ -122,11 +123,6 @@ def _hard_swish(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Stored:
         return divided_by_power(shifted, -out_shift) + y.zero
 
     return stored
-
-
-def _halved(multiplier: int) -> int:
-    """A multiplier of 31 bits as one of 15."""
-    return 32767 if multiplier >= (1 << 31) - (1 << 15) else (multiplier + (1 << 15)) >> 16
 
 
 def _high_half(a: Array, b: int) -> Array:

@@ -8,11 +8,12 @@ from types import MappingProxyType
 
 import numpy as np
 
-from tilewright.graph import Array, DType, RoundAway
+from tilewright.graph import Array, DType, RequantizeShift, RoundAway
 from tilewright.importers.onnx.context import Unsupported
 from tilewright.importers.tflite.arithmetic import channel_multipliers, stored_bounds, tensor_multiplier, twice
 from tilewright.importers.tflite.context import LiteCall, one_type, per_tensor
 from tilewright.importers.tflite.model import TensorRecord
+from tilewright.operators.fixed_point import halved_multiplier, quantized_multiplier
 from tilewright.operators.pooling import AveragePoolAttributes
 from tilewright.operators.spatial import Windows
 
@@ -45,7 +46,7 @@ def windows_of(call: LiteCall, extents: tuple[int, int], kernel: tuple[int, int]
 
 
 def conv(call: LiteCall) -> None:
-    """Convolution of float32, int8 or uint8; constant weights [output channels, h, w, input channels of a group]."""
+    """Constant weights [output channels, h, w, input channels of a group]; float32, int8, uint8; int16 in one group."""
     w = call.constant(1, "the weights")
     _require_image(call, w)
     channels, height, width, depth = w.shape
@@ -95,6 +96,12 @@ def _convolve(call: LiteCall, weights: Array, kernel: tuple[int, int], group: in
             call.text("activation"),
         )
         return
+    if x.type == "int16":
+        if group != 1:
+            raise Unsupported(f"int16 in {group} groups", "int8 and float32 are supported")
+        shifted = _halves_epilogue(call, channels)
+        _last(call, call.emit("Conv", inputs, shape, given, part="conv", epilogue=shifted), "")
+        return
     reals = _quantized_reals(call, channels)
     epilogue = twice(reals, call.output(), call.text("activation"))
     given |= {"x_zero_point": x.zero, "w_zero_point": _weights_zero(call)}
@@ -120,6 +127,23 @@ def _quantized_reals(call: LiteCall, channels: int) -> list[float]:
     return tensor_multiplier(x, w, y) if kind == "uint8" else channel_multipliers(x, w, y)
 
 
+def _halves_epilogue(call: LiteCall, channels: int) -> RequantizeShift:
+    """Of int16: one rounding half up, with 15 bits of each multiplier. Channels get a shift in common."""
+    one_type(call, 0)
+    x, w, y = call.record(0), call.record(1), call.output()
+    per_tensor(x)
+    per_tensor(y)
+    if w.type != "int8" or not call.has(2) or (x.zero, y.zero) != (0, 0) or len(w.scale) not in (1, channels):
+        raise Unsupported("int16 without int8 weights and a bias of int64, or with zero points")
+    pairs = [quantized_multiplier(real) for real in channel_multipliers(x, w, y)]
+    halved = [(halved_multiplier(q), 15 - shift) for q, shift in pairs]
+    last = max(shift for _, shift in halved)
+    if min(shift for _, shift in halved) < 1 or last > 62:
+        raise Unsupported("scales of input, weights and output that are too far from each other")
+    multipliers = tuple(q << (last - shift) for q, shift in halved)
+    return RequantizeShift(multipliers, (0,), last, *stored_bounds(call.text("activation"), y))
+
+
 def _weights_zero(call: LiteCall) -> tuple[int, ...]:
     """Kernels of int8 take the zero point of weights as 0, whatever the file says."""
     w = call.record(1)
@@ -131,7 +155,7 @@ def _bias(call: LiteCall, channels: int) -> list[str]:
     if not call.has(2):
         return []
     bias = call.constant(2, "the bias")
-    wanted = "float32" if call.record(0).type == "float32" else "int32"
+    wanted = {"float32": "float32", "int16": "int64"}.get(call.record(0).type, "int32")
     if bias.shape != (channels,) or call.record(2).type != wanted:
         raise Unsupported(f"a bias of {call.record(2).type}{list(bias.shape)} for {channels} channels")
     return [call.input(2).name]

@@ -139,6 +139,23 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_f32_attributes) == 40,
 void tilewright_depthwise_f32(const struct tilewright_depthwise_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+/* y = (sum * multiplier / 2^shift, rounded half up), sums in 64 bits. Operands: x and y [n, c, h,
+ * w] of int16; weights int8 [c of y][h * w][c of x]; for each channel four words: bias (low, high),
+ * multiplier, shift. */
+struct tilewright_conv_halves_attributes {
+    int32_t kernel[2];
+    int32_t strides[2];
+    int32_t dilations[2];
+    int32_t pads[2]; /* above and to the left */
+    int32_t minimum;
+    int32_t maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_halves_attributes) == 40,
+                       "tilewright_conv_halves_attributes");
+
+void tilewright_conv_halves(const struct tilewright_conv_halves_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
 #define TILEWRIGHT_BLOCK 4
 #define TILEWRIGHT_ROW_WORDS 4
 #define TILEWRIGHT_WORDS_NONE 1
