@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx.reference import ReferenceEvaluator
+from onnxruntime.quantization import QuantType, quantize_dynamic
 from support.host_runs import generated, host_outputs
 from support.onnx_models import ModelBuilder, assert_equal_to_runtime, imported
 from tilewright.base.errors import TilewrightError
@@ -245,3 +246,51 @@ def test_transforms_of_frames(tmp_path: Path) -> None:
     window = builder.constant(np.hanning(8).astype(np.float32))
     y = builder.node("STFT", builder.input("x", [2, 40, 1]), builder.constant(np.int64(5)), window, onesided=1)
     agrees(tmp_path, builder.model(y), absolute=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("image", "block", "given"),
+    [
+        ([5, 5], [1, 5], {}),
+        ([5, 6], [3, 2], {"strides": [2, 2], "pads": [1, 0, 1, 1]}),
+        ([6, 6], [2, 2], {"dilations": [1, 5]}),
+        ([4, 5, 5], [1, 2, 3], {}),
+    ],
+)
+def test_columns_become_images(image: list[int], block: list[int], given: dict[str, list[int]], tmp_path: Path) -> None:
+    rank = len(image)
+    pads = np.array(given.get("pads", [0] * (2 * rank)))
+    reach = (np.array(block) - 1) * np.array(given.get("dilations", [1] * rank)) + 1
+    places = (np.array(image) + pads[:rank] + pads[rank:] - reach) // np.array(given.get("strides", [1] * rank)) + 1
+    builder = ModelBuilder(18)
+    x = builder.input("x", [2, 3 * int(np.prod(block)), int(np.prod(places))])
+    shapes = [builder.constant(np.array(shape)) for shape in (image, block)]
+    agrees(tmp_path, builder.model(builder.node("Col2Im", x, *shapes, **given)))
+
+
+def dynamically_quantized(folder: Path, model: onnx.ModelProto) -> onnx.ModelProto:
+    """What onnxruntime's quantiser makes of a float model, with ranges of activations found at run time."""
+    onnx.save(model, folder / "float.onnx")
+    quantize_dynamic(folder / "float.onnx", folder / "dynamic.onnx", weight_type=QuantType.QInt8)
+    return onnx.load(folder / "dynamic.onnx")
+
+
+def test_dynamic_products(tmp_path: Path) -> None:
+    builder = ModelBuilder(15)
+    x = builder.input("x", [3, 8])
+    y = builder.node("MatMul", x, builder.constant(RNG.normal(size=(8, 5)).astype(np.float32)))
+    model = dynamically_quantized(tmp_path, builder.model(builder.node("Relu", y)))
+    assert {"DynamicQuantizeLinear", "MatMulInteger"} <= {node.op_type for node in model.graph.node}
+    agrees(tmp_path, model, absolute=1e-5)
+
+
+def test_dynamic_recurrence(tmp_path: Path) -> None:
+    builder = ModelBuilder(15)
+    x = builder.input("x", [4, 1, 6])
+    shapes = ((1, 12, 6), (1, 12, 3), (1, 24))
+    names = [builder.constant((RNG.normal(size=shape) / 3).astype(np.float32)) for shape in shapes]
+    y = builder.node("LSTM", x, *names, outputs=3, hidden_size=3)
+    model = dynamically_quantized(tmp_path, builder.model(*y))
+    assert "DynamicQuantizeLSTM" in {node.op_type for node in model.graph.node}
+    # onnxruntime rounds activations to 8 bits too.
+    agrees(tmp_path, model, absolute=0.02)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tilewright.importers.onnx.columns import col2im
 from tilewright.importers.onnx.composed import Steps, Translators
 from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.fourier import dft, stft
@@ -20,5 +21,5 @@ def composed(earlier: Translators) -> Translators:
         both.__doc__ = translate.__doc__
         return both
 
-    table = {"DFT": dft, "STFT": stft, "GridSample": grid_sample}
+    table = {"Col2Im": col2im, "DFT": dft, "STFT": stft, "GridSample": grid_sample}
     return {name: of(translate) for name, translate in table.items()}

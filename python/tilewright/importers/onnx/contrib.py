@@ -10,6 +10,7 @@ import numpy as np
 
 from tilewright.importers.onnx.context import Call, Unsupported, broadcast
 from tilewright.importers.onnx.normalization import normalized
+from tilewright.importers.onnx.source import SourceNode
 from tilewright.importers.qoperator.nodes import Translators, inner
 
 Translate = Callable[[Call], None]
@@ -96,6 +97,29 @@ def _dynamic_quantize_matmul(call: Call, earlier: Translators) -> None:
     _scaled_product(call, earlier, (stored, scale, point), (names[1], names[2], names[3]), names[4])
 
 
+def _dynamic_quantize_lstm(call: Call, earlier: Translators) -> None:
+    """DynamicQuantizeLSTM: LSTM with the weights that are stored as 8 bits; activations stay float32."""
+    weights = [_recurrent_weights(call, at, scale_at) for at, scale_at in ((1, 8), (2, 10))]
+    others = [call.node.inputs[at] if call.has(at) else "" for at in range(3, 8)]
+    inputs = (call.operand(0), *weights, *others)
+    node = SourceNode(call.node.name, "LSTM", "", inputs, call.node.outputs, call.node.attributes)
+    earlier["LSTM"](Call(node, call.build))
+
+
+def _recurrent_weights(call: Call, index: int, scale_at: int) -> str:
+    """Weights [directions, inputs, gates] as LSTM has them: real, [directions, gates, inputs]."""
+    stored = call.constant(index, "the weights").astype(np.float32)
+    values = [
+        call.constant(scale_at + more, what).astype(np.float32) for more, what in enumerate(("scales", "zero points"))
+    ]
+    columns = [(stored.shape[0],), (stored.shape[0], stored.shape[2])] if stored.ndim == 3 else []
+    if any(array.shape not in columns for array in values):
+        raise Unsupported(f"scales of shape {list(values[0].shape)} for weights of shape {list(stored.shape)}")
+    scale, point = (array.reshape(stored.shape[0], 1, -1) for array in values)
+    real = (stored - point) * scale
+    return call.literal(np.ascontiguousarray(real.transpose(0, 2, 1)), f"{call.node.inputs[index]}/real")
+
+
 def _scaled_product(
     call: Call, earlier: Translators, a: tuple[str, str, str], b: tuple[str, str, str], bias: str
 ) -> None:
@@ -118,6 +142,7 @@ def contrib(earlier: Translators) -> Translators:
     return {
         **CONTRIB,
         "MatMulIntegerToFloat": lambda call: _matmul_integer_to_float(call, earlier),
+        "DynamicQuantizeLSTM": lambda call: _dynamic_quantize_lstm(call, earlier),
         "DynamicQuantizeMatMul": lambda call: _dynamic_quantize_matmul(call, earlier),
     }
 

@@ -265,6 +265,7 @@ PATTERNS: Mapping[str, str | _By] = MappingProxyType(
         "BatchNormalization": _batch_normalization,
         "CastLike": "input target_type",
         "Clip": "input min?[@] max?[@]",
+        "Col2Im": "input[n,_,_] image_shape[a] block_shape[a]",
         "Compress": "input condition[_]",
         "Concat": _concat,
         "Conv": "X[n,c,*s] W[group*p,c/group,*k#s] B?[group*p]; group=1; *k=kernel_shape",
@@ -334,6 +335,8 @@ PATTERNS: Mapping[str, str | _By] = MappingProxyType(
             "A:float32[{a}] B:T[{b}] b_scale:float32[{columns}] b_zero_point?:T[{columns}] bias?:float32[n]; "
             "T: int8|uint8"
         ),
+        "DynamicQuantizeLSTM": "X[t,b,i] W[d,i,4*h] R[d,h,4*h] B?[d,8*h] sequence_lens?[b] initial_h?[d,b,h] "
+        "initial_c?[d,b,h] P?[d,3*h] W_scale W_zero_point R_scale R_zero_point; h=hidden_size",
         "FastGelu": "X:float32[*s,n] bias?:float32[n]",
         "FusedConv": "X:float32[n,c,*s] W:float32[group*p,c/group,*k#s] B?:float32[group*p] "
         "Z?:float32[n,group*p,*t#s]; group=1; *k=kernel_shape",
