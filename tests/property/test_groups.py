@@ -224,7 +224,7 @@ def test_a_stage_that_works_too_early_is_refused(tmp_path: Path) -> None:
 
 def test_a_lock_repeats_groups(tmp_path: Path) -> None:
     repeated = 0
-    for seed in range(SAMPLE // 2):
+    for seed in range(SAMPLE):
         model = random_rows(seed)
         found = compiled(model, tmp_path, "net", groups="auto", objective="bytes_used")
         lock = tmp_path / "net.lock.json"

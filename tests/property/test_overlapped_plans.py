@@ -12,7 +12,8 @@ from support.firmware import needs_host_compiler
 from support.mutants import Subject, Verdicts, outputs, subject
 from support.random_int8 import random_int8
 from tilewright.kernels.kernel import KernelChoice
-from tilewright.plan import Plan, Stores, WriteOrder, kernel_steps
+from tilewright.options import Groups
+from tilewright.plan import Layer, Plan, Stores, WriteOrder, kernel_steps
 from tilewright.schedule import building
 
 FIRMWARE = Path(__file__).parents[1] / "firmware" / "models"
@@ -34,11 +35,13 @@ def late_tiles(folder: Path) -> Path:
     return target
 
 
-def planned(model: Path, folder: Path, platform: str | Path = "host", *pools: str) -> Subject:
+def planned(
+    model: Path, folder: Path, platform: str | Path = "host", *pools: str, groups: Groups = Groups.OFF
+) -> Subject:
     file = model.parent / "types.json"
     types = tuple((json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}).items())
     folder.mkdir(parents=True, exist_ok=True)
-    return subject(model, platform, folder, pools, types=types)
+    return subject(model, platform, folder, pools, types=types, groups=groups)
 
 
 def written_bytes(plan: Plan) -> int:
@@ -46,13 +49,18 @@ def written_bytes(plan: Plan) -> int:
 
 
 def compared(
-    model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, platform: str | Path = "host", *pools: str
+    model: Path,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    platform: str | Path = "host",
+    *pools: str,
+    groups: Groups = Groups.OFF,
 ) -> tuple[Plan, Plan]:
     """The plan with and the plan without overlaps, of which the first is no larger and both compute the same."""
-    plain = planned(model, folder / "over", platform, *pools)
+    plain = planned(model, folder / "over", platform, *pools, groups=groups)
     with monkeypatch.context() as patched:
         patched.setattr(building, "find_overlaps", lambda *_: ())
-        apart = planned(model, folder / "apart", platform, *pools)
+        apart = planned(model, folder / "apart", platform, *pools, groups=groups)
     assert written_bytes(plain.plan) <= written_bytes(apart.plan)
     assert outputs(plain, 1, Verdicts()) == outputs(apart, 1, Verdicts())
     return plain.plan, apart.plan
@@ -63,6 +71,16 @@ def compared(
 def test_overlaps_change_no_bit(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     over, apart = compared(FIRMWARE / name / "network.onnx", tmp_path, monkeypatch)
     assert written_bytes(over) < written_bytes(apart)
+
+
+@needs_host_compiler
+def test_overlaps_of_groups_change_no_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    grouped = 0
+    for name in SAMPLE:
+        model = FIRMWARE / name / "network.onnx"
+        over, _ = compared(model, tmp_path / name, monkeypatch, groups=Groups.AUTO)
+        grouped += any(isinstance(step, Layer) and len(step.stages) > 1 for step in over.program)
+    assert grouped
 
 
 @pytest.mark.parametrize("name", SAMPLE)
