@@ -24,7 +24,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 NETWORKS = ("KeywordSpotting", "ImageClassification", "AnomalyDetection")
 NETWORK_LIMIT_S = 3.0
-SYNTHETIC_LIMIT_S = 20.0
+SYNTHETIC_LIMIT_S = 8.0
 PLATFORMS = ("qemu-virt-rv32", "qemu-virt-rv32-l3")
 
 
