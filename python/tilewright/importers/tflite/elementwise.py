@@ -14,6 +14,7 @@ from tilewright.importers.tflite.arithmetic import stored_bounds, table, twice
 from tilewright.importers.tflite.context import LiteCall, axis_of, one_type, per_tensor
 from tilewright.importers.tflite.functions import FUNCTIONS
 from tilewright.importers.tflite.model import TensorRecord
+from tilewright.importers.tflite.products import FIRST, LAST
 from tilewright.operators.fixed_point import multiplied, quantized_multiplier
 
 _EIGHT_BIT = ("int8", "uint8")
@@ -43,7 +44,13 @@ def binary(call: LiteCall) -> None:
         _product(call, names, shape)
         return
     given, epilogue = _sum(call, kind, *records)
-    call.emit("ScaledSum", names, shape, given, epilogue=epilogue)
+    if len(shape) != 4 or a.shape != b.shape:
+        call.emit("ScaledSum", names, shape, given, epilogue=epilogue)
+        return
+    # Between convolutions the transpositions vanish, and the sum may lie over one of its operands.
+    first = [call.transposed(name, FIRST, "first") for name in names]
+    inner = [shape[axis] for axis in FIRST]
+    call.transposed(call.emit("ScaledSum", first, inner, given, part="sum", epilogue=epilogue), LAST, "")
 
 
 def _product(call: LiteCall, names: list[str], shape: tuple[int, ...]) -> None:
