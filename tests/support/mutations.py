@@ -43,7 +43,7 @@ NUMBERS: dict[type, tuple[str, ...]] = {
     Placement: ("offset_bytes",),
     InterfaceTensor: ("shape",),
     PoolUse: ("used_bytes",),
-    Index: ("extent", "step"),
+    Index: ("extent", "step", "shift"),
     CoarseIndex: ("tiles",),
     Runs: ("first", "every", "count"),
     AxisRange: ("terms", "first_offset", "last_offset", "divisor", "extent"),
