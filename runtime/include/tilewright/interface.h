@@ -15,8 +15,8 @@ extern "C" {
  * nearest integer, halves to the even one, plus the zero point, clipped to [low, high]. NaN gives
  * the zero point. scale > 0; all integers lie in
  * [-65536, 65536]. */
-static inline int32_t tilewright_quantized(float value, float scale, int32_t zero_point,
-                                           int32_t low, int32_t high)
+static inline int32_t tilewright_stored_integer(float value, float scale, int32_t zero_point,
+                                                int32_t low, int32_t high)
 {
     const float steps = value / scale;
     if (steps >= (float)(high - zero_point)) {
@@ -41,7 +41,7 @@ static inline int32_t tilewright_quantized(float value, float scale, int32_t zer
 }
 
 /* The real number that a stored integer means, as ONNX's DequantizeLinear. */
-static inline float tilewright_dequantized(int32_t stored, float scale, int32_t zero_point)
+static inline float tilewright_real_number(int32_t stored, float scale, int32_t zero_point)
 {
     return (float)(stored - zero_point) * scale;
 }
