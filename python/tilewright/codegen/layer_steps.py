@@ -163,7 +163,11 @@ def _view_text(
     moves = is_tile and address != scope.model.storage.address(buffer.name)
     if scope.is_packed(operand):
         return ViewText(address, moves=moves)
-    function, fixed = scope.tile_shape(operand, view, f"operand{scope.tag(step)}_{position}", step.runs)
+    function, ahead = "", 0
+    if axes := backward_axes(step, position):
+        fixed, ahead = scope.backward_shape(operand, view, axes)
+    else:
+        function, fixed = scope.tile_shape(operand, view, f"operand{scope.tag(step)}_{position}", step.runs)
     if function:
         name = f"shape{scope.tag(step)}_{position}"
         shapes.append(CallShape(name, function, tile_number(step.runs), fixed))
@@ -171,11 +175,8 @@ def _view_text(
             return ViewText(address, f"&{name}", moves)
         at = "tilewright_at" if buffer.ring_axis is None else "tilewright_at_ring"
         return ViewText(f"{at}({address}, {name}.stride, &{name}, {len(view)}u)", f"&{name}", moves=True)
-    begin = 0 if is_tile else first_byte(buffer, operand)
+    begin = ahead + (0 if is_tile else first_byte(buffer, operand))
     shape = fixed
-    if axes := backward_axes(step, position):
-        shape, ahead = scope.backward_shape(operand, view, axes)
-        begin += ahead
     if step.split is not None:
         shape = f"shape{scope.tag(step)}_{position}"
         shapes.append(CallShape(shape, "", "", fixed))
