@@ -181,7 +181,14 @@ def test_running_sums_tiles_and_ranks(tmp_path, data, shape):
 def test_resize(tmp_path, mode, extents, sizes, way):
     x = array(13, (1, 2, *extents))
     constants = [np.zeros(0, np.float32), np.zeros(0, np.float32), np.array([1, 2, *sizes], np.int64)]
-    check(tmp_path, "Resize", [x], *constants, mode=mode, coordinate_transformation_mode=way)
+    attributes = {"mode": mode, "coordinate_transformation_mode": way}
+    if way == "pytorch_half_pixel" and 1 in sizes:
+        # The reference leaves the text here (docs/reference/judges.md); onnxruntime follows it.
+        build = ModelBuilder(20)
+        names = [build.input("x", x.shape), *(build.constant(value) for value in constants)]
+        assert_equal_to_runtime(tmp_path, build.model(build.node("Resize", *names, **attributes)))
+        return
+    check(tmp_path, "Resize", [x], *constants, **attributes)
 
 
 @EFFORT
