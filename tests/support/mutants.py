@@ -301,19 +301,25 @@ def _writable(plan: Plan) -> list[str]:
 
 
 def _dead(plan: Plan) -> Iterator[tuple[int, str, int, int]]:
-    """Stage, pool and bytes [begin, end) that hold nothing between the layer that ends with the stage and the next."""
+    """Stage, pool and bytes [begin, end) that hold nothing at some moment between the layer of the stage and the next.
+
+    A moment is the end of the layer, or the mark of a buffer behind it. What one buffer holds when another begins at
+    the same bytes, as a part does whose whole begins behind it, is held on.
+    """
     begun = {buffer.name for buffer in plan.buffers if buffer.kind in KEPT}
-    held, stage = set(begun), -1
+    stage = -1
     sizes = {use.pool: use.used_bytes for use in plan.pool_use}
+    gaps: dict[tuple[str, int, int], None] = {}
     for step in plan.program:
         if isinstance(step, Layer):
-            if stage >= 0:
-                yield from ((stage, *gap) for gap in _gaps(plan, begun & held, sizes))
+            yield from ((stage, *gap) for gap in gaps)
             for mark in _marks(step.body):
                 _mark(mark, begun)
-            held, stage = set(begun), stage + len(step.stages)
+            stage, gaps = stage + len(step.stages), {}
         else:
             _mark(step, begun)
+        if stage >= 0:
+            gaps.update(dict.fromkeys(_gaps(plan, begun, sizes)))
 
 
 def _mark(step: Step, begun: set[str]) -> None:
