@@ -3,14 +3,14 @@
     python benchmarks/sweep.py --corpus FOLDER [--steps N] [--network TEXT]... [--jobs N]
                                [--results FILE] [--markdown FILE]
 
-Every network of the corpus is planned untiled, for qemu-virt-rv32-single, which has no l1; then for
-qemu-virt-rv32 with links that are asynchronous, so that second slots pay, for as many bytes of l1 as
-it takes of plenty, and for sizes below, each the same factor smaller, down to the least that works.
-Each plan is built for this machine with AddressSanitizer and UndefinedBehaviorSanitizer and links
-that deliver late, and run on the first stored input. Outputs have to be those of the untiled plan,
-bit for bit (floats within 1e-4 where a plan cuts sums). Exit status 1 if one differs or fails, or if
-a size does not fit although a smaller one does; a network that is not supported is named with the
-reason.
+Every network of the corpus is planned untiled, layer by layer (without groups, which run block by
+block), for qemu-virt-rv32-single, which has no l1; then for qemu-virt-rv32 with links that are
+asynchronous, so that second slots pay, for as many bytes of l1 as it takes of plenty, and for sizes
+below, each the same factor smaller, down to the least that works. Each plan is built for this
+machine with AddressSanitizer and UndefinedBehaviorSanitizer and links that deliver late, and run on
+the first stored input. Outputs have to be those of the untiled plan, bit for bit (floats within
+1e-4 where a plan cuts sums). Exit status 1 if one differs or fails, or if a size does not fit
+although a smaller one does; a network that is not supported is named with the reason.
 
 ``--results`` keeps what is known of each network, in a line of JSON each: a run that was stopped
 goes on where it was, as long as the product is the same. Tables are printed network by network.

@@ -10,7 +10,7 @@ from conformance.build import Generated, build
 from support.firmware import needs_host_compiler
 from support.forced import late_library, late_platform, run_each, wait_count, without_wait
 from tilewright.graph import Array
-from tilewright.options import Buffering, CompileOptions
+from tilewright.options import Buffering, CompileOptions, Groups
 from tilewright.pipeline import compile_model
 from tilewright.tools.golden import match_arrays, read_arrays
 
@@ -20,7 +20,7 @@ UNTILED = "qemu-virt-rv32-single"
 
 
 def generated(network: str, name: str, platform: str | Path, pool: str, buffering: Buffering) -> Generated:
-    """The C of a network with pools of its own, under a name."""
+    """The C of a network, layer by layer, with pools of its own, under a name."""
     file = MODELS / network / "types.json"
     types = tuple((json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}).items())
     found = compile_model(
@@ -32,6 +32,7 @@ def generated(network: str, name: str, platform: str | Path, pool: str, bufferin
             types=types,
             static_pools=True,
             buffering=buffering,
+            groups=Groups.OFF,
         )
     )
     sources = {file: text for file, text in found.files.items() if file.endswith((".c", ".h"))}
