@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 
@@ -25,6 +26,7 @@ from tilewright.plan import (
     Runs,
     Stage,
     Step,
+    Stores,
     Wait,
     kernel_steps,
 )
@@ -160,8 +162,19 @@ def in_blocks(kernel: Kernel, cut: Index, runs: Runs) -> Kernel:
         writes=tuple(operands[count:]),
         dimensions=dimensions,
         maps=maps,
+        stores=renamed_stores(kernel.stores, names),
         runs=runs,
     )
+
+
+def renamed_stores(stores: Stores, names: Mapping[str, str]) -> Stores:
+    """The stores with other names of dimensions."""
+
+    def renamed(dimensions: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(names.get(name, name) for name in dimensions)
+
+    walk, backward, apart = map(renamed, (stores.walk, stores.backward, stores.apart))
+    return replace(stores, walk=walk, backward=backward, apart=apart)
 
 
 def folded(axis: AxisRange, whole: dict[str, int]) -> AxisRange:
