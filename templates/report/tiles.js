@@ -3,13 +3,17 @@
 /* The tiles of the selected layer, drawn in the tensors that it reads and writes. */
 const MOST_OUTLINES = 2000;
 
+/* How many tiles an index has: plan.Index says how. */
+const indexTiles = ([, extent, step, shift]) => Math.ceil((extent + shift) / step);
+
 /* Bounds [lower, upper) of each index and group for a tile, counted in lexicographic order. */
 function indexBounds(kernel, tile) {
   const bounds = {};
   const at = {};
   let rest = tile;
-  for (const [name, extent, step, shift] of [...kernel.indices].reverse()) {
-    const count = Math.ceil((extent + shift) / step);
+  for (const index of [...kernel.indices].reverse()) {
+    const [name, extent, step, shift] = index;
+    const count = indexTiles(index);
     at[name] = rest % count;
     const lower = at[name] * step - shift;
     bounds[name] = [Math.max(lower, 0), Math.min(lower + step, extent)];
@@ -36,13 +40,12 @@ function axisPart([terms, firstOffset, lastOffset, divisor, extent], bounds) {
   return [clip(Math.floor(first / divisor)), clip(Math.floor(last / divisor) + 1)];
 }
 
-const tileCount = (kernel) =>
-  kernel.indices.reduce((product, [, extent, step, shift]) => product * Math.ceil((extent + shift) / step), 1);
+const tileCount = (kernel) => kernel.indices.reduce((product, index) => product * indexTiles(index), 1);
 const rectangle = (operand, bounds) => operand.axes.map((axis) => axisPart(axis, bounds));
 
 /* The two axes that are drawn, [down, across]: those that tiles cut, else the longest; the later ones first. */
 function drawnAxes(operand, kernel) {
-  const cut = new Set(kernel.indices.filter(([, extent, step]) => step < extent).map(([name]) => name));
+  const cut = new Set(kernel.indices.filter((index) => indexTiles(index) > 1).map(([name]) => name));
   const rank = operand.axes.map(([terms, , , , extent], axis) => ({ axis, extent, cut: terms.some(([name]) => cut.has(name)) }));
   rank.sort((a, b) => b.cut - a.cut || (b.extent > 1) - (a.extent > 1) || b.axis - a.axis);
   return rank.slice(0, 2).map((item) => item.axis).sort((a, b) => a - b);

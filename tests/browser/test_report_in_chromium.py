@@ -163,12 +163,27 @@ def test_tiles_are_drawn_where_the_plan_has_them(browser: Browser, tmp_path: Pat
 
 def test_negative_strides_divisors_and_groups(browser: Browser, tmp_path: Path) -> None:
     browser.open(written(tmp_path, BASE))
-    kernel = {"indices": [["a", 10, 3], ["b", 6, 2]], "groups": [["a.l2", "a", 2]]}
+    kernel = {"indices": [["a", 10, 3, 0], ["b", 6, 2, 0]], "groups": [["a.l2", "a", 2]]}
     bounds = browser.run(f"indexBounds({json.dumps(kernel)}, 10)")
     assert bounds == {"a": [9, 10], "b": [2, 4], "a.l2": [6, 10]}
     assert browser.run(f"axisPart([[['b', -1]], 5, 5, 1, 6], {json.dumps(bounds)})") == [2, 4]
     assert browser.run(f"axisPart([[['a', 1]], 0, 1, 2, 20], {json.dumps(bounds)})") == [4, 6]
     assert browser.run(f"axisPart([[['a.l2', 1]], -7, 3, 1, 12], {json.dumps(bounds)})") == [0, 12]
+
+
+def test_tiles_behind_a_first_one_that_is_shorter(browser: Browser, tmp_path: Path) -> None:
+    """Rows in threes, the first tile shorter by two; columns in two tiles although a tile could hold them all."""
+    browser.open(written(tmp_path, BASE))
+    kernel = json.dumps({"indices": [["a", 10, 3, 2], ["b", 6, 6, 4]], "groups": []})
+    assert browser.run(f"tileCount({kernel})") == 8
+    assert browser.run(f"[0, 1, 2, 7].map((tile) => indexBounds({kernel}, tile))") == [
+        {"a": [0, 1], "b": [0, 2]},
+        {"a": [0, 1], "b": [2, 6]},
+        {"a": [1, 4], "b": [0, 2]},
+        {"a": [7, 10], "b": [2, 6]},
+    ]
+    axes = [[[["b", 1]], 0, 0, 1, 6], [[["a", 1]], 0, 0, 1, 10], [[], 0, 4, 1, 5]]
+    assert browser.run(f"drawnAxes({json.dumps({'axes': axes})}, {kernel})") == [0, 1]
 
 
 def test_a_plan_without_layers_has_a_page(browser: Browser, tmp_path: Path) -> None:

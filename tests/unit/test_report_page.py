@@ -127,7 +127,7 @@ def test_callers_buffers_are_listed_unless_they_are_placed() -> None:
 
 def test_tiles_are_told_as_the_plan_has_them() -> None:
     (kernel,) = page_data(BASE)["layers"][0]["kernels"]
-    assert kernel["indices"] == [["oc", 4, 2], ["oh", 8, 3]]
+    assert kernel["indices"] == [["oc", 4, 2, 0], ["oh", 8, 3, 0]]
     assert [operand["tensor"] for operand in kernel["operands"]] == ["x", "w", "m"]
     assert kernel["operands"][0]["axes"][0] == [[["oh", 1]], -1, 1, 1, 8]
 

@@ -23,7 +23,7 @@ from support.small_nodes import conv
 from tilewright.check import Rule, check
 from tilewright.codegen.files import generate_files
 from tilewright.graph import Array, Graph
-from tilewright.plan import BufferKind, Index, Layer, Plan, Runs
+from tilewright.plan import BufferKind, Index, Layer, Loop, Plan, Runs
 from tilewright.plan.json import dumps, loads
 from tilewright.plan.lifetimes import lifetimes
 from tilewright.plan.stages import numbered_layers, stage_spans, stages_of, steps_by_stage
@@ -174,13 +174,28 @@ def test_stages_are_counted_through_the_program() -> None:
     assert [stage for stage, _ in steps_by_stage(item.layer)] == [0, 1]
 
 
+def in_unequal_blocks(plan: Plan) -> Plan:
+    """The plan of ``two_stages`` with blocks of three and of two rows, of which the first has one row less."""
+    begin, layer, end = plan.program
+    assert isinstance(layer, Layer)
+    (loop,) = layer.body
+    assert isinstance(loop, Loop)
+    loop = replace(loop, indices=(Index("r", 8, 3, 1), Index("s", 4, 2, 1)))
+    return replace(plan, program=(begin, replace(layer, body=(loop,)), end))
+
+
 def test_reports_speak_of_stages() -> None:
     plan = two_stages()
     touched = touched_buffers(plan)
     assert (touched["m"].written, touched["m"].read) == ((0,), (1,))
     assert (touched["x"].read, touched["y"].written) == ((0,), (1,))
     assert [[kernel["name"] for kernel in kernels] for kernels in layer_geometry(plan)] == [["a"], ["b"]]
-    assert [index for kernels in layer_geometry(plan) for index in kernels[0]["indices"]] == [["r", 8, 1], ["s", 4, 1]]
+    indices = [index for kernels in layer_geometry(plan) for index in kernels[0]["indices"]]
+    assert indices == [["r", 8, 1, 0], ["s", 4, 1, 0]]
+    assert [kernels[0]["indices"] for kernels in layer_geometry(in_unequal_blocks(plan))] == [
+        [["r", 8, 3, 1]],
+        [["s", 4, 2, 1]],
+    ]
     tiles = layer_tiles(two_stages(3, BufferKind.TILE))
     assert [[entry["buffer"] for entry in tiles[name]] for name in "ab"] == [["m"], []]
     assert [layer["name"] for layer in report_data(plan)["layers"]] == ["a", "b"]

@@ -11,9 +11,9 @@ from tilewright.plan import Kernel, Layer, Loop, Operand, Plan, Step
 def layer_geometry(plan: Plan) -> list[list[dict[str, Any]]]:
     """For each stage its kernels, each with the loop indices that it runs over and the axes of its operands.
 
-    An index is [name, extent, step], outermost first; tiles are counted in lexicographic order. A group is a coarse
-    index, [name, index, tiles]. An axis has the fields of ``plan.AxisRange``: [terms, first offset, last offset,
-    divisor, extent].
+    An index has the fields of ``plan.Index``: [name, extent, step, shift], outermost first; tiles are counted in
+    lexicographic order. A group is a coarse index, [name, index, tiles]. An axis has the fields of
+    ``plan.AxisRange``: [terms, first offset, last offset, divisor, extent].
     """
     tensors = {buffer.name: buffer.tensor or buffer.name for buffer in plan.buffers}
     return [
