@@ -73,7 +73,7 @@ def lines_of(written: str) -> list[str]:
 
 
 def test_what_is_printed_behind_a_bar_has_the_line_for_itself() -> None:
-    status, text = on_a_terminal([sys.executable, "-m", "tilewright", *WORDS])
+    status, text = on_a_terminal([sys.executable, "-m", "tilewright", *WORDS, "--format", "json"])
     assert status == 0
     assert "\rChecking the plan: 100%" in text
     assert json.loads("\n".join(lines_of(text)))["name"] == "digits"
