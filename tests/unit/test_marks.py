@@ -10,6 +10,7 @@ from support.planned import far_platform, near_platform, plan_of, planned
 from tilewright.check import Rule, check
 from tilewright.graph import DType, Graph, variable
 from tilewright.plan import Begin, BufferKind, End, Plan
+from tilewright.schedule import building
 from tilewright.schedule.marks import home_marks
 from tilewright.storage.homes import Homes
 
@@ -72,12 +73,38 @@ def used(plan: Plan) -> int:
 
 @pytest.mark.parametrize("tiled", [False, True])
 @pytest.mark.parametrize("layers", [1, 2, 3, 4])
-def test_inputs_and_outputs_share_bytes_with_what_lies_between(layers: int, tiled: bool) -> None:
-    """Two tensors are alive at a time, however long the chain is."""
+def test_inputs_and_outputs_share_bytes_with_what_lies_between(
+    layers: int, tiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two tensors are alive at a time, however long the chain is; here no output may lie over its input."""
+    monkeypatch.setattr(building, "find_overlaps", lambda *_: ())
     plan = in_pools(chain(layers), tiled)
     assert check(plan) == []
     assert used(plan) == 2048
     assert {"x", "y"} <= {placement.buffer for placement in plan.placements}
+
+
+@pytest.mark.parametrize("layers", [1, 2, 3, 4])
+def test_an_output_in_pools_takes_the_place_of_an_input_that_is_copied_whole(layers: int) -> None:
+    """Each layer reads all of its input into l1 before it stores anything."""
+    plan = in_pools(chain(layers), True)
+    assert check(plan) == []
+    assert used(plan) == 1024
+    assert {item.offset_bytes for item in plan.placements if item.pool == "sram"} == {0}
+
+
+def test_an_output_in_pools_overlaps_the_input_that_its_kernel_consumes() -> None:
+    """The last channel of a point is stored while the first is still to be read a row and a column before."""
+    plan = in_pools(chain(1), False)
+    assert check(plan) == []
+    offsets = {item.buffer: item.offset_bytes for item in plan.placements}
+    behind = 4 * (3 * 8 * 8 + 8 + 1 + 1)
+    assert offsets["x"] - offsets["y"] == behind
+    assert used(plan) == 1024 + behind
+    nearer = tuple(
+        replace(item, offset_bytes=item.offset_bytes - 4) if item.buffer == "x" else item for item in plan.placements
+    )
+    assert {violation.rule for violation in check(replace(plan, placements=nearer))} == {Rule.TRAILS}
 
 
 @pytest.mark.parametrize("tiled", [False, True])
