@@ -181,6 +181,19 @@ def test_a_pool_without_tiles_that_is_too_small_is_named() -> None:
     assert "alive: " in error.at[0]
 
 
+def test_bytes_that_an_output_shares_with_its_input_count_once() -> None:
+    """Three poolings: the second, its pixels in order, writes 10 of them (160 bytes) below those that it reads."""
+    build = Builder((1, 4, 8, 8))
+    windows = {"kernel": (3, 3), "strides": (1, 1), "dilations": (1, 1), "pads": (1, 1, 1, 1)}
+    name = "x"
+    for _ in range(3):
+        name = build.add("MaxPool", (name,), (1, 4, 8, 8), **windows)
+    with pytest.raises(TilewrightError) as caught:
+        planned(build.graph(name), near_platform(16))
+    assert sizes_in(caught.value) == {"sram": 1184}
+    assert caught.value.at[0].endswith("alive: t0 1,024, t1 1,024; 864 bytes of these are shared")
+
+
 def sizes_in(error: TilewrightError) -> dict[str, int]:
     """Pool to bytes, as the help names them."""
     words = error.help[0].split("POOLS ")[1].split()

@@ -15,6 +15,7 @@ from tilewright.plan import RelationKind
 from tilewright.plan.lifetimes import layer_at
 from tilewright.planning.realise import Planned
 from tilewright.platform import Platform
+from tilewright.storage.pressure import union_bytes
 from tilewright.tiling.overflow import TileOverflow
 
 ATTEMPTS = 32
@@ -139,13 +140,14 @@ def _used(fitting: Planned) -> Sizes:
 def _peak(fitting: Planned, pool: str, failure: TileOverflow | DoesNotFit) -> str:
     """The step at which most bytes of the pool are alive, its operator, and the buffers alive there, largest first.
 
+    Bytes on which several of them lie, as an output over its input does, count once; the text names their number.
     Where ``failure`` is a layer without tiles, only steps of that layer count: tiles of other layers
     would fill any pool.
     """
     relations = fitting.schedule.relations
     roots = {item.first: item.second for item in relations if item.kind is RelationKind.AT_OFFSET}
-    inside = {item.buffer for item in fitting.placements if item.pool == pool}
-    sizes = {buffer.name: buffer.size_bytes for buffer in fitting.schedule.buffers if buffer.name in inside}
+    starts = {item.buffer: item.offset_bytes for item in fitting.placements if item.pool == pool}
+    sizes = {buffer.name: buffer.size_bytes for buffer in fitting.schedule.buffers if buffer.name in starts}
     spans = {name: fitting.lifetimes[name] for name in sizes}
     alive = {
         tick: [name for name, (begin, end) in spans.items() if begin <= tick < end]
@@ -155,10 +157,15 @@ def _peak(fitting: Planned, pool: str, failure: TileOverflow | DoesNotFit) -> st
     if isinstance(failure, TileOverflow):
         program = fitting.schedule.program
         alive = {tick: names for tick, names in alive.items() if layer_at(program, tick) == failure.layer} or alive
-    step = max(alive, key=lambda tick: (sum(sizes[name] for name in alive[tick]), -tick))
+    taken = {
+        tick: union_bytes((starts[name], starts[name] + sizes[name]) for name in names) for tick, names in alive.items()
+    }
+    step = max(alive, key=lambda tick: (taken[tick], -tick))
     names = sorted(alive[step], key=lambda name: (-sizes[name], name))
     listed = ", ".join(f"{_shortened(name)} {sizes[name]:,}" for name in names[:SHOWN])
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    shared = sum(sizes[name] for name in names) - taken[step]
+    more += f"; {shared:,} bytes of these are shared" if shared else ""
     layer = layer_at(fitting.schedule.program, step)
     operator = next((facts.operator for facts in fitting.schedule.layers if facts.name == layer), None)
     where = f"{layer} ({operator}), step {step}" if operator is not None else f"step {step}"
