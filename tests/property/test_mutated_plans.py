@@ -21,8 +21,9 @@ from support.mutations import LEFT_OUT, NUMBERS, Mutation, mutations
 from support.random_float import random_float
 from support.random_int8 import random_int8
 from tilewright import plan as plan_module
+from tilewright.check import Rule, check
 from tilewright.check.rules import Violation
-from tilewright.plan import Core, Link, Plan, Pool, Quantization
+from tilewright.plan import Begin, Core, End, Link, Plan, Pool, Quantization
 
 FIRMWARE = Path(__file__).parents[1] / "firmware" / "models"
 HOST_TILED = Path(__file__).parents[1] / "conformance" / "host-tiled.toml"
@@ -199,6 +200,19 @@ def test_a_blind_checker_has_holes(sample: Planner, monkeypatch: pytest.MonkeyPa
     verdicts = Verdicts()
     judge(network, random.Random(1), len(spoilt), verdicts)
     assert verdicts.holes
+
+
+def test_a_whole_that_begins_behind_the_end_of_its_part_is_refused(tmp_path: Path) -> None:
+    """At that moment the bytes of the part belong to no buffer, though another part of the whole is alive."""
+    model = tmp_path / "random" / "network.onnx"
+    model.parent.mkdir()
+    model.write_bytes(random_int8(13).proto().SerializeToString())
+    plan = planned(model, "host", tmp_path).plan
+    late, part = Begin("t6/stored"), End("t3")
+    program = [step for step in plan.program if step != late]
+    program.insert(program.index(part) + 1, late)
+    assert End("t6/stored/part1") in program[program.index(late) :]
+    assert Rule.UNWRITTEN_READ in {violation.rule for violation in check(replace(plan, program=tuple(program)))}
 
 
 @needs_host_compiler

@@ -6,7 +6,7 @@ knowledge of what each byte holds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from tilewright.check.names import Facts
 from tilewright.check.overwriting import Touched, check_overwriting, meet
 from tilewright.check.rings import Rows, covers
 from tilewright.check.rules import Log, Rule
-from tilewright.check.shadow import Eyes, Region, Seen, Shadow, locate, make_shadow, part_of, pieces, text
+from tilewright.check.shadow import Eyes, Region, Seen, Shadow, locate, make_shadow, part_of, pieces, region, text
 from tilewright.check.transfer import check_transfer
 from tilewright.plan import Begin, BufferKind, CopyStart, End, Kernel, Operand, Wait
 
@@ -150,11 +150,37 @@ class _Machine:
         self.rows.forget(name)
 
     def _end(self, name: str, event: Event) -> None:
-        self.alive.get(self.facts.root[name], set()).discard(name)
+        family = self.alive.get(self.facts.root[name], set())
+        family.discard(name)
+        if family:
+            self._release(name, family)
         for (token, _), flight in self.flights.items():
             if name in (flight.source, flight.destination):
                 message = f"{name} ends while the copy {token} is in flight"
                 self.log.report(Rule.END_BEFORE_WAIT, message, event.site.place)
+
+    def _release(self, name: str, family: set[str]) -> None:
+        """What a buffer held is gone, but for the bytes in which others of its family, which are alive, lie."""
+        own = self._whole(name)
+        others = [part for other in family if (part := self._whole(other)) is not None]
+        kept_by_caller = name in self.facts.callers
+        if own is None or kept_by_caller or self.facts.root_kind(name) is BufferKind.CONSTANT:
+            return
+        if any(len(part.dims) == 1 and part.base <= own.base and own.end <= part.end for part in others):
+            return
+        root = self.facts.root[name]
+        first = self.shadow.homes[root][1]
+        kept = np.zeros(self.facts.buffers[root].size_bytes, np.int32)
+        for part in others:
+            self.shadow.window(kept, replace(part, base=part.base - first))[...] = 1
+        held = self.shadow.window(kept, replace(own, base=own.base - first))
+        owner, number = self.shadow.window(self.shadow.memory(own).owner, own), self._number(name)
+        owner[(held == 0) & (np.abs(owner) == number)] = 0
+
+    def _whole(self, name: str) -> Region | None:
+        """All bytes of a buffer."""
+        buffer, (memory, base) = self.facts.buffers[name], self.shadow.homes[name]
+        return region(memory, base, self.facts.element_bytes(name), buffer.shape, buffer.strides_bytes)
 
     def _read(self, seen: Seen, event: Event) -> None:
         """What is read must be there: the right tile, arrived, complete, and not overwritten."""
