@@ -10,7 +10,6 @@ from functools import cache
 from importlib import import_module
 from types import ModuleType
 
-from tilewright.placement.conflicts import Conflicts, Neighbours
 from tilewright.placement.model import Model
 
 Progress = Callable[[int, int, int], None]
@@ -79,18 +78,18 @@ def search_pool(
     units = sorted(units)
     number = {u: i for i, u in enumerate(units)}
     chosen = [model.units[u] for u in units]
-    # An extension that was built before this function existed takes pairs alone.
-    solve = getattr(native, "solve_alive", None)
-    pairs, zones, free = _listed(model.zones if solve is None else model.zones.listed, model, units, number)
+    pairs, zones, free = _listed(model, units, number)
     lives = [model.zones.lives[u] for u in units]
-    ticks = [[begin for begin, _ in lives], [end for _, end in lives]]
-    conflicts = [pairs, zones] if solve is None else [*ticks, pairs, zones, free]
-    verdict, offsets, peak, bound, _ = (solve or native.solve)(
+    verdict, offsets, peak, bound, _ = native.solve_alive(
         [unit.size for unit in chosen],
         [unit.modulus for unit in chosen],
         [unit.residue for unit in chosen],
         [-1 if unit.fixed is None else unit.fixed for unit in chosen],
-        *conflicts,
+        [begin for begin, _ in lives],
+        [end for _, end in lives],
+        pairs,
+        zones,
+        free,
         -1 if limit is None else limit,
         minimise,
         nodes,
@@ -100,16 +99,14 @@ def search_pool(
     return Search(Verdict(verdict), dict(zip(units, offsets, strict=True)), peak, bound)
 
 
-def _listed(
-    around_of: Conflicts | Sequence[Neighbours], model: Model, units: Sequence[int], number: Mapping[int, int]
-) -> tuple[list[int], list[int], list[int]]:
-    """The pairs of ``around_of``: disjoint ones (u, v), others (u, v, low, high), and free ones (u, v)."""
+def _listed(model: Model, units: Sequence[int], number: Mapping[int, int]) -> tuple[list[int], list[int], list[int]]:
+    """Pairs whose conflicts do not follow from lifetimes: disjoint (u, v), others (u, v, low, high), free (u, v)."""
     pairs: list[int] = []
     zones: list[int] = []
     free: list[int] = []
     for u in units:
         own, size = number[u], -model.units[u].size
-        for v, around in sorted(around_of[u].items()):
+        for v, around in sorted(model.zones.listed[u].items()):
             other = number.get(v, -1)
             if other <= own:
                 continue
