@@ -160,11 +160,14 @@ class _Machine:
                 self.log.report(Rule.END_BEFORE_WAIT, message, event.site.place)
 
     def _release(self, name: str, family: set[str]) -> None:
-        """What a buffer held is gone, but for the bytes in which others of its family, which are alive, lie."""
+        """What a buffer held is gone, but for the bytes in which others of its family, which are alive, lie.
+
+        Outputs, and what the caller owns, hold their bytes beyond the end of the program.
+        """
         own = self._whole(name)
         others = [part for other in family if (part := self._whole(other)) is not None]
-        kept_by_caller = name in self.facts.callers
-        if own is None or kept_by_caller or self.facts.root_kind(name) is BufferKind.CONSTANT:
+        is_result = name in self.facts.callers or self.facts.buffers[name].kind is BufferKind.OUTPUT
+        if own is None or is_result or self.facts.root_kind(name) is BufferKind.CONSTANT:
             return
         if any(len(part.dims) == 1 and part.base <= own.base and own.end <= part.end for part in others):
             return
