@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between real numbers and the integers that quantised inputs and outputs store.
- *
- * Generated headers wrap these functions for each tensor: kws_quantize_audio(0.25f). */
+/* Conversions between floats and quantized integers of 8 to 32 bits: for kernels, and for generated
+ * headers, which wrap them for each input and output: kws_quantize_audio(0.25f). */
 #ifndef TILEWRIGHT_INTERFACE_H
 #define TILEWRIGHT_INTERFACE_H
+
+#include "tilewright/kernels/float_math.h"
 
 #include <stdint.h>
 
@@ -11,39 +12,36 @@
 extern "C" {
 #endif
 
-/* The stored integer of a real number, as ONNX's QuantizeLinear: value / scale rounded to the
- * nearest integer, halves to the even one, plus the zero point, clipped to [low, high]. NaN gives
- * the zero point. scale > 0; all integers lie in
- * [-65536, 65536]. */
-static inline int32_t tilewright_stored_integer(float value, float scale, int32_t zero_point,
-                                                int32_t low, int32_t high)
+/* clip(round_half_even(x / scale) + zero_point, minimum, maximum); NaN becomes the zero point.
+ * |minimum - zero_point| and |maximum - zero_point| are below 2^22, so the bounds are exact floats,
+ * and clipping before rounding makes the conversions defined. */
+TILEWRIGHT_INLINE int32_t tilewright_quantized(float x, float scale, int32_t zero_point,
+                                               int32_t minimum, int32_t maximum)
 {
-    const float steps = value / scale;
-    if (steps >= (float)(high - zero_point)) {
-        return high;
-    }
-    if (steps <= (float)(low - zero_point)) {
-        return low;
-    }
-    if (!(steps > -131072.0f && steps < 131072.0f)) {
+    const float real =
+        tilewright_clamp(x / scale, (float)(minimum - zero_point), (float)(maximum - zero_point));
+    int32_t whole;
+    float rest;
+    if (real != real) {
         return zero_point;
     }
-    int32_t whole = (int32_t)steps;
-    const float rest = steps - (float)whole;
-    const int32_t odd = whole & 1;
-    if (rest > 0.5f || (rest >= 0.5f && odd != 0)) {
+    whole = (int32_t)real;
+    /* The difference is exact: both are multiples of the last place of `real`, and it is below 1.
+     */
+    rest = real - (float)whole;
+    if (rest > 0.5f || (rest == 0.5f && (whole & 1) != 0)) {
         whole++;
-    }
-    if (rest < -0.5f || (rest <= -0.5f && odd != 0)) {
+    } else if (rest < -0.5f || (rest == -0.5f && (whole & 1) != 0)) {
         whole--;
     }
     return whole + zero_point;
 }
 
-/* The real number that a stored integer means, as ONNX's DequantizeLinear. */
-static inline float tilewright_real_number(int32_t stored, float scale, int32_t zero_point)
+/* (x - zero_point) * scale. The difference wraps only if x and the zero point are int32 values at
+ * least 2^31 apart. */
+TILEWRIGHT_INLINE float tilewright_dequantized(int32_t x, float scale, int32_t zero_point)
 {
-    return (float)(stored - zero_point) * scale;
+    return (float)(int32_t)((uint32_t)x - (uint32_t)zero_point) * scale;
 }
 
 #ifdef __cplusplus

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conversions between floats and quantized integers of 8 to 32 bits. Only for kernels. */
+/* Access to quantized integers of 8 to 32 bits, and walks with their scales. Only for kernels. */
 #ifndef TILEWRIGHT_KERNELS_QUANTIZE_MATH_H
 #define TILEWRIGHT_KERNELS_QUANTIZE_MATH_H
 
+#include "tilewright/interface.h"
 #include "tilewright/kernels/declarations.h"
 #include "tilewright/kernels/float_math.h"
 #include "tilewright/kernels/walk.h"
@@ -10,38 +11,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* clip(round_half_even(x / scale) + zero_point, minimum, maximum); NaN becomes the zero point.
- * |minimum - zero_point| and |maximum - zero_point| are below 2^22, so the bounds are exact floats,
- * and clipping before rounding makes the conversions defined. */
-TILEWRIGHT_INLINE int32_t tilewright_quantized(float x, float scale, int32_t zero_point,
-                                               int32_t minimum, int32_t maximum)
-{
-    const float real =
-        tilewright_clamp(x / scale, (float)(minimum - zero_point), (float)(maximum - zero_point));
-    int32_t whole;
-    float rest;
-    if (real != real) {
-        return zero_point;
-    }
-    whole = (int32_t)real;
-    /* The difference is exact: both are multiples of the last place of `real`, and it is below 1.
-     */
-    rest = real - (float)whole;
-    if (rest > 0.5f || (rest == 0.5f && (whole & 1) != 0)) {
-        whole++;
-    } else if (rest < -0.5f || (rest == -0.5f && (whole & 1) != 0)) {
-        whole--;
-    }
-    return whole + zero_point;
-}
-
-/* (x - zero_point) * scale. The difference wraps only if x and the zero point are int32 values at
- * least 2^31 apart. */
-TILEWRIGHT_INLINE float tilewright_dequantized(int32_t x, float scale, int32_t zero_point)
-{
-    return (float)(int32_t)((uint32_t)x - (uint32_t)zero_point) * scale;
-}
 
 TILEWRIGHT_INLINE int32_t tilewright_load_integer(const uint8_t *at, int32_t element)
 {
