@@ -42,7 +42,7 @@ def _fold_reader(editor: GraphEditor, node: Node) -> Node | None:
     position = reader.inputs.index(output.name)
     other = editor.tensors[reader.inputs[1 - position]]
     channel_axis = declared(node, editor.extensions).channel_axis % len(output.shape)
-    values = _per_channel(channel_axis, output, other)
+    values = per_channel(channel_axis, output, other)
     if values is None or editor.tensors[reader.outputs[0]].shape != output.shape:
         return None
     if affine is Affine.DIFFERENCE:
@@ -58,7 +58,7 @@ def _fold_reader(editor: GraphEditor, node: Node) -> Node | None:
     return editor.replace(node, replace(folded, outputs=reader.outputs, sources=sources))
 
 
-def _per_channel(axis: int, output: Tensor, other: Tensor) -> Array | None:
+def per_channel(axis: int, output: Tensor, other: Tensor) -> Array | None:
     """Float64 values for each index of an output's axis, if the other operand is constant along all other axes."""
     if other.data is None or len(other.shape) > len(output.shape):
         return None

@@ -19,6 +19,7 @@ from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.conv import ConvAttributes
 from tilewright.operators.matmul import MatMulAttributes
 from tilewright.operators.operator import Affine
+from tilewright.rewrites.fuse import per_channel
 
 
 def fold_scaling(graph: Graph) -> Graph:
@@ -82,13 +83,9 @@ def _source_and_values(editor: GraphEditor, node: Node, axis: int) -> tuple[str,
     constant, x = editor.tensors[node.inputs[position]], node.inputs[1 - position]
     if constant.data is None or (affine is Affine.DIFFERENCE and position == 0):
         return x, None
-    shape = editor.tensors[node.outputs[0]].shape
-    if len(constant.shape) > len(shape):
+    values = per_channel(axis, editor.tensors[node.outputs[0]], constant)
+    if values is None:
         return x, None
-    own = (1,) * (len(shape) - len(constant.shape)) + constant.shape
-    if any(extent != 1 for other, extent in enumerate(own) if other != axis):
-        return x, None
-    values = np.broadcast_to(constant.data.reshape(-1).astype(np.float64), (shape[axis],))
     return x, -values if affine is Affine.DIFFERENCE else values
 
 
