@@ -28,7 +28,7 @@ from tilewright.planning.prepare import prepare
 from tilewright.planning.realise import Planned
 from tilewright.planning.retries import search
 from tilewright.platform import Platform, load_platform, parse_pool_override, with_pool_overrides
-from tilewright.rewrites.pipeline import optimise
+from tilewright.rewrites.passes import optimise
 
 _log = logging.getLogger(__name__)
 

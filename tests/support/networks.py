@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 from tilewright.graph import DType, Graph, Node, Tensor, constant, variable
-from tilewright.rewrites.pipeline import optimise
+from tilewright.rewrites.passes import optimise
 
 from support.nodes import node_of
 

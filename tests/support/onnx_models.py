@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from tilewright.catalogue.evaluate import evaluate
 from tilewright.graph import Graph
 from tilewright.importers.load import import_model
-from tilewright.rewrites.pipeline import optimise
+from tilewright.rewrites.passes import optimise
 
 
 class ModelBuilder:

@@ -16,7 +16,7 @@ from tilewright.importers.load import import_model
 from tilewright.kernels.registry import choices
 from tilewright.options import TileSteps, build_options
 from tilewright.pipeline import compile_model
-from tilewright.rewrites.pipeline import optimise
+from tilewright.rewrites.passes import optimise
 
 from support.onnx_models import runtime_outputs
 from support.random_model import RandomModel

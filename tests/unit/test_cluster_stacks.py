@@ -19,7 +19,7 @@ from support.stacks import (
     with_frame,
 )
 from tilewright.base.resources import runtime_dir
-from tilewright.kernels.attributes import PREFIX
+from tilewright.kernels.c_structs import PREFIX
 from tilewright.kernels.registry import DECLARATIONS
 from tilewright.kernels.requantization import CHANNEL_RULES, VALUE_RULES, Rule
 from tilewright.kernels.stacks import CORE_STACK_BYTES

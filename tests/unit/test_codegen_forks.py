@@ -12,8 +12,8 @@ from support.firmware import needs_host_compiler
 from support.many_cores import build_golden, checksums, every_order, generate, result
 from tilewright.check import check
 from tilewright.codegen.blocks import BlockText
-from tilewright.codegen.calls import AttributesText, JoinText, KernelText, SplitText
 from tilewright.codegen.forks import copies_meanwhile, joined
+from tilewright.codegen.kernel_calls import AttributesText, JoinText, KernelText, SplitText
 from tilewright.codegen.steps import BlockCopyText, WaitText
 from tilewright.plan import CopyStart, Kernel, Layer, Loop, Operand, Plan, Runs, Split, Step, Wait
 

@@ -9,10 +9,10 @@ from support.planned import far_platform, plan_of, planned
 from support.small_nodes import conv
 from support.walk import events, rectangle
 from tilewright.codegen.buffers import storage_of
-from tilewright.codegen.context import LayerText
 from tilewright.codegen.layer_function import Surroundings
 from tilewright.codegen.layer_scope import ModelScope
 from tilewright.codegen.layers import layer_text
+from tilewright.codegen.template_lines import LayerText
 from tilewright.plan import AxisRange, BufferKind, Kernel, Layer, Loop, Operand, Plan
 
 

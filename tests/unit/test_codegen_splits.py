@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tilewright.codegen.calls import SplitText
+from tilewright.codegen.kernel_calls import SplitText
 from tilewright.codegen.splits import SplitOperand, split_text
 from tilewright.operators.nest import clipped
 from tilewright.plan import AxisRange, Index, Kernel, Loop, Operand, Split, SplitAxis

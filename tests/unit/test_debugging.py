@@ -19,7 +19,7 @@ from tilewright.options import build_options
 from tilewright.pipeline import Artifacts, compile_model
 from tilewright.plan import BufferKind, Placement
 from tilewright.platform import load_platform
-from tilewright.rewrites.pipeline import optimise
+from tilewright.rewrites.passes import optimise
 
 ROOT = Path(__file__).parents[2]
 MODEL = ROOT / "examples" / "digits" / "digits.onnx"

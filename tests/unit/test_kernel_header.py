@@ -13,7 +13,7 @@ from typing import Annotated
 import pytest
 from support.firmware import RISCV_GCC
 from tilewright.base.resources import runtime_dir
-from tilewright.kernels.attributes import CStruct, Int32, Int32x2, RowFunction, size_bytes
+from tilewright.kernels.c_structs import CStruct, Int32, Int32x2, RowFunction, size_bytes
 from tilewright.kernels.kernel import DECLARATIONS as HEADER
 from tilewright.kernels.kernel import Declaration
 from tilewright.kernels.registry import DECLARATIONS

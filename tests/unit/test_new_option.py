@@ -19,7 +19,7 @@ from tilewright.options import CompileOptions, parse_setting, read_options_file
 from tilewright.options.arguments import add_arguments, given_arguments, words_of
 from tilewright.options.declaration import Place, option
 from tilewright.options.lock_entries import locked_options
-from tilewright.options.reading import build
+from tilewright.options.merging import build
 from tilewright.platform import platform_file
 from tilewright.platform.file import PLATFORM_CODES
 from tilewright.platform.types import PlatformFile

@@ -19,7 +19,7 @@ from tilewright.importers.own import OwnImport
 from tilewright.options import CompileOptions
 from tilewright.own import load_operators
 from tilewright.pipeline import compile_model
-from tilewright.rewrites.pipeline import optimise
+from tilewright.rewrites.passes import optimise
 
 EXAMPLE = Path(__file__).parents[2] / "examples/own-operator"
 DECLARATION = EXAMPLE / "median_filter.py"

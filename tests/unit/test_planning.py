@@ -19,7 +19,7 @@ from tilewright.options import Buffering
 from tilewright.plan import BufferKind
 from tilewright.planning import decide, retries, shortage
 from tilewright.platform.types import Platform
-from tilewright.rewrites.pipeline import optimise
+from tilewright.rewrites.passes import optimise
 from tilewright.tiling import hashed
 
 EFFORT = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)

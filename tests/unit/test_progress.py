@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from support.firmware import needs_host_compiler
 from tilewright.base.progress import LOGGER, progress, tracked
-from tilewright.cli.progress import shown_progress
+from tilewright.cli.progress_bar import shown_progress
 
 ROOT = Path(__file__).parents[2]
 DIGITS = ROOT / "examples" / "digits" / "digits.onnx"

@@ -16,7 +16,7 @@ from tilewright.plan import Plan
 from tilewright.plan.json import dumps
 from tilewright.report.data import report_data, report_json
 from tilewright.report.text import report_text
-from tilewright.rewrites.pipeline import optimise
+from tilewright.rewrites.passes import optimise
 
 
 def pool_steps(plan: Plan, pool: str) -> list[dict[str, object]]:

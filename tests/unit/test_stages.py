@@ -28,7 +28,7 @@ from tilewright.plan.json import dumps, loads
 from tilewright.plan.lifetimes import lifetimes
 from tilewright.plan.stages import numbered_layers, stage_spans, stages_of, steps_by_stage
 from tilewright.report.data import report_data
-from tilewright.report.geometry import layer_geometry
+from tilewright.report.tile_boxes import layer_geometry
 from tilewright.report.tiles import layer_tiles
 from tilewright.report.touches import touched_buffers
 

@@ -19,7 +19,7 @@ from tilewright.options import Order
 from tilewright.plan import Placement, Plan, RelationKind, kernel_steps
 from tilewright.plan.copies import copy_commands
 from tilewright.platform.types import Platform
-from tilewright.rewrites.pipeline import optimise
+from tilewright.rewrites.passes import optimise
 from tilewright.storage.joining import plan_storage
 from tilewright.storage.overlaps import Overlap
 from tilewright.storage.places import reshaped_strides

@@ -21,7 +21,7 @@ from tilewright.check import check
 from tilewright.graph import DType, Graph
 from tilewright.graph.edit import with_attributes
 from tilewright.options import Buffering
-from tilewright.rewrites.pipeline import optimise
+from tilewright.rewrites.passes import optimise
 from tilewright.rewrites.rows import without_skipped_rows
 from tilewright.storage.joining import plan_storage
 

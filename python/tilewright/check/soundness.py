@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.check.agreement import check_interface, check_layer_facts
-from tilewright.check.alive import check_lifetimes
 from tilewright.check.coverage import check_coverage
 from tilewright.check.expand import flatten, sites
 from tilewright.check.flow import check_flow
+from tilewright.check.live_bytes import check_lifetimes
 from tilewright.check.maps import check_maps
 from tilewright.check.names import gather
 from tilewright.check.placed import check_placements, check_pool_use, check_relations

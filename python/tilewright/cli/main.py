@@ -35,7 +35,7 @@ from tilewright.cli import sweep as cli_sweep
 from tilewright.cli import where as cli_where
 from tilewright.cli import workspace as cli_workspace
 from tilewright.cli.diagnostics import FORMATS, Diagnostics
-from tilewright.cli.progress import PLACES, shown_progress
+from tilewright.cli.progress_bar import PLACES, shown_progress
 
 _INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from tilewright.codegen.buffers import Storage
-from tilewright.codegen.functions import FunctionText, block
+from tilewright.codegen.function_text import FunctionText, block
 from tilewright.codegen.interface import InterfaceText, Signature
 from tilewright.codegen.pools import PoolText
 from tilewright.codegen.profiling import ProfileText

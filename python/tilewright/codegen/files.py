@@ -12,7 +12,7 @@ from tilewright.codegen.interface import interface_texts, signature
 from tilewright.codegen.pools import pool_text
 from tilewright.codegen.profiling import profile_text
 from tilewright.codegen.render import render
-from tilewright.codegen.source import source_text
+from tilewright.codegen.source_file import source_text
 from tilewright.plan import Plan
 from tilewright.plan.json import dumps
 from tilewright.report.text import report_text

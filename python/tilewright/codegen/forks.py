@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 
-from tilewright.codegen.calls import AttributesText, JoinText, KernelText
+from tilewright.codegen.kernel_calls import AttributesText, JoinText, KernelText
 from tilewright.codegen.steps import CopyText, StepText, WaitText
 from tilewright.plan import CopyStart, Kernel, Step, Wait
 

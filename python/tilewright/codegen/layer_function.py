@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewright.codegen.functions import FunctionText, block
+from tilewright.codegen.function_text import FunctionText, block
 from tilewright.codegen.profiling import ProfileText
 from tilewright.codegen.steps import StepText, statements
 

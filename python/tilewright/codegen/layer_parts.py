@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tilewright.codegen.calls import KernelText
-from tilewright.codegen.functions import FunctionText
+from tilewright.codegen.function_text import FunctionText
+from tilewright.codegen.kernel_calls import KernelText
 from tilewright.codegen.literals import literal, members
 from tilewright.codegen.steps import StepText
 from tilewright.plan import Kernel

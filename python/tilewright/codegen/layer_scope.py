@@ -15,7 +15,7 @@ from tilewright.codegen.expressions import (
     slot,
 )
 from tilewright.codegen.extents import constant_bounds, view_strides
-from tilewright.codegen.functions import FunctionText
+from tilewright.codegen.function_text import FunctionText
 from tilewright.codegen.handed_over import HandedOverCopy
 from tilewright.codegen.layer_function import Surroundings
 from tilewright.codegen.layer_parts import (

@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import prod
 
 from tilewright.codegen.blocks import block_text
-from tilewright.codegen.calls import WHOLE, CallShape, KernelText, SplitText, ViewText
 from tilewright.codegen.expressions import (
     tile_number,
 )
 from tilewright.codegen.extents import element_bytes, first_byte, view_strides
+from tilewright.codegen.kernel_calls import WHOLE, CallShape, KernelText, SplitText, ViewText
 from tilewright.codegen.layer_scope import LayerScope
 from tilewright.codegen.literals import members
 from tilewright.codegen.splits import SplitOperand, split_text

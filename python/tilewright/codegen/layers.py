@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tilewright.base.c_names import c_identifier
-from tilewright.codegen.context import LayerText
 from tilewright.codegen.forks import copies_meanwhile, joined
 from tilewright.codegen.handed_over import steps_of
 from tilewright.codegen.layer_comment import layer_comment
@@ -22,6 +21,7 @@ from tilewright.codegen.layer_parts import (
 from tilewright.codegen.layer_scope import LayerParts, LayerScope, ModelScope
 from tilewright.codegen.layer_steps import step_text
 from tilewright.codegen.stage_records import recorded
+from tilewright.codegen.template_lines import LayerText
 from tilewright.codegen.waits import needless_waits
 from tilewright.plan import (
     Kernel,

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tilewright.codegen.blocks import needed_lines
-from tilewright.codegen.calls import SplitText
 from tilewright.codegen.expressions import axis_bounds, index_lines, tile_number
+from tilewright.codegen.kernel_calls import SplitText
 from tilewright.plan import AxisRange, Index, Kernel, Loop
 
 _IDENTIFIER = re.compile(r"\w+")

@@ -1,7 +1,7 @@
 """The steps of a layer as C: one type for each kind of step, which gives finished lines.
 
 A step with a ``guard`` runs only in the iterations of the layer's loop for which that C condition holds.
-Kernel calls are in ``calls``.
+Kernel calls are in ``kernel_calls``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.codegen.blocks import BlockText
-from tilewright.codegen.functions import block
+from tilewright.codegen.function_text import block
 
 
 class StepText:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Annotated
 
 from tilewright.graph import DType
-from tilewright.kernels.attributes import CType
+from tilewright.kernels.c_structs import CType
 
 ELEMENT_TYPES: Mapping[DType, int] = MappingProxyType(
     {

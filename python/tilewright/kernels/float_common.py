@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import inf, prod
 
 from tilewright.graph import Clamp, DType, Graph, Node
-from tilewright.kernels.attributes import CStruct, Float32
+from tilewright.kernels.c_structs import CStruct, Float32
 from tilewright.kernels.kernel import MAX_RANK, CyclesOf, TensorOperand, TileSteps
 from tilewright.operators.nest import AxisMap, Nest
 

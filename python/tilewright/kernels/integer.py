@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.graph import Array, DType, Graph, Node
-from tilewright.kernels.attributes import CStruct
+from tilewright.kernels.c_structs import CStruct
 from tilewright.kernels.kernel import (
     MAX_RANK,
     ConstantOperand,

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tilewright.graph import Array, Graph, Node
-from tilewright.kernels.attributes import CStruct
+from tilewright.kernels.c_structs import CStruct
 from tilewright.kernels.liked_orders import ANY_ORDER, LikedOrder
 from tilewright.operators.nest import AxisMap, Nest
 from tilewright.plan import UNKNOWN_STORES, AttributeValue, Core, Stores, WriteOrder

@@ -19,7 +19,7 @@ from typing import Annotated, TypeVar
 import numpy as np
 
 from tilewright.graph import Array, DType, Epilogue, Requantize, RequantizeShift, RequantizeTwice, Rescale
-from tilewright.kernels.attributes import PREFIX, CStruct, Int32
+from tilewright.kernels.c_structs import PREFIX, CStruct, Int32
 
 ROW_WORDS = 4
 """Words of the longest row, and of every row where one loop over rows serves all rules."""

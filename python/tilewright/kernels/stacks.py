@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from tilewright.kernels.attributes import PREFIX
+from tilewright.kernels.c_structs import PREFIX
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.kernels.registry import DECLARATIONS
 

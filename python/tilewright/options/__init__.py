@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilewright.options.choices import Buffering, Effort, Groups, Objective, Order, Strategy
 from tilewright.options.compile_options import CompileOptions, LayerBuffers, TileSteps
-from tilewright.options.reading import build_options, parse_setting, read_options_file
+from tilewright.options.merging import build_options, parse_setting, read_options_file
 
 __all__ = [
     "Buffering",

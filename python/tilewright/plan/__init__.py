@@ -11,6 +11,7 @@ from tilewright.plan.facts import (
     PoolUse,
     TilingProof,
 )
+from tilewright.plan.iteration import UNKNOWN_STORES, Dimension, Iteration, Stores, WriteOrder
 from tilewright.plan.memory import (
     Access,
     Buffer,
@@ -24,7 +25,6 @@ from tilewright.plan.memory import (
     Relation,
     RelationKind,
 )
-from tilewright.plan.nest import UNKNOWN_STORES, Dimension, Iteration, Stores, WriteOrder
 from tilewright.plan.program import (
     PLAN_FORMAT,
     AttributeValue,

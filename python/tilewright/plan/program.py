@@ -16,6 +16,7 @@ from tilewright.plan.facts import (
     PoolUse,
     TilingProof,
 )
+from tilewright.plan.iteration import UNKNOWN_STORES, Dimension, Stores
 from tilewright.plan.memory import (
     Buffer,
     Core,
@@ -25,7 +26,6 @@ from tilewright.plan.memory import (
     Pool,
     Relation,
 )
-from tilewright.plan.nest import UNKNOWN_STORES, Dimension, Stores
 
 PLAN_FORMAT = 2
 

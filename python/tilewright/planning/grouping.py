@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tilewright.base.errors import bad_input
-from tilewright.fusion.choice import Cover, chosen_cover, front
+from tilewright.fusion.cover import Cover, chosen_cover, front
 from tilewright.fusion.group import Group, group_in_steps
 from tilewright.fusion.intervals import Interval, Layers, aligned, group_from, intervals, layers_of
 from tilewright.options import Groups, Objective

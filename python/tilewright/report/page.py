@@ -10,8 +10,8 @@ from tilewright.plan.stages import stage_spans
 from tilewright.report.alive import Lifetime, Living, all_lifetimes, living
 from tilewright.report.data import report_data
 from tilewright.report.drawing import draw
-from tilewright.report.geometry import layer_geometry
 from tilewright.report.reasons import reasons
+from tilewright.report.tile_boxes import layer_geometry
 from tilewright.report.touches import Edge, Touched, alive_steps, edges, touched_buffers
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import fields
 
-from tilewright.kernels.attributes import CStruct
+from tilewright.kernels.c_structs import CStruct
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.kernels.requantization import LayerLimits, Limits
 from tilewright.tiling.operand import TileOperand

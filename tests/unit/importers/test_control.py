@@ -10,7 +10,7 @@ from onnx.reference import ReferenceEvaluator
 from support.onnx_models import ModelBuilder, imported, operators, outputs_of
 from tilewright.base.errors import TilewrightError
 from tilewright.importers.onnx import control
-from tilewright.rewrites.pipeline import optimise
+from tilewright.rewrites.passes import optimise
 
 HEAD = '<ir_version: 9, opset_import: ["" : 18]>\n'
 

@@ -20,7 +20,7 @@ from tilewright.catalogue.evaluate import evaluate
 from tilewright.graph import DType, Requantize
 from tilewright.graph.edit import with_attributes
 from tilewright.importers.load import import_model
-from tilewright.rewrites.pipeline import optimise
+from tilewright.rewrites.passes import optimise
 from tilewright.rewrites.views import is_view
 
 CORPUS = os.environ.get("TILEWRIGHT_CORPUS", "")

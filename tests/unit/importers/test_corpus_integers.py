@@ -18,7 +18,7 @@ from tilewright.graph import DType, Graph
 from tilewright.graph.edit import with_attributes
 from tilewright.importers.load import import_model
 from tilewright.kernels.registry import choices
-from tilewright.rewrites.pipeline import optimise
+from tilewright.rewrites.passes import optimise
 from tilewright.rewrites.views import is_view
 
 CORPUS = os.environ.get("TILEWRIGHT_CORPUS", "")

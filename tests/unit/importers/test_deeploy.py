@@ -8,7 +8,7 @@ from support.onnx_models import ModelBuilder, imported, operators, outputs_of
 from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.graph import DType, RequantizeShift
 from tilewright.operators.integer_norm import ShiftAttributes
-from tilewright.rewrites.pipeline import optimise
+from tilewright.rewrites.passes import optimise
 
 RANDOM = np.random.default_rng(5)
 

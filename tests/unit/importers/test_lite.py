@@ -16,7 +16,7 @@ from tilewright.importers.load import import_model
 from tilewright.options import build_options
 from tilewright.pipeline import compile_model
 from tilewright.plan import Plan
-from tilewright.rewrites.pipeline import optimise
+from tilewright.rewrites.passes import optimise
 
 VECTORS = Path(__file__).parent / "lite_vectors.npz"
 

@@ -12,7 +12,7 @@ from numpy.lib import NumpyVersion
 from support.onnx_models import ModelBuilder, assert_equal_to_runtime, imported, operators, outputs_of, runtime_outputs
 from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.graph import DType, Requantize
-from tilewright.rewrites.pipeline import optimise
+from tilewright.rewrites.passes import optimise
 
 MICROSOFT = "com.microsoft"
 DTYPES = [np.int8, np.uint8]

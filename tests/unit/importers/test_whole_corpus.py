@@ -16,7 +16,7 @@ import pytest
 from tilewright.catalogue.evaluate import evaluate
 from tilewright.graph import DType
 from tilewright.importers.load import import_model
-from tilewright.rewrites.pipeline import optimise
+from tilewright.rewrites.passes import optimise
 
 CORPUS = Path(os.environ.get("TILEWRIGHT_CORPUS", "/nonexistent"))
 NETWORKS = sorted(str(path.parent.relative_to(CORPUS)) for path in CORPUS.rglob("network.onnx"))

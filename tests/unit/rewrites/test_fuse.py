@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.onnx_models import ModelBuilder, assert_equal_to_runtime, imported, operators, outputs_of
 from tilewright.graph import Clamp
-from tilewright.rewrites.pipeline import optimise
+from tilewright.rewrites.passes import optimise
 
 RANDOM = np.random.default_rng(13)
 

@@ -10,7 +10,7 @@ from tilewright.graph import DType, Graph, channels_last_order, identity_order, 
 from tilewright.graph.edit import make_node
 from tilewright.kernels.liked_orders import Layout
 from tilewright.kernels.registry import DECLARATIONS
-from tilewright.rewrites.pipeline import optimise
+from tilewright.rewrites.passes import optimise
 
 RANDOM = np.random.default_rng(3)
 

@@ -12,7 +12,7 @@ from tilewright.base.errors import TilewrightError, not_supported
 from tilewright.graph import DType, Graph
 from tilewright.graph.edit import GraphEditor
 from tilewright.importers.deeploy.requantisation import fuse_requantization
-from tilewright.importers.deeploy.types import NoMeaning, retype
+from tilewright.importers.deeploy.retype import NoMeaning, retype
 from tilewright.importers.onnx.source import SourceModel
 
 OPERATORS = frozenset(

@@ -1,7 +1,7 @@
 """Translation of the operators that only the Deeploy dialect has, or that it reads in its own way.
 
 What they compute stands in docs/reference/graph.md; their element types follow from the graph
-around them and are set afterwards (types.py).
+around them and are set afterwards (retype.py).
 """
 
 from __future__ import annotations

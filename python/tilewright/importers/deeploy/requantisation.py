@@ -13,7 +13,7 @@ import numpy as np
 from tilewright.catalogue.operators import declared
 from tilewright.graph import Array, DType, Node, RequantizeShift
 from tilewright.graph.edit import NO_ATTRIBUTES, GraphEditor, joined_sources, with_attributes
-from tilewright.importers.deeploy.types import EIGHT_BIT
+from tilewright.importers.deeploy.retype import EIGHT_BIT
 from tilewright.operators.operator import Affine, Multipliers
 from tilewright.operators.quantization import RequantizeAttributes
 

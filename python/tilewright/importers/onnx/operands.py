@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from tilewright.importers.onnx.context import Construction, Unsupported, computed_type
 from tilewright.importers.onnx.patterns import Mismatch, Shape, parsed, require_match
-from tilewright.importers.onnx.schema import FormalInput, formal_inputs
+from tilewright.importers.onnx.schema_checks import FormalInput, formal_inputs
 from tilewright.importers.onnx.source import SourceNode
 
 _HELP = "export the model again, or correct the operand"

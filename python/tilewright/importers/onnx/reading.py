@@ -1,4 +1,4 @@
-"""Reading ONNX files. Only this module and ``functions`` import onnx."""
+"""Reading ONNX files."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from onnx import numpy_helper
 from tilewright.base.errors import TilewrightError, bad_input, not_supported
 from tilewright.base.inputs import read_content
 from tilewright.graph import Array
-from tilewright.importers.onnx.functions import with_function_bodies
+from tilewright.importers.onnx.function_bodies import with_function_bodies
 from tilewright.importers.onnx.inference import inferred, require_bytes
 from tilewright.importers.onnx.number_formats import with_known_formats
-from tilewright.importers.onnx.schema import nodes_of, schema_problems
+from tilewright.importers.onnx.schema_checks import nodes_of, schema_problems
 from tilewright.importers.onnx.source import NO_CLAIM, SourceGraph, SourceModel, SourceNode, SourceValue
 
 OLDEST_OPSET = 7

@@ -22,10 +22,10 @@ from dataclasses import replace
 from tilewright.catalogue.operators import declared
 from tilewright.graph import Graph, Node, Tensor
 from tilewright.graph.edit import NO_ATTRIBUTES, GraphEditor
+from tilewright.importers.qdq.commute import lower_dequantize, raise_quantize
+from tilewright.importers.qdq.integer_operators import fuse_operator
 from tilewright.importers.qdq.lookup import lookup_instead
 from tilewright.importers.qdq.match import dequantize_of, same_parameters
-from tilewright.importers.qdq.movement import lower_dequantize, raise_quantize
-from tilewright.importers.qdq.operators import fuse_operator
 
 
 def fuse_quantized(graph: Graph) -> Graph:

@@ -12,8 +12,8 @@ import numpy as np
 from tilewright.catalogue.operators import attributes_for
 from tilewright.graph import Array, Attributes, DType, Epilogue, Node, Tensor
 from tilewright.importers.onnx.context import Construction, Unsupported, checked, constant_tensor
-from tilewright.importers.tflite.arithmetic import real_bounds
-from tilewright.importers.tflite.model import OperatorRecord, TensorRecord
+from tilewright.importers.tflite.multipliers import real_bounds
+from tilewright.importers.tflite.records import OperatorRecord, TensorRecord
 
 Given = Attributes | dict[str, Any]
 

@@ -12,9 +12,9 @@ from tilewright.graph.edit import GraphEditor, make_node, untaken
 from tilewright.importers.onnx.context import Construction, Unsupported, checked, dtype_named
 from tilewright.importers.tflite.context import LiteCall
 from tilewright.importers.tflite.elementwise import ELEMENTWISE
-from tilewright.importers.tflite.model import LiteModel, OperatorRecord, SubgraphRecord, TensorRecord
 from tilewright.importers.tflite.movement import MOVEMENT
 from tilewright.importers.tflite.products import PRODUCTS
+from tilewright.importers.tflite.records import LiteModel, OperatorRecord, SubgraphRecord, TensorRecord
 
 TRANSLATORS: Mapping[str, Callable[[LiteCall], None]] = MappingProxyType({**PRODUCTS, **MOVEMENT, **ELEMENTWISE})
 _MOST_LISTED = 20

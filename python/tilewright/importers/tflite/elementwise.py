@@ -10,11 +10,11 @@ import numpy as np
 
 from tilewright.graph import Array, DType, RequantizeTwice
 from tilewright.importers.onnx.context import Unsupported, broadcast
-from tilewright.importers.tflite.arithmetic import stored_bounds, table, twice
 from tilewright.importers.tflite.context import LiteCall, axis_of, one_type, per_tensor
-from tilewright.importers.tflite.functions import FUNCTIONS
-from tilewright.importers.tflite.model import TensorRecord
+from tilewright.importers.tflite.multipliers import stored_bounds, table, twice
+from tilewright.importers.tflite.pointwise import FUNCTIONS
 from tilewright.importers.tflite.products import FIRST, LAST
+from tilewright.importers.tflite.records import TensorRecord
 from tilewright.operators.fixed_point import multiplied, quantized_multiplier
 
 _EIGHT_BIT = ("int8", "uint8")

@@ -10,9 +10,9 @@ import numpy as np
 
 from tilewright.graph import Array, DType, RequantizeShift, RoundAway
 from tilewright.importers.onnx.context import Unsupported
-from tilewright.importers.tflite.arithmetic import channel_multipliers, stored_bounds, tensor_multiplier, twice
 from tilewright.importers.tflite.context import LiteCall, one_type, per_tensor
-from tilewright.importers.tflite.model import TensorRecord
+from tilewright.importers.tflite.multipliers import channel_multipliers, stored_bounds, tensor_multiplier, twice
+from tilewright.importers.tflite.records import TensorRecord
 from tilewright.operators.fixed_point import halved_multiplier, quantized_multiplier
 from tilewright.operators.pooling import AveragePoolAttributes
 from tilewright.operators.spatial import Windows

@@ -13,7 +13,7 @@ from tilewright.base.errors import TilewrightError, bad_input
 from tilewright.base.inputs import read_content
 from tilewright.graph import Array
 from tilewright.importers.tflite.flatbuffer import Bytes, Spoilt, Table
-from tilewright.importers.tflite.model import LiteModel, OperatorRecord, OptionValue, SubgraphRecord, TensorRecord
+from tilewright.importers.tflite.records import LiteModel, OperatorRecord, OptionValue, SubgraphRecord, TensorRecord
 from tilewright.importers.tflite.schema import IDENTIFIER, OPERATORS, OPTIONS, TYPES, VERSION, Option
 
 _MOST_TENSORS = 1 << 20

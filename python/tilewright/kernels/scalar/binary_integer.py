@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from tilewright.graph import DType, Graph, Node, Requantize, RequantizeShift, Rescale
-from tilewright.kernels.attributes import CStruct, CType, Int32, LineFinish, RowFunction
+from tilewright.kernels.c_structs import CStruct, CType, Int32, LineFinish, RowFunction
 from tilewright.kernels.element_types import ELEMENT_TYPES, INTEGERS, ElementType
 from tilewright.kernels.integer import EIGHT_BIT, flat_choice, magnitude, per_element
 from tilewright.kernels.kernel import (

@@ -14,7 +14,7 @@ from typing import Annotated
 import numpy as np
 
 from tilewright.graph import Array, Clamp, Graph, Node
-from tilewright.kernels.attributes import CStruct, Int32
+from tilewright.kernels.c_structs import CStruct, Int32
 from tilewright.kernels.float_common import (
     CALL_CYCLES,
     ClampF32,

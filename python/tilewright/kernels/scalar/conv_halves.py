@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.graph import Array, DType, Graph, Node, RequantizeShift
-from tilewright.kernels.attributes import CStruct, Int32
+from tilewright.kernels.c_structs import CStruct, Int32
 from tilewright.kernels.integer import steps_product
 from tilewright.kernels.kernel import (
     HEIGHT,

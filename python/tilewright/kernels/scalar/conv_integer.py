@@ -7,8 +7,8 @@ from math import prod
 from typing import Annotated
 
 from tilewright.graph import Array, Graph, Node
-from tilewright.kernels.attributes import PREFIX, Core, CStruct, Int32, ScratchOffset
-from tilewright.kernels.attributes import Rule as RulePointer
+from tilewright.kernels.c_structs import PREFIX, Core, CStruct, Int32, ScratchOffset
+from tilewright.kernels.c_structs import Rule as RulePointer
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, is_wide, packed_operands, steps_product, words
 from tilewright.kernels.kernel import (
     HEIGHT,

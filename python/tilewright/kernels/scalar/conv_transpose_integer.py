@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 
 from tilewright.graph import Array, DType, Graph, Node
-from tilewright.kernels.attributes import CStruct, Int32, LineRule
+from tilewright.kernels.c_structs import CStruct, Int32, LineRule
 from tilewright.kernels.integer import EIGHT_BIT, constant_bias, is_wide, magnitude, steps_product, weights_type
 from tilewright.kernels.kernel import (
     ConstantOperand,

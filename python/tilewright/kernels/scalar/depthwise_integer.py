@@ -8,7 +8,7 @@ from typing import Annotated
 
 import numpy as np
 
-from tilewright.kernels.attributes import CStruct, CType, LineRule, ScratchOffset
+from tilewright.kernels.c_structs import CStruct, CType, LineRule, ScratchOffset
 from tilewright.kernels.integer import is_wide, steps_product
 from tilewright.kernels.kernel import (
     HEIGHT,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.graph import Graph, Node
-from tilewright.kernels.attributes import PREFIX, CStruct
+from tilewright.kernels.c_structs import PREFIX, CStruct
 from tilewright.kernels.float_common import per_point, trailing_operand
 from tilewright.kernels.kernel import Kernel, KernelChoice, elementwise_over_tensors
 from tilewright.operators.elementwise import nest as elementwise_nest

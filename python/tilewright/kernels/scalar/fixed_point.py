@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from tilewright.graph import DType, Graph, Node, RequantizeTwice
-from tilewright.kernels.attributes import CStruct, Int32
+from tilewright.kernels.c_structs import CStruct, Int32
 from tilewright.kernels.integer import EIGHT_BIT, flat_choice, magnitude, per_element
 from tilewright.kernels.kernel import (
     MAX_RANK,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from tilewright.graph import Array, DType, Graph
-from tilewright.kernels.attributes import CStruct, CType, Rule
+from tilewright.kernels.c_structs import CStruct, CType, Rule
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, is_wide, packed_operands, steps_product
 from tilewright.kernels.kernel import CyclesOf, Declaration, Kernel, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER, MATRIX_ORDER

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from tilewright.kernels.attributes import CStruct, Int32x2, Int32x3
+from tilewright.kernels.c_structs import CStruct, Int32x2, Int32x3
 from tilewright.operators.spatial import Windows
 
 PLANE = 2

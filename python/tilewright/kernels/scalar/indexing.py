@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from tilewright.graph import DType, Graph, Node
-from tilewright.kernels.attributes import PREFIX, CStruct, Int32, RowFunction
+from tilewright.kernels.c_structs import PREFIX, CStruct, Int32, RowFunction
 from tilewright.kernels.float_common import fits_rank, per_point, trailing_operand
 from tilewright.kernels.kernel import MAX_RANK, Declaration, Kernel, KernelChoice, TensorOperand
 from tilewright.kernels.scalar.map import SUFFIX

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from tilewright.graph import Attributes, DType, Graph, Node
-from tilewright.kernels.attributes import CStruct, Int32, Int32x2, LineFunction
+from tilewright.kernels.c_structs import CStruct, Int32, Int32x2, LineFunction
 from tilewright.kernels.float_common import CALL_CYCLES, fits_rank, per_point, points, trailing_operand
 from tilewright.kernels.kernel import MAX_RANK, Declaration, Kernel, KernelChoice, TileSteps
 from tilewright.kernels.scalar.map import SUFFIX, snake

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Annotated
 
 from tilewright.graph import DType, Graph, Node
-from tilewright.kernels.attributes import CStruct, Float32x4, Int32, RowFunction
-from tilewright.kernels.attributes import snake as snake_of
+from tilewright.kernels.c_structs import CStruct, Float32x4, Int32, RowFunction
+from tilewright.kernels.c_structs import snake as snake_of
 from tilewright.kernels.float_common import fits_rank
 from tilewright.kernels.kernel import Declaration, KernelChoice
 from tilewright.kernels.scalar.elementwise_float import elementwise, elementwise_kernel

@@ -12,7 +12,7 @@ from typing import Annotated
 import numpy as np
 
 from tilewright.graph import Array, Clamp, Graph, Node
-from tilewright.kernels.attributes import CStruct, Int32
+from tilewright.kernels.c_structs import CStruct, Int32
 from tilewright.kernels.float_common import CALL_CYCLES, ClampF32, clamp_attributes, float_clamp, points, step_of
 from tilewright.kernels.kernel import (
     MAX_RANK,

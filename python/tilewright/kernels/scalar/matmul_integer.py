@@ -14,7 +14,7 @@ from typing import Annotated
 import numpy as np
 
 from tilewright.graph import Array, DType, Graph, Node, Tensor
-from tilewright.kernels.attributes import BlockFinish, CStruct, Int32, ScratchOffset
+from tilewright.kernels.c_structs import BlockFinish, CStruct, Int32, ScratchOffset
 from tilewright.kernels.integer import (
     BLOCK,
     EIGHT_BIT,

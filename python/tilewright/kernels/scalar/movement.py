@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 
 from tilewright.graph import Array, Graph, Node
-from tilewright.kernels.attributes import CStruct, Int32, Int32x6, UInt32x2
+from tilewright.kernels.c_structs import CStruct, Int32, Int32x6, UInt32x2
 from tilewright.kernels.float_common import fits_rank, leading, per_point
 from tilewright.kernels.kernel import MAX_RANK, Declaration, Kernel, KernelChoice, TensorOperand
 from tilewright.kernels.scalar.elementwise_float import elementwise

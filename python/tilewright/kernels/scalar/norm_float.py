@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from tilewright.graph import Graph, Node
-from tilewright.kernels.attributes import CStruct, Float32, Int32
+from tilewright.kernels.c_structs import CStruct, Float32, Int32
 from tilewright.kernels.float_common import all_float, fits_rank, per_point, trailing_operand
 from tilewright.kernels.kernel import Declaration, Kernel, KernelChoice, elementwise_over
 from tilewright.operators.integer_norm import last_axis_nest

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from tilewright.graph import DType, Graph, Node, Tensor
-from tilewright.kernels.attributes import CStruct, Int32
+from tilewright.kernels.c_structs import CStruct, Int32
 from tilewright.kernels.element_types import ELEMENT_TYPES, INTEGERS, ElementType
 from tilewright.kernels.integer import flat_choice, magnitude, per_element, steps_product
 from tilewright.kernels.kernel import MAX_RANK, Declaration, Kernel, KernelChoice, TileSteps, elementwise_over

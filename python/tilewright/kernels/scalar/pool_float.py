@@ -7,7 +7,7 @@ from math import prod
 from typing import Annotated
 
 from tilewright.graph import Graph, Node, Tensor
-from tilewright.kernels.attributes import PREFIX, CStruct, Int32, Int32x2
+from tilewright.kernels.c_structs import PREFIX, CStruct, Int32, Int32x2
 from tilewright.kernels.float_common import CALL_CYCLES, ClampF32, all_float, clamp_attributes, clamp_of, points
 from tilewright.kernels.kernel import (
     HEIGHT,

@@ -7,7 +7,7 @@ from math import prod
 from typing import Annotated
 
 from tilewright.graph import DType, Graph, Node, Requantize, RoundAway, Tensor
-from tilewright.kernels.attributes import CStruct, Int32, Int32x4
+from tilewright.kernels.c_structs import CStruct, Int32, Int32x4
 from tilewright.kernels.integer import EIGHT_BIT, steps_product
 from tilewright.kernels.kernel import (
     HEIGHT,

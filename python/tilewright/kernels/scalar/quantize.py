@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from tilewright.graph import Array, DType, Graph, Node
-from tilewright.kernels.attributes import CStruct, Float32, Int32
+from tilewright.kernels.c_structs import CStruct, Float32, Int32
 from tilewright.kernels.element_types import ELEMENT_TYPES, INTEGERS, ElementType
 from tilewright.kernels.float_common import ClampF32, clamp_attributes, clamp_of, fits_rank
 from tilewright.kernels.kernel import MAX_RANK, ConstantOperand, Declaration, KernelChoice, Packing

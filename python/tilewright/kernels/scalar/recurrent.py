@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from tilewright.graph import DType, Graph, Node
-from tilewright.kernels.attributes import CStruct, Float32, Float32x6, Int32, Int32x2, Int32x6, ScratchOffset, snake
+from tilewright.kernels.c_structs import CStruct, Float32, Float32x6, Int32, Int32x2, Int32x6, ScratchOffset, snake
 from tilewright.kernels.float_common import per_point, trailing_operand
 from tilewright.kernels.kernel import Declaration, Kernel, KernelChoice, TileSteps
 from tilewright.operators.recurrent import ACTIVATIONS, GATES, RecurrentAttributes

@@ -7,7 +7,7 @@ from math import prod
 from typing import Annotated
 
 from tilewright.graph import DType, Graph, Node
-from tilewright.kernels.attributes import CStruct, Int32, UInt32x2
+from tilewright.kernels.c_structs import CStruct, Int32, UInt32x2
 from tilewright.kernels.element_types import ELEMENT_TYPES, INTEGERS, ElementType
 from tilewright.kernels.integer import flat_choice, flat_operand, magnitude, per_element, steps_product
 from tilewright.kernels.kernel import (

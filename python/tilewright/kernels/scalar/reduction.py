@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Annotated
 
 from tilewright.graph import DType, Graph, Node
-from tilewright.kernels.attributes import CStruct, Int32, Reducer, UInt32
+from tilewright.kernels.c_structs import CStruct, Int32, Reducer, UInt32
 from tilewright.kernels.float_common import CALL_CYCLES, fits_rank, points, trailing_view
 from tilewright.kernels.kernel import MAX_RANK, Declaration, Kernel, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.scalar.map import SUFFIX, snake

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from tilewright.graph import Graph, Node
-from tilewright.kernels.attributes import CStruct, Int32
+from tilewright.kernels.c_structs import CStruct, Int32
 from tilewright.kernels.float_common import ClampF32, clamp_attributes, float_clamp
 from tilewright.kernels.kernel import MAX_RANK, Declaration, KernelChoice
 from tilewright.kernels.scalar.elementwise_float import elementwise, elementwise_kernel

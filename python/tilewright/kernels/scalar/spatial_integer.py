@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from tilewright.graph import Array, DType, Graph, Node
-from tilewright.kernels.attributes import CStruct, Int32
+from tilewright.kernels.c_structs import CStruct, Int32
 from tilewright.kernels.integer import EIGHT_BIT, as_signed, constant_bias, largest_sums
 from tilewright.kernels.kernel import TensorOperand
 from tilewright.kernels.requantization import Finish, finish_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from tilewright.graph import DType, Graph, Node
-from tilewright.kernels.attributes import CStruct, Int32
+from tilewright.kernels.c_structs import CStruct, Int32
 from tilewright.kernels.float_common import trailing_operand
 from tilewright.kernels.kernel import Declaration, Kernel, KernelChoice, TileSteps
 from tilewright.operators.trees import AGGREGATES, MISSING_TRUE, NODE_WORDS, TreeAttributes, nest

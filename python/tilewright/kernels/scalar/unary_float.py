@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewright.graph import Clamp, Graph, Node
-from tilewright.kernels.attributes import CStruct, Float32
+from tilewright.kernels.c_structs import CStruct, Float32
 from tilewright.kernels.float_common import ClampF32, clamp_attributes, float_clamp
 from tilewright.kernels.kernel import Declaration, KernelChoice
 from tilewright.kernels.scalar.elementwise_float import elementwise, elementwise_kernel

@@ -9,7 +9,7 @@ import numpy as np
 
 from tilewright.graph import DType, Epilogue, Graph, Node
 from tilewright.graph import Requantize as RequantizeEpilogue
-from tilewright.kernels.attributes import CStruct, Float32, Int32, LineFinish, RowFunction
+from tilewright.kernels.c_structs import CStruct, Float32, Int32, LineFinish, RowFunction
 from tilewright.kernels.element_types import ELEMENT_TYPES, INTEGERS, ElementType
 from tilewright.kernels.integer import EIGHT_BIT, flat_choice, flat_operand, magnitude, per_element
 from tilewright.kernels.kernel import (

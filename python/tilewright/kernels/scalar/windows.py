@@ -10,7 +10,7 @@ from typing import Annotated
 import numpy as np
 
 from tilewright.graph import DType, Graph, Node
-from tilewright.kernels.attributes import PREFIX, CStruct, Float32, Int32, Int32x3, Reducer
+from tilewright.kernels.c_structs import PREFIX, CStruct, Float32, Int32, Int32x3, Reducer
 from tilewright.kernels.element_types import ELEMENT_TYPES, ElementType
 from tilewright.kernels.float_common import (
     CALL_CYCLES,

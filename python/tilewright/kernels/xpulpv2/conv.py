@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from tilewright.graph import Array, Graph, Node
-from tilewright.kernels.attributes import BlockFinish, CStruct, CType, Int32
+from tilewright.kernels.c_structs import BlockFinish, CStruct, CType, Int32
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, steps_product, words
 from tilewright.kernels.kernel import ConstantOperand, Declaration, Kernel, KernelChoice, ScratchOf, TileSteps
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from tilewright.graph import Array
-from tilewright.kernels.attributes import CStruct, CType, LineRule
+from tilewright.kernels.c_structs import CStruct, CType, LineRule
 from tilewright.kernels.integer import steps_product, words
 from tilewright.kernels.kernel import ConstantOperand, Declaration, Kernel, KernelChoice, Packing, TileSteps
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER

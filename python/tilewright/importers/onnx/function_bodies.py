@@ -10,7 +10,7 @@ import onnx.defs
 import onnx.inliner
 import onnx.shape_inference
 
-from tilewright.importers.onnx.schema import nodes_of, schema_of, versions_of
+from tilewright.importers.onnx.schema_checks import nodes_of, schema_of, versions_of
 
 
 def with_function_bodies(proto: onnx.ModelProto, known: Collection[str]) -> onnx.ModelProto:

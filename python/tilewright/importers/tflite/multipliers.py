@@ -12,7 +12,7 @@ import numpy as np
 
 from tilewright.graph import Array, RequantizeTwice
 from tilewright.importers.onnx.context import Unsupported
-from tilewright.importers.tflite.model import TensorRecord
+from tilewright.importers.tflite.records import TensorRecord
 from tilewright.operators.fixed_point import quantized_multiplier
 
 _REAL_BOUNDS = {"NONE": (None, None), "RELU": (0.0, None), "RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0)}

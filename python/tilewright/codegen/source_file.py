@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilewright.codegen.buffers import Storage
-from tilewright.codegen.context import LayerText, ShapeText
 from tilewright.codegen.entry import Entry, accessor_functions, entry_functions, opening_lines
 from tilewright.codegen.handed_over import handed_over_copies
 from tilewright.codegen.interface import InterfaceText, Signature
@@ -15,6 +14,7 @@ from tilewright.codegen.layer_scope import ModelScope
 from tilewright.codegen.layers import layer_text
 from tilewright.codegen.pools import PoolText
 from tilewright.codegen.profiling import profile_text
+from tilewright.codegen.template_lines import LayerText, ShapeText
 from tilewright.plan import CopyStart, Plan, kernel_steps
 from tilewright.plan.stages import numbered_layers, plain_steps
 

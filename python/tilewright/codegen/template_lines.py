@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewright.codegen.functions import FunctionText
+from tilewright.codegen.function_text import FunctionText
 
 
 @dataclass(frozen=True, slots=True)

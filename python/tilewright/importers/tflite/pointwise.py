@@ -12,9 +12,9 @@ import numpy as np
 
 from tilewright.graph import Array
 from tilewright.importers.onnx.context import Unsupported
-from tilewright.importers.tflite.arithmetic import away
 from tilewright.importers.tflite.context import LiteCall
-from tilewright.importers.tflite.model import TensorRecord
+from tilewright.importers.tflite.multipliers import away
+from tilewright.importers.tflite.records import TensorRecord
 from tilewright.operators.fixed_point import (
     divided_by_power,
     halved_multiplier,
