@@ -56,7 +56,7 @@ function(_tilewright_port_sources caller executable port compile_options)
       _tilewright_runtime_sources("${executable}" "${compile_options}" "${path}")
       continue()
     endif()
-    # The executable's own: it depends on the stacks of the models in it.
+    # The executable's own, since it may depend on the stacks of the models in it.
     target_sources("${executable}" PRIVATE "${path}")
     set_source_files_properties(
       "${path}"

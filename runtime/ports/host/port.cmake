@@ -6,5 +6,7 @@ set(
   ../common/no_cache.c
   ../common/one_core.c
 )
+# Tiled plans spend part of their time in it.
+set(TILEWRIGHT_PORT_OPTIMIZED_SOURCES ../common/core_copies.c)
 set(TILEWRIGHT_PORT_COMPILE_OPTIONS)
 set(TILEWRIGHT_PORT_LINK_OPTIONS)

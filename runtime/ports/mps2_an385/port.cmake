@@ -11,6 +11,8 @@ set(
   ../common/one_core.c
   ../common/startup.c
 )
+# Tiled plans spend part of their time in it.
+set(TILEWRIGHT_PORT_OPTIMIZED_SOURCES ../common/core_copies.c)
 set(TILEWRIGHT_PORT_COMPILE_OPTIONS)
 # newlib-nano prints floating-point numbers only if asked to.
 set(TILEWRIGHT_PORT_LINK_OPTIONS -nostartfiles -Wl,-u,_printf_float)

@@ -13,7 +13,7 @@ set(
   ../common/startup.c
   ../common/stdio.c
 )
-# Its frames lie on the cores' stacks, below those of kernels.
-set(TILEWRIGHT_PORT_OPTIMIZED_SOURCES cluster.c)
+# The frames of the first lie on the cores' stacks, below those of kernels; the second starts copies.
+set(TILEWRIGHT_PORT_OPTIMIZED_SOURCES cluster.c dma.c)
 set(TILEWRIGHT_PORT_COMPILE_OPTIONS)
 set(TILEWRIGHT_PORT_LINK_OPTIONS -nostartfiles)
