@@ -99,6 +99,5 @@ OPERATORS = (
         multipliers=Multipliers.EACH,
         on_integers=OnIntegers(Integers.WEIGHTED),
         weights_axis=lambda node: 0,
-        overwrites=False,
     ),
 )

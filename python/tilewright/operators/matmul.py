@@ -99,6 +99,5 @@ OPERATORS = (
         multipliers=Multipliers.EACH,
         on_integers=OnIntegers(Integers.MATRICES),
         weights_axis=lambda node: -2 if node.given(MatMulAttributes).transpose_b else -1,
-        overwrites=False,
     ),
 )

@@ -126,8 +126,6 @@ class Operator:
         is_view: whether the output has the input's elements under another shape or axis order, so
             that no byte need move.
         joins: which tensors can lie inside another one.
-        overwrites: whether a kernel may lay its output over an input, element on element. False where no kernel does,
-            so that storage need not ask for the kernels of every node.
     """
 
     name: str
@@ -144,7 +142,6 @@ class Operator:
     keeps_values: bool = False
     is_view: bool = False
     joins: Joins = Joins.NONE
-    overwrites: bool = True
 
 
 def operand(arrays: Arrays, index: int) -> Array:

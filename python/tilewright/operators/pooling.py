@@ -61,15 +61,7 @@ def average_pool(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 
 
 OPERATORS = (
-    Operator(
-        "MaxPool",
-        nest,
-        max_pool,
-        Windows,
-        takes_clamp=True,
-        keeps_values=True,
-        overwrites=False,
-    ),
+    Operator("MaxPool", nest, max_pool, Windows, takes_clamp=True, keeps_values=True),
     Operator(
         "AveragePool",
         nest,
@@ -77,6 +69,5 @@ OPERATORS = (
         AveragePoolAttributes,
         takes_clamp=True,
         on_integers=OnIntegers(Integers.MEAN),
-        overwrites=False,
     ),
 )

@@ -82,4 +82,4 @@ def _add(row: Array, target: int, value: np.float32, aggregate: str) -> None:
         row[target] = value
 
 
-OPERATORS = (Operator("TreeEnsemble", nest, reference, TreeAttributes, overwrites=False),)
+OPERATORS = (Operator("TreeEnsemble", nest, reference, TreeAttributes),)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from tilewright.catalogue.operators import declared
 from tilewright.graph import Graph, Node
 from tilewright.kernels.registry import choices
 from tilewright.plan import BufferKind, Link
@@ -94,11 +93,7 @@ def _over(node: Node, graph: Graph, platform: Platform) -> tuple[str, ...]:
     """Inputs over which the preferred kernel of a node may write the output."""
     shape = graph.tensor(node.outputs[0]).shape
     alike = [name for name in node.inputs if name and graph.tensor(name).shape == shape]
-    if (
-        not declared(node, graph.extensions).overwrites
-        or is_view(graph, node)
-        or all(graph.tensor(name).is_constant for name in alike)
-    ):
+    if is_view(graph, node) or all(graph.tensor(name).is_constant for name in alike):
         return ()
     kernels = choices(node, graph, platform.target.kernels, platform.core)
     return layer_use(kernels[0], graph).over if kernels else ()

@@ -67,7 +67,6 @@ OPERATORS = (
         reference,
         ConvTransposeIntegerAttributes,
         multipliers=Multipliers.EACH,
-        overwrites=False,
     ),
 )
 
