@@ -11,11 +11,11 @@ from dataclasses import replace
 import numpy as np
 
 from tilewright.catalogue.operators import declared
-from tilewright.graph import Array, DType, Graph, Node, Tensor
+from tilewright.graph import Array, DType, Graph, Node
 from tilewright.graph.edit import GraphEditor
+from tilewright.importers.qdq.match import real_constant
 from tilewright.operators.movement import TransposeAttributes
 from tilewright.operators.operator import Affine
-from tilewright.operators.quantization import QuantizationAttributes
 from tilewright.operators.unary import ClipAttributes
 
 
@@ -67,27 +67,19 @@ def _operand(editor: GraphEditor, node: Node) -> Array | None:
         return np.zeros(0, np.float32)
     if declared(node).affine is Affine.NONE or len(node.inputs) != 2:
         return None
-    return _constant(editor, editor.tensors[node.inputs[1 - _position(editor, node)]])
+    return _constant(editor, node.inputs[1 - _position(editor, node)])
 
 
 def _position(editor: GraphEditor, node: Node) -> int:
     """Which input is computed at run time."""
-    constant = [_constant(editor, editor.tensors[name]) is not None for name in node.inputs]
+    constant = [_constant(editor, name) is not None for name in node.inputs]
     return 1 if len(constant) > 1 and constant[0] else 0
 
 
-def _constant(editor: GraphEditor, tensor: Tensor) -> Array | None:
+def _constant(editor: GraphEditor, name: str) -> Array | None:
     """The float32 elements of a constant or of a dequantised constant."""
-    if tensor.data is not None:
-        return tensor.data if tensor.dtype is DType.FLOAT32 else None
-    node = editor.producer(tensor.name)
-    if node is None or node.operator != "Dequantize":
-        return None
-    stored, given = editor.tensors[node.inputs[0]], node.given(QuantizationAttributes)
-    if stored.data is None or given.axis is not None:
-        return None
-    real: Array = (stored.data.astype(np.int64) - given.zero_point[0]).astype(np.float32) * np.float32(given.scale[0])
-    return real
+    real = real_constant(editor, name) if editor.tensors[name].dtype is DType.FLOAT32 else None
+    return None if real is None else real.astype(np.float32)
 
 
 def _swapped(editor: GraphEditor, view: Node, node: Node) -> Node | None:

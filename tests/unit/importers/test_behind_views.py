@@ -86,3 +86,13 @@ def test_quantised_conv1d_is_one_integer_operator(tmp_path):
     assert set(operators(graph)) == {"Conv", "Reshape"}
     (node,) = (node for node in graph.nodes if node.operator == "Conv")
     assert isinstance(node.epilogue, Requantize)
+
+
+@pytest.mark.parametrize("scale", [0.25, np.array([0.25, 0.5, 1.0, 2.0], np.float32)])
+def test_dequantised_constants_move_too(tmp_path, scale):
+    net = Network()
+    y = convolution_of_one_axis(net, net.input("x", [1, 3, 16]))
+    stored = net.constant(RANDOM.integers(-128, 128, (1, 4, 1), np.int8))
+    bias = net.dequantize(stored, scale, np.zeros(np.shape(scale)), axis=1)
+    net.node("Add", y, bias, output="y")
+    assert "Add" not in operators(assert_equal_to_runtime(tmp_path, net.model("y")))

@@ -23,7 +23,7 @@ from tilewright.kernels.kernel import (
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.requantization import LayerLimits
 from tilewright.kernels.scalar.geometry import PlaneWindows
-from tilewright.kernels.scalar.spatial_integer import IntegerConv, PaddedInput
+from tilewright.kernels.scalar.spatial_integer import IntegerConv, PaddedInput, padded_extents
 from tilewright.operators.nest import Nest, along, whole
 
 SOURCES = ("depthwise_integer.c", "integer_core.c", "integer_finish.c")
@@ -53,31 +53,24 @@ class DepthwiseInteger(CStruct):
 
 def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
     """The kernel for one input and one output channel in each group, and weights of 8 bits."""
-    groups, group_outputs, window, group_inputs = map(int, conv.weights.shape)
-    if groups == 1 or group_outputs != 1 or group_inputs != 1 or is_wide(conv.weights):
+    groups, _, window, _ = map(int, conv.weights.shape)
+    if not conv.is_depthwise or is_wide(conv.weights):
         return ()
     x, y = conv.operands
-    padded = conv.padded_input
     sums = f"{_SUMS}{_variant(conv)}"
     packed = Packing(
         (groups, window), np.dtype(np.int8), lambda _: conv.weights.reshape(groups, window).astype(np.int8)
     )
     weights = ConstantOperand("weights", packed, (along("group"), whole(window)))
-    rows = ConstantOperand("requantization", conv.finish.rows, (along("group"), whole(conv.finish.row_words)))
     return (
         KernelChoice(
             kernel=_DEPTHWISE,
             called=f"{sums}_{conv.finish.rule.value}",
             sources=SOURCES,
             nest=conv.nest,
-            reads=(x, weights, rows),
+            reads=(x, weights, conv.constants_of_groups),
             writes=(y,),
-            attributes=DepthwiseInteger(
-                padded,
-                sums,
-                conv.finish.line_rule,
-                conv.finish.layer_limits,
-            ),
+            attributes=DepthwiseInteger(conv.padded_input, sums, conv.finish.line_rule, conv.finish.layer_limits),
             uncut=frozenset({"ic", "oc"}),
         ),
     )
@@ -92,11 +85,7 @@ def _variant(conv: IntegerConv) -> str:
 
 def _window(nest: Nest, windows: PlaneWindows, steps: TileSteps) -> int:
     """Bytes of scratch for the padded rows of one channel of x that a tile reads."""
-    size = 1
-    axes = zip(("oh", "ow"), windows.kernel, windows.strides, windows.dilations, strict=True)
-    for name, kernel, stride, dilation in axes:
-        size *= (steps_product(nest, steps, name) - 1) * stride + (kernel - 1) * dilation + 1
-    return size
+    return prod(padded_extents(nest, windows, steps))
 
 
 def _sums(nest: Nest, steps: TileSteps) -> int:

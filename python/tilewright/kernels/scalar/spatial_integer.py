@@ -9,14 +9,14 @@ import numpy as np
 
 from tilewright.graph import Array, DType, Graph, Node
 from tilewright.kernels.c_structs import CStruct, Int32
-from tilewright.kernels.integer import EIGHT_BIT, as_signed, constant_bias, largest_sums
-from tilewright.kernels.kernel import TensorOperand
+from tilewright.kernels.integer import EIGHT_BIT, as_signed, constant_bias, largest_sums, steps_product
+from tilewright.kernels.kernel import ConstantOperand, TensorOperand, TileSteps
 from tilewright.kernels.requantization import Finish, finish_of
 from tilewright.kernels.scalar.compact import compact
 from tilewright.kernels.scalar.geometry import PLANE, PlaneWindows, is_plane, plane_view, plane_windows
 from tilewright.operators.conv import ConvAttributes
 from tilewright.operators.conv import nest as nest_of
-from tilewright.operators.nest import Nest
+from tilewright.operators.nest import Nest, along, whole
 from tilewright.operators.spatial import Windows
 
 
@@ -70,6 +70,17 @@ class IntegerConv:
         return int(self.dtype is DType.UINT8)
 
     @property
+    def is_depthwise(self) -> bool:
+        """Whether each of several groups has one channel of x and one of y."""
+        groups, group_outputs, _, group_inputs = map(int, self.weights.shape)
+        return groups > 1 and group_outputs == 1 and group_inputs == 1
+
+    @property
+    def constants_of_groups(self) -> ConstantOperand:
+        """The operand ``requantization`` of depthwise kernels: a row of the rule's constants for each group."""
+        return ConstantOperand("requantization", self.finish.rows, (along("group"), whole(self.finish.row_words)))
+
+    @property
     def padded_input(self) -> PaddedInput:
         """What depthwise kernels know of x and its windows."""
         return PaddedInput(plane_windows(self.windows), self.padding, self.is_unsigned)
@@ -107,3 +118,13 @@ def integer_conv(node: Node, graph: Graph, *, as_stored: bool = False) -> Intege
         compact(finish, largest),
         given.lifted(PLANE),
     )
+
+
+def padded_extents(nest: Nest, windows: PlaneWindows, steps: TileSteps) -> tuple[int, int]:
+    """Rows and columns of x, padding among them, that the windows of a tile of these steps cover."""
+    axes = zip(("oh", "ow"), windows.kernel, windows.strides, windows.dilations, strict=True)
+    rows, columns = (
+        (steps_product(nest, steps, name) - 1) * stride + (kernel - 1) * dilation + 1
+        for name, kernel, stride, dilation in axes
+    )
+    return rows, columns

@@ -14,7 +14,7 @@ from tilewright.kernels.kernel import ConstantOperand, Declaration, Kernel, Kern
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.requantization import LayerLimits, Rule
 from tilewright.kernels.scalar.geometry import PlaneWindows
-from tilewright.kernels.scalar.spatial_integer import IntegerConv, PaddedInput
+from tilewright.kernels.scalar.spatial_integer import IntegerConv, PaddedInput, padded_extents
 from tilewright.operators.nest import Nest, along, whole
 
 SOURCES = ("depthwise_xpulpv2.c", "xpulpv2_plane.c", "integer_core.c", "integer_finish.c")
@@ -44,13 +44,10 @@ _OUTPUT_BY_LINE = 40.0
 
 def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
     """The kernel for one input and one output channel in each group, three rows of at most four taps."""
-    groups, group_outputs, _, group_inputs = map(int, conv.weights.shape)
-    rows, columns = conv.windows.kernel
-    single = groups > 1 and group_outputs == 1 and group_inputs == 1
-    if not single or rows != _ROWS or columns > _WORD or conv.windows.dilations[1] != 1:
+    groups, (rows, columns) = len(conv.weights), conv.windows.kernel
+    if not conv.is_depthwise or rows != _ROWS or columns > _WORD or conv.windows.dilations[1] != 1:
         return ()
     x, y = conv.operands
-    padded = conv.padded_input
     weights = ConstantOperand(
         "weights",
         Packing(
@@ -58,20 +55,16 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
         ),
         (along("group"), whole(_ROWS), whole(_WORD)),
     )
-    constants = ConstantOperand("requantization", conv.finish.rows, (along("group"), whole(conv.finish.row_words)))
     return (
         KernelChoice(
             kernel=_DEPTHWISE,
             called=f"tilewright_depthwise_xpulpv2_{conv.finish.rule.value}",
             sources=SOURCES,
             nest=conv.nest,
-            reads=(x, weights, constants),
+            reads=(x, weights, conv.constants_of_groups),
             writes=(y,),
             attributes=DepthwiseXpulpv2(
-                padded,
-                conv.finish.line_rule,
-                _finished(conv),
-                conv.finish.layer_limits,
+                conv.padded_input, conv.finish.line_rule, _finished(conv), conv.finish.layer_limits
             ),
             multiples={"group": _CHANNELS} if groups > _CHANNELS else {},
             uncut=frozenset({"ic", "oc"}),
@@ -95,12 +88,8 @@ def _packed(weights: Array) -> Array:
 
 def _window(nest: Nest, windows: PlaneWindows, steps: TileSteps) -> int:
     """Bytes of scratch for the padded rows of one channel of x that a tile reads."""
-    axes = zip(("oh", "ow"), windows.kernel, windows.strides, windows.dilations, strict=True)
-    lengths = [
-        (steps_product(nest, steps, name) - 1) * stride + (kernel - 1) * dilation + 1
-        for name, kernel, stride, dilation in axes
-    ]
-    return lengths[0] * (words(lengths[1]) + 4) + 8
+    rows, columns = padded_extents(nest, windows, steps)
+    return rows * (words(columns) + 4) + 8
 
 
 def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
