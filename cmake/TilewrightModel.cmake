@@ -65,6 +65,7 @@ tilewright_add_model(<target>
   [GROUPS auto|off]               layers that run together block by block, to need less memory
   [TYPES <tensor>=<dtype>...]     element type of an input
   [DIMS <symbol>=<n>...]          extent of a symbolic dimension; `*` is each that has none
+  [STATE <input>=<output>...]     the input holds what the run before left in the output; both are the plan's and not the caller's
   [OPERATORS <file.py|name>...]   operators that the firmware project defines itself
   [QUANTIZED_IO]                  inputs and outputs are the stored integers: QuantizeLinear of inputs and DequantizeLinear of outputs are dropped
   [STATIC_POOLS]                  the generated code defines pools as arrays; else the caller passes their addresses
@@ -87,7 +88,7 @@ function(tilewright_add_model target)
     arg
     "QUANTIZED_IO;STATIC_POOLS;IO_IN_POOLS;PROFILE"
     "PLATFORM;NAME;BUFFERING;EFFORT;ALGORITHM;GROUPS;MODEL;PLAN_LOCK;OPTIONS;PORT;OUTPUT_DIRECTORY"
-    "POOLS;BUDGET;TYPES;DIMS;OPERATORS;OPERATOR_SOURCES"
+    "POOLS;BUDGET;TYPES;DIMS;STATE;OPERATORS;OPERATOR_SOURCES"
   )
   _tilewright_read_model()
   _tilewright_generate("${caller}" MANIFEST "${manifest}" INPUTS ${inputs} COMMAND ${command})

@@ -24,6 +24,7 @@ from tilewright.plan import CopyStart, InterfaceTensor, Plan, kernel_steps
 from tilewright.plan.stages import plain_steps
 from tilewright.planning.core_stacks import larger_stack_bytes
 from tilewright.planning.lock import lock_text, locked_plan, read_lock, stale_plan
+from tilewright.planning.plan_states import initial_contents, interface_inputs, interface_outputs, plan_states
 from tilewright.planning.prepare import prepare
 from tilewright.planning.realise import Planned
 from tilewright.planning.retries import search
@@ -53,7 +54,8 @@ def compile_model(options: CompileOptions) -> Artifacts:
     planned = _planned(graph, platform, options)
     plan = assemble_plan(graph, planned, platform, options)
     _require_good(plan, options)
-    files = generate_files(plan, planned.schedule.constants, planned.lifetimes)
+    constants = {**planned.schedule.constants, **initial_contents(graph)}
+    files = generate_files(plan, constants, planned.lifetimes)
     return Artifacts(files, plan, summary(plan), lock_text(planned, platform, options))
 
 
@@ -81,6 +83,7 @@ def imported_graph(options: CompileOptions, platform: Platform) -> Graph:
         dims=dict(options.dims),
         freeze=read_frozen(options.freeze) if options.freeze is not None else None,
         quantized_io=options.quantized_io,
+        states=options.state,
         own={(item.domain, item.name): OwnImport(item.infer, item.attributes) for item in own},
     )
     extensions = {own_name(operator.domain, operator.name): operator for operator in own}
@@ -144,8 +147,8 @@ def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: C
         core=platform.core,
         io_pool=platform.io_pool,
         stack_bytes=platform.target.stack_bytes,
-        inputs=_interface(graph, graph.inputs),
-        outputs=_interface(graph, graph.outputs),
+        inputs=_interface(graph, interface_inputs(graph)),
+        outputs=_interface(graph, interface_outputs(graph)),
         buffers=schedule.buffers,
         relations=planned.relations,
         placements=planned.placements,
@@ -159,6 +162,7 @@ def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: C
         tiling=planned.tiling,
         profile=schedule.profile,
         core_stack_bytes=larger_stack_bytes(planned, platform),
+        states=plan_states(graph, schedule),
     )
 
 

@@ -30,6 +30,7 @@ from tilewright.plan import (
     Runs,
     Split,
     SplitAxis,
+    StateTensor,
     Stores,
     Wait,
 )
@@ -58,6 +59,7 @@ NUMBERS: dict[type, tuple[str, ...]] = {
 LEFT_OUT: dict[type, tuple[str, ...]] = {
     Buffer: ("accessed_bytes",),
     PoolUse: ("lower_bound_bytes",),
+    StateTensor: ("fill",),
     Kernel: ("attributes",),
     Plan: ("stack_bytes", "core_stack_bytes"),
 }

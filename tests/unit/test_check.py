@@ -28,12 +28,13 @@ from support.spoilt_memory import MEMORY
 from support.spoilt_nest import NESTS, caller_view, transposed
 from support.spoilt_profile import PROFILES, profiled
 from support.spoilt_split import SPLITS, shared
+from support.spoilt_states import STATES, stateful
 from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.check import Rule, check, require_sound
 from tilewright.plan import Begin, BufferKind, CopyStart, End, Index, Kernel, Layer, Loop, Plan, Runs, Step, Wait
 from tilewright.plan.json import dumps, loads
 
-SPOILT = {**MEMORY, **FLOW, **SPLITS, **PROFILES, **NESTS}
+SPOILT = {**MEMORY, **FLOW, **SPLITS, **PROFILES, **NESTS, **STATES}
 SOUND = {
     "two layers": BASE,
     "reduction": REDUCTION,
@@ -61,6 +62,8 @@ SOUND = {
     "aligned links": with_links(BASE, align_bytes=2),
     "rounding links": rounded_up(),
     "profiled": profiled(),
+    "state in place": stateful(),
+    "state by a copy": stateful(in_place=False),
     "read from a file": loads(dumps(BASE)),
 }
 

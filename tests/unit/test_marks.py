@@ -22,28 +22,32 @@ KINDS = {
     "w": BufferKind.CONSTANT,
     "y": BufferKind.OUTPUT,
     "s": BufferKind.STATE,
+    "n": BufferKind.STATE,
 }
 ROOTS = {**{name: name for name in KINDS}, "view": "a"}
-TOUCHED = [("x", "a"), ("view", "late", "y"), ("y", "s")]
+TOUCHED = [("x", "a"), ("view", "late", "y"), ("y", "s", "n")]
 
 
 def marks_of(io_in_pools: bool) -> tuple[tuple[str, ...], tuple[str, ...], dict[int, list[str]], dict[int, list[str]]]:
-    homes = Homes(ROOTS, KINDS, dict.fromkeys(ROOTS, ("sram",)), io_in_pools, groups=ROOTS)
+    homes = Homes(ROOTS, KINDS, dict.fromkeys(ROOTS, ("sram",)), io_in_pools, groups=ROOTS, left={"n": "s"})
     marks = home_marks(TOUCHED, homes)
     return marks.start, marks.finish, dict(marks.begins), dict(marks.ends)
 
 
 def test_what_the_caller_owns_lives_throughout() -> None:
-    interface = ("x", "late", "unread", "y", "s")
-    assert marks_of(False) == (interface, interface, {0: ["a", "view"]}, {1: ["view", "a"]})
+    interface = ("x", "late", "unread", "y")
+    start, finish, begins, ends = marks_of(False)
+    assert (start, finish) == ((*interface, "s"), (*interface, "n"))
+    assert begins == {0: ["a", "view"], 2: ["n"]}
+    assert ends == {1: ["view", "a"], 2: ["s"]}
 
 
 def test_in_pools_an_input_dies_behind_its_last_reader_and_an_output_begins_with_its_writer() -> None:
     start, finish, begins, ends = marks_of(True)
     assert start == ("x", "late", "unread", "s")
-    assert finish == ("y", "s")
-    assert begins == {0: ["a", "view"], 1: ["y"]}
-    assert ends == {-1: ["unread"], 0: ["x"], 1: ["view", "late", "a"]}
+    assert finish == ("y", "n")
+    assert begins == {0: ["a", "view"], 1: ["y"], 2: ["n"]}
+    assert ends == {-1: ["unread"], 0: ["x"], 1: ["view", "late", "a"], 2: ["s"]}
 
 
 CLIP = {"minimum": 0.0, "maximum": 6.0}

@@ -114,8 +114,8 @@ class _Machine:
         for (token, number), flight in self.flights.items():
             message = f"the copy {token} number {number} is still in flight at the end of the program"
             self.log.report(Rule.NEVER_AWAITED, message, flight.site.place)
-        for tensor in self.facts.plan.outputs:
-            self._check_output(tensor.buffer)
+        for name in (*(tensor.buffer for tensor in self.facts.plan.outputs), *sorted(self.facts.left)):
+            self._check_output(name)
 
     def _check_output(self, name: str) -> None:
         buffer = self.facts.buffers[name]
@@ -135,7 +135,8 @@ class _Machine:
 
     def _begin(self, name: str) -> None:
         """A buffer that begins holds nothing, unless its bytes live on in a view."""
-        if self.facts.buffers[name].kind in (BufferKind.INPUT, BufferKind.CONSTANT, BufferKind.STATE):
+        kinds = (BufferKind.INPUT, BufferKind.CONSTANT, BufferKind.STATE)
+        if self.facts.buffers[name].kind in kinds and not self.facts.is_left(name):
             return
         root = self.facts.root[name]
         family = self.alive.setdefault(root, set())
@@ -162,11 +163,12 @@ class _Machine:
     def _release(self, name: str, family: set[str]) -> None:
         """What a buffer held is gone, but for the bytes in which others of its family, which are alive, lie.
 
-        Outputs, and what the caller owns, hold their bytes beyond the end of the program.
+        Outputs, states that are left, and what the caller owns, hold their bytes beyond the end of the program.
         """
         own = self._whole(name)
         others = [part for other in family if (part := self._whole(other)) is not None]
-        is_result = name in self.facts.callers or self.facts.buffers[name].kind is BufferKind.OUTPUT
+        kind = self.facts.buffers[name].kind
+        is_result = name in self.facts.callers or kind is BufferKind.OUTPUT or self.facts.is_left(name)
         if own is None or is_result or self.facts.root_kind(name) is BufferKind.CONSTANT:
             return
         if any(len(part.dims) == 1 and part.base <= own.base and own.end <= part.end for part in others):

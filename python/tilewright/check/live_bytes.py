@@ -21,6 +21,8 @@ def check_lifetimes(facts: Facts, roots: tuple[Site, ...], log: Log) -> None:
     state = _Lives(facts, log)
     begun = {site.step.buffer for site in flatten(roots) if isinstance(site.step, Begin)}
     for buffer in facts.plan.buffers:
+        if facts.is_left(buffer.name):
+            continue
         if buffer.kind in _FROM_START or (buffer.kind is BufferKind.OUTPUT and buffer.name not in begun):
             state.occupy(buffer.name, "start of the program")
     for event in Expansion(roots, state.is_sound_loop).events():
@@ -71,7 +73,7 @@ class _Lives:
             self.log.report(Rule.DOUBLE_END, f"{name} is not alive", place)
         self.begun.pop(name, None)
         self.ended.add(name)
-        if self.facts.buffers[name].kind not in _TO_END:
+        if self.facts.buffers[name].kind not in _TO_END or self.facts.is_found(name):
             self._beside(name).pop(name, None)
 
     def _use(self, event: Event) -> None:
@@ -85,7 +87,7 @@ class _Lives:
             self.sound_sites.add(event.site.tick)
 
     def _is_alive(self, name: str) -> bool:
-        needs_begin = self.facts.buffers[name].kind in _MARKED
+        needs_begin = self.facts.buffers[name].kind in _MARKED or self.facts.is_left(name)
         return name not in self.ended and not (needs_begin and name not in self.begun)
 
     def occupy(self, name: str, place: str) -> None:

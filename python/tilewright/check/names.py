@@ -28,7 +28,7 @@ class Facts:
 
     ``shift_bytes`` is a buffer's place in its root. ``callers`` are the buffers that the
     caller owns, views of them included; they have no placement. ``trails`` has the trails relations by the roots of
-    their two buffers.
+    their two buffers. ``found`` are the buffers of states before the run, ``left`` those behind it.
     """
 
     plan: Plan
@@ -40,6 +40,8 @@ class Facts:
     shift_bytes: Mapping[str, int]
     callers: frozenset[str]
     trails: Mapping[frozenset[str], tuple[Relation, ...]]
+    found: frozenset[str]
+    left: frozenset[str]
 
     def pool_of(self, buffer: str) -> str:
         """The pool in which a buffer lives; the caller's buffers live in the I/O pool."""
@@ -48,6 +50,14 @@ class Facts:
     def root_kind(self, buffer: str) -> BufferKind:
         """Why the bytes of a buffer exist."""
         return self.buffers[self.root[buffer]].kind
+
+    def is_found(self, buffer: str) -> bool:
+        """Whether the buffer holds a state as the run finds it."""
+        return self.root[buffer] in self.found
+
+    def is_left(self, buffer: str) -> bool:
+        """Whether the buffer holds a state as the run leaves it."""
+        return self.root[buffer] in self.left
 
     def element_bytes(self, buffer: str) -> int:
         """Bytes of one element."""
@@ -94,4 +104,6 @@ def gather(plan: Plan) -> Facts:
         shift_bytes=shift,
         callers=callers,
         trails=trails,
+        found=frozenset(state.found for state in plan.states),
+        left=frozenset(state.left for state in plan.states),
     )

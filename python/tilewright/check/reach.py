@@ -40,7 +40,9 @@ def _check_copy(facts: Facts, step: CopyStart, site: Site, log: Log) -> None:
 
 def _check_written(facts: Facts, name: str, site: Site, log: Log) -> None:
     kind = facts.root_kind(name)
-    if kind in (BufferKind.INPUT, BufferKind.CONSTANT):
+    if facts.is_found(name):
+        log.report(Rule.FORBIDDEN_WRITE, f"writes to {name}, which holds the state that the run finds", site.place)
+    elif kind in (BufferKind.INPUT, BufferKind.CONSTANT):
         log.report(Rule.FORBIDDEN_WRITE, f"writes to {name}, whose bytes are of kind {kind.value}", site.place)
     elif facts.pools[facts.pool_of(name)].access is Access.READ_ONLY:
         log.report(Rule.FORBIDDEN_WRITE, f"writes to {name} in a read-only pool", site.place)

@@ -29,6 +29,7 @@ class Rule(Enum):
     OVERLAP = "overlap"
     PROFILE = "profile"
     INTERFACE = "interface"
+    STATE = "state"
     LAYER_FACTS = "layer-facts"
 
     DOUBLE_BEGIN = "double-begin"

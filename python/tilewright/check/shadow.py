@@ -238,7 +238,8 @@ def make_shadow(facts: Facts) -> Shadow:
         for name, size in sizes.items()
     }
     for name, buffer in facts.buffers.items():
-        if buffer.kind in (BufferKind.INPUT, BufferKind.STATE) and facts.root[name] == name:
+        given = buffer.kind in (BufferKind.INPUT, BufferKind.STATE) and not facts.is_left(name)
+        if given and facts.root[name] == name:
             memory, base = homes[name]
             memories[memory].owner[base : base + buffer.size_bytes] = numbers[name]
     return Shadow(memories, homes, numbers)

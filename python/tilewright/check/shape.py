@@ -59,6 +59,8 @@ def check_declarations(plan: Plan, log: Log) -> None:
         _known("pool", [placement.pool], pools, f"placement of {placement.buffer}", log)
     for tensor in (*plan.inputs, *plan.outputs):
         _known("buffer", [tensor.buffer], buffers, f"interface tensor {tensor.name}", log)
+    for state in plan.states:
+        _known("buffer", [state.found, state.left], buffers, f"state {state.input}", log)
     if plan.profile is not None:
         _known("buffer", [plan.profile], buffers, "profile", log)
     for use in plan.pool_use:

@@ -18,6 +18,7 @@ from tilewright.check.rules import Log, Rule, Violation
 from tilewright.check.scratch import check_scratch
 from tilewright.check.shape import check_declarations, check_extent, check_steps
 from tilewright.check.split import check_splits
+from tilewright.check.state_rule import check_states
 from tilewright.check.words import check_words
 from tilewright.plan import Plan
 
@@ -41,6 +42,7 @@ def check(plan: Plan) -> list[Violation]:
         return log.violations
     every = tuple(flatten(roots))
     check_interface(facts, log)
+    check_states(facts, log)
     check_layer_facts(facts, every, log)
     check_relations(facts, log)
     check_pool_use(facts, log)

@@ -28,6 +28,12 @@ class _Model:
     platform: str
 
 
+def _state_pools(plan: Plan) -> str:
+    """The pools in which states lie, for a sentence."""
+    found = {state.found for state in plan.states}
+    return " and ".join(dict.fromkeys(item.pool for item in plan.placements if item.buffer in found))
+
+
 def generate_files(
     plan: Plan, constants: Mapping[str, Array], lifetimes: Mapping[str, tuple[int, int]]
 ) -> dict[str, bytes]:
@@ -74,10 +80,14 @@ def generate_files(
             io_in_pools=plan.io_in_pools,
             io_pool=plan.io_pool,
             stack_bytes=plan.stack_bytes,
+            states=[(in_comment(state.input), in_comment(state.output)) for state in plan.states],
+            state_pools=_state_pools(plan),
             **for_headers,
         ),
         f"{prefix}_layout.h": render("layout.h.j2", guard=f"{prefix}_LAYOUT_H".upper(), **for_headers),
-        f"{prefix}.c": render("source.c.j2", **common, **source_text(storage, called, accessors, constant_pools)),
+        f"{prefix}.c": render(
+            "source.c.j2", **common, **source_text(storage, called, accessors, constant_pools, constants)
+        ),
         f"{prefix}_weights.c": render("weights.c.j2", model_sha256=plan.model_sha256, **common),
         f"{prefix}_plan.json": dumps(plan),
         f"{prefix}_memory_map.txt": report_text(plan),

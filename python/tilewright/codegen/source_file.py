@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tilewright.codegen.buffers import Storage
+from tilewright.codegen.buffers import Array, Storage
 from tilewright.codegen.entry import Entry, accessor_functions, entry_functions, opening_lines
 from tilewright.codegen.handed_over import handed_over_copies
 from tilewright.codegen.interface import InterfaceText, Signature
@@ -14,6 +14,7 @@ from tilewright.codegen.layer_scope import ModelScope
 from tilewright.codegen.layers import layer_text
 from tilewright.codegen.pools import PoolText
 from tilewright.codegen.profiling import profile_text
+from tilewright.codegen.reset import reset_functions
 from tilewright.codegen.template_lines import LayerText, ShapeText
 from tilewright.plan import CopyStart, Plan, kernel_steps
 from tilewright.plan.stages import numbered_layers, plain_steps
@@ -22,9 +23,13 @@ _HEADERS = ("tilewright/layer_hook.h", "tilewright/runtime.h", "tilewright/tile.
 
 
 def source_text(
-    storage: Storage, signature: Signature, accessors: Sequence[InterfaceText], constant_pools: Sequence[PoolText]
+    storage: Storage,
+    signature: Signature,
+    accessors: Sequence[InterfaceText],
+    constant_pools: Sequence[PoolText],
+    constants: Mapping[str, Array],
 ) -> dict[str, Any]:
-    """The values that the template of the source file prints beside the banner."""
+    """The values that the template of the source file prints beside the banner; ``constants`` has contents by hash."""
     plan = storage.plan
     left = handed_over_copies(plan.program)
     profile = profile_text(storage) if plan.profile is not None else None
@@ -45,6 +50,7 @@ def source_text(
         "layers": layers,
         "entry": (
             *accessor_functions(signature, accessors, profile, plan.name),
+            *reset_functions(storage, signature, constants),
             *entry_functions(entry, functions),
         ),
     }

@@ -153,8 +153,18 @@ def row_elements(problem: TilingProblem) -> int:
 
 
 def layers_of(problems: Sequence[TilingProblem], homes: Homes, lives: Mapping[str, Life]) -> Layers:
-    """The layers as streams. ``lives`` are those of groups of tensors that share all their bytes."""
-    return Layers(problems, [stream_of(problem) for problem in problems], _alive(problems, homes, lives))
+    """The layers as streams. ``lives`` are those of groups of tensors that share all their bytes.
+
+    A layer that leaves a state is no stream: in a group, it would write over the old state while others still read.
+    """
+    streams = [None if _leaves_state(problem, homes) else stream_of(problem) for problem in problems]
+    return Layers(problems, streams, _alive(problems, homes, lives))
+
+
+def _leaves_state(problem: TilingProblem, homes: Homes) -> bool:
+    return any(
+        item.write and item.tensor is not None and homes.roots[item.tensor] in homes.left for item in problem.operands
+    )
 
 
 def _alive(problems: Sequence[TilingProblem], homes: Homes, lives: Mapping[str, Life]) -> Alive:

@@ -200,10 +200,23 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class State:
+    """What a model remembers from one run to the next: ``input`` holds what the run before left in ``output``.
+
+    ``initial`` is what the input holds in the first run, an array of its shape and type; None for real zeros.
+    """
+
+    input: str
+    output: str
+    initial: Array | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Graph:
     """Nodes in topological order, tensors by name, the interface in the model's order.
 
-    ``extensions`` are declarations of operators that are not Tilewright's own, by ``Node.operator``.
+    ``extensions`` are declarations of operators that are not Tilewright's own, by ``Node.operator``. Inputs and
+    outputs of ``states`` are the plan's and not the caller's.
     """
 
     name: str
@@ -212,6 +225,7 @@ class Graph:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     extensions: Mapping[str, object] = field(default_factory=dict)
+    states: tuple[State, ...] = ()
 
     def tensor(self, name: str) -> Tensor:
         """The tensor of that name."""

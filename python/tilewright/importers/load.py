@@ -16,6 +16,7 @@ from tilewright.importers.onnx.reading import read_model
 from tilewright.importers.onnx.source import SourceModel
 from tilewright.importers.own import OwnOperators
 from tilewright.importers.qdq.fusion import fuse_quantized, quantized_interface
+from tilewright.importers.state_pairs import Pairs, with_initial_inputs, with_states
 from tilewright.importers.tflite.convert import convert_lite
 from tilewright.importers.tflite.reading import read_lite
 
@@ -31,6 +32,7 @@ def import_model(
     freeze: Mapping[str, Array] | None = None,
     quantized_io: bool = False,
     own: OwnOperators | None = None,
+    states: Pairs = (),
 ) -> Graph:
     """Read a model: ONNX (float32, QDQ quantised, or in the Deeploy dialect), or .tflite, told apart by content.
 
@@ -42,6 +44,8 @@ def import_model(
         quantized_io: leave out Quantize at inputs and Dequantize at outputs, so that the
             interface holds the stored integers.
         own: operators that the firmware project brings along.
+        states: (input, output) of what the model remembers. Where the file gives such an input a value, that is
+            what it holds in the first run.
 
     Returns:
         The graph in the normal form of docs/reference/graph.md, every tensor in row-major order,
@@ -54,16 +58,18 @@ def import_model(
     """
     types, dims = types or {}, dims or {}
     own = own or {}
+    initial: dict[str, Array] = {}
     if kind_of(path) is FileKind.LITE:
         graph = _lite(path, types, dims, freeze or {})
-        return quantized_interface(graph) if quantized_io else graph
-    known = KNOWN_OPERATORS | {name for _, name in own}
-    model = frozen(read_model(path, known), freeze or {})
-    _check_types(model, types)
-    if is_dialect(model, types):
-        return read_integers(convert(model, dims, integers_in_floats=True, own=own), types)
-    graph = fuse_quantized(biases_before_views(convert(model, dims, own=own)))
-    return quantized_interface(graph) if quantized_io else graph
+    else:
+        known = KNOWN_OPERATORS | {name for _, name in own}
+        model, initial = with_initial_inputs(frozen(read_model(path, known), freeze or {}), states)
+        _check_types(model, types)
+        if is_dialect(model, types):
+            graph = read_integers(convert(model, dims, integers_in_floats=True, own=own), types)
+            return with_states(graph, states, initial)
+        graph = fuse_quantized(biases_before_views(convert(model, dims, own=own)))
+    return with_states(quantized_interface(graph) if quantized_io else graph, states, initial)
 
 
 def _lite(path: Path, types: Mapping[str, DType], dims: Mapping[str, int], freeze: Mapping[str, Array]) -> Graph:

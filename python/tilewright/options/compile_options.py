@@ -87,8 +87,9 @@ _TABLE: dict[str, Any] = {"place": Place.CALL, "by_name": True, "listed": True}
 class CompileOptions:
     """Everything that a user can say about one compilation.
 
-    Pairs are (name, value), a name at most once: of a tensor in ``types``, of a symbolic dimension in ``dims``, of a
-    pool in ``budget``, of a layer in ``tiles`` and ``buffers``. ``pools`` are overrides as they are written.
+    Pairs are (name, value), a name at most once: of a tensor in ``types``, of a symbolic dimension in ``dims``, of an
+    input in ``state``, of a pool in ``budget``, of a layer in ``tiles`` and ``buffers``. ``pools`` are overrides as
+    they are written.
     """
 
     model: Path = field(
@@ -196,6 +197,14 @@ class CompileOptions:
         default=None,
         metadata=option(
             "values of inputs that become constants; inputs that decide shapes must be", shown="<file.npz>"
+        ),
+    )
+    state: tuple[tuple[str, str], ...] = field(
+        default=(),
+        metadata=option(
+            "the input holds what the run before left in the output; both are the plan's and not the caller's",
+            **_TABLE,
+            shown="<input>=<output>",
         ),
     )
     operators: tuple[str, ...] = field(

@@ -24,6 +24,7 @@ from tilewright.plan.memory import (
     Quantization,
     Relation,
     RelationKind,
+    StateTensor,
 )
 from tilewright.plan.program import (
     PLAN_FORMAT,
@@ -88,6 +89,7 @@ __all__ = [
     "Split",
     "SplitAxis",
     "Stage",
+    "StateTensor",
     "Step",
     "Stores",
     "TilingProof",

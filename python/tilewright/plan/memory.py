@@ -157,6 +157,22 @@ class Quantization:
 
 
 @dataclass(frozen=True, slots=True)
+class StateTensor:
+    """What the model remembers: the run finds it in buffer ``found`` and leaves it in buffer ``left``, which lie at one
+    address. ``input`` and ``output`` are the model's names of the two.
+
+    Before the first run every element is ``fill``, or, where ``sha256`` names one, that content.
+    """
+
+    input: str
+    output: str
+    found: str
+    left: str
+    fill: int = 0
+    sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class InterfaceTensor:
     """A tensor of the model's interface; ``buffer`` belongs to the caller unless it is placed."""
 

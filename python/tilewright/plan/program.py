@@ -25,6 +25,7 @@ from tilewright.plan.memory import (
     Placement,
     Pool,
     Relation,
+    StateTensor,
 )
 
 PLAN_FORMAT = 2
@@ -353,3 +354,4 @@ class Plan:
     tiling: TilingProof | None = None
     profile: str | None = None
     core_stack_bytes: int = 0
+    states: tuple[StateTensor, ...] = ()

@@ -17,6 +17,7 @@ from tilewright.platform import Platform
 from tilewright.storage.homes import Homes
 from tilewright.storage.joining import Stored, layer_nodes, plan_storage
 from tilewright.storage.order import order_graph
+from tilewright.storage.state_places import with_states_last
 from tilewright.tiling.buffering import with_buffers
 from tilewright.tiling.constant_homes import with_constant_homes
 from tilewright.tiling.given import given_by_layer, with_given_steps
@@ -55,6 +56,7 @@ def prepare(graph: Graph, platform: Platform, options: CompileOptions, arrange: 
     Raises not_supported for an operator without kernel or a missing link, bad_input for options
     that name no layer or that no kernel allows.
     """
+    graph = with_states_last(graph, platform)
     stored = plan_storage(graph, platform, io_in_pools=options.io_in_pools, grouped=options.groups is not Groups.OFF)
     layers = _arranged(stored, options) if arrange is None else arrange(stored)
     steps = given_by_layer(layers, options.tiles, "tiles")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilewright.base.progress import progress
@@ -93,7 +93,7 @@ def realise(
         result = placer(items, limits)
     placements = tuple(Placement(item.name, *result.placements[item.name]) for item in items)
     use = _pool_use(schedule, items, alive, platform, result)
-    relations = _relations(schedule, result)
+    relations = (*_relations(schedule, result), *_over_states(schedule, alive))
     turned = backward(schedule, decisions.layers, result.placements)
     return Planned(decisions, turned, alive, relations, placements, use)
 
@@ -121,9 +121,10 @@ def placement_items(schedule: Schedule, alive: Lifetimes, *, io_in_pools: bool) 
 
 
 def _views(schedule: Schedule) -> dict[str, tuple[str, int]]:
-    """Each view with the buffer in which it lies, and the bytes from that one's start."""
+    """Each view, and each state that is left, with the buffer in which it lies, and the bytes from that one's start."""
     views = (item for item in schedule.relations if item.kind is RelationKind.AT_OFFSET)
-    return {item.first: (item.second, item.offset_bytes) for item in views}
+    inside = {item.first: (schedule.left.get(item.second, item.second), item.offset_bytes) for item in views}
+    return {**inside, **{new: (old, 0) for new, old in schedule.left.items()}}
 
 
 def _trails(overlaps: Iterable[Overlap]) -> dict[str, tuple[Trail, ...]]:
@@ -147,6 +148,13 @@ def _relations(schedule: Schedule, result: Result) -> tuple[Relation, ...]:
         else:
             found.append(Relation(RelationKind.TRAILS, item.first, item.second, by.least_bytes))
     return tuple(found)
+
+
+def _over_states(schedule: Schedule, alive: Lifetimes) -> Iterator[Relation]:
+    """States that a layer writes element on element over the ones that it reads."""
+    for new, old in schedule.left.items():
+        if alive[new][0] < alive[old][1]:
+            yield Relation(RelationKind.TRAILS, new, old, 0)
 
 
 def _pool_use(

@@ -40,7 +40,8 @@ class Schedule:
     """The program before placement: steps, buffers, relations, constants by hash, facts of stages.
 
     ``overlaps`` are outputs that may lie over an input. ``profile`` names the buffer for a profile's records.
-    ``handed_over`` says that at least one layer leaves its last store to the next layer.
+    ``handed_over`` says that at least one layer leaves its last store to the next layer. ``left`` has for each state
+    that the program leaves the buffer in which it found the state, whose address it takes.
     """
 
     program: tuple[Step, ...]
@@ -51,6 +52,7 @@ class Schedule:
     overlaps: tuple[Overlap, ...] = ()
     profile: str | None = None
     handed_over: bool = False
+    left: Mapping[str, str] = field(default_factory=dict)
 
 
 def build_schedule(
@@ -107,7 +109,7 @@ def build_schedule(
     buffers = tuple(replace(buffer, accessed_bytes=parts.accesses[buffer.name]) for buffer in named)
     measured = profile[0].name if profile else None
     left = any(built.hands_over for built in bodies)
-    return Schedule(program, buffers, relations, constants.data, facts, overlaps, measured, left)
+    return Schedule(program, buffers, relations, constants.data, facts, overlaps, measured, left, homes.left)
 
 
 @dataclass(frozen=True, slots=True)

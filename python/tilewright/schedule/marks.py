@@ -11,12 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewright.plan import BufferKind
 from tilewright.storage.homes import Homes
 from tilewright.storage.lives import NEVER, Touched, group_lives
-
-_FROM_START = (BufferKind.INPUT, BufferKind.STATE)
-_TO_END = (BufferKind.OUTPUT, BufferKind.STATE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +32,9 @@ class Marks:
 def home_marks(touched: Touched, homes: Homes) -> Marks:
     """Marks of every tensor that is no constant, from ``lives.group_lives``.
 
-    What the caller owns, and state, lives throughout. An input in a pool is there from the
-    start and dead behind its last reader; an output in a pool is alive to the end.
+    What the caller owns lives throughout. An input in a pool, and a state as a run finds it, is there from
+    the start and dead behind its last reader; an output in a pool, and a state as a run leaves it, is alive
+    to the end.
     """
     lives = group_lives(touched, homes)
     start: list[str] = []
@@ -48,13 +45,12 @@ def home_marks(touched: Touched, homes: Homes) -> Marks:
         life = lives.get(homes.groups[name])
         if life is None:
             continue
-        kind = homes.kinds[root]
         throughout = homes.is_callers(name)
-        if throughout or kind in _FROM_START or life.begin == NEVER:
+        if throughout or homes.is_given(root) or life.begin == NEVER:
             start.append(name)
         else:
             begins.setdefault(life.begin, []).append(name)
-        if throughout or kind in _TO_END:
+        if throughout or homes.is_result(root):
             finish.append(name)
         else:
             ends.setdefault(life.end, []).append(name)

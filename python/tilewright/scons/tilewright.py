@@ -46,6 +46,7 @@ LISTS = {
     "BUDGET": "--budget",
     "TYPES": "--type",
     "DIMS": "--dim",
+    "STATE": "--state",
     "OPERATORS": "--operators",
 }
 SUFFIXES = {

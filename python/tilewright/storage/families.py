@@ -30,6 +30,7 @@ class Families:
         self.places: dict[str, Place] = {}
         self._grain_bytes = grain_bytes
         self._interface = {*graph.inputs, *graph.outputs}
+        self._left = {state.output for state in graph.states}
         self._views: dict[str, list[tuple[Node, str]]] = {}
         self._owner = {name: name for name in graph.tensors}
         self._members = {name: [name] for name in graph.tensors}
@@ -94,6 +95,7 @@ class Families:
             group not in self.parts
             and group != self.root(part.whole)
             and self._interface.isdisjoint(self._members[group])
+            and self._left.isdisjoint(self._members[self._owner[part.whole]])
             and not any(item.is_constant for item in known)
             and tensor.dtype.size_bytes == whole.dtype.size_bytes
             and tensor.elements > 0

@@ -29,6 +29,7 @@ class Homes:
         places: tensor to its place in the root.
         sizes: tensor to the bytes from its first to its last one, gaps included.
         views: names of the nodes that need no code.
+        left: for each state that a run leaves, the root that held the state before the run.
     """
 
     roots: Mapping[str, str]
@@ -40,6 +41,16 @@ class Homes:
     places: Mapping[str, Place] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
     views: frozenset[str] = frozenset()
+    left: Mapping[str, str] = field(default_factory=dict)
+
+    def is_given(self, root: str) -> bool:
+        """Whether the bytes have content before a run begins."""
+        kind = self.kinds[root]
+        return kind is BufferKind.INPUT or (kind is BufferKind.STATE and root not in self.left)
+
+    def is_result(self, root: str) -> bool:
+        """Whether the bytes have content after a run ends."""
+        return self.kinds[root] is BufferKind.OUTPUT or root in self.left
 
     @property
     def homes(self) -> dict[str, str]:
@@ -83,10 +94,13 @@ def assign_homes(graph: Graph, platform: Platform, *, io_in_pools: bool = False,
         places=dict(families.places),
         sizes=dict(families.sizes()),
         views=frozenset(views if joined is None else views | joined.nodes),
+        left={state.output: state.input for state in graph.states},
     )
 
 
 def _kind(graph: Graph, root: str) -> BufferKind:
+    if any(root in (state.input, state.output) for state in graph.states):
+        return BufferKind.STATE
     if root in graph.inputs:
         return BufferKind.INPUT
     if root in graph.outputs:

@@ -39,8 +39,8 @@ def group_lives(touched: Touched, homes: Homes) -> dict[str, Life]:
     """The life of each group of tensors that have all their bytes in common.
 
     Constants have no life, nor have groups of storage that no layer touches. Inputs that the plan
-    places live from ``NEVER`` on, outputs to the number of layers, tensors in the caller's memory
-    and state from ``NEVER`` to the number of layers.
+    places, and states as a run finds them, live from ``NEVER`` on, outputs and states as a run leaves
+    them to the number of layers, tensors in the caller's memory from ``NEVER`` to the number of layers.
     """
     direct: dict[str, Life] = {}
     for number, names in enumerate(touched):
@@ -54,11 +54,11 @@ def group_lives(touched: Touched, homes: Homes) -> dict[str, Life]:
         kind = homes.kinds[homes.roots[group]]
         if kind is BufferKind.CONSTANT or (homes.roots[group] not in roots and not is_interface(kind)):
             continue
-        throughout = homes.is_callers(group) or kind is BufferKind.STATE
+        throughout, root = homes.is_callers(group), homes.roots[group]
         begin, end = graph.begin(group), graph.end(group)
-        if throughout or kind is BufferKind.INPUT:
+        if throughout or homes.is_given(root):
             begin = NEVER
-        if throughout or kind is BufferKind.OUTPUT:
+        if throughout or homes.is_result(root):
             end = len(touched)
         lives[group] = Life(begin, end)
     return lives

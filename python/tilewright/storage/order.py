@@ -12,7 +12,7 @@ After:   a b c d e: b is dead before d is born
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import accumulate, count
@@ -113,9 +113,12 @@ def order_problem(
         reads=tuple(of(node.inputs) for node in operators),
         writes=tuple(of(node.outputs) for node in operators),
         sizes=tuple(tensor_bytes[name] if kind in placed else 0 for name, kind in zip(values, kinds, strict=True)),
-        kept=frozenset(number for number, kind in enumerate(kinds) if kind is BufferKind.OUTPUT),
-        given=frozenset(number for number, kind in enumerate(kinds) if kind is BufferKind.INPUT),
+        kept=frozenset(number for number, name in enumerate(values) if homes.is_result(homes.roots[name])),
+        given=frozenset(number for number, name in enumerate(values) if homes.is_given(homes.roots[name])),
         over=tuple(of(_alone(over.get(node.name, ()), homes)) for node in operators),
+        replaced=tuple(
+            (numbers[old], numbers[new]) for new, old in homes.left.items() if old in numbers and new in numbers
+        ),
     )
 
 
@@ -157,8 +160,13 @@ def make_problem(
     kept: frozenset[int] = frozenset(),
     given: frozenset[int] = frozenset(),
     over: tuple[tuple[int, ...], ...] = (),
+    replaced: tuple[tuple[int, int], ...] = (),
 ) -> OrderProblem:
-    """The problem with its derived fields: an operator that reads a value runs after all that write it."""
+    """The problem with its derived fields: an operator that reads a value runs after all that write it.
+
+    Each pair of ``replaced`` is a value and the one that takes its bytes: all that read the first run before
+    those that write the second.
+    """
     writers = [0] * len(sizes)
     users = [0] * len(sizes)
     for operator, (read, written) in enumerate(zip(reads, writes, strict=True)):
@@ -179,9 +187,22 @@ def make_problem(
             for writer in written_by.get(value, ()):
                 behind[writer][operator] = None
         before.append(mask & ~(1 << operator))
+    for reader, writer in _pairs_in_order(reads, written_by, replaced):
+        before[writer] |= 1 << reader
+        behind[reader][writer] = None
     over = over or ((),) * len(reads)
     later = tuple(tuple(sorted(operators)) for operators in behind)
     return OrderProblem(tuple(before), later, reads, writes, sizes, tuple(writers), tuple(users), kept, given, over)
+
+
+def _pairs_in_order(
+    reads: Sequence[tuple[int, ...]], written_by: Mapping[int, Sequence[int]], replaced: Iterable[tuple[int, int]]
+) -> Iterator[tuple[int, int]]:
+    """Each operator that reads an old value, with each that writes the one which takes the old one's bytes."""
+    for old, new in replaced:
+        readers = [operator for operator, values in enumerate(reads) if old in values]
+        for writer in written_by.get(new, ()):
+            yield from ((reader, writer) for reader in readers if reader != writer)
 
 
 def best_order(problem: OrderProblem, maximum_steps: int = MAXIMUM_STEPS[Effort.NORMAL]) -> OrderResult:

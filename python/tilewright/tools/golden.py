@@ -109,6 +109,7 @@ def golden_files(request: GoldenRequest) -> dict[str, bytes]:
         "unit": request.unit,
         "profiled": plan.profile is not None,
         "profile_arguments": _pool_argument(plan),
+        "stateful": bool(plan.states),
         "layer_runs": 0,
         "layer_tensors": [],
         "absolute": repr(absolute),

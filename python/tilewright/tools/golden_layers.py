@@ -13,6 +13,7 @@ from tilewright.codegen.buffers import Storage, storage_of
 from tilewright.graph import Array, Graph
 from tilewright.plan import Buffer, BufferKind, Plan
 from tilewright.plan.stages import stages_of
+from tilewright.planning.plan_states import initial_content
 from tilewright.report.touches import HOMES, touched_buffers
 
 _BYTES_PER_LINE = 16
@@ -41,7 +42,7 @@ def layer_tensors(plan: Plan, graph: Graph, inputs: Mapping[str, Array], runs: i
 
     ``inputs`` maps inputs to arrays of shape [runs, *shape]. Raises TilewrightError for an operator without reference.
     """
-    values = [evaluate(graph, {name: array[run] for name, array in inputs.items()}) for run in range(runs)]
+    values = _values(graph, inputs, runs)
     storage = storage_of(plan)
     touched = touched_buffers(plan)
     names = [stage.name for stage in stages_of(plan.program)]
@@ -55,6 +56,17 @@ def layer_tensors(plan: Plan, graph: Graph, inputs: Mapping[str, Array], runs: i
         if data.shape[1:] == buffer.shape and data.dtype == np.dtype(buffer.dtype) and data.size:
             found.append(_layer_tensor(storage, buffer, written[-1], names[written[-1]], data))
     return sorted(found, key=lambda item: (item.layer, item.label))
+
+
+def _values(graph: Graph, inputs: Mapping[str, Array], runs: int) -> list[Mapping[str, Array]]:
+    """All tensors of each run; states go from one run to the next."""
+    states = {state.input: initial_content(graph, state) for state in graph.states}
+    found: list[Mapping[str, Array]] = []
+    for run in range(runs):
+        values = evaluate(graph, {**{name: array[run] for name, array in inputs.items()}, **states})
+        states = {state.input: values[state.output] for state in graph.states}
+        found.append(values)
+    return found
 
 
 def _layer_tensor(storage: Storage, buffer: Buffer, layer: int, layer_name: str, data: Array) -> LayerTensor:

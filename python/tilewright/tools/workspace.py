@@ -98,6 +98,8 @@ def shared_pools(name: str, plans: Sequence[Plan], sharing: Sharing) -> tuple[Sh
             uses.setdefault(pool.name, []).append(_Use(plan, pool, used[pool.name]))
     if sharing is Sharing.CONCURRENT:
         _check_pinned(plans)
+    elif len(plans) > 1:
+        _check_states(plans)
     return tuple(_shared(found, sharing) for found in uses.values())
 
 
@@ -146,6 +148,17 @@ def _check_names(name: str, plans: Sequence[Plan]) -> None:
     for plan in plans:
         if plan.static_pools:
             raise _refused(f"model '{plan.name}' has pools of its own", "leave STATIC_POOLS out")
+
+
+def _check_states(plans: Sequence[Plan]) -> None:
+    """Raise bad_input if another model's run would end what a model remembers."""
+    for plan in plans:
+        if plan.states:
+            raise _refused(
+                f"model '{plan.name}' keeps state '{plan.states[0].input}' between runs, and EXCLUSIVE models have "
+                "the same bytes",
+                "share CONCURRENT, or leave the model out of the workspace",
+            )
 
 
 def _check_pinned(plans: Sequence[Plan]) -> None:

@@ -67,6 +67,7 @@ def read_model(path: Path, known: Collection[str] = ()) -> SourceModel:
         lambda node, arrays, most_bytes: _evaluate(node, arrays, opset, most_bytes),
         tuple(_value(info) for info in (*graph.output, *graph.value_info)),
         lambda given, arrays, strict: tuple(_value(info) for info in inferred(proto, given, arrays, strict=strict)),
+        tuple(_value(info) for info in graph.input if info.name in constants),
     )
 
 

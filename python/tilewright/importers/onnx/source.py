@@ -66,7 +66,7 @@ ValueError tells of operands that contradict each other."""
 class SourceModel:
     """A model file. ``inputs`` leaves out initializers that are listed as inputs.
 
-    ``declared`` is what the file says of outputs and of tensors between nodes.
+    ``declared`` is what the file says of outputs and of tensors between nodes, ``initialised`` are those inputs.
     """
 
     name: str
@@ -79,3 +79,4 @@ class SourceModel:
     evaluate: Evaluate
     declared: tuple[SourceValue, ...]
     infer: Infer
+    initialised: tuple[SourceValue, ...] = ()
