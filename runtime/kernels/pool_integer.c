@@ -3,7 +3,7 @@
 
 #include "tilewright/kernels/integer_core.h"
 
-enum { X, Y };
+enum { X, Y, PARTIAL };
 enum { BATCH, CHANNEL, HEIGHT, WIDTH };
 
 /* Taps of a window on one axis. */
@@ -146,8 +146,10 @@ static uint8_t *pixel(const struct tilewright_view *y, int32_t n, int32_t oh, in
 
 /* Computes all channels of one pixel of a maximum pooling. */
 static void maximum(const struct tilewright_max_pool_integer_attributes *a,
-                    const struct tilewright_view *operands, int32_t n, int32_t oh, int32_t ow)
+                    const struct tilewright_view *operands, uint32_t flags, int32_t n, int32_t oh,
+                    int32_t ow)
 {
+    (void)flags;
     const struct tilewright_shape *in = operands[X].shape;
     const struct tilewright_shape *out = operands[Y].shape;
     ptrdiff_t offset = (ptrdiff_t)n * in->stride[BATCH];
@@ -165,9 +167,11 @@ static void maximum(const struct tilewright_max_pool_integer_attributes *a,
     }
 }
 
-/* Computes all channels of one pixel of an average pooling. */
+/* Computes all channels of one pixel of an average pooling. Where calls have some rows each of the
+ * only window, all but the last one only add to partial results. */
 static void average(const struct tilewright_average_pool_integer_attributes *a,
-                    const struct tilewright_view *operands, int32_t n, int32_t oh, int32_t ow)
+                    const struct tilewright_view *operands, uint32_t flags, int32_t n, int32_t oh,
+                    int32_t ow)
 {
     const struct tilewright_shape *in = operands[X].shape;
     const struct tilewright_shape *out = operands[Y].shape;
@@ -184,23 +188,37 @@ static void average(const struct tilewright_average_pool_integer_attributes *a,
     const int32_t zero = (a->x_zero_point + flip) * rows.rows.taps * rows.columns.taps;
     const uint8_t *first = tilewright_row(&operands[X], HEIGHT, rows.rows.first) + offset;
     uint8_t *to = pixel(&operands[Y], n, oh, ow);
+    int32_t *partial = NULL;
 
+    if (flags != TILEWRIGHT_WHOLE) {
+        partial = (int32_t *)(void *)operands[PARTIAL].base + n * out->extent[CHANNEL];
+    }
     for (int32_t c = out->extent[CHANNEL]; c > 0; c--) {
-        const int32_t sum = (total(&rows, first, offset) - zero) * (1 << a->left);
+        int32_t sum = total(&rows, first, offset) - zero;
+        first += in->stride[CHANNEL];
+        offset += in->stride[CHANNEL];
+        if (partial != NULL) {
+            sum += (flags & TILEWRIGHT_FIRST) == 0 ? *partial : 0;
+            *partial++ = sum;
+            if ((flags & TILEWRIGHT_LAST) == 0) {
+                continue;
+            }
+        }
+        sum *= 1 << a->left;
         const int32_t value =
             divided((int64_t)sum * a->multiplier, a->shift, count) + a->zero_point;
         *to = (uint8_t)(value < a->minimum ? a->minimum : value > a->maximum ? a->maximum : value);
         to += out->stride[CHANNEL];
-        first += in->stride[CHANNEL];
-        offset += in->stride[CHANNEL];
     }
 }
 
 /* Computes all channels of one pixel of an average pooling of stored integers: sums of the taps in
  * x over their number, rounded half away from zero. */
 static void average_away(const struct tilewright_average_pool_away_attributes *a,
-                         const struct tilewright_view *operands, int32_t n, int32_t oh, int32_t ow)
+                         const struct tilewright_view *operands, uint32_t flags, int32_t n,
+                         int32_t oh, int32_t ow)
 {
+    (void)flags;
     const struct tilewright_shape *in = operands[X].shape;
     const struct tilewright_shape *out = operands[Y].shape;
     const int32_t flip = a->is_unsigned != 0 ? 0 : 128;
@@ -230,7 +248,7 @@ static void average_away(const struct tilewright_average_pool_away_attributes *a
         for (int32_t n = 0; n < out->extent[BATCH]; n++) {                                         \
             for (int32_t i = 0; i < out->extent[HEIGHT]; i++) {                                    \
                 for (int32_t j = 0; j < out->extent[WIDTH]; j++) {                                 \
-                    function(attributes, operands, n, out->origin[HEIGHT] + i,                     \
+                    function(attributes, operands, flags, n, out->origin[HEIGHT] + i,              \
                              out->origin[WIDTH] + j);                                              \
                 }                                                                                  \
             }                                                                                      \
@@ -240,7 +258,6 @@ static void average_away(const struct tilewright_average_pool_away_attributes *a
 void tilewright_max_pool_integer(const struct tilewright_max_pool_integer_attributes *attributes,
                                  const struct tilewright_view *operands, uint32_t flags)
 {
-    (void)flags;
     TILEWRIGHT_FOR_EACH_PIXEL(maximum);
 }
 
@@ -248,13 +265,11 @@ void tilewright_average_pool_integer(
     const struct tilewright_average_pool_integer_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags)
 {
-    (void)flags;
     TILEWRIGHT_FOR_EACH_PIXEL(average);
 }
 
 void tilewright_average_pool_away(const struct tilewright_average_pool_away_attributes *attributes,
                                   const struct tilewright_view *operands, uint32_t flags)
 {
-    (void)flags;
     TILEWRIGHT_FOR_EACH_PIXEL(average_away);
 }

@@ -21,7 +21,7 @@ from tilewright.fusion.timing import Timetable
 from tilewright.graph import Array
 from tilewright.options import build_options
 from tilewright.pipeline import Artifacts, compile_model
-from tilewright.plan import AxisRange, Buffer, BufferKind, Kernel, Layer, Loop, Plan, kernel_steps
+from tilewright.plan import AxisRange, Begin, Buffer, BufferKind, End, Kernel, Layer, Loop, Plan, kernel_steps
 from tilewright.report.html import report_html
 from tilewright.report.page import page_data
 from tilewright.report.text import report_text
@@ -220,6 +220,30 @@ def test_a_stage_that_works_too_early_is_refused(tmp_path: Path) -> None:
                 assert check(earlier(plan, layer, late)), (seed, layer.name)
                 refused += 1
     assert refused >= 3
+
+
+def forgetful(plan: Plan, layer: Layer) -> Plan:
+    """The plan in which a group's sums begin and end with every block."""
+    (loop,) = (step for step in layer.body if isinstance(step, Loop))
+    (kernel,) = (step for step in loop.body if isinstance(step, Kernel) and step.reduction)
+    (sums,) = kernel.scratch
+    at = loop.body.index(kernel)
+    body = (*loop.body[:at], Begin(sums), kernel, End(sums), *loop.body[at + 1 :])
+    spoilt = replace(layer, body=(replace(loop, body=body),))
+    steps = [step for step in plan.program if not isinstance(step, Begin | End) or step.buffer != sums]
+    return replace(plan, program=tuple(spoilt if step is layer else step for step in steps))
+
+
+def test_a_mean_of_rows_keeps_its_sums(tmp_path: Path) -> None:
+    sinks = 0
+    for seed in (7, 11):
+        plan = compiled(random_rows(seed), tmp_path, "net", groups="auto", objective="bytes_used").plan
+        for layer in groups(plan):
+            if any(kernel.reduction for kernel in kernel_steps(layer.body)):
+                found = {violation.rule for violation in check(forgetful(plan, layer))}
+                assert Rule.SCRATCH in found, (seed, found)
+                sinks += 1
+    assert sinks == 2
 
 
 def test_a_lock_repeats_groups(tmp_path: Path) -> None:

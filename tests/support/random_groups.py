@@ -37,7 +37,10 @@ class _QuantizedChain(_Chain, QuantizedModel):
 
 
 def random_rows(seed: int) -> RandomModel:
-    """Always the same model for the same seed: int8 or float32, 4 to 10 operators on images of 8 to 20 rows."""
+    """Always the same model for the same seed: int8 or float32, 4 to 10 operators on images of 8 to 20 rows.
+
+    Many quantised ones end in a mean.
+    """
     chance = random.Random(seed)
     numbers = np.random.default_rng(seed)
     shape = (1, chance.randint(1, 6), chance.randint(8, 20), chance.randint(2, 8))
@@ -48,4 +51,14 @@ def random_rows(seed: int) -> RandomModel:
     quantized = _QuantizedChain(chance, numbers, dtype=chance.choice(("int8", "int8", "uint8")))
     name = quantized.input(quantized.whole_range(shape))
     quantized.known(name, np.float32(2.0 ** -chance.randint(3, 7)), quantized.zero_point())
-    return grown(quantized, INT8, chance.randint(4, 10))
+    found = grown(quantized, INT8, chance.randint(4, 10))
+    if chance.random() < 0.6:
+        _averaged(quantized)
+    return found
+
+
+def _averaged(model: QuantizedModel) -> None:
+    """Add a mean over the rows and columns of the youngest image."""
+    name = [other for other in model.parameters if other in model.values and len(model.shape(other)) == 4][-1]
+    result = model.quantized(model.add("GlobalAveragePool", model.real(name)))
+    model.outputs = [*(other for other in model.outputs if other != name), result]

@@ -92,6 +92,8 @@ class _Machine:
         for position, seen in reads:
             self._read(seen, event)
             self._check_packed(step.reads[position], seen, event)
+        if step.reduction:
+            self._keep_sums(step, event)
         for position, seen in writes:
             self._kernel_write(step, seen, step.writes[position - len(step.reads)], event)
         for position, seen in reads:
@@ -100,6 +102,18 @@ class _Machine:
                     read = Touched(seen, step.axes[position], step.maps[position])
                     written = Touched(write, step.axes[number], step.maps[number])
                     check_overwriting(self.facts, self.shadow, (position, read), written, event, self.log)
+
+    def _keep_sums(self, kernel: Kernel, event: Event) -> None:
+        """What the parts of a reduction left in scratch is there until the last part."""
+        done, _ = _progress(kernel, event.digits)
+        for name in kernel.scratch:
+            part = self._whole(name)
+            assert part is not None
+            owner, number = self.shadow.window(self.shadow.memory(part).owner, part), self._number(name)
+            if done and (owner != number).any():
+                message = f"what part {done - 1} of the reduction left in {name} is gone"
+                self.log.report(Rule.SCRATCH, message, event.site.place, event.block)
+            owner[...] = number
 
     def _check_packed(self, operand: Operand, seen: Seen, event: Event) -> None:
         """Kernels see packed constants without strides: their tiles have no gaps."""

@@ -134,7 +134,7 @@ class Layers:
         """How many times ``fewest`` rows a block of layer ``number`` has, so that it has so many positions."""
         stream, problem = self.streams[number], self.problems[number]
         assert stream is not None
-        row = row_elements(problem)
+        row = row_elements(problem, stream)
         wanted = min(-(-elements // row), stream.extent)
         return max(1, -(-wanted // fewest))
 
@@ -145,9 +145,14 @@ def result_of(problem: TilingProblem) -> TileOperand:
     return result
 
 
-def row_elements(problem: TilingProblem) -> int:
-    """Positions in a row of a layer's result: its elements without those along the axis that is innermost in memory."""
+def row_elements(problem: TilingProblem, stream: Stream) -> int:
+    """Positions in a row of a layer's result, or of the input that a sink adds up.
+
+    That is the elements of a row without those along the axis that is innermost in memory.
+    """
     result = result_of(problem)
+    if stream.is_sink:
+        (result,) = (operand for operand in problem.operands if operand.tensor == stream.reads[0].tensor)
     large = [axis for axis in result.order if result.extents[axis] > 1]
     return prod(result.extents[axis] for axis in large[1:-1])
 
@@ -240,6 +245,8 @@ def _bytes(alive: Alive, first: int, stages: Sequence[Timed], rings: Mapping[str
     end = first + len(stages)
     outside = alive.during(first, end) - sum(alive.home_bytes(name) for name in rings)
     staying = sum(alive.ring_bytes(ring) for ring in rings.values() if not ring.passing)
+    # The scratch of a sink has its sums.
+    sums = sum(size for timed, size in zip(stages, scratch, strict=True) if timed.stream.is_sink)
     # Bytes of passing rings and scratch by stage: a ring from its maker to its last reader.
     changes = [0] * (len(stages) + 1)
     last = {read.tensor: number for number, timed in enumerate(stages) for read in timed.stream.reads}
@@ -248,8 +255,9 @@ def _bytes(alive: Alive, first: int, stages: Sequence[Timed], rings: Mapping[str
         if ring is not None and ring.passing:
             changes[number] += alive.ring_bytes(ring)
             changes[last[ring.tensor] + 1] -= alive.ring_bytes(ring)
-    most = max(size + beside for size, beside in zip(accumulate(changes), scratch, strict=False))
-    return outside + staying + most
+    beside = [0 if timed.stream.is_sink else size for timed, size in zip(stages, scratch, strict=True)]
+    most = max(size + own for size, own in zip(accumulate(changes), beside, strict=False))
+    return outside + staying + sums + most
 
 
 def group_from(layers: Layers, interval: Interval) -> Group:

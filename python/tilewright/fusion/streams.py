@@ -44,6 +44,9 @@ class RowRead:
 class Stream:
     """A layer whose result can be computed some rows at a time, from the first to the last.
 
+    A *sink* adds up the rows of its input instead, a block of them at a time: its rows are those of the sum, and
+    there is a result behind the last one only.
+
     Attributes:
         dimension: the iteration dimension that rows of the result follow, one row for each value.
         extent: rows of the result.
@@ -53,6 +56,7 @@ class Stream:
         may_be_ring: whether the kernel can write the result into a ring of rows.
         reads: inputs of which a block needs some rows; an input may occur more than once.
         held: inputs of which every block may need everything.
+        is_sink: whether the rows are those of a sum.
     """
 
     dimension: str
@@ -63,6 +67,7 @@ class Stream:
     may_be_ring: bool
     reads: tuple[RowRead, ...]
     held: frozenset[str]
+    is_sink: bool = False
 
 
 def stream_of(problem: TilingProblem) -> Stream | None:
@@ -74,14 +79,13 @@ def stream_of(problem: TilingProblem) -> Stream | None:
     if len(written) != 1 or problem.moves or problem.cores > 1:
         return None
     (result,) = written
-    axis = rows_axis(result)
-    if axis is None:
-        return None
-    dimension = _dimension(problem, result, axis)
-    if dimension is None:
-        return None
     inputs = [item for item in problem.operands if not item.write and item.tensor is not None and item.data is None]
-    reads = list(_reads(problem, inputs, dimension))
+    axis = rows_axis(result)
+    dimension = None if axis is None else _dimension(problem, result, axis)
+    reads = [] if dimension is None else list(_reads(problem, inputs, dimension))
+    sink = None if reads else _sink(problem, result, inputs)
+    if sink is not None or axis is None or dimension is None:
+        return sink
     found = {read.tensor for read in reads}
     return Stream(
         dimension=dimension,
@@ -93,6 +97,25 @@ def stream_of(problem: TilingProblem) -> Stream | None:
         reads=tuple(reads),
         held=frozenset(item.tensor for item in inputs if item.tensor is not None and item.tensor not in found),
     )
+
+
+def _sink(problem: TilingProblem, result: TileOperand, inputs: list[TileOperand]) -> Stream | None:
+    """The layer as a sum over the rows of its only input; None if it is none, or its kernel takes all rows at once."""
+    for dimension in sorted(problem.reductions):
+        reads = list(_reads(problem, inputs, dimension)) if len(inputs) == 1 else []
+        if reads and reads[0].rows.terms == ((dimension, 1),):
+            return Stream(
+                dimension=dimension,
+                extent=problem.extents[dimension],
+                multiple=problem.kernel.multiples.get(dimension, 1),
+                written=result.tensor or result.name,
+                axis=0,
+                may_be_ring=False,
+                reads=tuple(reads),
+                held=frozenset(),
+                is_sink=True,
+            )
+    return None
 
 
 def rows_axis(operand: TileOperand) -> int | None:

@@ -72,12 +72,14 @@ class Timetable:
         rates: by tensor, rows for each iteration; tensors from outside have the rate at which stages read them.
         makers: by tensor between stages, the stage that makes it.
         rings: by tensor between stages that a later stage reads.
+        sums: results of sinks, which no stage can read.
     """
 
     stages: list[Timed] = field(default_factory=list)
     rates: dict[str, Fraction] = field(default_factory=dict)
     makers: dict[str, int] = field(default_factory=dict)
     rings: dict[str, Ring] = field(default_factory=dict)
+    sums: set[str] = field(default_factory=set)
 
     def fewest(self, stream: Stream) -> int | None:
         """The fewest rows at a time that a stage could make; None where it cannot join."""
@@ -91,7 +93,9 @@ class Timetable:
         some rows at a time of what the group makes.
         """
         rate = self._rate(stream)
-        if rate is None or any(name in self.makers for name in stream.held):
+        if rate is None or any(name in self.makers or name in self.sums for name in stream.held):
+            return False
+        if any(read.tensor in self.sums for read in stream.reads):
             return False
         if any(read.axis != self._axis(read.tensor, read.axis) for read in stream.reads):
             return False
@@ -106,8 +110,11 @@ class Timetable:
             self.rates.setdefault(read.tensor, rate * read.rate)
             if read.tensor in self.makers:
                 self._widen(read, timed)
-        self.rates[stream.written] = rate
-        self.makers[stream.written] = len(self.stages) - 1
+        if stream.is_sink:
+            self.sums.add(stream.written)
+        else:
+            self.rates[stream.written] = rate
+            self.makers[stream.written] = len(self.stages) - 1
         return True
 
     def _rate(self, stream: Stream) -> Fraction | None:

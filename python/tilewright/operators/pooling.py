@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tilewright.graph import Array, Graph, Node
 from tilewright.operators.epilogue import finish
 from tilewright.operators.exact import offset_removed
-from tilewright.operators.nest import Dimension, Nest, along
+from tilewright.operators.nest import Dimension, Iteration, Nest, along
 from tilewright.operators.operator import Arrays, Integers, OnIntegers, Operator, operand
 from tilewright.operators.spatial import Windows, output_dimensions, spatial_extents
 
@@ -23,12 +23,15 @@ class AveragePoolAttributes(Windows):
 
 
 def nest(node: Node, graph: Graph) -> Nest:
-    """Dimensions n, c, oh, ow, kh, kw; 1-D has no oh and kh."""
+    """Dimensions n, c, oh, ow, kh, kw; 1-D has no oh and kh. The only window of a channel can be cut."""
     batch, channels = graph.tensor(node.outputs[0]).shape[:2]
     windows = node.given(Windows)
     outputs = output_dimensions(spatial_extents(node, graph)[1])
+    taps = windows.tap_dimensions
+    if all(output.extent == 1 for output in outputs):
+        taps = tuple(replace(tap, iteration=Iteration.REDUCTION) for tap in taps)
     return Nest(
-        (Dimension("n", batch), Dimension("c", channels), *outputs, *windows.tap_dimensions),
+        (Dimension("n", batch), Dimension("c", channels), *outputs, *taps),
         ((along("n"), along("c"), *windows.input_maps),),
         ((along("n"), along("c"), *(along(out.name) for out in outputs)),),
     )

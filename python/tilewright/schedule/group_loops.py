@@ -24,7 +24,7 @@ class BuiltGroup:
     Attributes:
         body: the loop.
         buffers: scratch of the kernels.
-        around: names of the rings that live as long as the loop.
+        around: names of the rings, and of the sums of sinks, that live as long as the loop.
         accesses: bytes accessed by buffer.
     """
 
@@ -43,17 +43,19 @@ def build_group(group: Group, layers: Sequence[BuiltLayer]) -> BuiltGroup:
     for number, (timed, layer, kernel) in enumerate(zip(group.stages, layers, kernels, strict=True)):
         index = replace(timed.blocks, name=f"{timed.stream.dimension}_{number}")
         indices += [index] if index.count > 1 else []
-        scratch = [buffer.name for buffer in layer.buffers]
+        scratch = [] if timed.stream.is_sink else [buffer.name for buffer in layer.buffers]
         body += [Begin(name) for name in (*begins.get(number, ()), *scratch)]
         body.append(_in_group(kernel, timed, index))
         body += [End(name) for name in (*reversed(scratch), *ends.get(number, ()))]
+    rings = [name for name, ring in group.rings.items() if not ring.passing]
+    sinks = [layer for timed, layer in zip(group.stages, layers, strict=True) if timed.stream.is_sink]
     accesses: Counter[str] = Counter()
     for layer in layers:
         accesses.update(layer.accesses)
     return BuiltGroup(
         body=(Loop(tuple(indices), tuple(body)),),
         buffers=tuple(buffer for layer in layers for buffer in layer.buffers),
-        around=tuple(name for name, ring in group.rings.items() if not ring.passing),
+        around=(*rings, *(buffer.name for layer in sinks for buffer in layer.buffers)),
         accesses=accesses,
     )
 

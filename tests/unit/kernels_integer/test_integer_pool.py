@@ -62,6 +62,9 @@ def test_average_pool(geometry: str, dtype: str, include: int, multiplier: float
     for steps in STEPS:
         check(graph, feeds, steps)
     check(graph, feeds, {"oh": 2}, in_place=True, rings=(Ring(0, 2, 9), Ring(1, 2, 4)))
+    if geometry == "global":
+        check(graph, feeds, {"kh": 4})
+        check(graph, feeds, {"kh": 2, "c": 3}, rings=(Ring(0, 2, 9),))
 
 
 def test_ties_of_averages_go_to_the_even_neighbour() -> None:

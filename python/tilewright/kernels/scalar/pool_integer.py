@@ -41,7 +41,7 @@ class MaxPoolInteger(CStruct):
 @dataclass(frozen=True, slots=True)
 class AveragePoolInteger(CStruct):
     """y = round half even of (sum << left) * multiplier / 2^(32 + shift) / taps, + zero point. Operands: x and y
-    [n, c, h, w] of 8 bits.
+    [n, c, h, w] of 8 bits. Partial results, where rows of the only window are cut: an int32 sum for each channel.
     """
 
     windows: PlaneWindows
@@ -102,7 +102,7 @@ def average_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         minimum=epilogue.minimum,
         maximum=epilogue.maximum,
     )
-    return (_choice(_AVERAGE, node, attributes, graph),)
+    return (_in_parts(_choice(_AVERAGE, node, attributes, graph)),)
 
 
 def _away(node: Node, graph: Graph, epilogue: RoundAway) -> tuple[KernelChoice, ...]:
@@ -139,6 +139,18 @@ def _choice(kernel: Kernel, node: Node, attributes: CStruct, graph: Graph) -> Ke
     )
 
 
+def _in_parts(choice: KernelChoice) -> KernelChoice:
+    """The choice, which sums up some rows of a window at a time if there is one window for each channel."""
+    extents = {dimension.name: dimension.extent for dimension in choice.nest.dimensions}
+    if "kh" not in extents or (extents["oh"], extents["ow"]) != (1, 1):
+        return choice
+
+    def partial_bytes(steps: TileSteps) -> int:
+        return 4 * steps_product(choice.nest, steps, "n", "c")
+
+    return replace(choice, partial_bytes=partial_bytes, uncut=frozenset({"kw"}))
+
+
 def _counted(given: AveragePoolAttributes, x: Tensor) -> tuple[int, ...]:
     """Begin and end (half-open) of the rows, then of the columns, whose taps count as elements of a window."""
     bounds: tuple[int, ...] = () if given.rank == 2 else (0, 1)
@@ -153,9 +165,9 @@ def _cycles(per_tap: float) -> CyclesOf:
     def cycles(choice: KernelChoice, steps: TileSteps) -> float:
         given = choice.attributes
         assert isinstance(given, MaxPoolInteger | AveragePoolInteger | AveragePoolAway)
-        kernel = given.windows.kernel
+        rows = steps_product(choice.nest, steps, "kh")
         pixels = steps_product(choice.nest, steps, "n", "oh", "ow")
-        element = 40.0 + kernel[0] * 14.0 + per_tap * prod(kernel)
+        element = 40.0 + rows * (14.0 + per_tap * given.windows.kernel[1])
         return 100.0 + pixels * (120.0 + steps_product(choice.nest, steps, "c") * element)
 
     return cycles

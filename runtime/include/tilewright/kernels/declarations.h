@@ -671,7 +671,8 @@ void tilewright_max_pool_integer(const struct tilewright_max_pool_integer_attrib
     const struct tilewright_view *operands, uint32_t flags);
 
 /* y = round half even of (sum << left) * multiplier / 2^(32 + shift) / taps, + zero point.
- * Operands: x and y [n, c, h, w] of 8 bits. */
+ * Operands: x and y [n, c, h, w] of 8 bits. Partial results, where rows of the only window are cut:
+ * an int32 sum for each channel. */
 struct tilewright_average_pool_integer_attributes {
     int32_t kernel[2];
     int32_t strides[2];
