@@ -16,6 +16,7 @@ from support.host_runs import host_outputs
 from support.random_groups import random_rows
 from support.random_model import RandomModel
 from tilewright.check import Rule, check
+from tilewright.fusion.consuming import trailing_bytes
 from tilewright.fusion.streams import RowRead, Stream
 from tilewright.fusion.timing import Timetable
 from tilewright.graph import Array
@@ -119,6 +120,45 @@ def test_a_stage_that_works_earlier_finds_rows_missing(streams: list[Stream], bl
     assert early is not None
     table.stages[early] = replace(table.stages[early], first=table.stages[early].first - 1)
     assert wrong_reads(table, dict.fromkeys(table.rings, 1000))
+
+
+def walked_lag(table: Timetable, row_bytes: int, written_row_bytes: int) -> int | None:
+    """How far the output of the last stage gets behind rows of x that are still read, in a walk over iterations."""
+    works = [
+        (stage.first + stage.every * block, number, bounds)
+        for number, stage in enumerate(table.stages)
+        for block, bounds in enumerate(stage.blocks.tiles)
+    ]
+    works.sort(key=lambda work: work[:2])
+    lags = []
+    for at, (_, number, bounds) in enumerate(works):
+        if number + 1 < len(table.stages):
+            continue
+        later = [
+            row
+            for _, reader, (lower, upper) in works[at:]
+            for read in table.stages[reader].stream.reads
+            if read.tensor == "x"
+            for row in needed(read, lower, upper)
+        ]
+        if later:
+            lags.append(bounds[1] * written_row_bytes - min(later) * row_bytes)
+    return max(lags, default=None)
+
+
+@EFFORT
+@given(networks(), st.lists(st.integers(1, 5), min_size=7, max_size=7), st.integers(1, 9), st.integers(1, 9))
+def test_the_output_of_a_group_trails_the_input_at_the_least_distance(
+    streams: list[Stream], blocks: list[int], row_bytes: int, written_row_bytes: int
+) -> None:
+    table = Timetable()
+    for item, times in zip(streams, blocks, strict=False):
+        assume(table.add(item, times))
+    assume(any(read.tensor == "x" for item in streams for read in item.reads))
+    found = trailing_bytes(table.stages, "x", row_bytes, written_row_bytes)
+    wanted = walked_lag(table, row_bytes, written_row_bytes)
+    assert found is not None
+    assert found == wanted if wanted is not None else found < -1000
 
 
 def compiled(model: RandomModel, folder: Path, prefix: str, **values: object) -> Artifacts:

@@ -16,9 +16,11 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.fusion.consuming import trailing_bytes
 from tilewright.fusion.group import Group, group_of
 from tilewright.fusion.streams import Stream, stream_of
 from tilewright.fusion.timing import Ring, Timed, Timetable
+from tilewright.storage.clearance import Clearance
 from tilewright.storage.homes import Homes
 from tilewright.storage.lives import Life
 from tilewright.tiling.operand import TileOperand
@@ -188,7 +190,7 @@ def _alive(problems: Sequence[TilingProblem], homes: Homes, lives: Mapping[str, 
     alone = {root: lives[root] for root in families if members[root] == 1 and root in lives}
     row_bytes, rows = {}, {}
     for problem in problems:
-        for operand in (item for item in problem.operands if item.write and item.tensor in alone):
+        for operand in (item for item in problem.operands if item.tensor in alone and item.tensor not in rows):
             assert operand.tensor is not None
             large = [axis for axis in operand.order if operand.extents[axis] > 1]
             if large:
@@ -244,6 +246,7 @@ def _bytes(alive: Alive, first: int, stages: Sequence[Timed], rings: Mapping[str
     """Bytes alive at a time at most while a group runs."""
     end = first + len(stages)
     outside = alive.during(first, end) - sum(alive.home_bytes(name) for name in rings)
+    outside -= _shared_bytes(alive, first, stages, rings)
     staying = sum(alive.ring_bytes(ring) for ring in rings.values() if not ring.passing)
     # The scratch of a sink has its sums.
     sums = sum(size for timed, size in zip(stages, scratch, strict=True) if timed.stream.is_sink)
@@ -258,6 +261,25 @@ def _bytes(alive: Alive, first: int, stages: Sequence[Timed], rings: Mapping[str
     beside = [0 if timed.stream.is_sink else size for timed, size in zip(stages, scratch, strict=True)]
     most = max(size + own for size, own in zip(accumulate(changes), beside, strict=False))
     return outside + staying + sums + most
+
+
+def _shared_bytes(alive: Alive, first: int, stages: Sequence[Timed], rings: Mapping[str, Ring]) -> int:
+    """Bytes that the only home which a group writes can share with an input that the group is done with."""
+    written = [timed.stream.written for timed in stages if timed.stream.written not in rings]
+    life = alive.lives.get(written[0])
+    if len(written) > 1 or life is None or life.begin < first or written[0] != stages[-1].stream.written:
+        return 0
+    end = first + len(stages)
+    most = 0
+    for name in dict.fromkeys(read.tensor for timed in stages for read in timed.stream.reads):
+        dead = alive.lives.get(name)
+        if name in rings or dead is None or not first <= dead.end < end:
+            continue
+        by = trailing_bytes(stages, name, alive.row_bytes[name], alive.row_bytes[written[0]])
+        if by is not None:
+            sizes = [alive.rows[item] * alive.row_bytes[item] for item in (written[0], name)]
+            most = max(most, Clearance(by, None).shared_bytes(*sizes))
+    return most // TILE_ALIGN_BYTES * TILE_ALIGN_BYTES
 
 
 def group_from(layers: Layers, interval: Interval) -> Group:

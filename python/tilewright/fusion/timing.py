@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tilewright.fusion.streams import RowRead, Stream, block_bounds
+from tilewright.fusion.streams import Counts, RowRead, Stream, block_bounds
 from tilewright.plan import Index
 
 
@@ -180,12 +180,23 @@ def rows_between(maker: Timed, reader: Timed, read: RowRead) -> int:
     written = np.minimum((blocks + 1) * maker.step - maker.shift, maker.stream.extent)
     written_at = maker.first + maker.every * blocks
     lower, upper = block_bounds(read.rows, reader.blocks)
+    still = still_read(lower, upper, read.rows.extent, reader, written_at)
+    return max(1, min(maker.step, maker.stream.extent), int((written - np.minimum(still, written)).max()))
+
+
+def still_read(lower: Counts, upper: Counts, extent: int, reader: Timed, times: Counts) -> Counts:
+    """For each iteration of ``times`` the first row that is read then or later; ``extent`` where none is read.
+
+    Args:
+        lower, upper: the rows [lower, upper) that each block of the reader needs.
+        extent: rows of what is read.
+    """
     # A block that reads nothing needs nothing; rows that a later block needs again are still needed.
-    lower = np.where(upper > lower, lower, read.rows.extent)
-    still = np.append(np.minimum.accumulate(lower[::-1])[::-1], read.rows.extent)
-    # The first of the reader's blocks that runs at the time of each write, or later.
-    following = np.clip(-(-(written_at - reader.first) // reader.every), 0, reader.count)
-    return max(1, min(maker.step, maker.stream.extent), int((written - np.minimum(still[following], written)).max()))
+    lower = np.where(upper > lower, lower, extent)
+    still = np.append(np.minimum.accumulate(lower[::-1])[::-1], extent)
+    # The first of the reader's blocks that runs at each iteration, or later.
+    following = np.clip(-(-(times - reader.first) // reader.every), 0, reader.count)
+    return still[following]
 
 
 def is_passing(maker: Timed, reader: Timed, read: RowRead) -> bool:

@@ -1,0 +1,47 @@
+"""How near the output of a group may lie to an input whose rows the group has read: at what distance it trails.
+
+Before:  a = conv 3x3 x, y = conv 3x3 a, all of 6 rows of 8 bytes, one row at a time; y works an iteration behind a
+After:   y begins 0 bytes below x or more: when row t of y is written, rows of x from t + 1 on may still be read
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tilewright.fusion.streams import block_bounds
+from tilewright.fusion.timing import Timed, still_read
+
+
+def trailing_bytes(stages: Sequence[Timed], tensor: str, row_bytes: int, written_row_bytes: int) -> int | None:
+    """The least bytes below the start of an input at which the output of the last stage may begin.
+
+    No stage then reads a row of the input once a row of the output lies there. None where a stage may read all rows
+    of the input with every block.
+
+    Args:
+        tensor: the input.
+        row_bytes: bytes from row to row of the input.
+        written_row_bytes: bytes from row to row of the output.
+    """
+    last = stages[-1]
+    if last.stream.is_sink or any(tensor in timed.stream.held for timed in stages):
+        return None
+    blocks = np.arange(last.count)
+    written = np.minimum((blocks + 1) * last.step - last.shift, last.stream.extent)
+    times = last.first + last.every * blocks
+    most: int | None = None
+    for timed in stages:
+        for read in (read for read in timed.stream.reads if read.tensor == tensor):
+            # What the last stage reads, it may read again while it writes.
+            unread = times if timed is last else times + 1
+            lower, upper = block_bounds(read.rows, timed.blocks)
+            lowest = still_read(lower, upper, read.rows.extent, timed, unread)
+            lag = int((written * written_row_bytes - lowest * row_bytes)[lowest < read.rows.extent].max(initial=_FREE))
+            most = lag if most is None else max(most, lag)
+    return most
+
+
+_FREE = -(1 << 60)
+"""Where nothing is read any more once the first row is written."""
