@@ -76,3 +76,15 @@ def touched(axis: AxisRange, bounds: Mapping[str, Bounds]) -> Bounds:
         last = last + (ends[1] if stride >= 0 else ends[0])
     begin = np.clip(first // axis.divisor, 0, axis.extent)
     return begin, np.maximum(begin, np.minimum(last // axis.divisor + 1, axis.extent))
+
+
+def progress(kernel: Kernel, digits: Digits) -> tuple[int, int]:
+    """How many tiles of the cut reduction came before this one, and how many there are."""
+    done, total = 0, 1
+    if not kernel.reduction:
+        return done, total
+    for name, digit in digits.items():
+        if name in kernel.reduction:
+            done = done * digit.count + digit.coordinate
+            total *= digit.count
+    return done, total

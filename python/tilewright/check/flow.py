@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tilewright.check.calls import Calls, calls_by_tick
-from tilewright.check.expand import Digits, Event, Expansion, Rectangle, Site, not_kept_bounds
+from tilewright.check.calls import Calls, calls_by_tick, progress
+from tilewright.check.expand import Event, Expansion, Rectangle, Site, not_kept_bounds
 from tilewright.check.names import Facts
 from tilewright.check.overwriting import Touched, check_overwriting, meet
 from tilewright.check.rings import Rows, covers
@@ -105,7 +105,7 @@ class _Machine:
 
     def _keep_sums(self, kernel: Kernel, event: Event) -> None:
         """What the parts of a reduction left in scratch is there until the last part."""
-        done, _ = _progress(kernel, event.digits)
+        done, _ = progress(kernel, event.digits)
         for name in kernel.scratch:
             part = self._whole(name)
             assert part is not None
@@ -270,7 +270,7 @@ class _Machine:
         part = seen.tracked
         if part is None:
             return
-        done, total = _progress(kernel, event.digits)
+        done, total = progress(kernel, event.digits)
         number = self._number(seen.buffer)
         if done + 1 < total:
             number = -number
@@ -388,15 +388,3 @@ class _Machine:
                 incoming[incoming == flight.number] = 0
             if outgoing is not None:
                 self.shadow.window(self.shadow.memory(outgoing).outgoing, outgoing)[...] -= 1
-
-
-def _progress(kernel: Kernel, digits: Digits) -> tuple[int, int]:
-    """How many tiles of the cut reduction came before this one, and how many there are."""
-    done, total = 0, 1
-    if not kernel.reduction:
-        return done, total
-    for name, digit in digits.items():
-        if name in kernel.reduction:
-            done = done * digit.count + digit.coordinate
-            total *= digit.count
-    return done, total
