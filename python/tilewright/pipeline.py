@@ -198,6 +198,7 @@ def _interface(graph: Graph, names: Iterable[str]) -> tuple[InterfaceTensor, ...
             dtype=graph.tensor(name).dtype.value,
             shape=graph.tensor(name).shape,
             quantization=graph.tensor(name).quantization,
+            required=graph.tensor(name).required,
         )
         for name in names
     )

@@ -112,6 +112,7 @@ foreach(
     te_lenet_int8
     te_vww80_int8
     mbv1_025_128_uint8
+    op16_tconv1
 )
   set(tolerance "")
   if(name MATCHES "^(ad_fullint_floatio|rps_int8|te_lenet_int8|te_vww80_int8)$")

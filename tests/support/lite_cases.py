@@ -1,6 +1,7 @@
 """Models of one operator each, with random scales, zero points, weights and inputs from a fixed seed.
 
-``scripts/lite_vectors.py`` stores what TensorFlow Lite Micro computes for them, beside the test that reads it.
+``scripts/lite_vectors.py`` stores what TensorFlow Lite Micro computes for them, beside the test that reads it, or
+what LiteRT's reference kernels compute where TensorFlow Lite Micro does not take the model.
 """
 
 from __future__ import annotations
@@ -20,10 +21,17 @@ RUNS = 3
 
 @dataclass(frozen=True)
 class LiteCase:
-    """A model, and the inputs of its runs: arrays with the runs on their first axis."""
+    """A model, and the inputs of its runs: arrays with the runs on their first axis.
+
+    Attributes:
+        judge: who computes the stored outputs: "tflm", or "litert" for its reference kernels.
+        outputs: how many outputs the model has.
+    """
 
     content: bytes
     inputs: tuple[Array, ...]
+    judge: str = "tflm"
+    outputs: int = 1
 
 
 class _Made:
@@ -40,12 +48,16 @@ class _Made:
         return tuple(float(np.float32(value)) for value in np.exp(self.rng.uniform(np.log(low), np.log(high), count)))
 
     def zero(self) -> tuple[int, ...]:
+        if self.kind == "float32":
+            return ()
         if self.kind == "int16":
             return (0,)
         limits = np.iinfo(self.kind)
         return (int(self.rng.integers(limits.min, limits.max, endpoint=True)),)
 
     def value(self, *shape: int, scale: tuple[float, ...] | None = None) -> Value:
+        if self.kind == "float32":
+            return Value(shape, self.kind)
         return Value(shape, self.kind, scale or self.scale(), self.zero())
 
     def weights(self, shape: tuple[int, ...], axis: int, channels: int) -> Value:
@@ -54,18 +66,21 @@ class _Made:
 
     def bias(self, x: Value, w: Value, count: int) -> Value:
         data = self.rng.integers(-3000, 3000, count).astype(np.int32)
-        scale = tuple(float(np.float32(x.scale[0]) * np.float32(value)) for value in w.scale)
+        scale = tuple(float(np.float32(unit) * np.float32(value)) for unit in x.scale for value in w.scale)
         return Value((count,), "int32", scale, (0,) * len(scale), data)
 
     def inputs(self, value: Value) -> Array:
+        if value.type == "float32":
+            return self.rng.normal(0, 2, (RUNS, *value.shape)).astype(np.float32)
         limits = np.iinfo(value.type)
         drawn = self.rng.integers(limits.min, limits.max, (RUNS, *value.shape), np.int64, endpoint=True)
         drawn[1] = np.where(self.rng.random(value.shape) < 0.5, limits.min, limits.max)
         return drawn.astype(value.type)
 
-    def case(self, values: list[Value], step: Step, inputs: tuple[int, ...] = (0,)) -> LiteCase:
+    def case(self, values: list[Value], step: Step, inputs: tuple[int, ...] = (0,), judge: str = "tflm") -> LiteCase:
         content = lite_model(values, [step], inputs, step.outputs)
-        return LiteCase(content, tuple(self.inputs(values[number]) for number in inputs))
+        drawn = tuple(self.inputs(values[number]) for number in inputs)
+        return LiteCase(content, drawn, judge, len(step.outputs))
 
 
 _WINDOW = {"padding": "SAME", "stride_w": 2, "stride_h": 1}
@@ -89,6 +104,84 @@ def _halves(name: str) -> LiteCase:
     b = Value((5,), "int64", tuple(float(np.float32(0.0009 * scale)) for scale in w.scale), (0,) * 5, bias)
     y = made.value(1, 6, 3, 5, scale=(0.03,))
     return made.case([x, w, b, y], Step("CONV_2D", (0, 1, 2), (3,), {**_WINDOW, "activation": "NONE"}))
+
+
+def _halves_of(name: str, operator: str, *, narrow: bool = False) -> LiteCase:
+    """Convolutions and products of int16: ``narrow`` ones have a bias of int32, and sums of 32 bits."""
+    made = _Made(name, "int16")
+    x = made.value(1, 6, 5, 4, scale=(0.0009,))
+    shapes = {
+        "CONV_2D": ((3, 2, 3, 4), (1, 6, 3, 3), 0),
+        "DEPTHWISE_CONV_2D": ((1, 3, 2, 8), (1, 6, 3, 8), 3),
+        "FULLY_CONNECTED": ((3, 20), (6, 3), 0),
+        "TRANSPOSE_CONV": ((3, 2, 3, 4), (1, 6, 10, 3), 0),
+    }
+    shape, y_shape, axis = shapes[operator]
+    channels = shape[axis]
+    w = made.weights(shape, axis, 1 if operator == "FULLY_CONNECTED" else channels)
+    bias = made.rng.integers(-(1 << 14), 1 << 14, channels).astype(np.int32 if narrow else np.int64)
+    units = tuple(float(np.float32(0.0009 * scale)) for scale in w.scale)
+    b = Value((channels,), bias.dtype.name, units, (0,) * len(units), bias)
+    y = made.value(*y_shape, scale=(0.002,))
+    options = {} if operator == "FULLY_CONNECTED" else {**_WINDOW, "activation": "RELU"}
+    if operator == "DEPTHWISE_CONV_2D":
+        options["multiplier"] = 2
+    if operator == "TRANSPOSE_CONV":
+        size = Value((4,), "int32", data=np.asarray(y_shape, np.int32))
+        return made.case([x, w, b, y, size], Step(operator, (4, 1, 0, 2), (3,), options))
+    return made.case([x, w, b, y], Step(operator, (0, 1, 2), (3,), options))
+
+
+def _transposed(name: str, kind: str, padding: str) -> LiteCase:
+    """The output's shape is an input of the model, but for float32."""
+    made = _Made(name, kind)
+    shape = (2, 6, 10, 3) if padding == "SAME" else (2, 8, 11, 3)
+    x, w = made.value(2, 6, 5, 4), made.weights((3, 3, 3, 4), 0, 3)
+    y, bias = made.value(*shape, scale=made.scale(0.02, 0.4)), made.bias(x, w, 3)
+    given = made.inputs(x)
+    if kind == "float32":
+        drawn = made.rng.normal(0, 1, w.shape).astype(np.float32)
+        w = Value(w.shape, "float32", data=drawn)
+        bias = Value((3,), "float32", data=np.array([1, -2, 0.5], np.float32))
+    size = Value((4,), "int32", data=None if kind == "int8" else np.asarray(shape, np.int32))
+    step = Step("TRANSPOSE_CONV", (4, 1, 0, 2), (3,), {**_WINDOW, "padding": padding, "activation": "NONE"})
+    inputs = (4, 0) if kind == "int8" else (0,)
+    sizes = np.broadcast_to(np.asarray(shape, np.int32), (RUNS, 4)).copy()
+    drawn_inputs = (sizes, given) if kind == "int8" else (given,)
+    return LiteCase(lite_model([x, w, bias, y, size], [step], inputs, (3,)), drawn_inputs)
+
+
+def _hybrid(name: str, operator: str, channels: int, *, asymmetric: bool = False) -> LiteCase:
+    """Float32 activations with int8 weights of one scale, or one for each channel."""
+    made = _Made(name, "float32")
+    x = made.value(2, 5, 6, 4)
+    shapes = {
+        "CONV_2D": ((5, 3, 2, 4), (2, 5, 3, 5), 0),
+        "DEPTHWISE_CONV_2D": ((1, 3, 2, 8), (2, 5, 3, 8), 3),
+        "FULLY_CONNECTED": ((7, 30), (8, 7), 0),
+    }
+    shape, y_shape, axis = shapes[operator]
+    w, y = made.weights(shape, axis, channels), Value(y_shape, "float32")
+    bias = Value((shape[axis],), "float32", data=made.rng.normal(0, 1, shape[axis]).astype(np.float32))
+    options: dict[str, object] = {**_WINDOW, "activation": "RELU6"}
+    if operator == "DEPTHWISE_CONV_2D":
+        options["multiplier"] = 2
+    if operator == "FULLY_CONNECTED":
+        options = {"activation": "NONE", "asymmetric": asymmetric}
+    return made.case([x, w, bias, y], Step(operator, (0, 1, 2), (3,), options), judge="litert")
+
+
+def _nibbles(name: str, operator: str) -> LiteCase:
+    """Weights in four bits."""
+    made = _Made(name)
+    x, w = made.value(2, 15), made.weights((5, 15), 0, 1)
+    y, options = made.value(2, 5, scale=made.scale(0.02, 0.4)), {"activation": "NONE"}
+    if operator == "CONV_2D":
+        x, w = made.value(1, 6, 5, 3), made.weights((5, 3, 3, 3), 0, 5)
+        y, options = made.value(1, 6, 3, 5, scale=made.scale(0.02, 0.4)), {**_WINDOW, "activation": "NONE"}
+    drawn = made.rng.integers(-7, 7, w.shape, np.int8, endpoint=True)
+    w = Value(w.shape, "int4", w.scale, w.zero_point, drawn, w.axis)
+    return made.case([x, w, made.bias(x, w, 5), y], Step(operator, (0, 1, 2), (3,), options))
 
 
 def _depthwise(name: str) -> LiteCase:
@@ -190,6 +283,20 @@ CASES: Mapping[str, Callable[[str], LiteCase]] = MappingProxyType(
         "conv": lambda name: _convolution(name, "NONE", "SAME", 6),
         "conv_relu6": lambda name: _convolution(name, "RELU6", "VALID", 5),
         "conv_int16": _halves,
+        "conv_int16_narrow": lambda name: _halves_of(name, "CONV_2D", narrow=True),
+        "depthwise_int16": lambda name: _halves_of(name, "DEPTHWISE_CONV_2D"),
+        "dense_int16": lambda name: _halves_of(name, "FULLY_CONNECTED"),
+        "dense_int16_narrow": lambda name: _halves_of(name, "FULLY_CONNECTED", narrow=True),
+        "transposed_int16": lambda name: _halves_of(name, "TRANSPOSE_CONV"),
+        "transposed": lambda name: _transposed(name, "int8", "SAME"),
+        "transposed_float": lambda name: _transposed(name, "float32", "VALID"),
+        "conv_hybrid": lambda name: _hybrid(name, "CONV_2D", 5),
+        "conv_hybrid_one_scale": lambda name: _hybrid(name, "CONV_2D", 1),
+        "depthwise_hybrid": lambda name: _hybrid(name, "DEPTHWISE_CONV_2D", 8),
+        "dense_hybrid": lambda name: _hybrid(name, "FULLY_CONNECTED", 1),
+        "dense_hybrid_asymmetric": lambda name: _hybrid(name, "FULLY_CONNECTED", 1, asymmetric=True),
+        "conv_int4": lambda name: _nibbles(name, "CONV_2D"),
+        "dense_int4": lambda name: _nibbles(name, "FULLY_CONNECTED"),
         "depthwise": _depthwise,
         "dense": lambda name: _dense(name, 1),
         "dense_channels": lambda name: _dense(name, 7),

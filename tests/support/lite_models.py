@@ -126,7 +126,7 @@ def lite_model(values: Sequence[Value], steps: Sequence[Step], inputs: Sequence[
         buffer = 0
         if value.data is not None:
             buffer = len(buffers)
-            buffers.append(Table({0: Vector(np.frombuffer(value.data.tobytes(), np.uint8), 16)}))
+            buffers.append(Table({0: Vector(_bytes(value), 16)}))
         tensors.append(_value(value, f"t{number}", buffer))
     subgraph = Table(
         {
@@ -139,6 +139,15 @@ def lite_model(values: Sequence[Value], steps: Sequence[Step], inputs: Sequence[
     )
     codes = Tables([_code(name) for name in names])
     return flatbuffer(Table({0: ("I", 3), 1: codes, 2: Tables([subgraph]), 3: "made by a test", 4: Tables(buffers)}))
+
+
+def _bytes(value: Value) -> Array:
+    """The bytes of a constant. Of int4 elements two become a byte, the first in its low bits."""
+    assert value.data is not None
+    if value.type != "int4" or value.data.dtype == np.uint8:
+        return np.frombuffer(value.data.tobytes(), np.uint8)
+    nibbles = np.resize(value.data.reshape(-1), value.data.size + value.data.size % 2).astype(np.uint8) & 15
+    return nibbles[::2] | nibbles[1::2] << 4
 
 
 def _indices(numbers: Sequence[int]) -> Vector:

@@ -214,6 +214,9 @@ def _argument_checks(entry: Entry) -> tuple[str, ...]:
         found += block(f"if ({pointer} == NULL)", bad)
         misaligned = f"{entry.prefix}_is_misaligned({pointer}, {align})"
         found += block(f"if ({misaligned})", (f"return {entry.macro}_MISALIGNED;",))
+    for elements, values in entry.signature.required:
+        for number, value in enumerate(values):
+            found += block(f"if ({elements}[{number}] != {value})", bad)
     return tuple(found)
 
 

@@ -32,6 +32,7 @@ class InterfaceText:
     Attributes:
         shape: extents of the tensor's axes.
         range: the smallest and the largest integer that elements with a scale store; None for other tensors.
+        required: the elements of an input that may have one value only.
         has_largest: whether elements are numbers, more than one, of which one is the largest.
     """
 
@@ -50,6 +51,7 @@ class InterfaceText:
     shape: tuple[int, ...] = ()
     range: tuple[int, int] | None = None
     has_largest: bool = False
+    required: tuple[int, ...] = ()
     accessor: str = ""
     address: str = ""
 
@@ -63,12 +65,14 @@ class Signature:
         accessor_parameters: of the functions that return addresses of inputs and outputs.
         arguments: names of the run function's parameters.
         pointers: (C expression, macro of its alignment) of each pointer that the run function checks.
+        required: (C expression of the first element's address, elements) of each input that may have one value only.
     """
 
     parameters: str
     accessor_parameters: str
     arguments: tuple[str, ...]
     pointers: tuple[tuple[str, str], ...]
+    required: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
 
 def interface_texts(storage: Storage, items: tuple[InterfaceTensor, ...], direction: str) -> list[InterfaceText]:
@@ -96,6 +100,7 @@ def interface_texts(storage: Storage, items: tuple[InterfaceTensor, ...], direct
                 shape=item.shape,
                 range=_range(item.dtype) if per_tensor else None,
                 has_largest=prod(item.shape) > 1 and item.dtype != "bool",
+                required=item.required,
                 accessor=f"{storage.prefix}_{direction.lower()}_{item.identifier}",
                 address=address,
             )
@@ -135,4 +140,10 @@ def signature(storage: Storage, inputs: list[InterfaceText], outputs: list[Inter
         accessor_parameters=f"const struct {prefix}_pools *pools" if takes_pools else "void",
         arguments=tuple(name for name, _ in present),
         pointers=tuple((f"{name}->{field}", align) for name, fields in present for field, align in fields),
+        required=tuple((_elements(item), item.required) for item in inputs if item.required),
     )
+
+
+def _elements(item: InterfaceText) -> str:
+    """The address of an input's first element in the run function."""
+    return f"((const {item.c_type} *)({item.address}))" if item.address else f"inputs->{item.identifier}"

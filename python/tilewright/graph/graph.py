@@ -60,6 +60,7 @@ class Tensor:
         order: logical axes from outermost to innermost in memory; row-major when identity.
         data: the elements of a constant, else None. Treated as read-only.
         quantization: meaning of the stored integers, for headers and reports.
+        required: of an input that the model was translated for one value of: its elements, row by row.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Tensor:
     order: tuple[int, ...]
     data: Array | None = field(default=None, compare=False, repr=False)
     quantization: Quantization | None = None
+    required: tuple[int, ...] = ()
 
     @property
     def elements(self) -> int:

@@ -118,6 +118,46 @@ def top_k(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     return [np.take_along_axis(x, order, axis), order.astype(np.int64)]
 
 
+def quantize_line(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """Each line in steps of a scale of its own, and the scales; float32, as LiteRT's hybrid operators compute.
+
+    int8: from -127 to 127, 0 stands for 0. int16: the line's smallest and largest element, and 0, take 256 steps,
+    and the step of 0 is taken off.
+    """
+    x, axis = operand(arrays, 0), node.given(AxisAttributes).axis
+    symmetric = graph.tensor(node.outputs[0]).dtype.numpy == np.int8
+    low, high = x.min(axis=axis, keepdims=True), x.max(axis=axis, keepdims=True)
+    stored, scale = _symmetric(x, low, high) if symmetric else _asymmetric(x, low, high)
+    return [stored.astype(graph.tensor(node.outputs[0]).dtype.numpy), scale.astype(np.float32)]
+
+
+def _symmetric(x: Array, low: Array, high: Array) -> tuple[Array, Array]:
+    reach = np.maximum(np.abs(low), np.abs(high))
+    empty = reach == 0
+    inverse = np.where(empty, np.float32(0), np.float32(127) / np.where(empty, np.float32(1), reach))
+    stored = np.clip(_away(x * inverse), -127, 127)
+    return stored, np.where(empty, np.float32(1), reach / np.float32(127))
+
+
+def _asymmetric(x: Array, low: Array, high: Array) -> tuple[Array, Array]:
+    lowest, highest = np.minimum(low, 0).astype(np.float64), np.maximum(high, 0).astype(np.float64)
+    empty = lowest == highest
+    scale = np.where(empty, 1.0, (highest - lowest) / 255.0)
+    from_low, from_high = -128.0 - lowest / scale, 127.0 - highest / scale
+    nearer = 128.0 + np.abs(lowest / scale) < 127.0 + np.abs(highest / scale)
+    zero = np.where(empty, 0.0, np.clip(_away(np.where(nearer, from_low, from_high)), -128, 127))
+    inverse = np.where(empty, 0.0, 1.0 / scale.astype(np.float32).astype(np.float64)).astype(np.float32)
+    stored = np.clip(_away(zero.astype(np.float32) + x * inverse), -128, 127)
+    return np.where(empty, 0.0, stored - zero), scale
+
+
+def _away(values: Array) -> Array:
+    """The nearest integers, halves away from zero."""
+    whole = np.trunc(values)
+    rounded: Array = whole + np.where(np.abs(values - whole) >= 0.5, np.sign(values), 0)
+    return rounded
+
+
 OPERATORS = (
     _operator("LogSoftmax", _log_softmax, AxisAttributes),
     _operator("Hardmax", _hardmax, AxisAttributes),
@@ -125,4 +165,5 @@ OPERATORS = (
     _operator("CumSum", _running, RunningAttributes),
     _operator("CumProd", _running, RunningAttributes),
     Operator("TopK", nest, top_k, TopKAttributes),
+    Operator("QuantizeLine", nest, quantize_line, AxisAttributes),
 )

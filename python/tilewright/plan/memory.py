@@ -174,7 +174,10 @@ class StateTensor:
 
 @dataclass(frozen=True, slots=True)
 class InterfaceTensor:
-    """A tensor of the model's interface; ``buffer`` belongs to the caller unless it is placed."""
+    """A tensor of the model's interface; ``buffer`` belongs to the caller unless it is placed.
+
+    Of an input that may have one value only, ``required`` has the elements, row by row; else it is empty.
+    """
 
     name: str
     identifier: str
@@ -182,3 +185,4 @@ class InterfaceTensor:
     dtype: str
     shape: tuple[int, ...]
     quantization: Quantization | None = None
+    required: tuple[int, ...] = ()

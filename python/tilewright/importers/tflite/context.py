@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from tilewright.catalogue.evaluate import evaluate_node
 from tilewright.catalogue.operators import attributes_for
-from tilewright.graph import Array, Attributes, DType, Epilogue, Node, Tensor
+from tilewright.graph import Array, Attributes, DType, Epilogue, Graph, Node, Tensor
 from tilewright.importers.onnx.context import Construction, Unsupported, checked, constant_tensor
 from tilewright.importers.tflite.multipliers import real_bounds
 from tilewright.importers.tflite.records import OperatorRecord, TensorRecord
@@ -25,12 +26,16 @@ class LiteCall:
     Attributes:
         tensors: all tensors of the subgraph.
         names: the names of the tensors in the graph, by number.
+        graph_inputs: names of the graph's inputs.
+        expected: the only values that inputs of the graph may have, by name.
     """
 
     node: OperatorRecord
     tensors: Sequence[TensorRecord]
     names: Sequence[str]
     build: Construction
+    graph_inputs: Sequence[str] = ()
+    expected: dict[str, Array] = field(default_factory=dict)
 
     def has(self, index: int) -> bool:
         """Whether an optional input is present."""
@@ -60,6 +65,25 @@ class LiteCall:
         if known is None:
             raise Unsupported(f"{what} (input {index}) is computed at run time", f"make {what} a constant")
         return known
+
+    def rearranged(self, *inputs: int) -> LiteCall:
+        """The same operator with its inputs in another order; those that it lacks are absent."""
+        given = self.node.inputs
+        return replace(self, node=replace(self.node, inputs=tuple(given[i] if i < len(given) else -1 for i in inputs)))
+
+    def expect(self, index: int, value: Array, what: str) -> None:
+        """Require that an input has this value: now if it is constant, else at run time if it is a graph input."""
+        record, name = self.record(index), self.names[self.node.inputs[index]]
+        known = record.data if record.data is not None else self.build.constants.get(name)
+        if known is not None:
+            if not np.array_equal(known.reshape(-1), value):
+                raise Unsupported(f"{what} is {known.reshape(-1).tolist()}, the file's tensor has {value.tolist()}")
+            return
+        if name not in self.graph_inputs or record.shape != value.shape or record.type != value.dtype.name:
+            raise Unsupported(f"{what} (input {index}) is computed at run time", f"make {what} a constant")
+        self.expected.setdefault(name, value)
+        if not np.array_equal(self.expected[name], value):
+            raise Unsupported(f"{what} is both {self.expected[name].tolist()} and {value.tolist()}")
 
     def text(self, option: str) -> str:
         """An option that is a word."""
@@ -109,11 +133,52 @@ class LiteCall:
         if not part:
             self._agree(operator, shape, dtype, output)
         tensor = Tensor(name, dtype, tuple(shape), tuple(range(len(shape))), None, meaning)
-        self.build.tensors[name] = checked(tensor)
-        label = self.build.fresh_node(name)
-        given = attributes if isinstance(attributes, Attributes) else attributes_for(operator, attributes or {})
-        self.build.nodes.append(Node(label, operator, tuple(inputs), (name,), given, epilogue, (target,)))
+        self._append(operator, inputs, (tensor,), attributes, epilogue)
         return name
+
+    def emit_parts(
+        self,
+        operator: str,
+        inputs: Sequence[str],
+        outputs: Sequence[tuple[Sequence[int], DType, str]],
+        attributes: Given | None = None,
+    ) -> tuple[str, ...]:
+        """Add a node whose outputs are all intermediates, each of a shape, a type and a word; gives their names."""
+        target = self.names[self.node.outputs[0]]
+        tensors = [
+            Tensor(self.build.fresh(f"{target}/{part}"), dtype, tuple(shape), tuple(range(len(shape))), None, None)
+            for shape, dtype, part in outputs
+        ]
+        self._append(operator, inputs, tensors, attributes, None)
+        return tuple(tensor.name for tensor in tensors)
+
+    def _append(
+        self,
+        operator: str,
+        inputs: Sequence[str],
+        outputs: Sequence[Tensor],
+        attributes: Given | None,
+        epilogue: Epilogue | None,
+    ) -> None:
+        """Add a node, or its results where all inputs are constants."""
+        given = attributes if isinstance(attributes, Attributes) else attributes_for(operator, attributes or {})
+        build, target = self.build, self.names[self.node.outputs[0]]
+        tensors = [checked(tensor) for tensor in outputs]
+        label = build.fresh_node(outputs[0].name)
+        names = tuple(tensor.name for tensor in outputs)
+        node = Node(label, operator, tuple(inputs), names, given, epilogue, (target,))
+        build.tensors.update({tensor.name: tensor for tensor in tensors})
+        operands = {name: build.tensor(name) for name in inputs if name}
+        if any(tensor.data is None for tensor in operands.values()):
+            build.nodes.append(node)
+            return
+        for tensor in tensors:
+            build.take_bytes(tensor.size_bytes)
+        graph = Graph(label, (node,), build.tensors, (), names)
+        values = {name: tensor.data for name, tensor in operands.items() if tensor.data is not None}
+        for name, array in evaluate_node(node, graph, values).items():
+            build.constants[name] = array
+            build.tensors[name] = checked(replace(build.tensors[name], data=array))
 
     def transposed(self, name: str, perm: tuple[int, ...], part: str) -> str:
         """A tensor with its axes in another order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -33,17 +34,20 @@ def convert_lite(model: LiteModel) -> Graph:
     build.reserved.update(names)
     problems: list[tuple[str, Unsupported]] = []
     unknown = _add_inputs(subgraph, names, build, problems)
+    inputs, expected = [names[number] for number in subgraph.inputs], dict[str, Array]()
     for node in subgraph.operators:
         if unknown.intersection(node.inputs) and node.operator in TRANSLATORS:
             unknown.update(node.outputs)
             continue
         try:
-            _translate(LiteCall(node, subgraph.tensors, names, build))
+            _translate(LiteCall(node, subgraph.tensors, names, build, inputs, expected))
         except Unsupported as problem:
             problems.append((_place(node, names), problem))
             unknown.update(node.outputs)
     if problems:
         raise _refusal(model, problems)
+    for name, value in expected.items():
+        build.tensors[name] = replace(build.tensors[name], required=tuple(value.reshape(-1).tolist()))
     return _finished(model, subgraph, names, build)
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from tilewright.graph import Array, DType, RequantizeTwice
 from tilewright.importers.onnx.context import Unsupported, broadcast
 from tilewright.importers.tflite.context import LiteCall, axis_of, one_type, per_tensor
+from tilewright.importers.tflite.images import FIRST, LAST
 from tilewright.importers.tflite.multipliers import stored_bounds, table, twice
 from tilewright.importers.tflite.pointwise import FUNCTIONS
-from tilewright.importers.tflite.products import FIRST, LAST
 from tilewright.importers.tflite.records import TensorRecord
 from tilewright.operators.fixed_point import multiplied, quantized_multiplier
 

@@ -10,7 +10,7 @@ import numpy as np
 from tilewright.graph import Array
 from tilewright.importers.onnx.context import Unsupported
 from tilewright.importers.tflite.context import LiteCall, axis_of, one_type, same_scale
-from tilewright.importers.tflite.products import FIRST, LAST
+from tilewright.importers.tflite.images import FIRST, LAST
 
 
 def reshape(call: LiteCall) -> None:

@@ -1,48 +1,26 @@
-"""Convolutions, fully connected layers and pooling."""
+"""Convolutions and fully connected layers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
-from tilewright.graph import Array, DType, RequantizeShift, RoundAway
+from tilewright.graph import Array, DType, Epilogue, RequantizeShift, RequantizeTwice
 from tilewright.importers.onnx.context import Unsupported
 from tilewright.importers.tflite.context import LiteCall, one_type, per_tensor
+from tilewright.importers.tflite.hybrid import hybrid_convolution, hybrid_product, is_hybrid
+from tilewright.importers.tflite.images import FIRST, last, windows_of
 from tilewright.importers.tflite.multipliers import channel_multipliers, stored_bounds, tensor_multiplier, twice
+from tilewright.importers.tflite.pooled import average_pool, l2_pool, max_pool
 from tilewright.importers.tflite.records import TensorRecord
 from tilewright.operators.fixed_point import halved_multiplier, quantized_multiplier
-from tilewright.operators.pooling import AveragePoolAttributes
-from tilewright.operators.spatial import Windows
 
-FIRST = (0, 3, 1, 2)
-"""From channels last, as the file has them, to channels first, as the graph has them."""
-LAST = (0, 2, 3, 1)
 _EIGHT_BIT = ("int8", "uint8")
-
-
-def windows_of(call: LiteCall, extents: tuple[int, int], kernel: tuple[int, int]) -> tuple[Windows, tuple[int, ...]]:
-    """Geometry of a node over [h, w], and the extents of its output."""
-    strides = (call.integer("stride_h"), call.integer("stride_w"))
-    dilations = (1, 1)
-    if "dilation_h" in call.node.options:
-        dilations = (call.integer("dilation_h"), call.integer("dilation_w"))
-    if min(*strides, *dilations, *kernel) < 1 or max(*strides, *dilations, *kernel) > 1 << 30:
-        raise Unsupported(f"kernel {list(kernel)}, strides {list(strides)}, dilations {list(dilations)}")
-    outputs, begins, ends = [], [], []
-    for extent, taps, stride, dilation in zip(extents, kernel, strides, dilations, strict=True):
-        reach = (taps - 1) * dilation + 1
-        same = call.text("padding") == "SAME"
-        count = -(-extent // stride) if same else (extent - reach) // stride + 1
-        if count < 1:
-            raise Unsupported(f"a window of {reach} positions over {extent}")
-        total = max((count - 1) * stride + reach - extent, 0) if same else 0
-        outputs.append(count)
-        begins.append(total // 2)
-        ends.append(total - total // 2)
-    return Windows(kernel, strides, dilations, (*begins, *ends)), tuple(outputs)
+_SUPPORTED = "int8, uint8, float32, and int16 or float32 with int8 weights are supported"
 
 
 def conv(call: LiteCall) -> None:
@@ -77,12 +55,11 @@ def _convolve(call: LiteCall, weights: Array, kernel: tuple[int, int], group: in
     x = call.record(0)
     if channels % group:
         raise Unsupported(f"{channels} output channels in {group} groups")
-    if (x.type == "float32") != (call.record(1).type == "float32"):
-        raise Unsupported(f"input {x.type}, weights {call.record(1).type}", "quantise activations too, or neither")
     windows, outputs = windows_of(call, (x.shape[1], x.shape[2]), kernel)
-    first = call.transposed(call.input(0).name, FIRST, "first")
-    inputs = [first, call.literal(np.ascontiguousarray(weights), "weights"), *_bias(call, channels)]
     shape = (x.shape[0], channels, *outputs)
+    if is_hybrid(call):
+        hybrid_convolution(call, weights, windows, group, shape, _bias(call, channels))
+        return
     given = {
         "kernel": windows.kernel,
         "strides": windows.strides,
@@ -90,36 +67,63 @@ def _convolve(call: LiteCall, weights: Array, kernel: tuple[int, int], group: in
         "pads": windows.pads,
         "group": group,
     }
-    if x.type == "float32":
+    _emit_convolution(call, "Conv", weights, given, shape)
+
+
+def transpose_conv(call: LiteCall) -> None:
+    """Float32, int8, uint8 and int16 with constant weights; an output shape computed at run time must be the file's."""
+    if len(call.node.inputs) < 3:
+        raise Unsupported("fewer than three inputs", "convert the model again")
+    call.expect(0, np.asarray(call.output().shape, np.int32), "the output's shape")
+    inner = call.rearranged(2, 1, 3)
+    w = inner.constant(1, "the weights")
+    _require_image(inner, w)
+    channels, height, width, depth = w.shape
+    x, y = inner.record(0), inner.output()
+    if x.shape[3] != depth or len(y.shape) != 4 or (y.shape[0], y.shape[3]) != (x.shape[0], channels):
+        raise Unsupported(f"weights {list(w.shape)} and output {list(y.shape)} do not fit input {list(x.shape)}")
+    windows, _ = windows_of(inner, (y.shape[1], y.shape[2]), (height, width))
+    given = {
+        "kernel": windows.kernel,
+        "strides": windows.strides,
+        "dilations": windows.dilations,
+        "pads": windows.pads,
+        "group": 1,
+    }
+    operator = "ConvTranspose" if x.type == "float32" else "ConvTransposeInteger"
+    shape = (y.shape[0], channels, y.shape[1], y.shape[2])
+    _emit_convolution(inner, operator, np.transpose(w, (3, 0, 1, 2)), given, shape)
+
+
+def _emit_convolution(
+    call: LiteCall, operator: str, weights: Array, given: dict[str, Any], shape: tuple[int, ...]
+) -> None:
+    """A convolution of any type but hybrid, between two transpositions; ``shape`` with channels first."""
+    x, channels = call.record(0), shape[1]
+    first = call.transposed(call.input(0).name, FIRST, "first")
+    inputs = [first, call.literal(np.ascontiguousarray(weights), "weights"), *_bias(call, channels)]
+    if x.type == "float32" and call.record(1).type == "float32":
         call.activated(
-            lambda part: _last(call, call.emit("Conv", inputs, shape, given, part="conv"), part),
+            lambda part: last(call, call.emit(operator, inputs, shape, given, part="conv"), part),
             call.text("activation"),
         )
         return
+    epilogue: Epilogue
     if x.type == "int16":
-        if group != 1:
-            raise Unsupported(f"int16 in {group} groups", "int8 and float32 are supported")
-        shifted = _halves_epilogue(call, channels)
-        _last(call, call.emit("Conv", inputs, shape, given, part="conv", epilogue=shifted), "")
-        return
-    reals = _quantized_reals(call, channels)
-    epilogue = twice(reals, call.output(), call.text("activation"))
-    given |= {"x_zero_point": x.zero, "w_zero_point": _weights_zero(call)}
+        epilogue = _halves_epilogue(call, channels)
+    else:
+        epilogue = twice(_quantized_reals(call, channels), call.output(), call.text("activation"))
+        given = {**given, "x_zero_point": x.zero, "w_zero_point": _weights_zero(call)}
     dtype = DType(call.output().type)
-    _last(call, call.emit("Conv", inputs, shape, given, dtype=dtype, part="conv", epilogue=epilogue), "")
-
-
-def _last(call: LiteCall, name: str, part: str) -> str:
-    """The tensor with channels last, as the file has it."""
-    return call.transposed(name, LAST, part)
+    last(call, call.emit(operator, inputs, shape, given, dtype=dtype, part="conv", epilogue=epilogue), "")
 
 
 def _quantized_reals(call: LiteCall, channels: int) -> list[float]:
     """The real factor of each channel's sum, or one for all; uint8 multiplies the scales in float32."""
     kind = one_type(call, 0)
     w, x, y = call.record(1), call.record(0), call.output()
-    if kind not in _EIGHT_BIT or w.type != kind:
-        raise Unsupported(f"input {x.type}, weights {w.type}", "int8, uint8 and float32 are supported")
+    if kind not in _EIGHT_BIT or not _fits_weights(kind, w):
+        raise Unsupported(f"input {x.type}, weights {w.type}", _SUPPORTED)
     per_tensor(x)
     per_tensor(y)
     if len(w.scale) not in (1, channels):
@@ -127,21 +131,35 @@ def _quantized_reals(call: LiteCall, channels: int) -> list[float]:
     return tensor_multiplier(x, w, y) if kind == "uint8" else channel_multipliers(x, w, y)
 
 
-def _halves_epilogue(call: LiteCall, channels: int) -> RequantizeShift:
-    """Of int16: one rounding half up, with 15 bits of each multiplier. Channels get a shift in common."""
+def _fits_weights(kind: str, w: TensorRecord) -> bool:
+    """Whether weights go with activations of an integer type; int8 ones may be stored in four bits."""
+    return w.type == kind or (kind in ("int8", "int16") and w.type in ("int8", "int4"))
+
+
+def _halves_epilogue(call: LiteCall, channels: int) -> RequantizeShift | RequantizeTwice:
+    """Of int16 activations; factors of fully connected layers with one scale are products in float32."""
     one_type(call, 0)
     x, w, y = call.record(0), call.record(1), call.output()
     per_tensor(x)
     per_tensor(y)
-    if w.type != "int8" or not call.has(2) or (x.zero, y.zero) != (0, 0) or len(w.scale) not in (1, channels):
-        raise Unsupported("int16 without int8 weights and a bias of int64, or with zero points")
-    pairs = [quantized_multiplier(real) for real in channel_multipliers(x, w, y)]
+    if not _fits_weights("int16", w) or (x.zero, y.zero) != (0, 0) or len(w.scale) not in (1, channels):
+        raise Unsupported(f"int16 with weights {w.type}, or with zero points", _SUPPORTED)
+    dense = call.node.operator == "FULLY_CONNECTED" and len(w.scale) == 1
+    reals = tensor_multiplier(x, w, y) if dense else channel_multipliers(x, w, y)
+    if call.has(2) and call.record(2).type == "int32":
+        return twice(reals, y, call.text("activation"))
+    return _once(reals, call)
+
+
+def _once(reals: Sequence[float], call: LiteCall) -> RequantizeShift:
+    """One rounding half up, with 15 bits of each multiplier. Channels get a shift in common."""
+    pairs = [quantized_multiplier(real) for real in reals]
     halved = [(halved_multiplier(q), 15 - shift) for q, shift in pairs]
-    last = max(shift for _, shift in halved)
-    if min(shift for _, shift in halved) < 1 or last > 62:
+    largest = max(shift for _, shift in halved)
+    if min(shift for _, shift in halved) < 1 or largest > 62:
         raise Unsupported("scales of input, weights and output that are too far from each other")
-    multipliers = tuple(q << (last - shift) for q, shift in halved)
-    return RequantizeShift(multipliers, (0,), last, *stored_bounds(call.text("activation"), y))
+    multipliers = tuple(q << (largest - shift) for q, shift in halved)
+    return RequantizeShift(multipliers, (0,), largest, *stored_bounds(call.text("activation"), call.output()))
 
 
 def _weights_zero(call: LiteCall) -> tuple[int, ...]:
@@ -150,48 +168,76 @@ def _weights_zero(call: LiteCall) -> tuple[int, ...]:
     return (w.zero,) if w.type == "uint8" else (0,)
 
 
+_BIASES = {"float32": ("float32",), "int16": ("int64", "int32"), "int8": ("int32",), "uint8": ("int32",)}
+
+
 def _bias(call: LiteCall, channels: int) -> list[str]:
     """The name of the bias, in units of the accumulator; none if the operator has no bias."""
     if not call.has(2):
         return []
-    bias = call.constant(2, "the bias")
-    wanted = {"float32": "float32", "int16": "int64"}.get(call.record(0).type, "int32")
-    if bias.shape != (channels,) or call.record(2).type != wanted:
-        raise Unsupported(f"a bias of {call.record(2).type}{list(bias.shape)} for {channels} channels")
-    return [call.input(2).name]
+    bias, kind = call.constant(2, "the bias"), call.record(2).type
+    if call.record(0).type == "int16" and call.node.operator == "TRANSPOSE_CONV" and kind == "int16":
+        return [call.literal(bias.astype(np.int64).reshape(-1), "bias")]
+    narrow = call.node.operator in ("DEPTHWISE_CONV_2D", "TRANSPOSE_CONV") and kind == "int32"
+    if bias.size != channels or kind not in _BIASES.get(call.record(0).type, ()):
+        raise Unsupported(f"a bias of {kind}{list(bias.shape)} for {channels} channels")
+    if narrow and call.record(0).type == "int16":
+        raise Unsupported("a bias of int32 beside int16", "convert the model with biases of int64")
+    return [call.reshaped(call.input(2).name, (channels,), "bias")]
 
 
 def fully_connected(call: LiteCall) -> None:
-    """Product with weights [outputs, inputs], constant ones for int8 and uint8; float32 takes any."""
+    """Product with weights [outputs, inputs], constant ones but for float32. Int16 with int8 weights."""
     x, w = call.record(0), call.record(1)
     if len(w.shape) != 2 or w.shape[1] == 0 or prod(x.shape) % w.shape[1]:
         raise Unsupported(f"weights {list(w.shape)} do not fit input {list(x.shape)}")
     if call.text("weights_format") != "DEFAULT":
         raise Unsupported("shuffled weights", "convert the model again")
     channels, depth = w.shape
-    rows = prod(x.shape) // depth
-    inputs = [call.reshaped(call.input(0).name, (rows, depth), "rows"), call.input(1).name, *_bias(call, channels)]
-    shape = (rows, channels)
+    shape = (prod(x.shape) // depth, channels)
+    rows = call.reshaped(call.input(0).name, (shape[0], depth), "rows")
+    if is_hybrid(call):
+        hybrid_product(call, rows, shape, _bias(call, channels))
+        return
     if x.type == "float32" and w.type == "float32":
-        given = {"transpose_b": True}
+        inputs = [rows, call.input(1).name, *_bias(call, channels)]
         call.activated(
-            lambda part: _shaped(call, call.emit("MatMul", inputs, shape, given, part="product"), part),
+            lambda part: _shaped(call, call.emit("MatMul", inputs, shape, _FLOAT_PRODUCT, part="product"), part),
             call.text("activation"),
         )
         return
     kind = one_type(call, 0)
-    if kind not in _EIGHT_BIT or w.type != kind or w.data is None:
-        raise Unsupported(
-            f"input {x.type}, weights {w.type}", "int8, uint8 and float32 with constant weights are supported"
-        )
+    if kind not in _BIASES or not _fits_weights(kind, w) or w.data is None:
+        raise Unsupported(f"input {x.type}, weights {w.type}", _SUPPORTED)
     per_tensor(x)
     per_tensor(call.output())
+    if kind == "int16":
+        _halves_product(call, rows, shape)
+        return
+    inputs = [rows, call.input(1).name, *_bias(call, channels)]
     reals = _fully_connected_reals(x, w, call.output(), channels)
     quantized = {"transpose_b": True, "a_zero_point": x.zero, "b_zero_point": (w.zero,) if len(w.scale) == 1 else (0,)}
     epilogue = twice(reals, call.output(), call.text("activation"))
     _shaped(
         call, call.emit("MatMul", inputs, shape, quantized, dtype=DType(kind), part="product", epilogue=epilogue), ""
     )
+
+
+_FLOAT_PRODUCT = {"transpose_b": True}
+
+
+def _halves_product(call: LiteCall, rows: str, shape: tuple[int, int]) -> None:
+    """A product of int16 is a convolution of single pixels, whose kernel has sums of 64 bits."""
+    w = call.constant(1, "the weights")
+    if call.record(1).zero:
+        raise Unsupported(
+            f"int16 with the zero point {call.record(1).zero} of weights", "quantise weights symmetrically"
+        )
+    pixels = call.reshaped(rows, (shape[0], w.shape[1], 1, 1), "pixels")
+    inputs = [pixels, call.literal(np.ascontiguousarray(w[:, :, None, None]), "weights"), *_bias(call, shape[1])]
+    given = {"kernel": (1, 1), "strides": (1, 1), "dilations": (1, 1), "pads": (0, 0, 0, 0), "group": 1}
+    epilogue = _halves_epilogue(call, shape[1])
+    _shaped(call, call.emit("Conv", inputs, (*shape, 1, 1), given, part="product", epilogue=epilogue), "")
 
 
 def _fully_connected_reals(x: TensorRecord, w: TensorRecord, y: TensorRecord, channels: int) -> list[float]:
@@ -212,64 +258,14 @@ def _same_elements(call: LiteCall, name: str) -> tuple[int, ...]:
     return shape
 
 
-def _pool(call: LiteCall) -> tuple[str, Windows, tuple[int, ...]]:
-    """Input with channels first, geometry and output shape of a pooling."""
-    x = call.record(0)
-    if len(x.shape) != 4:
-        raise Unsupported(f"input {list(x.shape)}", "four axes are supported")
-    kernel = (call.integer("filter_h"), call.integer("filter_w"))
-    windows, outputs = windows_of(call, (x.shape[1], x.shape[2]), kernel)
-    return call.transposed(call.input(0).name, FIRST, "first"), windows, (x.shape[0], x.shape[3], *outputs)
-
-
-def average_pool(call: LiteCall) -> None:
-    """Averages of float32, int8 or uint8; taps in the padding do not count."""
-    first, windows, shape = _pool(call)
-    given = AveragePoolAttributes(windows.kernel, windows.strides, windows.dilations, windows.pads)
-    if one_type(call, 0) == "float32":
-        call.activated(
-            lambda part: _last(call, call.emit("AveragePool", [first], shape, given, part="pool"), part),
-            call.text("activation"),
-        )
-        return
-    epilogue = RoundAway(*_pool_bounds(call))
-    _last(call, call.emit("AveragePool", [first], shape, given, part="pool", epilogue=epilogue), "")
-
-
-def max_pool(call: LiteCall) -> None:
-    """Maxima of float32, int8 or uint8."""
-    first, windows, shape = _pool(call)
-    if one_type(call, 0) == "float32":
-        call.activated(
-            lambda part: _last(call, call.emit("MaxPool", [first], shape, windows, part="pool"), part),
-            call.text("activation"),
-        )
-        return
-    low, high = _pool_bounds(call)
-    name = _last(call, call.emit("MaxPool", [first], shape, windows, part="pool"), "largest")
-    limits = np.iinfo(call.output().type)
-    if (low, high) == (limits.min, limits.max):
-        call.emit("Reshape", [name], call.build.tensor(name).shape)
-        return
-    table = np.clip(np.arange(limits.min, limits.max + 1), low, high).astype(call.output().type)
-    call.emit("Lookup", [name, call.literal(table, "table")], call.build.tensor(name).shape)
-
-
-def _pool_bounds(call: LiteCall) -> tuple[int, int]:
-    kind = one_type(call, 0)
-    if kind not in _EIGHT_BIT:
-        raise Unsupported(f"elements of type {kind}", "int8, uint8 and float32 are supported")
-    per_tensor(call.record(0))
-    per_tensor(call.output())
-    return stored_bounds(call.text("activation"), call.output())
-
-
 PRODUCTS: Mapping[str, Callable[[LiteCall], None]] = MappingProxyType(
     {
         "CONV_2D": conv,
         "DEPTHWISE_CONV_2D": depthwise,
         "FULLY_CONNECTED": fully_connected,
+        "TRANSPOSE_CONV": transpose_conv,
         "AVERAGE_POOL_2D": average_pool,
         "MAX_POOL_2D": max_pool,
+        "L2_POOL_2D": l2_pool,
     }
 )

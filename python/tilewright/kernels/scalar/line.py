@@ -20,6 +20,7 @@ _TYPES = {
     **dict.fromkeys(("LogSoftmax", "Hardmax", "LpNormalization"), _FLOAT),
     **dict.fromkeys(("CumSum", "CumProd"), _SUMS),
     "TopK": frozenset(DType) - {DType.BOOL},
+    "QuantizeLine": _FLOAT,
 }
 _STEMS = {"TopK": "top_k"}
 _TOP_K_CYCLES = 15.0
@@ -44,6 +45,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     nest = nest_of(node, graph)
     axis = node.given(AxisAttributes).axis
     stem = _STEMS.get(node.operator, snake(node.operator))
+    kind = graph.tensor(node.outputs[0]).dtype if node.operator == "QuantizeLine" else x.dtype
     return (
         KernelChoice(
             kernel=_KERNELS.get(node.operator, _LINE),
@@ -56,7 +58,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 trailing_operand(graph, name, axes) for name, axes in zip(node.outputs, nest.writes, strict=True)
             ),
             attributes=Line(
-                f"tilewright_line_{stem}_{SUFFIX[x.dtype]}",
+                f"tilewright_line_{stem}_{SUFFIX[kind]}",
                 operands=len(names),
                 axis=MAX_RANK - len(x.shape) + axis,
                 parameters=_parameters(node.attributes),
@@ -82,17 +84,25 @@ def _top_k_cycles(choice: KernelChoice, steps: TileSteps) -> float:
 
 
 _LINE = Kernel("tilewright_line", Line, per_point(20.0))
-_KERNELS = {"LogSoftmax": replace(_LINE, cycles=per_point(130.0)), "TopK": replace(_LINE, cycles=_top_k_cycles)}
+_KERNELS = {
+    "LogSoftmax": replace(_LINE, cycles=per_point(130.0)),
+    "TopK": replace(_LINE, cycles=_top_k_cycles),
+    "QuantizeLine": replace(_LINE, cycles=per_point(90.0)),
+}
 
 DECLARATION = Declaration(
     operators=dict.fromkeys(_TYPES, choices),
     kernels=(_LINE, *_KERNELS.values()),
     pointed={
-        "tilewright_line_body": tuple(
-            f"line_{_STEMS.get(operator, snake(operator))}_{SUFFIX[dtype]}"
-            for operator, types in _TYPES.items()
-            for dtype in DType
-            if dtype in types
+        "tilewright_line_body": (
+            *(
+                f"line_{_STEMS.get(operator, snake(operator))}_{SUFFIX[dtype]}"
+                for operator, types in _TYPES.items()
+                for dtype in DType
+                if dtype in types and operator != "QuantizeLine"
+            ),
+            "line_quantize_line_i8",
+            "line_quantize_line_i16",
         )
     },
     stack_bytes={
@@ -101,6 +111,8 @@ DECLARATION = Declaration(
         "line_hardmax_f32": 544,
         "line_log_softmax_f32": 608,
         "line_lp_normalization_f32": 624,
+        "line_quantize_line_i16": 640,
+        "line_quantize_line_i8": 608,
         "line_top_k_f32": 592,
         "line_top_k_i64": 528,
     },

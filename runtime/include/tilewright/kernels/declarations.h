@@ -139,18 +139,26 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_f32_attributes) == 40,
 void tilewright_depthwise_f32(const struct tilewright_depthwise_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
-/* y = (sum * multiplier / 2^shift, rounded half up), sums in 64 bits. Operands: x and y [n, c, h,
- * w] of int16; weights int8 [c of y][h * w][c of x]; for each channel four words: bias (low, high),
- * multiplier, shift. */
+#define TILEWRIGHT_HALVES_ONCE 0
+#define TILEWRIGHT_HALVES_TWICE 1
+#define TILEWRIGHT_HALVES_REAL 2
+
+/* Operands: x [n, c, h, w] of int16; weights int8 [c of y][h * w][c of x in a group]; for each
+ * channel four words: bias (low, high), multiplier, shift; y [n, c, h, w] of int16, or float32
+ * where `finish` says so. */
 struct tilewright_conv_halves_attributes {
     int32_t kernel[2];
     int32_t strides[2];
     int32_t dilations[2];
     int32_t pads[2]; /* above and to the left */
+    int32_t spread[2]; /* steps of a window from one element of x to the next, zeros between them */
+    int32_t group_inputs;
+    int32_t group_outputs;
+    int32_t finish; /* TILEWRIGHT_HALVES_...: one rounding half up, two as rule twice, or real numbers */
     int32_t minimum;
     int32_t maximum;
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_halves_attributes) == 40,
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_halves_attributes) == 60,
                        "tilewright_conv_halves_attributes");
 
 void tilewright_conv_halves(const struct tilewright_conv_halves_attributes *attributes,
@@ -377,7 +385,8 @@ tilewright_line_body tilewright_line_log_softmax_f32, tilewright_line_hardmax_f3
     tilewright_line_cum_sum_i64, tilewright_line_cum_prod_f32, tilewright_line_cum_prod_i32,
     tilewright_line_cum_prod_i64, tilewright_line_top_k_f32, tilewright_line_top_k_i8,
     tilewright_line_top_k_u8, tilewright_line_top_k_i16, tilewright_line_top_k_u16,
-    tilewright_line_top_k_i32, tilewright_line_top_k_u32, tilewright_line_top_k_i64;
+    tilewright_line_top_k_i32, tilewright_line_top_k_u32, tilewright_line_top_k_i64,
+    tilewright_line_quantize_line_i8, tilewright_line_quantize_line_i16;
 
 /* Operands: reads, then writes, all with six axes that differ only along `axis`. */
 struct tilewright_line_attributes {
