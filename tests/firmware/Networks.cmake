@@ -10,7 +10,8 @@ declare_network(<name> FOLDER <folder> L1 <bytes> [TOLERANCE <abs>:<rel>] [FLOAT
 The folder has network.onnx or model.tflite, inputs.npz, outputs.npz (or outputs_tflm.npz, which counts
 then), and types.json where TYPES are needed. L1
 is the size of the tiled variant, DOUBLE adds a double-buffered one, LEVELS one with constants in
-a third level of memory, whose links carry little more than they must. FLOAT takes a core with FPU.
+a third level of memory, whose links carry little more than they must, and one with everything in the
+third level and twice L1 between (chain). FLOAT takes a core with FPU.
 A network whose folder is absent is reported and left out.
 #]]
 function(declare_network name)
@@ -89,6 +90,8 @@ function(add_networks_in_qemu)
         PLATFORM qemu-virt-rv32-l3
         OPTIONS "${CMAKE_CURRENT_SOURCE_DIR}/bytes_moved.toml"
       )
+      math(EXPR l2 "2 * ${l1}")
+      declare_variant(${name} chain PLATFORM l3-chain POOLS l1=${l1} l2=${l2})
     endif()
   endforeach()
   add_variants()
@@ -101,6 +104,7 @@ function(add_networks_in_qemu)
     add_link_bytes_test(${name} tiled ${most})
     if(NETWORK_${name}_LEVELS)
       add_link_bytes_test(${name} levels --within 1.15)
+      add_link_bytes_test(${name} chain)
     endif()
     add_same_bits_test(${name})
   endforeach()
@@ -197,7 +201,7 @@ function(add_same_bits_test name)
   foreach(
     variant
     IN
-    ITEMS untiled tiled double levels smallest
+    ITEMS untiled tiled double levels chain smallest
   )
     if(NOT TARGET ${name}.${variant})
       continue()

@@ -26,6 +26,7 @@ from tilewright.check.rules import Violation
 from tilewright.plan import Begin, Core, End, Link, Plan, Pool, Quantization
 
 FIRMWARE = Path(__file__).parents[1] / "firmware" / "models"
+CHAIN = Path(__file__).parents[2] / "platforms" / "l3-chain.toml"
 HOST_TILED = Path(__file__).parents[1] / "conformance" / "host-tiled.toml"
 CORPUS = os.environ.get("TILEWRIGHT_CORPUS", "")
 SAMPLE = {
@@ -33,6 +34,7 @@ SAMPLE = {
     "deeploy_residual": ("l1=3072", 1),
     "float_mixture": ("l1=12288", 1),
     "qdq_residual by three": ("l1=6144", 3),
+    "deeploy_residual in a chain": ("l2=3000", 1),
 }
 """Networks of this folder, with a pool and the number of cores that share calls."""
 
@@ -90,6 +92,17 @@ def late_tiles(folder: Path, cores: int = 1) -> Path:
     return target
 
 
+def chained_tiles(folder: Path) -> Path:
+    """A platform file: this machine with three small levels one behind the other, and late links."""
+    text = CHAIN.read_text(encoding="utf-8").partition("[simulator]")[0]
+    for old, new in (("= false", "= true"), ('"qemu_virt"', '"host"'), ("compile_options", "# "), ("128000", "3072")):
+        assert old in text
+        text = text.replace(old, new)
+    target = folder / "chain.toml"
+    target.write_text(text, encoding="utf-8")
+    return target
+
+
 def planned(model: Path, platform: Path | str, folder: Path, *pools: str) -> Subject:
     """A stored network, with the types that stand beside it."""
     file = model.parent / "types.json"
@@ -106,7 +119,8 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Planner:
 
 def sampled(name: str, folder: Path) -> Subject:
     pool, cores = SAMPLE[name]
-    return planned(FIRMWARE / name.split()[0] / "network.onnx", late_tiles(folder, cores), folder / name, pool)
+    platform = chained_tiles(folder) if name.endswith("chain") else late_tiles(folder, cores)
+    return planned(FIRMWARE / name.split()[0] / "network.onnx", platform, folder / name, pool)
 
 
 def corpus(folder: Path) -> list[Subject]:

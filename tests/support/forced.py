@@ -7,11 +7,13 @@ import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from conformance.build import Generated, build
 from tilewright.base.errors import TilewrightError
+from tilewright.check import require_sound
 from tilewright.codegen.files import generate_files
 from tilewright.graph import Array, Graph
 from tilewright.kernels.registry import choices
@@ -56,17 +58,28 @@ class Forced:
         return self.tiled.plan.layers[0].tiles
 
 
-def levels_platform(*, asynchronous: bool) -> Platform:
-    """The core addresses l1; activations live in l2, constants in l3 behind it."""
+def levels_platform(*, asynchronous: bool, homes: str = "l2") -> Platform:
+    """The core addresses l1; activations live in ``homes``, constants in l3 or in l4 behind it.
+
+    The pools stand in a chain: what lives in l4 travels through l3 and l2.
+    """
+    last = max(int(homes[1:]), 3)
+    between = tuple(
+        Pool(f"l{number}", None, 16, 1, 0, Access.READ_WRITE, (BufferKind.TILE,)) for number in range(2, last)
+    )
+    homes_at = Pool(homes, None, 16, 1, 0, Access.READ_WRITE, (*HOME_KINDS, BufferKind.TILE))
+    constants = "l3" if homes == "l2" else "constants"
     pools = (
         Pool("l1", None, 16, 1, 0, Access.READ_WRITE, NEAR_KINDS),
-        Pool("l2", None, 16, 1, 0, Access.READ_WRITE, (*HOME_KINDS, BufferKind.TILE)),
-        Pool("l3", None, 16, 1, 0, Access.READ_ONLY, (BufferKind.CONSTANT,)),
+        *(pool for pool in between if pool.name != homes),
+        homes_at,
+        Pool(constants, None, 16, 1, 0, Access.READ_ONLY, (BufferKind.CONSTANT,)),
     )
-    ends = (("l3", "l2"), ("l2", "l1"), ("l1", "l2"))
-    links = tuple(link(source, target, asynchronous=asynchronous) for source, target in ends)
+    chain = [f"l{number}" for number in range(1, int(homes[1:]) + 1)]
+    steps = [*pairwise(chain), *pairwise(reversed(chain)), (constants, "l2" if homes == "l2" else f"l{last - 1}")]
+    links = tuple(link(source, target, asynchronous=asynchronous) for source, target in steps)
     target = Target(("scalar",))
-    return Platform("levels", target, Core(1, (("l1", 1),)), "l2", pools, links, None, None)
+    return Platform("levels", target, Core(1, (("l1", 1),)), homes, pools, links, None, None)
 
 
 def late_platform(folder: Path) -> Path:
@@ -96,7 +109,7 @@ def without_wait(model: Generated, number: int) -> Generated:
 def forced(graph: Graph, number: int, seed: int) -> Forced:
     """The graph with random tiles near the core and in l2, wherever operator and kernel allow them."""
     chance = random.Random(seed)
-    platform = levels_platform(asynchronous=chance.random() < 0.5)
+    platform = levels_platform(asynchronous=chance.random() < 0.5, homes=chance.choice(("l2", "l3", "l4")))
     buffering, objective = chance.choice(list(Buffering)), chance.choice(list(Objective))
     name = graph.nodes[0].name
     slots = forced_slots(graph, platform, chance)
@@ -121,13 +134,13 @@ def forced_slots(graph: Graph, platform: Platform, chance: random.Random) -> Lay
     """One slot, two or either for some operands, near the core and in l2."""
     graph, _ = without_skipped_rows(graph)
     node = graph.nodes[-1]
-    homes = {name: "l3" if tensor.is_constant else "l2" for name, tensor in graph.tensors.items()}
+    homes = dict.fromkeys(graph.tensors, platform.io_pool)
     given: list[tuple[str, str, str]] = []
     problems = [tiling_problem(graph, node, kernel, platform, homes) for kernel in choices(node, graph)]
     for operand in problems[0].operands:
         if not all(operand.name in {item.name for item in problem.operands} for problem in problems):
             continue
-        for pool in ("", "l2") if operand.far_link is not None else ("",):
+        for pool in ("", *operand.between):
             if chance.random() < 0.5:
                 given.append((operand.name, pool, chance.choice(list(Buffering)).value))
     return tuple(given)
@@ -144,6 +157,7 @@ def generated(graph: Graph, platform: Platform, found: Planned, name: str) -> Ge
         kernel_sources=tuple(f"kernels/{source}" for source in sources),
         kernel_headers=tuple(heads),
     )
+    require_sound(plan)
     return Generated(name, plan, dict(generate_files(plan, found.schedule.constants, found.lifetimes)))
 
 

@@ -47,16 +47,18 @@ def _grid(loop: Loop, runs: Runs) -> list[Bounds]:
 def _tiles(loop: Loop, name: str) -> list[Bounds]:
     """The bounds of an index in each of its tiles, with those of the larger tile around it."""
     indices = {index.name: index for index in loop.indices}
-    larger = {item.name: item for item in loop.coarse}
-    index = indices[larger[name].of if name in larger else name]
-    step = index.step * (larger[name].tiles if name in larger else 1)
+    steps = {index.name: index.step for index in loop.indices}
+    base = {name: name for name in steps}
+    for item in loop.coarse:
+        base[item.name], steps[item.name] = base[item.of], steps[item.of] * item.tiles
+    extent = indices[base[name]].extent
     found = []
-    for low in range(0, index.extent, step):
-        bounds = {name: (low, min(low + step, index.extent))}
+    for low in range(0, extent, steps[name]):
+        bounds = {name: (low, min(low + steps[name], extent))}
         for item in loop.coarse:
             if item.of == name:
-                begin = low - low % (item.tiles * step)
-                bounds[item.name] = (begin, min(begin + item.tiles * step, index.extent))
+                begin = low - low % steps[item.name]
+                bounds[item.name] = (begin, min(begin + steps[item.name], extent))
         found.append(bounds)
     return found
 

@@ -238,6 +238,7 @@ def test_missing_file_and_unknown_name(tmp_path: Path) -> None:
 def test_shipped_platforms() -> None:
     assert platform_names() == (
         "host",
+        "l3-chain",
         "mps2-an385",
         "mps2-an385-single",
         "pulp-open",
@@ -252,7 +253,7 @@ def test_shipped_platforms() -> None:
         platform = load_platform(name)
         assert platform.name == name
         core_pools = [pool for pool, _ in platform.core.access_cycles]
-        if name == "qemu-virt-rv32-l3":
+        if name in ("qemu-virt-rv32-l3", "l3-chain"):
             assert core_pools == ["l1"]
             continue
         if name in ("pulp-open", "siracusa"):

@@ -162,8 +162,9 @@ def index_counts(loop: Loop | None) -> dict[str, int]:
     if loop is None:
         return {}
     counts = {index.name: index.count if index.step >= 1 else 0 for index in loop.indices}
-    coarse = {item.name: counts.get(item.of, 0) // item.tiles if item.tiles >= 1 else 0 for item in loop.coarse}
-    return {**counts, **coarse}
+    for item in loop.coarse:
+        counts[item.name] = counts.get(item.of, 0) // item.tiles if item.tiles >= 1 else 0
+    return counts
 
 
 def iterations(body: tuple[Step, ...]) -> tuple[int, int]:

@@ -254,7 +254,13 @@ class _Machine:
         owner = self.shadow.memories[memory].owner[seen.base : seen.base + buffer.slot_bytes]
         number = self._number(seen.buffer)
         owner[(owner == number) | (owner == -number)] = 0
-        self.slots[(seen.buffer, seen.slot)] = _Slot(seen.rectangle, filled)
+        self.slots[(seen.buffer, seen.slot)] = _Slot(seen.held, filled)
+
+    def _fill_part(self, seen: Seen, filled: tuple[int, int], operand: Operand) -> None:
+        """A slot gets new content by a copy, which may be one of several that together fill what the slot holds."""
+        held = self.slots.get((seen.buffer, seen.slot))
+        if not operand.within or held != _Slot(seen.held, filled):
+            self._fill_slot(seen, filled)
 
     def _write(self, seen: Seen, part: Region, number: int, event: Event) -> None:
         """Write new content, once."""
@@ -364,7 +370,7 @@ class _Machine:
             if self.facts.buffers[destination.buffer].ring_axis is not None:
                 self.rows.fill(destination)
             elif destination.slot >= 0:
-                self._fill_slot(destination, (event.instance, event.block // step.destination.period))
+                self._fill_part(destination, (event.instance, event.block // step.destination.period), step.destination)
             self._write(destination, part, self._number(destination.buffer), event)
             self._check_free(destination, part, event)
             self.shadow.window(self.shadow.memory(part).incoming, part)[...] = self.started

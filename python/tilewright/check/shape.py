@@ -33,7 +33,7 @@ MOST_EVENTS = 20_000_000
 MOST_BYTES = 1 << 30
 """Larger programs and addresses are refused: expanding them would take hours or all memory."""
 
-CUT_FROM_TILES = "only a copy reads a part of what a slot holds"
+CUT_FROM_TILES = "only a copy reads or fills a part of what a slot holds"
 
 
 def check_declarations(plan: Plan, log: Log) -> None:
@@ -90,8 +90,10 @@ def check_steps(plan: Plan, every: Iterable[Site], log: Log) -> None:
             _known("link", [step.link], links, site.place, log)
             _known("buffer", scratch_of(step), ranks, site.place, log)
             demand(not (step.words and step.kept), "bytes pass through a buffer, and a part is kept")
-            demand(not step.source.within or kinds.get(step.source.buffer) is BufferKind.TILE, CUT_FROM_TILES)
-            demand(not step.destination.within, CUT_FROM_TILES)
+            tiles = all(
+                kinds.get(end.buffer) is BufferKind.TILE for end in (step.source, step.destination) if end.within
+            )
+            demand(tiles, CUT_FROM_TILES)
         if isinstance(step, Kernel):
             _known("buffer", scratch_of(step), ranks, site.place, log)
             demand(not any(operand.within for operand in (*step.reads, *step.writes)), CUT_FROM_TILES)

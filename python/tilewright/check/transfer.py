@@ -63,7 +63,8 @@ def _check_line(link: Link, source: Region, destination: Region, event: Event, l
 def _check_rounding(facts: Facts, shadow: Shadow, link: Link, ends: tuple[Seen, Seen], event: Event, log: Log) -> None:
     """A link that rounds lines up may touch a little more than asked, inside the buffers.
 
-    What it writes too much must fall into the destination's own slot, behind each line.
+    What it writes too much must fall into the destination's own slot, behind each line; and not if the slot is
+    filled part by part, as there other elements may lie.
     """
     source, destination = ends
     assert source.bytes is not None
@@ -76,7 +77,8 @@ def _check_rounding(facts: Facts, shadow: Shadow, link: Link, ends: tuple[Seen, 
     starts = _line_starts(destination.bytes, run)
     apart = bool((starts[1:] - starts[:-1] >= length).all())
     slot_end = destination.base + facts.buffers[destination.buffer].slot_bytes
-    has_room = destination.slot >= 0 and int(starts[-1]) + length <= slot_end
+    is_whole = destination.slot >= 0 and destination.held == destination.rectangle
+    has_room = is_whole and int(starts[-1]) + length <= slot_end
     source_end = shadow.homes[source.buffer][1] + facts.buffers[source.buffer].size_bytes
     if not (apart and has_room and int(_line_starts(source.bytes, run)[-1]) + length <= source_end):
         message = f"link {link.name} rounds lines of {run} bytes up by {excess}, which leaves the operands' bytes"

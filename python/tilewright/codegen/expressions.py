@@ -91,7 +91,9 @@ def index_lines(loop: Loop, runs: Runs, used: set[str]) -> list[str]:
 def all_indices(loop: Loop) -> dict[str, Index]:
     """Indices of a loop by name; a coarse index is the index that it groups, with a step of all its tiles."""
     indices = {index.name: index for index in loop.indices}
-    return {**indices, **{coarse.name: _enlarged(indices[coarse.of], coarse) for coarse in loop.coarse}}
+    for coarse in loop.coarse:
+        indices[coarse.name] = _enlarged(indices[coarse.of], coarse)
+    return indices
 
 
 def _enlarged(index: Index, coarse: CoarseIndex) -> Index:

@@ -136,7 +136,7 @@ class LayerScope:
         return self.model.storage.buffers[operand.buffer]
 
     def short(self, operand: Operand) -> str:
-        """A C name for an operand, unique in the layer: operand_<n>, or ..._staged for a tile that it is cut from."""
+        """A C name for an operand, unique in the layer: operand_<n>, or ..._staged for a tile of which it is a part."""
         for kernel in self.kernels:
             order = [item.buffer for item in (*kernel.reads, *kernel.writes)]
             if operand.buffer in order:
@@ -151,10 +151,28 @@ class LayerScope:
                     return axes
         return self.view(self._cut_from(operand))
 
+    def is_inward(self, step: CopyStart) -> bool:
+        """Whether a copy goes towards the core: to a tile, unless the kernels' results come through its source."""
+        if self.buffer(step.destination).kind is not BufferKind.TILE:
+            return False
+        return self.buffer(step.source).kind is not BufferKind.TILE or step.source.buffer not in self._leaving()
+
+    def _leaving(self) -> frozenset[str]:
+        """Buffers through which results leave the core."""
+        found = {operand.buffer for kernel in self.kernels for operand in kernel.writes}
+        reached = found
+        while reached:
+            copies = (item for item in self.body if isinstance(item, CopyStart) and item.source.buffer in reached)
+            reached = {item.destination.buffer for item in copies} - found
+            found = found | reached
+        return frozenset(found)
+
     def _cut_from(self, operand: Operand) -> Operand:
-        """The tile that is cut from the larger tile ``operand``, and lies nearer to the core."""
-        copies = (item for item in self.body if isinstance(item, CopyStart))
-        return next(item.destination for item in copies if item.source.buffer == operand.buffer)
+        """The tile that is a part of the larger tile ``operand``, and lies nearer to the core."""
+        copies = [item for item in self.body if isinstance(item, CopyStart)]
+        inward = [item.destination for item in copies if item.source.buffer == operand.buffer and self.is_inward(item)]
+        outward = [item.source for item in copies if item.destination.buffer == operand.buffer]
+        return (*inward, *outward)[0]
 
     def under_way(self, start: CopyStart, buffer: Buffer) -> int:
         """Copies of a token that may be under way at once: one for each slot, or for each block ahead in a ring."""

@@ -35,7 +35,7 @@ def step_text(scope: LayerScope, step: Step) -> StepText:
 
 
 def _copy_text(scope: LayerScope, step: CopyStart) -> StepText:
-    inward = scope.buffer(step.destination).kind is BufferKind.TILE
+    inward = scope.is_inward(step)
     tile, home = (step.destination, step.source) if inward else (step.source, step.destination)
     buffer = scope.buffer(tile)
     token = ""
@@ -115,8 +115,7 @@ def _wait_text(scope: LayerScope, step: Wait) -> StepText:
     if start is None:
         left = scope.model.hands_over[step.token]
         return WaitText("", scope.model.links[left.link], "handover->token", scope.model.around.fault)
-    inward = scope.buffer(start.destination).kind is BufferKind.TILE
-    tile = start.destination if inward else start.source
+    tile = start.destination if scope.is_inward(start) else start.source
     return WaitText(
         guard=scope.guard(step.runs),
         link=scope.model.links[start.link],

@@ -44,17 +44,18 @@ def layer_text(model: ModelScope, number: int, layer: Layer, facts: Sequence[Lay
     scope = LayerScope(model, stem, kernels, loop, found.all, LayerParts())
     parts = scope.parts
     parts.needless.update(needless_waits((*found.early, *found.body), scope.indices(), len(found.early)))
-    ordered = [
-        step for step in copies_meanwhile(found.body) if not isinstance(step, Wait) or step.token not in parts.needless
-    ]
+    ordered, behind = (
+        [step for step in part if not isinstance(step, Wait) or step.token not in parts.needless]
+        for part in (copies_meanwhile(found.body), found.after)
+    )
     outside = replace(scope, loop=None)
     early, ready, after = (
-        tuple(step_text(outside, step) for step in part) for part in (found.early, found.ready, found.after)
+        tuple(step_text(outside, step) for step in part) for part in (found.early, found.ready, behind)
     )
     steps = tuple(step_text(scope, step) for step in ordered)
     if model.around.profile is not None and len(layer.stages) > 1:
         early, ready = recorded(layer, found.early, early), recorded(layer, found.ready, ready)
-        steps, after = recorded(layer, ordered, steps), recorded(layer, found.after, after)
+        steps, after = recorded(layer, ordered, steps), recorded(layer, behind, after)
     if any(kernel.split is not None for kernel in kernels):
         steps = joined(steps, looped=loop is not None)
     function = LayerFunction(

@@ -62,7 +62,8 @@ class CoarseIndex:
 
     Larger tile c covers elements [c*tiles*step, min((c + 1)*tiles*step, extent)) of the index's dimension.
     Axis ranges and ``Runs.over`` name it like an index; where index ``of`` is enumerated, the larger tile is the
-    one around its tile. ``tiles`` divides the index's number of tiles.
+    one around its tile. ``tiles`` divides the index's number of tiles. ``of`` may be a coarse index that stands
+    before this one in ``Loop.coarse``: tiles in a pool still farther from the core.
     """
 
     name: str

@@ -78,7 +78,7 @@ def _tile_pools(problems: Iterable[TilingProblem]) -> list[str]:
     pools = {problem.scratch_pool for problem in moving}
     for operand in (operand for problem in moving for operand in problem.operands):
         pools |= {operand.near} if operand.link is not None else set()
-        pools |= {operand.far_link.target} if operand.far_link is not None else set()
+        pools |= set(operand.between)
     return sorted(pools)
 
 

@@ -71,7 +71,9 @@ class LayerEntry:
         group: the first layer of the group with which the layer runs block by block; empty for a layer alone.
         block: rows of a block of a layer in a group; 0 for a layer alone.
         staged: operand with larger tiles to the index along which smaller ones form a larger one, and how
-            many they are; an empty table where one larger tile is the whole operand.
+            many they are; an empty table where one larger tile is the whole operand. Where an operand has larger
+            tiles in several pools, those beyond the one nearest to the core are named <operand>@<pool>, in
+            ``staged_slots`` as well.
     """
 
     name: str = field(metadata=_TEXT)

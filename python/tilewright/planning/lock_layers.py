@@ -14,7 +14,7 @@ from tilewright.tiling.given import with_given
 from tilewright.tiling.kept import kept_dimension
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TilingProblem
-from tilewright.tiling.staging import Staging, stagings
+from tilewright.tiling.staging import Staging, contains, stagings
 
 STALE = "plan-lock"
 """The code of errors about locks."""
@@ -24,7 +24,11 @@ def layer_entry(layer: ScheduledLayer, group: str = "", block: int = 0) -> Layer
     """What a lock says of a layer; one in a group has a block instead of tiles."""
     problem, choice = layer.problem, layer.choice
     names = [operand.name for operand in problem.operands]
-    staged = {name: item for number, name in enumerate(names) if (item := choice.staging(number)) is not None}
+    staged = {
+        key: item
+        for number, operand in enumerate(problem.operands)
+        for key, item in zip(_keys(operand), choice.staging(number), strict=True)
+    }
     return LayerEntry(
         name=problem.node.name,
         kernel=problem.kernel.name,
@@ -53,11 +57,11 @@ def restored_layer(problems: Sequence[TilingProblem], entry: LayerEntry) -> Sche
         raise bad_input(STALE, f"layer '{entry.name}' cannot be run by kernel '{entry.kernel}'")
     problem = with_given(problem, tuple(entry.tile.items()))
     moving = {operand.name for operand in problem.operands if operand.link is not None}
-    staged = {operand.name for operand in problem.operands if operand.far_link is not None}
+    staged = {key for operand in problem.operands for key in _keys(operand)}
     if set(entry.slots) != moving or set(entry.staged) != staged:
         raise bad_input(STALE, f"layer '{entry.name}' has other operands")
     steps, order = {**problem.extents, **entry.tile}, tuple(entry.tile)
-    larger = tuple(_staging(problem, operand, steps, order, entry) for operand in problem.operands)
+    larger = tuple(_stagings(problem, position, steps, order, entry) for position in range(len(problem.operands)))
     kept = tuple(_kept(problem, operand, steps, order, entry) for operand in problem.operands)
     choice = TileChoice(
         steps,
@@ -86,13 +90,23 @@ def _kept(
     return along
 
 
-def _staging(
-    problem: TilingProblem, operand: TileOperand, steps: Mapping[str, int], order: tuple[str, ...], entry: LayerEntry
-) -> Staging | None:
-    """The operand's larger tiles between home and core; None where its tiles come straight from the home."""
-    if operand.far_link is None:
-        return None
-    for item in stagings(operand, steps, order, problem.extents):
-        if _groups(item) == entry.staged[operand.name]:
-            return replace(item, copies=entry.staged_slots.get(operand.name, 1))
-    raise bad_input(STALE, f"layer '{entry.name}' has no such larger tiles of '{operand.name}'")
+def _keys(operand: TileOperand) -> list[str]:
+    """What a lock calls the larger tiles of an operand: those nearest to the core by its name alone."""
+    return [f"{operand.name}@{pool}" if number else operand.name for number, pool in enumerate(operand.between)]
+
+
+def _stagings(
+    problem: TilingProblem, position: int, steps: Mapping[str, int], order: tuple[str, ...], entry: LayerEntry
+) -> tuple[Staging, ...]:
+    """The larger tiles of operand ``position`` between home and core; () where tiles travel straight."""
+    operand = problem.operands[position]
+    found: list[Staging] = []
+    for number, key in enumerate(_keys(operand)):
+        inner = found[-1] if found else None
+        ways = stagings(operand, number, steps, order, problem.extents)
+        item = next((way for way in ways if _groups(way) == entry.staged[key] and contains(way, inner, order)), None)
+        if item is None:
+            raise bad_input(STALE, f"layer '{entry.name}' has no such larger tiles of '{key}'")
+        moved = item.repeats * problem.moved_bytes(position, item.steps)
+        found.append(replace(item, copies=entry.staged_slots.get(key, 1), link_bytes=moved))
+    return tuple(found)

@@ -31,9 +31,18 @@ def _kernel(kernel: Kernel, loop: Loop | None, tensors: dict[str, str]) -> dict[
         "name": kernel.name,
         "symbol": kernel.symbol,
         "indices": [[index.name, index.extent, index.step, index.shift] for index in indices],
-        "groups": [[coarse.name, coarse.of, coarse.tiles] for coarse in loop.coarse] if loop else [],
+        "groups": _groups(loop) if loop else [],
         "operands": [_operand(side, operand, tensors) for side, operand in sides],
     }
+
+
+def _groups(loop: Loop) -> list[list[Any]]:
+    """The coarse indices of a loop, each with the index that it groups in the end, and how many tiles of that one."""
+    found: dict[str, tuple[str, int]] = {}
+    for coarse in loop.coarse:
+        index, tiles = found.get(coarse.of, (coarse.of, 1))
+        found[coarse.name] = index, tiles * coarse.tiles
+    return [[name, index, tiles] for name, (index, tiles) in found.items()]
 
 
 def _operand(side: str, operand: Operand, tensors: dict[str, str]) -> dict[str, Any]:

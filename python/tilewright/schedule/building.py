@@ -32,7 +32,8 @@ from tilewright.storage.homes import Homes, candidate_pools
 from tilewright.storage.overlaps import LayerUse, Overlap, find_overlaps, layer_use
 from tilewright.tiling.hashed import HashedArrays
 from tilewright.tiling.layer_facts import layer_facts
-from tilewright.tiling.problem import TILE_ALIGN_BYTES, near_pools
+from tilewright.tiling.paths import near_pools
+from tilewright.tiling.problem import TILE_ALIGN_BYTES
 
 
 @dataclass(frozen=True, slots=True)

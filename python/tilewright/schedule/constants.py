@@ -76,7 +76,8 @@ class Constants:
 
 def _room_bytes(operand: TileOperand) -> int:
     """Bytes of an operand's constant buffer, with those that links read behind its last element."""
-    excess = operand.far_link.round_up_bytes - operand.element_bytes if operand.far_link is not None else 0
+    excess = max((link.round_up_bytes for link in operand.far_links), default=0) - operand.element_bytes
     size = max(operand.size_bytes, 1) + max(excess, 0)
-    word = max((link.align_bytes for link in (operand.link, operand.far_link) if link is not None), default=1)
+    links = operand.far_links if operand.link is None else (operand.link, *operand.far_links)
+    word = max((link.align_bytes for link in links), default=1)
     return -(-size // word) * word

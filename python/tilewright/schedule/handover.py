@@ -56,11 +56,11 @@ def hand_over(
 
 
 def _last_store(layer: ScheduledLayer, built: BuiltLayer) -> _Store | None:
-    """The last store of a layer that stores tiles of one tensor over an asynchronous link; None for other layers."""
+    """The last store of a layer that stores tiles of one tensor straight home over an asynchronous link, else None."""
     problem = layer.problem
     written = [number for number, operand in enumerate(problem.operands) if operand.write]
     link = problem.operands[written[0]].link
-    if len(written) != 1 or link is None or not link.asynchronous:
+    if len(written) != 1 or link is None or not link.asynchronous or problem.operands[written[0]].far_links:
         return None
     loop = loop_in(built.body)
     body = built.body if loop is None else loop.body
@@ -99,7 +99,9 @@ def _parted(body: tuple[Step, ...], constants: Set[str]) -> tuple[list[CopyStart
     ]
     rest = tuple(step for step in inside if step not in early)
     starts = [replace(step, runs=Runs()) for step in early]
-    return starts, rest if loop is None else (replace(loop, body=rest),)
+    if loop is None:
+        return starts, rest
+    return starts, tuple(replace(loop, body=rest) if step is loop else step for step in body)
 
 
 def _has_room(before: BuiltLayer, after: BuiltLayer, names: Set[str]) -> bool:

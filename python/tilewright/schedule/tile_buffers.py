@@ -37,11 +37,12 @@ def tile_buffer(name: str, operand: TileOperand, choice: TileChoice, copies: int
     )
 
 
-def staged_buffer(name: str, operand: TileOperand, choice: TileChoice, copies: int) -> Buffer:
-    """Slots for larger tiles between home and core: only copies read them, so lines may have gaps between them."""
-    strides, slot = staged_layout(operand, _tile_shape(operand, choice))
+def staged_buffer(name: str, operand: TileOperand, number: int, choice: TileChoice, copies: int) -> Buffer:
+    """Slots for larger tiles at far link ``number``: only copies read them, so lines may have gaps between them."""
+    strides, slot = staged_layout(operand, number, _tile_shape(operand, choice))
     plain = tile_buffer(name, operand, choice, copies)
-    return replace(plain, strides_bytes=strides, size_bytes=copies * slot, slot_bytes=slot)
+    pools = (operand.between[number],)
+    return replace(plain, pools=pools, strides_bytes=strides, size_bytes=copies * slot, slot_bytes=slot)
 
 
 def _tile_shape(operand: TileOperand, choice: TileChoice) -> tuple[int, ...]:

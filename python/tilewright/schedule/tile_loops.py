@@ -32,7 +32,7 @@ from tilewright.plan import (
 )
 from tilewright.schedule.constants import Constants, Names
 from tilewright.schedule.kernel_step import kernel_step
-from tilewright.schedule.larger_tiles import larger_tile
+from tilewright.schedule.larger_tiles import Stores, larger_tiles, loads, stores
 from tilewright.schedule.tile_buffers import scratch_buffers, tile_buffer, words_buffer
 from tilewright.tiling.accesses import operand_accesses, scratch_accesses
 from tilewright.tiling.choice import TileChoice
@@ -95,14 +95,17 @@ def build_layer(
     kernel = kernel_step(problem, choice, parts.operands, scratch, _runs(indices, indices))
     buffers = (*parts.buffers, *scratch, *(() if parts.words is None else (parts.words,)))
     if not indices:
-        return BuiltLayer(_straight_line(parts.loads, parts.waits, kernel, parts.stores), buffers, accesses)
+        return BuiltLayer(_straight_line(parts, kernel), buffers, accesses)
     steps = (*parts.loads, *parts.waits, kernel, *parts.stores)
-    return BuiltLayer((Loop(indices, steps, tuple(parts.coarse)),), buffers, accesses)
+    return BuiltLayer((Loop(indices, steps, tuple(parts.coarse)), *parts.after), buffers, accesses)
 
 
 @dataclass(slots=True)
 class _Parts:
-    """What the operands of a layer add to it, one operand after the other: steps, buffers, operands of the kernel."""
+    """What the operands of a layer add to it, one operand after the other: steps, buffers, operands of the kernel.
+
+    ``loads`` and ``waits`` stand before the kernel, ``stores`` behind it, ``after`` behind the loop.
+    """
 
     loads: list[Step] = field(default_factory=list)
     waits: list[Step] = field(default_factory=list)
@@ -110,7 +113,14 @@ class _Parts:
     buffers: list[Buffer] = field(default_factory=list)
     operands: list[Operand] = field(default_factory=list)
     coarse: list[CoarseIndex] = field(default_factory=list)
+    after: list[Step] = field(default_factory=list)
     words: Buffer | None = None
+
+    def add_stores(self, steps: Stores) -> None:
+        """Add the steps of a store through larger tiles."""
+        self.waits += steps.before
+        self.stores += steps.behind
+        self.after += steps.after
 
     def words_of(self, operand: TileOperand) -> str:
         """The buffer through which an operand's bytes travel that are no whole words; empty if there are none."""
@@ -139,24 +149,27 @@ def _add_copies(
     inside = replace(near, period=runs.every)
     token = tile.name.removesuffix(".tile")
     link, words = operand.link.name, parts.words_of(operand)
+    levels = larger_tiles(problem, choice, position, names)
+    parts.buffers += [level.buffer for level in levels]
+    for level in levels:
+        parts.coarse += level.coarse
     if operand.write:
         # A tile is stored at the last iteration that works on it, and its slot is free when the next tile takes it.
         last = replace(runs, first=runs.every - 1)
-        parts.stores.append(CopyStart(link, token, near, outside, last, words=words))
+        store = CopyStart(link, token, near, outside, last, words=words)
+        if levels:
+            parts.add_stores(stores(levels, outside.buffer, store, copies))
+            return inside
+        parts.stores.append(store)
         parts.waits.append(Wait(token, replace(runs, first=copies * runs.every, over=())))
         return inside
-    early = replace(runs, first=1 - copies)
+    load = CopyStart(link, token, outside, near, replace(runs, first=1 - copies), kept, words)
     arrived = Wait(token, replace(runs, over=()))
-    if choice.staging(position) is None:
-        parts.loads.append(CopyStart(link, token, outside, near, early, kept, words))
+    if not levels:
+        parts.loads.append(load)
         parts.waits.append(arrived)
         return inside
-    larger = larger_tile(problem, choice, position, outside, names.take(f"{prefix}.{operand.name}.staged"), early)
-    parts.buffers.append(larger.buffer)
-    parts.coarse += larger.coarse
-    # With two slots, the larger tile may be refilled only when the smaller tile before has left it.
-    parts.loads += [arrived] if copies > 1 else []
-    parts.loads += [larger.start, larger.wait, CopyStart(link, token, larger.source, near, early, words=words)]
+    parts.loads += loads(levels, outside.buffer, load, ahead=copies > 1)
     parts.waits += [] if copies > 1 else [arrived]
     return inside
 
@@ -173,14 +186,19 @@ def _runs(indices: tuple[Index, ...], own: tuple[Index, ...]) -> Runs:
     return Runs(0, every, prod(index.count for index in own), tuple(index.name for index in own))
 
 
-def _straight_line(loads: list[Step], waits: list[Step], kernel: Kernel, stores: list[Step]) -> tuple[Step, ...]:
-    """One tile: copy in, wait, run, copy out, wait."""
+def _straight_line(parts: _Parts, kernel: Kernel) -> tuple[Step, ...]:
+    """One tile: copy in, wait, run, copy out, wait; what travels on through larger tiles one link after the other."""
     once = Runs()
-    stored = [step.token for step in stores if isinstance(step, CopyStart)]
-    starts = [replace(step, runs=once) for step in loads if isinstance(step, (CopyStart, Wait))]
-    ready = [replace(step, runs=once) for step in waits if isinstance(step, Wait) and step.token not in stored]
-    outgoing = [replace(step, runs=once) for step in stores if isinstance(step, CopyStart)]
-    return (*starts, *ready, kernel, *outgoing, *(Wait(token) for token in stored))
+    outgoing = [replace(step, runs=once) for step in (*parts.waits, *parts.stores) if isinstance(step, CopyStart)]
+    stored = [step.token for step in outgoing]
+    starts = [replace(step, runs=once) for step in parts.loads if isinstance(step, (CopyStart, Wait))]
+    ready = [replace(step, runs=once) for step in parts.waits if isinstance(step, Wait) and step.token not in stored]
+    steps: list[Step] = [*starts, *ready, kernel]
+    reached = {operand.buffer for operand in kernel.writes}
+    while found := [step for step in outgoing if step.source.buffer in reached]:
+        steps += [*found, *(Wait(step.token) for step in found)]
+        reached = {step.destination.buffer for step in found}
+    return tuple(steps)
 
 
 def _home_name(

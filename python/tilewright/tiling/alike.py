@@ -73,7 +73,7 @@ def _operand(operand: TileOperand) -> Hashable:
         operand.home,
         operand.link,
         operand.near,
-        operand.far_link,
+        operand.far_links,
         operand.tensor is None,
         operand.data is None,
         operand.home_strides,

@@ -34,16 +34,19 @@ def with_buffers(problems: Sequence[TilingProblem], given: LayerBuffers) -> list
 
 def _with_buffers(problem: TilingProblem, given: LayerBuffers) -> TilingProblem:
     near: dict[str, Buffering] = {}
-    far: dict[str, Buffering] = {}
+    far: dict[tuple[str, str], Buffering] = {}
     moving = [operand.name for operand in problem.operands if operand.link is not None]
-    staged = {operand.name: operand.far_link.target for operand in problem.operands if operand.far_link is not None}
+    staged = {(operand.name, pool) for operand in problem.operands for pool in operand.between}
     for name, pool, how in given:
         if not pool and name not in moving:
             raise _refused(problem, f"no tiles of '{name}' travel", name, moving)
-        if pool and staged.get(name) != pool:
-            known = [other for other, between in staged.items() if between == pool]
+        if pool and (name, pool) not in staged:
+            known = sorted(other for other, between in staged if between == pool)
             raise _refused(problem, f"no larger tiles of '{name}' stay in pool '{pool}'", name, known)
-        (far if pool else near)[name] = Buffering(how)
+        if pool:
+            far[name, pool] = Buffering(how)
+        else:
+            near[name] = Buffering(how)
     return replace(problem, buffers=near, far_buffers=far)
 
 

@@ -61,8 +61,8 @@ class TileChoice:
         cost: the number that the objective minimises, in cycles or bytes.
         least_cost: the cost of the cheapest tiles; ``cost`` is a little higher where tiles that move
             fewer bytes were preferred.
-        stagings: larger tiles in a pool between home and core, in the order of the problem's
-            operands; None where tiles come straight from the home.
+        stagings: for each operand of the problem its larger tiles in the pools between home and core, from the
+            nearest to the core; () where tiles travel straight between home and core, and where all do.
         kept: for each operand of the problem the loop index along which halo rows stay near the core
             (``tiling.kept``), "" where each tile is loaded as a whole; () if no operand keeps rows.
         hinted: whether hardware hints decided between tiles of nearly the same cost.
@@ -75,7 +75,7 @@ class TileChoice:
     predicted_cycles: int
     cost: int = 0
     least_cost: int = 0
-    stagings: tuple[Staging | None, ...] = ()
+    stagings: tuple[tuple[Staging, ...], ...] = ()
     kept: tuple[str, ...] = ()
     hinted: bool = False
 
@@ -83,9 +83,9 @@ class TileChoice:
         """The index along which rows of operand number ``position`` are kept; empty for none."""
         return self.kept[position] if self.kept else ""
 
-    def staging(self, position: int) -> Staging | None:
-        """The staging of operand number ``position``."""
-        return self.stagings[position] if self.stagings else None
+    def staging(self, position: int) -> tuple[Staging, ...]:
+        """The stagings of operand number ``position``."""
+        return self.stagings[position] if self.stagings else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,7 +154,7 @@ def transfer_shape(operand: TileOperand, link: Link, steps: Steps) -> tuple[Coun
     elements: Counts = np.asarray(1, dtype=np.int64)
     whole = np.asarray(True)
     in_line = np.asarray(True)
-    for axis, gap in _gaps(operand):
+    for axis, gap in gaps_at_home(operand):
         # Neighbouring axes merge into one run where all axes inside them are whole; the innermost run is the line.
         starts = (~whole | gap) & (shape[axis] > 1)
         longest = np.where(starts & ~in_line, np.maximum(longest, run), longest)
@@ -168,7 +168,7 @@ def transfer_shape(operand: TileOperand, link: Link, steps: Steps) -> tuple[Coun
     return lines, link_commands(link.dimensions, link.max_bytes, lines // longest, longest, line_bytes)
 
 
-def _gaps(operand: TileOperand) -> list[tuple[int, bool]]:
+def gaps_at_home(operand: TileOperand) -> list[tuple[int, bool]]:
     """The axes from the innermost to the outermost, each with whether the home has a gap before its next element."""
     packed = packed_strides_bytes(operand.extents, operand.order, operand.element_bytes)
     strides = packed if operand.home_strides is None else operand.home_strides

@@ -90,8 +90,7 @@ def with_least_staged(problem: TilingProblem, field: Field) -> dict[str, Counts]
     """Bytes of tiles by pool, with one tile in each pool between home and core: the least that staging takes there."""
     near = dict(field.near_bytes)
     for operand in problem.operands:
-        if operand.far_link is not None:
-            pool = operand.far_link.target
+        for pool in operand.between:
             near[pool] = near.get(pool, np.zeros(field.size, dtype=np.int64)) + tile_bytes(operand, field.steps)
     return near
 

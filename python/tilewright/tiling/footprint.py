@@ -47,6 +47,20 @@ def _axis_extent(axis: AxisMap, extent: int, steps: Steps) -> Counts:
     return np.minimum(reach // axis.divisor + np.where(aligned, 1, 2), extent)
 
 
+def plain_shape(operand: TileOperand, steps: Mapping[str, int]) -> tuple[int, ...]:
+    """``tile_shape`` of one candidate, without arrays."""
+    return tuple(_plain_extent(axis, extent, steps) for axis, extent in zip(operand.axes, operand.extents, strict=True))
+
+
+def _plain_extent(axis: AxisMap, extent: int, steps: Mapping[str, int]) -> int:
+    reach = axis.last_offset - axis.first_offset + sum(abs(stride) * (steps[name] - 1) for name, stride in axis.terms)
+    if axis.divisor == 1:
+        return min(reach + 1, extent)
+    aligned = axis.first_offset % axis.divisor == 0
+    aligned = aligned and all(stride * steps[name] % axis.divisor == 0 for name, stride in axis.terms)
+    return min(reach // axis.divisor + (1 if aligned else 2), extent)
+
+
 def exact_writes(operand: TileOperand, steps: Steps) -> Flags:
     """For each candidate, whether its tiles write disjoint, gapless parts of the operand (``nest.is_exact``)."""
     exact: Flags = np.asarray(True)

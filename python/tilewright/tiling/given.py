@@ -65,7 +65,7 @@ def with_given(problem: TilingProblem, steps: TileSteps) -> TilingProblem:
         raise _refused(problem, "it has no tiles, since kernels work on whole tensors here", ())
     near: dict[str, int] = {}
     far: dict[str, dict[str, int]] = {}
-    between = {operand.far_link.target for operand in problem.operands if operand.far_link is not None}
+    between = {pool for operand in problem.operands for pool in operand.between}
     for name, step in steps:
         pool, separator, dimension = name.rpartition(".")
         if separator and pool not in between:

@@ -26,7 +26,7 @@ def ring_axis(problem: TilingProblem, operand: TileOperand, dimension: str) -> i
     operand of a kernel that can walk rings; tiles must come straight from the home, over a link that takes single
     bytes.
     """
-    if operand is not problem.operands[0] or operand.write or operand.link is None or operand.far_link is not None:
+    if operand is not problem.operands[0] or operand.write or operand.link is None or operand.far_links:
         return None
     if operand.link.align_bytes > 1:
         return None

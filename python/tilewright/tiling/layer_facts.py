@@ -27,16 +27,13 @@ def layer_facts(problem: TilingProblem, choice: TileChoice, others: tuple[Kernel
     for position, operand in enumerate(problem.operands):
         if operand.link is None:
             continue
-        staging = choice.staging(position)
-        if staging is not None and operand.far_link is not None:
-            far = operand.far_link.name
-            moved[far] = moved.get(far, 0) + staging.link_bytes
-            once = needed_elements(operand, problem.cuttable, extents) * operand.element_bytes
-            compulsory[far] = compulsory.get(far, 0) + once
+        once = needed_elements(operand, problem.cuttable, extents) * operand.element_bytes
+        for far, staging in zip(operand.far_links, choice.staging(position), strict=True):
+            moved[far.name] = moved.get(far.name, 0) + staging.link_bytes
+            compulsory[far.name] = compulsory.get(far.name, 0) + once
         distinct = prod(int(counts[name]) for name in operand.dimensions if name in counts)
         loads = int(rounds(choice.order, counts, operand))
         link = operand.link.name
-        once = needed_elements(operand, problem.cuttable, extents) * operand.element_bytes
         elements = moved_elements(operand, choice.steps, extents, choice.kept_along(position))
         total = elements * operand.element_bytes * loads // distinct
         moved[link] = moved.get(link, 0) + total

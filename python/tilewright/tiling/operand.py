@@ -17,8 +17,9 @@ class TileOperand:
 
     ``axes`` and ``extents`` are per axis of the stored array, ``order`` its memory order.
     ``link`` is None where the core addresses the home pool: the kernel works there directly.
-    ``near`` is the pool of the tiles. Where no link joins home and ``near``, tiles come through a pool
-    between them: ``far_link`` brings larger tiles to that pool, the source of ``link``.
+    ``near`` is the pool of the tiles. Where no link joins home and ``near``, tiles travel through pools
+    between them: ``link`` joins ``near`` with the first such pool, and ``far_links``, one behind the other, lead
+    from there to the home, each for larger tiles than the one before.
     ``home_strides`` are the strides of the array in its home, in bytes per axis; None if the array is
     packed in ``order``, as tiles are.
     """
@@ -34,7 +35,7 @@ class TileOperand:
     home: str
     link: Link | None
     near: str
-    far_link: Link | None = None
+    far_links: tuple[Link, ...] = ()
     dtype: str = ""
     tensor: str | None = None
     data: Array | Packing | None = None
@@ -44,6 +45,11 @@ class TileOperand:
     def size_bytes(self) -> int:
         """Bytes of the whole array."""
         return prod(self.extents) * self.element_bytes
+
+    @property
+    def between(self) -> tuple[str, ...]:
+        """The pools between ``near`` and the home, in which larger tiles stay, from the nearest to the core."""
+        return tuple(link.source if self.write else link.target for link in self.far_links)
 
     @property
     def needs_words(self) -> bool:

@@ -11,16 +11,18 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 
-from tilewright.base.errors import TilewrightError, not_supported
+from tilewright.base.errors import not_supported
 from tilewright.graph import Graph, Node, identity_order
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, TileSteps
 from tilewright.operators.nest import Dimension, Iteration
 from tilewright.options import Buffering
-from tilewright.plan import AttributeValue, BufferKind, Link
+from tilewright.plan import AttributeValue, BufferKind
 from tilewright.platform import Platform
 from tilewright.platform.costs import Costs
 from tilewright.tiling.core_split import CoreSplit, best_core_split, views_bytes
+from tilewright.tiling.footprint import moved_elements
 from tilewright.tiling.operand import TileOperand
+from tilewright.tiling.paths import near_pool, path_to
 
 TILE_ALIGN_BYTES = 4
 """Tiles, scratch and constants hold up to 32-bit elements that kernels read as words."""
@@ -38,9 +40,9 @@ class TilingProblem:
 
     ``given`` has the tile steps that the user gives, ``given_far`` (by pool) the steps of the larger tiles
     in a pool between home and core; dimensions that are absent are free. ``buffers`` says by operand
-    whether tiles have one or two slots, ``far_buffers`` whether larger tiles have. ``variant`` numbers
-    the kernels of one symbol that can run the node. ``costs``, ``simd_bytes`` and ``pointer_bytes``
-    are the platform's.
+    whether tiles have one or two slots, ``far_buffers`` (by operand and pool) whether larger tiles have.
+    ``variant`` numbers the kernels of one symbol that can run the node. ``costs``, ``simd_bytes`` and
+    ``pointer_bytes`` are the platform's.
     """
 
     node: Node
@@ -50,13 +52,17 @@ class TilingProblem:
     given: TileSteps = field(default_factory=dict)
     given_far: Mapping[str, TileSteps] = field(default_factory=dict)
     buffers: Mapping[str, Buffering] = field(default_factory=dict)
-    far_buffers: Mapping[str, Buffering] = field(default_factory=dict)
+    far_buffers: Mapping[tuple[str, str], Buffering] = field(default_factory=dict)
     variant: int = 0
     cores: int = 1
     costs: Costs = field(default_factory=Costs)
     simd_bytes: int = 1
     pointer_bytes: int = 8
     _core_splits: dict[tuple[tuple[str, int], ...], CoreSplit | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    _moved_bytes: dict[tuple[int, tuple[tuple[str, int], ...]], int] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -161,6 +167,15 @@ class TilingProblem:
         """Cycles of one call by the kernel's own formula, for the slowest core; the platform's costs are left out."""
         return self.kernel.cycles(lengths if core_split is None else core_split.part(lengths))
 
+    def moved_bytes(self, position: int, steps: TileSteps) -> int:
+        """Bytes of all distinct tiles of operand ``position`` together, halos counted in each."""
+        operand = self.operands[position]
+        # Callers ask for the same tiles again, in other loop orders and beside other operands.
+        key = (position, tuple((name, steps[name]) for name in sorted(operand.dimensions)))
+        if key not in self._moved_bytes:
+            self._moved_bytes[key] = moved_elements(operand, steps, self.extents) * operand.element_bytes
+        return self._moved_bytes[key]
+
     def partial_bytes(self, steps: TileSteps) -> int:
         """Bytes of partial results for a tile; 0 where no reduction is cut."""
         if self.kernel.partial_bytes is None:
@@ -236,24 +251,6 @@ def _with_unique_names(operands: list[TileOperand]) -> tuple[TileOperand, ...]:
     return tuple(named)
 
 
-def near_pools(platform: Platform, kind: BufferKind) -> tuple[str, ...]:
-    """The pools that hold ``kind`` and that the core addresses, in order. Raises not_supported if there is none."""
-    reach = {name for name, _ in platform.core.access_cycles}
-    pools = tuple(pool.name for pool in platform.pools if kind in pool.holds and pool.name in reach)
-    if pools:
-        return pools
-    raise not_supported(
-        "no-near-pool",
-        f"platform '{platform.name}' has no pool for '{kind.value}' that the core addresses",
-        help=f"add '{kind.value}' to 'holds' of a pool listed in [core] access_cycles",
-    )
-
-
-def near_pool(platform: Platform, kind: BufferKind) -> str:
-    """The first of ``near_pools``."""
-    return near_pools(platform, kind)[0]
-
-
 def constant_home(platform: Platform) -> str:
     """The first pool that holds constants."""
     for pool in platform.pools:
@@ -276,7 +273,7 @@ def _operand(
 ) -> TileOperand:
     if isinstance(item, ConstantOperand):
         home = constant_home(platform)
-        path = _path(platform, node, item.role, home, write, int(item.data.dtype.itemsize))
+        path = path_to(platform, node, item.role, home, write, int(item.data.dtype.itemsize))
         rank = len(item.data.shape)
         return TileOperand(
             name=item.role,
@@ -290,13 +287,13 @@ def _operand(
             home=home,
             link=path.link,
             near=path.near,
-            far_link=path.far_link,
+            far_links=path.far_links,
             dtype=item.data.dtype.name,
             data=item.data,
         )
     tensor = graph.tensor(item.tensor)
     home = homes[item.tensor]
-    path = _path(platform, node, item.tensor, home, write, tensor.dtype.size_bytes)
+    path = path_to(platform, node, item.tensor, home, write, tensor.dtype.size_bytes)
     return TileOperand(
         name=item.tensor,
         write=write,
@@ -309,7 +306,7 @@ def _operand(
         home=home,
         link=path.link,
         near=path.near,
-        far_link=path.far_link,
+        far_links=path.far_links,
         dtype=tensor.dtype.value,
         tensor=item.tensor,
         data=tensor.data,
@@ -318,61 +315,6 @@ def _operand(
 
 def rehomed(operand: TileOperand, node: Node, platform: Platform, home: str) -> TileOperand:
     """The operand with another home. Raises not_supported if no link joins it with the core's pool."""
-    path = _path(platform, node, operand.name, home, operand.write, operand.element_bytes)
+    path = path_to(platform, node, operand.name, home, operand.write, operand.element_bytes)
     align = max(operand.align_bytes, path.align_bytes)
-    return replace(operand, home=home, link=path.link, near=path.near, far_link=path.far_link, align_bytes=align)
-
-
-@dataclass(frozen=True, slots=True)
-class _Path:
-    """Links from a home to ``near``, the pool where kernels work; both None where the home is that pool."""
-
-    near: str
-    link: Link | None = None
-    far_link: Link | None = None
-
-    @property
-    def align_bytes(self) -> int:
-        """Alignment that the links want of what they read and write."""
-        return max((link.align_bytes for link in (self.link, self.far_link) if link is not None), default=1)
-
-
-def _check_far(link: Link, element_bytes: int, node: Node, name: str) -> None:
-    """The core moves no bytes to the pool between home and tiles, so a link to there must take single elements."""
-    if element_bytes % link.align_bytes == 0:
-        return
-    raise not_supported(
-        "link-words",
-        f"link '{link.name}' takes multiples of {link.align_bytes} bytes, elements of '{name}' have {element_bytes}",
-        at=f"{node.name} ({node.operator})",
-        help="a link to a pool that kernels do not address needs align_bytes = 1, with round_up_bytes if lines end "
-        "within words",
-    )
-
-
-def _path(platform: Platform, node: Node, name: str, home: str, write: bool, element_bytes: int) -> _Path:
-    reach = {pool for pool, _ in platform.core.access_cycles}
-    if home in reach:
-        return _Path(home)
-    near = near_pool(platform, BufferKind.TILE)
-    ends = (near, home) if write else (home, near)
-    links = {(link.source, link.target): link for link in platform.links}
-    if ends in links:
-        if write and element_bytes % links[ends].align_bytes and (home, near) not in links:
-            raise _no_link(platform, node, name, (home, near))
-        return _Path(near, links[ends])
-    for pool in platform.pools:
-        between = ((home, pool.name), (pool.name, near))
-        if not write and BufferKind.TILE in pool.holds and all(hop in links for hop in between):
-            _check_far(links[between[0]], element_bytes, node, name)
-            return _Path(near, links[between[1]], links[between[0]])
-    raise _no_link(platform, node, name, ends)
-
-
-def _no_link(platform: Platform, node: Node, name: str, ends: tuple[str, str]) -> TilewrightError:
-    return not_supported(
-        "no-link",
-        f"no link from pool '{ends[0]}' to pool '{ends[1]}' for '{name}'",
-        at=f"{node.name} ({node.operator})",
-        help=f"add a [[link]] between '{ends[0]}' and '{ends[1]}' to platform '{platform.name}', or hold it elsewhere",
-    )
+    return replace(operand, home=home, link=path.link, near=path.near, far_links=path.far_links, align_bytes=align)

@@ -1,12 +1,13 @@
-"""Tiles of tiles: the larger tiles of an operand in a pool between its home and the core.
+"""Tiles of tiles: the larger tiles of an operand in the pools between its home and the core.
 
 Before:  weights at home in l3, tiles of 8 channels in l1, loop order (oc: 16 tiles, oh: 4 tiles)
-After:   l2 holds 32 channels at a time: 4 tiles of oc form a group, loaded every 16 tiles of the loop
+After:   l2 holds 32 channels at a time: 4 tiles of oc form a group, loaded every 16 tiles of the loop;
+         outputs are stored to larger tiles in l2 in the same way, and from there to l3 group by group
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -14,15 +15,15 @@ import numpy as np
 
 from tilewright.options import Buffering
 from tilewright.plan import Link
-from tilewright.tiling.cost import transfer_shape
-from tilewright.tiling.footprint import moved_elements, tile_shape
+from tilewright.tiling.cost import gaps_at_home, transfer_shape
+from tilewright.tiling.footprint import plain_shape
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TilingProblem
 
 
 @dataclass(frozen=True, slots=True)
 class Staging:
-    """The larger tiles of one operand in the pool between its home and the core.
+    """The larger tiles of one operand in one pool between its home and the core.
 
     Attributes:
         index: the loop index whose tiles form groups; None if the whole operand is one larger tile.
@@ -30,6 +31,7 @@ class Staging:
         steps: steps of the larger tile, for all dimensions.
         period: tiles of the loop during which a larger tile stays.
         slot_bytes: bytes of one larger tile, with the bytes that the link needs behind its lines.
+        repeats: how often each larger tile travels in one run.
         link_bytes: bytes over the far link in one run.
         copies: slots; with two, the next larger tile arrives while tiles are cut from the present one.
     """
@@ -39,8 +41,9 @@ class Staging:
     steps: Mapping[str, int]
     period: int
     slot_bytes: int
-    link_bytes: int
+    link_bytes: int = 0
     copies: int = 1
+    repeats: int = 1
 
     @property
     def size_bytes(self) -> int:
@@ -52,15 +55,37 @@ class Staging:
 class Staged:
     """The stagings of all operands of one tile shape, and their cost.
 
-    ``near_bytes`` are bytes by pool with the larger tiles counted; ``cycles`` and ``link_bytes`` are
-    spent on the far links, and ``hidden`` of the cycles may pass beside kernels.
+    ``stagings`` has for each operand those of its pools between, from the nearest to the core. ``near_bytes`` are
+    bytes by pool with the larger tiles counted; ``cycles`` and ``link_bytes`` are spent on the far links, and
+    ``hidden`` of the cycles may pass beside kernels.
     """
 
-    stagings: tuple[Staging | None, ...]
+    stagings: tuple[tuple[Staging, ...], ...]
     near_bytes: dict[str, int]
     cycles: float
     hidden: float
     link_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Hop:
+    """One far link of an operand, with what decides about the larger tiles at its end that is nearer to the core.
+
+    Attributes:
+        position: number of the operand.
+        number: of the link among the operand's far links.
+        link: the far link.
+        pool: where the larger tiles stay.
+        given: steps of the larger tiles that the user gives.
+        copies: numbers of slots that may be taken.
+    """
+
+    position: int
+    number: int
+    link: Link
+    pool: str
+    given: Mapping[str, int]
+    copies: tuple[int, ...]
 
 
 def stage(
@@ -71,38 +96,43 @@ def stage(
     capacities: Mapping[str, int | None],
     buffering: Buffering = Buffering.AUTO,
 ) -> Staged | None:
-    """Stage every operand that no link joins with the core's pool; None if the pool between is too small.
+    """Stage every operand that no link joins with the core's pool; None if a pool between is too small.
 
     Operands take their room one after the other; each leaves one tile's bytes to every operand behind it.
     """
-    stagings: list[Staging | None] = []
+    stagings: list[tuple[Staging, ...]] = []
     near = dict(near_bytes)
     cycles, hidden, link_bytes = 0.0, 0.0, 0
-    reserved = _least_bytes(problem, steps)
-    for operand in problem.operands:
-        if operand.far_link is None:
-            stagings.append(None)
-            continue
-        pool = operand.far_link.target
-        capacity = capacities.get(pool)
-        reserved[pool] -= _tile_bytes(operand, steps)
-        room = None if capacity is None else capacity - near.get(pool, 0) - reserved[pool]
-        given = problem.given_far.get(pool, {})
-        copies = slots_between(operand, problem.far_buffers.get(operand.name, buffering))
-        staging = choose_staging(operand, steps, order, problem.extents, room, given, copies)
-        if staging is None:
-            return None
-        stagings.append(staging)
-        near[pool] = near.get(pool, 0) + staging.size_bytes
-        own = _far_cycles(operand, operand.far_link, staging)
-        cycles += own
-        hidden += own if staging.copies > 1 else 0.0
-        link_bytes += staging.link_bytes
+    reserved = least_staged_bytes(problem, steps)
+    for position, operand in enumerate(problem.operands):
+        found: tuple[Staging, ...] = ()
+        for hop in _hops(problem, position, buffering):
+            capacity = capacities.get(hop.pool)
+            reserved[hop.pool] -= _slot_bytes(operand, hop.number, steps)
+            room = None if capacity is None else capacity - near.get(hop.pool, 0) - reserved[hop.pool]
+            staging = _best_staging(problem, hop, steps, order, room, found[-1] if found else None)
+            if staging is None:
+                return None
+            found = (*found, staging)
+            near[hop.pool] = near.get(hop.pool, 0) + staging.size_bytes
+            own = _far_cycles(operand, hop.link, staging)
+            cycles += own
+            hidden += own if staging.copies > 1 else 0.0
+            link_bytes += staging.link_bytes
+        stagings.append(found)
     return Staged(tuple(stagings), near, cycles, hidden, link_bytes)
 
 
+def _hops(problem: TilingProblem, position: int, buffering: Buffering) -> Iterator[_Hop]:
+    """The far links of operand ``position``, the nearest to the core first."""
+    operand = problem.operands[position]
+    for number, (pool, link) in enumerate(zip(operand.between, operand.far_links, strict=True)):
+        how = problem.far_buffers.get((operand.name, pool), buffering)
+        yield _Hop(position, number, link, pool, problem.given_far.get(pool, {}), slots_between(link, how))
+
+
 def _far_cycles(operand: TileOperand, link: Link, staging: Staging) -> float:
-    """Cycles of all larger tiles of an operand over its far link."""
+    """Cycles of all larger tiles of an operand over a far link."""
     loads = -(-staging.link_bytes // max(staging.slot_bytes, 1))
     steps = {name: np.asarray(step, dtype=np.int64) for name, step in staging.steps.items()}
     lines, commands = transfer_shape(operand, link, steps)
@@ -110,36 +140,33 @@ def _far_cycles(operand: TileOperand, link: Link, staging: Staging) -> float:
     return loads * each + staging.link_bytes / link.bytes_per_cycle
 
 
-def slots_between(operand: TileOperand, buffering: Buffering) -> tuple[int, ...]:
+def slots_between(link: Link, buffering: Buffering) -> tuple[int, ...]:
     """Numbers of slots that larger tiles may have. Two slots help where the far link works beside the core."""
-    assert operand.far_link is not None
     if buffering is Buffering.AUTO:
-        return (1, 2) if operand.far_link.asynchronous else (1,)
+        return (1, 2) if link.asynchronous else (1,)
     return (2,) if buffering is Buffering.DOUBLE else (1,)
 
 
-def _least_bytes(problem: TilingProblem, steps: Mapping[str, int]) -> dict[str, int]:
+def least_staged_bytes(problem: TilingProblem, steps: Mapping[str, int]) -> dict[str, int]:
     """Bytes by pool that staged operands take at least: one tile each."""
     least: dict[str, int] = {}
     for operand in problem.operands:
-        if operand.far_link is not None:
-            pool = operand.far_link.target
-            least[pool] = least.get(pool, 0) + _tile_bytes(operand, steps)
+        for number, pool in enumerate(operand.between):
+            least[pool] = least.get(pool, 0) + _slot_bytes(operand, number, steps)
     return least
 
 
-def _tile_bytes(operand: TileOperand, steps: Mapping[str, int]) -> int:
-    arrays = {name: np.asarray(step, dtype=np.int64) for name, step in steps.items()}
-    return staged_layout(operand, tuple(int(extent) for extent in tile_shape(operand, arrays)))[1]
+def _slot_bytes(operand: TileOperand, number: int, steps: Mapping[str, int]) -> int:
+    return staged_layout(operand, number, plain_shape(operand, steps))[1]
 
 
-def staged_layout(operand: TileOperand, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
-    """Strides per axis, and bytes, of a larger tile of ``shape``, both in bytes.
+def staged_layout(operand: TileOperand, number: int, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
+    """Strides per axis, and bytes, of a larger tile of ``shape`` at far link ``number``, both in bytes.
 
-    A link that rounds lines up (``round_up_bytes``) writes behind each line, so where a copy has
+    A link that rounds lines up (``round_up_bytes``) writes or reads behind each line, so where a copy has
     several lines each begins at a multiple of that unit.
     """
-    unit = operand.far_link.round_up_bytes if operand.far_link is not None else 1
+    unit = max(link.round_up_bytes for link in operand.far_links[max(number - 1, 0) : number + 1])
     strides = [0] * len(shape)
     reach, is_line = operand.element_bytes, True
     for axis in reversed(operand.order):
@@ -155,28 +182,62 @@ def _rounded(size_bytes: int, unit: int) -> int:
     return -(-size_bytes // unit) * unit
 
 
-def choose_staging(
-    operand: TileOperand,
+def _best_staging(
+    problem: TilingProblem,
+    hop: _Hop,
     steps: Mapping[str, int],
     order: tuple[str, ...],
-    extents: Mapping[str, int],
-    room_bytes: int | None,
-    given: Mapping[str, int],
-    copies: Sequence[int] = (1,),
+    room: int | None,
+    inner: Staging | None,
 ) -> Staging | None:
-    """The larger tiles that fit ``room_bytes`` and move the fewest bytes; of equals, the most slots, then the largest.
+    """The larger tiles that fit ``room`` bytes and move the fewest bytes; of equals, the most slots, then the largest.
 
-    They have the ``given`` steps in the dimensions that the operand depends on, and a number of slots out of
-    ``copies``; a larger tile that is loaded only once has one slot. None if no larger tiles are possible.
+    They have the given steps in the dimensions that the operand depends on; a larger tile that is loaded only once
+    has one slot. Each consists of whole larger tiles of the pool before, ``inner``, if there is one. None if no larger
+    tiles are possible.
     """
-    wanted = {name: step for name, step in given.items() if name in operand.dimensions}
-    fitting = [
-        slotted
-        for item in stagings(operand, steps, order, extents)
-        for slotted in (_slotted(item, number, order, steps, extents) for number in copies)
-        if _fits(slotted.size_bytes, room_bytes) and all(item.steps[name] == step for name, step in wanted.items())
-    ]
-    return min(fitting, key=lambda item: (item.link_bytes, -item.copies, -item.slot_bytes), default=None)
+    operand, extents = problem.operands[hop.position], problem.extents
+    wanted = {name: step for name, step in hop.given.items() if name in operand.dimensions}
+    fitting: list[tuple[tuple[int, int, int], Staging]] = []
+    for item in stagings(operand, hop.number, steps, order, extents):
+        fits_given = all(item.steps[name] == step for name, step in wanted.items())
+        if not fits_given or not contains(item, inner, order) or not _stores_whole_words(operand, hop.link, item.steps):
+            continue
+        for number in hop.copies:
+            slotted = _slotted(item, number, order, steps, extents)
+            if room is None or slotted.size_bytes <= room:
+                moved = item.repeats * problem.moved_bytes(hop.position, item.steps)
+                fitting.append(((moved, -slotted.copies, -slotted.slot_bytes), replace(slotted, link_bytes=moved)))
+    return min(fitting, key=lambda pair: pair[0], default=(None, None))[1]
+
+
+def contains(item: Staging, inner: Staging | None, order: tuple[str, ...]) -> bool:
+    """Whether larger tiles consist of whole larger tiles of the pool before, ``inner``, if there is one."""
+    if inner is None or item.index is None:
+        return True
+    if inner.index is None:
+        return False
+    places = order.index(item.index), order.index(inner.index)
+    return places[0] < places[1] or (places[0] == places[1] and item.tiles % inner.tiles == 0)
+
+
+def _stores_whole_words(operand: TileOperand, link: Link, steps: Mapping[str, int]) -> bool:
+    """Whether no store of a larger tile writes beside its elements, over a link that rounds lines up."""
+    unit = link.round_up_bytes
+    if not operand.write or unit == 1:
+        return True
+    run = operand.element_bytes
+    shape, gaps = plain_shape(operand, steps), dict(gaps_at_home(operand))
+    for axis in reversed(operand.order):
+        if run % unit == 0:
+            return True
+        if gaps[axis]:
+            return False
+        extent, step = operand.extents[axis], shape[axis]
+        if step < extent:
+            return run * step % unit == 0 and run * (extent % step) % unit == 0
+        run *= extent
+    return run % unit == 0
 
 
 def _slotted(
@@ -187,11 +248,15 @@ def _slotted(
 
 
 def stagings(
-    operand: TileOperand, steps: Mapping[str, int], order: tuple[str, ...], extents: Mapping[str, int]
-) -> list[Staging]:
-    """Every way to group tiles: the whole operand, then groups of each index that it depends on."""
+    operand: TileOperand, number: int, steps: Mapping[str, int], order: tuple[str, ...], extents: Mapping[str, int]
+) -> Iterator[Staging]:
+    """Every way to group tiles at far link ``number``: the whole operand, then groups of each index it depends on.
+
+    Bytes over the link are not counted yet.
+    """
     counts = [-(-extents[name] // steps[name]) for name in order]
-    found = [_staging(operand, None, prod(counts), dict(extents), prod(counts), 1, extents)]
+    whole = dict(extents)
+    yield Staging(None, prod(counts), whole, prod(counts), _slot_bytes(operand, number, whole))
     for position, name in enumerate(order):
         if name not in operand.dimensions:
             continue
@@ -201,22 +266,5 @@ def stagings(
         for tiles in range(counts[position], 0, -1):
             if counts[position] % tiles == 0:
                 larger = {**steps, **inner, name: min(steps[name] * tiles, extents[name])}
-                found.append(_staging(operand, name, tiles, larger, inside * tiles, repeats, extents))
-    return found
-
-
-def _staging(
-    operand: TileOperand,
-    index: str | None,
-    tiles: int,
-    steps: Mapping[str, int],
-    period: int,
-    repeats: int,
-    extents: Mapping[str, int],
-) -> Staging:
-    moved = moved_elements(operand, steps, extents) * operand.element_bytes * repeats
-    return Staging(index, tiles, steps, period, _tile_bytes(operand, steps), moved)
-
-
-def _fits(size_bytes: int, room_bytes: int | None) -> bool:
-    return room_bytes is None or size_bytes <= room_bytes
+                size = _slot_bytes(operand, number, larger)
+                yield Staging(name, tiles, larger, inside * tiles, size, repeats=repeats)

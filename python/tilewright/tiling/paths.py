@@ -1,0 +1,122 @@
+"""Chains of links between the homes of tensors and the pool of the core.
+
+Before:  y at home in l3, core beside l1, links l1 -> l2 and l2 -> l3
+After:   tiles of y are stored over l1 -> l2, larger tiles over l2 -> l3
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewright.base.errors import TilewrightError, not_supported
+from tilewright.graph import Node
+from tilewright.plan import BufferKind, Link
+from tilewright.platform import Platform
+
+
+def near_pools(platform: Platform, kind: BufferKind) -> tuple[str, ...]:
+    """The pools that hold ``kind`` and that the core addresses, in order. Raises not_supported if there is none."""
+    reach = {name for name, _ in platform.core.access_cycles}
+    pools = tuple(pool.name for pool in platform.pools if kind in pool.holds and pool.name in reach)
+    if pools:
+        return pools
+    raise not_supported(
+        "no-near-pool",
+        f"platform '{platform.name}' has no pool for '{kind.value}' that the core addresses",
+        help=f"add '{kind.value}' to 'holds' of a pool listed in [core] access_cycles",
+    )
+
+
+def near_pool(platform: Platform, kind: BufferKind) -> str:
+    """The first of ``near_pools``."""
+    return near_pools(platform, kind)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Links between ``near``, the pool where kernels work, and a home, from near to far; none where both are one."""
+
+    near: str
+    links: tuple[Link, ...] = ()
+
+    @property
+    def link(self) -> Link | None:
+        """The link at the core's end."""
+        return self.links[0] if self.links else None
+
+    @property
+    def far_links(self) -> tuple[Link, ...]:
+        """The links behind it."""
+        return self.links[1:]
+
+    @property
+    def align_bytes(self) -> int:
+        """Alignment that the links want of what they read and write."""
+        return max((link.align_bytes for link in self.links), default=1)
+
+
+def _check_far(link: Link, element_bytes: int, node: Node, name: str) -> None:
+    """The core moves no bytes of larger tiles, so a link between pools that it does not address takes elements."""
+    if element_bytes % link.align_bytes == 0:
+        return
+    raise not_supported(
+        "link-words",
+        f"link '{link.name}' takes multiples of {link.align_bytes} bytes, elements of '{name}' have {element_bytes}",
+        at=f"{node.name} ({node.operator})",
+        help="a link to a pool that kernels do not address needs align_bytes = 1, with round_up_bytes if lines end "
+        "within words",
+    )
+
+
+def path_to(platform: Platform, node: Node, name: str, home: str, write: bool, element_bytes: int) -> Path:
+    """How an operand ``name`` of a layer travels from its home, or with ``write`` to it.
+
+    Raises not_supported if no chain of links joins the home with the core's pool, or if one takes no such elements.
+    """
+    reach = {pool for pool, _ in platform.core.access_cycles}
+    if home in reach:
+        return Path(home)
+    near = near_pool(platform, BufferKind.TILE)
+    found = links_between(platform, near, home, write=write)
+    if not found:
+        raise _no_link(platform, node, name, (near, home) if write else (home, near))
+    if write and element_bytes % found[0].align_bytes and not _leads_back(platform, found[0]):
+        raise _no_link(platform, node, name, (found[0].target, near))
+    for link in found[1:]:
+        _check_far(link, element_bytes, node, name)
+    return Path(near, found)
+
+
+def links_between(platform: Platform, near: str, home: str, *, write: bool) -> tuple[Link, ...]:
+    """The fewest links from a home to ``near``, or with ``write`` to the home, the one at ``near`` first.
+
+    Pools between hold tiles; of chains of equally many links, the one whose pools the platform names first.
+    Empty if no chain joins the two.
+    """
+    ends = {(link.source, link.target) if write else (link.target, link.source): link for link in platform.links}
+    pools = [pool.name for pool in platform.pools if BufferKind.TILE in pool.holds]
+    chains: dict[str, tuple[Link, ...]] = {near: ()}
+    reached = [near]
+    while reached:
+        for pool in reached:
+            if (pool, home) in ends:
+                return (*chains[pool], ends[pool, home])
+        steps = [(pool, at) for pool in pools if pool not in chains for at in reached if (at, pool) in ends]
+        fresh = {pool: (*chains[at], ends[at, pool]) for pool, at in reversed(steps)}
+        reached = [pool for pool in pools if pool in fresh]
+        chains.update(fresh)
+    return ()
+
+
+def _leads_back(platform: Platform, link: Link) -> bool:
+    """Whether bytes beside those that a store changes can be read: words of its link may have more than its bytes."""
+    return any((other.source, other.target) == (link.target, link.source) for other in platform.links)
+
+
+def _no_link(platform: Platform, node: Node, name: str, ends: tuple[str, str]) -> TilewrightError:
+    return not_supported(
+        "no-link",
+        f"no link from pool '{ends[0]}' to pool '{ends[1]}' for '{name}'",
+        at=f"{node.name} ({node.operator})",
+        help=f"add a [[link]] between '{ends[0]}' and '{ends[1]}' to platform '{platform.name}', or hold it elsewhere",
+    )
