@@ -216,7 +216,7 @@ def test_behind_a_layer_with_a_hook_nothing_is_under_way(tmp_path: Path) -> None
     assert checksums(build_golden("deeploy_residual", plan, "0:0", tmp_path, late=True, hooked=True))
     source = tmp_path / "net.c"
     text = source.read_text(encoding="utf-8")
-    source.write_text(text.replace("TILEWRIGHT_LAYER_IS_HOOKED &&", "0 &&"), encoding="utf-8")
+    source.write_text(text.replace("TILEWRIGHT_LAYER_IS_WATCHED &&", "0 &&"), encoding="utf-8")
     assert result(build_golden("deeploy_residual", plan, "0:0", tmp_path, late=True, hooked=True))[0] != 0
 
 

@@ -137,8 +137,9 @@ def _all_layers(entry: Entry, layers: tuple[str, ...]) -> tuple[str, ...]:
     types = ", ".join(f"{c_type} *" for c_type, _ in entry.passed) or "void"
     given = ", ".join("context" if entry.forked and name == "context" else f"&{name}" for _, name in entry.passed)
     fault = f"return {entry.macro}_DEVICE_FAULT;"
-    awaited = "TILEWRIGHT_LAYER_IS_HOOKED && tilewright_copy_wait(handover.link, handover.token) != TILEWRIGHT_PORT_OK"
+    awaited = "TILEWRIGHT_LAYER_IS_WATCHED && tilewright_copy_wait(handover.link, handover.token) != TILEWRIGHT_PORT_OK"
     each = (
+        *block("if (TILEWRIGHT_IS_CANCELLED())", (f"return {entry.macro}_CANCELLED;",)),
         f"const enum {entry.prefix}_status status = layers[number]({given});",
         *block(f"if (status != {entry.macro}_OK)", ("return status;",)),
         *(block(f"if ({awaited})", (fault,)) if entry.hands_over else ()),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A function of the application that is called behind each layer of a run. */
+/* Functions of the application that are called between the layers of a run. */
 #ifndef TILEWRIGHT_LAYER_HOOK_H
 #define TILEWRIGHT_LAYER_HOOK_H
 
@@ -15,10 +15,29 @@ extern "C"
     void
     TILEWRIGHT_LAYER_HOOK(uint32_t layer);
 #define TILEWRIGHT_LAYER_DONE(layer) TILEWRIGHT_LAYER_HOOK((uint32_t)(layer))
-#define TILEWRIGHT_LAYER_IS_HOOKED 1
 #else
 #define TILEWRIGHT_LAYER_DONE(layer) ((void)0)
-#define TILEWRIGHT_LAYER_IS_HOOKED 0
+#endif
+
+/* With -DTILEWRIGHT_CANCEL=g generated code asks int g(void) before each layer, on the core that
+ * runs the layers, when no copy is under way. The run ends with CANCELLED unless g returns 0. */
+#ifdef TILEWRIGHT_CANCEL
+#ifdef __cplusplus
+extern "C"
+#endif
+    int
+    TILEWRIGHT_CANCEL(void);
+#define TILEWRIGHT_IS_CANCELLED() (TILEWRIGHT_CANCEL() != 0)
+#else
+#define TILEWRIGHT_IS_CANCELLED() 0
+#endif
+
+/* Whether the application looks at the model between two layers, so that no copy may be under way.
+ */
+#if defined TILEWRIGHT_LAYER_HOOK || defined TILEWRIGHT_CANCEL
+#define TILEWRIGHT_LAYER_IS_WATCHED 1
+#else
+#define TILEWRIGHT_LAYER_IS_WATCHED 0
 #endif
 
 #endif

@@ -56,7 +56,8 @@ enum kws_status {
     KWS_OK = 0,
     KWS_BAD_ARGUMENT,
     KWS_MISALIGNED,
-    KWS_DEVICE_FAULT
+    KWS_DEVICE_FAULT,
+    KWS_CANCELLED
 };
 
 /* Where inputs and outputs lie. Pointers in pools must be set before. */
@@ -79,6 +80,8 @@ static inline const char *kws_status_text(enum kws_status status)
         return "misaligned address";
     case KWS_DEVICE_FAULT:
         return "device fault";
+    case KWS_CANCELLED:
+        return "cancelled";
     default:
         return "unknown status";
     }

@@ -63,7 +63,8 @@ enum kws_status {
     KWS_OK = 0,
     KWS_BAD_ARGUMENT,
     KWS_MISALIGNED,
-    KWS_DEVICE_FAULT
+    KWS_DEVICE_FAULT,
+    KWS_CANCELLED
 };
 
 /* The model file from which the code was made, as SHA-256 in hexadecimal digits, and the version that made it. */
@@ -82,6 +83,8 @@ static inline const char *kws_status_text(enum kws_status status)
         return "misaligned address";
     case KWS_DEVICE_FAULT:
         return "device fault";
+    case KWS_CANCELLED:
+        return "cancelled";
     default:
         return "unknown status";
     }
