@@ -27,3 +27,15 @@ def test_the_workflow_of_use_in_ci() -> None:
         assert command in text
         assert command in readme
     assert not re.findall(r"^\t", text, re.MULTILINE)
+
+
+def test_what_stream_prints() -> None:
+    """stream.md: the folders that it configures, and the times at which onnxruntime hears the word."""
+    words = block("stream.md", "sh").split()
+    for path in (word.removeprefix("tilewright/") for word in words if word.startswith("tilewright/")):
+        assert (ROOT / path).exists()
+    header = (ROOT / "examples" / "wake-word" / "recording.h").read_text(encoding="utf-8")
+    found = re.search(r"heard_by_onnxruntime\[RECORDING_WORDS\] = {([\d, ]+)}", header)
+    assert found is not None
+    frames = [int(frame) for frame in found[1].split(",")]
+    assert block("stream.md", "text").splitlines() == [f"heard at {20 * frame} ms" for frame in frames]

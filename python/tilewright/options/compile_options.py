@@ -202,7 +202,8 @@ class CompileOptions:
     state: tuple[tuple[str, str], ...] = field(
         default=(),
         metadata=option(
-            "the input holds what the run before left in the output; both are the plan's and not the caller's",
+            "the input holds what the run before left in the output; both are the plan's and not the caller's "
+            "([more](../how-to/stream.md))",
             **_TABLE,
             shown="<input>=<output>",
         ),
