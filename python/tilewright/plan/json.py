@@ -37,6 +37,9 @@ STEPS: Mapping[str, type] = types.MappingProxyType(
 _TAGS: Mapping[type, str] = types.MappingProxyType({step: tag for tag, step in STEPS.items()})
 
 
+_ON_ONE_LINE = json.JSONEncoder(separators=(", ", ": "), allow_nan=False)
+
+
 def dumps(plan: Plan) -> str:
     """JSON text of a plan, with a trailing newline. ``loads(dumps(plan)) == plan``.
 
@@ -130,7 +133,7 @@ def _encode_fields(value: Any) -> dict[str, Any]:
 
 
 def _encode(value: Any) -> Any:
-    if value is None or isinstance(value, str):
+    if value is None or type(value) in (str, int):
         return value
     if isinstance(value, Enum):
         return value.value
@@ -149,7 +152,9 @@ def _encode(value: Any) -> Any:
 
 def _layout(value: Any, depth: int) -> str:
     """JSON text: on one line where that is short, else one entry per line, indented by one space."""
-    line = json.dumps(value, separators=(", ", ": "), allow_nan=False)
+    if type(value) is int:
+        return str(value)
+    line = _ON_ONE_LINE.encode(value)
     if not isinstance(value, (dict, list)) or not value or (depth > 0 and depth + len(line) <= LINE_WIDTH):
         return line
     pad = " " * (depth + 1)
