@@ -6,7 +6,7 @@ After:   b over a: the clip runs in place; y over b, at the distance that ``clea
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tilewright.graph import Graph
@@ -14,7 +14,7 @@ from tilewright.kernels.kernel import KernelChoice, TensorOperand
 from tilewright.plan import BufferKind, WriteOrder
 from tilewright.storage.clearance import SAME_PLACE, Clearance, Placed, clearance
 from tilewright.storage.homes import Homes
-from tilewright.storage.lives import Life, group_lives
+from tilewright.storage.lives import NEVER, Life, group_lives
 from tilewright.storage.places import same_strides
 from tilewright.storage.pressure import union_bytes
 
@@ -175,35 +175,52 @@ def alive_bytes(uses: Sequence[LayerUse], homes: Homes, graph: Graph) -> list[in
 
 
 def _each_alive(numbers: range, uses: Sequence[LayerUse], homes: Homes, graph: Graph) -> Iterator[int]:
+    """One sweep over the layers: a family's bytes are counted anew only where one of its groups begins or ends."""
     lives = group_lives([use.touched for use in uses], homes)
-    families: dict[str, list[str]] = {}
-    for group in lives:
-        if _is_placed(homes, group):
-            families.setdefault(homes.roots[group], []).append(group)
-    for number in numbers:
-        yield _alive_bytes(number, uses, families, lives, homes, graph)
+    changes = _changes({group: life for group, life in lives.items() if _is_placed(homes, group)})
+    alive: dict[str, set[str]] = {}
+    counted: dict[str, int] = {}
+    total = 0
+    for number in range(NEVER, numbers.stop):
+        begun, ended = changes.get(number, ((), ()))
+        for group in begun:
+            alive.setdefault(homes.roots[group], set()).add(group)
+        for group in ended:
+            alive[homes.roots[group]].remove(group)
+        for root in {homes.roots[group] for group in (*begun, *ended)}:
+            size = union_bytes(_span(homes, group) for group in alive[root])
+            total += size - counted.get(root, 0)
+            counted[root] = size
+        if number in numbers:
+            yield total - _most_shared_bytes(number, uses, alive, lives, homes, graph)
 
 
-def _alive_bytes(
+def _changes(lives: Mapping[str, Life]) -> dict[int, tuple[list[str], list[str]]]:
+    """For each layer at which something changes, the groups that begin to live and those that live no longer."""
+    changes: dict[int, tuple[list[str], list[str]]] = {}
+    for group, life in lives.items():
+        changes.setdefault(life.begin, ([], []))[0].append(group)
+        changes.setdefault(life.end + 1, ([], []))[1].append(group)
+    return changes
+
+
+def _most_shared_bytes(
     number: int,
     uses: Sequence[LayerUse],
-    families: Mapping[str, Sequence[str]],
+    alive: Mapping[str, Collection[str]],
     lives: Mapping[str, Life],
     homes: Homes,
     graph: Graph,
 ) -> int:
-    """Bytes of homes that are alive in layer ``number``; bytes that output and input share count once."""
-    now = Life(number, number)
-    alive = {root: [group for group in groups if lives[group].meets(now)] for root, groups in families.items()}
-    total = sum(union_bytes(_span(homes, group) for group in groups) for groups in alive.values())
+    """The most bytes that the output of layer ``number`` shares with one of the layer's inputs."""
     if number < 0:
-        return total
+        return 0
     use = uses[number]
     over = (name for name in use.over if _may_lie(number, use, name, lives, homes, graph))
-    return total - max((_shared_bytes(use, name, alive, homes) for name in over), default=0)
+    return max((_shared_bytes(use, name, alive, homes) for name in over), default=0)
 
 
-def _shared_bytes(use: LayerUse, candidate: str, alive: Mapping[str, Sequence[str]], homes: Homes) -> int:
+def _shared_bytes(use: LayerUse, candidate: str, alive: Mapping[str, Collection[str]], homes: Homes) -> int:
     """The most bytes that a layer's output shares with an input over which it may lie."""
     written = use.writes[0]
     size = homes.sizes[written]
@@ -213,7 +230,7 @@ def _shared_bytes(use: LayerUse, candidate: str, alive: Mapping[str, Sequence[st
     return use.behind[candidate].shared_bytes(size, homes.sizes[candidate]) if by_itself else 0
 
 
-def _is_free(written: str, candidate: str, alive: Mapping[str, Sequence[str]], homes: Homes) -> bool:
+def _is_free(written: str, candidate: str, alive: Mapping[str, Collection[str]], homes: Homes) -> bool:
     """Whether ``written`` can lie over ``candidate`` without other live groups of their families meeting."""
     move = homes.places[candidate].offset_bytes - homes.places[written].offset_bytes
     pair = homes.groups[written], homes.groups[candidate]
