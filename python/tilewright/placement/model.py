@@ -6,8 +6,9 @@ between two items is an open interval that the difference of their addresses mus
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from math import gcd
 
 import numpy as np
@@ -15,6 +16,9 @@ import numpy as np
 from tilewright.base.errors import bad_input, does_not_fit
 from tilewright.placement.conflicts import Conflicts, Lifetime, Zone
 from tilewright.placement.items import Item, PoolLimit
+
+AlignedPools = Callable[[tuple[str, ...], int], tuple[int, ...]]
+"""``_aligned_pools`` of one problem, each answer computed once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,8 @@ def build_model(items: Sequence[Item], pools: Sequence[PoolLimit]) -> Model:
     by_name = _index(items, pools)
     clusters = _clusters(items, by_name)
     where = {item.name: number for number, cluster in enumerate(clusters) for item, _ in cluster}
-    units = tuple(_unit(number, cluster, pools) for number, cluster in enumerate(clusters))
+    aligned = cache(partial(_aligned_pools, pools))
+    units = tuple(_unit(number, cluster, pools, aligned) for number, cluster in enumerate(clusters))
     delta = {item.name: distance for unit in units for item, distance in unit.members}
     lives = tuple(_life(unit) for unit in units)
     found: dict[tuple[int, int], list[Zone]] = {}
@@ -127,6 +132,8 @@ def _life(unit: Unit) -> Lifetime:
 
 def _uneven_pairs(units: Sequence[Unit], lives: Sequence[Lifetime]) -> Iterator[tuple[int, int]]:
     """Pairs of units that may conflict by the lifetimes of members, though one of the units has no life as a whole."""
+    if not any(life == (0, 0) and _timed(unit) for unit, life in zip(units, lives, strict=True)):
+        return
     spans = []
     for unit in units:
         timed = [lifetime for _, _, lifetime in _timed(unit)]
@@ -214,12 +221,16 @@ def _clusters(items: Sequence[Item], by_name: Mapping[str, Item]) -> list[list[t
     return answer
 
 
-def _unit(index: int, members: list[tuple[Item, int]], pools: Sequence[PoolLimit]) -> Unit:
+def _unit(index: int, members: list[tuple[Item, int]], pools: Sequence[PoolLimit], aligned: AlignedPools) -> Unit:
     root = members[0][0]
+    if len(members) == 1 and root.fixed_offset is None:
+        candidates = _candidates(members, aligned)
+        place = (root.size_bytes, root.align_bytes, 0, candidates, None)
+        return Unit(index, root.name, tuple(members), *place, root.accesses, root.lifetime)
     modulus, residue = 1, 0
     for item, distance in members:
         modulus, residue = _congruence(root.name, modulus, residue, item.align_bytes, -distance)
-    candidates = _candidates(members, pools)
+    candidates = _candidates(members, aligned)
     size = max(distance + item.size_bytes for item, distance in members)
     fixed = _fixed(root.name, members)
     if fixed is not None:
@@ -236,21 +247,27 @@ def _unit(index: int, members: list[tuple[Item, int]], pools: Sequence[PoolLimit
     return Unit(index, root.name, tuple(members), size, modulus, residue, candidates, fixed, accesses, lifetime)
 
 
-def _candidates(members: list[tuple[Item, int]], pools: Sequence[PoolLimit]) -> tuple[int, ...]:
+def _candidates(members: list[tuple[Item, int]], aligned: AlignedPools) -> tuple[int, ...]:
+    """Numbers of the pools that all members may lie in and whose base is aligned for each of them."""
     root = members[0][0]
-    number = {pool.name: position for position, pool in enumerate(pools)}
-    shared = [name for name in dict.fromkeys(root.pools) if all(name in item.pools for item, _ in members)]
+    shared = tuple(name for name in dict.fromkeys(root.pools) if all(name in item.pools for item, _ in members))
     if not shared:
         raise bad_input("placement-problem", f"buffer '{root.name}' and its views have no pool in common")
     align = max(item.align_bytes for item, _ in members)
-    aligned = tuple(number[name] for name in shared if pools[number[name]].align_bytes % align == 0)
-    if not aligned:
+    found = aligned(shared, align)
+    if not found:
         raise does_not_fit(
             "pool-alignment",
             f"buffer '{root.name}' needs an alignment of {align}, which none of its pools has: {', '.join(shared)}",
             help=f"give one of these pools align_bytes = {align}",
         )
-    return aligned
+    return found
+
+
+def _aligned_pools(pools: Sequence[PoolLimit], names: Sequence[str], align_bytes: int) -> tuple[int, ...]:
+    """Numbers of the pools with these names whose base is a multiple of ``align_bytes``, in the order of names."""
+    number = {pool.name: position for position, pool in enumerate(pools)}
+    return tuple(number[name] for name in names if pools[number[name]].align_bytes % align_bytes == 0)
 
 
 def _fixed(name: str, members: list[tuple[Item, int]]) -> int | None:
