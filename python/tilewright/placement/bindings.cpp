@@ -9,6 +9,7 @@
 
 #include "lives.hpp"
 #include "solve.hpp"
+#include "windows.hpp"
 
 namespace nb = nanobind;
 using tilewright::Bytes;
@@ -17,6 +18,10 @@ namespace
 {
 
 using List = std::vector<Bytes>;
+
+// The search over a whole problem lists its pairs and takes a bit for every two units: with more of
+// either this would be hundreds of MB.
+constexpr std::size_t kMostUnits = 20'000, kMostPairs = 500'000;
 
 std::pair<std::size_t, std::size_t> pair_of(const List &list, std::size_t at, std::size_t count)
 {
@@ -137,11 +142,6 @@ solve_alive(const List &sizes, const List &moduli, const List &residues, const L
 {
     tilewright::Lives lives = make_lives(sizes, begins, ends, pairs, zones, free);
     lives.problem = make_problem(sizes, moduli, residues, fixed, pairs, zones);
-    const tilewright::Layout quick = tilewright::first_fit_at_bound(lives);
-    if (quick.peak <= (limit < 0 ? tilewright::kUnlimited - 1 : limit)) {
-        return {static_cast<int>(tilewright::Verdict::kFits), quick.offsets, quick.peak, quick.peak,
-                0};
-    }
     tilewright::Request request;
     request.limit = limit < 0 ? tilewright::kUnlimited : limit;
     request.minimise = minimise;
@@ -155,9 +155,18 @@ solve_alive(const List &sizes, const List &moduli, const List &residues, const L
             progress(peak, bound, spent);
         }
     };
-    const tilewright::Problem problem =
-        make_problem(sizes, moduli, residues, fixed, with_lives(lives, pairs), zones);
-    const tilewright::Answer answer = tilewright::solve(problem, request);
+    const auto answer = [&]() -> tilewright::Answer {
+        tilewright::LiveFit quick = tilewright::first_fit_by_lives(lives);
+        if (quick.layout.peak == quick.bound && quick.bound <= request.limit) {
+            return {tilewright::Verdict::kFits, std::move(quick.layout.offsets), quick.bound,
+                    quick.bound, 0};
+        }
+        if (sizes.size() > kMostUnits || quick.pairs > kMostPairs) {
+            return tilewright::improve_in_windows(lives, std::move(quick), request);
+        }
+        return tilewright::solve(
+            make_problem(sizes, moduli, residues, fixed, with_lives(lives, pairs), zones), request);
+    }();
     return {static_cast<int>(answer.verdict), answer.offsets, answer.peak, answer.bound,
             answer.nodes};
 }

@@ -2,7 +2,9 @@
 #include "lives.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
+#include <utility>
 
 #include "cliques.hpp"
 
@@ -257,21 +259,20 @@ Bytes bytes_at_once(const Lives &lives, const LiveDecoder &decoder)
 
 } // namespace
 
-Layout first_fit_at_bound(const Lives &lives)
+LiveFit first_fit_by_lives(const Lives &lives)
 {
     LiveDecoder decoder(lives);
-    const Bytes bound = bytes_at_once(lives, decoder);
-    std::vector<std::size_t> degrees;
-    for (int rule = 0; rule < kOrders; ++rule) {
-        if (rule == 1) {
-            degrees = decoder.degrees();
-        }
+    const std::vector<std::size_t> degrees = decoder.degrees();
+    LiveFit best;
+    best.bound = bytes_at_once(lives, decoder);
+    best.pairs = std::accumulate(degrees.begin(), degrees.end(), std::size_t{0}) / 2;
+    for (int rule = 0; rule < kOrders && best.layout.peak > best.bound; ++rule) {
         Layout layout = decoder.decode(ordered(lives.problem, degrees, rule));
-        if (layout.peak == bound) {
-            return layout;
+        if (layout.peak < best.layout.peak) {
+            best.layout = std::move(layout);
         }
     }
-    return {};
+    return best;
 }
 
 } // namespace tilewright

@@ -16,8 +16,13 @@ struct Lives {
     std::vector<std::pair<int, int>> pairs, free;
 };
 
-// First fit by the rules of best_first_fit, where its peak is what lives at one time: nothing is
-// better. An empty layout where it is not.
-Layout first_fit_at_bound(const Lives &lives);
+// The best of first fit by the rules of best_first_fit; the search ends where a layout is no higher
+// than what lives at one time, because nothing is better.
+struct LiveFit {
+    Layout layout;
+    Bytes bound = 0;       // most bytes that live at one time
+    std::size_t pairs = 0; // conflicts that follow from lifetimes or are listed
+};
+LiveFit first_fit_by_lives(const Lives &lives);
 
 } // namespace tilewright
