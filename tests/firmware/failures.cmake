@@ -141,3 +141,28 @@ expect_failure(
   --elf
   $<TARGET_FILE:deeploy_residual.tiled>
 )
+
+# A file that was compiled with the header of another plan.
+file(
+  CONFIGURE
+  OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/stale_header.c"
+  CONTENT
+    "#include \"net.h\"
+TILEWRIGHT_LAYOUT(\"net\", \"0123456789abcdef\")
+int main(void) { return (int)net_run(NULL, NULL, NULL); }
+"
+  @ONLY
+)
+add_executable(failures_stale_header EXCLUDE_FROM_ALL "${CMAKE_CURRENT_BINARY_DIR}/stale_header.c")
+target_link_libraries(failures_stale_header PRIVATE failures_removed_wait)
+tilewright_use_port(failures_stale_header PLATFORM qemu-virt-rv32)
+tilewright_check_firmware(failures_stale_header)
+expect_failure(
+  stale_header
+  "\\[layout\\].*expected net:.*found net:0123456789abcdef"
+  "${CMAKE_COMMAND}"
+  --build
+  "${CMAKE_BINARY_DIR}"
+  --target
+  failures_stale_header
+)

@@ -30,6 +30,7 @@ PARTS = (
     "placement",
     "planning",
     "check",
+    "firmware",
     "report",
     "codegen",
     "pipeline",
@@ -44,6 +45,7 @@ PARTS = (
 
 FROM_PLAN_ONLY = {
     "check": ("base", "plan"),
+    "firmware": ("base", "plan"),
     "report": ("base", "plan"),
     "importers": ("base", "plan", "graph", "operators", "catalogue"),
 }
@@ -59,6 +61,7 @@ THIRD_PARTY = {
     "onnx": ("importers",),
     "ortools": ("tiling", "fusion", "schedule", "storage", "placement"),
     "jinja2": ("codegen", "report"),
+    "elftools": ("firmware",),
     "onnxruntime": (),
 }
 """Package to the parts that may import it."""

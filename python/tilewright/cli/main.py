@@ -22,6 +22,7 @@ from tilewright.base.signals import ending_signals_raise
 from tilewright.cli import allocate as cli_allocate
 from tilewright.cli import calibrate as cli_calibrate
 from tilewright.cli import check as cli_check
+from tilewright.cli import check_elf as cli_check_elf
 from tilewright.cli import diff as cli_diff
 from tilewright.cli import generate as cli_generate
 from tilewright.cli import golden as cli_golden
@@ -48,6 +49,7 @@ _COMMANDS = (
     cli_plan,
     cli_report,
     cli_check,
+    cli_check_elf,
     cli_diff,
     cli_sweep,
     cli_inspect,

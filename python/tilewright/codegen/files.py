@@ -15,6 +15,7 @@ from tilewright.codegen.render import render
 from tilewright.codegen.source_file import source_text
 from tilewright.plan import Plan
 from tilewright.plan.json import dumps
+from tilewright.plan.layout_hash import layout_hash
 from tilewright.report.text import report_text
 
 
@@ -82,6 +83,7 @@ def generate_files(
             stack_bytes=plan.stack_bytes,
             states=[(in_comment(state.input), in_comment(state.output)) for state in plan.states],
             state_pools=_state_pools(plan),
+            layout_hash=layout_hash(plan),
             **for_headers,
         ),
         f"{prefix}_layout.h": render("layout.h.j2", guard=f"{prefix}_LAYOUT_H".upper(), **for_headers),

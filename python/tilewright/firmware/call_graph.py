@@ -1,0 +1,134 @@
+"""The calls below a function of a model: the deepest stack, and every function that is reached."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tilewright.firmware.image import Image, Symbol
+from tilewright.firmware.pointers import PointerFinder, Pointers
+from tilewright.firmware.walk import Body, CallSite, Walker
+
+Chain = tuple[int, ...]
+"""Functions that call each other, by address, the first one first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A call that was followed; ``by_pointer`` calls are resolved to all functions that the caller can know."""
+
+    caller: Symbol
+    callee: Symbol
+    address: int
+    by_pointer: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """What lies below one function.
+
+    Attributes:
+        root: the function.
+        stack_bytes: the most stack that a call of it takes, its own frame included.
+        deepest: names of the functions that take it, the root first, with the bytes that each has taken at its call.
+        edges: all calls that were followed.
+        bodies: functions that were reached, by address.
+        cycles: functions that call themselves, each as the names of the way round.
+        lost: calls by pointer that no known function answers: (caller, address).
+    """
+
+    root: Symbol
+    stack_bytes: int
+    deepest: tuple[tuple[str, int], ...]
+    edges: tuple[Edge, ...]
+    bodies: dict[int, Body]
+    cycles: tuple[tuple[str, ...], ...]
+    lost: tuple[tuple[Symbol, int], ...]
+
+
+@dataclass(slots=True)
+class Follower:
+    """Follows calls from function to function.
+
+    Pointers go down the calls: a function knows those in its own code and constants, and what its callers hand it.
+    Generated code alone calls the functions of layers, from its table of them. A function that is called by pointer
+    is none of its callers: pointers of the runtime lead from kernels to their parts, never back.
+    """
+
+    image: Image
+    walker: Walker
+    model: str
+    finder: PointerFinder
+    bodies: dict[int, Body] = field(default_factory=dict)
+    edges: dict[tuple[int, int, int, bool], Edge] = field(default_factory=dict)
+    cycles: set[tuple[str, ...]] = field(default_factory=set)
+    lost: dict[tuple[int, int], tuple[Symbol, int]] = field(default_factory=dict)
+    depths: dict[tuple[int, frozenset[int], frozenset[int]], tuple[int, Chain]] = field(default_factory=dict)
+    pointers: dict[int, Pointers] = field(default_factory=dict)
+
+    def calls(self, root: Symbol) -> Calls:
+        """Everything below a function."""
+        stack_bytes, chain = self._depth(root, frozenset(), ())
+        names = tuple((self._named(address), self.bodies[address].frame_bytes) for address in chain)
+        return Calls(
+            root=root,
+            stack_bytes=stack_bytes,
+            deepest=names,
+            edges=tuple(self.edges.values()),
+            bodies=self.bodies,
+            cycles=tuple(sorted(self.cycles)),
+            lost=tuple(self.lost.values()),
+        )
+
+    def _named(self, address: int) -> str:
+        symbol = self.image.function_at(address)
+        return f"{address:#x}" if symbol is None else symbol.name
+
+    def _body(self, function: Symbol) -> Body:
+        if function.address not in self.bodies:
+            self.bodies[function.address] = self.walker.body(function)
+        return self.bodies[function.address]
+
+    def _own(self, function: Symbol) -> Pointers:
+        if function.address not in self.pointers:
+            self.pointers[function.address] = self.finder.of(self._body(function).touched)
+        return self.pointers[function.address]
+
+    def _depth(self, function: Symbol, handed: frozenset[int], above: Chain) -> tuple[int, Chain]:
+        """Bytes that a call takes at most, and the functions that take them."""
+        # Where no pointers are handed down, it does not matter who called.
+        key = (function.address, handed, frozenset(above) if handed else frozenset())
+        if key in self.depths:
+            return self.depths[key]
+        body, own = self._body(function), self._own(function)
+        layers = frozenset(address for address in own.in_data if self._is_layer(address))
+        handed_on = handed | (own.in_code | own.in_data) - layers
+        chain = (*above, function.address)
+        deepest: tuple[int, Chain] = (body.frame_bytes, ())
+        for site in body.calls:
+            known = handed_on | layers if site.target is None else handed_on
+            for callee in self._targets(function, site, known, chain):
+                below, way = self._depth(callee, handed_on, chain)
+                deepest = max(deepest, (site.depth_bytes + below, way))
+        self.depths[key] = deepest[0], (function.address, *deepest[1])
+        return self.depths[key]
+
+    def _targets(self, caller: Symbol, site: CallSite, known: frozenset[int], chain: Chain) -> Iterator[Symbol]:
+        """The functions that a call may reach; cycles and calls that reach none are noted."""
+        by_pointer = site.target is None
+        addresses = sorted(known - set(chain)) if site.target is None else [site.target]
+        callees = [symbol for address in addresses if (symbol := self.image.function_at(address)) is not None]
+        if not callees:
+            self.lost[caller.address, site.address] = (caller, site.address)
+        for callee in callees:
+            if callee.address in chain:
+                names = [self._named(address) for address in chain[chain.index(callee.address) :]]
+                self.cycles.add((*names, callee.name))
+                continue
+            edge = (caller.address, callee.address, site.address, by_pointer)
+            self.edges.setdefault(edge, Edge(caller, callee, site.address, by_pointer))
+            yield callee
+
+    def _is_layer(self, address: int) -> bool:
+        return re.match(rf"{re.escape(self.model)}_layer_\d+_(?!.*_part\b)", self._named(address)) is not None

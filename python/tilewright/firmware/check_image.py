@@ -1,0 +1,92 @@
+"""The check of a linked program against the plans of its models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilewright.base.errors import bad_input
+from tilewright.firmware.call_graph import Calls, Follower
+from tilewright.firmware.code_rules import code_findings
+from tilewright.firmware.constant_rules import wrong_constants
+from tilewright.firmware.disassembly import disassemble
+from tilewright.firmware.findings import Finding, Linked, PlacedPool
+from tilewright.firmware.image import Image, Symbol
+from tilewright.firmware.layout_rules import wrong_layouts
+from tilewright.firmware.pointers import PointerFinder
+from tilewright.firmware.pool_rules import overlaps, placed_pools
+from tilewright.firmware.walk import Walker, walker
+from tilewright.plan import Plan
+
+ENTRIES = ("run", "load", "reset")
+"""Functions of a model that an application calls, behind the prefix."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedModel:
+    """What was found of one model: where its pools lie, how many constants it has, the calls below its run."""
+
+    plan: Plan
+    pools: tuple[PlacedPool, ...]
+    constants: int
+    calls: Calls
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The models of a program, and everything that is wrong with it; nothing is, if there are no findings."""
+
+    models: tuple[CheckedModel, ...]
+    findings: tuple[Finding, ...]
+
+
+def check_image(image: Image, plans: Sequence[Plan], linked: Linked, objdump: str | None = None) -> Verdict:
+    """Check a program against the plans of all its models.
+
+    Raises bad_input ``elf-model`` if a model is not in the program, and the errors of ``disassemble``.
+    """
+    code = walker(image, disassemble(image, objdump))
+    models: list[CheckedModel] = []
+    findings: list[Finding] = []
+    for plan in plans:
+        model, found = _checked(image, plan, linked, code)
+        models.append(model)
+        findings += found
+    findings += overlaps(image, [place for model in models for place in model.pools])
+    return Verdict(tuple(models), tuple(findings))
+
+
+def _checked(image: Image, plan: Plan, linked: Linked, code: Walker) -> tuple[CheckedModel, list[Finding]]:
+    places, findings = placed_pools(image, plan, linked)
+    findings += wrong_constants(image, plan, places)
+    findings += wrong_layouts(image, plan)
+    roots = [symbol for entry in ENTRIES if (symbol := _function(image, f"{plan.name}_{entry}")) is not None]
+    if not roots or roots[0].name != f"{plan.name}_run":
+        remedy = "check a program that calls the model; link-time optimisation must not inline the call away"
+        raise bad_input("elf-model", f"the program has no function {plan.name}_run", at=str(image.path), help=remedy)
+    weights = tuple((place.address, place.address + place.size_bytes) for place in places)
+    below = [Follower(image, code, plan.name, PointerFinder(image, weights)).calls(root) for root in roots]
+    for calls in below:
+        findings += (item for item in code_findings(image, plan, calls, places, linked) if item not in findings)
+    findings += _too_deep(plan, below)
+    constants = sum(buffer.sha256 is not None for buffer in plan.buffers)
+    return CheckedModel(plan, tuple(places), constants, below[0]), findings
+
+
+def _function(image: Image, name: str) -> Symbol | None:
+    return next((symbol for symbol in image.functions if symbol.name == name), None)
+
+
+def _too_deep(plan: Plan, below: Sequence[Calls]) -> list[Finding]:
+    """What takes more stack than header and report say."""
+    return [
+        Finding(
+            "stack",
+            calls.root.name,
+            calls.root.address,
+            f"at most {plan.stack_bytes:,} bytes of stack",
+            f"{calls.stack_bytes:,} bytes: {' > '.join(f'{name} {size}' for name, size in calls.deepest)}",
+        )
+        for calls in below
+        if calls.stack_bytes > plan.stack_bytes
+    ]

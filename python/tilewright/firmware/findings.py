@@ -1,0 +1,73 @@
+"""What a check of a linked program says: what agrees, and what does not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule that the program breaks: the symbol, its address if it has one, what the plan expects, what was found."""
+
+    rule: str
+    symbol: str
+    address: int | None
+    expected: str
+    found: str
+
+    def __str__(self) -> str:
+        place = "" if self.address is None else f" at {self.address:#x}"
+        return f"[{self.rule}] {self.symbol}{place}: expected {self.expected}, found {self.found}"
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedPool:
+    """A pool of a model in the program: [address, address + size_bytes) belongs to the plan.
+
+    ``symbol`` names the array; it is empty for a pool whose address the plan gives.
+    """
+
+    model: str
+    pool: str
+    symbol: str
+    address: int
+    size_bytes: int
+    section: str
+
+
+@dataclass(frozen=True, slots=True)
+class Regions:
+    """Memory of the chip: names, and the addresses [begin, end) of each."""
+
+    spans: tuple[tuple[str, int, int], ...] = ()
+
+    def of(self, name: str) -> tuple[int, int] | None:
+        """The addresses of a region; None if there is none of this name."""
+        return next(((begin, end) for region, begin, end in self.spans if region == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """What the user says of the program beside the plan.
+
+    Attributes:
+        regions: memory of the chip; a pool lies in the region of its name.
+        symbols: (pool, symbol) of the arrays that the application passes to the model.
+        sections: (pool, output section) where the linker script gives it another name than the plan.
+        allowed: functions that a model may call beside its own and those of the list.
+    """
+
+    regions: Regions = Regions()
+    symbols: tuple[tuple[str, str], ...] = ()
+    sections: tuple[tuple[str, str], ...] = ()
+    allowed: frozenset[str] = frozenset()
+
+    def symbol_of(self, model: str, pool: str) -> str | None:
+        """The array of a model's pool: ``<model>.<pool>`` counts before ``<pool>``."""
+        named = dict(self.symbols)
+        return named.get(f"{model}.{pool}", named.get(pool))
+
+    def section_of(self, model: str, pool: str) -> str | None:
+        """The output section of a model's pool: ``<model>.<pool>`` counts before ``<pool>``."""
+        named = dict(self.sections)
+        return named.get(f"{model}.{pool}", named.get(pool))

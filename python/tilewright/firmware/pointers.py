@@ -1,0 +1,87 @@
+"""Functions to which pointers lead that a function can see: in its instructions, and in constants that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tilewright.firmware.image import Image, Machine, Symbol, SymbolKind
+
+_LEAST_ADDRESS = 256
+"""Smaller numbers are counts, also where a program begins with a table of vectors at address 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pointers:
+    """Addresses of functions: ``in_code`` stand in instructions, ``in_data`` in constants that instructions name."""
+
+    in_code: frozenset[int]
+    in_data: frozenset[int]
+
+
+@dataclass(slots=True)
+class PointerFinder:
+    """Looks up objects of a program; read-only ones count, since others hold what the program wrote.
+
+    ``weights`` are the addresses [begin, end) of constants of the plan, whose bytes may look like pointers.
+    """
+
+    image: Image
+    weights: tuple[tuple[int, int], ...] = ()
+    objects: list[Symbol] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Collect the read-only objects."""
+        self.objects = [
+            symbol
+            for symbol in self.image.symbols
+            if symbol.kind is SymbolKind.OBJECT
+            and symbol.section.is_allocated
+            and not symbol.section.is_writable
+            and symbol.size_bytes
+            and not any(begin < symbol.end and symbol.address < end for begin, end in self.weights)
+        ]
+
+    def of(self, touched: Iterable[int]) -> Pointers:
+        """The functions behind addresses that a function computes, accesses or loads."""
+        in_code: set[int] = set()
+        in_data: set[int] = set()
+        for address in (number for number in touched if number >= _LEAST_ADDRESS):
+            if (function := self._function(address)) is not None:
+                in_code.add(function)
+            in_data |= self._from_object(address)
+        return Pointers(frozenset(in_code), frozenset(in_data))
+
+    def _function(self, word: int) -> int | None:
+        """The function to which a word points, if it does. Pointers to Thumb code are odd, which few numbers are."""
+        thumb = 1 if self.image.machine is Machine.ARM else 0
+        if word & 1 != thumb:
+            return None
+        address = word - thumb
+        symbol = self.image.function_at(address)
+        return address if symbol is not None and symbol.address == address else None
+
+    def _from_object(self, address: int) -> frozenset[int]:
+        """The functions that the object at an address names, itself or through other objects."""
+        found: set[int] = set()
+        seen: set[int] = set()
+        waiting = [address]
+        while waiting:
+            place = waiting.pop()
+            for symbol in self.objects:
+                if not symbol.address <= place < symbol.end or symbol.address in seen:
+                    continue
+                seen.add(symbol.address)
+                for word in self._words(symbol):
+                    function = self._function(word)
+                    if function is not None:
+                        found.add(function)
+                    elif word >= _LEAST_ADDRESS:
+                        waiting.append(word)
+        return frozenset(found)
+
+    def _words(self, symbol: Symbol) -> list[int]:
+        size = self.image.word_bytes
+        first = -(-symbol.address // size) * size
+        words = (self.image.word(address) for address in range(first, symbol.end - size + 1, size))
+        return [word for word in words if word]

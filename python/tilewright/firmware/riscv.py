@@ -1,0 +1,124 @@
+"""Effects of RISC-V instructions, by the names that objdump gives them."""
+
+from __future__ import annotations
+
+import re
+
+from tilewright.firmware.disassembly import Instruction
+from tilewright.firmware.machine import STACK_POINTER, Call, Effect, Reader, Registers, Value, with_value, without
+
+_BRANCHES = frozenset(
+    "beq bne blt bge bltu bgeu beqz bnez blez bgez bltz bgtz bgt ble bgtu bleu p.beqimm p.bneimm".split()
+)
+_STORES = frozenset("sb sh sw sd fsw fsd fsh p.sb p.sh p.sw".split())
+_LOADS = frozenset("lb lbu lh lhu lw lwu ld flw fld flh lr.w".split())
+_NO_RESULT = frozenset("nop fence fence.i ebreak ecall wfi unimp".split())
+_ENDS = frozenset("ret mret sret dret".split())
+_CLOBBERED = ("ra", *(f"t{n}" for n in range(7)), *(f"a{n}" for n in range(8)))
+_MEMORY = re.compile(r"(-?\w*)\((\w+)!?\)")
+_SAVE = re.compile(r"__riscv_save_(\d+)")
+
+
+def saved_bytes(name: str) -> int | None:
+    """Bytes by which a function of libgcc that saves registers lowers its caller's stack pointer on RV32."""
+    if (matched := _SAVE.fullmatch(name)) is None:
+        return None
+    return 16 * (int(matched[1]) // 4 + 1)
+
+
+def start(global_pointer: int | None) -> Registers:
+    """What is known at the start of a function."""
+    known = {STACK_POINTER: Value(0, on_stack=True), "zero": Value(0)}
+    return known if global_pointer is None else {**known, "gp": Value(global_pointer)}
+
+
+def effect(instruction: Instruction, registers: Registers, read: Reader) -> Effect:
+    """What an instruction does when these registers are known."""
+    name, operands = instruction.name.removeprefix("c."), instruction.operands
+    if name in _BRANCHES:
+        return Effect(registers, branches=(int(operands[-1], 16),))
+    if name in _ENDS:
+        return Effect(registers, falls=False)
+    if name in ("j", "jal", "jr", "jalr"):
+        return _jump(name, operands, registers)
+    if name in _STORES:
+        return _store(operands, registers)
+    if name in _NO_RESULT or not operands:
+        return Effect(registers)
+    if name in _LOADS:
+        return _load(name, operands, registers, read)
+    value = _result(instruction, name, operands, registers)
+    is_address = value is not None and not value.on_stack and name in ("add", "addi")
+    touched = (value.number,) if value is not None and is_address else ()
+    return Effect(with_value(registers, operands[0], value), touched=touched)
+
+
+def _jump(name: str, operands: tuple[str, ...], registers: Registers) -> Effect:
+    if name == "j":
+        return Effect(registers, falls=False, branches=(int(operands[0], 16),))
+    if name == "jr":
+        target = _target(operands[-1], registers)
+        return Effect(registers, falls=False, call=Call(target, is_jump=True))
+    link = operands[0] if len(operands) > 1 else "ra"
+    target = int(operands[-1], 16) if name == "jal" else _target(operands[-1], registers)
+    if link == "zero":
+        return Effect(registers, falls=False, call=Call(target, is_jump=True))
+    return Effect(without(registers, *_CLOBBERED), call=Call(target))
+
+
+def _target(operand: str, registers: Registers) -> int | None:
+    matched = _MEMORY.fullmatch(operand)
+    register, offset = (matched[2], _number(matched[1])) if matched else (operand, 0)
+    value = registers.get(register)
+    return None if value is None or value.on_stack else value.plus(offset).number
+
+
+def _store(operands: tuple[str, ...], registers: Registers) -> Effect:
+    address = _address(operands[-1], registers)
+    if "!" in operands[-1] and (matched := _MEMORY.match(operands[-1])):
+        registers = without(registers, matched[2])
+    return Effect(registers, touched=() if address is None else (address,))
+
+
+def _load(name: str, operands: tuple[str, ...], registers: Registers, read: Reader) -> Effect:
+    address = _address(operands[-1], registers)
+    word = read(address) if address is not None and name == "lw" else None
+    after = with_value(registers, operands[0], None if word is None else Value(word))
+    return Effect(after, touched=() if address is None else (address,))
+
+
+def _address(operand: str, registers: Registers) -> int | None:
+    matched = _MEMORY.fullmatch(operand)
+    value = registers.get(matched[2]) if matched else None
+    if matched is None or value is None or value.on_stack:
+        return None
+    return value.plus(_number(matched[1])).number
+
+
+def _result(instruction: Instruction, name: str, operands: tuple[str, ...], registers: Registers) -> Value | None:
+    """The value that an instruction computes, None where it is unknown."""
+    if name in ("lui", "auipc", "li"):
+        number = _number(operands[1])
+        base = instruction.address if name == "auipc" else 0
+        return Value((base + (number if name == "li" else number << 12)) % (1 << 32))
+    if name == "mv":
+        return registers.get(operands[1])
+    if name in ("add", "addi", "sub") and len(operands) == 3:
+        first, second = registers.get(operands[1]), _operand(operands[2], registers)
+        if first is not None and second is not None and not second.on_stack:
+            number = second.number if second.number < 1 << 31 else second.number - (1 << 32)
+            return first.plus(-number if name == "sub" else number)
+        return None
+    if name in ("and", "andi") and operands[0] == STACK_POINTER and STACK_POINTER in registers:
+        # Alignment: below by less than the step.
+        step = -_number(operands[2]) if re.fullmatch(r"-\d+", operands[2]) else 4096
+        return registers[STACK_POINTER].plus(1 - step)
+    return None
+
+
+def _operand(text: str, registers: Registers) -> Value | None:
+    return Value(_number(text)) if re.fullmatch(r"-?(0x[0-9a-f]+|\d+)", text) else registers.get(text)
+
+
+def _number(text: str) -> int:
+    return int(text, 0) if text else 0

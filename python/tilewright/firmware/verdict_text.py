@@ -1,0 +1,66 @@
+"""A verdict as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+
+from tilewright.firmware.check_image import CheckedModel, Verdict
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """Lines for a log: what agrees of each model."""
+    return "".join(_agreed(model) for model in verdict.models)
+
+
+def _agreed(model: CheckedModel) -> str:
+    plan, calls = model.plan, model.calls
+    lines = [f"{plan.name}: the program is the plan's"]
+    for place in model.pools:
+        section = f" in {place.section}" if place.section else ""
+        label = place.symbol or "address of the plan"
+        lines.append(f"  pool {place.pool}: {label} at {place.address:#x}, {place.size_bytes:,} bytes{section}")
+    lines.append(f"  constants: {model.constants} with the bytes that the plan names")
+    chain = " > ".join(f"{name} {size}" for name, size in calls.deepest)
+    lines.append(
+        f"  stack: {calls.root.name} takes at most {calls.stack_bytes:,} of {plan.stack_bytes:,} bytes: {chain}"
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def verdict_json(verdict: Verdict) -> str:
+    """The same for programs."""
+    document = {
+        "agrees": not verdict.findings,
+        "findings": [
+            {
+                "rule": finding.rule,
+                "symbol": finding.symbol,
+                "address": finding.address,
+                "expected": finding.expected,
+                "found": finding.found,
+            }
+            for finding in verdict.findings
+        ],
+        "models": [_model(model) for model in verdict.models],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _model(model: CheckedModel) -> dict[str, object]:
+    return {
+        "name": model.plan.name,
+        "pools": [
+            {
+                "pool": place.pool,
+                "symbol": place.symbol,
+                "address": place.address,
+                "size_bytes": place.size_bytes,
+                "section": place.section,
+            }
+            for place in model.pools
+        ],
+        "constants": model.constants,
+        "stack_bytes": model.calls.stack_bytes,
+        "stack_limit_bytes": model.plan.stack_bytes,
+        "deepest": [{"function": name, "frame_bytes": size} for name, size in model.calls.deepest],
+    }

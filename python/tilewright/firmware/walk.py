@@ -1,0 +1,150 @@
+"""What a function does, from its instructions: the stack that it takes, what it calls and which addresses it knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from tilewright.firmware import arm, riscv
+from tilewright.firmware.disassembly import Disassembly, Instruction
+from tilewright.firmware.image import Image, Machine, Symbol
+from tilewright.firmware.machine import STACK_POINTER, Effect, Reader, Registers, Value
+
+_MOST_FRAME_BYTES = 1 << 24
+"""A stack pointer that sinks below this sinks without end."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """A call from ``address``, when the caller has taken ``depth_bytes``; ``target`` is None for one by pointer."""
+
+    address: int
+    target: int | None
+    depth_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A function's frame at its deepest, its calls, and addresses that it computes or accesses.
+
+    ``is_bounded`` is False where the stack pointer is lowered by an amount that is not known.
+    """
+
+    frame_bytes: int
+    calls: tuple[CallSite, ...]
+    touched: frozenset[int]
+    is_bounded: bool
+
+
+@dataclass(slots=True)
+class _Walk:
+    """States before instructions that were reached, and what was found on the way."""
+
+    known: dict[int, Registers] = field(default_factory=dict)
+    waiting: list[int] = field(default_factory=list)
+    calls: dict[tuple[int, int | None], int] = field(default_factory=dict)
+    jumps: dict[int, int] = field(default_factory=dict)
+    touched: set[int] = field(default_factory=set)
+    frame_bytes: int = 0
+    is_bounded: bool = True
+
+    def reach(self, address: int, registers: Registers) -> None:
+        """Go on at an address with what is known on this way and on all earlier ones."""
+        before = self.known.get(address)
+        after = registers if before is None else _met(before, registers)
+        if after != before:
+            self.known[address] = after
+            self.waiting.append(address)
+
+    def depth(self, registers: Registers) -> int:
+        """Bytes of stack taken; the deepest counts for the frame."""
+        pointer = registers.get(STACK_POINTER)
+        if pointer is None or not pointer.on_stack or pointer.number < -_MOST_FRAME_BYTES:
+            self.is_bounded = False
+            return self.frame_bytes
+        self.frame_bytes = max(self.frame_bytes, -pointer.number)
+        return max(-pointer.number, 0)
+
+
+def _met(first: Registers, second: Registers) -> Registers:
+    """What holds on both of two ways; of two stack pointers the lower."""
+    both = {name: value for name, value in first.items() if second.get(name) == value}
+    one, other = first.get(STACK_POINTER), second.get(STACK_POINTER)
+    if one is not None and other is not None and one.on_stack and other.on_stack:
+        both[STACK_POINTER] = Value(min(one.number, other.number), on_stack=True)
+    return both
+
+
+@dataclass(frozen=True, slots=True)
+class Walker:
+    """Follows functions of one program."""
+
+    image: Image
+    code: Disassembly
+    start: Registers
+    effect: Callable[[Instruction, Registers, Reader], Effect]
+
+    def body(self, function: Symbol) -> Body:
+        """What a function does, on all ways through it."""
+        instructions = self.code.between(function.address, function.end)
+        place = {instruction.address: number for number, instruction in enumerate(instructions)}
+        walk = _Walk()
+        walk.reach(function.address, self.start)
+        is_switch = False
+        while True:
+            while walk.waiting:
+                self._step(function, instructions, place, walk)
+            rest = next((item.address for item in instructions if item.address not in walk.known), None)
+            if rest is None or not walk.jumps:
+                break
+            # The jump through a register was a switch: its cases are the instructions that nothing else reaches.
+            is_switch = True
+            pointer = Value(-max(walk.jumps.values()), on_stack=True)
+            walk.reach(rest, {**self.start, STACK_POINTER: pointer})
+        if not is_switch:
+            walk.calls.update({(address, None): depth for address, depth in walk.jumps.items()})
+        sites = (CallSite(address, target, depth) for (address, target), depth in walk.calls.items())
+        ordered = sorted(sites, key=lambda site: (site.address, site.target or 0))
+        return Body(walk.frame_bytes, tuple(ordered), frozenset(walk.touched), walk.is_bounded)
+
+    def _step(self, function: Symbol, instructions: Sequence[Instruction], place: dict[int, int], walk: _Walk) -> None:
+        address = walk.waiting.pop()
+        number = place.get(address)
+        if number is None:
+            return
+        registers = walk.known[address]
+        depth = walk.depth(registers)
+        effect = self.effect(instructions[number], registers, self.image.word)
+        walk.touched.update(effect.touched)
+        after = effect.registers
+        if effect.call is not None:
+            target = effect.call.target
+            if target is None and effect.call.is_jump:
+                walk.jumps[address] = depth
+            elif target in place and (effect.call.is_jump or target != function.address):
+                # A jump inside, or a subroutine of assembler inside of its only caller.
+                walk.reach(target, after)
+            elif (saved := self._saved_bytes(target)) is not None:
+                after = {**registers, STACK_POINTER: registers[STACK_POINTER].plus(-saved)}
+            else:
+                walk.calls[address, target] = max(depth, walk.calls.get((address, target), 0))
+        for branch in effect.branches:
+            if branch in place:
+                walk.reach(branch, after)
+            else:
+                walk.calls[address, branch] = max(depth, walk.calls.get((address, branch), 0))
+        if effect.falls and number + 1 < len(instructions):
+            walk.reach(instructions[number + 1].address, after)
+
+    def _saved_bytes(self, target: int | None) -> int | None:
+        """What a function that saves registers for its caller takes; None for every other function."""
+        symbol = None if target is None else self.image.function_at(target)
+        return None if symbol is None else riscv.saved_bytes(symbol.name)
+
+
+def walker(image: Image, code: Disassembly) -> Walker:
+    """What follows the functions of a program."""
+    if image.machine is Machine.ARM:
+        return Walker(image, code, arm.start(None), arm.effect)
+    pointer = next((symbol.address for symbol in image.named("__global_pointer$")), None)
+    return Walker(image, code, riscv.start(pointer), riscv.effect)
