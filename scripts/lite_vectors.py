@@ -9,7 +9,7 @@ It needs the package ``tflite-micro`` (pip install --pre tflite-micro), of which
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,33 +25,51 @@ TARGET = ROOT / "tests" / "unit" / "importers" / "lite_vectors.npz"
 def outputs(name: str) -> dict[str, np.ndarray]:
     """The outputs of a case, with the runs on the first axis, by the case's name and, from the second on, a number."""
     case = lite_case(name)
-    run_one = _tflm if case.judge == "tflm" else _litert
-    results = [run_one(case.content, [array[run] for array in case.inputs], case.outputs) for run in range(RUNS)]
+    made = _tflm if case.judge == "tflm" else _litert
+    run_one, results = made(case.content, case.outputs), []
+    for run in range(RUNS):
+        if not case.stateful:
+            run_one = made(case.content, case.outputs)
+        results.append(run_one([array[run] for array in case.inputs]))
     return {
         name if number == 0 else f"{name}.{number}": np.stack([result[number] for result in results])
         for number in range(case.outputs)
     }
 
 
-def _tflm(content: bytes, inputs: Sequence[np.ndarray], count: int) -> list[np.ndarray]:
+Run = Callable[[Sequence[np.ndarray]], list[np.ndarray]]
+
+
+def _tflm(content: bytes, count: int) -> Run:
+    """A new interpreter: from inputs to outputs."""
     from tflite_micro import runtime
 
     interpreter = runtime.Interpreter.from_bytes(content)
-    for number, array in enumerate(inputs):
-        interpreter.set_input(array, number)
-    interpreter.invoke()
-    return [interpreter.get_output(number) for number in range(count)]
+
+    def run(inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        for number, array in enumerate(inputs):
+            interpreter.set_input(array, number)
+        interpreter.invoke()
+        return [interpreter.get_output(number).copy() for number in range(count)]
+
+    return run
 
 
-def _litert(content: bytes, inputs: Sequence[np.ndarray], count: int) -> list[np.ndarray]:
+def _litert(content: bytes, count: int) -> Run:
+    """A new interpreter: from inputs to outputs."""
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
     interpreter = Interpreter(model_content=content, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
     interpreter.allocate_tensors()
-    for detail, array in zip(interpreter.get_input_details(), inputs, strict=True):
-        interpreter.set_tensor(detail["index"], array)
-    interpreter.invoke()
-    return [interpreter.get_tensor(interpreter.get_output_details()[number]["index"]) for number in range(count)]
+
+    def run(inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        for detail, array in zip(interpreter.get_input_details(), inputs, strict=True):
+            interpreter.set_tensor(detail["index"], array)
+        interpreter.invoke()
+        details = interpreter.get_output_details()
+        return [interpreter.get_tensor(details[number]["index"]) for number in range(count)]
+
+    return run
 
 
 def main() -> None:

@@ -65,10 +65,16 @@ static void softmax(const void *context, const uint8_t *x, uint8_t *y)
         leading++;
     }
     const int32_t scale = reciprocal((int32_t)(((uint32_t)sum << leading) & 0x7fffffffu));
-    const int32_t shift = SUM_BITS - leading + 31 - 8;
+    const int halves = s->offset == 32768;
+    const int32_t shift = SUM_BITS - leading + 31 - (halves ? 16 : 8);
     for (int32_t i = 0; i < s->count; i++) {
         const int32_t product = high_product(scale, s->powers[largest - (*x ^ s->flip)]);
-        *y = (uint8_t)(tilewright_smaller(tilewright_round_away(product, shift), 255) - s->offset);
+        const int32_t level = tilewright_round_away(product, shift);
+        if (halves) {
+            *(int16_t *)(void *)y = (int16_t)(tilewright_smaller(level, 65535) - s->offset);
+        } else {
+            *y = (uint8_t)(tilewright_smaller(level, 255) - s->offset);
+        }
         x += s->x_stride;
         y += s->y_stride;
     }

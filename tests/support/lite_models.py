@@ -117,28 +117,39 @@ class Step:
     options: Mapping[str, object] = field(default_factory=dict)
 
 
-def lite_model(values: Sequence[Value], steps: Sequence[Step], inputs: Sequence[int], outputs: Sequence[int]) -> bytes:
-    """A file with one subgraph; tensor i is called t<i>."""
-    names = list(dict.fromkeys(step.operator for step in steps))
+Part = tuple[Sequence[Value], Sequence[Step]]
+"""Tensors and operators of a subgraph."""
+
+
+def lite_model(
+    values: Sequence[Value], steps: Sequence[Step], inputs: Sequence[int], outputs: Sequence[int], *others: Part
+) -> bytes:
+    """A file with one subgraph, whose tensor i is called t<i>, and with others that have no inputs and outputs."""
+    parts: list[Part] = [(values, steps), *others]
+    names = list(dict.fromkeys(step.operator for _, listed in parts for step in listed))
     buffers = [Table({})]
-    tensors = []
-    for number, value in enumerate(values):
-        buffer = 0
-        if value.data is not None:
-            buffer = len(buffers)
-            buffers.append(Table({0: Vector(_bytes(value), 16)}))
-        tensors.append(_value(value, f"t{number}", buffer))
-    subgraph = Table(
-        {
+    subgraphs = []
+    for number, (held, listed) in enumerate(parts):
+        tensors = [_value(value, f"t{at}", _buffer(value, buffers)) for at, value in enumerate(held)]
+        ends = (inputs, outputs) if number == 0 else ((), ())
+        fields: dict[int, object] = {
             0: Tables(tensors),
-            1: _indices(inputs),
-            2: _indices(outputs),
-            3: Tables([_step(step, names) for step in steps]),
-            4: "main",
+            1: _indices(ends[0]),
+            2: _indices(ends[1]),
+            3: Tables([_step(step, names) for step in listed]),
+            4: "main" if number == 0 else f"part{number}",
         }
-    )
+        subgraphs.append(Table(fields))
     codes = Tables([_code(name) for name in names])
-    return flatbuffer(Table({0: ("I", 3), 1: codes, 2: Tables([subgraph]), 3: "made by a test", 4: Tables(buffers)}))
+    return flatbuffer(Table({0: ("I", 3), 1: codes, 2: Tables(subgraphs), 3: "made by a test", 4: Tables(buffers)}))
+
+
+def _buffer(value: Value, buffers: list[Table]) -> int:
+    """The number of the buffer of a tensor's elements, which is added to ``buffers``; 0 for none."""
+    if value.data is None:
+        return 0
+    buffers.append(Table({0: Vector(_bytes(value), 16)}))
+    return len(buffers) - 1
 
 
 def _bytes(value: Value) -> Array:

@@ -60,6 +60,7 @@ LEFT_OUT: dict[type, tuple[str, ...]] = {
     Buffer: ("accessed_bytes",),
     PoolUse: ("lower_bound_bytes",),
     StateTensor: ("fill",),
+    InterfaceTensor: ("required",),
     Kernel: ("attributes",),
     Plan: ("stack_bytes", "core_stack_bytes"),
 }

@@ -14,7 +14,6 @@ from tilewright.operators.operator import Arrays, Operator, operand
 _INPUT_BITS = 5
 """Bits in front of the binary point of a scaled difference."""
 _SUM_BITS = 12
-_OUTPUT_BITS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +40,19 @@ def powers(node: Node) -> Array:
 
 
 def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-    """round(256 * power / sum of powers) over the last axis, at most 255, + the smallest integer of y's type."""
+    """round(levels * power / sum of powers) over the last axis, + the smallest integer of y's type.
+
+    An 8-bit y has 256 levels, of which the last cannot be stored, one of int16 65,536.
+    """
     x = operand(arrays, 0).astype(np.int64)
     power = powers(node)[x.max(axis=-1, keepdims=True) - x]
     total = divided_by_power(power, _SUM_BITS).sum(axis=-1, keepdims=True)
     leading = 32 - np.frexp(total.astype(np.float64))[1].astype(np.int64)
     scale = one_over_one_plus((total << leading) - (1 << 31))
-    shift = _SUM_BITS - leading + 31 - _OUTPUT_BITS
-    levels = divided_by_power(high_product(scale, power), shift)
     wanted = graph.tensor(node.outputs[0]).dtype.numpy
-    return [(np.minimum(levels, 255) + np.iinfo(wanted).min).astype(wanted)]
+    bits = 8 * wanted.itemsize
+    levels = divided_by_power(high_product(scale, power), _SUM_BITS - leading + 31 - bits)
+    return [(np.minimum(levels, (1 << bits) - 1) + np.iinfo(wanted).min).astype(wanted)]
 
 
 OPERATORS = (Operator("FixedSoftmax", last_axis_nest, reference, FixedSoftmaxAttributes),)

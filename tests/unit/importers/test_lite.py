@@ -13,14 +13,17 @@ from conformance.build import Generated, build, runtime_library
 from support.firmware import needs_host_compiler
 from support.host_runs import OBJECTS, TILED, run_outputs
 from support.lite_cases import CASES, RUNS, lite_case
+from support.stateful import computed, run_program
 from tilewright.catalogue.evaluate import evaluate
 from tilewright.graph import Array
 from tilewright.importers.load import import_model
 from tilewright.options import build_options
 from tilewright.pipeline import compile_model
 from tilewright.plan import Plan
+from tilewright.planning.plan_states import initial_content
 from tilewright.rewrites.passes import optimise
 
+TIGHT = ("l1=1200",)
 VECTORS = Path(__file__).parent / "lite_vectors.npz"
 
 
@@ -47,12 +50,17 @@ def written(name: str, folder: Path) -> Path:
 
 @pytest.mark.parametrize("name", CASES)
 def test_references(name: str, tmp_path: Path) -> None:
-    graph, want = import_model(written(name, tmp_path)), stored(name)
+    graph, want, case = import_model(written(name, tmp_path)), stored(name), lite_case(name)
+    old, new = {state.input for state in graph.states}, {state.output for state in graph.states}
     for candidate in (graph, optimise(graph)):
+        held = {state.input: initial_content(graph, state) for state in graph.states}
+        inputs = [tensor for tensor in graph.inputs if tensor not in old]
+        outputs = [tensor for tensor in candidate.outputs if tensor not in new]
         for run in range(RUNS):
-            feeds = {tensor: array[run] for tensor, array in zip(graph.inputs, lite_case(name).inputs, strict=True)}
-            values = evaluate(candidate, feeds)
-            for output, arrays in zip(candidate.outputs, want, strict=True):
+            feeds = {tensor: array[run] for tensor, array in zip(inputs, case.inputs, strict=True)}
+            values = evaluate(candidate, feeds | held)
+            held = {state.input: values[state.output] for state in candidate.states}
+            for output, arrays in zip(outputs, want, strict=True):
                 assert_as_stored(values[output], arrays[run])
 
 
@@ -62,7 +70,9 @@ def firmware(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     folder = tmp_path_factory.mktemp("firmware")
     models = []
     for name in CASES:
-        pools = () if request.param == "host" else ("l1=1200",)
+        if lite_case(name).stateful:
+            continue
+        pools = () if request.param == "host" else TIGHT
         values = {"model": written(name, folder), "platform": request.param, "name": name, "static_pools": True}
         values["pools"] = pools
         artifacts = compile_model(build_options(("test", values)))
@@ -71,7 +81,28 @@ def firmware(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 @needs_host_compiler
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("platform", ["host", TILED], ids=["untiled", "tiled"])
+def test_c_that_remembers(platform: str, tmp_path: Path) -> None:
+    names = [name for name in CASES if lite_case(name).stateful]
+    models = []
+    for name in names:
+        values = {"model": written(name, tmp_path), "platform": platform, "name": name, "static_pools": True}
+        artifacts = compile_model(build_options(("test", values | ({} if platform == "host" else {"pools": TIGHT}))))
+        models.append(Generated(name, artifacts.plan, dict(artifacts.files)))
+    program = run_program(tmp_path, models)
+    for model in models:
+        arrays = lite_case(model.prefix).inputs
+        feeds = [
+            {item.name: array[run] for item, array in zip(model.plan.inputs, arrays, strict=True)}
+            for run in range(RUNS)
+        ]
+        for run, outputs in enumerate(computed(program, model.prefix, model.plan, feeds)):
+            for item, want in zip(model.plan.outputs, stored(model.prefix), strict=True):
+                assert_as_stored(outputs[item.name], want[run])
+
+
+@needs_host_compiler
+@pytest.mark.parametrize("name", [name for name in CASES if not lite_case(name).stateful])
 def test_c(name: str, firmware: tuple[Path, dict[str, Plan]], tmp_path: Path) -> None:
     executable, plans = firmware
     want, inputs = stored(name), lite_case(name).inputs

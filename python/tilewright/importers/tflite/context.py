@@ -12,11 +12,41 @@ import numpy as np
 from tilewright.catalogue.evaluate import evaluate_node
 from tilewright.catalogue.operators import attributes_for
 from tilewright.graph import Array, Attributes, DType, Epilogue, Graph, Node, Tensor
-from tilewright.importers.onnx.context import Construction, Unsupported, checked, constant_tensor
+from tilewright.importers.onnx.context import Construction, Unsupported, checked, constant_tensor, dtype_named
 from tilewright.importers.tflite.multipliers import real_bounds
-from tilewright.importers.tflite.records import OperatorRecord, TensorRecord
+from tilewright.importers.tflite.records import OperatorRecord, SubgraphRecord, TensorRecord
+from tilewright.plan import Quantization
 
 Given = Attributes | dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What operators of a model know together, as far as it is translated.
+
+    Attributes:
+        graph_inputs: names of the graph's inputs.
+        subgraphs: all of the file.
+        initial: what variables hold in the first run, by their names.
+        expected: the only values that inputs of the graph may have, by name.
+        handles: the names of variables by the numbers of the tensors that stand for them.
+        first: for variables, the input of the graph that holds what the run before has left.
+        held: for variables, the tensor of the graph that they hold now.
+    """
+
+    graph_inputs: Sequence[str]
+    subgraphs: Sequence[SubgraphRecord]
+    initial: dict[str, Array]
+    expected: dict[str, Array] = field(default_factory=dict)
+    handles: dict[int, str] = field(default_factory=dict)
+    first: dict[str, str] = field(default_factory=dict)
+    held: dict[str, str] = field(default_factory=dict)
+
+    def subgraph_operators(self, index: int) -> Sequence[OperatorRecord]:
+        """The operators of a subgraph; Unsupported if the file does not have it."""
+        if not 0 < index < len(self.subgraphs):
+            raise Unsupported(f"subgraph {index} of {len(self.subgraphs)}", "convert the model again")
+        return self.subgraphs[index].operators
 
 
 @dataclass(frozen=True)
@@ -26,16 +56,14 @@ class LiteCall:
     Attributes:
         tensors: all tensors of the subgraph.
         names: the names of the tensors in the graph, by number.
-        graph_inputs: names of the graph's inputs.
-        expected: the only values that inputs of the graph may have, by name.
+        shared: what all operators of the model know.
     """
 
     node: OperatorRecord
     tensors: Sequence[TensorRecord]
     names: Sequence[str]
     build: Construction
-    graph_inputs: Sequence[str] = ()
-    expected: dict[str, Array] = field(default_factory=dict)
+    shared: Shared
 
     def has(self, index: int) -> bool:
         """Whether an optional input is present."""
@@ -79,11 +107,40 @@ class LiteCall:
             if not np.array_equal(known.reshape(-1), value):
                 raise Unsupported(f"{what} is {known.reshape(-1).tolist()}, the file's tensor has {value.tolist()}")
             return
-        if name not in self.graph_inputs or record.shape != value.shape or record.type != value.dtype.name:
+        if name not in self.shared.graph_inputs or record.shape != value.shape or record.type != value.dtype.name:
             raise Unsupported(f"{what} (input {index}) is computed at run time", f"make {what} a constant")
-        self.expected.setdefault(name, value)
-        if not np.array_equal(self.expected[name], value):
-            raise Unsupported(f"{what} is both {self.expected[name].tolist()} and {value.tolist()}")
+        self.shared.expected.setdefault(name, value)
+        if not np.array_equal(self.shared.expected[name], value):
+            raise Unsupported(f"{what} is both {self.shared.expected[name].tolist()} and {value.tolist()}")
+
+    def state(self, key: str, record: TensorRecord, meaning: Quantization | None) -> str:
+        """The tensor that a variable holds now; at its first reading, an input of the graph."""
+        shared, build = self.shared, self.build
+        if key in shared.held:
+            return shared.held[key]
+        if key not in shared.initial or shared.initial[key].size != prod(record.shape):
+            raise Unsupported(
+                f"variable '{key}' without an initial value of its shape", "assign a constant in CALL_ONCE"
+            )
+        name = build.fresh(f"{key}/state")
+        order = tuple(range(len(record.shape)))
+        build.tensors[name] = checked(Tensor(name, dtype_named(record.type), record.shape, order, None, meaning))
+        shared.initial[key] = shared.initial[key].reshape(record.shape)
+        shared.first[key] = shared.held[key] = name
+        return name
+
+    def kept(self, index: int) -> str:
+        """What an input that is kept from run to run holds now; int8 begins with the zero point."""
+        record, key = self.record(index), self.names[self.node.inputs[index]]
+        if not record.is_variable:
+            raise Unsupported(f"input {index} is no variable", "convert the model again")
+        zero = record.zero if record.is_quantized and record.type == "int8" else 0
+        self.shared.initial.setdefault(key, np.full(record.shape, zero, record.type))
+        return self.state(key, record, record.quantization)
+
+    def keep(self, index: int, name: str) -> None:
+        """Let an input that is kept from run to run hold another tensor."""
+        self.shared.held[self.names[self.node.inputs[index]]] = name
 
     def text(self, option: str) -> str:
         """An option that is a word."""

@@ -11,13 +11,18 @@ from tilewright.base.errors import not_supported
 from tilewright.graph import Array, Graph, Tensor, identity_order
 from tilewright.graph.edit import GraphEditor, make_node, untaken
 from tilewright.importers.onnx.context import Construction, Unsupported, checked, dtype_named
-from tilewright.importers.tflite.context import LiteCall
+from tilewright.importers.tflite.context import LiteCall, Shared
 from tilewright.importers.tflite.elementwise import ELEMENTWISE
 from tilewright.importers.tflite.movement import MOVEMENT
 from tilewright.importers.tflite.products import PRODUCTS
 from tilewright.importers.tflite.records import LiteModel, OperatorRecord, SubgraphRecord, TensorRecord
+from tilewright.importers.tflite.svdf import SVDF
+from tilewright.importers.tflite.variables import VARIABLES, initial_values, states_of
 
-TRANSLATORS: Mapping[str, Callable[[LiteCall], None]] = MappingProxyType({**PRODUCTS, **MOVEMENT, **ELEMENTWISE})
+TRANSLATORS: Mapping[str, Callable[[LiteCall], None]] = MappingProxyType(
+    {**PRODUCTS, **MOVEMENT, **ELEMENTWISE, **VARIABLES, **SVDF}
+)
+_KEEPS = ("SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM")
 _MOST_LISTED = 20
 _WAY_OUT = "replace the operator by supported ones (docs/reference/litert.md)"
 
@@ -34,21 +39,21 @@ def convert_lite(model: LiteModel) -> Graph:
     build.reserved.update(names)
     problems: list[tuple[str, Unsupported]] = []
     unknown = _add_inputs(subgraph, names, build, problems)
-    inputs, expected = [names[number] for number in subgraph.inputs], dict[str, Array]()
+    shared = Shared([names[number] for number in subgraph.inputs], model.subgraphs, initial_values(model))
     for node in subgraph.operators:
         if unknown.intersection(node.inputs) and node.operator in TRANSLATORS:
             unknown.update(node.outputs)
             continue
         try:
-            _translate(LiteCall(node, subgraph.tensors, names, build, inputs, expected))
+            _translate(LiteCall(node, subgraph.tensors, names, build, shared))
         except Unsupported as problem:
             problems.append((_place(node, names), problem))
             unknown.update(node.outputs)
     if problems:
         raise _refusal(model, problems)
-    for name, value in expected.items():
+    for name, value in shared.expected.items():
         build.tensors[name] = replace(build.tensors[name], required=tuple(value.reshape(-1).tolist()))
-    return _finished(model, subgraph, names, build)
+    return _finished(model, subgraph, names, build, shared)
 
 
 def _names(subgraph: SubgraphRecord) -> list[str]:
@@ -97,7 +102,8 @@ def _translate(call: LiteCall) -> None:
     touched = (*(number for number in call.node.inputs if number >= 0), *call.node.outputs)
     if any(0 in call.tensors[number].shape for number in touched):
         raise Unsupported("a tensor without elements", "convert the model again, with fixed shapes")
-    if any(call.tensors[number].is_variable for number in call.node.inputs if number >= 0):
+    kept = any(call.tensors[number].is_variable for number in call.node.inputs if number >= 0)
+    if kept and call.node.operator not in _KEEPS:
         raise Unsupported("a tensor that is kept from run to run")
     translate(call)
 
@@ -121,17 +127,25 @@ def _refusal(model: LiteModel, problems: list[tuple[str, Unsupported]]) -> Excep
     )
 
 
-def _finished(model: LiteModel, subgraph: SubgraphRecord, names: list[str], build: Construction) -> Graph:
+def _finished(
+    model: LiteModel, subgraph: SubgraphRecord, names: list[str], build: Construction, shared: Shared
+) -> Graph:
     """The graph; outputs that are inputs, constants or listed twice become copies."""
-    inputs = tuple(names[number] for number in subgraph.inputs)
+    inputs = [names[number] for number in subgraph.inputs]
     outputs: list[str] = []
     for number in subgraph.outputs:
         name = names[number]
         if name in inputs or name in build.constants or name in outputs:
             name = _copied(name, build)
         outputs.append(name)
+    try:
+        states = states_of(shared, build, lambda name: _copied(name, build), [*inputs, *outputs])
+    except Unsupported as problem:
+        raise _refusal(model, [("variables", problem)]) from None
+    inputs += [state.input for state in states]
+    outputs += [state.output for state in states]
     name = subgraph.name or Path(model.file).stem
-    graph = Graph(name, tuple(build.nodes), build.tensors, inputs, tuple(outputs))
+    graph = Graph(name, tuple(build.nodes), build.tensors, tuple(inputs), tuple(outputs), states=tuple(states))
     return GraphEditor(graph).graph()
 
 

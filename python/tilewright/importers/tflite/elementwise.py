@@ -120,9 +120,9 @@ def mean(call: LiteCall) -> None:
 
 
 def softmax(call: LiteCall) -> None:
-    """Over the last axis; float32, int8 and uint8."""
-    kind = one_type(call, 0)
+    """Over the last axis; float32, int8 (also to int16) and uint8."""
     x, y, shape = call.record(0), call.output(), call.record(0).shape
+    kind = "int8" if (x.type, y.type) == ("int8", "int16") else one_type(call, 0)
     if not shape:
         raise Unsupported("a scalar")
     beta = call.real("beta")
@@ -137,14 +137,17 @@ def softmax(call: LiteCall) -> None:
     if kind not in _EIGHT_BIT:
         raise Unsupported(f"elements of type {kind}", "float32, int8 and uint8 are supported")
     per_tensor(x)
-    if y.scale != (1.0 / 256,) or y.zero != np.iinfo(kind).min:
-        raise Unsupported(f"an output with scale {y.scale} and zero point {y.zero_point}", "scale 1/256 is supported")
+    levels = 65536 if y.type == "int16" else 256
+    if len(y.scale) != 1 or abs(y.scale[0] * levels - 1) > 0.001 or y.zero != np.iinfo(y.type).min:
+        raise Unsupported(
+            f"an output with scale {y.scale} and zero point {y.zero_point}", f"scale 1/{levels} is supported"
+        )
     real = min(float(np.float32(beta)) * float(x.unit) * (1 << (31 - _SOFTMAX_BITS)), float((1 << 31) - 1))
     multiplier, left = quantized_multiplier(real)
     if left < 0:
         raise Unsupported(f"an input scale of {float(x.unit)}")
     given = {"multiplier": multiplier, "left": left, "lowest": -input_radius(_SOFTMAX_BITS, left)}
-    call.emit("FixedSoftmax", [call.input(0).name], shape, given)
+    call.emit("FixedSoftmax", [call.input(0).name], shape, given, dtype=DType(y.type))
 
 
 def input_radius(integer_bits: int, left: int) -> int:

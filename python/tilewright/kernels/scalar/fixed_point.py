@@ -51,15 +51,16 @@ class AddScaled(CStruct):
 @dataclass(frozen=True, slots=True)
 class SoftmaxFixed(CStruct):
     """Softmax of 8-bit tensors over the last axis of the view. Operands: x; exp(-d) for differences d = 0 ... 255,
-    Q0.31 int32; y.
+    Q0.31 int32; y of 8 bits, or, if offset is 32768, int16.
     """
 
     flip: Annotated[Int32, "128: x is int8; 0: uint8"]
-    offset: Annotated[Int32, "y is the probability, from 0 to 255, less this"]
+    offset: Annotated[Int32, "y is the probability, from 0 to 255 or 65535, less this"]
 
 
 _INT32_MAX = (1 << 31) - 1
 _MOST_ELEMENTS = 1 << 12
+_OFFSETS = {DType.INT8: 128, DType.UINT8: 0, DType.INT16: 32768}
 
 
 def add(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -115,9 +116,9 @@ def _fits(given: ScaledSumAttributes, a: DType, b: DType, shift: int) -> bool:
 
 
 def softmax(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
-    """The kernel for FixedSoftmax of 8-bit tensors."""
+    """The kernel for FixedSoftmax of 8-bit tensors, to 8 bits or int16."""
     x, y = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
-    if x.dtype not in EIGHT_BIT or y.dtype not in EIGHT_BIT or not 0 < len(y.shape) <= MAX_RANK:
+    if x.dtype not in EIGHT_BIT or y.dtype not in _OFFSETS or not 0 < len(y.shape) <= MAX_RANK:
         return ()
     if x.shape[-1] >= _MOST_ELEMENTS:
         return ()
@@ -132,7 +133,7 @@ def softmax(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             constants=(ConstantOperand("powers", powers(node).astype(np.int32), (whole(256),)),),
             attributes=SoftmaxFixed(
                 flip=128 if x.dtype is DType.INT8 else 0,
-                offset=128 if y.dtype is DType.INT8 else 0,
+                offset=_OFFSETS[y.dtype],
             ),
             uncut=frozenset({f"d{len(y.shape) - 1}"}),
         ),

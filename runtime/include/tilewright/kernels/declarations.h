@@ -319,10 +319,10 @@ void tilewright_add_scaled_halves(const struct tilewright_add_scaled_attributes 
     const struct tilewright_view *operands, uint32_t flags);
 
 /* Softmax of 8-bit tensors over the last axis of the view. Operands: x; exp(-d) for differences d =
- * 0 ... 255, Q0.31 int32; y. */
+ * 0 ... 255, Q0.31 int32; y of 8 bits, or, if offset is 32768, int16. */
 struct tilewright_softmax_fixed_attributes {
     int32_t flip; /* 128: x is int8; 0: uint8 */
-    int32_t offset; /* y is the probability, from 0 to 255, less this */
+    int32_t offset; /* y is the probability, from 0 to 255 or 65535, less this */
 };
 TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_softmax_fixed_attributes) == 8,
                        "tilewright_softmax_fixed_attributes");

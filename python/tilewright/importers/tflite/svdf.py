@@ -1,0 +1,115 @@
+"""SVDF: a layer of filters over features and time, which remembers the features of the last runs.
+
+Before:  y[u] = bias[u] + sum over the filters f of unit u, and t, of w_time[f, t] * state[f, t]
+After:   features = MatMul(x, w_feature), state' = Concat(Slice(state, 1:), features), y = Conv(state') in groups
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from tilewright.graph import DType, RequantizeTwice
+from tilewright.importers.onnx.context import Unsupported
+from tilewright.importers.tflite.context import LiteCall, per_tensor
+from tilewright.importers.tflite.multipliers import twice
+from tilewright.operators.fixed_point import quantized_multiplier
+
+_X, _FEATURE, _TIME, _BIAS, _STATE = range(5)
+
+
+def svdf(call: LiteCall) -> None:
+    """Float32, and int8 with a state of int8 or int16."""
+    x, feature, time = call.record(_X), call.record(_FEATURE), call.record(_TIME)
+    rank, state = call.integer("rank"), call.record(_STATE)
+    shapes = (x.shape, feature.shape, time.shape)
+    if any(len(shape) != 2 for shape in shapes) or rank < 1:
+        raise Unsupported(f"inputs and weights {', '.join(str(list(shape)) for shape in shapes)}, rank {rank}")
+    batch, filters, times = x.shape[0], feature.shape[0], time.shape[1]
+    fits = feature.shape[1] == x.shape[1] and time.shape[0] == filters and filters % rank == 0
+    if not fits or np.prod(state.shape) != batch * filters * times:
+        raise Unsupported(f"weights {list(feature.shape)} and {list(time.shape)}, state {list(state.shape)}")
+    old = call.reshaped(call.kept(_STATE), (batch, filters, times), "old")
+    features = call.reshaped(_features(call, batch, filters), (batch, filters, 1), "column")
+    parts = [features]
+    if times > 1:
+        given = {"starts": (0, 0, 1), "steps": (1, 1, 1)}
+        parts.insert(0, call.emit("Slice", [old], (batch, filters, times - 1), given, part="later"))
+    new = call.emit("Concat", parts, (batch, filters, times), {"axis": 2}, part="new")
+    call.keep(_STATE, call.reshaped(new, state.shape, "kept"))
+    _over_time(call, new, (batch, filters, times), rank)
+
+
+def _features(call: LiteCall, batch: int, filters: int) -> str:
+    """The features of this run, [n, filters], of the state's type."""
+    x, w, state = call.record(_X), call.record(_FEATURE), call.record(_STATE)
+    call.constant(_FEATURE, "the weights of features")
+    operands, shape = [call.input(_X).name, call.input(_FEATURE).name], (batch, filters)
+    if x.type == "float32":
+        return call.emit("MatMul", operands, shape, {"transpose_b": True}, part="features")
+    if (x.type, w.type) != ("int8", "int8") or state.type not in ("int8", "int16"):
+        raise Unsupported(f"input {x.type}, weights {w.type}, state {state.type}")
+    for record in (x, w, state):
+        per_tensor(record)
+    given = {"transpose_b": True, "a_zero_point": x.zero, "b_zero_point": (0,)}
+    limits = np.iinfo(state.type)
+    q, shift = quantized_multiplier(float(x.unit * w.unit / state.unit))
+    epilogue = RequantizeTwice((q,), (shift,), 0, int(limits.min), int(limits.max))
+    if state.type == "int16":
+        sums = call.emit("MatMul", operands, shape, given, dtype=DType.INT32, part="sums")
+        return call.emit("Requantize", [sums], shape, dtype=DType.INT16, part="features", epilogue=epilogue)
+    features = call.emit("MatMul", operands, shape, given, dtype=DType.INT8, part="features", epilogue=epilogue)
+    if state.zero == 0:
+        return features
+    # The zero point is added behind the clamp, in 8 bits.
+    table = np.arange(-128 + state.zero, 128 + state.zero).astype(np.int8)
+    return call.emit("Lookup", [features, call.literal(table, "offset")], shape, part="stored")
+
+
+def _over_time(call: LiteCall, new: str, shape: tuple[int, int, int], rank: int) -> None:
+    """The output: sums over time and over the filters of each unit."""
+    x, w, state, y = call.record(_X), call.record(_TIME), call.record(_STATE), call.output()
+    batch, filters, times = shape
+    weights, units = call.constant(_TIME, "the weights of time"), filters // rank
+    bias = [] if not call.has(_BIAS) else [call.reshaped(call.input(_BIAS).name, (units,), "bias")]
+    if x.type == "int8":
+        for record in (w, y):
+            per_tensor(record)
+        epilogue = twice([float(state.unit * w.unit / y.unit)], y)
+        if state.type == "int16":
+            _halves_over_time(call, new, shape, rank, bias, epilogue)
+            return
+    image = call.reshaped(new, (batch, filters, 1, times), "image")
+    kernel = call.literal(weights.reshape(units, rank, 1, times), "kernel")
+    given = {"kernel": (1, times), "strides": (1, 1), "dilations": (1, 1), "pads": (0, 0, 0, 0), "group": units}
+    sums = (batch, units, 1, 1)
+    if x.type == "float32":
+        name = call.emit("Conv", [image, kernel, *bias], sums, given, part="sums")
+        call.activated(lambda part: call.emit("Reshape", [name], y.shape, part=part), call.text("activation"))
+        return
+    quantized = {**given, "x_zero_point": state.zero, "w_zero_point": (0,)}
+    name = call.emit("Conv", [image, kernel, *bias], sums, quantized, part="sums", epilogue=epilogue)
+    call.emit("Reshape", [name], y.shape)
+
+
+def _halves_over_time(
+    call: LiteCall, new: str, shape: tuple[int, int, int], rank: int, bias: list[str], epilogue: RequantizeTwice
+) -> None:
+    """Sums of products of int16, in 32 bits."""
+    units, times = shape[1] // rank, shape[2]
+    weights = call.constant(_TIME, "the weights of time")
+    if np.abs(weights.astype(np.int64)).reshape(units, -1).sum(axis=1).max() << 15 >= 1 << 31:
+        raise Unsupported("weights of time whose sums exceed 32 bits", "use a state of int8")
+    wide = call.emit("Cast", [new], shape, dtype=DType.INT32, part="wide")
+    kernel = call.literal(weights.astype(np.int32).reshape(1, *shape[1:]), "kernel")
+    products = call.emit("MulInteger", [wide, kernel], shape, part="products")
+    rows = call.reshaped(products, (shape[0], units, rank * times), "filters")
+    sums = call.emit("ReduceSum", [rows], (shape[0], units), {"axes": (2,), "keepdims": False}, part="sums")
+    total = call.emit("AddInteger", [sums, *bias], (shape[0], units), part="total") if bias else sums
+    stored = call.emit("Requantize", [total], (shape[0], units), dtype=DType.INT8, part="stored", epilogue=epilogue)
+    call.emit("Reshape", [stored], call.output().shape)
+
+
+SVDF: Mapping[str, Callable[[LiteCall], None]] = MappingProxyType({"SVDF": svdf})

@@ -1,0 +1,114 @@
+"""Tensors that a model keeps from run to run: variables with handles, and those that an operator's inputs name.
+
+Before:  h = VAR_HANDLE "v"; a = READ_VARIABLE h; ...; ASSIGN_VARIABLE h, b
+After:   an input that stands for a, and an output that stands for b: State(a, b) of the graph
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from tilewright.graph import Array, State
+from tilewright.importers.onnx.context import Construction, Unsupported, checked
+from tilewright.importers.tflite.context import LiteCall, Shared
+from tilewright.importers.tflite.records import LiteModel, SubgraphRecord
+
+
+def initial_values(model: LiteModel) -> dict[str, Array]:
+    """What the subgraphs that run once assign to variables, by the variables' names."""
+    once = [
+        node.options["init_subgraph_index"] for node in model.subgraphs[0].operators if node.operator == "CALL_ONCE"
+    ]
+    values: dict[str, Array] = {}
+    for index in once:
+        if isinstance(index, int) and 0 < index < len(model.subgraphs):
+            values.update(_assigned(model.subgraphs[index]))
+    return values
+
+
+def _assigned(subgraph: SubgraphRecord) -> dict[str, Array]:
+    """Constants that a subgraph assigns; other assignments are missing, so that reading such a variable is refused."""
+    handles: dict[int, str] = {}
+    values: dict[str, Array] = {}
+    for node in subgraph.operators:
+        if node.operator == "VAR_HANDLE" and node.outputs:
+            handles[node.outputs[0]] = _key(str(node.options["container"]), str(node.options["shared_name"]))
+        if node.operator == "ASSIGN_VARIABLE" and len(node.inputs) == 2 and node.inputs[0] in handles:
+            data = subgraph.tensors[node.inputs[1]].data
+            if data is not None:
+                values[handles[node.inputs[0]]] = data
+    return values
+
+
+def _key(container: str, name: str) -> str:
+    return f"{container}/{name}" if container else name
+
+
+def call_once(call: LiteCall) -> None:
+    """A subgraph that assigns constants to variables: what they hold in the first run."""
+    index = call.integer("init_subgraph_index")
+    others = {node.operator for node in call.shared.subgraph_operators(index)} - {"VAR_HANDLE", "ASSIGN_VARIABLE"}
+    if others:
+        raise Unsupported(f"subgraph {index} computes ({', '.join(sorted(others))})", "assign constants to variables")
+
+
+def var_handle(call: LiteCall) -> None:
+    """The name of a variable; no code."""
+    call.shared.handles[call.node.outputs[0]] = _key(call.text("container"), call.text("shared_name"))
+
+
+def read_variable(call: LiteCall) -> None:
+    """What the variable holds: from the run before, or assigned in this one."""
+    held = call.state(_handle(call), call.output(), call.output().quantization)
+    call.emit("Reshape", [held], call.output().shape)
+
+
+def assign_variable(call: LiteCall) -> None:
+    """The variable's value from here on, and in the next run."""
+    call.shared.held[_handle(call)] = call.input(1).name
+
+
+def _handle(call: LiteCall) -> str:
+    call.record(0)
+    handle = call.shared.handles.get(call.node.inputs[0])
+    if handle is None:
+        raise Unsupported("a variable without VAR_HANDLE in the same subgraph", "convert the model again")
+    return handle
+
+
+def states_of(shared: Shared, build: Construction, copied: Callable[[str], str], taken: list[str]) -> list[State]:
+    """The states of the graph; each output is a tensor of its own, beside those ``taken``.
+
+    Args:
+        copied: makes a tensor with the elements of a named one, and gives its name.
+    """
+    states: list[State] = []
+    for key, first in shared.first.items():
+        output = shared.held[key]
+        if output in (*taken, first) or output in build.constants or output in shared.first.values():
+            output = copied(output)
+        taken.append(output)
+        _meet(build, first, output)
+        states.append(State(first, output, shared.initial[key]))
+    return states
+
+
+def _meet(build: Construction, first: str, output: str) -> None:
+    """Make both ends of a state say the same of its integers."""
+    old, new = build.tensor(first), build.tensor(output)
+    if (old.shape, old.dtype) != (new.shape, new.dtype):
+        what = f"{old.dtype.value}{list(old.shape)} becomes {new.dtype.value}{list(new.shape)}"
+        raise Unsupported(f"a variable changes from run to run: {what}", "keep its shape and type")
+    build.tensors[first] = checked(replace(old, quantization=new.quantization))
+
+
+VARIABLES: Mapping[str, Callable[[LiteCall], None]] = MappingProxyType(
+    {
+        "CALL_ONCE": call_once,
+        "VAR_HANDLE": var_handle,
+        "READ_VARIABLE": read_variable,
+        "ASSIGN_VARIABLE": assign_variable,
+    }
+)

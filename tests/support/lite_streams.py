@@ -1,0 +1,77 @@
+"""Models that remember."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+import numpy as np
+from tilewright.graph import Array
+
+from support.lite_made import LiteCase, Made
+from support.lite_models import Step, Value, lite_model
+
+
+def _svdf(name: str, kind: str, rank: int) -> LiteCase:
+    """The type is that of the state and of the weights over time; features overflow the int8 state's zero point."""
+    made = Made(name, "float32" if kind == "float32" else "int8")
+    x = made.value(2, 9, scale=(0.05,))
+    feature, unit = made.weights((6, 9), 0, 1), (0.04,)
+    zero = (0,) if kind == "int16" else (37,)
+    state = Value((2, 30), kind, (0.003,) if kind == "int16" else (0.25,), zero, variable=True)
+    drawn = made.rng.integers(-120, 120, (6, 5), np.int16, endpoint=True).astype(kind)
+    time = Value((6, 5), kind, unit, (0,), drawn)
+    b = made.rng.integers(-300, 300, 6 // rank).astype(np.int32)
+    bias = Value(b.shape, "int32", (float(np.float32(state.scale[0]) * np.float32(0.04)),), (0,), b)
+    y = made.value(2, 6 // rank, scale=(0.6,))
+    if kind == "float32":
+        feature = Value((6, 9), kind, data=made.rng.normal(0, 1, (6, 9)).astype(np.float32))
+        time = Value((6, 5), kind, data=made.rng.normal(0, 1, (6, 5)).astype(np.float32))
+        bias = Value(b.shape, kind, data=made.rng.normal(0, 1, b.shape).astype(np.float32))
+        state = Value((2, 30), kind, variable=True)
+    options = {"rank": rank, "activation": "RELU"}
+    case = made.case([x, feature, time, bias, state, y], Step("SVDF", (0, 1, 2, 3, 4), (5,), options))
+    return replace(case, stateful=True)
+
+
+def _stream(name: str) -> LiteCase:
+    """A window over the rows of a stream, kept in a variable that begins with other rows."""
+    made = Made(name)
+    scale, zero = (0.1,), (-7,)
+
+    def rows(*shape: int, data: Array | None = None) -> Value:
+        return Value(shape, "int8", scale, zero, data)
+
+    def listed(*numbers: int) -> Value:
+        return Value((len(numbers),), "int32", data=np.asarray(numbers, np.int32))
+
+    first = rows(1, 3, 4, data=made.rng.integers(-128, 127, (1, 3, 4), np.int8))
+    handle = Value((), "resource")
+    w = made.weights((5, 20), 0, 1)
+    values = [rows(1, 2, 4), handle, rows(1, 3, 4), rows(1, 5, 4), listed(0, 2, 0), listed(1, 5, 4), listed(1, 1, 1)]
+    values += [rows(1, 3, 4), w, made.bias(values[0], w, 5), made.value(1, 5, scale=(0.3,))]
+    named = {"container": "", "shared_name": "rows"}
+    steps = [
+        Step("CALL_ONCE", (), (), {"init_subgraph_index": 1}),
+        Step("VAR_HANDLE", (), (1,), named),
+        Step("READ_VARIABLE", (1,), (2,)),
+        Step("CONCATENATION", (2, 0), (3,), {"axis": 1, "activation": "NONE"}),
+        Step("STRIDED_SLICE", (3, 4, 5, 6), (7,)),
+        Step("ASSIGN_VARIABLE", (1, 7), ()),
+        Step("FULLY_CONNECTED", (3, 8, 9), (10,), {"activation": "NONE"}),
+    ]
+    once = [Step("VAR_HANDLE", (), (0,), named), Step("ASSIGN_VARIABLE", (0, 1), ())]
+    content = lite_model(values, steps, (0,), (10,), ([handle, first], once))
+    return LiteCase(content, (made.inputs(values[0]),), stateful=True)
+
+
+STREAMS: Mapping[str, Callable[[str], LiteCase]] = MappingProxyType(
+    {
+        "svdf": lambda name: _svdf(name, "int8", 1),
+        "svdf_rank": lambda name: _svdf(name, "int8", 2),
+        "svdf_int16": lambda name: _svdf(name, "int16", 2),
+        "svdf_float": lambda name: _svdf(name, "float32", 2),
+        "stream": _stream,
+    }
+)
