@@ -166,6 +166,7 @@ void tilewright_conv_integer(const struct tilewright_conv_integer_attributes *a,
 {
     const struct tilewright_rule *const rule = a->rule;
     tilewright_block_products *const products = a->core->products;
+    tilewright_block_products *const few = flags == TILEWRIGHT_WHOLE ? a->core->few : NULL;
     const struct conv conv = prepare(a, operands);
     const struct tilewright_shape *in = operands[X].shape;
     const struct tilewright_view *y = &operands[Y];
@@ -195,7 +196,13 @@ void tilewright_conv_integer(const struct tilewright_conv_integer_attributes *a,
                 struct pixels *const pixels = (struct pixels *)(void *)sink.block;
                 advance(&conv, y, offset_out, &row, &column, pixels, &sink);
                 gather(&conv, pixels, offset_in);
-                products(&sink, conv.columns, taps, weights, rows, channels, finish);
+                if (count - pixel > 2 || few == NULL) {
+                    products(&sink, conv.columns, taps, weights, rows, channels, finish);
+                } else {
+                    sink.pixels = count - pixel;
+                    few(&sink, conv.columns, taps, weights, rows, channels, finish);
+                    sink.pixels = TILEWRIGHT_BLOCK;
+                }
             }
             weights += (ptrdiff_t)padded * taps * a->core->weight_bytes;
             rows += (ptrdiff_t)padded * rule->row_words;

@@ -65,8 +65,72 @@ TILEWRIGHT_NOINLINE void tilewright_products_wide(struct tilewright_sink *sink,
     core(sink, columns, taps, weights, rows, channels, finish, 2);
 }
 
-const struct tilewright_core tilewright_core_narrow = {narrow, 1};
-const struct tilewright_core tilewright_core_wide = {tilewright_products_wide, 2};
+/* Multiplies one or two of four pixels by four channels at a time. */
+TILEWRIGHT_INLINE void few(struct tilewright_sink *sink, const uint8_t *columns, int32_t taps,
+                           const int8_t *restrict w, const int32_t *rows, int32_t channels,
+                           tilewright_block_finish *finish, const int32_t pixels)
+{
+    const int8_t *const end = (const int8_t *)columns + TILEWRIGHT_BLOCK * taps;
+    const int32_t words = sink->row_words;
+    int32_t *const sums = sink->block;
+
+    for (; channels > 0; channels -= TILEWRIGHT_BLOCK) {
+        const int32_t *const start = sink->start == NULL ? rows : sink->start;
+        const int32_t step = sink->start == NULL ? words : 1;
+        int32_t first[TILEWRIGHT_BLOCK], second[TILEWRIGHT_BLOCK];
+        const int8_t *restrict x = (const int8_t *)columns;
+        TILEWRIGHT_UNROLL_4
+        for (int32_t c = 0; c < TILEWRIGHT_BLOCK; c++) {
+            first[c] = start[c * step];
+            second[c] = first[c];
+        }
+        do {
+            const int32_t x0 = x[0], x1 = x[1];
+            TILEWRIGHT_UNROLL_4
+            for (int32_t c = 0; c < TILEWRIGHT_BLOCK; c++) {
+                first[c] += x0 * w[c];
+                second[c] += pixels == 2 ? x1 * w[c] : 0;
+            }
+            x += TILEWRIGHT_BLOCK;
+            w += TILEWRIGHT_BLOCK;
+        } while (x != end);
+        TILEWRIGHT_UNROLL_4
+        for (int32_t c = 0; c < TILEWRIGHT_BLOCK; c++) {
+            sums[c] = first[c];
+            sums[TILEWRIGHT_BLOCK + c] = second[c];
+        }
+        const int32_t count = tilewright_smaller(channels, TILEWRIGHT_BLOCK);
+        finish(sink, sums, rows, count);
+        if (pixels == 2) {
+            uint8_t *const next = sink->pixel[0];
+            sink->pixel[0] = sink->pixel[1];
+            finish(sink, sums + TILEWRIGHT_BLOCK, rows, count);
+            sink->pixel[1] = sink->pixel[0];
+            sink->pixel[0] = next;
+        }
+        rows += TILEWRIGHT_BLOCK * words;
+    }
+}
+
+/* The first one or two of four pixels, as many as the sink has: all four would take longer. The
+ * reduction is whole. */
+static TILEWRIGHT_NOINLINE void few_narrow(struct tilewright_sink *sink, const uint8_t *columns,
+                                           int32_t taps, const uint8_t *weights,
+                                           const int32_t *rows, int32_t channels,
+                                           tilewright_block_finish *finish)
+{
+    const int32_t pixels = sink->pixels;
+    sink->pixels = 1;
+    if (pixels == 1) {
+        few(sink, columns, taps, (const int8_t *)weights, rows, channels, finish, 1);
+    } else {
+        few(sink, columns, taps, (const int8_t *)weights, rows, channels, finish, 2);
+    }
+}
+
+const struct tilewright_core tilewright_core_narrow = {narrow, NULL, 1};
+const struct tilewright_core tilewright_core_few = {narrow, few_narrow, 1};
+const struct tilewright_core tilewright_core_wide = {tilewright_products_wide, NULL, 2};
 
 TILEWRIGHT_NOINLINE uint8_t *tilewright_interleave(uint8_t *restrict out,
                                                    const uint8_t *const *runs, int32_t count,

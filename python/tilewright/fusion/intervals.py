@@ -34,7 +34,7 @@ CALL_CYCLES = 700.0
 FLOAT_CALL_CYCLES = 2_500.0
 """The same for results in float32, whose kernels prepare more in each call than their formulas say."""
 
-BLOCK_ELEMENTS = (1, 16, 32, 64, 128, 256, 512)
+BLOCK_ELEMENTS = (1, 8, 16, 32, 64, 128, 256, 512)
 """Positions of a result, without its channels, that a block has at least; each is tried for a whole group."""
 
 MOST_STAGES = 64
@@ -108,28 +108,34 @@ class Layers:
     """The layers of a program as streams, and what is computed of them once.
 
     Attributes:
-        problems: of each layer.
+        problems: of each layer, as it runs alone.
         streams: of each layer; None for one that cannot run by rows.
         alive: homes.
-        costs: (layer, rows of a block, fewer rows of the first block) to cycles and bytes of scratch.
+        others: by number of a layer the same layer with kernels that only groups take.
+        costs: (layer, rows of a block, fewer rows of the first block) to cycles and bytes of scratch, and the layer
+            with the kernel for which these are the fewest cycles.
     """
 
     problems: Sequence[TilingProblem]
     streams: Sequence[Stream | None]
     alive: Alive
-    costs: dict[tuple[int, int, int], tuple[float, int]] = field(default_factory=dict)
+    others: Mapping[int, Sequence[TilingProblem]] = field(default_factory=dict)
+    costs: dict[tuple[int, int, int], tuple[float, int, TilingProblem]] = field(default_factory=dict)
 
-    def cost(self, number: int, timed: Timed) -> tuple[float, int]:
-        """Predicted cycles of a layer in its blocks, and bytes of its scratch."""
+    def cost(self, number: int, timed: Timed) -> tuple[float, int, TilingProblem]:
+        """Predicted cycles of a layer in its blocks, bytes of its scratch, and the layer with the kernel that it takes.
+
+        Kernels that only groups take are tried where a block has some of the rows.
+        """
         key = (number, timed.step, timed.shift)
         if key not in self.costs:
-            problem, name = self.problems[number], timed.stream.dimension
-            call = FLOAT_CALL_CYCLES if result_of(problem).dtype == "float32" else CALL_CYCLES
-            cycles = 0.0
-            for rows, times in Counter(upper - lower for lower, upper in timed.blocks.tiles).items():
-                cycles += times * (call + problem.kernel_cycles({**problem.extents, name: rows}, None))
-            steps = {**problem.extents, name: min(timed.step, timed.stream.extent)}
-            self.costs[key] = cycles, problem.scratch_bytes(steps)
+            steps = {timed.stream.dimension: min(timed.step, timed.stream.extent)}
+            others = self.others.get(number, ()) if timed.count > 1 else ()
+            ways = [
+                (_cycles_in_blocks(problem, timed), problem.scratch_bytes({**problem.extents, **steps}), problem)
+                for problem in (self.problems[number], *others)
+            ]
+            self.costs[key] = min(ways, key=lambda way: way[0])
         return self.costs[key]
 
     def blocks(self, number: int, elements: int, fewest: int) -> int:
@@ -139,6 +145,16 @@ class Layers:
         row = row_elements(problem, stream)
         wanted = min(-(-elements // row), stream.extent)
         return max(1, -(-wanted // fewest))
+
+
+def _cycles_in_blocks(problem: TilingProblem, timed: Timed) -> float:
+    """Predicted cycles of all calls of a stage."""
+    call = FLOAT_CALL_CYCLES if result_of(problem).dtype == "float32" else CALL_CYCLES
+    lengths = Counter(upper - lower for lower, upper in timed.blocks.tiles)
+    return sum(
+        times * (call + problem.kernel_cycles({**problem.extents, timed.stream.dimension: rows}, None))
+        for rows, times in lengths.items()
+    )
 
 
 def result_of(problem: TilingProblem) -> TileOperand:
@@ -159,13 +175,27 @@ def row_elements(problem: TilingProblem, stream: Stream) -> int:
     return prod(result.extents[axis] for axis in large[1:-1])
 
 
-def layers_of(problems: Sequence[TilingProblem], homes: Homes, lives: Mapping[str, Life]) -> Layers:
-    """The layers as streams. ``lives`` are those of groups of tensors that share all their bytes.
+def layers_of(
+    problems: Sequence[TilingProblem],
+    homes: Homes,
+    lives: Mapping[str, Life],
+    others: Sequence[Sequence[TilingProblem]] = (),
+) -> Layers:
+    """The layers as streams.
 
     A layer that leaves a state is no stream: in a group, it would write over the old state while others still read.
+
+    Args:
+        problems: of each layer.
+        lives: of groups of tensors that share all their bytes.
+        others: of each layer with other kernels; those that run by the same rows count.
     """
     streams = [None if _leaves_state(problem, homes) else stream_of(problem) for problem in problems]
-    return Layers(problems, streams, _alive(problems, homes, lives))
+    alike = {
+        number: [problem for problem in found if streams[number] is not None and stream_of(problem) == streams[number]]
+        for number, found in enumerate(others)
+    }
+    return Layers(problems, streams, _alive(problems, homes, lives), alike)
 
 
 def _leaves_state(problem: TilingProblem, homes: Homes) -> bool:
@@ -227,7 +257,7 @@ def _from(layers: Layers, first: int, elements: int, most_bytes: int) -> Iterato
         fewest = table.fewest(stream)
         if fewest is None or not table.add(stream, layers.blocks(number, elements, fewest)):
             return
-        spent, bytes_beside = layers.cost(number, table.stages[-1])
+        spent, bytes_beside, _ = layers.cost(number, table.stages[-1])
         cycles += spent
         scratch.append(bytes_beside)
         if number > first:

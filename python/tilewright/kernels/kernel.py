@@ -218,6 +218,7 @@ class KernelChoice:
         partial_bytes: bytes of the partial results of an output tile, for kernels that can be
             called part by part of a reduction; None: reductions stay whole. Where a reduction is
             cut, C gets one more view behind scratch, and the flags say FIRST and LAST.
+        in_groups: whether only layers of a group take the choice, which is for few rows at a time.
         called: the choice's name in reports, locks and a platform's costs, where that is not the symbol: it tells
             apart choices of one C function whose attributes point to different rules or cores.
     """
@@ -231,6 +232,7 @@ class KernelChoice:
     partial_bytes: Callable[[TileSteps], int] | None = None
     multiples: Mapping[str, int] = field(default_factory=dict)
     uncut: frozenset[str] = frozenset()
+    in_groups: bool = False
     called: str = ""
 
     @property

@@ -17,6 +17,7 @@ from tilewright.planning.prepare import Prepared
 from tilewright.schedule.tile_loops import ScheduledLayer
 from tilewright.storage.lives import group_lives
 from tilewright.storage.overlaps import LayerUse, alive_bytes, layer_use, raster_use
+from tilewright.tiling.problem import TilingProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,8 @@ def grouping_of(decisions: Decisions, decider: Decider) -> Grouping | None:
     if decider.options.groups is Groups.OFF or any(problem.moves or problem.cores > 1 for problem in problems):
         return None
     graph, homes = decider.prepared.graph, decider.prepared.homes
-    layers = _streams(decisions, decider.prepared)
+    others = [[item for item in found if item.kernel.in_groups] for found in decider.prepared.problems]
+    layers = _streams(decisions, decider.prepared, others)
     alive = alive_bytes([raster_use(problem.kernel, graph, homes) for problem in problems], homes, graph)
     alone = [
         Interval(number, number + 1, 0, aligned(size) + layer.problem.scratch_bytes(layer.choice.steps), cycles)
@@ -101,10 +103,10 @@ def _uses(decisions: Decisions, prepared: Prepared) -> list[LayerUse]:
     return [layer_use(layer.problem.kernel, prepared.graph) for layer in decisions.layers]
 
 
-def _streams(decisions: Decisions, prepared: Prepared) -> Layers:
+def _streams(decisions: Decisions, prepared: Prepared, others: Sequence[Sequence[TilingProblem]] = ()) -> Layers:
     touched = [use.touched for use in _uses(decisions, prepared)]
     lives = group_lives(touched, prepared.homes)
-    return layers_of([layer.problem for layer in decisions.layers], prepared.homes, lives)
+    return layers_of([layer.problem for layer in decisions.layers], prepared.homes, lives, others)
 
 
 def first_choice(grouping: Grouping, decider: Decider) -> Cover:
@@ -124,9 +126,9 @@ def _in_blocks(layer: ScheduledLayer, group: Group, number: int, layers: Layers)
     """The layer with the block that it makes at a time in its group."""
     timed = group.stages[number - group.first]
     dimension = timed.stream.dimension
-    cycles, scratch = layers.cost(number, timed)
+    cycles, scratch, problem = layers.cost(number, timed)
     steps = {**layer.choice.steps, dimension: min(timed.step, timed.stream.extent)}
-    near = {layer.problem.scratch_pool: scratch} if scratch else {}
+    near = {problem.scratch_pool: scratch} if scratch else {}
     order = (dimension,) if timed.count > 1 else ()
     choice = replace(layer.choice, steps=steps, order=order, near_bytes=near, predicted_cycles=round(cycles))
-    return replace(layer, choice=choice)
+    return replace(layer, problem=problem, choice=choice)

@@ -35,6 +35,7 @@ def cheapest_kernel(
     No tiles are searched for a kernel whose calls alone take nearly as long as the best tiles so far.
     Of the variants of one kernel the first that fits is taken: a later variant cuts reductions, which
     adds floats in another order, and is meant for pools in which the others do not fit.
+    Kernels for groups alone are left out.
     Kernels are compared by cycles only: under another objective or strategy the first that fits is taken.
     Raises TileOverflow, with the numbers of the kernel that misses the fewest bytes, if no kernel fits.
     """
@@ -46,6 +47,8 @@ def cheapest_kernel(
     for number, problem in enumerate(candidates):
         if taken is not None and not by_cycles:
             break
+        if problem.kernel.in_groups:
+            continue
         if problem.variant and any(candidates[other].kernel.name == problem.kernel.name for other in choices):
             continue
         least = calls_cycles(problem)

@@ -92,6 +92,9 @@ GEOMETRIES = {
     "depthwise large 2": {"x": (1, 2, 27, 25), "channels": 2, "group": 2, "pads": (1, 1, 1, 1), "strides": (2, 2)},
     "depthwise 5x4": {"x": (1, 3, 9, 8), "channels": 3, "group": 3, "kernel": (5, 4), "pads": (2, 1, 2, 2)},
     "depthwise dilated": {"x": (1, 3, 9, 8), "channels": 3, "group": 3, "dilations": (2, 2), "pads": (2, 2, 2, 2)},
+    "depthwise fours": {"x": (1, 8, 9, 10), "channels": 8, "group": 8, "pads": (1, 1, 1, 1), "x_zero_point": 9},
+    "depthwise fives": {"x": (2, 4, 7, 9), "channels": 4, "group": 4, "pads": (2, 1, 0, 1), "x_zero_point": -7},
+    "depthwise twos": {"x": (1, 8, 9, 18), "channels": 8, "group": 8, "pads": (1, 1, 1, 0), "strides": (3, 2)},
     "depthwise rows": {"x": (1, 6, 12), "kernel": (3,), "channels": 6, "group": 6, "pads": (2, 0), "x_zero_point": 2},
     "one row": {"x": (1, 4, 1, 1), "channels": 4, "group": 4, "pads": (1, 1, 1, 1), "x_zero_point": 2},
 }
@@ -134,7 +137,7 @@ def test_row_major_tensors(geometry: str) -> None:
 
 
 @pytest.mark.parametrize("epilogue", ["none", "high", "even", "shift", "long", "rescale"])
-@pytest.mark.parametrize("geometry", ["padded", "depthwise", "classifier", "grouped"])
+@pytest.mark.parametrize("geometry", ["padded", "depthwise", "depthwise fives", "classifier", "grouped"])
 @pytest.mark.parametrize("out", ["int8", "uint8"])
 def test_finishes(epilogue: str, geometry: str, out: str) -> None:
     graph, feeds = conv(3, **GEOMETRIES[geometry], epilogue=epilogue, out=out)
@@ -157,6 +160,14 @@ def test_weights_that_need_nine_bits(geometry: str, zero_point: int) -> None:
     assert "conv_wide" in check(graph, feeds, {"oh": 2})[-1].name
 
 
+def test_only_groups_take_the_kernel_for_rows_of_windows() -> None:
+    graph, _ = conv(8, **GEOMETRIES["depthwise fours"])
+    assert [choice.symbol for choice in choices_of(graph) if choice.in_groups] == ["tilewright_depthwise_rows"]
+    for unfit in ({"x": (1, 8, 9, 3)}, {"channels_last": False}, {"x_dtype": "uint8"}):
+        graph, _ = conv(8, **{**GEOMETRIES["depthwise fours"], **unfit})
+        assert not any(choice.in_groups for choice in choices_of(graph)), unfit
+
+
 def test_weight_zero_points_that_fit_eight_bits() -> None:
     graph, feeds = conv(8, w_dtype="uint8", w_zero_point=(128,))
     assert check(graph, feeds)[0].name == "tilewright_conv_integer_layer"
@@ -168,7 +179,9 @@ def test_weight_zero_points_of_channels() -> None:
 
 
 @pytest.mark.parametrize("operand", [0, 3])
-@pytest.mark.parametrize("geometry", ["padded", "depthwise", "strided", "depthwise 2", "depthwise large", "words"])
+@pytest.mark.parametrize(
+    "geometry", ["padded", "depthwise", "strided", "depthwise 2", "depthwise large", "depthwise fives", "words"]
+)
 def test_rows_in_a_ring(operand: int, geometry: str) -> None:
     graph, feeds = conv(11, **GEOMETRIES[geometry])
     rows = 7 if operand == 0 else 4

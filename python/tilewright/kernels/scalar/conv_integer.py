@@ -23,12 +23,18 @@ from tilewright.kernels.kernel import (
 )
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.requantization import CHANNEL_RULES, ROW_WORDS, WORDS, Finish, LayerLimits, Rule
-from tilewright.kernels.scalar import depthwise_integer, fully_connected_integer
+from tilewright.kernels.scalar import depthwise_integer, depthwise_rows, fully_connected_integer
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows, rows_backward
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, integer_conv
 from tilewright.operators.nest import along
 
 SOURCES = ("conv_integer.c", "integer_core.c", "integer_finish.c")
+
+_FEW = 2
+"""The most pixels behind whole blocks that C computes as such: more take as long as a block."""
+
+_FEW_TOO = f"&{PREFIX}core_few"
+"""The core that has a form for few pixels; where rows are whole blocks, that would be code without use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +61,15 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     conv = integer_conv(node, graph)
     if conv is None:
         return ()
-    special = (*fully_connected_integer.pointwise(conv, graph), *depthwise_integer.depthwise(conv))
+    pointwise = fully_connected_integer.pointwise(conv, graph)
+    special = (*pointwise, *depthwise_integer.depthwise(conv), *depthwise_rows.rows_of_windows(conv, graph))
     return (*special, _general(conv))
 
 
-def core_of(weights: Array) -> str:
-    """Address of the C core that multiplies weights of this width; ``weights`` have no zero point."""
-    return f"&{PREFIX}core_{'wide' if is_wide(weights) else 'narrow'}"
+def core_of(weights: Array, width: int) -> str:
+    """Address of the C core that multiplies ``weights``, which have no zero point, by rows of ``width`` pixels."""
+    narrow = f"&{PREFIX}core_narrow" if width % BLOCK == 0 else _FEW_TOO
+    return f"&{PREFIX}core_wide" if is_wide(weights) else narrow
 
 
 def name_of(weights: Array, finish: Finish) -> str:
@@ -91,7 +99,7 @@ def _general(conv: IntegerConv) -> KernelChoice:
             group_outputs=group_outputs,
             padding=conv.padding,
             is_unsigned=conv.is_unsigned,
-            core=core_of(conv.weights),
+            core=core_of(conv.weights, nest.dimension("ow").extent),
             rule=conv.finish.block_rule,
             limits=conv.finish.layer_limits,
         ),
@@ -105,6 +113,8 @@ def _general(conv: IntegerConv) -> KernelChoice:
 def block_cycles(channel: str, reduction: str, outer: tuple[str, ...], pixel: tuple[str, ...]) -> CyclesOf:
     """Instructions of the 4x4 core and of its gather on a tile, fitted to measurements on RV32IMAC.
 
+    Few pixels behind whole blocks take less than a block.
+
     Args:
         channel, reduction: the dimensions of output channels and of input channels.
         outer, pixel: those of images, and of the pixels of an image.
@@ -113,13 +123,19 @@ def block_cycles(channel: str, reduction: str, outer: tuple[str, ...], pixel: tu
     def cycles(choice: KernelChoice, steps: TileSteps) -> float:
         nest = choice.nest
         inputs = steps_product(nest, steps, reduction)
-        taps = prod(choice.given(ConvInteger).windows.kernel) * inputs
-        pixel_blocks = steps_product(nest, steps, *outer) * -(-steps_product(nest, steps, *pixel) // BLOCK)
+        given = choice.given(ConvInteger)
+        taps = prod(given.windows.kernel) * inputs
+        images, pixels = steps_product(nest, steps, *outer), steps_product(nest, steps, *pixel)
+        pixel_blocks, few = divmod(pixels, BLOCK)
+        if few > _FEW or given.core != _FEW_TOO or inputs < nest.dimension(reduction).extent:
+            pixel_blocks, few = -(-pixels // BLOCK), 0
         channel_blocks = -(-steps_product(nest, steps, channel) // BLOCK)
         gather = 11.0 * taps + 120.0
         # Each part of a reduction loads and stores partial results; the last part alone finishes them.
         finish = 110.0 + 120.0 * inputs / nest.dimension(reduction).extent
-        return 150.0 + pixel_blocks * (gather + channel_blocks * (43.0 * taps + finish))
+        blocks = pixel_blocks * (gather + channel_blocks * (43.0 * taps + finish))
+        behind = gather + channel_blocks * ((9.0 + 7.0 * few) * taps + 80.0 * few) if few else 0.0
+        return 150.0 + images * (blocks + behind)
 
     return cycles
 
@@ -155,7 +171,7 @@ DECLARATION = Declaration(
     operators={"Conv": choices},
     kernels=(_CONV,),
     pointed={
-        "const struct tilewright_core": ("core_narrow", "core_wide"),
+        "const struct tilewright_core": ("core_few", "core_narrow", "core_wide"),
         "const struct tilewright_rule": tuple(f"rule_{rule.value}" for rule in CHANNEL_RULES),
         "const struct tilewright_line_rule": tuple(f"line_rule_{rule.value}" for rule in CHANNEL_RULES),
         "tilewright_block_finish": tuple(f"block_{rule.value}" for rule in Rule),

@@ -183,7 +183,7 @@ def _pixels(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
                 group_outputs=channels,
                 padding=product.a_zero_point & 0xFF,
                 is_unsigned=int(product.a.dtype is DType.UINT8),
-                core=core_of(weights),
+                core=core_of(weights, nest.dimension("m").extent),
                 rule=finish.block_rule,
                 limits=finish.layer_limits,
             ),

@@ -180,7 +180,8 @@ void tilewright_conv_halves(const struct tilewright_conv_halves_attributes *attr
 #define TILEWRIGHT_WORDS_TWICE_HALF 4
 #define TILEWRIGHT_WORDS_TWICE_WORD 4
 
-extern const struct tilewright_core tilewright_core_narrow, tilewright_core_wide;
+extern const struct tilewright_core tilewright_core_few, tilewright_core_narrow,
+    tilewright_core_wide;
 
 extern const struct tilewright_rule tilewright_rule_none, tilewright_rule_folded,
     tilewright_rule_high, tilewright_rule_layer, tilewright_rule_long, tilewright_rule_even,
@@ -288,6 +289,32 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_integer_attributes) ==
                        "tilewright_depthwise_integer_attributes");
 
 void tilewright_depthwise_integer(const struct tilewright_depthwise_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Depthwise convolution of int8 images by windows of 3x3 taps side by side. The channels, a
+ * multiple of 4, lie side by side in x, and rows of y have 4 pixels or more. Nothing is set up for
+ * each channel, so that a row is as fast as an image. `strided`: windows are two columns apart,
+ * else one. Operands: x [n, c, h, w]; weights int8 [c][kernel]; constants [c][words of the rule]; y
+ * [n, c, h, w]; scratch: a pixel of padding. */
+struct tilewright_depthwise_rows_attributes {
+    int32_t kernel[2];
+    int32_t strides[2];
+    int32_t dilations[2];
+    int32_t pads[2]; /* above and to the left */
+    int32_t padding; /* the stored byte that stands for zero */
+    int32_t is_unsigned; /* 1: x is uint8 */
+    const struct tilewright_rule *rule;
+    int32_t minimum; /* the bits of a float: rule rescale */
+    int32_t maximum;
+    int32_t addend; /* of rules with one for the layer */
+    int32_t shift; /* of rules with one for the layer */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_rows_attributes) == (sizeof(void *) == 4 ? 60 : 64),
+                       "tilewright_depthwise_rows_attributes");
+
+void tilewright_depthwise_rows(const struct tilewright_depthwise_rows_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_depthwise_rows_strided(const struct tilewright_depthwise_rows_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
 /* y = limit(((a - za) * 2^left * fa + sign * (b - zb) * 2^left * fb) * f + zero point), each

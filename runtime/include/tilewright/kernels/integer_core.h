@@ -73,6 +73,8 @@ struct tilewright_sink {
 /* The multiplication of a convolution, and the bytes of one of its weights. */
 struct tilewright_core {
     tilewright_block_products *products;
+    tilewright_block_products
+        *few; /* for the sink's one or two pixels, and whole reductions; or NULL */
     int32_t weight_bytes;
 };
 
