@@ -70,8 +70,7 @@ static void compare(const struct golden_layer_tensor *item)
         return;
     }
     state.differs = 1;
-    printf("run %" PRIu32 ": the first layer that differs is %" PRIu32 ", %s\n", state.run,
-           item->layer, item->layer_name);
+    printf("run %" PRIu32 ": the first layer that differs is %s\n", state.run, item->layer_name);
     printf("run %" PRIu32 ": its %s differs in %" PRIu32 " of %" PRIu32 " elements, first at ",
            state.run, item->tensor.name, wrong, item->tensor.count);
     print_position(item, first);

@@ -31,7 +31,8 @@ function wrapped(text) {
 }
 
 function layerName(step) {
-  return `${step}: ${report.layers[step].name} (${report.layers[step].operator})`;
+  const layer = report.layers[step];
+  return layer.label === layer.name ? `${step}: ${layer.name} (${layer.operator})` : `${layer.label} (${short(layer.name, 60)})`;
 }
 
 function layerNames(steps) {
@@ -71,7 +72,12 @@ function showDetails(title, facts) {
   element("details").hidden = false;
 }
 
-const layerTexts = report.layers.map((layer) => `${layer.name} ${layer.operator} ${layer.kernel}`.toLowerCase());
+function layerLabel(step) {
+  const layer = report.layers[step];
+  return layer.label === layer.name ? `${step} ${layer.operator}` : layer.label;
+}
+
+const layerTexts = report.layers.map((layer) => `${layer.label} ${layer.name} ${layer.operator} ${layer.kernel}`.toLowerCase());
 
 function bufferSearchText(buffer) {
   const users = [...new Set([...buffer.written, ...buffer.read])].map((step) => layerTexts[step]);

@@ -41,7 +41,7 @@ function nodeTrace() {
   const style = nodeStyle();
   return {
     type: "scatter", mode: "markers+text", x: report.graph.nodes.map((node) => node.at[0]), y: report.graph.nodes.map((node) => node.at[1]),
-    text: report.graph.nodes.map((node) => escaped(node.layer === null ? short(node.name, 26) : `${node.layer} ${report.layers[node.layer].operator}`)),
+    text: report.graph.nodes.map((node) => escaped(node.layer === null ? short(node.name, 26) : layerLabel(node.layer))),
     textposition: report.graph.nodes.map((node) => (node.at[0] > 0 ? "middle right" : "middle left")), textfont: { size: 11 }, cliponaxis: false,
     customdata: report.graph.nodes.map((node) => node.layer), hovertext: report.graph.nodes.map(nodeHover), hovertemplate: "%{hovertext}<extra></extra>",
     marker: { size: 13, symbol: nodeKinds.map((kind) => (kind === "layer" ? "circle" : "square")), color: style["marker.color"][0],

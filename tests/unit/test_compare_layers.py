@@ -16,7 +16,6 @@ from tilewright.cli import main
 from tilewright.graph import Graph
 from tilewright.options import CompileOptions, build_options
 from tilewright.pipeline import Artifacts, compile_model, imported_graph, sized_platform
-from tilewright.plan import Layer
 from tilewright.platform import load_platform
 from tilewright.tools.golden import GoldenRequest, golden_files
 from tilewright.tools.golden_layers import layer_tensors
@@ -96,7 +95,7 @@ def test_the_first_layer_of_a_broken_kernel_is_named(
     files = broken(files, *BREAK, tmp_path)
     assert simulate(platform, build_riscv(platform, files, tmp_path / "broken.elf"), 120.0, []) == 1
     text = capfd.readouterr().out
-    assert text.count("the first layer that differs is 4, pool") == 2
+    assert text.count("the first layer that differs is 04 average_pool 4x4 32ch") == 2
     found = re.search(
         r"its pooled_QuantizeLinear_Output differs in (\d+) of 32 elements, first at \[0, \d+, 0, 0\]", text
     )
@@ -114,7 +113,7 @@ def test_positions_follow_the_axes_not_the_memory(vectors: Path) -> None:
         images = archive[archive.files[0]].reshape(3, 1, 1, 8, 8).astype(np.float32)
     tensors = layer_tensors(artifacts.plan, compared_graph(chosen), {"image": images}, 2)
     first = next(item for item in tensors if item.label == "relu_0_QuantizeLinear_Output")
-    assert (first.layer, first.layer_name, first.extents) == (1, "conv_0", (1, 16, 8, 8))
+    assert (first.layer, first.layer_name, first.extents) == (1, "01 conv 3x3 16ch", (1, 16, 8, 8))
     assert first.strides != (1024, 64, 8, 1), "channels lie last in memory"
     assert first.address == "pool_sram + DIGITS_SRAM_RELU_0_QUANTIZELINEAR_OUTPUT_OFFSET"
     assert first.vector_bytes == 2 * first.size_bytes == 2048
@@ -132,17 +131,13 @@ def test_views_are_found_in_what_they_lie_in(vectors: Path) -> None:
     assert tensors[-1].address.startswith("pool_sram + DIGITS_SRAM_")
 
 
-def evilly_named(layer: Layer) -> Layer:
-    return replace(layer, stages=tuple(replace(stage, name='a"\\%d\n') for stage in layer.stages))
-
-
 def test_names_cannot_leave_their_string(vectors: Path) -> None:
     chosen = options("host")
     plan = compile_model(chosen).plan
-    evil = [evilly_named(step) if isinstance(step, Layer) and step.name == "conv_0" else step for step in plan.program]
+    evil = [replace(layer, label='a"\\%d\n') if layer.name == "conv_0" else layer for layer in plan.layers]
     with np.load(vectors / "inputs.npz") as archive:
         images = archive[archive.files[0]].reshape(3, 1, 1, 8, 8).astype(np.float32)
-    named = layer_tensors(replace(plan, program=tuple(evil)), compared_graph(chosen), {"image": images}, 1)
+    named = layer_tensors(replace(plan, layers=tuple(evil)), compared_graph(chosen), {"image": images}, 1)
     assert named[1].layer_name == "a__%d_"
 
 

@@ -69,7 +69,7 @@ def test_a_pool_without_room_is_refused_by_name(tmp_path: Path) -> None:
         plan_model(options(tmp_path, 400, pools=("l1=64000",)))
     assert raised.value.code == "core-stacks"
     assert raised.value.status is ExitStatus.DOES_NOT_FIT
-    assert raised.value.at == ("layer product",)
+    assert raised.value.at == ("layer 00 mat_mul 64 to 64, 400 rows",)
     assert raised.value.help == ("POOLS l1=58304 leaves room for them",)
     assert used_bytes(tmp_path, rows=400, pools=("l1=58304",)) <= 58304
 

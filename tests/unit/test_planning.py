@@ -274,5 +274,5 @@ def test_the_operator_that_decides_is_named() -> None:
     with pytest.raises(TilewrightError) as caught:
         planned(two_windows(), far_platform(64))
     assert caught.value.code == "tile-overflow"
-    assert "n1 (Conv)" in caught.value.at[0]
+    assert "01 conv 5x5 8ch (n1)" in caught.value.at[0]
     assert "alive: n1." in caught.value.at[0]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 from support import plans
 from support.sound import BASE, placed_io
-from tilewright.plan import PoolUse
+from tilewright.plan import BufferKind, PoolUse
+from tilewright.plan.json import dumps, loads
 from tilewright.report.data import report_data, report_json
+from tilewright.report.labels import buffer_labels
 from tilewright.report.text import NAME_WIDTH, report_text, shorten
 
 
@@ -98,13 +101,25 @@ def test_text_is_what_people_read() -> None:
 
 def test_long_names_are_shortened_in_the_middle() -> None:
     name = "model/" + "x" * 100 + "/conv_17"
-    layers = (replace(BASE.layers[0], name=name), *BASE.layers[1:])
-    text = report_text(replace(BASE, layers=layers))
-    assert name not in text
-    line = next(line for line in text.splitlines() if line.startswith("  model/"))
-    assert line.split()[0].endswith("/conv_17")
-    assert len(line.split()[0]) == NAME_WIDTH
+    assert len(shorten(name)) == NAME_WIDTH
+    assert shorten(name).endswith("/conv_17")
     assert shorten("short") == "short"
+
+
+def test_layers_are_told_by_their_labels() -> None:
+    layers = tuple(replace(layer, label=f"{number:02d} conv 3x3 4ch") for number, layer in enumerate(BASE.layers))
+    plan = replace(BASE, layers=layers)
+    assert "  00 conv 3x3 4ch  Conv" in report_text(plan)
+    assert [layer["name"] for layer in report_data(plan)["layers"]] == ["conv", "relu"]
+
+
+def test_long_names_of_buffers_become_different_labels() -> None:
+    long = {buffer.name: f"{buffer.name}/{'x' * 100}" for buffer in BASE.buffers if buffer.kind is BufferKind.TILE}
+    text = re.sub(r'"((?:conv|relu)\.\w+)"', lambda found: f'"{long.get(found[1], found[1])}"', dumps(BASE))
+    plan = loads(text)
+    labels = buffer_labels(plan)
+    assert set(labels) == set(long.values())
+    assert len(set(labels.values())) == len(labels)
 
 
 def test_a_plan_without_layers_has_a_report() -> None:

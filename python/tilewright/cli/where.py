@@ -106,10 +106,13 @@ def _number(text: str, where: str) -> int:
 
 
 def _step(plan: Plan, text: str | None) -> int | None:
-    """The number of a layer, from its number or its name."""
+    """The number of a layer, from its number, its label or its name."""
     if text is None or text.isdecimal():
         return None if text is None else int(text)
     names = [stage.name for stage in stages_of(plan.program)]
+    labels = [layer.label for layer in plan.layers]
+    if text in labels:
+        return labels.index(text)
     if text in names:
         return names.index(text)
     raise bad_input("where-step", f"plan '{plan.name}' has no layer '{text}'", help=suggestion(text, names))

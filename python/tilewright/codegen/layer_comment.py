@@ -23,7 +23,8 @@ def layer_comment(
 
 
 def _stage_comment(storage: Storage, facts: LayerFacts, kernel: Kernel, loop: Loop | None) -> tuple[str, ...]:
-    lines = [f"{facts.operator} '{in_comment(facts.name)}': {facts.macs:,} MACs, kernel {facts.kernel}"]
+    label = f"{in_comment(facts.label)}: " if facts.label else ""
+    lines = [f"{label}{facts.operator} '{in_comment(facts.name)}', {facts.macs:,} MACs, kernel {facts.kernel}"]
     for role, operands in (("reads", kernel.reads), ("writes", kernel.writes)):
         for operand in operands:
             lines.append(f"  {role} {_described(storage, operand)}")

@@ -34,7 +34,7 @@ def profile_text(storage: Storage) -> ProfileText:
         address=storage.address(plan.profile),
         uses_context=storage.uses_context(plan.profile),
         from_caller=storage.pool_address(plan.profile, f"pools->{pool}"),
-        layers=tuple((_string(layer.name), layer.macs) for layer in plan.layers),
+        layers=tuple((_string(layer.label or layer.name), layer.macs) for layer in plan.layers),
     )
 
 

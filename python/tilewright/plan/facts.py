@@ -67,7 +67,8 @@ class LayerFacts:
     """What is known about a stage before it runs; for reports only. A plan has them in the order of its stages.
 
     ``tile`` gives (dimension, step, extent); ``link_bytes`` and ``compulsory_link_bytes``
-    (link, bytes). ``symbol`` is the C function of ``kernel`` where that has another name.
+    (link, bytes). ``symbol`` is the C function of ``kernel`` where that has another name. ``label`` is the short name
+    that people read: number, what the stage is, and what sets it apart.
     """
 
     name: str
@@ -84,6 +85,7 @@ class LayerFacts:
     work: LayerWork | None = None
     reasons: LayerReasons | None = None
     symbol: str = ""
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ def require_room_for_stacks(planned: Planned, platform: Platform) -> None:
         "core-stacks",
         f"kernel '{kernel}' needs stacks of {stack:,} bytes: {need:,} bytes beside pool "
         f"'{stacks.pool}', of which the plan leaves {need - missing:,} ({missing:,} too few)",
-        at=f"layer {layer.node.name}",
+        at=next(f"layer {facts.label}" for facts in planned.schedule.layers if facts.name == layer.node.name),
         help=remedy if room > 0 else "a platform whose cores have more memory",
     )
 

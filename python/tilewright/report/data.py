@@ -18,6 +18,7 @@ from tilewright.plan import (
     RelationKind,
 )
 from tilewright.report.alive import Lifetime, all_lifetimes, living, peak, steps
+from tilewright.report.labels import all_labels
 from tilewright.report.tiles import copies_and_kernels, layer_tiles
 
 REPORT_FORMAT = 1
@@ -47,6 +48,7 @@ def report_data(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, 
         "operations": sum(layer.operations for layer in plan.layers),
         "predicted_cycles": sum(layer.predicted_cycles for layer in plan.layers),
         "tiling": _tiling(plan),
+        "labels": all_labels(plan),
         "inputs": [_interface(plan, tensor.name, tensor.buffer) for tensor in plan.inputs],
         "outputs": [_interface(plan, tensor.name, tensor.buffer) for tensor in plan.outputs],
         "pools": [_pool(plan, pool, alive, with_steps) for pool in plan.pools],
@@ -139,6 +141,7 @@ def _link(plan: Plan, link: Link) -> dict[str, Any]:
 def _layer(layer: LayerFacts, levels: list[dict[str, Any]], measured: int | None) -> dict[str, Any]:
     return {
         "name": layer.name,
+        "label": layer.label or layer.name,
         "operator": layer.operator,
         "kernel": layer.kernel,
         "macs": layer.macs,

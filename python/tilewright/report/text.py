@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tilewright.plan import Plan
@@ -19,6 +20,7 @@ def report_text(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, 
     alive in it; ``measured`` adds a column with the layers' cycles on a target.
     """
     data = report_data(plan, with_steps=with_steps, measured=measured)
+    names = Names(**data["labels"])
     parts = [_title(data), "Pools (bytes)\n" + _pools(data)]
     if data["links"]:
         parts.append("Links (bytes in one inference)\n" + _links(data))
@@ -30,8 +32,11 @@ def report_text(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, 
         parts.append("Bytes over links by layer: moved, and of these compulsory\n" + _layer_links(data))
     if any(layer["levels"] for layer in data["layers"]):
         parts.append("Tiles and scratch by layer (bytes)\n" + _tiles(data))
-    parts += [_memory_map(pool) for pool in data["pools"] if pool["buffers"]]
-    parts += [_steps(pool) for pool in data["pools"] if pool.get("steps") and pool["access"] == "rw"]
+    parts += [_memory_map(pool, names) for pool in data["pools"] if pool["buffers"]]
+    parts += [_steps(pool, names) for pool in data["pools"] if pool.get("steps") and pool["access"] == "rw"]
+    if names.layers:
+        rows = [(layer["label"], layer["name"]) for layer in data["layers"]]
+        parts.append("Layers by their names in the model\n" + table(("layer", "name"), rows, 2))
     return "\n\n".join(parts) + "\n"
 
 
@@ -68,6 +73,22 @@ def shorten(name: str) -> str:
     return name[:head] + "..." + name[head + 3 - NAME_WIDTH :]
 
 
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names of layers and buffers as tables show them; both map names of the plan to labels, where there are any."""
+
+    layers: Mapping[str, str]
+    buffers: Mapping[str, str]
+
+    def layer(self, name: str) -> str:
+        """A layer's label."""
+        return shorten(self.layers.get(name, name))
+
+    def buffer(self, name: str) -> str:
+        """A buffer's label, or its name if that is short."""
+        return shorten(self.buffers.get(name, name))
+
+
 def _title(data: dict[str, Any]) -> str:
     return (
         f"{data['name']}: {data['model']} on {data['platform']}, {len(data['layers'])} layers, "
@@ -77,10 +98,11 @@ def _title(data: dict[str, Any]) -> str:
 
 def _pools(data: dict[str, Any]) -> str:
     headings = ("pool", "access", "used", "capacity", "bound", "gap", "with I/O", "peak at")
-    return table(headings, [_pool_row(pool) for pool in data["pools"]], 2)
+    names = Names(**data["labels"])
+    return table(headings, [_pool_row(pool, names) for pool in data["pools"]], 2)
 
 
-def _pool_row(pool: dict[str, Any]) -> Row:
+def _pool_row(pool: dict[str, Any], names: Names) -> Row:
     capacity = "unlimited" if pool["capacity_bytes"] is None else f"{pool['capacity_bytes']:,}"
     gap = "optimal" if pool["optimal"] else _gap(pool["gap_bytes"], pool["lower_bound_bytes"])
     peak = (pool["peak"] or {}).get("layer") if pool["access"] == "rw" else None
@@ -92,7 +114,7 @@ def _pool_row(pool: dict[str, Any]) -> Row:
         f"{pool['lower_bound_bytes']:,}",
         gap,
         f"{pool['with_io_bytes']:,}",
-        shorten(peak or "-"),
+        names.layer(peak) if peak else "-",
     )
 
 
@@ -155,7 +177,7 @@ def _layer_row(layer: dict[str, Any]) -> Row:
         if part["step"] < part["extent"]
     ]
     return (
-        shorten(layer["name"]),
+        layer["label"],
         layer["operator"],
         layer["kernel"],
         ", ".join(cut) or "whole",
@@ -176,7 +198,7 @@ def _reasons(data: dict[str, Any]) -> str:
             continue
         others = "; ".join(_other_kernel(item) for item in found["other_kernels"]) or "-"
         idle = [f"{100 * found[key]:.0f} %" for key in ("idle_lanes", "idle_cores")]
-        rows.append((shorten(layer["name"]), layer["kernel"], others, *idle, "yes" if found["hinted"] else "-"))
+        rows.append((layer["label"], layer["kernel"], others, *idle, "yes" if found["hinted"] else "-"))
     return table(("layer", "taken", "not taken", "idle lanes", "idle cores", "decided tiles"), rows, 3)
 
 
@@ -192,18 +214,17 @@ def _layer_links(data: dict[str, Any]) -> str:
     rows = []
     for layer in data["layers"]:
         pairs = [(layer["link_bytes"].get(name), layer["compulsory_link_bytes"].get(name, 0)) for name in names]
-        rows.append(
-            (shorten(layer["name"]), *("-" if moved is None else f"{moved:,} / {least:,}" for moved, least in pairs))
-        )
+        rows.append((layer["label"], *("-" if moved is None else f"{moved:,} / {least:,}" for moved, least in pairs)))
     return table(("layer", *names), rows)
 
 
 def _tiles(data: dict[str, Any]) -> str:
+    names = Names(**data["labels"])
     rows = [
         (
-            shorten(layer["name"]),
+            layer["label"],
             entry["pool"] or "-",
-            shorten(entry["tensor"] or entry["buffer"]),
+            names.buffer(entry["tensor"] or entry["buffer"]),
             "x".join(str(extent) for extent in entry["shape"]) if entry["kind"] == "tile" else entry["kind"],
             str(entry["slots"]),
             f"{entry['size_bytes']:,}",
@@ -216,17 +237,17 @@ def _tiles(data: dict[str, Any]) -> str:
     return table(("layer", "pool", "holds", "tile", "slots", "size", "loads", "stores"), rows, 4)
 
 
-def _steps(pool: dict[str, Any]) -> str:
+def _steps(pool: dict[str, Any], names: Names) -> str:
     most = max(entry["alive_bytes"] for entry in pool["steps"])
     with_io = max(entry["with_io_bytes"] for entry in pool["steps"])
     title = f"Live and dead marks of {pool['name']} (bytes): at most {most:,} alive, {with_io:,} with I/O"
     headings = ("layer", "begins", "ends", "largest", "alive", "with I/O")
     rows = [
         (
-            shorten(entry["layer"]),
-            ", ".join(_begun(item) for item in entry["begins"]) or "-",
-            ", ".join(shorten(name) for name in entry["ends"]) or "-",
-            f"{shorten(entry['largest']['name'])} {entry['largest']['size_bytes']:,}" if entry["largest"] else "-",
+            names.layer(entry["layer"]),
+            ", ".join(_begun(item, names) for item in entry["begins"]) or "-",
+            ", ".join(names.buffer(name) for name in entry["ends"]) or "-",
+            f"{names.buffer(entry['largest']['name'])} {entry['largest']['size_bytes']:,}" if entry["largest"] else "-",
             f"{entry['alive_bytes']:,}",
             f"{entry['with_io_bytes']:,}",
         )
@@ -235,22 +256,22 @@ def _steps(pool: dict[str, Any]) -> str:
     return f"{title}\n" + table(headings, rows, 4)
 
 
-def _begun(item: dict[str, Any]) -> str:
-    places = [f" {word} {shorten(item[key])}" for word, key in (("in", "inside"), ("over", "over")) if item[key]]
-    return f"{shorten(item['name'])} {item['size_bytes']:,}{''.join(places)}"
+def _begun(item: dict[str, Any], names: Names) -> str:
+    places = [f" {word} {names.buffer(item[key])}" for word, key in (("in", "inside"), ("over", "over")) if item[key]]
+    return f"{names.buffer(item['name'])} {item['size_bytes']:,}{''.join(places)}"
 
 
-def _memory_map(pool: dict[str, Any]) -> str:
-    rows = [_buffer_row(entry) for entry in pool["buffers"]]
+def _memory_map(pool: dict[str, Any], names: Names) -> str:
+    rows = [_buffer_row(entry, names) for entry in pool["buffers"]]
     title = f"Memory map of {pool['name']}: [begin, end) in bytes, alive in [from, to) ticks"
     return f"{title}\n" + table(("buffer", "kind", "begin", "end", "size", "slots", "from", "to"), rows, 2)
 
 
-def _buffer_row(entry: dict[str, Any]) -> Row:
+def _buffer_row(entry: dict[str, Any], names: Names) -> Row:
     begin, size = entry["offset_bytes"], entry["size_bytes"]
-    view = f" (view of {shorten(entry['view_of'])})" if entry["view_of"] else ""
+    view = f" (view of {names.buffer(entry['view_of'])})" if entry["view_of"] else ""
     return (
-        shorten(entry["name"]) + view,
+        names.buffer(entry["name"]) + view,
         entry["kind"],
         f"{begin:,}",
         f"{begin + size:,}",

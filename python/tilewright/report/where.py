@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tilewright.base.errors import bad_input
 from tilewright.plan import Buffer, BufferKind, Plan, Pool, RelationKind
 from tilewright.plan.stages import stage_spans, stages_of
 from tilewright.report.alive import all_lifetimes
+from tilewright.report.labels import layer_labels
 from tilewright.report.text import shorten
 from tilewright.report.touches import alive_steps, touched_buffers
 
@@ -59,7 +61,7 @@ def where_data(plan: Plan, pool: Pool, offset: int, step: int | None = None) -> 
             }
         )
     found.sort(key=lambda item: (item["steps"], -item["size_bytes"], item["buffer"]))
-    return {"pool": pool.name, "offset_bytes": offset, "step": step, "buffers": found}
+    return {"pool": pool.name, "offset_bytes": offset, "step": step, "labels": layer_labels(plan), "buffers": found}
 
 
 def where_text(data: dict[str, Any], address: int | None) -> str:
@@ -69,14 +71,13 @@ def where_text(data: dict[str, Any], address: int | None) -> str:
     when = "" if data["step"] is None else f" at step {data['step']}"
     if not data["buffers"]:
         return f"{at}: nothing lives there{when}\n"
-    return f"{at}{when}\n" + "".join(_paragraph(item) for item in data["buffers"])
+    return f"{at}{when}\n" + "".join(_paragraph(item, data["labels"]) for item in data["buffers"])
 
 
-def _paragraph(item: dict[str, Any]) -> str:
+def _paragraph(item: dict[str, Any], labels: Mapping[str, str]) -> str:
     first, end = item["steps"]
     steps = f"step {first}" if end - first <= 1 else f"steps {first} to {end - 1}"
-    names = [shorten(name) for name in item["layers"]]
-    shown = f" ({names[0]})" if len(names) == 1 else f" ({names[0]} to {names[-1]})" if names else ""
+    shown = _during(item["layers"], labels)
     slot = f", slot {item['slot']}" if item["slot"] is not None else ""
     element = "padding" if item["element"] is None else f"element [{', '.join(map(str, item['element']))}]"
     byte = f" byte {item['byte']}" if item["byte"] else ""
@@ -89,12 +90,25 @@ def _paragraph(item: dict[str, Any]) -> str:
         f"    bytes [{begin:,}, {begin + item['size_bytes']:,}){inside}; {steps}{shown}",
     ]
     if end - first > 1:
-        lines += [f"    {word} by {_some(item[word])}" for word in ("written", "read") if item[word]]
+        lines += [
+            f"    {word} by {_some([labels[name] for name in item[word]])}"
+            for word in ("written", "read")
+            if item[word]
+        ]
     return "\n".join(lines) + "\n"
 
 
+def _during(names: Sequence[str], labels: Mapping[str, str]) -> str:
+    """The first and the last layer by their labels; of a single one the model's own name too."""
+    shown = [labels[name] for name in names]
+    if len(names) != 1:
+        return f" ({shown[0]} to {shown[-1]})" if names else ""
+    own = "" if shown[0] == names[0] else f", '{shorten(names[0])}'"
+    return f" ({shown[0]}{own})"
+
+
 def _some(names: list[str]) -> str:
-    return ", ".join(map(shorten, names[:4])) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
 def _inside(plan: Plan, name: str) -> str | None:

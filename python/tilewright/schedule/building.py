@@ -32,6 +32,7 @@ from tilewright.storage.homes import Homes, candidate_pools
 from tilewright.storage.overlaps import LayerUse, Overlap, find_overlaps, layer_use
 from tilewright.tiling.hashed import HashedArrays
 from tilewright.tiling.layer_facts import layer_facts
+from tilewright.tiling.layer_label import layer_label
 from tilewright.tiling.paths import near_pools
 from tilewright.tiling.problem import TILE_ALIGN_BYTES
 
@@ -100,7 +101,13 @@ def build_schedule(
         else:
             parts.add_group(grouped[unit.first], [layers[at] for at in unit.numbers])
         parts.steps += [End(name) for name in marks.ends.get(number, ())]
-    facts = tuple(layer_facts(layer.problem, layer.choice, layer.others) for layer in layers)
+    facts = tuple(
+        replace(
+            layer_facts(layer.problem, layer.choice, layer.others),
+            label=layer_label(number, len(layers), layer.problem.node, graph),
+        )
+        for number, layer in enumerate(layers)
+    )
     profile = [profile_buffer(names.take("profile"), len(layers), platform)] if profiled else []
     throughout = (*constants.buffers, *(buffer.name for buffer in profile))
     opening = [Begin(name) for name in (*throughout, *marks.start)]

@@ -12,7 +12,6 @@ from tilewright.catalogue.evaluate import evaluate
 from tilewright.codegen.buffers import Storage, storage_of
 from tilewright.graph import Array, Graph
 from tilewright.plan import Buffer, BufferKind, Plan
-from tilewright.plan.stages import stages_of
 from tilewright.planning.plan_states import initial_content
 from tilewright.report.touches import HOMES, touched_buffers
 
@@ -45,7 +44,7 @@ def layer_tensors(plan: Plan, graph: Graph, inputs: Mapping[str, Array], runs: i
     values = _values(graph, inputs, runs)
     storage = storage_of(plan)
     touched = touched_buffers(plan)
-    names = [stage.name for stage in stages_of(plan.program)]
+    names = [layer.label or layer.name for layer in plan.layers]
     found = []
     for buffer in plan.buffers:
         name = buffer.tensor or buffer.name

@@ -70,6 +70,7 @@ def _require_layers(plan: Plan, rows: Sequence[tuple[int, ...]]) -> None:
 def _layer(layer: LayerFacts, row: tuple[int, ...]) -> dict[str, Any]:
     return {
         "name": layer.name,
+        "label": layer.label or layer.name,
         "operator": layer.operator,
         "kernel": layer.kernel,
         "macs": layer.macs,
