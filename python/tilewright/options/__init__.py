@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.options.choices import Buffering, Effort, Groups, Objective, Order, Strategy
+from tilewright.options.choices import Buffering, Effort, Groups, HomeChoice, Objective, Order, Strategy
 from tilewright.options.compile_options import CompileOptions, LayerBuffers, TileSteps
 from tilewright.options.merging import build_options, parse_setting, read_options_file
 
@@ -11,6 +11,7 @@ __all__ = [
     "CompileOptions",
     "Effort",
     "Groups",
+    "HomeChoice",
     "LayerBuffers",
     "Objective",
     "Order",

@@ -50,3 +50,10 @@ class Groups(Enum):
 
     AUTO = "auto"
     OFF = "off"
+
+
+class HomeChoice(Enum):
+    """In which pool a tensor that travels lives: the one that costs least, or the first that has room."""
+
+    COST = "cost"
+    IN_ORDER = "in order"

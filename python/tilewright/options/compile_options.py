@@ -14,7 +14,7 @@ from tilewright.base.errors import bad_input
 from tilewright.base.inputs import read_content
 from tilewright.base.settings import choices_of, keys_of
 from tilewright.base.toml_file import Table
-from tilewright.options.choices import Buffering, Effort, Groups, Objective, Order, Strategy
+from tilewright.options.choices import Buffering, Effort, Groups, HomeChoice, Objective, Order, Strategy
 from tilewright.options.declaration import Place, names_files, option, option_of
 from tilewright.platform import parse_pool_override
 
@@ -164,6 +164,13 @@ class CompileOptions:
         default=Order.BEST,
         metadata=option(
             "in which order layers run: in the order that needs the fewest bytes of those found, or as in the model",
+        ),
+    )
+    placement: HomeChoice = field(
+        default=HomeChoice.COST,
+        metadata=option(
+            "which tensors leave a pool that is too small for all that it may hold: those whose way to the core "
+            "then costs the fewest cycles, or those that find no room in the order in which they come alive",
         ),
     )
     groups: Groups = field(

@@ -30,6 +30,7 @@ from tilewright.planning.lock_file import LayerEntry, Lock, format_lock, parse_l
 from tilewright.planning.lock_layers import STALE, layer_entry, restored_layer
 from tilewright.planning.prepare import Prepared, prepare
 from tilewright.planning.realise import Planned, placement_items, realise, schedule_of
+from tilewright.planning.spill import travellers, with_homes
 from tilewright.platform import Platform
 from tilewright.storage.joining import Stored, layer_nodes
 
@@ -82,9 +83,23 @@ def locked_plan(graph: Graph, platform: Platform, options: CompileOptions, lock:
     """
     _check_origin(platform, options, lock)
     prepared = prepare(graph, platform, options, lambda stored: _locked_order(stored, options, lock))
+    prepared = _in_locked_homes(prepared, platform, options, lock)
     decisions = _locked_decisions(prepared, options, lock)
     schedule = schedule_of(prepared, decisions, platform, options)
     return realise(schedule, decisions, platform, options, lambda items, pools: _addresses(items, pools, options, lock))
+
+
+def _in_locked_homes(prepared: Prepared, platform: Platform, options: CompileOptions, lock: Lock) -> Prepared:
+    """Tensors that travel, in the pools of their addresses."""
+    known = {
+        item.root: lock.addresses[item.root][0]
+        for item in travellers(prepared, platform)
+        if item.root in lock.addresses
+    }
+    try:
+        return with_homes(prepared, platform, known)
+    except TilewrightError as error:
+        raise _stale(options, error.what, error.at) from error
 
 
 def _locked_order(stored: Stored, options: CompileOptions, lock: Lock) -> list[Node]:

@@ -21,6 +21,7 @@ from tilewright.planning.grouping import Grouping, first_choice, grouping_of, sm
 from tilewright.planning.prepare import Prepared
 from tilewright.planning.realise import Planned, realise, schedule_of
 from tilewright.planning.shortage import explained
+from tilewright.planning.spill import Room, spilled
 from tilewright.planning.tiles_together import together
 from tilewright.platform import Platform, parse_pool_override
 from tilewright.schedule.building import Schedule
@@ -86,8 +87,24 @@ def _explained(decider: Decider) -> Planned:
 def first_that_fits(decider: Decider) -> Planned:
     """The first decisions that find a place in the pools of the decider's platform.
 
+    Where tensors that travel have several pools to live in, some leave the pool that is too small (``spill``).
     Raises TileOverflow for a layer without tiles that fit, and the last DoesNotFit where no remedy is left.
     """
+    room: Room = {}
+    while True:
+        found = _in_these_homes(decider)
+        if isinstance(found, Planned):
+            return found
+        placement = decider.options.placement
+        spilt = spilled(decider.prepared, decider.platform, found.schedule, found.overflow, room, placement)
+        if spilt is None:
+            raise found.overflow
+        prepared, room = spilt
+        decider = replace(decider, prepared=prepared, known={})
+
+
+def _in_these_homes(decider: Decider) -> Planned | _Failure:
+    """The first decisions that find a place, or the last ones that found none. Raises TileOverflow."""
     prepared, platform, options = decider.prepared, decider.platform, decider.options
     hand_over = options.buffering is not Buffering.SINGLE and any(link.asynchronous for link in platform.links)
     decisions = replace(each_for_itself(decider), hand_over=hand_over)
@@ -101,7 +118,11 @@ def first_that_fits(decider: Decider) -> Planned:
         try:
             return realise(schedule, decisions, platform, options)
         except DoesNotFit as overflow:
-            decisions, limits = _after(_Failure(decisions, limits, schedule, overflow), remedies, decider)
+            failure = _Failure(decisions, limits, schedule, overflow)
+        attempt = _after(failure, remedies, decider)
+        if attempt is None:
+            return failure
+        decisions, limits = attempt
 
 
 def _grouped(grouping: Grouping, decider: Decider) -> Planned:
@@ -137,13 +158,13 @@ def _realised(decisions: Decisions, decider: Decider) -> Planned:
     return realise(schedule, decisions, decider.platform, decider.options)
 
 
-def _after(failure: _Failure, remedies: Iterator[_Remedy], decider: Decider) -> _Attempt:
-    """What the first remedy that applies to a failure makes of it. Raises the failure's overflow if none does."""
+def _after(failure: _Failure, remedies: Iterator[_Remedy], decider: Decider) -> _Attempt | None:
+    """What the first remedy that applies to a failure makes of it; None if none does."""
     for remedy in remedies:
         attempt = remedy(failure, decider)
-        if attempt is not None:
+        if attempt is not None or remedy is _smaller_at_the_peak:
             return attempt
-    raise failure.overflow
+    return None
 
 
 def _each_store_awaited(failure: _Failure, _: Decider) -> _Attempt | None:
@@ -159,22 +180,22 @@ def _tiles_together(failure: _Failure, decider: Decider) -> _Attempt | None:
     return None if decisions is None else (decisions, failure.limits)
 
 
-def _smaller_at_the_peak(failure: _Failure, decider: Decider) -> _Attempt:
+def _smaller_at_the_peak(failure: _Failure, decider: Decider) -> _Attempt | None:
     """Less of the pool, by what is missing, for the layer at its peak: gaps between buffers take room as well.
 
-    Raises the failure's overflow where smaller tiles of that layer do not help.
+    None where smaller tiles of that layer do not help.
     """
     number = _at_peak(failure)
     if number is None:
-        raise failure.overflow
+        return None
     diagnosis, layers = failure.overflow.diagnosis, list(failure.decisions.layers)
     share = layers[number].choice.near_bytes[diagnosis.pool] - diagnosis.missing
     limit = {**failure.limits[number], diagnosis.pool: share}
     try:
         layers[number] = decider.choose(number, limit)
-    except TileOverflow as error:
-        # Said in terms of what the platform has, not of a share of it.
-        raise failure.overflow from error
+    except TileOverflow:
+        # The failure is told in terms of what the platform has, not of a share of it.
+        return None
     limits = (*failure.limits[:number], limit, *failure.limits[number + 1 :])
     return replace(with_layers(failure.decisions, layers), hand_over=False), limits
 

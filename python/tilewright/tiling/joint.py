@@ -37,9 +37,13 @@ class Resident:
 
 @dataclass(frozen=True, slots=True)
 class JointChoice:
-    """``chosen`` has the number of each operator's candidate; no choice costs less than ``bound``."""
+    """``chosen`` has the number of each operator's candidate, ``pools`` each resident's pool.
+
+    No choice costs less than ``bound``.
+    """
 
     chosen: tuple[int, ...]
+    pools: tuple[str, ...]
     cost: int
     bound: int
 
@@ -89,4 +93,5 @@ def choose_jointly(
     if solver.solve(program) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return None
     chosen = tuple(next(i for i, way in enumerate(ways) if solver.boolean_value(way)) for ways in taken)
-    return JointChoice(chosen, round(solver.objective_value), round(solver.best_objective_bound))
+    pools = tuple(next(pool for pool in own if solver.boolean_value(own[pool])) for own in lives)
+    return JointChoice(chosen, pools, round(solver.objective_value), round(solver.best_objective_bound))

@@ -201,7 +201,7 @@ def _best_staging(
     fitting: list[tuple[tuple[int, int, int], Staging]] = []
     for item in stagings(operand, hop.number, steps, order, extents):
         fits_given = all(item.steps[name] == step for name, step in wanted.items())
-        if not fits_given or not contains(item, inner, order) or not _stores_whole_words(operand, hop.link, item.steps):
+        if not fits_given or not contains(item, inner, order) or not stores_whole_units(operand, hop.link, item.steps):
             continue
         for number in hop.copies:
             slotted = _slotted(item, number, order, steps, extents)
@@ -221,7 +221,7 @@ def contains(item: Staging, inner: Staging | None, order: tuple[str, ...]) -> bo
     return places[0] < places[1] or (places[0] == places[1] and item.tiles % inner.tiles == 0)
 
 
-def _stores_whole_words(operand: TileOperand, link: Link, steps: Mapping[str, int]) -> bool:
+def stores_whole_units(operand: TileOperand, link: Link, steps: Mapping[str, int]) -> bool:
     """Whether no store of a larger tile writes beside its elements, over a link that rounds lines up."""
     unit = link.round_up_bytes
     if not operand.write or unit == 1:
