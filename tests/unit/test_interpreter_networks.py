@@ -24,9 +24,12 @@ CORPUS = os.environ.get("TILEWRIGHT_CORPUS", "")
 
 NETWORKS = {
     "qdq_residual": ("0.00392157:0", ("l1=8192",), "double"),
-    "deeploy_residual": ("0:0", ("l1=8192", "l2_constants=1"), "single"),
+    "deeploy_residual": ("0:0", ("l1=8192", "l2=4500", "l2_constants=1"), "single"),
 }
-"""Network to tolerance, pools and buffering; no constant fits one byte of l2, so that all of them live in l3."""
+"""Network to tolerance, pools and buffering; no constant fits one byte of l2, so that all of them live in l3.
+
+In 4,500 bytes of l2 there is no room for all tensors, so that some travel to and from HyperRAM.
+"""
 
 
 def firmware(model: str, folder: Path, models: Path = MODELS) -> Path:
@@ -63,6 +66,13 @@ def test_stored_outputs_in_every_order(model: str, tmp_path: Path) -> None:
         found.add("\n".join(line for line in done.stdout.splitlines() if "checksum" in line))
     assert len(found) == 1
     assert "checksum" in found.pop()
+
+
+def test_tensors_live_in_hyperram(tmp_path: Path) -> None:
+    firmware("deeploy_residual", tmp_path)
+    plan = loads((tmp_path / "net_plan.json").read_text(encoding="utf-8"))
+    assert {"l3", "l3_tensors"} <= {placed.pool for placed in plan.placements}
+    assert {"l3_tensors->l2", "l2->l3_tensors"} <= {link for layer in plan.layers for link, moved in layer.link_bytes}
 
 
 @pytest.mark.corpus

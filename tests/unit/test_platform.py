@@ -258,7 +258,7 @@ def test_shipped_platforms() -> None:
             continue
         if name in ("pulp-open", "siracusa"):
             assert (core_pools, platform.core.count, platform.core.called_on) == (["l1"], 8, "controller")
-            far = ["l3->l2"] if name == "pulp-open" else []
+            far = ["l3->l2", "l3_tensors->l2", "l2->l3_tensors"] if name == "pulp-open" else []
             assert [link.name for link in platform.links] == ["l2->l1", "l1->l2", "l2_constants->l1", *far]
             continue
         tiled = name in ("mps2-an385", "qemu-virt-rv32", "qemu-virt-rv32f")

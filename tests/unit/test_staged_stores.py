@@ -7,17 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support.chains import conv_chain
 from support.edits import Change, copy, destination, on_step, runs, wait, without
 from support.forced import levels_platform
 from support.planned import link, plan_of, planned
-from support.small_nodes import conv
+from support.small_nodes import conv, nodes
 from tilewright.base.errors import TilewrightError
 from tilewright.check import Rule, check
+from tilewright.graph import Graph
 from tilewright.options import CompileOptions
 from tilewright.pipeline import compile_model
 from tilewright.plan import BufferKind, CopyStart, Layer, Loop, Plan, Step
-from tilewright.platform import load_platform
+from tilewright.platform import load_platform, with_pool_overrides
 from tilewright.tiling.paths import links_between
 
 TILES = (("oh", 2), ("l2.oh", 4), ("l3.oh", 8))
@@ -167,3 +170,26 @@ def test_everything_lives_in_l3_of_l3_chain(tmp_path: Path) -> None:
     plan = compile_model(CompileOptions(model, "l3-chain", "net")).plan
     homes = {placed.pool for placed in plan.placements if not placed.buffer.endswith((".tile", ".staged", ".scratch"))}
     assert homes == {"l3", "l3_constants"}
+
+
+@pytest.mark.parametrize(("reads", "writes"), [(4, 1), (16, 4)])
+def test_far_links_may_round_up(reads: int, writes: int) -> None:
+    units = {"l3->l2": reads, "constants->l2": reads, "l2->l3": writes}
+    plans = []
+
+    @settings(max_examples=15, deadline=None, derandomize=True)
+    @given(graph=nodes(), l1=st.sampled_from([600, 4096]), l2=st.sampled_from([1500, 1 << 16]))
+    def draw(graph: Graph, l1: int, l2: int) -> None:
+        platform = with_pool_overrides(levels_platform(asynchronous=True, homes="l3"), [f"l1={l1}", f"l2={l2}"])
+        links = tuple(replace(item, round_up_bytes=units.get(item.name, 1)) for item in platform.links)
+        rounding = replace(platform, links=links)
+        try:
+            found = planned(graph, rounding, io_in_pools=True)
+        except TilewrightError:
+            return
+        plan = replace(plan_of(graph, rounding, found), io_in_pools=True)
+        assert check(plan) == []
+        plans.append(plan)
+
+    draw()
+    assert len(plans) >= 5

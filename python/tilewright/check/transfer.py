@@ -79,7 +79,9 @@ def _check_rounding(facts: Facts, shadow: Shadow, link: Link, ends: tuple[Seen, 
     slot_end = destination.base + facts.buffers[destination.buffer].slot_bytes
     is_whole = destination.slot >= 0 and destination.held == destination.rectangle
     has_room = is_whole and int(starts[-1]) + length <= slot_end
-    source_end = shadow.homes[source.buffer][1] + facts.buffers[source.buffer].size_bytes
+    # What is read too much is used by nobody, so it may belong to the tensor in which a part lies.
+    root = facts.root[source.buffer]
+    source_end = shadow.homes[root][1] + facts.buffers[root].size_bytes
     if not (apart and has_room and int(_line_starts(source.bytes, run)[-1]) + length <= source_end):
         message = f"link {link.name} rounds lines of {run} bytes up by {excess}, which leaves the operands' bytes"
         log.report(Rule.LINK_ROUND_UP, message, event.site.place, event.block)

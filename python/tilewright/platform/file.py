@@ -160,6 +160,9 @@ def _check_reachable(root: Table, written: PlatformFile) -> None:
             name = f"{link.source}->{link.target}" if link.target in near else f"{link.target}->{link.source}"
             what = f"link '{name}' may not round up: only one to a pool that kernels do not address, and one way"
             raise table.wrong(what, "round_up_bytes")
+        if link.round_up_bytes > 1 and written.io.pool == link.source:
+            what = f"a link from '{written.io.pool}' may not round up: it would read beyond the caller's arrays there"
+            raise table.wrong(what, "round_up_bytes")
     reached = near | {end for link in written.link for end in (link.source, link.target)}
     for table, pool in zip(root.tables("pool"), written.pool, strict=True):
         if pool.name not in reached:

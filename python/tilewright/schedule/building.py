@@ -74,7 +74,7 @@ def build_schedule(
     ``profiled`` program writes. With ``handed_over`` each layer leaves its last store to the next layer where
     ``handover`` allows it; ``groups`` exclude that.
     """
-    tensors = _with_rings(_home_buffers(graph, homes, words_of_links(platform)), groups)
+    tensors = _with_rings(_home_buffers(graph, homes, platform), groups)
     names = Names(set(tensors))
     constants = Constants(names, arrays)
     units = _units(len(layers), groups)
@@ -184,13 +184,19 @@ def _stage(layer: ScheduledLayer) -> Stage:
     return Stage(node.name, node.operator, kernel=node.name)
 
 
-def _home_buffers(graph: Graph, homes: Homes, words: Mapping[str, int]) -> dict[str, Buffer]:
+def _home_buffers(graph: Graph, homes: Homes, platform: Platform) -> dict[str, Buffer]:
     """A buffer for each tensor that a layer computes or the interface holds; views included."""
+    words = words_of_links(platform)
+    rounds: Counter[str] = Counter()
+    for link in platform.links:
+        rounds[link.source] = max(rounds[link.source], link.round_up_bytes)
     buffers = {}
     for name, root in homes.roots.items():
         tensor = graph.tensor(name)
         if homes.kinds[root] is BufferKind.CONSTANT:
             continue
+        excess = max(rounds[pool] for pool in homes.pools[name]) - tensor.dtype.size_bytes
+        excess = 0 if homes.is_callers(name) else max(excess, 0)
         buffers[name] = Buffer(
             name=name,
             kind=homes.kinds[root],
@@ -198,7 +204,7 @@ def _home_buffers(graph: Graph, homes: Homes, words: Mapping[str, int]) -> dict[
             dtype=tensor.dtype.value,
             shape=tensor.shape,
             strides_bytes=homes.places[name].strides_bytes,
-            size_bytes=_home_bytes(homes, name, words),
+            size_bytes=_home_bytes(homes, name, words, excess),
             align_bytes=_home_align_bytes(homes, name, tensor.dtype.size_bytes, words),
             pools=homes.pools[name],
             slot_bytes=homes.sizes[name],
@@ -212,11 +218,16 @@ def _with_rings(buffers: Mapping[str, Buffer], groups: Sequence[Group]) -> dict[
     return {name: ring_buffer(item, rings[name]) if name in rings else item for name, item in buffers.items()}
 
 
-def _home_bytes(homes: Homes, name: str, words: Mapping[str, int]) -> int:
-    """Bytes of a home: whole words of the links that reach its pools, except for what lies in another home."""
+def _home_bytes(homes: Homes, name: str, words: Mapping[str, int], excess: int) -> int:
+    """Bytes of a home: whole words of the links that reach its pools, except for what lies in another home.
+
+    Links that round up read up to ``excess`` bytes behind the last element.
+    """
     size = max(homes.sizes[name], 1)
+    if homes.roots[name] != name:
+        return size
     word = _word_bytes(homes, name, words)
-    return size if homes.roots[name] != name else -(-size // word) * word
+    return -(-(size + excess) // word) * word
 
 
 def _home_align_bytes(homes: Homes, name: str, element_bytes: int, words: Mapping[str, int]) -> int:

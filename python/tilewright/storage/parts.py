@@ -47,7 +47,8 @@ def join_parts(graph: Graph, chosen: Collection[str], links: Iterable[Link] = ()
     An input of a Concat that cannot lie in the output (it is the caller's, a constant, in another
     memory order, or would be in two places) is copied into its part, if another input can lie there.
     """
-    grain = lcm(*(lcm(link.align_bytes, link.round_up_bytes) for link in links))
+    # What a link reads too much, as it rounds up, is the whole's; of stores, larger tiles are whole units.
+    grain = lcm(*(link.align_bytes for link in links))
     families = Families(graph, grain)
     wanted = [node for node in graph.nodes if node.name in chosen]
     parts = [slice_part(node) for node in wanted if _joins(node, graph) is Joins.PART]
