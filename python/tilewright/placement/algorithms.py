@@ -25,7 +25,7 @@ def _greedy_by_conflicts(model: Model, options: Options) -> Outcome:
 
 
 def _hill_climb(model: Model, options: Options) -> Outcome:
-    return Outcome(local_search.hill_climb(model, _goal(model), options.seed))
+    return Outcome(local_search.hill_climb(model, _goal(model), options.nodes, options.seed))
 
 
 def _tetris_random(model: Model, options: Options) -> Outcome:
@@ -33,7 +33,7 @@ def _tetris_random(model: Model, options: Options) -> Outcome:
 
 
 def _tetris_co_opt(model: Model, options: Options) -> Outcome:
-    return Outcome(local_search.tetris_co_opt(model, _goal(model), options.seed))
+    return Outcome(local_search.tetris_co_opt(model, _goal(model), options.nodes, options.seed))
 
 
 def _cp_sat(model: Model, options: Options) -> Outcome:

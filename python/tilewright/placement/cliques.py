@@ -8,6 +8,8 @@ cardinality search (Tarjan and Yannakakis 1984); elsewhere a greedy cover of all
 from __future__ import annotations
 
 from collections.abc import Collection
+from heapq import heappop, heappush
+from itertools import accumulate
 
 from tilewright.placement.model import Model
 
@@ -55,22 +57,42 @@ def clique_bound(model: Model, units: Collection[int]) -> int:
     for u in units:
         unit = model.units[u]
         best = max(best, unit.residue + unit.size if unit.fixed is None else unit.fixed + unit.size)
+    if all(_conflicts_by_life(model, u) for u in units):
+        return max(best, _bytes_at_once(model, units))
     for clique in cliques(model, units):
         best = max(best, sum(model.units[u].size for u in clique))
     return best
 
 
+def _conflicts_by_life(model: Model, unit: int) -> bool:
+    """Whether the unit's lifetime says all about its conflicts."""
+    begin, end = model.zones.lives[unit]
+    return begin < end and not model.zones.listed[unit]
+
+
+def _bytes_at_once(model: Model, units: Collection[int]) -> int:
+    """The most bytes of units that live at one tick: the largest clique where lifetimes say all."""
+    lives, size = model.zones.lives, [model.units[u].size for u in units]
+    begins = [(lives[u][0], 1, size[i]) for i, u in enumerate(units)]
+    ends = [(lives[u][1], 0, -size[i]) for i, u in enumerate(units)]
+    return max(accumulate(change for _, _, change in sorted(begins + ends)), default=0)
+
+
 def _search(graph: dict[int, set[int]]) -> dict[int, set[int]]:
     """Maximum cardinality search: each unit with its neighbours that were visited before it."""
     weight = dict.fromkeys(graph, 0)
+    queue = [(0, u) for u in sorted(graph)]
     earlier: dict[int, set[int]] = {}
-    while weight:
-        u = max(weight, key=lambda unit: (weight[unit], -unit))
-        del weight[u]
+    while queue:
+        negative, u = heappop(queue)
+        # A unit is queued again whenever its weight grows; only the newest entry counts.
+        if u in earlier or -negative != weight[u]:
+            continue
         earlier[u] = {v for v in graph[u] if v in earlier}
         for v in graph[u]:
-            if v in weight:
+            if v not in earlier:
                 weight[v] += 1
+                heappush(queue, (-weight[v], v))
     return earlier
 
 

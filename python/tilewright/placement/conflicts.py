@@ -32,7 +32,7 @@ class Conflicts:
         listed: for each unit the neighbours of which ``listed`` says all; no zones: the pair may share any bytes.
     """
 
-    __slots__ = ("_begins", "_ends", "_kept", "_pools", "_sizes", "listed", "lives")
+    __slots__ = ("_begins", "_by_begin", "_ends", "_kept", "_latest_ends", "_pools", "_sizes", "listed", "lives")
 
     def __init__(
         self,
@@ -44,8 +44,11 @@ class Conflicts:
         self.lives = tuple(lives)
         self.listed = tuple(listed)
         self._sizes = tuple(sizes)
-        self._begins = np.array([begin for begin, _ in lives], np.int64)
-        self._ends = np.array([end for _, end in lives], np.int64)
+        alive = [number for number, (begin, end) in enumerate(lives) if begin < end]
+        self._by_begin = np.array(sorted(alive, key=lambda number: lives[number]), np.int64)
+        self._begins = np.array([lives[number][0] for number in self._by_begin], np.int64)
+        self._ends = np.array([lives[number][1] for number in self._by_begin], np.int64)
+        self._latest_ends = np.maximum.accumulate(self._ends) if alive else self._ends
         self._pools = tuple(map(frozenset, pools))
         self._kept: dict[int, dict[int, tuple[Zone, ...]]] = {}
 
@@ -85,6 +88,8 @@ class Conflicts:
         begin, end = self.lives[unit]
         if begin >= end:
             return []
-        alive = (self._begins < end) & (self._ends > begin) & (self._begins < self._ends)
-        found: list[int] = np.flatnonzero(alive).tolist()
+        # Units before ``first`` end too early, units from ``behind`` on begin too late.
+        first = np.searchsorted(self._latest_ends, begin, "right")
+        behind = np.searchsorted(self._begins, end, "left")
+        found: list[int] = self._by_begin[first:behind][self._ends[first:behind] > begin].tolist()
         return found

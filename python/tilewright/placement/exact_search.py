@@ -105,6 +105,6 @@ def _without_extension(model: Model, options: Options) -> Outcome:
         greedy.first_fit(model, greedy.by_size(model)),
         greedy.greedy_by_size(model),
         greedy.greedy_by_conflicts(model),
-        local_search.hill_climb(model, goal, options.seed),
+        local_search.hill_climb(model, goal, options.nodes, options.seed),
     ]
     return Outcome(min(found, key=lambda spots: cost(model, spots)))

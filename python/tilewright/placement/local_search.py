@@ -14,14 +14,16 @@ Decoder = Callable[[Model, list[Unit]], list[Spot | None]]
 
 HILL_CLIMB_ROUNDS = 500
 CO_OPT_ROUNDS = 1000
+VISITS_PER_NODE = 10
+"""Neighbours that a search of orders looks at for one node of its budget: either takes some microseconds."""
 
 
-def hill_climb(model: Model, goal: int, seed: int) -> list[Spot | None]:
+def hill_climb(model: Model, goal: int, nodes: int, seed: int) -> list[Spot | None]:
     """The best placement found by first fit with holes while units at a peak move forward in the order.
 
-    The search ends where the bytes of all pools together reach ``goal``, a lower bound.
+    The search ends where the bytes of all pools together reach ``goal``, a lower bound, or without ``nodes``.
     """
-    return _climb(model, first_fit, goal, HILL_CLIMB_ROUNDS, Random(seed))
+    return _climb(model, first_fit, goal, min(HILL_CLIMB_ROUNDS, _rounds(model, nodes)), Random(seed))
 
 
 def tetris_random(model: Model, seed: int) -> list[Spot | None]:
@@ -31,9 +33,14 @@ def tetris_random(model: Model, seed: int) -> list[Spot | None]:
     return place_above(model, order)
 
 
-def tetris_co_opt(model: Model, goal: int, seed: int) -> list[Spot | None]:
-    """The best placement found by ``place_above`` over CO_OPT_ROUNDS small changes of the order."""
-    return _climb(model, place_above, goal, CO_OPT_ROUNDS, Random(seed))
+def tetris_co_opt(model: Model, goal: int, nodes: int, seed: int) -> list[Spot | None]:
+    """The best placement found by ``place_above`` over small changes of the order; ends as ``hill_climb`` does."""
+    return _climb(model, place_above, goal, min(CO_OPT_ROUNDS, _rounds(model, nodes)), Random(seed))
+
+
+def _rounds(model: Model, nodes: int) -> int:
+    """How many orders a budget lasts for: placing each unit once looks at all neighbours of all units."""
+    return VISITS_PER_NODE * nodes // max(sum(map(len, model.zones)), 1)
 
 
 def _climb(model: Model, decode: Decoder, goal: int, rounds: int, random: Random) -> list[Spot | None]:

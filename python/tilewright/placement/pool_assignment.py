@@ -57,9 +57,9 @@ def _best_heuristic(model: Model, options: Options) -> list[Spot | None] | None:
         greedy.greedy_by_size(model),
         greedy.greedy_by_conflicts(model),
         greedy.first_fit(model, greedy.by_size(model)),
-        local_search.hill_climb(model, 0, options.seed),
+        local_search.hill_climb(model, 0, options.nodes, options.seed),
         local_search.tetris_random(model, options.seed),
-        local_search.tetris_co_opt(model, 0, options.seed),
+        local_search.tetris_co_opt(model, 0, options.nodes, options.seed),
         _by_benefit(model, options),
     ]
     best = min(found, key=lambda spots: cost(model, spots))
