@@ -22,6 +22,7 @@ _WARNINGS = (
     "-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Wcast-qual -Wmissing-prototypes "
     "-Wstrict-prototypes -Werror -fsyntax-only"
 ).split()
+_COMPILER_SECONDS = 180
 _NARROW = re.compile(rb"^\s*pointer_bytes\s*=\s*4\s*(#.*)?$", re.MULTILINE)
 _TOLD = re.compile(r"^error\[[a-z0-9-]+\]: \S", re.MULTILINE)
 
@@ -99,5 +100,8 @@ def _refused(folders: Sequence[Path]) -> str:
         return "no C file was written"
     narrow = ["-m32", "-ffreestanding"] if _is_narrow(folders[0]) else []
     command = ["gcc", *_WARNINGS, *narrow, f"-I{RUNTIME / 'include'}", *sources]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_COMPILER_SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"the compiler was still at work after {_COMPILER_SECONDS} s"
     return done.stderr[-3000:] if done.returncode else ""

@@ -12,6 +12,8 @@ from onnx import AttributeProto, TensorProto, helper, numpy_helper
 from fuzz.values import HUGE, NAMES, any_value
 
 Edit = Callable[[onnx.ModelProto, random.Random], None]
+_MOST_TRIES = 12
+_WEIGHT_BYTES = 32
 
 
 def spoilt(content: bytes, chance: random.Random) -> tuple[str, bytes]:
@@ -23,7 +25,10 @@ def spoilt(content: bytes, chance: random.Random) -> tuple[str, bytes]:
         return "cut off", content[: chance.randrange(len(content))]
     model = onnx.ModelProto.FromString(content)
     done = []
-    for _ in range(chance.choice((1, 1, 1, 2, 3))):
+    wanted = chance.choice((1, 1, 1, 2, 3))
+    for _ in range(_MOST_TRIES):
+        if len(done) == wanted:
+            break
         edit = chance.choice(EDITS)
         try:
             edit(model, chance)
@@ -34,10 +39,21 @@ def spoilt(content: bytes, chance: random.Random) -> tuple[str, bytes]:
 
 
 def _flipped(content: bytes, chance: random.Random) -> bytes:
+    """Bytes of the structure are flipped: those of weights only change numbers."""
     changed = bytearray(content)
+    weights = _weights(content)
     for _ in range(chance.choice((1, 2, 4, 16))):
-        changed[chance.randrange(len(changed))] ^= 1 << chance.randrange(8)
+        at = chance.randrange(len(changed))
+        while any(first <= at < last for first, last in weights):
+            at = chance.randrange(len(changed))
+        changed[at] ^= 1 << chance.randrange(8)
     return bytes(changed)
+
+
+def _weights(content: bytes) -> list[tuple[int, int]]:
+    """Where the bytes of the larger initializers lie."""
+    raws = [tensor.raw_data for tensor in onnx.ModelProto.FromString(content).graph.initializer]
+    return [(at, at + len(raw)) for raw in raws if len(raw) >= _WEIGHT_BYTES and (at := content.find(raw)) >= 0]
 
 
 def attribute_of_another_type(model: onnx.ModelProto, chance: random.Random) -> None:

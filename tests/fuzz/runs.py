@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,7 @@ def ill_behaved(case: FuzzCase, folder: Path) -> str:
         host_outputs(built, feeds, folder)
     except TilewrightError as error:
         return str(error) if error.status is ExitStatus.INTERNAL else ""
-    except (BuildError, AssertionError) as error:
+    except (BuildError, AssertionError, subprocess.TimeoutExpired) as error:
         return str(error)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import faulthandler
 import multiprocessing
 import os
 import resource
 import signal
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -18,8 +20,11 @@ MOST_SECONDS = 10
 MOST_BYTES = 1 << 30
 """Resident memory of one case, what the process had before left out."""
 
+LONGEST_SECONDS = 180
+"""Time of one case on the clock: one that waits for something takes no processor time."""
+
+_LOOK_SECONDS = 2
 _SAFETY_BYTES = 6 << 30
-_SAFETY_SECONDS = 120
 _STATUS = Path("/proc/self/status")
 
 
@@ -40,15 +45,15 @@ Work = Callable[[int], object]
 def run_all(work: Work, numbers: Sequence[int], processes: int) -> Iterator[Ended]:
     """The end of each case, in the order in which they end; a hanging or dying process is replaced."""
     waiting = list(reversed(numbers))
-    running = [_Worker(work) for _ in range(min(processes, len(waiting)))]
+    running: list[_Worker] = []
     try:
-        for worker in running:
-            worker.begin(waiting.pop())
+        for _ in range(min(processes, len(waiting))):
+            running.append(_Worker(work, running))
+            running[-1].begin(waiting.pop())
         while running:
-            ready = wait([worker.pipe for worker in running], timeout=_SAFETY_SECONDS)
-            chosen = [worker for worker in running if worker.pipe in ready] or running[:1]
-            for worker in chosen:
-                yield worker.end(stuck=not ready)
+            ready = wait([worker.pipe for worker in running], timeout=_LOOK_SECONDS)
+            for worker in [one for one in running if one.pipe in ready or one.is_late()]:
+                yield worker.end(stuck=worker.pipe not in ready)
                 if waiting:
                     worker.begin(waiting.pop())
                 else:
@@ -62,30 +67,36 @@ def run_all(work: Work, numbers: Sequence[int], processes: int) -> Iterator[Ende
 class _Worker:
     """A process with a pipe; it is started again after a case that ended it."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, others: Sequence[_Worker]) -> None:
         self._work = work
+        self._others = others
         self._number = -1
+        self._began = 0.0
         self._process: BaseProcess
         self.pipe: Connection
         self._start()
 
     def begin(self, number: int) -> None:
         self._number = number
+        self._began = time.monotonic()
         self.pipe.send(number)
+
+    def is_late(self) -> bool:
+        return time.monotonic() - self._began > LONGEST_SECONDS
 
     def end(self, *, stuck: bool) -> Ended:
         if not stuck:
             try:
                 ended: Ended = self.pipe.recv()
                 return ended
-            except EOFError:
+            except (EOFError, OSError):
                 pass
+        elif self._process.pid is not None:
+            os.kill(self._process.pid, signal.SIGABRT)  # its stack is printed: nothing else says what it waits for
         self.stop()
         code = self._process.exitcode or 0
         self._start()
-        over = stuck or code in (-signal.SIGPROF, -signal.SIGKILL)
-        what = f"still at work after {MOST_SECONDS} s" if over else f"ended by signal {-code}"
-        return Ended(self._number, problem=what)
+        return Ended(self._number, problem=_how_it_ended(code, stuck=stuck))
 
     def stop(self) -> None:
         self.pipe.close()
@@ -97,15 +108,29 @@ class _Worker:
     def _start(self) -> None:
         context = multiprocessing.get_context("fork")
         self.pipe, other = context.Pipe()
-        self._process = context.Process(target=_serve, args=(self._work, other), daemon=True)
+        # A forked process has our ends too; while one of them is open, no closed pipe is noticed.
+        ours = [self.pipe, *(worker.pipe for worker in self._others if worker is not self)]
+        self._process = context.Process(target=_serve, args=(self._work, other, ours), daemon=True)
         self._process.start()
         other.close()
 
 
-def _serve(work: Work, pipe: Connection) -> None:
+def _how_it_ended(code: int, *, stuck: bool) -> str:
+    if stuck:
+        return f"waits: no end within {LONGEST_SECONDS} s on the clock"
+    if code in (-signal.SIGPROF, -signal.SIGKILL):
+        return f"still at work after {MOST_SECONDS} s"
+    return f"ended by signal {-code}"
+
+
+def _serve(work: Work, pipe: Connection, ours: Sequence[Connection]) -> None:
+    for connection in ours:
+        if not connection.closed:
+            connection.close()
     resource.setrlimit(resource.RLIMIT_DATA, (_SAFETY_BYTES, _SAFETY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    faulthandler.enable(2)
     while True:
         try:
             number = pipe.recv()

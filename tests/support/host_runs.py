@@ -15,6 +15,7 @@ from tilewright.pipeline import compile_model
 from tilewright.plan import Plan
 
 OBJECTS = Path(__file__).parents[2] / "build" / "sanitized"
+RUN_SECONDS = 180
 TILED = str(Path(__file__).parents[1] / "conformance" / "host-tiled.toml")
 
 
@@ -40,7 +41,8 @@ def run_outputs(
     """Outputs by name of one of the models of an executable; a sanitizer's complaint is an error."""
     given, got = folder / "inputs", folder / "outputs"
     given.write_bytes(b"".join(np.ascontiguousarray(feeds[item.name]).tobytes() for item in plan.inputs))
-    done = subprocess.run([executable, prefix, given, got], capture_output=True, text=True, check=False)
+    command = [executable, prefix, given, got]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=RUN_SECONDS)
     assert done.returncode == 0, done.stderr[-2000:]
     content, position, outputs = got.read_bytes(), 0, {}
     for item in plan.outputs:

@@ -111,6 +111,11 @@ def _misbehave(number: int) -> str:
     if number == 3:
         faulthandler.disable()  # the traceback of a death on purpose would only confuse
         os.abort()
+    if number == 5:
+        faulthandler.disable()
+        time.sleep(60)
+    if number > 5:
+        time.sleep(0.5)
     return "done"
 
 
@@ -125,6 +130,16 @@ def test_what_hangs_grows_or_dies_is_told(monkeypatch: pytest.MonkeyPatch) -> No
     assert "signal 6" in ended[3].problem
     assert [ended[number].answer for number in (0, 4)] == ["done", "done"]
     assert ended[0].problem == ended[4].problem == ""
+
+
+def test_what_waits_is_told_though_others_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fuzz.workers.LONGEST_SECONDS", 1)
+    monkeypatch.setattr("fuzz.workers._LOOK_SECONDS", 0.1)
+    ended = list(run_all(_misbehave, range(5, 15), 2))
+    problems = [one.problem for one in ended]
+    (waited,) = (number for number, problem in enumerate(problems) if "waits: no end within 1 s" in problem)
+    assert waited < len(ended) - 2
+    assert sum(one.answer == "done" for one in ended) == len(ended) - 1
 
 
 def test_a_defect_of_the_compiler_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
