@@ -28,9 +28,12 @@ _DECIDING: Mapping[str, tuple[int, ...]] = {
     "CumProd": (1,),
     "CumSum": (1,),
     "DFT": (1, 2),
+    "Dropout": (1, 2),
     "Expand": (1,),
     "HammingWindow": (0,),
     "HannWindow": (0,),
+    "If": (0,),
+    "Loop": (0, 1),
     "MaxUnpool": (2,),
     "MelWeightMatrix": (0, 1, 2, 3, 4),
     "OneHot": (1,),
@@ -66,6 +69,7 @@ class NodeCase:
         stored: the outputs as ONNX stores them; ``outputs`` are ONNX Runtime's where it is followed instead
             (docs/reference/judges.md).
         frozen: the inputs whose values decide shapes; a user gives them with ``freeze``.
+        empty: the extents 0 of inputs, as ``DIMS`` names them; a user confirms that there are no elements.
     """
 
     name: str
@@ -76,6 +80,7 @@ class NodeCase:
     rtol: float
     atol: float
     stored: Mapping[str, Array]
+    empty: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=1)
@@ -124,6 +129,18 @@ def _case(case: object, loaded: Mapping[str, object]) -> NodeCase:
         float(case.rtol),  # type: ignore[attr-defined]
         1e-6 if name in _NOISY else float(case.atol),  # type: ignore[attr-defined]
         stored,
+        _empty(model, deciding),
+    )
+
+
+def _empty(model: onnx.ModelProto, frozen: set[str]) -> tuple[str, ...]:
+    given = (value for value in model.graph.input if value.name not in frozen)
+    shapes = {value.name: value.type.tensor_type.shape.dim for value in given}
+    return tuple(
+        f"{name}.{axis}"
+        for name, shape in shapes.items()
+        for axis, dim in enumerate(shape)
+        if dim.HasField("dim_value") and dim.dim_value == 0
     )
 
 

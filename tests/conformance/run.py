@@ -66,6 +66,8 @@ def generate(case: NodeCase, prefix: str, platform: str, folder: Path, pools: Se
     values: dict[str, object] = {"model": path, "platform": platform, "name": prefix, "static_pools": True}
     if pools:
         values["pools"] = list(pools)
+    if case.empty:
+        values["dims"] = [f"{name}=0" for name in case.empty]
     if case.frozen:
         values["freeze"] = folder / f"{prefix}.npz"
         np.savez(folder / f"{prefix}.npz", **dict(case.frozen))

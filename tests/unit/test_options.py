@@ -48,7 +48,7 @@ def test_tensor_names_may_hold_an_equals_sign() -> None:
         ({"name": "a__b"}, "bad-name", "'a_b'"),
         ({"pools": ["l1"]}, "pool-override", "<pool>=<bytes>"),
         ({"pools": "l1=3"}, "bad-option", "list"),
-        ({"dims": ["batch=0"]}, "bad-option", "'batch' must be at least 1, not 0"),
+        ({"dims": {"batch": -1}}, "bad-option", "'batch' must be at least 0, not -1"),
         ({"dims": {"batch": True}}, "bad-option", "'batch' must be a whole number, not true"),
         ({"types": ["x"]}, "bad-option", "<name>=<value>"),
         ({"types": {"x": 8}}, "bad-option", "text"),

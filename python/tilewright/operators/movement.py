@@ -111,6 +111,12 @@ def copy(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     return finish(node, graph, operand(arrays, 0))
 
 
+def bit_cast(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """The bytes of x as elements of the output's type, which has as many bytes."""
+    bits = np.ascontiguousarray(operand(arrays, 0)).view(graph.tensor(node.outputs[0]).dtype.numpy)
+    return [bits.reshape(graph.tensor(node.outputs[0]).shape)]
+
+
 def reshape_nest(node: Node, graph: Graph) -> Nest:
     """Axes of input and output are matched in runs of equal size, so that unchanged axes keep an exact map.
 
@@ -167,5 +173,6 @@ OPERATORS = (
     Operator("Pad", pad_nest, pad, PadAttributes, keeps_values=True),
     Operator("Transpose", transpose_nest, transpose, TransposeAttributes, keeps_values=True, is_view=True),
     Operator("Copy", elementwise.nest, copy, keeps_values=True),
+    Operator("BitCast", elementwise.nest, bit_cast),
     Operator("Reshape", reshape_nest, reshape, keeps_values=True, is_view=True),
 )

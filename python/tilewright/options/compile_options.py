@@ -196,7 +196,7 @@ class CompileOptions:
             "extent of a symbolic dimension; `*` is each that has none",
             **_TABLE,
             word="dim",
-            minimum=1,
+            minimum=0,
             shown="<symbol>=<n>",
         ),
     )

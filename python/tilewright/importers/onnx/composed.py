@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tilewright.graph import DType, Tensor
-from tilewright.importers.onnx.context import Call
+from tilewright.importers.onnx.context import Call, Unsupported
 from tilewright.importers.onnx.source import SourceNode
 
 Translators = Mapping[str, Callable[[Call], None]]
@@ -39,6 +40,8 @@ class Steps:
         """The elements of a tensor in another shape."""
         known = self.call.build.constants.get(name)
         if known is not None:
+            if known.size != prod(shape):
+                raise Unsupported(f"{list(known.shape)} cannot take shape {list(shape)}", "export the model again")
             return self.call.literal(known.reshape(shape), f"{name}/shaped")
         return self.call.emit("Reshape", [name], shape, part="shaped")
 

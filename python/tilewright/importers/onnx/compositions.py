@@ -7,8 +7,11 @@ from collections.abc import Callable
 from tilewright.importers.onnx.columns import col2im
 from tilewright.importers.onnx.composed import Steps, Translators
 from tilewright.importers.onnx.context import Call
+from tilewright.importers.onnx.deformed import deform_conv, roi_align
+from tilewright.importers.onnx.determinant import det
 from tilewright.importers.onnx.fourier import dft, stft
 from tilewright.importers.onnx.grid_sample import grid_sample
+from tilewright.importers.onnx.ngrams import tf_idf_vectorizer
 
 
 def composed(earlier: Translators) -> Translators:
@@ -21,5 +24,14 @@ def composed(earlier: Translators) -> Translators:
         both.__doc__ = translate.__doc__
         return both
 
-    table = {"Col2Im": col2im, "DFT": dft, "STFT": stft, "GridSample": grid_sample}
+    table = {
+        "Col2Im": col2im,
+        "DFT": dft,
+        "DeformConv": deform_conv,
+        "Det": det,
+        "GridSample": grid_sample,
+        "RoiAlign": roi_align,
+        "STFT": stft,
+        "TfIdfVectorizer": tf_idf_vectorizer,
+    }
     return {name: of(translate) for name, translate in table.items()}

@@ -6,13 +6,13 @@ Quantize and Dequantize stay nodes; fusing them is the next step.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
 
 from tilewright.base.errors import TilewrightError, bad_input, not_supported
-from tilewright.graph import Graph, Node, variable
+from tilewright.graph import Graph, Node
 from tilewright.graph.edit import make_node, sorted_nodes
 from tilewright.importers.deeploy.nodes import DIALECT, OF_DEEPLOY, REINTERPRETED, gather_one
 from tilewright.importers.onnx.arithmetic import ARITHMETIC
@@ -26,17 +26,17 @@ from tilewright.importers.onnx.context import (
     Unsupported,
     checked,
     constant_tensor,
-    dtype_named,
 )
 from tilewright.importers.onnx.contrib import contrib
 from tilewright.importers.onnx.control import CONTROL, captured, expand_control
 from tilewright.importers.onnx.guard import require_agreement
 from tilewright.importers.onnx.integer_products import integer_products
 from tilewright.importers.onnx.learned import learned
+from tilewright.importers.onnx.model_inputs import Problem, add_inputs, for_each_dimension, without_empty_inputs
 from tilewright.importers.onnx.movement import MOVEMENT
 from tilewright.importers.onnx.operands import require_operands
 from tilewright.importers.onnx.quantization import QUANTIZATION
-from tilewright.importers.onnx.source import SourceModel, SourceNode, SourceValue
+from tilewright.importers.onnx.source import SourceModel, SourceNode
 from tilewright.importers.onnx.spatial import SPATIAL
 from tilewright.importers.onnx.tree_ensembles import trees
 from tilewright.importers.own import OwnOperators, own_operator, translate_own
@@ -66,17 +66,6 @@ _MOST_LISTED = 20
 _NONE: OwnOperators = MappingProxyType({})
 
 
-_EVERY = "*"
-"""Stands in DIMS for every dynamic dimension that has no value of its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Problem:
-    place: str
-    reason: str
-    help: str
-
-
 def convert(
     model: SourceModel,
     dims: Mapping[str, int],
@@ -96,8 +85,8 @@ def convert(
         TilewrightError (bad input): the graph is inconsistent, or ``dims`` names no dimension.
         TilewrightError (not supported): every node and dimension that cannot be translated.
     """
-    dims = _for_each_dimension(model, dims)
-    model = _without_empty_inputs(model, dims)
+    dims = for_each_dimension(model, dims)
+    model = without_empty_inputs(model, dims)
     of_deeploy = any(node.operator in OF_DEEPLOY for node in model.nodes)
     build = Construction(model.opset, integers_in_floats, dict(model.constants), last_axis_softmax=of_deeploy)
     build.computed_bytes += COMPUTED_FACTOR * _given_bytes(model)
@@ -113,12 +102,12 @@ def convert(
         else:
             _translate(node, model, build)
 
-    problems: list[_Problem] = []
-    unknown = _add_inputs(model, dims, build, problems)
+    problems: list[Problem] = []
+    unknown = add_inputs(model, dims, build, problems)
     _visit_all(_in_order(model), visit, unknown, problems)
     for name in model.outputs:
         if name not in unknown and name not in build.tensors and name not in build.constants:
-            problems.append(_Problem(f"output '{name}'", "its node does not give it at inference", "leave it out"))
+            problems.append(Problem(f"output '{name}'", "its node does not give it at inference", "leave it out"))
     if problems:
         raise _refusal(model, problems)
     require_agreement(model, build, dims)
@@ -126,7 +115,7 @@ def convert(
 
 
 def _visit_all(
-    nodes: Sequence[SourceNode], visit: Callable[[SourceNode], None], unknown: set[str], problems: list[_Problem]
+    nodes: Sequence[SourceNode], visit: Callable[[SourceNode], None], unknown: set[str], problems: list[Problem]
 ) -> None:
     """Translate the nodes; refused nodes are added to ``problems``, tensors that depend on them to ``unknown``."""
     for node in nodes:
@@ -138,7 +127,7 @@ def _visit_all(
         try:
             visit(node)
         except Unsupported as problem:
-            problems.append(_Problem(node.place, problem.reason, problem.help))
+            problems.append(Problem(node.place, problem.reason, problem.help))
             unknown.update(node.outputs)
         except TilewrightError:
             raise
@@ -146,89 +135,10 @@ def _visit_all(
             raise RuntimeError(f"{node.place}: {type(error).__name__}: {error}") from error
 
 
-def _for_each_dimension(model: SourceModel, dims: Mapping[str, int]) -> Mapping[str, int]:
-    """The value of ``*`` for each dynamic dimension of an input that has no value of its own; the others as given."""
-    if _EVERY not in dims:
-        return dims
-    others = {name: extent for name, extent in dims.items() if name != _EVERY}
-    dynamic = {
-        dim if isinstance(dim, str) else f"{value.name}.{axis}": dims[_EVERY]
-        for value in model.inputs
-        for axis, dim in enumerate(value.shape or ())
-        if not isinstance(dim, int)
-    }
-    return {**dynamic, **others}
-
-
-def _without_empty_inputs(model: SourceModel, dims: Mapping[str, int]) -> SourceModel:
-    """The model without inputs of extent 0 that are only concatenated: caches at the first step."""
-    concatenated = {name for node in model.nodes if node.operator == "Concat" for name in node.inputs}
-    others = {name for node in model.nodes if node.operator != "Concat" for name in node.inputs}
-    empty = {}
-    for value in model.inputs:
-        given = any(f"{value.name}.{axis}" in dims for axis in range(len(value.shape or ())))
-        extents = [extent for extent in value.shape or () if isinstance(extent, int)]
-        if 0 not in extents or len(extents) != len(value.shape or ()) or given:
-            continue
-        if value.name in concatenated - others and value.name not in model.outputs:
-            empty[value.name] = np.zeros(extents, np.float32)
-    inputs = tuple(value for value in model.inputs if value.name not in empty)
-    return replace(model, inputs=inputs, constants={**model.constants, **empty})
-
-
 def _known_operator(node: SourceNode) -> bool:
     if node.operator in DIALECT or node.operator in CONTROL:
         return True
     return node.operator in TRANSLATORS and (node.domain in ("", "ai.onnx") or node.operator in _ANY_DOMAIN)
-
-
-def _add_inputs(model: SourceModel, dims: Mapping[str, int], build: Construction, problems: list[_Problem]) -> set[str]:
-    """Add the graph's inputs; gives the names of those without a known shape."""
-    symbols: set[str] = set()
-    unknown = set()
-    for value in model.inputs:
-        place = f"input '{value.name}'"
-        try:
-            shape = _static_shape(value, dims, symbols)
-            build.tensors[value.name] = checked(variable(value.name, dtype_named(value.element_type), shape))
-        except Unsupported as problem:
-            problems.append(_Problem(place, problem.reason, problem.help))
-            unknown.add(value.name)
-    for symbol in dims:
-        if symbol not in symbols:
-            raise bad_input(
-                "unknown-dimension",
-                f"the model has no dynamic dimension '{symbol}'",
-                at=model.file,
-                help="dimensions: " + (", ".join(sorted(symbols)) or "none is dynamic"),
-            )
-    return unknown
-
-
-def _static_shape(value: SourceValue, dims: Mapping[str, int], symbols: set[str]) -> tuple[int, ...]:
-    if value.shape is None:
-        raise Unsupported("no shape", "give the input a shape in the model")
-    names = [dim if isinstance(dim, str) else f"{value.name}.{axis}" for axis, dim in enumerate(value.shape)]
-    dynamic = [name for name, dim in zip(names, value.shape, strict=True) if not isinstance(dim, int) or dim == 0]
-    symbols.update(dynamic)
-    missing = [name for name in dynamic if name not in dims]
-    empty = [name for name, dim in zip(names, value.shape, strict=True) if dim == 0 and name in missing]
-    if empty:
-        what = f"extent 0 ({', '.join(empty)}): an input without elements"
-        raise Unsupported(what, "if 0 stands for an extent that was not known: DIMS " + _extents_asked(missing))
-    if missing:
-        raise Unsupported(
-            f"dynamic dimension {', '.join(missing)} without a value",
-            f"DIMS {_extents_asked(missing)}, or DIMS {_EVERY}=1 for 1 in the place of each dynamic dimension",
-        )
-    for name in dynamic:
-        if dims[name] < 1:
-            raise bad_input("dimension", f"dimension '{name}' is {dims[name]}", help=f"DIMS {name}=<positive number>")
-    return tuple(dims[name] if name in dynamic else int(dim or 0) for name, dim in zip(names, value.shape, strict=True))
-
-
-def _extents_asked(names: Sequence[str]) -> str:
-    return " ".join(f"{name}=<n>" for name in names)
 
 
 def _in_order(model: SourceModel) -> list[SourceNode]:
@@ -345,7 +255,7 @@ def _fold_shape(node: SourceNode, build: Construction) -> None:
     build.constants[node.outputs[0]] = np.asarray(shape[first:last], np.int64)
 
 
-def _refusal(model: SourceModel, problems: list[_Problem]) -> TilewrightError:
+def _refusal(model: SourceModel, problems: list[Problem]) -> TilewrightError:
     listed = problems[:_MOST_LISTED]
     places = [f"{problem.place}: {problem.reason}" for problem in listed]
     if len(problems) > len(listed):
@@ -367,7 +277,7 @@ def _finished(model: SourceModel, build: Construction) -> Graph:
             outputs.append(_copied_output(name, build))
         else:
             outputs.append(name)
-    inputs = tuple(value.name for value in model.inputs)
+    inputs = tuple(value.name for value in model.inputs if value.name in build.tensors)
     graph = Graph(model.name, (), build.tensors, inputs, tuple(outputs))
     return graph.with_nodes(_needed(build, outputs), build.tensors)
 

@@ -195,6 +195,19 @@ def cast(call: Call) -> None:
     convert_to(call, dtype_named(ELEMENT_TYPES[to]))
 
 
+def bit_cast(call: Call) -> None:
+    """The bytes of each element as an element of another type of the same size."""
+    x, to = call.input(0), int(call.attribute("to", 0))
+    if to not in ELEMENT_TYPES:
+        raise Unsupported(f"bits of ONNX element type {to}", "float32 and integer types are supported")
+    dtype = dtype_named(ELEMENT_TYPES[to])
+    if dtype.size_bytes != x.dtype.size_bytes:
+        raise Unsupported(f"{x.dtype.value} as {dtype.value}", "both types have to have the same size")
+    if dtype is DType.BOOL and x.dtype is not DType.BOOL:
+        raise Unsupported(f"{x.dtype.value} as bool, whose bytes are 0 and 1", "compare with 0")
+    call.emit("Reshape" if x.dtype is dtype else "BitCast", [x.name], x.shape, dtype=dtype)
+
+
 def cast_like(call: Call) -> None:
     """Converts elements of the first input to the type of the second one."""
     known = call.known(1)
@@ -307,6 +320,7 @@ def elementwise(earlier: Mapping[str, Translate]) -> dict[str, Translate]:
             "Gelu": gelu,
             "PRelu": prelu,
             "Cast": cast,
+            "BitCast": bit_cast,
             "CastLike": cast_like,
             "Clip": wrapped(clip, earlier["Clip"]),
             "Relu": wrapped(relu, earlier["Relu"]),

@@ -25,31 +25,51 @@ def dft(call: Call, steps: Steps) -> None:
     axis = call.axis(axis, rank)
     if rank < 2 or axis == rank - 1 or x.shape[-1] not in (1, 2):
         raise Unsupported(f"axis {axis} of {list(x.shape)}", "the last axis has one or two elements")
-    length = int(call.constant(1, "the length").reshape(-1)[0]) if call.has(1) else x.shape[axis]
     inverse, onesided = bool(call.attribute("inverse", 0)), bool(call.attribute("onesided", 0))
-    if onesided and inverse:
-        raise Unsupported("the inverse of one half", "give all frequencies")
+    usual = 2 * (x.shape[axis] - 1) if onesided and inverse else x.shape[axis]
+    length = int(call.constant(1, "the length").reshape(-1)[0]) if call.has(1) else usual
+    if onesided and inverse and x.shape[-1] != 2:
+        raise Unsupported("the inverse of half of the frequencies without imaginary parts", "give both parts")
     steps.finish(transform(steps, x.name, axis, length, inverse=inverse, onesided=onesided))
 
 
 def transform(steps: Steps, name: str, axis: int, length: int, *, inverse: bool, onesided: bool) -> str:
-    """The transform of a tensor whose last axis has real, or real and imaginary parts."""
+    """The transform of a tensor whose last axis has real, or real and imaginary parts.
+
+    One-sided, of real numbers: half of the frequencies stands for all of them, and the inverse is real.
+    """
     shape = steps.tensor(name).shape
     others = [position for position in range(len(shape) - 1) if position != axis]
     rows = [shape[position] for position in others]
     parts, extent = shape[-1], shape[axis]
-    count = length // 2 + 1 if onesided else length
-    if length < 1 or parts * extent * 2 * count > _MOST_ELEMENTS:
+    halved, results = onesided and inverse, 1 if onesided and inverse else 2
+    count = length // 2 + 1 if onesided and not inverse else length
+    if length < 1 or parts * extent * results * count > _MOST_ELEMENTS:
         raise Unsupported(f"a transform of length {length}", "a shorter one")
-    matrix = steps.constant(_matrix(parts, extent, length, count, inverse=inverse))
+    matrix = steps.constant(_of_half(extent, length) if halved else _matrix(parts, extent, length, count, inverse))
     moved = steps("Transpose", name, perm=[*others, len(shape) - 1, axis])
     flat = steps.reshape(moved, prod(rows), parts * extent)
-    product = steps.reshape(steps("MatMul", flat, matrix), *rows, 2, count)
+    product = steps.reshape(steps("MatMul", flat, matrix), *rows, results, count)
     back = [*others, len(shape) - 1, axis]
     return steps("Transpose", product, perm=[back.index(position) for position in range(len(shape))])
 
 
-def _matrix(parts: int, extent: int, length: int, count: int, *, inverse: bool) -> Array:
+def _of_half(extent: int, length: int) -> Array:
+    """[2 * extent, length]: what real and imaginary part of each frequency of one half add to each real element.
+
+    All frequencies but the first, and the middle one of an even length, stand for their mirror images too.
+    """
+    used = min(extent, length // 2 + 1)
+    frequency = np.arange(used)
+    angle = 2.0 * np.pi * (np.outer(frequency, np.arange(length)) % length) / length
+    weight = np.where((frequency == 0) | (2 * frequency == length), 1.0, 2.0)[:, None] / length
+    matrix = np.zeros((2, extent, length))
+    matrix[0, :used], matrix[1, :used] = weight * np.cos(angle), -weight * np.sin(angle)
+    flat: Array = matrix.reshape(2 * extent, length).astype(np.float32)
+    return flat
+
+
+def _matrix(parts: int, extent: int, length: int, count: int, inverse: bool) -> Array:
     """[parts * extent, 2 * count]: what each element adds to the real and imaginary part of each frequency."""
     used = min(extent, length)
     angle = 2.0 * np.pi * (np.outer(np.arange(used), np.arange(count)) % length) / length

@@ -29,7 +29,7 @@ def grid_sample(call: Call, steps: Steps) -> None:
     fits = axes in (2, 3) and len(grid.shape) == len(x.shape) and grid.shape[-1] == axes
     if not fits or grid.shape[0] != x.shape[0]:
         raise Unsupported(f"a grid of shape {list(grid.shape)} for {list(x.shape)}")
-    sampler = _Sampler(call, steps, padding, bool(call.attribute("align_corners", 0)))
+    sampler = Sampler(steps, padding, bool(call.attribute("align_corners", 0)))
     points = (x.shape[0], prod(grid.shape[1:-1]))
     flat = steps.reshape(grid.name, *points, axes)
     # The grid has x first, X has its columns last.
@@ -37,17 +37,30 @@ def grid_sample(call: Call, steps: Steps) -> None:
     for axis, extent in enumerate(x.shape[2:]):
         column = steps("Gather", flat, steps.constant([axes - 1 - axis], np.int64), axis=2)
         taps.append(sampler.taps(steps.reshape(column, *points), extent, mode))
-    elements = steps.reshape(x.name, *x.shape[:2], prod(x.shape[2:]))
+    total = weighed(call, steps, steps.reshape(x.name, *x.shape[:2], prod(x.shape[2:])), taps, x.shape[2:])
+    steps.finish(steps.reshape(total, *x.shape[:2], *grid.shape[1:-1]))
+
+
+def weighed(
+    call: Call, steps: Steps, elements: str, taps: list[list[tuple[str, str]]], extents: tuple[int, ...]
+) -> str:
+    """[batch, channels, points]: of elements [batch, channels, places] the sum of those that the taps choose.
+
+    Args:
+        taps: for each axis of the places, the neighbours: index and weight of each point, [batch, points].
+        extents: of the axes of the places.
+    """
     total = ""
     for chosen in product(*taps):
         weight = chosen[0][1]
         for _, other in chosen[1:]:
             weight = steps("Mul", weight, other)
-        index = _flat_index(steps, [place for place, _ in chosen], x.shape[2:])
+        index = _flat_index(steps, [place for place, _ in chosen], extents)
         values = emit_gather(call, elements, index, 2, batch_dims=1, part="taken")
-        term = steps("Mul", values, steps.reshape(weight, points[0], 1, points[1]))
+        batch, points = steps.tensor(weight).shape
+        term = steps("Mul", values, steps.reshape(weight, batch, 1, points))
         total = steps("Add", total, term) if total else term
-    steps.finish(steps.reshape(total, *x.shape[:2], *grid.shape[1:-1]))
+    return total
 
 
 def _flat_index(steps: Steps, places: list[str], extents: tuple[int, ...]) -> str:
@@ -57,20 +70,25 @@ def _flat_index(steps: Steps, places: list[str], extents: tuple[int, ...]) -> st
     return total
 
 
-class _Sampler:
+class Sampler:
     """Neighbours of places along one axis: (index, weight) of each, where what lies outside follows the padding."""
 
-    def __init__(self, call: Call, steps: Steps, padding: str, corners: bool) -> None:
-        self.call, self.steps, self.padding, self.corners = call, steps, padding, corners
+    def __init__(self, steps: Steps, padding: str, corners: bool) -> None:
+        self.steps, self.padding, self.corners = steps, padding, corners
 
     def taps(self, grid: str, extent: int, mode: str) -> list[tuple[str, str]]:
-        """Names of index (int32) and weight (float32) of each neighbour."""
+        """Names of index (int32) and weight (float32) of each neighbour of what lies between -1 and 1."""
         steps = self.steps
         raised = steps("Add", grid, steps.constant(1.0))
         factor = (extent - 1) / 2 if self.corners else extent / 2
         place = steps("Mul", raised, steps.constant(factor))
         if not self.corners:
             place = steps("Sub", place, steps.constant(0.5))
+        return self.around(place, extent, mode)
+
+    def around(self, place: str, extent: int, mode: str) -> list[tuple[str, str]]:
+        """As ``taps``, of places that are counted in elements."""
+        steps = self.steps
         # Of cubic interpolation only the neighbours follow border and reflection.
         place = place if mode == "cubic" else self._moved_inside(place, extent)
         if mode == "nearest":

@@ -66,10 +66,16 @@ def identity(call: Call) -> None:
 
 
 def dropout(call: Call) -> None:
-    """Dropout at inference; the mask must not be used."""
-    if call.has(2) and bool(call.constant(2, "training_mode")):
+    """Dropout at inference, or in training mode with a ratio of 0."""
+    training = call.has(2) and bool(call.constant(2, "training_mode"))
+    if training and (not call.has(1) or float(call.constant(1, "the ratio").reshape(-1)[0]) != 0.0):
         raise Unsupported("training mode", "export for inference")
     _view(call, call.input(0).shape)
+
+
+def optional_has_element(call: Call) -> None:
+    """Whether there is an input; known at compile time."""
+    call.build.constants[call.node.outputs[0]] = np.asarray(call.has(0))
 
 
 def cast(call: Call) -> None:
@@ -233,6 +239,8 @@ MOVEMENT: Mapping[str, Callable[[Call], None]] = MappingProxyType(
         "Unsqueeze": unsqueeze,
         "Identity": identity,
         "Dropout": dropout,
+        "OptionalHasElement": optional_has_element,
+        "OptionalGetElement": identity,
         "Cast": cast,
         "Transpose": transpose,
         "Slice": slice_,

@@ -243,8 +243,8 @@ _BINARY = (
     "Sub Xor"
 ).split()
 _LEARNED = (
-    "Binarizer LabelEncoder LinearClassifier LinearRegressor Normalizer SVMClassifier SVMRegressor Scaler "
-    "TreeEnsembleClassifier TreeEnsembleRegressor ZipMap"
+    "Binarizer LinearClassifier LinearRegressor Normalizer SVMClassifier SVMRegressor Scaler "
+    "TreeEnsembleClassifier TreeEnsembleRegressor"
 ).split()
 _REDUCTIONS = [f"Reduce{word}" for word in "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split()]
 _POOLS = "AveragePool GlobalAveragePool GlobalLpPool GlobalMaxPool LpPool MaxPool".split()
@@ -262,6 +262,7 @@ PATTERNS: Mapping[str, str | _By] = MappingProxyType(
         **dict.fromkeys(("Max", "Min", "Mean", "Sum"), _ANY),
         **dict.fromkeys(_REDUCTIONS, "data axes?[_]"),
         **dict.fromkeys(_POOLS, "X[n,c,...]"),
+        "BitCast": _ONE,
         "BatchNormalization": _batch_normalization,
         "CastLike": "input target_type",
         "Clip": "input min?[@] max?[@]",
@@ -275,7 +276,9 @@ PATTERNS: Mapping[str, str | _By] = MappingProxyType(
         "CumProd": "x axis[@]",
         "CumSum": "x axis[@]",
         "DFT": "input dft_length?[@] axis?[@]",
+        "DeformConv": "X[n,group*c,_,_] W[group*m,c,_,_] offset[n,_,h,w] B?[group*m] mask?[n,_,h,w]; group=1",
         "DepthToSpace": "input[n,c,h,w]",
+        "Det": _ONE,
         "DequantizeLinear": _quantized_along("x[{x}] x_scale[{scale}] x_zero_point?[{scale}]"),
         "Dropout": "data ratio?[@] training_mode?[@]",
         "Einsum": "Inputs*",
@@ -294,6 +297,7 @@ PATTERNS: Mapping[str, str | _By] = MappingProxyType(
         "MatMul": _product("A[{a}] B[{b}]"),
         "MatMulInteger": _product("A[{a}] B[{b}] a_zero_point?[{rows}] b_zero_point?[{columns}]"),
         "MaxUnpool": "X[*s] I[*s] output_shape?[#s]",
+        **dict.fromkeys(("OptionalGetElement", "OptionalHasElement"), "input?"),
         "OneHot": "indices depth[@] values[2]",
         "PRelu": "X[*s] slope[<*s]",
         "Pad": _pad,
@@ -307,6 +311,7 @@ PATTERNS: Mapping[str, str | _By] = MappingProxyType(
         "RMSNorm": _deeploy_norm,
         "RMSNormalization": "X[*s] scale[<*s]",
         "RNN": _recurrent(1),
+        "RoiAlign": "X[n,c,h,w] rois[r,4] batch_indices[r]",
         "Reshape": "data shape[_]",
         "Resize": _resize,
         "ReverseSequence": _reverse_sequence,
@@ -321,22 +326,25 @@ PATTERNS: Mapping[str, str | _By] = MappingProxyType(
         "Squeeze": "data axes?[_]",
         "TensorScatter": _tensor_scatter,
         "Tile": "input[*s] repeats[#s]",
+        "TfIdfVectorizer": _ONE,
         "TopK": "X K?[1]",
         "Trilu": "input k?[@]",
         "Unsqueeze": "data axes?[_|@]",
         "Upsample": _upsample,
         "Where": "condition[~s] X[~s] Y[~s]",
         # Of ai.onnx.ml.
-        **dict.fromkeys(_LEARNED, "X"),
-        "ArrayFeatureExtractor": "X Y",
+        **dict.fromkeys(_LEARNED, "X:T; T: float32|float64|int32|int64"),
+        **dict.fromkeys(("LabelEncoder", "ZipMap"), _ONE),
+        "ArrayFeatureExtractor": "X:T Y:int64; T: float32|float64|int32|int64",
         # Of com.microsoft.
         "BiasGelu": "A:float32[*s,n] B:float32[n]",
         "DynamicQuantizeMatMul": _product(
             "A:float32[{a}] B:T[{b}] b_scale:float32[{columns}] b_zero_point?:T[{columns}] bias?:float32[n]; "
             "T: int8|uint8"
         ),
-        "DynamicQuantizeLSTM": "X[t,b,i] W[d,i,4*h] R[d,h,4*h] B?[d,8*h] sequence_lens?[b] initial_h?[d,b,h] "
-        "initial_c?[d,b,h] P?[d,3*h] W_scale W_zero_point R_scale R_zero_point; h=hidden_size",
+        "DynamicQuantizeLSTM": "X:float32[t,b,i] W:T[d,i,4*h] R:T[d,h,4*h] B?:float32[d,8*h] sequence_lens?:int32[b] "
+        "initial_h?:float32[d,b,h] initial_c?:float32[d,b,h] P?:float32[d,3*h] W_scale:float32 W_zero_point:T "
+        "R_scale:float32 R_zero_point:T; h=hidden_size; T: int8|uint8",
         "FastGelu": "X:float32[*s,n] bias?:float32[n]",
         "FusedConv": "X:float32[n,c,*s] W:float32[group*p,c/group,*k#s] B?:float32[group*p] "
         "Z?:float32[n,group*p,*t#s]; group=1; *k=kernel_shape",
@@ -352,10 +360,10 @@ PATTERNS: Mapping[str, str | _By] = MappingProxyType(
             f"C?:int32[<m,n] y_scale?:float32[@] y_zero_point?:T[@]; {_EIGHT}"
         ),
         **dict.fromkeys(
-            "QLinearGlobalAveragePool QLinearLeakyRelu QLinearReduceMean QLinearSigmoid QLinearSoftmax".split(),
+            "QLinearGlobalAveragePool QLinearLeakyRelu QLinearSigmoid QLinearSoftmax".split(),
             _STORED_ONE,
         ),
-        "QLinearAveragePool": _STORED_ONE.replace("[@]", "[]"),
+        **dict.fromkeys(("QLinearAveragePool", "QLinearReduceMean"), _STORED_ONE.replace("[@]", "[]")),
         **dict.fromkeys(("QLinearAdd", "QLinearMul"), _STORED_TWO),
         "QLinearConcat": _quantized_concat,
         "QLinearWhere": "condition:bool[~s] X:T[~s] x_scale:float32[@] x_zero_point:T[@] Y:T[~s] y_scale:float32[@] "

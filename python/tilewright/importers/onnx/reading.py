@@ -22,7 +22,7 @@ from tilewright.graph import Array
 from tilewright.importers.onnx.function_bodies import with_function_bodies
 from tilewright.importers.onnx.inference import inferred, require_bytes
 from tilewright.importers.onnx.number_formats import with_known_formats
-from tilewright.importers.onnx.schema_checks import nodes_of, schema_problems
+from tilewright.importers.onnx.schema_checks import is_unchanged, nodes_of, schema_problems
 from tilewright.importers.onnx.source import NO_CLAIM, SourceGraph, SourceModel, SourceNode, SourceValue
 
 OLDEST_OPSET = 7
@@ -161,6 +161,8 @@ def _opset(proto: onnx.ModelProto, path: Path) -> int:
     if not versions:
         # Operators of other domains only, each of which is read or refused by its name.
         return int(newest)
+    if versions[0] < OLDEST_OPSET and is_unchanged(proto, OLDEST_OPSET):
+        return OLDEST_OPSET
     if not OLDEST_OPSET <= versions[0] <= newest:
         raise not_supported(
             "opset",

@@ -30,6 +30,18 @@ def schema_of(node: onnx.NodeProto, versions: Mapping[str, int]) -> onnx.defs.Op
         return None
 
 
+def is_unchanged(proto: onnx.ModelProto, opset: int) -> bool:
+    """Whether each operator of ONNX's own domain has the same description in the model's opset as in another one."""
+    versions = versions_of(proto)
+    later = {**versions, "": opset}
+    pairs = [
+        (schema_of(node, versions), schema_of(node, later))
+        for node in nodes_of(proto.graph)
+        if node.domain in ("", "ai.onnx")
+    ]
+    return all(old and new and old.since_version == new.since_version for old, new in pairs)
+
+
 def schema_problems(proto: onnx.ModelProto) -> list[tuple[str, str]]:
     """(node, what is wrong with it) of every node that contradicts its operator's description, bodies included."""
     versions = versions_of(proto)
@@ -87,6 +99,10 @@ def _problems(node: onnx.NodeProto, schema: onnx.defs.OpSchema | None) -> Iterat
     for name, known in sorted(schema.attributes.items()):
         if known.required and name not in names:
             yield f"attribute '{name}' is missing"
+    parts = [attribute.i for attribute in node.attribute if attribute.name == "num_outputs"]
+    if node.op_type == "Split" and parts and parts[0] != len(node.output):
+        # The inference counts on that, and would read outside the list of outputs.
+        yield f"attribute 'num_outputs' is {parts[0]}, of {len(node.output)} outputs"
 
 
 def _count(what: str, count: int, least: int, most: int) -> Iterator[str]:

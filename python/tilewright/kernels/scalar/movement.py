@@ -71,6 +71,17 @@ def copy(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     return _copy(node, graph, elementwise_nest)
 
 
+def bit_cast(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel for BitCast: Copy, to which types are sizes."""
+    tensors = [graph.tensor(name) for name in (node.inputs[0], node.outputs[0])]
+    if node.epilogue is not None or tensors[0].dtype.size_bytes != tensors[1].dtype.size_bytes:
+        return ()
+    if not fits_rank(graph, (node.inputs[0],)):
+        return ()
+    attributes = Copy(_element_bytes(node, graph), leading((), 0), leading((), 1))
+    return (_mover(node, graph, _COPY, attributes, elementwise_nest),)
+
+
 def transpose(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for Transpose: Copy, with a view of the input whose axes stand in the output's order."""
     permutation = node.given(TransposeAttributes).perm
@@ -160,6 +171,7 @@ DECLARATION = Declaration(
         "Pad": pad,
         "Transpose": transpose,
         "Copy": copy,
+        "BitCast": bit_cast,
         # Expand is Copy with a view of the input that has axes of extent 1.
         "Expand": copy,
         "Reshape": reshape,

@@ -1,0 +1,215 @@
+"""Operators that become simpler ones: they give what onnxruntime gives, and what they cannot give is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx.reference import ReferenceEvaluator
+from support.host_runs import generated, host_outputs
+from support.onnx_models import ModelBuilder, assert_equal_to_runtime, imported, outputs_of
+from tilewright.base.errors import TilewrightError
+
+RNG = np.random.default_rng(28)
+
+
+def refusal(folder: Path, model: onnx.ModelProto) -> str:
+    with pytest.raises(TilewrightError) as caught:
+        imported(folder, model)
+    return str(caught.value)
+
+
+def deformed(groups: int = 1, offset_groups: int = 1, *, mask: bool = False, **given: object) -> onnx.ModelProto:
+    builder = ModelBuilder(19)
+    x = builder.input("x", [2, 4, 6, 5])
+    w = builder.constant(RNG.normal(size=(6, 4 // groups, 3, 2)).astype(np.float32))
+    rows, columns = (4, 4) if "pads" not in given else (3, 3)
+    offset = builder.input("offset", [2, offset_groups * 12, rows, columns])
+    more = [builder.constant(RNG.normal(size=6).astype(np.float32))]
+    more += [builder.input("mask", [2, offset_groups * 6, rows, columns])] if mask else []
+    y = builder.node("DeformConv", x, w, offset, *more, group=groups, offset_group=offset_groups, **given)
+    return builder.model(y)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        deformed(),
+        deformed(groups=2, offset_groups=2, mask=True),
+        deformed(offset_groups=4, pads=[1, 1, 0, 1], strides=[2, 2], dilations=[1, 2]),
+    ],
+)
+def test_deformed_convolutions(model: onnx.ModelProto, tmp_path: Path) -> None:
+    """Offsets are up to three elements, so that places lie outside too."""
+    graph = imported(tmp_path, model)
+    shapes = {value.name: [dim.dim_value for dim in value.type.tensor_type.shape.dim] for value in model.graph.input}
+    feeds = {name: RNG.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    (wanted,) = ReferenceEvaluator(model).run(None, feeds)
+    np.testing.assert_allclose(outputs_of(graph, feeds)[0], wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_offsets_for_other_places_are_refused(tmp_path: Path) -> None:
+    model = deformed()
+    model.graph.node[0].attribute.append(onnx.helper.make_attribute("pads", [1, 0, 1, 0]))
+    assert "offsets for 4 places where there are 6" in refusal(tmp_path, model)
+
+
+def regions(opset: int, **given: object) -> onnx.ModelProto:
+    builder = ModelBuilder(opset)
+    corners = np.array([[0, 0, 6, 5], [2, 3, 4, 9], [-4, -3, 3, 2], [5, 5, 5, 5]], np.float32)
+    rois, batches = builder.constant(corners), builder.constant(np.array([0, 1, 1, 0]))
+    return builder.model(
+        builder.node(
+            "RoiAlign", builder.input("x", [2, 3, 7, 8]), rois, batches, output_height=3, output_width=2, **given
+        )
+    )
+
+
+@pytest.mark.parametrize("opset", [10, 16])
+@pytest.mark.parametrize("mode", ["avg", "max"])
+def test_regions(opset: int, mode: str, tmp_path: Path) -> None:
+    assert_equal_to_runtime(tmp_path, regions(opset, mode=mode, sampling_ratio=2, spatial_scale=0.75))
+
+
+def test_a_number_of_samples_that_follows_the_region_is_refused(tmp_path: Path) -> None:
+    assert "sampling_ratio" in refusal(tmp_path, regions(16))
+
+
+def grams(mode: str, dtype: type[np.generic] = np.int32, **given: object) -> onnx.ModelProto:
+    builder = ModelBuilder()
+    attributes = {
+        "min_gram_length": 1,
+        "max_gram_length": 3,
+        "max_skip_count": 2,
+        "ngram_counts": [0, 3, 7],
+        "ngram_indexes": [0, 1, 2, 3, 4, 5],
+        "pool_int64s": [2, 3, 5, 1, 2, 2, 3, 1, 2, 3],
+        "weights": [0.5, 1.5, 2.0, 3.0, 4.0, 0.25],
+        **given,
+    }
+    present = {name: value for name, value in attributes.items() if value is not None}
+    x = builder.input("x", [2, 7], dtype)
+    return builder.model(builder.node("TfIdfVectorizer", x, mode=mode, **present))
+
+
+@pytest.mark.parametrize(
+    ("mode", "given"),
+    [
+        *((mode, given) for mode in ("TF", "IDF", "TFIDF") for given in ({}, {"min_gram_length": 2})),
+        ("TFIDF", {"max_gram_length": 1}),
+        ("TF", {"ngram_indexes": [5, 0, 1, 1, 2, 3], "weights": None}),
+    ],
+)
+def test_n_grams(mode: str, given: dict[str, object], tmp_path: Path) -> None:
+    model = grams(mode, np.int64, **given)
+    graph = imported(tmp_path, model)
+    x = np.array([[1, 2, 3, 2, 1, 2, 3], [2, 2, 5, 3, 1, 1, 2]])
+    np.testing.assert_array_equal(outputs_of(graph, {"x": x})[0], ReferenceEvaluator(model).run(None, {"x": x})[0])
+
+
+def test_n_grams_of_texts_are_refused(tmp_path: Path) -> None:
+    model = grams("TF")
+    (pool,) = (item for item in model.graph.node[0].attribute if item.name == "pool_int64s")
+    pool.CopyFrom(onnx.helper.make_attribute("pool_strings", ["a"] * 10))
+    assert "texts" in refusal(tmp_path, model)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 5])
+def test_determinants(rows: int, tmp_path: Path) -> None:
+    builder = ModelBuilder()
+    assert_equal_to_runtime(tmp_path, builder.model(builder.node("Det", builder.input("x", [2, 3, rows, rows]))))
+
+
+def test_determinants_of_six_rows_are_refused(tmp_path: Path) -> None:
+    builder = ModelBuilder()
+    model = builder.model(builder.node("Det", builder.input("x", [6, 6])))
+    assert "at most 5 rows" in refusal(tmp_path, model)
+
+
+@pytest.mark.parametrize("length", [None, 9, 10, 4, 15])
+def test_inverse_transforms_of_one_half(length: int | None, tmp_path: Path) -> None:
+    builder = ModelBuilder(20)
+    words = [] if length is None else [builder.constant(np.asarray(length))]
+    model = builder.model(
+        builder.node(
+            "DFT",
+            builder.input("x", [2, 6, 3, 2]),
+            *(words or [""]),
+            builder.constant(np.asarray(1)),
+            inverse=1,
+            onesided=1,
+        )
+    )
+    x = RNG.normal(size=(2, 6, 3, 2)).astype(np.float32)
+    x[:, 0, :, 1] = 0.0
+    (got,) = outputs_of(imported(tmp_path, model), {"x": x})
+    wanted = np.fft.irfft(x[..., 0] + 1j * x[..., 1], length, axis=1)
+    np.testing.assert_allclose(got[..., 0], wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize(("given", "to"), [(np.float32, np.int32), (np.int32, np.float32), (np.int8, np.uint8)])
+def test_bits_in_another_type(given: type[np.generic], to: type[np.generic], tmp_path: Path) -> None:
+    builder = ModelBuilder(26)
+    kind = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(to))
+    y = builder.node("BitCast", builder.input("x", [3, 5], given), to=kind)
+    model = builder.model(y, dtypes={y: to})
+    x = np.frombuffer(RNG.bytes(15 * np.dtype(given).itemsize), given).reshape(3, 5)
+    (got,) = host_outputs(generated(model, tmp_path / "c"), {"x": x}, tmp_path / "net").values()
+    assert got.tobytes() == x.tobytes()
+    assert got.dtype == to
+
+
+@pytest.mark.parametrize(("given", "to", "words"), [
+    (np.int8, onnx.TensorProto.INT32, "same size"),
+    (np.uint8, onnx.TensorProto.BOOL, "compare with 0"),
+])  # fmt: skip
+def test_bits_that_are_no_elements_are_refused(given: type[np.generic], to: int, words: str, tmp_path: Path) -> None:
+    builder = ModelBuilder(26)
+    y = builder.node("BitCast", builder.input("x", [4], given), to=to)
+    numpy_type = onnx.helper.tensor_dtype_to_np_dtype(to).type
+    assert words in refusal(tmp_path, builder.model(y, dtypes={y: numpy_type}))
+
+
+def test_a_body_of_a_node_that_leaves_operands_out(tmp_path: Path) -> None:
+    """Attention with a cache, but without a mask: ONNX's inliner has no type for the operand between."""
+    builder = ModelBuilder(23)
+    q, k, v = (builder.input(name, [1, 2, 3, 4]) for name in "qkv")
+    past = [builder.input(name, [1, 2, 5, 4]) for name in ("past_k", "past_v")]
+    y = builder.node("Attention", q, k, v, "", *past, outputs=3, is_causal=1)
+    graph = imported(tmp_path, builder.model(*y))
+    assert graph.tensor(graph.outputs[1]).shape == (1, 2, 8, 4)
+
+
+def test_an_input_without_elements_is_a_constant(tmp_path: Path) -> None:
+    builder = ModelBuilder()
+    y = builder.node("ReduceSum", builder.input("x", [2, "n"]), axes=[1])
+    other = builder.node("Add", y, builder.input("z", [2, 1]))
+    graph = imported(tmp_path, builder.model(other), dims={"n": 0})
+    assert graph.inputs == ("z",)
+    z = np.ones((2, 1), np.float32)
+    np.testing.assert_array_equal(outputs_of(graph, {"z": z})[0], z)
+
+
+def test_dropout_of_nothing(tmp_path: Path) -> None:
+    builder = ModelBuilder()
+    x = builder.input("x", [2, 3])
+    ratios = {0.0: "", 0.5: "training mode"}
+    for ratio, words in ratios.items():
+        operands = (builder.constant(np.float32(ratio)), builder.constant(np.asarray(True)))
+        model = builder.model(builder.node("Dropout", x, *operands))
+        if words:
+            assert words in refusal(tmp_path, model)
+        else:
+            assert imported(tmp_path, model).tensor(model.graph.output[0].name).shape == (2, 3)
+
+
+def test_an_old_opset_whose_operators_are_unchanged(tmp_path: Path) -> None:
+    builder = ModelBuilder(1)
+    y = builder.node("Not", builder.input("x", [2, 3], np.bool_))
+    graph = imported(tmp_path, builder.model(y, dtypes={y: np.bool_}))
+    x = np.eye(2, 3, dtype=np.bool_)
+    np.testing.assert_array_equal(outputs_of(graph, {"x": x})[0], ~x)
+    builder.node("Add", "x", "x", output="z")
+    assert "ONNX opset 1;" in refusal(tmp_path, builder.model("z"))
