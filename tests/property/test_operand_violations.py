@@ -27,14 +27,12 @@ _NO_VERDICT = re.compile(
 )
 """ONNX Runtime has no code for what ONNX allows, or a number that is known at run time only lies outside."""
 
-_WITHOUT_CASES = frozenset(
-    (
-        "Cast CastLike DynamicQuantizeLSTM Einsum GlobalLpPool LabelEncoder LinearClassifier LinearRegressor "
-        "Mish Normalizer QLinearReduceMean RMSNorm RequantShift SVMClassifier SVMRegressor Scaler "
-        "SimplifiedLayerNormalization TreeEnsembleClassifier TreeEnsembleRegressor ZipMap"
-    ).split()
-)
-"""Operators of which neither ONNX has a case that can be changed nor support/violations.py a node."""
+_WITHOUT_JUDGE = frozenset({"RMSNorm", "RequantShift", "ZipMap"})
+"""Operators of Deeploy's dialect, which ONNX Runtime does not know, and one whose output is no tensor there."""
+
+
+_ABSOLUTE = {"DynamicQuantizeLSTM": 0.02}
+"""ONNX Runtime rounds its activations to 8 bits."""
 
 
 def _accepted(one: OneNode, path: Path) -> list[Array] | None:
@@ -61,7 +59,7 @@ def _unlike_runtime(one: OneNode, got: list[Array]) -> str:
             return f"{mine.dtype}{mine.shape}, ONNX Runtime {other.dtype}{other.shape}"
         # Long sums of ONNX Runtime's transforms err by parts of the largest value.
         largest = np.nan_to_num(np.abs(other.astype(np.float64)), posinf=0.0).max(initial=10.0)
-        steps = 1.0 if mine.dtype in (np.int8, np.uint8) else 1e-5 * largest
+        steps = 1.0 if mine.dtype in (np.int8, np.uint8) else _ABSOLUTE.get(one.operator, 1e-5 * largest)
         if not np.allclose(mine.astype(np.float64), other.astype(np.float64), rtol=1e-3, atol=steps, equal_nan=True):
             return "other values than ONNX Runtime"
     return ""
@@ -100,7 +98,7 @@ def test_all_violations_are_refused(tmp_path: Path) -> None:
 def test_nearly_every_operator_is_violated() -> None:
     operators = {one.operator for one in sound_nodes()}
     assert operators <= set(TRANSLATORS)
-    assert set(TRANSLATORS) - operators <= _WITHOUT_CASES
+    assert set(TRANSLATORS) - operators <= _WITHOUT_JUDGE
 
 
 def test_without_patterns_violations_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from tilewright.importers.onnx.operands import PATTERNS
 _MOST_BASES = 5
 """Sound nodes of one operator, each with other attributes or other ranks."""
 _MOST_ELEMENTS = 4000
+_VERSIONS = {"ai.onnx.ml": 3}
 _TYPES = (np.float32, np.int8, np.uint8, np.int32, np.int64, np.bool_)
 
 
@@ -57,7 +58,7 @@ class OneNode:
         outputs = [onnx.ValueInfoProto(name=name) for name in node.output if name]
         graph = helper.make_graph([node], "one", inputs, outputs, constants)
         opsets = [helper.make_opsetid("", self.opset)]
-        opsets += [helper.make_opsetid(node.domain, 1)] if node.domain else []
+        opsets += [helper.make_opsetid(node.domain, _VERSIONS.get(node.domain, 1))] if node.domain else []
         return helper.make_model(graph, opset_imports=opsets, ir_version=min(10, onnx.IR_VERSION))
 
     def feeds(self) -> dict[str, Array]:
@@ -84,7 +85,7 @@ def sound_nodes() -> tuple[OneNode, ...]:
         of_operator = chosen.setdefault(node.op_type, {})
         if len(of_operator) < _MOST_BASES:
             of_operator.setdefault(kind, one)
-    return (*(one for nodes in chosen.values() for one in nodes.values()), *_microsoft())
+    return (*(one for nodes in chosen.values() for one in nodes.values()), *_microsoft(), *_others())
 
 
 def _microsoft() -> Iterator[OneNode]:
@@ -126,6 +127,63 @@ def _microsoft() -> Iterator[OneNode]:
         yield OneNode(node, operands, frozenset(parameters - {0}), 17)
 
 
+def _others() -> Iterator[OneNode]:
+    """Nodes of operators of which ONNX has no case that can be changed, and nodes of ai.onnx.ml."""
+    chance = np.random.default_rng(5)
+
+    def real(*shape: int) -> Array:
+        return chance.normal(size=shape).astype(np.float32)
+
+    rows = np.abs(real(3, 4))
+    line = {"coefficients": [0.5] * 8, "intercepts": [1.0, 2.0]}
+    vectors = {"support_vectors": [0.5] * 12, "kernel_type": "RBF", "kernel_params": [0.3, 0.0, 3.0], "rho": [0.5]}
+    lists = {"nodeids": [0, 1, 2], "treeids": [0] * 3, "featureids": [1, 0, 0], "values": [0.5, 0.0, 0.0]}
+    lists |= {"truenodeids": [1, 0, 0], "falsenodeids": [2, 0, 0]}
+    tree = {f"nodes_{name}": value for name, value in lists.items()} | {"nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"]}
+    leaves = {"treeids": [0, 0], "nodeids": [1, 2], "ids": [0, 1], "weights": [0.5, 1.5]}
+    # Of two classes ONNX Runtime gives labels that the model does not have.
+    classes = {"classlabels_int64s": [3, 5, 7]}
+    learned: Mapping[str, dict[str, object]] = {
+        "LinearRegressor": {**line, "targets": 2},
+        "LinearClassifier": {**line, "classlabels_ints": [3, 5]},
+        "Normalizer": {"norm": "L2"},
+        "Scaler": {"offset": [0.5] * 4, "scale": [2.0] * 4},
+        "SVMRegressor": {**vectors, "coefficients": [0.5, -0.5, 1.0], "n_supports": 3},
+        "SVMClassifier": {
+            **vectors, "coefficients": [0.5, -0.5, 1.0], "vectors_per_class": [1, 2], "classlabels_ints": [3, 5]
+        },
+        "LabelEncoder": {"keys_floats": [0.0, 1.0], "values_floats": [2.0, 3.0]},
+        "TreeEnsembleRegressor": {**tree, "n_targets": 2, **{f"target_{k}": v for k, v in leaves.items()}},
+        "TreeEnsembleClassifier": {**tree, **classes, **{f"class_{k}": v for k, v in leaves.items()}},
+    }  # fmt: skip
+    for operator, attributes in learned.items():
+        outputs = ["y", "z"] if operator.endswith("Classifier") else ["y"]
+        yield OneNode(
+            helper.make_node(operator, [""], outputs, domain="ai.onnx.ml", **attributes), (rows,), frozenset(), 17
+        )
+    standard: Mapping[str, tuple[tuple[Array, ...], dict[str, object]]] = {
+        "Cast": ((rows,), {"to": onnx.TensorProto.INT32}),
+        "CastLike": ((rows, np.ones(2, np.int32)), {}),
+        "Einsum": ((rows, real(4, 2)), {"equation": "ij,jk->ik"}),
+        "GlobalLpPool": ((real(1, 2, 3, 3),), {}),
+        "Mish": ((rows,), {}),
+        "SimplifiedLayerNormalization": ((real(2, 3, 4), real(4)), {}),
+    }
+    for operator, (operands, attributes) in standard.items():
+        yield OneNode(helper.make_node(operator, [""] * len(operands), ["y"], **attributes), operands, frozenset(), 18)
+    stored, point = chance.integers(0, 100, (2, 3)).astype(np.uint8), np.asarray(3, np.uint8)
+    parameters = (np.asarray(0.1, np.float32), point)
+    mean = helper.make_node("QLinearReduceMean", [""] * 5, ["y"], domain="com.microsoft", axes=[1], keepdims=1)
+    yield OneNode(mean, (stored, *parameters, *parameters), frozenset({1, 2, 3, 4}), 17)
+    weights = [chance.integers(0, 100, shape).astype(np.uint8) for shape in ((1, 4, 12), (1, 3, 12))]
+    scales = [np.full(1, 0.02, np.float32), np.full(1, 3, np.uint8)] * 2
+    operands = (real(2, 1, 4), *weights, real(1, 24), None, None, None, None, *scales)
+    recurrence = helper.make_node(
+        "DynamicQuantizeLSTM", [""] * len(operands), ["y"], domain="com.microsoft", hidden_size=3
+    )
+    yield OneNode(recurrence, operands, frozenset({1, 2, 3, *range(8, 12)}), 17)
+
+
 def changed(one: OneNode) -> Iterator[OneNode]:
     """The node with one operand of another shape or type, and with one more; each also with all but x constant."""
     for other in _changed(one):
@@ -143,6 +201,8 @@ def _changed(one: OneNode) -> Iterator[OneNode]:
             operands = (*one.operands[:at], other, *one.operands[at + 1 :])
             yield replace(one, operands=operands, changed=f"input {at}: {what}")
     # Up to where the operator has inputs, one more may be sound.
+    if not one.operands:
+        return
     operands = (*one.operands, one.operands[0])
     fixed = one.fixed | ({len(one.operands)} if 0 in one.fixed else set())
     yield replace(one, operands=operands, fixed=fixed, changed="one more input")

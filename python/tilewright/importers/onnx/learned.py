@@ -16,14 +16,25 @@ _KERNELS = ("LINEAR", "POLY", "RBF", "SIGMOID")
 
 def scaler(call: Call, steps: Steps) -> None:
     """(x - offset) * scale."""
-    x = steps.cast(call.operand(0), DType.FLOAT32)
+    x = _rows(call, steps)
     offset, scale = call.numbers("offset", (0.0,)), call.numbers("scale", (1.0,))
+    features = steps.tensor(x).shape[-1]
+    if not {len(offset), len(scale)} <= {1, features}:
+        raise Unsupported(f"{len(offset)} offsets and {len(scale)} scales for {features} features")
     steps.finish(steps("Mul", steps("Sub", x, steps.constant(offset)), steps.constant(scale)))
+
+
+def _rows(call: Call, steps: Steps) -> str:
+    """The first input in float32: one row of features, or a matrix of rows."""
+    x = steps.cast(call.operand(0), DType.FLOAT32)
+    if len(steps.tensor(x).shape) not in (1, 2):
+        raise Unsupported(f"features of shape {list(steps.tensor(x).shape)}", "a matrix of rows")
+    return x
 
 
 def normalizer(call: Call, steps: Steps) -> None:
     """Each row divided by its largest element, the sum of its absolute elements, or the root of that of squares."""
-    x = steps.cast(call.operand(0), DType.FLOAT32)
+    x = _rows(call, steps)
     norm = str(call.attribute("norm", "MAX"))
     axis = len(steps.tensor(x).shape) - 1
     if norm in ("L1", "L2"):
