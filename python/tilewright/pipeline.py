@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from tilewright import __version__
@@ -14,7 +14,7 @@ from tilewright.base.inputs import read_content
 from tilewright.base.progress import progress
 from tilewright.check import require_sound
 from tilewright.codegen.files import generate_files
-from tilewright.graph import DType, Graph
+from tilewright.graph import Array, DType, Graph
 from tilewright.importers.freeze import read_frozen
 from tilewright.importers.load import import_model
 from tilewright.importers.own import OwnImport, own_name
@@ -39,12 +39,16 @@ RUNTIME_SOURCES = ("copy.c", "tile.c")
 
 @dataclass(frozen=True, slots=True)
 class Artifacts:
-    """What a compilation gives: file name to content, the plan, one line for the user, and the plan's lock."""
+    """What a compilation gives: file name to content, the plan, one line for the user, and the plan's lock.
+
+    ``constants`` has the elements of the plan's constants by their hash.
+    """
 
     files: Mapping[str, bytes]
     plan: Plan
     summary: str
     lock: str = ""
+    constants: Mapping[str, Array] = field(default_factory=dict)
 
 
 def compile_model(options: CompileOptions) -> Artifacts:
@@ -56,7 +60,7 @@ def compile_model(options: CompileOptions) -> Artifacts:
     _require_good(plan, options)
     constants = {**planned.schedule.constants, **initial_contents(graph)}
     files = generate_files(plan, constants, planned.lifetimes)
-    return Artifacts(files, plan, summary(plan), lock_text(planned, platform, options))
+    return Artifacts(files, plan, summary(plan), lock_text(planned, platform, options), planned.schedule.constants)
 
 
 def plan_model(options: CompileOptions) -> Plan:

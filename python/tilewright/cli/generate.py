@@ -5,30 +5,64 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tilewright.base.errors import bad_input
 from tilewright.base.outputs import write_all
 from tilewright.cli.compiling import add_options, compile_options, compiled
+from tilewright.options import CompileOptions
+from tilewright.options.arguments import given_arguments
 from tilewright.tools.manifest import manifest, manifest_name, platform_facts
+
+if TYPE_CHECKING:
+    from tilewright.pipeline import Artifacts
 
 
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     generate = commands.add_parser("generate", parents=[common], help="write C, headers, plan and manifest")
     add_options(generate)
+    generate.add_argument(
+        "--from",
+        type=Path,
+        dest="exported",
+        metavar="FOLDER",
+        help="what `tilewright export` wrote, in place of a model",
+    )
     generate.add_argument("--output-dir", type=Path, required=True, help="folder of the generated files")
     generate.set_defaults(run=_generate)
 
 
-def _generate(parsed: argparse.Namespace) -> int:
-    options = compile_options(parsed)
-    facts = platform_facts(options.platform)
-    artifacts = compiled(options)
+def generated_files(options: CompileOptions, artifacts: Artifacts) -> tuple[dict[str, bytes], bytes]:
+    """All files of a model but the manifest, and the manifest."""
     from tilewright.report.data import report_json
 
     files = {**artifacts.files, f"{options.name}_report.json": report_json(artifacts.plan).encode()}
+    return files, manifest(options, artifacts.plan, files, platform_facts(options.platform), artifacts.summary)
+
+
+def _generate(parsed: argparse.Namespace) -> int:
+    if parsed.exported is not None:
+        return _generate_from(parsed)
+    options = compile_options(parsed)
+    platform_facts(options.platform)  # a mistake there is told before the model is compiled
+    artifacts = compiled(options)
+    files, content = generated_files(options, artifacts)
     name = manifest_name(options.name)
-    content = manifest(options, artifacts.plan, files, facts, artifacts.summary)
     write_all(parsed.output_dir, {**files, name: content}, manifest=name)
     sys.stdout.write(f"{artifacts.summary}\n")
+    return 0
+
+
+def _generate_from(parsed: argparse.Namespace) -> int:
+    """The files of a plan that was exported: neither model nor solver is imported."""
+    given = given_arguments(parsed)
+    if given or parsed.options or parsed.set:
+        what = "options of a model are given beside --from, where everything is decided"
+        raise bad_input("usage", what, help="give them to tilewright export")
+    from tilewright.tools.exported import generated
+
+    found = generated(parsed.exported)
+    write_all(parsed.output_dir, found.files, manifest=found.manifest)
+    sys.stdout.write(f"{found.summary}\n")
     return 0

@@ -24,6 +24,7 @@ from tilewright.cli import calibrate as cli_calibrate
 from tilewright.cli import check as cli_check
 from tilewright.cli import check_elf as cli_check_elf
 from tilewright.cli import diff as cli_diff
+from tilewright.cli import export as cli_export
 from tilewright.cli import generate as cli_generate
 from tilewright.cli import golden as cli_golden
 from tilewright.cli import inspect as cli_inspect
@@ -46,6 +47,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 _COMMANDS = (
     cli_generate,
+    cli_export,
     cli_plan,
     cli_report,
     cli_check,
