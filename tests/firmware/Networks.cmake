@@ -94,19 +94,9 @@ function(add_networks_in_qemu)
       declare_variant(${name} chain PLATFORM l3-chain POOLS l1=${l1} l2=${l2})
     endif()
   endforeach()
-  add_variants()
+  add_variants(add_golden_program)
   foreach(name IN LISTS NETWORKS)
-    add_tiles_test(${name} ${NETWORK_${name}_L1})
-    set(most "")
-    if(NETWORK_${name}_MOST)
-      set(most --most ${NETWORK_${name}_MOST})
-    endif()
-    add_link_bytes_test(${name} tiled ${most})
-    if(NETWORK_${name}_LEVELS)
-      add_link_bytes_test(${name} levels --within 1.15)
-      add_link_bytes_test(${name} chain)
-    endif()
-    add_same_bits_test(${name})
+    add_network_test(${name})
   endforeach()
 endfunction()
 
@@ -116,11 +106,15 @@ macro(declare_variant name variant)
   set(VARIANT_${name}.${variant} "${ARGN}")
 endmacro()
 
-# What was declared. One process generates for all of it: the tool's start takes longer than the
-# generation of a small model.
+# What was declared, each variant with a test of its own; with add_golden_program in the call, without.
+# One process generates for all of it: the tool's start takes longer than the generation of a small
+# model.
 function(add_variants)
   set(add_model tilewright_add_model)
   set(add_golden tilewright_add_golden_test)
+  if(ARGN)
+    set(add_golden ${ARGN})
+  endif()
   foreach(step IN ITEMS model golden)
     set(REQUESTS "")
     foreach(variant IN LISTS VARIANTS)
@@ -132,8 +126,10 @@ function(add_variants)
     endforeach()
   endforeach()
   foreach(variant IN LISTS VARIANTS)
-    string(REGEX REPLACE "^.*[.]" "" kind "${variant}")
-    set_tests_properties(${variant} PROPERTIES LABELS "networks;${kind}")
+    if(TEST ${variant})
+      string(REGEX REPLACE "^.*[.]" "" kind "${variant}")
+      set_tests_properties(${variant} PROPERTIES LABELS "networks;${kind}")
+    endif()
   endforeach()
 endfunction()
 
@@ -171,33 +167,21 @@ macro(call_for_variant function step variant)
   cmake_language(CALL ${function} ${arguments})
 endmacro()
 
-# Layers whose operands exceed l1 have several tiles.
-function(add_tiles_test name l1)
-  get_target_property(plan ${name}_tiled TILEWRIGHT_PLAN)
-  add_test(
-    NAME ${name}.tiles
-    COMMAND
-      "${TILEWRIGHT_PYTHON}" "${CMAKE_CURRENT_SOURCE_DIR}/several_tiles.py" "${plan}" --bytes ${l1}
-  )
-  set_tests_properties(${name}.tiles PROPERTIES LABELS networks)
+# The program of tilewright_add_golden_test, without its test.
+function(add_golden_program)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;MODEL;INPUTS;OUTPUTS;TOLERANCE" "")
+  _tilewright_read_golden()
+  _tilewright_generate("${caller}" MANIFEST "${manifest}" INPUTS ${inputs} COMMAND ${command})
+  _tilewright_golden_executable("${arg_NAME}" "${arg_MODEL}" "${manifest}" FALSE)
+  tilewright_use_port("${arg_NAME}" PLATFORM "${platform}" MAP)
 endfunction()
 
-# What the port counts on each link is what the plan says.
-function(add_link_bytes_test name variant)
-  get_target_property(plan ${name}_${variant} TILEWRIGHT_PLAN)
-  get_target_property(platform ${name}_${variant} TILEWRIGHT_PLATFORM)
-  add_test(
-    NAME ${name}.${variant}_link_bytes
-    COMMAND
-      "${TILEWRIGHT_TOOL_PYTHON}" "${CMAKE_CURRENT_SOURCE_DIR}/link_bytes.py" "${plan}" --platform
-      "${platform}" --elf "$<TARGET_FILE:${name}.${variant}>" ${ARGN}
-  )
-  set_tests_properties(${name}.${variant}_link_bytes PROPERTIES LABELS networks)
-endfunction()
-
-# The outputs of all variants have the same checksums; floats where no reduction is cut.
-function(add_same_bits_test name)
+# One test of all variants of a network, each of which runs once: a process for each of them and
+# for each comparison would take longer than QEMU. Their outputs have the same checksums; floats
+# where no reduction is cut.
+function(add_network_test name)
   set(programs "")
+  set(same "")
   foreach(
     variant
     IN
@@ -207,6 +191,15 @@ function(add_same_bits_test name)
       continue()
     endif()
     get_target_property(plan ${name}_${variant} TILEWRIGHT_PLAN)
+    get_target_property(platform ${name}_${variant} TILEWRIGHT_PLATFORM)
+    list(
+      APPEND programs
+      --variant
+      ${variant}
+      "${platform}"
+      $<TARGET_FILE:${name}.${variant}>
+      "${plan}"
+    )
     file(READ "${plan}" json)
     if(NETWORK_${name}_PLATFORM MATCHES "f$" AND json MATCHES "\"reduction\": *\\[[^]]")
       message(
@@ -214,15 +207,20 @@ function(add_same_bits_test name)
         "${name}.${variant}: a reduction is cut, so that float sums have another order"
       )
     else()
-      get_target_property(platform ${name}_${variant} TILEWRIGHT_PLATFORM)
-      list(APPEND programs "${platform}=$<TARGET_FILE:${name}.${variant}>")
+      list(APPEND same ${variant})
     endif()
   endforeach()
+  set(most "")
+  if(NETWORK_${name}_MOST)
+    set(most --most ${NETWORK_${name}_MOST})
+  endif()
   add_test(
-    NAME ${name}.same_bits
-    COMMAND "${TILEWRIGHT_TOOL_PYTHON}" "${CMAKE_CURRENT_SOURCE_DIR}/same_bits.py" ${programs}
+    NAME ${name}
+    COMMAND
+      "${TILEWRIGHT_TOOL_PYTHON}" "${CMAKE_CURRENT_SOURCE_DIR}/run_network.py" ${programs} --same
+      ${same} --l1 ${NETWORK_${name}_L1} ${most}
   )
-  set_tests_properties(${name}.same_bits PROPERTIES LABELS networks TIMEOUT 600)
+  set_tests_properties(${name} PROPERTIES LABELS networks TIMEOUT 600)
 endfunction()
 
 # What tilewright_add_model would generate, as a line of REQUESTS.
@@ -232,7 +230,7 @@ function(request_model target)
     PARSE_ARGV 1
     arg
     "PROFILE"
-    "MODEL;PLATFORM;NAME;BUFFERING;OPTIONS"
+    "MODEL;PLATFORM;NAME;BUFFERING;ALGORITHM;GROUPS;OPTIONS"
     "POOLS;TYPES"
   )
   _tilewright_read_model()

@@ -118,28 +118,33 @@ expect_failure(
   qemu-virt-rv32-single=$<TARGET_FILE:deeploy_residual.untiled>
 )
 
+# A firmware that fails, another network's bits, tiles and bytes of links.
 get_target_property(plan qdq_residual_tiled TILEWRIGHT_PLAN)
 expect_failure(
-  too_few_tiles
-  "TOO FEW"
+  network
+  "WRONG: smallest ends with.*WRONG: not all.*WRONG: layers of tiled.*WRONG: links of tiled"
   "${TILEWRIGHT_TOOL_PYTHON}"
-  "${CMAKE_CURRENT_SOURCE_DIR}/several_tiles.py"
-  "${plan}"
-  --bytes
-  100
-)
-
-# The plan of one network with the firmware of another.
-expect_failure(
-  other_link_bytes
-  "DIFFERS"
-  "${TILEWRIGHT_TOOL_PYTHON}"
-  "${CMAKE_CURRENT_SOURCE_DIR}/link_bytes.py"
-  "${plan}"
-  --platform
+  "${CMAKE_CURRENT_SOURCE_DIR}/run_network.py"
+  --variant
+  smallest
   qemu-virt-rv32
-  --elf
+  $<TARGET_FILE:failures.changed_byte.golden>
+  "${plan}"
+  --variant
+  tiled
+  qemu-virt-rv32
   $<TARGET_FILE:deeploy_residual.tiled>
+  "${plan}"
+  --variant
+  untiled
+  qemu-virt-rv32-single
+  $<TARGET_FILE:qdq_residual.untiled>
+  "${plan}"
+  --same
+  tiled
+  untiled
+  --l1
+  100
 )
 
 # A file that was compiled with the header of another plan.

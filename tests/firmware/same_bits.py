@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping, Sequence
 
 from tilewright.platform import load_platform
 from tilewright.tools.simulate import simulate
@@ -18,27 +19,35 @@ CHECKSUM = re.compile(r"^run (\d+): checksum ([0-9a-f]{8})$", re.MULTILINE)
 
 
 def main(programs: list[str]) -> int:
-    results = {program: checksums(program) for program in programs}
+    return 0 if are_same({program.rpartition("/")[2]: checksums(output_of(program)) for program in programs}) else 1
+
+
+def are_same(results: Mapping[str, Sequence[str]]) -> bool:
+    """Whether at least two firmwares printed checksums, by the firmware's name, and all the same; prints them."""
     for program, sums in results.items():
-        sys.stdout.write(f"{program.rpartition('/')[2]}: {' '.join(sums) or 'no checksum'}\n")
-    if len(programs) < 2 or not all(results.values()):
+        sys.stdout.write(f"{program}: {' '.join(sums) or 'no checksum'}\n")
+    if len(results) < 2 or not all(results.values()):
         sys.stdout.write("nothing to compare\n")
-        return 1
+        return False
     if len({tuple(sums) for sums in results.values()}) != 1:
         sys.stdout.write("the checksums differ\n")
-        return 1
-    return 0
+        return False
+    return True
 
 
-def checksums(program: str) -> list[str]:
-    """What a firmware prints, run by run; nothing if it could not be run."""
+def checksums(output: str) -> list[str]:
+    """The checksums that a firmware printed, run by run."""
+    return [text for _, text in CHECKSUM.findall(output)]
+
+
+def output_of(program: str) -> str:
+    """What a firmware, PLATFORM=ELF, prints."""
     platform, _, elf = program.partition("=")
     lines: list[str] = []
     status = simulate(load_platform(platform), elf, TIMEOUT_S, heard=lines.append)
-    found = CHECKSUM.findall("\n".join(lines))
-    if not found:
+    if status:
         sys.stdout.write(f"{program}: exit status {status}\n")
-    return [text for _, text in found]
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -1,37 +1,24 @@
-"""Checks, from a plan alone, that layers which cannot be whole in l1 are cut.
-
-    python several_tiles.py PLAN.json --bytes SIZE
-
-Prints each layer's tiles. Exit status 1 if a layer whose operands take more than SIZE bytes
-together has one tile, or if the plan copies nothing at all. Needs no more than Python.
-"""
+"""Checks, from a plan alone, that layers which cannot be whole in l1 are cut."""
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("plan", type=Path)
-    parser.add_argument("--bytes", type=int, required=True)
-    arguments = parser.parse_args()
-    plan = json.loads(arguments.plan.read_text(encoding="utf-8"))
+def are_cut(plan: dict[str, Any], l1_bytes: int) -> bool:
+    """Whether the plan copies anything, and cuts each layer whose operands exceed l1; prints each layer's tiles."""
     operands = operand_bytes(plan)
     wrong = 0
     for layer in plan["layers"]:
         size, tiles = operands.get(layer["name"], 0), layer["tiles"]
-        is_wrong = size > arguments.bytes and tiles < 2
+        is_wrong = size > l1_bytes and tiles < 2
         wrong += is_wrong
         sys.stdout.write(f"{layer['name']}: {size:,} bytes, {tiles} tiles{' TOO FEW' if is_wrong else ''}\n")
     if not any(operands.values()):
         sys.stdout.write("nothing is copied\n")
-    return 1 if wrong or not any(operands.values()) else 0
+    return not wrong and any(operands.values())
 
 
 def operand_bytes(plan: dict[str, Any]) -> dict[str, int]:
@@ -50,7 +37,3 @@ def walk(steps: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for step in steps:
         yield step
         yield from walk(step.get("body", []))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
