@@ -10,6 +10,7 @@ tilewright_check_firmware(<executable>
   [POOL_SYMBOLS [<prefix>.]<pool>=<symbol>...]  the arrays that the application passes as pools
   [POOL_SECTIONS [<prefix>.]<pool>=<section>...] the output section of a pool, where the linker script names it
                                                 otherwise than the plan
+  [BUDGET <what>=<bytes>...]                    the most bytes of ram, flash, stack, code or constants
   [ALLOW <name>...]                             functions and variables that the models may use beside their own)
 
 After each link, compare the executable with the plans of its models: every pool lies where and as
@@ -26,9 +27,9 @@ function(tilewright_check_firmware executable)
     arg
     ""
     "PLATFORM"
-    "MODELS;REGIONS;POOL_SYMBOLS;POOL_SECTIONS;ALLOW"
+    "MODELS;REGIONS;POOL_SYMBOLS;POOL_SECTIONS;BUDGET;ALLOW"
   )
-  set(known "MODELS;PLATFORM;REGIONS;POOL_SYMBOLS;POOL_SECTIONS;ALLOW")
+  set(known "MODELS;PLATFORM;REGIONS;POOL_SYMBOLS;POOL_SECTIONS;BUDGET;ALLOW")
   _tilewright_check_arguments("${caller}" "${known}")
   if(NOT TARGET "${executable}")
     message(FATAL_ERROR "${caller}:\n  error[usage]: there is no target '${executable}'")
@@ -50,6 +51,13 @@ function(tilewright_check_firmware executable)
     get_target_property(plan "${model}" TILEWRIGHT_PLAN)
     list(APPEND plans "${plan}")
     list(APPEND options "--plan=${plan}")
+    # The first program that is checked is the one of which the model's report speaks.
+    get_target_property(reported "${model}" TILEWRIGHT_REPORT_FIRMWARE)
+    if(NOT reported)
+      set(verdict "$<TARGET_FILE:${executable}>.check.json")
+      set_target_properties("${model}" PROPERTIES TILEWRIGHT_REPORT_FIRMWARE "${verdict}")
+      add_dependencies("${model}_report" "${executable}")
+    endif()
   endforeach()
   foreach(keyword IN ITEMS REGION POOL_SYMBOL POOL_SECTION)
     string(TOLOWER "--${keyword}" option)
@@ -58,8 +66,11 @@ function(tilewright_check_firmware executable)
       list(APPEND options "${option}=${value}")
     endforeach()
   endforeach()
-  foreach(value IN LISTS arg_ALLOW)
-    list(APPEND options "--allow=${value}")
+  foreach(keyword IN ITEMS ALLOW BUDGET)
+    string(TOLOWER "--${keyword}" option)
+    foreach(value IN LISTS arg_${keyword})
+      list(APPEND options "${option}=${value}")
+    endforeach()
   endforeach()
   if(CMAKE_OBJDUMP)
     list(APPEND options "--objdump=${CMAKE_OBJDUMP}")

@@ -28,6 +28,12 @@ define_property(
 )
 define_property(
   TARGET
+  PROPERTY TILEWRIGHT_REPORT_FIRMWARE
+  BRIEF_DOCS "A verdict on a program, of which <target>_report shows the memory"
+  FULL_DOCS "-"
+)
+define_property(
+  TARGET
   PROPERTY TILEWRIGHT_C_PREFIX
   BRIEF_DOCS "What C names begin with"
   FULL_DOCS "-"
@@ -70,6 +76,7 @@ tilewright_add_model(<target>
   [QUANTIZED_IO]                  inputs and outputs are the stored integers: QuantizeLinear of inputs and DequantizeLinear of outputs are dropped
   [STATIC_POOLS]                  the generated code defines pools as arrays; else the caller passes their addresses
   [IO_IN_POOLS]                   inputs and outputs lie in pools, at addresses of the plan; else the caller passes their addresses
+  [STACK_BYTES <n>]               the most stack that a run may take: the header says it, and tilewright_check_firmware holds the program to it; 0 is what the platform's file says
   [PROFILE]                       the generated code measures the cycles of each layer
   [PLAN_LOCK <file.lock.json>]    take tiles and addresses from this file instead of searching for them
   [OPTIONS <file.toml>]           what is rarely needed; the call wins
@@ -87,7 +94,7 @@ function(tilewright_add_model target)
     PARSE_ARGV 1
     arg
     "QUANTIZED_IO;STATIC_POOLS;IO_IN_POOLS;PROFILE"
-    "PLATFORM;NAME;BUFFERING;EFFORT;ALGORITHM;GROUPS;MODEL;PLAN_LOCK;OPTIONS;PORT;OUTPUT_DIRECTORY"
+    "PLATFORM;NAME;BUFFERING;EFFORT;ALGORITHM;GROUPS;STACK_BYTES;MODEL;PLAN_LOCK;OPTIONS;PORT;OUTPUT_DIRECTORY"
     "POOLS;BUDGET;TYPES;DIMS;STATE;OPERATORS;OPERATOR_SOURCES"
   )
   _tilewright_read_model()
@@ -244,9 +251,11 @@ function(_tilewright_model_library target manifest)
   _tilewright_interpreter(python "tilewright_add_model(${target})")
   set(profile "$<TARGET_PROPERTY:${target},TILEWRIGHT_REPORT_PROFILE>")
   set(profile "$<$<BOOL:${profile}>:--profile;${profile}>")
+  set(firmware "$<TARGET_PROPERTY:${target},TILEWRIGHT_REPORT_FIRMWARE>")
+  set(firmware "$<$<BOOL:${firmware}>:--firmware;${firmware}>")
   add_custom_target(
     "${target}_report"
-    COMMAND "${python}" -m tilewright report "${folder}/${plan}" "${profile}"
+    COMMAND "${python}" -m tilewright report "${folder}/${plan}" "${profile}" "${firmware}"
     COMMAND
       "${python}" -m tilewright report "${folder}/${plan}" "${profile}" --format html --output
       "${folder}/${name}_report.html"

@@ -150,7 +150,7 @@ def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: C
         links=platform.links,
         core=platform.core,
         io_pool=platform.io_pool,
-        stack_bytes=platform.target.stack_bytes,
+        stack_bytes=options.stack_bytes or platform.target.stack_bytes,
         inputs=_interface(graph, interface_inputs(graph)),
         outputs=_interface(graph, interface_outputs(graph)),
         buffers=schedule.buffers,

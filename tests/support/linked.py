@@ -39,6 +39,27 @@ int main(void)
     return digits_run(&inputs, &outputs, &pools) == DIGITS_OK ? scores[0] == 127 : 1;
 }}
 """
+PAINTED = """
+int main(void)
+{{
+    static const struct {name}_inputs inputs = {{{inputs}}};
+    static const struct {name}_outputs outputs = {{{outputs}}};
+    register uintptr_t pointer __asm__("sp");
+    const uintptr_t top = pointer;
+    for (uintptr_t place = top - {depth_bytes}u; place < top; place += 4) {{
+        *(volatile uint32_t *)place = 0xA5A5A5A5u;
+    }}
+    if ({name}_run(&inputs, &outputs) != {upper}_OK) {{
+        return 2;
+    }}
+    uintptr_t low = top - {depth_bytes}u;
+    while (low < top && *(volatile uint32_t *)low == 0xA5A5A5A5u) {{
+        low += 4;
+    }}
+    tilewright_console_word("stack ", top - low);
+    return 0;
+}}
+"""
 TOY = """
 #include <stdint.h>
 #include <tilewright/layout.h>
@@ -82,25 +103,50 @@ def link_digits(
     script: str | None = None,
 ) -> Path:
     """The example's model in a program; ``before`` stands in its main.c, ``script`` replaces the platform's."""
-    artifacts, loaded, runtime = digits(platform), load_platform(platform), runtime_dir()
+    return link_model(folder, digits(platform), MAIN.format(before=before), words=words, script=script)
+
+
+def link_model(
+    folder: Path, artifacts: Artifacts, main: str, *, words: Sequence[str] = (), script: str | None = None
+) -> Path:
+    """A model in a program with the text ``main``."""
+    loaded, runtime = load_platform(artifacts.plan.platform), runtime_dir()
     sources = write_model(folder, artifacts)
-    (folder / "main.c").write_text(MAIN.format(before=before), encoding="utf-8")
+    (folder / "main.c").write_text(main, encoding="utf-8")
     (folder / "firmware.ld").write_text(script or linker_script(loaded), encoding="utf-8")
     assert loaded.target.port is not None
     ports, link_words = port_files(loaded.target.port)
-    compiler = [*COMPILERS[platform], *loaded.target.compile_options, "-O2", "-ffunction-sections", "-fdata-sections"]
+    tool = COMPILERS.get(loaded.name, COMPILERS["qemu-virt-rv32"])
+    compiler = [*tool, *loaded.target.compile_options, "-O2", "-ffunction-sections", "-fdata-sections"]
     includes = [f"-I{folder}", f"-I{runtime / 'include'}", f"-I{runtime / 'ports' / loaded.target.port}"]
     kernels = [runtime / name for name in artifacts.plan.kernel_sources]
-    # With link-time optimisation the library's main is seen without its type.
     objects = kept([*compiler, *words, *includes], [*kernels, *ports])
     program = folder / "firmware.elf"
     own = [str(path) for path in (folder / "main.c", *sources)]
     command = [*compiler, *words, *includes, *own, *objects, "-T", str(folder / "firmware.ld"), *link_words]
-    done = subprocess.run(
-        [*command, "-Wl,--gc-sections", "-w", "-o", str(program)], capture_output=True, text=True, check=False
-    )
+    # With link-time optimisation main is seen without its type, which the compiler warns of.
+    command += ["-Wl,--gc-sections", "-lm", "-w", "-o", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return program
+
+
+def painted_main(plan: Plan, depth_bytes: int) -> str:
+    """A main that paints ``depth_bytes`` below its stack, runs a model with static pools, and prints what it used.
+
+    The bytes are printed as ``stack`` and a word in hexadecimal digits.
+    """
+    name, upper = plan.name, plan.name.upper()
+    lines = [f'#include "{name}.h"', '#include "../common/board.h"']
+    for kind, tensors in (("INPUT", plan.inputs), ("OUTPUT", plan.outputs)):
+        for item in tensors:
+            macro = f"{upper}_{kind}_{item.identifier.upper()}"
+            lines.append(f"static _Alignas(16) uint8_t {kind}_{item.identifier}[{macro}_SIZE + 16];")
+    inputs = ", ".join(f"(const void *)INPUT_{item.identifier}" for item in plan.inputs)
+    outputs = ", ".join(f"(void *)OUTPUT_{item.identifier}" for item in plan.outputs)
+    return "\n".join(lines) + PAINTED.format(
+        name=name, upper=upper, inputs=inputs, outputs=outputs, depth_bytes=depth_bytes
+    )
 
 
 def toy_plan() -> Plan:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.firmware import needs_arm, needs_riscv
-from support.linked import digits, link_digits, link_toy, toy_plan
+from support.linked import EXAMPLE, digits, link_digits, link_model, link_toy, painted_main, toy_plan
 from tilewright.base.errors import TilewrightError
 from tilewright.cli import main
+from tilewright.cli.check_elf import BUDGETS
 from tilewright.firmware.check_image import Verdict, check_image
 from tilewright.firmware.findings import Finding, Linked, Regions
 from tilewright.firmware.image import read_image
+from tilewright.options import CompileOptions
+from tilewright.pipeline import compile_model
 from tilewright.plan import Plan
+from tilewright.platform import load_platform
+from tilewright.tools.simulate import simulate
 
 POOLS = (("l1", "l1"), ("sram", "sram"))
 REGIONS = Regions((("l1", 0x86000000, 0x86100000), ("sram", 0x84000000, 0x86000000), ("flash", 0x80000000, 0x84000000)))
@@ -241,10 +247,78 @@ def test_the_command(program: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert '"agrees": true' in (tmp_path / "verdict.json").read_text(encoding="utf-8")
     assert main(words) == 2
     assert "[pool-symbol] pool sram of digits" in capsys.readouterr().err
+    assert main(["report", str(plan), "--firmware", str(tmp_path / "verdict.json")]) == 0
+    assert capsys.readouterr().out.startswith("chip: RAM 1")
+    assert main(["report", str(plan), "--firmware", str(plan)]) == 2
+    assert "no verdict of check-elf" in capsys.readouterr().err
+    assert main([*words, "--budget", "stack=few"]) == 2
+    assert "--budget stack=few is not <what>=<bytes>" in capsys.readouterr().err
     assert main([*words, "--region", "l1=here"]) == 2
     assert "--region l1=here is not <pool>=<base>:<bytes>" in capsys.readouterr().err
     assert main([*words, "--objdump", "no-such-program"]) == 2
     assert "cannot run no-such-program" in capsys.readouterr().err
+
+
+def measured_stack(program: Path, platform: str) -> int:
+    """What a run of a program with ``painted_main`` took, in a simulator."""
+    lines: list[str] = []
+    assert simulate(load_platform(platform), program, 60, (), lines.append) == 0
+    (word,) = (line.split()[1] for line in lines if line.startswith("stack "))
+    return int(word, 16)
+
+
+@needs_riscv
+@needs_arm
+@pytest.mark.parametrize("platform", ["qemu-virt-rv32", "mps2-an385"])
+def test_a_run_stays_within_its_stack(platform: str, tmp_path: Path) -> None:
+    artifacts = digits(platform, static_pools=True)
+    program = link_model(tmp_path, artifacts, painted_main(artifacts.plan, 8192))
+    verdict = checked(program, artifacts.plan, Linked())
+    assert verdict.findings == ()
+    bound, measured = verdict.models[0].calls.stack_bytes, measured_stack(program, platform)
+    assert 0.7 * bound <= measured <= bound
+
+
+@needs_riscv
+def test_a_hook_takes_stack_too(tmp_path: Path) -> None:
+    artifacts = digits(static_pools=True)
+    hook = "void hook(uint32_t layer) { volatile char a[1000]; for (int i = 0; i < 1000; ++i) { a[i] = (char)layer; } }"
+    words = ("-DTILEWRIGHT_LAYER_HOOK=hook",)
+    program = link_model(tmp_path, artifacts, f"{painted_main(artifacts.plan, 8192)}{hook}", words=words)
+    (found,) = checked(program, artifacts.plan, Linked()).findings
+    assert (found.rule, found.symbol) == ("library", "hook")
+    allowed = checked(program, artifacts.plan, Linked(allowed=frozenset({"hook"})))
+    assert allowed.findings == ()
+    # What was painted shows a frame of which a bound without the hook knows nothing.
+    assert 1000 < measured_stack(program, "qemu-virt-rv32") <= allowed.models[0].calls.stack_bytes
+
+
+@needs_riscv
+def test_memory_of_the_chip(program: Path) -> None:
+    memory = checked(program, digits().plan).memory
+    listing = subprocess.run(["riscv64-unknown-elf-size", program], capture_output=True, text=True, check=True).stdout
+    text, data, bss = map(int, listing.splitlines()[1].split()[:3])
+    assert (memory.flash, memory.ram - memory.stack) == (text + data, data + bss)
+    assert (memory.pools, memory.constants) == (12000 + 1024, 15344)
+    assert 5000 < memory.code < 12000
+    assert memory.left[0] == ("l1", 0x100000, 0x100000 - 12000)
+
+
+@needs_riscv
+def test_a_budget(program: Path) -> None:
+    amounts = dict(checked(program, digits().plan).memory.amounts())
+    assert set(amounts) == set(BUDGETS)
+    held = Linked(REGIONS, POOLS, budget=tuple(amounts.items()))
+    assert checked(program, digits().plan, held).findings == ()
+    tight = Linked(REGIONS, POOLS, budget=tuple((name, most - 1) for name, most in amounts.items()))
+    assert [item.symbol for item in checked(program, digits().plan, tight).findings] == list(amounts)
+
+
+def test_the_stack_that_a_user_gives() -> None:
+    options = CompileOptions(EXAMPLE, "qemu-virt-rv32", "digits", quantized_io=True, stack_bytes=640)
+    files = compile_model(options).files
+    assert b"#define DIGITS_STACK_BYTES 640u" in files["digits.h"]
+    assert b"#define DIGITS_STACK_BYTES 4096u" in digits().files["digits.h"]
 
 
 def test_files_that_are_no_programs(tmp_path: Path) -> None:

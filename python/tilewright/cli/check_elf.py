@@ -15,6 +15,8 @@ from tilewright.platform import load_platform
 if TYPE_CHECKING:
     from tilewright.firmware.findings import Linked, Regions
 
+BUDGETS = ("ram", "flash", "stack", "code", "constants")
+
 
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
@@ -40,6 +42,12 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     )
     check.add_argument(
         "--allow", **repeated, metavar="NAME", help="a function or variable that the models may use; repeatable"
+    )
+    check.add_argument(
+        "--budget",
+        **repeated,
+        metavar="WHAT=BYTES",
+        help="the most bytes of ram, flash, stack, code or constants; repeatable",
     )
     check.add_argument("--objdump", metavar="PROGRAM", help="prints instructions; one on the PATH if absent")
     check.add_argument("--json", type=Path, metavar="FILE.json", help="write the verdict there too, agreeing or not")
@@ -70,6 +78,7 @@ def _linked(parsed: argparse.Namespace) -> Linked:
         symbols=_pairs("--pool-symbol", parsed.pool_symbol),
         sections=_pairs("--pool-section", parsed.pool_section),
         allowed=frozenset(parsed.allow),
+        budget=_budget(parsed.budget),
     )
 
 
@@ -89,6 +98,16 @@ def _regions(parsed: argparse.Namespace) -> Regions:
         except ValueError:
             raise bad_input("bad-option", f"--region {name}={text} is not <pool>=<base>:<bytes>") from None
     return Regions(tuple((name, begin, end) for name, (begin, end) in spans.items()))
+
+
+def _budget(texts: list[str]) -> tuple[tuple[str, int], ...]:
+    found = []
+    for name, text in _pairs("--budget", texts):
+        if name not in BUDGETS or not text.isdigit():
+            known = ", ".join(BUDGETS)
+            raise bad_input("bad-option", f"--budget {name}={text} is not <what>=<bytes>", help=f"one of {known}")
+        found.append((name, int(text)))
+    return tuple(found)
 
 
 def _pairs(option: str, texts: list[str]) -> tuple[tuple[str, str], ...]:

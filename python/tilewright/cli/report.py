@@ -19,12 +19,22 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     report.add_argument("--format", choices=["text", "json", "html"], default="text", help="html: one page to look at")
     report.add_argument("--output", type=Path, help="file for the report; standard output if absent")
     report.add_argument("--profile", type=Path, metavar="FILE.json", help="cycles of each layer, measured on a target")
+    report.add_argument(
+        "--firmware",
+        type=Path,
+        metavar="FILE.json",
+        help="what check-elf found of the program: the first line says what it takes of the chip",
+    )
     report.add_argument("--steps", action="store_true", help="what begins, ends and is alive at each layer, by pool")
     report.set_defaults(run=_report)
 
 
 def _report(parsed: argparse.Namespace) -> int:
     text = _report_text(parsed, load_plan(parsed.plan))
+    if parsed.firmware is not None and parsed.format == "text":
+        from tilewright.report.firmware_line import firmware_line
+
+        text = f"{firmware_line(parsed.firmware)}\n\n{text}"
     if parsed.output is None:
         sys.stdout.write(text)
     else:

@@ -36,6 +36,7 @@ class Calls:
         bodies: functions that were reached, by address.
         cycles: functions that call themselves, each as the names of the way round.
         lost: calls by pointer that no known function answers: (caller, address).
+        named: function to the (address, bytes) of read-only objects that it names, itself or through others.
     """
 
     root: Symbol
@@ -45,6 +46,7 @@ class Calls:
     bodies: dict[int, Body]
     cycles: tuple[tuple[str, ...], ...]
     lost: tuple[tuple[Symbol, int], ...]
+    named: dict[int, frozenset[tuple[int, int]]]
 
 
 @dataclass(slots=True)
@@ -79,6 +81,7 @@ class Follower:
             bodies=self.bodies,
             cycles=tuple(sorted(self.cycles)),
             lost=tuple(self.lost.values()),
+            named={address: pointers.objects for address, pointers in self.pointers.items()},
         )
 
     def _named(self, address: int) -> str:

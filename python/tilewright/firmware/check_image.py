@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from tilewright.base.errors import bad_input
 from tilewright.firmware.call_graph import Calls, Follower
-from tilewright.firmware.code_rules import code_findings
+from tilewright.firmware.chip_memory import ChipMemory, chip_memory, over_budget
+from tilewright.firmware.code_rules import code_findings, code_spans
 from tilewright.firmware.constant_rules import wrong_constants
 from tilewright.firmware.disassembly import disassemble
-from tilewright.firmware.findings import Finding, Linked, PlacedPool
+from tilewright.firmware.findings import CheckedModel, Finding, Linked
 from tilewright.firmware.image import Image, Symbol
 from tilewright.firmware.layout_rules import wrong_layouts
 from tilewright.firmware.pointers import PointerFinder
@@ -23,20 +24,14 @@ ENTRIES = ("run", "load", "reset")
 
 
 @dataclass(frozen=True, slots=True)
-class CheckedModel:
-    """What was found of one model: where its pools lie, how many constants it has, the calls below its run."""
-
-    plan: Plan
-    pools: tuple[PlacedPool, ...]
-    constants: int
-    calls: Calls
-
-
-@dataclass(frozen=True, slots=True)
 class Verdict:
-    """The models of a program, and everything that is wrong with it; nothing is, if there are no findings."""
+    """The models of a program, what it takes of the chip, and everything that is wrong with it.
+
+    Nothing is, if there are no findings.
+    """
 
     models: tuple[CheckedModel, ...]
+    memory: ChipMemory
     findings: tuple[Finding, ...]
 
 
@@ -53,7 +48,9 @@ def check_image(image: Image, plans: Sequence[Plan], linked: Linked, objdump: st
         models.append(model)
         findings += found
     findings += overlaps(image, [place for model in models for place in model.pools])
-    return Verdict(tuple(models), tuple(findings))
+    memory = chip_memory(image, models, linked)
+    findings += over_budget(memory, linked.budget)
+    return Verdict(tuple(models), memory, tuple(findings))
 
 
 def _checked(image: Image, plan: Plan, linked: Linked, code: Walker) -> tuple[CheckedModel, list[Finding]]:
@@ -70,7 +67,8 @@ def _checked(image: Image, plan: Plan, linked: Linked, code: Walker) -> tuple[Ch
         findings += (item for item in code_findings(image, plan, calls, places, linked) if item not in findings)
     findings += _too_deep(plan, below)
     constants = sum(buffer.sha256 is not None for buffer in plan.buffers)
-    return CheckedModel(plan, tuple(places), constants, below[0]), findings
+    spans = frozenset(item for calls in below for item in code_spans(calls))
+    return CheckedModel(plan, tuple(places), constants, below[0], spans), findings
 
 
 def _function(image: Image, name: str) -> Symbol | None:

@@ -20,9 +20,9 @@ PORT = frozenset(
 """Functions of tilewright/port.h: what lies below them is the port's own."""
 
 _OF_FLOAT = (
-    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf exp exp2 expm1 fabs floor fma fmax fmin "
-    "fmod frexp hypot ldexp llrint log log10 log1p log2 lrint lround modf nearbyint pow rint round scalbn sin sinh "
-    "sqrt tan tanh trunc"
+    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs floor fma fmax "
+    "fmin fmod frexp hypot ldexp llrint log log10 log1p log2 lrint lround modf nearbyint pow rint round scalbn sin "
+    "sinh sqrt tan tanh trunc"
 ).split()
 LIBRARY = frozenset(("memcpy", "memmove", "memset", "memcmp", "abs", "labs", *_OF_FLOAT, *(f"{n}f" for n in _OF_FLOAT)))
 """Functions of C libraries that kernels call. What a library calls below them is its own, except for ``FORBIDDEN``."""
@@ -110,6 +110,15 @@ def _outside_port(calls: Calls) -> set[int]:
                 found.add(callee.address)
                 waiting.append(callee.address)
     return found
+
+
+def code_spans(calls: Calls) -> Iterator[tuple[int, int]]:
+    """(address, bytes) of each function outside of the port, and of the read-only objects that they name."""
+    sizes = {edge.callee.address: edge.callee.size_bytes for edge in calls.edges}
+    sizes[calls.root.address] = calls.root.size_bytes
+    for address in _outside_port(calls):
+        yield address, sizes[address]
+        yield from calls.named.get(address, ())
 
 
 def _is_listed(name: str) -> bool:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilewright.firmware.call_graph import Calls
+from tilewright.plan import Plan
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -36,6 +39,25 @@ class PlacedPool:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckedModel:
+    """What was found of one model.
+
+    Attributes:
+        plan: its plan.
+        pools: where its pools lie.
+        constants: how many constants have the plan's bytes, if there is no finding.
+        calls: what lies below its run.
+        code: (address, bytes) of functions below its entries, outside of the port, and of data that they name.
+    """
+
+    plan: Plan
+    pools: tuple[PlacedPool, ...]
+    constants: int
+    calls: Calls
+    code: frozenset[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
 class Regions:
     """Memory of the chip: names, and the addresses [begin, end) of each."""
 
@@ -54,6 +76,7 @@ class Linked:
         regions: memory of the chip; a pool lies in the region of its name.
         symbols: (pool, symbol) of the arrays that the application passes to the model.
         sections: (pool, output section) where the linker script gives it another name than the plan.
+        budget: the most bytes of ``ram``, ``flash``, ``stack``, ``code`` or ``constants`` (``ChipMemory``).
         allowed: functions that a model may call beside its own and those of the list.
     """
 
@@ -61,6 +84,7 @@ class Linked:
     symbols: tuple[tuple[str, str], ...] = ()
     sections: tuple[tuple[str, str], ...] = ()
     allowed: frozenset[str] = frozenset()
+    budget: tuple[tuple[str, int], ...] = ()
 
     def symbol_of(self, model: str, pool: str) -> str | None:
         """The array of a model's pool: ``<model>.<pool>`` counts before ``<pool>``."""

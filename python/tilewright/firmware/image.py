@@ -15,7 +15,7 @@ from elftools.elf.sections import SymbolTableSection
 
 from tilewright.base.errors import bad_input
 
-_WRITE, _ALLOC, _EXECUTE = 1, 2, 4
+_WRITE, _ALLOC, _EXECUTE, _TLS = 1, 2, 4, 0x400
 _THUMB_BIT = 1
 
 
@@ -49,6 +49,7 @@ class Section:
     is_allocated: bool
     is_writable: bool
     is_code: bool
+    is_tls: bool = False
 
     @property
     def end(self) -> int:
@@ -76,7 +77,11 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A linked program. ``word_bytes`` is the size of a pointer; ``functions`` are ordered by address."""
+    """A linked program.
+
+    ``word_bytes`` is the size of a pointer; ``functions`` are ordered by address. ``copied`` are places (address,
+    bytes) of initial values that start-up copies to where they are used.
+    """
 
     path: Path
     machine: Machine
@@ -85,6 +90,7 @@ class Image:
     sections: tuple[Section, ...]
     symbols: tuple[Symbol, ...]
     functions: tuple[Symbol, ...]
+    copied: tuple[tuple[int, int], ...] = ()
 
     def named(self, name: str) -> tuple[Symbol, ...]:
         """All symbols of a name; local ones may be several."""
@@ -147,6 +153,7 @@ def _image(path: Path, file: Any) -> Image:
         raise bad_input("elf-stripped", "the program has no symbols of functions", at=str(path), help=remedy)
     # Of several names of one function the one that a program calls it by: libraries begin their own with a line.
     functions.sort(key=lambda item: (item.address, item.is_local, item.name.startswith("_"), item.name))
+    by_address = {item.address: item for item in reversed(functions)}
     return Image(
         path=path,
         machine=machine,
@@ -154,14 +161,15 @@ def _image(path: Path, file: Any) -> Image:
         is_little_endian=bool(file.little_endian),
         sections=sections,
         symbols=symbols,
-        functions=tuple(
-            {item.address: item for item in reversed(functions)}[address] for address in _starts(functions)
-        ),
+        functions=tuple(by_address[address] for address in sorted(by_address)),
+        copied=tuple(_copied(file)),
     )
 
 
-def _starts(functions: list[Symbol]) -> list[int]:
-    return sorted({item.address for item in functions})
+def _copied(file: Any) -> Iterator[tuple[int, int]]:
+    for segment in file.iter_segments():
+        if segment["p_type"] == "PT_LOAD" and segment["p_paddr"] != segment["p_vaddr"] and segment["p_filesz"]:
+            yield int(segment["p_paddr"]), int(segment["p_filesz"])
 
 
 def _section(section: Any) -> Section:
@@ -175,6 +183,7 @@ def _section(section: Any) -> Section:
         is_allocated=bool(flags & _ALLOC),
         is_writable=bool(flags & _WRITE),
         is_code=bool(flags & _EXECUTE),
+        is_tls=bool(flags & _TLS) and not in_file,
     )
 
 

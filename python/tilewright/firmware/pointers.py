@@ -13,10 +13,14 @@ _LEAST_ADDRESS = 256
 
 @dataclass(frozen=True, slots=True)
 class Pointers:
-    """Addresses of functions: ``in_code`` stand in instructions, ``in_data`` in constants that instructions name."""
+    """Addresses of functions: ``in_code`` stand in instructions, ``in_data`` in constants that instructions name.
+
+    ``objects`` are these constants: (address, bytes).
+    """
 
     in_code: frozenset[int]
     in_data: frozenset[int]
+    objects: frozenset[tuple[int, int]] = frozenset()
 
 
 @dataclass(slots=True)
@@ -46,11 +50,14 @@ class PointerFinder:
         """The functions behind addresses that a function computes, accesses or loads."""
         in_code: set[int] = set()
         in_data: set[int] = set()
+        objects: set[tuple[int, int]] = set()
         for address in (number for number in touched if number >= _LEAST_ADDRESS):
             if (function := self._function(address)) is not None:
                 in_code.add(function)
-            in_data |= self._from_object(address)
-        return Pointers(frozenset(in_code), frozenset(in_data))
+            functions, named = self._from_object(address)
+            in_data |= functions
+            objects |= named
+        return Pointers(frozenset(in_code), frozenset(in_data), frozenset(objects))
 
     def _function(self, word: int) -> int | None:
         """The function to which a word points, if it does. Pointers to Thumb code are odd, which few numbers are."""
@@ -61,24 +68,24 @@ class PointerFinder:
         symbol = self.image.function_at(address)
         return address if symbol is not None and symbol.address == address else None
 
-    def _from_object(self, address: int) -> frozenset[int]:
-        """The functions that the object at an address names, itself or through other objects."""
+    def _from_object(self, address: int) -> tuple[set[int], set[tuple[int, int]]]:
+        """The functions that the object at an address names, itself or through other objects; and all these objects."""
         found: set[int] = set()
-        seen: set[int] = set()
+        seen: dict[int, int] = {}
         waiting = [address]
         while waiting:
             place = waiting.pop()
             for symbol in self.objects:
                 if not symbol.address <= place < symbol.end or symbol.address in seen:
                     continue
-                seen.add(symbol.address)
+                seen[symbol.address] = symbol.size_bytes
                 for word in self._words(symbol):
                     function = self._function(word)
                     if function is not None:
                         found.add(function)
                     elif word >= _LEAST_ADDRESS:
                         waiting.append(word)
-        return frozenset(found)
+        return found, set(seen.items())
 
     def _words(self, symbol: Symbol) -> list[int]:
         size = self.image.word_bytes

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import json
 
-from tilewright.firmware.check_image import CheckedModel, Verdict
+from tilewright.firmware.check_image import Verdict
+from tilewright.firmware.chip_memory import ChipMemory
+from tilewright.firmware.findings import CheckedModel
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """Lines for a log: what agrees of each model."""
-    return "".join(_agreed(model) for model in verdict.models)
+    """Lines for a log: what the program takes of the chip, and what agrees of each model."""
+    return "".join((f"{memory_line(verdict.memory)}\n", *(_agreed(model) for model in verdict.models)))
+
+
+def memory_line(memory: ChipMemory) -> str:
+    """RAM and flash, what for, and what is left, on one line."""
+    ram = f"pools {memory.pools:,}, stack of a run {memory.stack:,}, other data {memory.static:,}"
+    flash = f"code of models {memory.code:,}, constants {memory.constants:,}, other {memory.other:,}"
+    left = ", ".join(f"{name} {free:,} of {size:,}" for name, size, free in memory.left)
+    line = f"chip: RAM {memory.ram:,} bytes ({ram}), flash {memory.flash:,} ({flash})"
+    return f"{line}; left: {left}" if left else line
 
 
 def _agreed(model: CheckedModel) -> str:
@@ -41,6 +52,16 @@ def verdict_json(verdict: Verdict) -> str:
             }
             for finding in verdict.findings
         ],
+        "memory": {
+            "line": memory_line(verdict.memory),
+            **verdict.memory.amounts(),
+            "pools": verdict.memory.pools,
+            "static": verdict.memory.static,
+            "other": verdict.memory.other,
+            "left": [
+                {"region": name, "size_bytes": size, "left_bytes": free} for name, size, free in verdict.memory.left
+            ],
+        },
         "models": [_model(model) for model in verdict.models],
     }
     return json.dumps(document, indent=2) + "\n"

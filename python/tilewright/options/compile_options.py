@@ -248,6 +248,17 @@ class CompileOptions:
             place=Place.CALL,
         ),
     )
+    stack_bytes: int = field(
+        default=0,
+        metadata=option(
+            "the most stack that a run may take: the header says it, and tilewright_check_firmware holds the program "
+            "to it; 0 is what the platform's file says",
+            place=Place.CALL,
+            in_lock=False,
+            unit="bytes",
+            minimum=0,
+        ),
+    )
     profile: bool = field(
         default=False, metadata=option("the generated code measures the cycles of each layer", place=Place.CALL)
     )

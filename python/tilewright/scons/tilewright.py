@@ -36,6 +36,7 @@ VALUES = {
     "EFFORT": "--effort",
     "ALGORITHM": "--algorithm",
     "GROUPS": "--groups",
+    "STACK_BYTES": "--stack-bytes",
 }
 FILES = {
     "MODEL": "--model",
