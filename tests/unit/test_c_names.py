@@ -14,7 +14,7 @@ from onnx import TensorProto, helper
 from support.firmware import ARM_GCC, RISCV_GCC, WARNINGS, needs_host_compiler
 from tilewright.base import reserved_names
 from tilewright.base.c_names import c_identifier, c_prefix, unique_identifiers
-from tilewright.base.resources import runtime
+from tilewright.base.resources import platforms, runtime
 from tilewright.codegen.buffers import storage_of
 from tilewright.options import CompileOptions
 from tilewright.pipeline import compile_model
@@ -143,3 +143,31 @@ def test_pools_and_buffers_whose_joined_names_are_the_same_have_macros_of_their_
     places = (Placement("a_x", "l1", 0), Placement("x", "l1_a", 0), Placement("A_X_2", "l1", 64))
     macros = storage_of(replace(plan, buffers=buffers, placements=places, relations=())).macros
     assert macros == {"a_x": "KWS_L1_A_X", "x": "KWS_L1_A_X_2", "A_X_2": "KWS_L1_A_X_2_2"}
+
+
+def constants_in(pool: str, folder: Path) -> str:
+    """What the C compiler says about all files of a model whose constants lie in a pool of that name."""
+    board = (platforms() / "host.toml").read_text().replace('"flash"', f'"{pool}"').replace("flash", pool)
+    (folder / "board.toml").write_text(board)
+    inputs, outputs = ([helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 4])] for name in "xy")
+    weights = helper.make_tensor("w", TensorProto.FLOAT, [4, 4], [0.5] * 16)
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "net", inputs, outputs, [weights])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]), folder / "m.onnx")
+    options = CompileOptions(folder / "m.onnx", str(folder / "board.toml"), "kws", io_in_pools=True)
+    files = compile_model(replace(options, profile=True)).files
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    sources = [str(folder / name) for name in files if name.endswith(".c")]
+    command = ["cc", *WARNINGS, f"-I{runtime() / 'include'}", f"-I{folder}", "-fsyntax-only", *sources]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stderr
+
+
+@needs_host_compiler
+@pytest.mark.parametrize("pool", ["run", "profile", "is_misaligned", "model_sha256", "input_x", "layer_00_matmul"])
+def test_a_pool_of_constants_has_a_name_that_the_model_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pool: str
+) -> None:
+    assert constants_in(pool, tmp_path) == ""
+    for module in ("pools", "buffers", "entry"):
+        monkeypatch.setattr(f"tilewright.codegen.{module}.constants_object", lambda prefix, name: f"{prefix}_{name}")
+    assert "error" in constants_in(pool, tmp_path)

@@ -29,6 +29,22 @@ def c_prefix(name: str) -> str:
     return f"t_{identifier}" if is_header_word(f"{identifier}_OK".upper()) else identifier
 
 
+_OF_MODELS = frozenset(
+    (
+        "all_layers context infer inference inputs is_misaligned layout model_sha256 outputs pools profile "
+        "profile_layers reset run status status_text"
+    ).split()
+)
+_BEGINNINGS_OF_MODELS = ("argmax_", "dequantize_", "input_", "layer_", "output_", "pool_", "quantize_", "shape_")
+
+
+def constants_object(prefix: str, pool: str) -> str:
+    """The C object of a model's constants in a pool: ``<prefix>_<pool>``, unless the model has that name already."""
+    if pool in _OF_MODELS or pool.startswith(_BEGINNINGS_OF_MODELS):
+        return f"{prefix}_pool_{pool}"
+    return f"{prefix}_{pool}"
+
+
 def in_comment(name: str) -> str:
     """A name inside a C comment: no comment starts or ends, no line breaks, no trigraphs."""
     plain = "".join(char if char.isprintable() and ord(char) < 128 else "?" for char in name)

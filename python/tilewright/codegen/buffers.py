@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from tilewright.base.c_names import numbered, unique_identifiers
+from tilewright.base.c_names import constants_object, numbered, unique_identifiers
 from tilewright.plan import Access, Buffer, BufferKind, Placement, Plan, Pool, RelationKind
 
 Array = npt.NDArray[Any]
@@ -77,7 +77,7 @@ class Storage:
             return f"tilewright_bytes(context->{side}->{self.members[name]})"
         pool = next(pool for pool in self.plan.pools if pool.name == self.placements[name].pool)
         if pool.access is Access.READ_ONLY:
-            return f"tilewright_bytes({self.prefix}_{pool.name}.{self.identifiers[name]})"
+            return f"tilewright_bytes({constants_object(self.prefix, pool.name)}.{self.identifiers[name]})"
         return self.pool_address(name, f"context->pools->{pool.name}")
 
     def pool_address(self, name: str, passed: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from tilewright.base.c_names import constants_object
 from tilewright.codegen.buffers import Storage
 from tilewright.codegen.function_text import FunctionText, block
 from tilewright.codegen.interface import InterfaceText, Signature
@@ -226,7 +227,7 @@ def _pool_checks(entry: Entry) -> tuple[str, ...]:
     found: list[str] = []
     for pool in entry.constant_pools:
         if pool.base and pool.capacity != "unlimited":
-            symbol = f"{entry.prefix}_{pool.name}"
+            symbol = constants_object(entry.prefix, pool.name)
             behind = f"(uintptr_t)&{symbol} - {entry.macro}_POOL_{pool.name.upper()}_BASE"
             room = f"{pool.capacity}u - sizeof {symbol}"
             found += block(f"if ({behind} > {room})", (f"return {entry.macro}_MISALIGNED;",))

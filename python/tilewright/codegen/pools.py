@@ -8,6 +8,7 @@ from typing import cast
 
 import numpy as np
 
+from tilewright.base.c_names import constants_object
 from tilewright.codegen.buffers import Array, Storage
 from tilewright.codegen.interface import C_TYPES
 from tilewright.codegen.literals import float_literal
@@ -42,9 +43,15 @@ class MemberText:
 
 @dataclass(frozen=True, slots=True)
 class PoolText:
-    """A pool with its buffers by address; ``base`` is its base address as C, empty if the pool has none."""
+    """A pool with its buffers by address.
+
+    Attributes:
+        object: the C object of its constants.
+        base: its base address as C; empty if the pool has none.
+    """
 
     name: str
+    object: str
     used_bytes: int
     capacity: str
     lower_bound_bytes: int
@@ -76,6 +83,7 @@ def pool_text(
     size = f"sizeof(struct {prefix}_{pool.name}_constants)" if read_only else f"{prefix}_POOL_{pool.name}_SIZE".upper()
     return PoolText(
         name=pool.name,
+        object=constants_object(prefix, pool.name),
         used_bytes=use.used_bytes,
         capacity="unlimited" if pool.size_bytes is None else str(pool.size_bytes),
         lower_bound_bytes=use.lower_bound_bytes,
@@ -92,7 +100,7 @@ def pool_text(
 def _object(storage: Storage, pool: Pool) -> str:
     """The C object or address at which a pool begins; empty if the caller decides where it lies."""
     if pool.access is Access.READ_ONLY:
-        return f"{storage.prefix}_{pool.name}"
+        return constants_object(storage.prefix, pool.name)
     if pool.base is not None:
         return f"0x{pool.base:x}"
     return f"{storage.prefix}_pool_{pool.name}" if storage.plan.static_pools else ""
