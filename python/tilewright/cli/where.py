@@ -64,9 +64,8 @@ def _place(plan: Plan, parsed: argparse.Namespace) -> tuple[Pool, int, int | Non
 def pool_bases(plan: Plan, given: Mapping[str, int], symbols: Mapping[str, int]) -> dict[str, int]:
     """Where pools begin: as the user says, else by the program's symbols, else as the plan has it.
 
-    Generated code defines <prefix>_pool_<pool> (STATIC_POOLS), <prefix>_<pool> or, where a model has that name, the
-    former (constants), golden
-    tests pool_<pool>.
+    Generated code defines <prefix>_pool_<pool> (STATIC_POOLS), and for constants <prefix>_<pool> or, where a
+    model has that name, the same; golden tests define pool_<pool>.
     """
     bases = {}
     for pool in plan.pools:

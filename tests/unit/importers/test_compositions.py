@@ -213,3 +213,24 @@ def test_an_old_opset_whose_operators_are_unchanged(tmp_path: Path) -> None:
     np.testing.assert_array_equal(outputs_of(graph, {"x": x})[0], ~x)
     builder.node("Add", "x", "x", output="z")
     assert "ONNX opset 1;" in refusal(tmp_path, builder.model("z"))
+
+
+@pytest.mark.parametrize("operator", ["NonZero", "Unique"])
+def test_sizes_that_are_found_at_run_time_name_the_inputs_to_freeze(operator: str, tmp_path: Path) -> None:
+    builder = ModelBuilder()
+    y = builder.node(operator, builder.node("Relu", builder.input("a", [2, 3])))
+    model = builder.model(y, dtypes={y: np.int64 if operator == "NonZero" else np.float32})
+    said = refusal(tmp_path, model)
+    assert f"how many elements {operator} gives is known at run time only" in said
+    assert "freeze 'a' (freeze = \"<file.npz>\" in the options file)" in said
+    a = np.array([[1, 0, 2], [0, 0, 1]], np.float32)
+    graph = imported(tmp_path, model, freeze={"a": a})
+    (wanted,) = ReferenceEvaluator(model).run(None, {"a": a})
+    np.testing.assert_array_equal(outputs_of(graph, {})[0], wanted)
+
+
+def test_a_shape_that_is_computed_names_the_inputs_to_freeze(tmp_path: Path) -> None:
+    builder = ModelBuilder()
+    x, n, m = builder.input("x", [6]), builder.input("n", [1], np.int64), builder.input("m", [1], np.int64)
+    y = builder.node("Reshape", x, builder.node("Concat", n, m, axis=0))
+    assert "freeze 'm' and 'n'" in refusal(tmp_path, builder.model(y))

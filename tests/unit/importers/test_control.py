@@ -142,8 +142,8 @@ def test_what_run_time_decides_is_refused(tmp_path):
 
 
 def test_inner_nodes_are_named(tmp_path):
-    text = LOOP.replace("Mul(state, x)", "Det(state)").replace("TRIPS", "2").replace("LIMIT", "9")
-    assert "in its body, node of 'scaled' (Det): operator Det is not supported" in refusal(tmp_path, text)
+    text = LOOP.replace("Mul(state, x)", "Bernoulli(state)").replace("TRIPS", "2").replace("LIMIT", "9")
+    assert "in its body, node of 'scaled' (Bernoulli): operator Bernoulli is not supported" in refusal(tmp_path, text)
 
 
 def test_endless_loops_are_refused(tmp_path, monkeypatch):

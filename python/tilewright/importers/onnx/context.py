@@ -16,6 +16,7 @@ import numpy as np
 from tilewright.catalogue.operators import attributes_for
 from tilewright.graph import Array, Attributes, DType, Epilogue, Node, Tensor, constant, variable
 from tilewright.graph.edit import NO_ATTRIBUTES
+from tilewright.importers.onnx.remedies import to_freeze
 from tilewright.importers.onnx.source import SourceNode
 
 MAX_RANK = 6
@@ -136,8 +137,7 @@ class Call:
         """The elements of an input as an array; Unsupported if they are not constant."""
         array = self.known(index)
         if array is None:
-            name = self.node.inputs[index] if self.has(index) else ""
-            remedy = f"make {what} a constant; if '{name}' is an input of the model, freeze it (options file)"
+            remedy = to_freeze(self.build.nodes, self.build.tensors, self.node.inputs[index : index + 1])
             raise Unsupported(f"{what} (input {index}) is computed at run time", remedy)
         return array
 

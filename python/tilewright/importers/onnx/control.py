@@ -17,13 +17,13 @@ import numpy as np
 
 from tilewright.graph import Array
 from tilewright.importers.onnx.context import Construction, Unsupported
+from tilewright.importers.onnx.remedies import to_freeze
 from tilewright.importers.onnx.source import SourceGraph, SourceNode
 
 MOST_NODES = 4096
 """The most nodes that all loops of a model together may become; more would fill a flash and take hours to plan."""
 
 Visit = Callable[[SourceNode], None]
-_WAY_OUT = "make it constant, or export without control flow"
 
 
 def expand_control(node: SourceNode, build: Construction, visit: Visit) -> None:
@@ -114,6 +114,10 @@ class _Control:
         except Unsupported as problem:
             raise Unsupported(f"in its body, {written.place}: {problem.reason}", problem.help) from None
 
+    def remedy(self, name: str) -> str:
+        """What would make a tensor known at compile time."""
+        return f"{to_freeze(self.build.nodes, self.build.tensors, [name])}, or export without control flow"
+
     def _fresh(self, base: str) -> str:
         name = self.build.fresh(base)
         self.build.reserved.add(name)
@@ -128,7 +132,7 @@ def _if(control: _Control) -> None:
     """Becomes the branch that runs. The condition is known at compile time."""
     condition = control.known(0)
     if condition is None:
-        raise Unsupported("its condition is computed at run time", _WAY_OUT)
+        raise Unsupported("its condition is computed at run time", control.remedy(control.node.inputs[0]))
     branch = control.body("then_branch" if bool(condition.reshape(-1)[0]) else "else_branch")
     for index, name in enumerate(control.inline(branch, (), 0)):
         control.give(index, name)
@@ -149,7 +153,8 @@ def _loop(control: _Control) -> None:
         outputs = control.inline(body, [number, control.constant(np.asarray(True), "going"), *carried], iteration)
         condition = control.build.constants.get(outputs[0])
         if condition is None:
-            raise Unsupported(f"its condition behind iteration {iteration} is computed at run time", _WAY_OUT)
+            what = f"its condition behind iteration {iteration} is computed at run time"
+            raise Unsupported(what, control.remedy(outputs[0]))
         going = bool(condition.reshape(-1)[0])
         carried = outputs[1 : 1 + len(carried)]
         for names, name in zip(scanned, outputs[1 + len(carried) :], strict=True):
@@ -166,7 +171,7 @@ def _scalar(control: _Control, index: int, what: str) -> int | None:
         return None
     value = control.known(index)
     if value is None:
-        raise Unsupported(f"its {what} is computed at run time", _WAY_OUT)
+        raise Unsupported(f"its {what} is computed at run time", control.remedy(control.node.inputs[index]))
     return int(value.reshape(-1)[0])
 
 

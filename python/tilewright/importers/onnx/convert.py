@@ -36,6 +36,7 @@ from tilewright.importers.onnx.model_inputs import Problem, add_inputs, for_each
 from tilewright.importers.onnx.movement import MOVEMENT
 from tilewright.importers.onnx.operands import require_operands
 from tilewright.importers.onnx.quantization import QUANTIZATION
+from tilewright.importers.onnx.remedies import SIZED_AT_RUN_TIME, to_freeze
 from tilewright.importers.onnx.source import SourceModel, SourceNode
 from tilewright.importers.onnx.spatial import SPATIAL
 from tilewright.importers.onnx.tree_ensembles import trees
@@ -193,6 +194,11 @@ def _translate(node: SourceNode, model: SourceModel, build: Construction) -> Non
         return
     if node.operator == "Gather" and gather_one(Call(node, build)):
         return
+    if node.operator in SIZED_AT_RUN_TIME and node.domain in ("", "ai.onnx"):
+        what = f"how many elements {node.operator} gives is known at run time only"
+        raise Unsupported(
+            what, f"{to_freeze(build.nodes, build.tensors, node.inputs)}; or end the model before it, and call it in C"
+        )
     if not _known_operator(node) or node.operator not in TRANSLATORS:
         domain = f" of domain '{node.domain}'" if node.domain not in ("", "ai.onnx") else ""
         raise Unsupported(f"operator {node.operator}{domain} is not supported", _way_out(node.operator))
