@@ -37,25 +37,25 @@ FLOAT_CALL_CYCLES = 2_500.0
 BLOCK_ELEMENTS = (1, 8, 16, 32, 64, 128, 256, 512)
 """Positions of a result, without its channels, that a block has at least; each is tried for a whole group."""
 
-MOST_STAGES = 64
+MOST_STAGES = 32
 """The most layers of a group."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Layers [first, end) as one group, or one layer alone, where ``elements`` is 0.
+    """Layers [first, end) as one group, or one layer alone, which has no ``elements``.
 
     Attributes:
         first: number of the first layer.
         end: number behind the last layer.
-        elements: the least positions of a block, of ``BLOCK_ELEMENTS``.
+        elements: for each layer the least positions of a block, of ``BLOCK_ELEMENTS``.
         bytes: alive at a time at most while the layers run: homes, rings, scratch.
         cycles: predicted.
     """
 
     first: int
     end: int
-    elements: int
+    elements: tuple[int, ...]
     bytes: int
     cycles: float
 
@@ -67,6 +67,7 @@ class Alive:
     Attributes:
         begins, ends, sizes: of each family of homes its first layer, its last layer, its bytes, all aligned.
         lives: by tensor that is alone in its home, the layers through which it lives.
+        whole: by tensor that has all bytes of its home, as views of it may have too, the layers through which it lives.
         row_bytes: by such a tensor, bytes of a row.
         rows: by such a tensor, its rows.
     """
@@ -75,6 +76,7 @@ class Alive:
     ends: Counts
     sizes: Counts
     lives: Mapping[str, Life]
+    whole: Mapping[str, Life]
     row_bytes: Mapping[str, int]
     rows: Mapping[str, int]
 
@@ -93,7 +95,7 @@ class Alive:
 
     def ring_bytes(self, ring: Ring) -> int:
         """Bytes of a ring; 0 for a tensor that is no ring, since it shares its home."""
-        if ring.tensor not in self.rows:
+        if ring.tensor not in self.lives:
             return 0
         return aligned(min(ring.rows, self.rows[ring.tensor]) * self.row_bytes[ring.tensor])
 
@@ -112,6 +114,7 @@ class Layers:
         streams: of each layer; None for one that cannot run by rows.
         alive: homes.
         others: by number of a layer the same layer with kernels that only groups take.
+        known: what timetables know of pairs of stages.
         costs: (layer, rows of a block, fewer rows of the first block) to cycles and bytes of scratch, and the layer
             with the kernel for which these are the fewest cycles.
     """
@@ -120,6 +123,7 @@ class Layers:
     streams: Sequence[Stream | None]
     alive: Alive
     others: Mapping[int, Sequence[TilingProblem]] = field(default_factory=dict)
+    known: dict[tuple[object, ...], tuple[int, bool]] = field(default_factory=dict)
     costs: dict[tuple[int, int, int], tuple[float, int, TilingProblem]] = field(default_factory=dict)
 
     def cost(self, number: int, timed: Timed) -> tuple[float, int, TilingProblem]:
@@ -140,11 +144,13 @@ class Layers:
 
     def blocks(self, number: int, elements: int, fewest: int) -> int:
         """How many times ``fewest`` rows a block of layer ``number`` has, so that it has so many positions."""
-        stream, problem = self.streams[number], self.problems[number]
+        return max(1, -(-self.rows(number, elements) // fewest))
+
+    def rows(self, number: int, elements: int) -> int:
+        """The rows of layer ``number`` that have at least so many positions; all of them where these are fewer."""
+        stream = self.streams[number]
         assert stream is not None
-        row = row_elements(problem, stream)
-        wanted = min(-(-elements // row), stream.extent)
-        return max(1, -(-wanted // fewest))
+        return min(-(-elements // row_elements(self.problems[number], stream)), stream.extent)
 
 
 def _cycles_in_blocks(problem: TilingProblem, timed: Timed) -> float:
@@ -214,19 +220,26 @@ def _alive(problems: Sequence[TilingProblem], homes: Homes, lives: Mapping[str, 
         for root, names in families.items()
     ]
     begins, ends, sizes = (np.array(column, np.int64) for column in zip(*spans, strict=True)) if spans else _NONE
-    members: dict[str, int] = {}
-    for root in homes.roots.values():
-        members[root] = members.get(root, 0) + 1
-    alone = {root: lives[root] for root in families if members[root] == 1 and root in lives}
+    members: dict[str, list[str]] = {}
+    for name, root in homes.roots.items():
+        members.setdefault(root, []).append(name)
+    whole = {
+        name: lives[homes.groups[root]]
+        for root in families
+        if homes.groups[root] in lives and len({homes.groups[name] for name in members[root]}) == 1
+        for name in members[root]
+    }
     row_bytes, rows = {}, {}
     for problem in problems:
-        for operand in (item for item in problem.operands if item.tensor in alone and item.tensor not in rows):
+        for operand in (item for item in problem.operands if item.tensor in whole and item.tensor not in rows):
             assert operand.tensor is not None
             large = [axis for axis in operand.order if operand.extents[axis] > 1]
             if large:
                 rows[operand.tensor] = operand.extents[large[0]]
                 row_bytes[operand.tensor] = homes.strides[operand.tensor][large[0]]
-    return Alive(begins, ends, sizes, {name: alone[name] for name in rows}, row_bytes, rows)
+    whole = {name: whole[name] for name in rows}
+    alone = {name: life for name, life in whole.items() if len(members[homes.roots[name]]) == 1}
+    return Alive(begins, ends, sizes, alone, whole, row_bytes, rows)
 
 
 _NONE = (np.zeros(0, np.int64),) * 3
@@ -237,38 +250,73 @@ def intervals(layers: Layers, most_bytes: int) -> Iterator[Interval]:
 
     Blocks of another size are left out where they need no fewer bytes and no fewer cycles.
     """
+    sizes = [
+        [0 if stream is None else layers.rows(number, elements) for number, stream in enumerate(layers.streams)]
+        for elements in BLOCK_ELEMENTS
+    ]
     for first in range(len(layers.problems)):
         found: dict[int, list[Interval]] = {}
-        for elements in BLOCK_ELEMENTS:
-            for interval in _from(layers, first, elements, most_bytes):
+        tried: list[list[int]] = []
+        for elements, rows in zip(BLOCK_ELEMENTS, sizes, strict=True):
+            end = _end(layers, first)
+            if rows[first:end] in tried:
+                continue
+            tried.append(rows[first:end])
+            for interval in _from(layers, first, (elements,) * (end - first), most_bytes):
                 known = found.setdefault(interval.end, [])
                 if not any(item.bytes <= interval.bytes and item.cycles <= interval.cycles for item in known):
                     known.append(interval)
         yield from (interval for known in found.values() for interval in known)
 
 
-def _from(layers: Layers, first: int, elements: int, most_bytes: int) -> Iterator[Interval]:
-    """The groups that begin with a layer, in blocks of at least so many positions, each a layer longer."""
-    table, cycles, scratch = Timetable(), 0.0, list[int]()
-    for number in range(first, min(first + MOST_STAGES, len(layers.problems))):
+def _end(layers: Layers, first: int) -> int:
+    """The number behind the last layer that could run together with layer ``first``."""
+    end = first
+    while end < min(first + MOST_STAGES, len(layers.problems)) and layers.streams[end] is not None:
+        end += 1
+    return end
+
+
+def refined(layers: Layers, interval: Interval) -> Iterator[Interval]:
+    """The same group with smaller blocks behind one of its layers, or up to one: where it needs fewer bytes so."""
+    smaller = [elements for elements in BLOCK_ELEMENTS if elements < max(interval.elements, default=0)]
+    for elements in smaller:
+        least = tuple(min(elements, own) for own in interval.elements)
+        for cut in range(1, len(least)):
+            for mixed in (interval.elements[:cut] + least[cut:], least[:cut] + interval.elements[cut:]):
+                found = _from(layers, interval.first, mixed, interval.bytes - 1, interval.end)
+                yield from (other for other in found if other.end == interval.end)
+
+
+def _from(
+    layers: Layers, first: int, elements: Sequence[int], most_bytes: int, least_end: int = 0
+) -> Iterator[Interval]:
+    """The groups that begin with a layer, in blocks of at least so many positions, each a layer longer.
+
+    Those that end before layer ``least_end`` are left out.
+    """
+    table, cycles, scratch = Timetable(known=layers.known), 0.0, list[int]()
+    ring_bytes: dict[str, int] = {}
+    for number in range(first, first + len(elements)):
         stream = layers.streams[number]
-        if stream is None:
-            return
+        assert stream is not None
         fewest = table.fewest(stream)
-        if fewest is None or not table.add(stream, layers.blocks(number, elements, fewest)):
+        if fewest is None or not table.add(stream, layers.blocks(number, elements[number - first], fewest)):
             return
         spent, bytes_beside, _ = layers.cost(number, table.stages[-1])
         cycles += spent
         scratch.append(bytes_beside)
-        if number > first:
+        changed = (table.rings[read.tensor] for read in stream.reads if read.tensor in table.makers)
+        ring_bytes.update({ring.tensor: 0 if ring.passing else layers.alive.ring_bytes(ring) for ring in changed})
+        if number > first and number + 1 >= least_end:
             inside = {
                 name: ring for name, ring in table.rings.items() if layers.alive.is_inside(name, first, number + 1)
             }
             size = _bytes(layers.alive, first, table.stages, inside, scratch)
             if size <= most_bytes:
-                yield Interval(first, number + 1, elements, size, cycles)
+                yield Interval(first, number + 1, tuple(elements[: number + 1 - first]), size, cycles)
         # Rings only grow with every layer that joins.
-        if sum(layers.alive.ring_bytes(ring) for ring in table.rings.values() if not ring.passing) > most_bytes:
+        if sum(ring_bytes.values()) > most_bytes:
             return
 
 
@@ -296,13 +344,13 @@ def _bytes(alive: Alive, first: int, stages: Sequence[Timed], rings: Mapping[str
 def _shared_bytes(alive: Alive, first: int, stages: Sequence[Timed], rings: Mapping[str, Ring]) -> int:
     """Bytes that the only home which a group writes can share with an input that the group is done with."""
     written = [timed.stream.written for timed in stages if timed.stream.written not in rings]
-    life = alive.lives.get(written[0])
+    life = alive.whole.get(written[0])
     if len(written) > 1 or life is None or life.begin < first or written[0] != stages[-1].stream.written:
         return 0
     end = first + len(stages)
     most = 0
     for name in dict.fromkeys(read.tensor for timed in stages for read in timed.stream.reads):
-        dead = alive.lives.get(name)
+        dead = alive.whole.get(name)
         if name in rings or dead is None or not first <= dead.end < end:
             continue
         by = trailing_bytes(stages, name, alive.row_bytes[name], alive.row_bytes[written[0]])
@@ -322,7 +370,7 @@ def group_from(layers: Layers, interval: Interval) -> Group:
         assert stream is not None
         fewest = table.fewest(stream)
         assert fewest is not None
-        blocks.append(layers.blocks(number, interval.elements, fewest))
+        blocks.append(layers.blocks(number, interval.elements[number - interval.first], fewest))
         table.add(stream, blocks[-1])
         streams.append(stream)
     inside = {stream.written for stream in streams}

@@ -73,6 +73,9 @@ class Timetable:
         makers: by tensor between stages, the stage that makes it.
         rings: by tensor between stages that a later stage reads.
         sums: results of sinks, which no stage can read.
+        known: what was computed of two stages, one of which reads what the other makes; tables of the same streams
+            may share it. By result, number of the read, and times of both stages against each other: iterations by
+            which the reader is behind its maker's first block; rows of the ring and whether they pass.
     """
 
     stages: list[Timed] = field(default_factory=list)
@@ -80,6 +83,7 @@ class Timetable:
     makers: dict[str, int] = field(default_factory=dict)
     rings: dict[str, Ring] = field(default_factory=dict)
     sums: set[str] = field(default_factory=set)
+    known: dict[tuple[object, ...], tuple[int, bool]] = field(default_factory=dict)
 
     def fewest(self, stream: Stream) -> int | None:
         """The fewest rows at a time that a stage could make; None where it cannot join."""
@@ -106,10 +110,10 @@ class Timetable:
         timed = Timed(stream, step, 0, every, self._shift(stream, step, every))
         timed = replace(timed, first=self._first(timed))
         self.stages.append(timed)
-        for read in stream.reads:
+        for number, read in enumerate(stream.reads):
             self.rates.setdefault(read.tensor, rate * read.rate)
             if read.tensor in self.makers:
-                self._widen(read, timed)
+                self._widen(number, timed)
         if stream.is_sink:
             self.sums.add(stream.written)
         else:
@@ -147,28 +151,49 @@ class Timetable:
 
     def _first(self, timed: Timed) -> int:
         """The first iteration at which the stage can make block 0, so that all later blocks find their rows too."""
-        times = timed.every * np.arange(timed.count)
         firsts = [0]
-        for read in timed.stream.reads:
+        for number, read in enumerate(timed.stream.reads):
             if read.tensor not in self.makers:
                 continue
             maker = self.stages[self.makers[read.tensor]]
-            lower, upper = block_bounds(read.rows, timed.blocks)
-            some = upper > lower
-            made = maker.first + maker.every * ((upper - 1 + maker.shift) // maker.step)
-            firsts.append(int((made - times)[some].max(initial=0)))
+            key = ("behind", *_pair(maker, timed, number))
+            if key not in self.known:
+                self.known[key] = iterations_behind(maker, timed, read), False
+            firsts.append(maker.first + self.known[key][0])
         return max(firsts)
 
-    def _widen(self, read: RowRead, reader: Timed) -> None:
+    def _widen(self, number: int, reader: Timed) -> None:
         """Make room in the ring for what ``reader`` still needs whenever rows are written."""
+        read = reader.stream.reads[number]
         maker = self.stages[self.makers[read.tensor]]
-        is_ring = read.may_be_ring and maker.stream.may_be_ring
-        needed = rows_between(maker, reader, read) if is_ring else maker.stream.extent
-        passes = is_passing(maker, reader, read)
+        key = ("ring", reader.first - maker.first, *_pair(maker, reader, number))
+        if key not in self.known:
+            is_ring = read.may_be_ring and maker.stream.may_be_ring
+            rows = rows_between(maker, reader, read) if is_ring else maker.stream.extent
+            self.known[key] = rows, is_passing(maker, reader, read)
+        needed, passes = self.known[key]
         known = self.rings.get(read.tensor)
         if known is not None:
             needed, passes = max(needed, known.rows), passes and known.passing
         self.rings[read.tensor] = Ring(read.tensor, read.axis, needed, passes)
+
+
+def _pair(maker: Timed, reader: Timed, number: int) -> tuple[object, ...]:
+    """What tells apart two stages but for the iterations at which they begin; ``number`` is the reader's read."""
+    stream = reader.stream
+    return stream.written, number, maker.step, maker.every, maker.shift, reader.step, reader.every, reader.shift
+
+
+_ANY_TIME = -(1 << 40)
+"""Iterations by which a stage that reads nothing has to be behind another."""
+
+
+def iterations_behind(maker: Timed, reader: Timed, read: RowRead) -> int:
+    """The least iterations from block 0 of the maker to that of the reader at which every block finds its rows."""
+    times = reader.every * np.arange(reader.count)
+    lower, upper = block_bounds(read.rows, reader.blocks)
+    made = maker.every * ((upper - 1 + maker.shift) // maker.step)
+    return int((made - times)[upper > lower].max(initial=_ANY_TIME))
 
 
 def rows_between(maker: Timed, reader: Timed, read: RowRead) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tilewright.base.errors import bad_input
 from tilewright.fusion.cover import Cover, chosen_cover, front
 from tilewright.fusion.group import Group, group_in_steps
-from tilewright.fusion.intervals import Interval, Layers, aligned, group_from, intervals, layers_of
+from tilewright.fusion.intervals import Interval, Layers, aligned, group_from, intervals, layers_of, refined
 from tilewright.options import Groups, Objective
 from tilewright.planning.decide import Decider, with_layers
 from tilewright.planning.decisions import Decisions
@@ -52,13 +52,21 @@ def grouping_of(decisions: Decisions, decider: Decider) -> Grouping | None:
     layers = _streams(decisions, decider.prepared, others)
     alive = alive_bytes([raster_use(problem.kernel, graph, homes) for problem in problems], homes, graph)
     alone = [
-        Interval(number, number + 1, 0, aligned(size) + layer.problem.scratch_bytes(layer.choice.steps), cycles)
+        Interval(number, number + 1, (), aligned(size) + layer.problem.scratch_bytes(layer.choice.steps), cycles)
         for number, (layer, size) in enumerate(zip(decisions.layers, alive, strict=True))
         for cycles in (float(layer.choice.predicted_cycles),)
     ]
     most = max((interval.bytes for interval in alone), default=0)
-    covers = tuple(front((*alone, *intervals(layers, most)), len(problems)))
-    return Grouping(decisions, layers, covers, decider.options.objective)
+    found = (*alone, *intervals(layers, most))
+    covers = _refined(front(found, len(problems)), found, layers)
+    return Grouping(decisions, layers, tuple(covers), decider.options.objective)
+
+
+def _refined(covers: Sequence[Cover], found: Sequence[Interval], layers: Layers) -> list[Cover]:
+    """The covers that are possible where groups that need the most of one may have blocks of several sizes."""
+    largest = [interval for cover in covers for interval in cover.intervals if interval.bytes == cover.bytes]
+    mixed = [other for interval in dict.fromkeys(largest) for other in refined(layers, interval)]
+    return front((*found, *mixed), len(layers.problems))
 
 
 def with_locked_groups(decisions: Decisions, entries: Sequence[LayerEntry], prepared: Prepared) -> Decisions:
