@@ -31,6 +31,19 @@ def test_what_the_earlier_manifest_lists_is_removed(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.c", "m.json", "mine.c"]
 
 
+def test_what_an_earlier_manifest_lists_below_its_folder_is_removed(tmp_path: Path) -> None:
+    """But not what lies elsewhere behind a link that stands for a folder."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "mine.c").write_bytes(b"mine")
+    folder = tmp_path / "generated"
+    names = ("below/a.c", "link/mine.c", "below/../../elsewhere/mine.c")
+    write_all(folder, {"below/a.c": b"", "m.json": manifest(*names)}, manifest="m.json")
+    (folder / "link").symlink_to(tmp_path / "elsewhere")
+    write_all(folder, {"m.json": manifest()}, manifest="m.json")
+    assert not (folder / "below" / "a.c").exists()
+    assert (tmp_path / "elsewhere" / "mine.c").read_bytes() == b"mine"
+
+
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"files": 3}', b"\xff", b"[" * 100_000])
 def test_a_broken_manifest_lists_nothing(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "m.json").write_bytes(content)

@@ -14,7 +14,7 @@ from tilewright.base.inputs import read_content
 
 
 def write_all(directory: Path, files: Mapping[str, bytes], *, manifest: str | None = None) -> tuple[str, ...]:
-    """Write files (name in ``directory`` -> content) and return the names of those that changed.
+    """Write files (path in ``directory`` -> content) and return the names of those that changed.
 
     A file that has its content already is not touched. New contents are first written
     beside their files, then renamed, so that an error leaves every earlier file as it was.
@@ -24,7 +24,8 @@ def write_all(directory: Path, files: Mapping[str, bytes], *, manifest: str | No
     Raises bad_input if the directory cannot be written.
     """
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        for folder in sorted({(directory / name).parent for name in files}):
+            folder.mkdir(parents=True, exist_ok=True)
         stale = _listed(directory / manifest) - set(files) if manifest else set()
         changed = [name for name, content in files.items() if not _has_content(directory / name, content)]
         changed.sort(key=lambda name: name == manifest)
@@ -98,7 +99,7 @@ def _has_content(path: Path, content: bytes) -> bool:
 
 
 def _listed(manifest: Path) -> set[str]:
-    """Plain file names that a manifest lists; none if it is absent or broken."""
+    """Files in the manifest's folder, or below, that a manifest lists; none if it is absent or broken."""
     try:
         content = json.loads(read_content(manifest))
     except (OSError, ValueError, RecursionError):
@@ -106,4 +107,11 @@ def _listed(manifest: Path) -> set[str]:
     listed = content.get("files") if isinstance(content, dict) else None
     if not isinstance(listed, dict):
         return set()
-    return {name for name in listed if name not in ("", ".", "..") and Path(name).name == name}
+    return {name for name in listed if _is_below(manifest.parent, name)}
+
+
+def _is_below(directory: Path, name: str) -> bool:
+    """Whether a name from a manifest leads to a file in the folder, also where links stand for folders."""
+    if not name or "\0" in name or ".." in Path(name).parts:
+        return False
+    return (directory / name).parent.resolve().is_relative_to(directory.resolve())

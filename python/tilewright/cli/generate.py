@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tilewright import __version__
 from tilewright.base.errors import bad_input
 from tilewright.base.outputs import write_all
 from tilewright.cli.compiling import add_options, compile_options, compiled
 from tilewright.options import CompileOptions
 from tilewright.options.arguments import given_arguments
-from tilewright.tools.manifest import manifest, manifest_name, platform_facts
+from tilewright.tools.manifest import manifest, manifest_name, platform_facts, with_files
 
 if TYPE_CHECKING:
     from tilewright.pipeline import Artifacts
@@ -29,7 +31,10 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="what `tilewright export` wrote, in place of a model",
     )
-    generate.add_argument("--output-dir", type=Path, required=True, help="folder of the generated files")
+    folder = generate.add_mutually_exclusive_group(required=True)
+    folder.add_argument("--output-dir", type=Path, help="folder of the generated files")
+    what = "folder of the generated files, of all C that they need and of a makefile"
+    folder.add_argument("--bundle", type=Path, metavar="DIR", help=what)
     generate.set_defaults(run=_generate)
 
 
@@ -49,7 +54,7 @@ def _generate(parsed: argparse.Namespace) -> int:
     artifacts = compiled(options)
     files, content = generated_files(options, artifacts)
     name = manifest_name(options.name)
-    write_all(parsed.output_dir, {**files, name: content}, manifest=name)
+    _write(parsed, {**files, name: content}, name)
     sys.stdout.write(f"{artifacts.summary}\n")
     return 0
 
@@ -63,6 +68,18 @@ def _generate_from(parsed: argparse.Namespace) -> int:
     from tilewright.tools.exported import generated
 
     found = generated(parsed.exported)
-    write_all(parsed.output_dir, found.files, manifest=found.manifest)
+    _write(parsed, found.files, found.manifest)
     sys.stdout.write(f"{found.summary}\n")
     return 0
+
+
+def _write(parsed: argparse.Namespace, files: Mapping[str, bytes], manifest_file: str) -> None:
+    """The files, to which a bundle adds all else that a build needs."""
+    if not parsed.bundle:
+        write_all(parsed.output_dir, files, manifest=manifest_file)
+        return
+    from tilewright.tools.bundle import bundle_files
+
+    others = bundle_files(files[manifest_file], __version__)
+    listed = {manifest_file: with_files(files[manifest_file], others)}
+    write_all(parsed.bundle, {**files, **others, **listed}, manifest=manifest_file)

@@ -91,7 +91,18 @@ def manifest(
         "depends": {"model": plan.model_sha256, "platform": facts.sha256},
         "files": {name: sha256_hex(files[name]) for name in names},
     }
+    return _json(content)
+
+
+def _json(content: Mapping[str, Any]) -> bytes:
     return (json.dumps(content, indent=2, sort_keys=True) + "\n").encode()
+
+
+def with_files(content: bytes, others: Mapping[str, bytes]) -> bytes:
+    """A manifest that also lists ``others`` under ``files``, so that they are removed when a later one does not."""
+    facts = json.loads(content)
+    facts["files"] |= {name: sha256_hex(other) for name, other in others.items()}
+    return _json(facts)
 
 
 def fingerprint(options: CompileOptions, plan: Plan, facts: PlatformFacts) -> str:
