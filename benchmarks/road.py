@@ -1,13 +1,17 @@
-"""Measures networks against bounds and peers, on RV32 in QEMU.
+"""Measures networks against bounds, goals and peers, on RV32 and on a Cortex-M3 in QEMU.
 
-    python benchmarks/road.py --corpus FOLDER [--all] [--build FOLDER]
+    python benchmarks/road.py --corpus FOLDER [--all] [--build FOLDER] [--only TEXT] [--cores]
 
 Builds golden firmwares of the networks in peers.toml by the public CMake functions (untiled,
 -O2), runs them, and prints instructions per inference and per multiply-accumulate, bytes of
 read-write pools without what the caller owns, and bytes of code with the kernels that a network
-pulls in. Exit status 1 if a limit below is missed or an output is wrong. Counts repeat exactly
-with one compiler; the limits hold for GCC 12.2. Needs tilewright's environment, CMake, Ninja,
-riscv64-unknown-elf-gcc and qemu-system-riscv32.
+pulls in. Networks with goals in peers.toml are built for more cores and as MinSizeRel too: one
+line for each core shows instructions of one inference for each nominal multiply-accumulate, beside
+the goal, and bytes of code at both levels. Instructions are not cycles: what a core waits for in
+flash, multiplier and branches comes on top. Exit status 1 if a limit below is missed or an output
+is wrong; a goal that is missed is marked. Counts repeat exactly with one compiler; limits and goals
+hold for GCC 12.2. Needs tilewright's environment, CMake, Ninja, riscv64-unknown-elf-gcc with
+qemu-system-riscv32, and arm-none-eabi-gcc with qemu-system-arm.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +36,9 @@ else:
     import tomli as tomllib
 
 HERE = Path(__file__).resolve().parent
-TOOLCHAIN = HERE.parent / "cmake/toolchains/riscv64-unknown-elf-gcc.cmake"
+TOOLCHAINS = HERE.parent / "cmake/toolchains"
+TOOLCHAIN = TOOLCHAINS / "riscv64-unknown-elf-gcc.cmake"
+ARM_TOOLCHAIN = TOOLCHAINS / "arm-none-eabi-gcc.cmake"
 NOT_SUPPORTED = 4
 """Exit status of tilewright for a network that it refuses."""
 
@@ -45,13 +51,31 @@ CODE_LIMITED = ("KWS int8",)
 
 
 @dataclass(frozen=True)
+class CorePlatform:
+    """A core that goals are stated for; ``platform`` is empty for the row's own."""
+
+    toolchain: Path
+    platform: str = ""
+
+
+CORES = {
+    "rv32imac": CorePlatform(TOOLCHAIN),
+    "rv32imafc": CorePlatform(TOOLCHAIN),
+    "cortex-m3": CorePlatform(ARM_TOOLCHAIN, "mps2-an385-single"),
+}
+
+
+@dataclass(frozen=True)
 class Row:
-    """A network as peers.toml gives it; peers have (instructions in millions, RAM KB, code KB)."""
+    """A network as peers.toml gives it; peers have (instructions in millions, RAM KB, code KB), goals
+    instructions for each multiply-accumulate, by core.
+    """
 
     label: str
     folder: Path
     platform: str
     peers: dict[str, tuple[float, float, float]]
+    goals: dict[str, float]
 
     @property
     def target(self) -> str:
@@ -80,12 +104,17 @@ class Measured:
 def main() -> int:
     arguments = parse_arguments()
     rows = read_rows(HERE / "peers.toml", arguments.corpus.resolve(), everything=arguments.all)
+    rows = [row for row in rows if arguments.only in row.label]
     supported = [row for row in rows if can_be_compiled(row)]
     with tempfile.TemporaryDirectory() as folder:
         build = arguments.build.resolve() if arguments.build else Path(folder)
+        if arguments.cores:
+            print_cores(supported, build)
+            return 0
         build_firmwares(supported, build)
         results = {row.label: measure(row, build) for row in supported}
-    print_peers(rows, results)
+        print_peers(rows, results)
+        print_cores(supported, build)
     problems = [line for row in supported for line in check_limits(row, results[row.label])]
     problems += [f"{label}: was not measured" for label in POOL_LIMITS if label not in results]
     print()
@@ -99,6 +128,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--corpus", type=Path, default=corpus, required=corpus is None, help="folder of networks")
     parser.add_argument("--build", type=Path, help="build folder that stays")
     parser.add_argument("--all", action="store_true", help="the rows that take long, too")
+    parser.add_argument("--only", default="", help="rows whose label has this text")
+    parser.add_argument("--cores", action="store_true", help="print the lines of cores alone")
     arguments = parser.parse_args()
     arguments.corpus = Path(arguments.corpus)
     return arguments
@@ -112,6 +143,7 @@ def read_rows(file: Path, corpus: Path, *, everything: bool) -> list[Row]:
             corpus / entry["folder"],
             entry["platform"],
             {peer: tuple(values) for peer, values in entry["peers"].items()},
+            entry.get("goals", {}),
         )
         for entry in table["network"]
         if everything or not entry.get("long", False)
@@ -137,10 +169,11 @@ def tilewright(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "tilewright", *arguments], capture_output=True, text=True, check=False)
 
 
-def build_firmwares(rows: Sequence[Row], build: Path) -> None:
+def build_firmwares(rows: Sequence[Row], build: Path, *settings: str, toolchain: Path = TOOLCHAIN) -> None:
     networks = ";".join("|".join((row.target, str(row.folder), row.platform, ",".join(row.types), "")) for row in rows)
     configure = ["cmake", "-S", str(HERE / "road"), "-B", str(build), "-G", "Ninja", f"-DNETWORKS={networks}"]
-    configure += [f"-DCMAKE_TOOLCHAIN_FILE={TOOLCHAIN}", f"-DTILEWRIGHT_PYTHON={sys.executable}"]
+    configure += [f"-DCMAKE_TOOLCHAIN_FILE={toolchain}", f"-DTILEWRIGHT_PYTHON={sys.executable}"]
+    configure += [f"-D{setting}" for setting in settings]
     for command in (configure, ["cmake", "--build", str(build), "-j", "2"]):
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         if done.returncode:
@@ -197,6 +230,30 @@ def print_peers(rows: Sequence[Row], results: dict[str, Measured]) -> None:
         for peer, (millions, ram, code) in row.peers.items():
             label = "" if ours or peer != next(iter(row.peers)) else row.label
             print_line(label, peer, millions * 1e6, macs, ram * 1000, code * 1000)
+
+
+def print_cores(rows: Sequence[Row], build: Path) -> None:
+    """Builds and measures the rows that have goals for each core, and prints a line for each."""
+    print(
+        f"\n{'network':<24}{'core':<12}{'instructions':>14}{'per MAC':>9}{'goal':>7}{'code -O2':>10}{'MinSizeRel':>12}"
+    )
+    for core, place in CORES.items():
+        wanted = [replace(row, platform=place.platform or row.platform) for row in rows if core in row.goals]
+        if not wanted:
+            continue
+        large, small = build / f"{core}-O2", build / f"{core}-MinSizeRel"
+        build_firmwares(wanted, large, toolchain=place.toolchain)
+        build_firmwares(wanted, small, "CMAKE_BUILD_TYPE=MinSizeRel", toolchain=place.toolchain)
+        for row in wanted:
+            print_core(row, core, measure(row, large), measure(row, small))
+
+
+def print_core(row: Row, core: str, large: Measured, small: Measured) -> None:
+    each, goal = large.instructions / large.macs, row.goals[core]
+    mark = "" if large.passed and small.passed else "  WRONG OUTPUT"
+    mark += "" if each <= goal else "  goal missed"
+    values = f"{large.instructions:>14,}{each:>9.2f}{goal:>7}{large.code:>10,}{small.code:>12,}"
+    print(f"{row.label:<24}{core:<12}{values}{mark}", flush=True)
 
 
 def print_line(label: str, tool: str, instructions: float, macs: int, ram: float, code: float) -> None:
