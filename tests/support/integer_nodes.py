@@ -35,6 +35,8 @@ SOURCES = (
     "integer_finish.c",
     "integer_line.c",
     "conv_integer.c",
+    "conv_packed.c",
+    "packed_core.c",
     "depthwise_integer.c",
     "fully_connected_integer.c",
     "matmul_integer.c",

@@ -170,7 +170,7 @@ def test_only_groups_take_the_kernel_for_rows_of_windows() -> None:
 
 def test_weight_zero_points_that_fit_eight_bits() -> None:
     graph, feeds = conv(8, w_dtype="uint8", w_zero_point=(128,))
-    assert check(graph, feeds)[0].name == "tilewright_conv_integer_layer"
+    assert "tilewright_conv_integer_layer" in {choice.name for choice in check(graph, feeds)}
 
 
 def test_weight_zero_points_of_channels() -> None:

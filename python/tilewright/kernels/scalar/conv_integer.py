@@ -23,7 +23,7 @@ from tilewright.kernels.kernel import (
 )
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.requantization import CHANNEL_RULES, ROW_WORDS, WORDS, Finish, LayerLimits, Rule
-from tilewright.kernels.scalar import depthwise_integer, depthwise_rows, fully_connected_integer
+from tilewright.kernels.scalar import conv_packed, depthwise_integer, depthwise_rows, fully_connected_integer
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows, rows_backward
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, integer_conv
 from tilewright.operators.nest import along
@@ -63,7 +63,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         return ()
     pointwise = fully_connected_integer.pointwise(conv, graph)
     special = (*pointwise, *depthwise_integer.depthwise(conv), *depthwise_rows.rows_of_windows(conv, graph))
-    return (*special, _general(conv))
+    return (*special, *conv_packed.packed(conv), _general(conv))
 
 
 def core_of(weights: Array, width: int) -> str:

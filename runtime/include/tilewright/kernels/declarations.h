@@ -234,6 +234,51 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_integer_attributes) == (siz
 void tilewright_conv_integer(const struct tilewright_conv_integer_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+tilewright_block_products tilewright_packed_folded_2222, tilewright_packed_folded_3,
+    tilewright_packed_folded_332, tilewright_packed_folded_33334, tilewright_packed_folded_44,
+    tilewright_packed_folded_556, tilewright_packed_folded_8, tilewright_packed_folded_16,
+    tilewright_packed_layer_2222, tilewright_packed_layer_3, tilewright_packed_layer_332,
+    tilewright_packed_layer_33334, tilewright_packed_layer_44, tilewright_packed_layer_556,
+    tilewright_packed_layer_8, tilewright_packed_layer_16, tilewright_packed_high_2222,
+    tilewright_packed_high_3, tilewright_packed_high_332, tilewright_packed_high_33334,
+    tilewright_packed_high_44, tilewright_packed_high_556, tilewright_packed_high_8,
+    tilewright_packed_high_16, tilewright_packed_any_2222, tilewright_packed_any_3,
+    tilewright_packed_any_332, tilewright_packed_any_33334, tilewright_packed_any_44,
+    tilewright_packed_any_556, tilewright_packed_any_8, tilewright_packed_any_16;
+
+tilewright_pack tilewright_pack_signed, tilewright_pack_unsigned;
+
+/* Convolution of 8-bit tensors, two pixels at a time, any strides, dilations, pads and groups.
+ * Operands: x [n, c, h, w]; weights int8 [group][block][kh][kw][c][4]; constants
+ * [group][channel][words of the rule]; y [n, c, h, w]; scratch: 4 bytes for each tap, then c bytes
+ * of padding where there is any. */
+struct tilewright_conv_packed_attributes {
+    int32_t kernel[2];
+    int32_t strides[2];
+    int32_t dilations[2];
+    int32_t pads[2]; /* above and to the left */
+    int32_t group_inputs; /* channels of x in one group */
+    int32_t group_outputs; /* channels of y in one group */
+    int32_t taps; /* of a channel of y */
+    int32_t padding; /* the stored byte that stands for zero */
+    int32_t is_padded; /* 1: taps may lie beside x */
+    int32_t is_unsigned; /* 1: x is uint8 */
+    tilewright_pack *pack;
+    tilewright_block_products *products;
+    tilewright_block_finish *finish; /* NULL: inside products */
+    int32_t row_words; /* words of a row of the rule */
+    int32_t minimum; /* the bits of a float: rule rescale */
+    int32_t maximum;
+    int32_t addend; /* of rules with one for the layer */
+    int32_t shift; /* of rules with one for the layer */
+    int32_t padding_at; /* bytes, in scratch */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_packed_attributes) == (sizeof(void *) == 4 ? 92 : 104),
+                       "tilewright_conv_packed_attributes");
+
+void tilewright_conv_packed(const struct tilewright_conv_packed_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
 /* Transposed convolution of 8-bit tensors. Operands: x [n, c, -, d, h, w]; weights [c][tap][input],
  * int8 or, if wide, int16; constants [c][words of the rule]; y [n, c, -, d, h, w]; scratch: 4 bytes
  * for each channel of y. */

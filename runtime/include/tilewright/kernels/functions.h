@@ -41,6 +41,10 @@ typedef void tilewright_block_products(struct tilewright_sink *sink, const uint8
                                        int32_t taps, const uint8_t *weights, const int32_t *rows,
                                        int32_t channels, tilewright_block_finish *finish);
 
+/* Packs `count` elements of two pixels as words a + b * 2^16; returns the address behind the words.
+ */
+typedef uint32_t *tilewright_pack(uint32_t *out, const uint8_t *a, const uint8_t *b, int32_t count);
+
 /* As tilewright_block_products, for one pixel, whose elements are `stride` bytes apart. */
 typedef void tilewright_vector_products(struct tilewright_sink *sink, const uint8_t *vector,
                                         int32_t stride, int32_t taps, const int8_t *weights,

@@ -1,0 +1,159 @@
+"""Convolution of 8-bit tensors, two pixels with each multiplication (runtime/kernels/conv_packed.c)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Annotated
+
+import numpy as np
+
+from tilewright.kernels.c_structs import PREFIX, BlockFinish, CStruct, CType, Int32, ScratchOffset
+from tilewright.kernels.integer import BLOCK, is_wide, packed_rows, packed_weights, steps_product, words
+from tilewright.kernels.kernel import (
+    HEIGHT,
+    Backward,
+    ConstantOperand,
+    Declaration,
+    Kernel,
+    KernelChoice,
+    Packing,
+    TileSteps,
+    raster_over,
+)
+from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
+from tilewright.kernels.requantization import LayerLimits, Rule
+from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows, rows_backward
+from tilewright.kernels.scalar.packed import BY_NAME, Runs, best_runs, name_of, runs_cycles
+from tilewright.kernels.scalar.spatial_integer import IntegerConv
+from tilewright.operators.nest import along, blocks, whole
+
+SOURCES = ("conv_packed.c", "packed_core.c", "integer_finish.c")
+
+_INLINED = (Rule.FOLDED, Rule.LAYER, Rule.HIGH)
+"""Rules that the core has inside; for any other it calls the finish."""
+
+_PAIR = 2
+"""Pixels of a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConvPacked(CStruct):
+    """Convolution of 8-bit tensors, two pixels at a time, any strides, dilations, pads and groups. Operands: x [n, c,
+    h, w]; weights int8 [group][block][kh][kw][c][4]; constants [group][channel][words of the rule]; y [n, c, h, w];
+    scratch: 4 bytes for each tap, then c bytes of padding where there is any.
+    """
+
+    windows: PlaneWindows
+    group_inputs: Annotated[Int32, "channels of x in one group"]
+    group_outputs: Annotated[Int32, "channels of y in one group"]
+    taps: Annotated[Int32, "of a channel of y"]
+    padding: Annotated[Int32, "the stored byte that stands for zero"]
+    is_padded: Annotated[Int32, "1: taps may lie beside x"]
+    is_unsigned: Annotated[Int32, "1: x is uint8"]
+    pack: Annotated[str, CType("tilewright_pack *", is_pointer=True)]
+    products: Annotated[str, CType("tilewright_block_products *", is_pointer=True)]
+    finish: Annotated[BlockFinish, "NULL: inside products"]
+    row_words: Annotated[Int32, "words of a row of the rule"]
+    limits: LayerLimits
+    padding_at: ScratchOffset = 0
+
+
+def packed(conv: IntegerConv) -> tuple[KernelChoice, ...]:
+    """The kernel for weights of 8 bits of which at least two products fit a lane."""
+    groups, group_outputs, window, group_inputs = map(int, conv.weights.shape)
+    taps = window * group_inputs
+    flat = conv.weights.reshape(groups * group_outputs, taps)
+    runs = None if is_wide(conv.weights) or group_outputs < _PAIR else best_runs(flat)
+    if runs is None:
+        return ()
+    x, y = conv.operands
+    finish = conv.finish
+    inlined = finish.rule in _INLINED
+    windows = conv.windows
+    shape = (groups, -(-group_outputs // BLOCK), taps, BLOCK)
+    weights = Packing(shape, np.dtype(np.int8), lambda _: packed_weights(conv.weights).reshape(shape))
+    block = blocks("oc", BLOCK)
+    constants = packed_rows(finish.rows, groups)
+    return (
+        KernelChoice(
+            kernel=_CONV,
+            called=f"{PREFIX}conv_packed_{name_of(runs)}_{finish.rule.value}",
+            sources=SOURCES,
+            nest=conv.nest,
+            reads=(
+                x,
+                ConstantOperand("weights", weights, (along("group"), block, whole(shape[2]), whole(BLOCK))),
+                ConstantOperand(
+                    "requantization", constants, (along("group"), block, whole(BLOCK), whole(constants.shape[3]))
+                ),
+            ),
+            writes=(y,),
+            attributes=ConvPacked(
+                plane_windows(windows),
+                group_inputs=group_inputs,
+                group_outputs=group_outputs,
+                taps=taps,
+                padding=conv.padding,
+                is_padded=int(any((*windows.pads_begin, *windows.pads_end))),
+                is_unsigned=conv.is_unsigned,
+                pack=f"{PREFIX}pack_{'unsigned' if conv.is_unsigned else 'signed'}",
+                products=f"{PREFIX}packed_{finish.rule.value if inlined else 'any'}_{name_of(runs)}",
+                finish="NULL" if inlined else finish.block,
+                row_words=finish.row_words,
+                limits=finish.layer_limits,
+            ),
+            multiples={"oc": BLOCK},
+            uncut=frozenset({"ic"}) if group_outputs > BLOCK else frozenset({"ic", "oc"}),
+        ),
+    )
+
+
+def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
+    """Instructions of a call on a tile with these steps, fitted to measurements on RV32IMAC."""
+    given, nest = choice.given(ConvPacked), choice.nest
+    taps = prod(given.windows.kernel) * given.group_inputs
+    pairs = steps_product(nest, steps, "n", "group") * -(-steps_product(nest, steps, "oh", "ow") // _PAIR)
+    channels = steps_product(nest, steps, "oc")
+    each = -(-channels // BLOCK) * (runs_cycles(taps, runs_of(given)) + 20.0) + 18.0 * channels
+    return 200.0 + pairs * (5.6 * taps + 40.0 * given.windows.kernel[0] + 140.0 + each)
+
+
+def runs_of(given: ConvPacked) -> Runs:
+    """The runs of the core to which attributes point."""
+    return BY_NAME[given.products.rpartition("_")[2]]
+
+
+def _backward(choice: KernelChoice, inputs: int) -> ConvPacked:
+    given = choice.given(ConvPacked)
+    return replace(given, windows=rows_backward(given.windows, choice.nest.dimension("oh").extent, inputs))
+
+
+def _scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
+    """A word for each tap, and the channels of a pixel of padding."""
+    given = choice.given(ConvPacked)
+    padding = {"padding": words(given.group_inputs)} if given.is_padded else {}
+    return {"pairs": 4 * given.taps, **padding}
+
+
+_CONV = Kernel(
+    "tilewright_conv_packed",
+    ConvPacked,
+    _cycles,
+    scratch=_scratch,
+    stores=raster_over("n", "group", "oh", "ow", block=_PAIR, restarts=("n", "group")),
+    ring_axes=frozenset({HEIGHT}),
+    backward=Backward("oh", _backward),
+    likes=CONVOLUTION_ORDER,
+)
+
+DECLARATION = Declaration(
+    kernels=(_CONV,),
+    pointed={
+        "tilewright_block_products": tuple(
+            f"packed_{rule}_{name}" for rule in (*(rule.value for rule in _INLINED), "any") for name in BY_NAME
+        ),
+        "tilewright_pack": ("pack_signed", "pack_unsigned"),
+    },
+    gcc_options={"packed_core.c": ("-fno-ssa-phiopt",)},
+)

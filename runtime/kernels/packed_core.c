@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The core of packed convolutions: one 32-bit multiplication gives the products of two pixels. */
+#include "tilewright/kernels/integer_rules.h"
+#include "tilewright/kernels/packed.h"
+
+/* Channels whose sums are in registers at a time, of a block of four. */
+#if defined(__arm__)
+enum { LANES = 2 };
+#else
+enum { LANES = TILEWRIGHT_BLOCK };
+#endif
+
+/* A word holds pixel a in its low half and pixel b in its high half: a + b * 2^16. Of a run of taps
+ * whose weights' magnitudes add up to at most 255, the sum of a fits 16 bits: added to 2^15 it does
+ * not reach into the high half, which is then the sum of b. What is dropped there, the sum of a, is
+ * had from the sum of all words at the end: it is that less b * 2^16. */
+TILEWRIGHT_INLINE void add_run(uint32_t *total, int32_t *high, const uint32_t *restrict x,
+                               const int8_t *restrict w, const int32_t run)
+{
+    uint32_t sum[LANES];
+    TILEWRIGHT_UNROLL_4
+    for (int32_t c = 0; c < LANES; c++) {
+        sum[c] = 0x8000u;
+    }
+    TILEWRIGHT_UNROLL_16
+    for (int32_t tap = 0; tap < run; tap++) {
+        const uint32_t pair = x[tap];
+        TILEWRIGHT_UNROLL_4
+        for (int32_t c = 0; c < LANES; c++) {
+            const uint32_t weight = (uint32_t)w[TILEWRIGHT_BLOCK * tap + c];
+            sum[c] = sum[c] + pair * weight;
+        }
+    }
+    TILEWRIGHT_UNROLL_4
+    for (int32_t c = 0; c < LANES; c++) {
+        total[c] += sum[c];
+        high[c] += (int32_t)sum[c] >> 16;
+    }
+}
+
+/* Adds the taps of one round of the loop; the decimal digits of `runs` are the lengths of its runs,
+ * 16 is one run. */
+TILEWRIGHT_INLINE void add_runs(uint32_t *total, int32_t *high, const uint32_t *restrict x,
+                                const int8_t *restrict w, const int32_t runs)
+{
+    if (runs == 16) {
+        add_run(total, high, x, w, 16);
+        return;
+    }
+    int32_t at = 0;
+    TILEWRIGHT_UNROLL_16
+    for (int32_t scale = 10000; scale > 0; scale /= 10) {
+        const int32_t run = runs / scale % 10;
+        if (run != 0) {
+            add_run(total, high, x + at, w + TILEWRIGHT_BLOCK * at, run);
+            at += run;
+        }
+    }
+}
+
+TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *columns, int32_t taps,
+                            const uint8_t *weights, const int32_t *restrict rows, int32_t channels,
+                            tilewright_block_finish *finish, const int32_t runs,
+                            const int32_t round, const int32_t count_runs, const int32_t words,
+                            const enum tilewright_rule_kind rule)
+{
+    const uint32_t *restrict const pairs = (const uint32_t *)(const void *)columns;
+    const int8_t *restrict w = (const int8_t *)weights;
+    const uint32_t excess = (uint32_t)(taps / round * count_runs) << 15;
+    const ptrdiff_t size = (ptrdiff_t)TILEWRIGHT_BLOCK * taps;
+    const struct tilewright_limits limits = sink->limits;
+    const ptrdiff_t stride = sink->channel_stride;
+    const int32_t row_words = words != 0 ? words : sink->row_words;
+    const int32_t is_biased = rule != TILEWRIGHT_RULE_FOLDED;
+    uint8_t *restrict a = sink->pixel[0];
+    uint8_t *restrict b = sink->pixel[1];
+    int32_t half = 0; /* channels of the block that are done */
+
+    for (;;) {
+        uint32_t total[LANES];
+        int32_t high[LANES];
+        const uint32_t *restrict x = pairs;
+        const int8_t *const end = w + size;
+        TILEWRIGHT_UNROLL_4
+        for (int32_t c = 0; c < LANES; c++) {
+            const int32_t bias = is_biased != 0 ? rows[c * row_words] : 0;
+            high[c] = bias;
+            total[c] = (uint32_t)bias + ((uint32_t)bias << 16) - excess;
+        }
+        do {
+            add_runs(total, high, x, w, runs);
+            x += round;
+            w += TILEWRIGHT_BLOCK * round;
+        } while (w != end);
+        if (words == 0) {
+            int32_t *const sums = sink->block;
+            TILEWRIGHT_UNROLL_4
+            for (int32_t c = 0; c < LANES; c++) {
+                sums[c] = (int32_t)(total[c] - ((uint32_t)high[c] << 16));
+                sums[LANES + c] = high[c];
+            }
+            const int32_t count = tilewright_smaller(channels, LANES);
+            sink->pixel[0] = a;
+            finish(sink, sums, rows, count);
+            a = sink->pixel[0];
+            sink->pixel[0] = b;
+            finish(sink, sums + LANES, rows, count);
+            b = sink->pixel[0];
+            rows += count * row_words;
+            channels -= count;
+            if (channels == 0) {
+                return;
+            }
+        } else {
+            TILEWRIGHT_UNROLL_4
+            for (int32_t c = 0; c < LANES; c++) {
+                const struct tilewright_constants constants =
+                    tilewright_constants_of(rows, &limits, rule);
+                const int32_t low = (int32_t)(total[c] - ((uint32_t)high[c] << 16));
+                tilewright_store_sum(a, low, constants, &limits, rule);
+                tilewright_store_sum(b, high[c], constants, &limits, rule);
+                a += stride;
+                b += stride;
+                rows += row_words;
+                if (--channels == 0) {
+                    return;
+                }
+            }
+        }
+        if (LANES < TILEWRIGHT_BLOCK) {
+            half ^= LANES;
+            w = half != 0 ? w - size + LANES : w - LANES;
+        }
+    }
+}
+
+#define TILEWRIGHT_DEFINE_CORE(name, runs, round, count, words, rule)                              \
+    void tilewright_packed_##name##_##runs(struct tilewright_sink *sink, const uint8_t *columns,   \
+                                           int32_t taps, const uint8_t *weights,                   \
+                                           const int32_t *rows, int32_t channels,                  \
+                                           tilewright_block_finish *finish)                        \
+    {                                                                                              \
+        core(sink, columns, taps, weights, rows, channels, finish, runs, round, count, words,      \
+             rule);                                                                                \
+    }
+
+#define TILEWRIGHT_DEFINE_CORES(runs, round, count)                                                \
+    TILEWRIGHT_DEFINE_CORE(folded, runs, round, count, TILEWRIGHT_WORDS_FOLDED,                    \
+                           TILEWRIGHT_RULE_FOLDED)                                                 \
+    TILEWRIGHT_DEFINE_CORE(layer, runs, round, count, TILEWRIGHT_WORDS_LAYER,                      \
+                           TILEWRIGHT_RULE_LAYER)                                                  \
+    TILEWRIGHT_DEFINE_CORE(high, runs, round, count, TILEWRIGHT_WORDS_HIGH, TILEWRIGHT_RULE_HIGH)  \
+    TILEWRIGHT_DEFINE_CORE(any, runs, round, count, 0, TILEWRIGHT_RULE_NONE)
+
+/* Runs, the taps of a round, and the runs of a round. */
+TILEWRIGHT_DEFINE_CORES(2222, 8, 4)
+TILEWRIGHT_DEFINE_CORES(3, 3, 1)
+TILEWRIGHT_DEFINE_CORES(332, 8, 3)
+TILEWRIGHT_DEFINE_CORES(33334, 16, 5)
+TILEWRIGHT_DEFINE_CORES(44, 8, 2)
+TILEWRIGHT_DEFINE_CORES(556, 16, 3)
+TILEWRIGHT_DEFINE_CORES(8, 8, 1)
+TILEWRIGHT_DEFINE_CORES(16, 16, 1)
