@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from support.lite_breadth import BREADTH
 from support.lite_elements import ELEMENTS
 from support.lite_made import RUNS, LiteCase
 from support.lite_products import PRODUCTS
@@ -16,7 +17,7 @@ from support.lite_streams import STREAMS
 
 __all__ = ["CASES", "RUNS", "LiteCase", "lite_case"]
 
-CASES: Mapping[str, Callable[[str], LiteCase]] = MappingProxyType({**PRODUCTS, **ELEMENTS, **STREAMS})
+CASES: Mapping[str, Callable[[str], LiteCase]] = MappingProxyType({**PRODUCTS, **ELEMENTS, **STREAMS, **BREADTH})
 
 
 def lite_case(name: str) -> LiteCase:

@@ -69,6 +69,8 @@ class Made:
     def inputs(self, value: Value) -> Array:
         if value.type == "float32":
             return self.rng.normal(0, 2, (RUNS, *value.shape)).astype(np.float32)
+        if value.type == "bool":
+            return self.rng.integers(0, 2, (RUNS, *value.shape)).astype(np.bool_)
         limits = np.iinfo(value.type)
         drawn = self.rng.integers(limits.min, limits.max, (RUNS, *value.shape), np.int64, endpoint=True)
         drawn[1] = np.where(self.rng.random(value.shape) < 0.5, limits.min, limits.max)

@@ -202,10 +202,13 @@ def _step(step: Step, names: Sequence[str]) -> Table:
     return Table(fields)
 
 
+_WORDS = (ACTIVATIONS, PADDINGS, TYPES, ("REFLECT", "SYMMETRIC"))
+
+
 def _option(kind: str, value: object) -> object:
     if kind == "integers":
         return Vector(np.asarray(value, np.int32))
     if isinstance(value, str):
-        words = ACTIVATIONS if value in ACTIVATIONS else PADDINGS
-        return (kind, words.index(value)) if value in words else value
+        words = next((words for words in _WORDS if value in words), ())
+        return (kind, words.index(value)) if words else value
     return (kind, value)

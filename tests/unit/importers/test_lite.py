@@ -12,6 +12,7 @@ import pytest
 from conformance.build import Generated, build, runtime_library
 from support.firmware import needs_host_compiler
 from support.host_runs import OBJECTS, TILED, run_outputs
+from support.lite_breadth import BREADTH
 from support.lite_cases import CASES, RUNS, lite_case
 from support.stateful import computed, run_program
 from tilewright.catalogue.evaluate import evaluate
@@ -24,6 +25,13 @@ from tilewright.planning.plan_states import initial_content
 from tilewright.rewrites.passes import optimise
 
 TIGHT = ("l1=1200",)
+_FRESH = [name for name in CASES if not lite_case(name).stateful]
+BUILDS = {
+    "untiled": ("host", _FRESH),
+    "in tiles": (TILED, [name for name in _FRESH if name not in BREADTH]),
+    "breadth in tiles": (TILED, [name for name in _FRESH if name in BREADTH]),
+}
+"""Platform, and cases that begin anew in each run, which one executable holds together."""
 VECTORS = Path(__file__).parent / "lite_vectors.npz"
 
 
@@ -64,17 +72,14 @@ def test_references(name: str, tmp_path: Path) -> None:
                 assert_as_stored(values[output], arrays[run])
 
 
-@pytest.fixture(scope="module", params=["host", TILED], ids=["untiled", "tiled"])
+@pytest.fixture(scope="module")
 def firmware(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Plan]]:
-    """One executable with all models, and their plans."""
-    folder = tmp_path_factory.mktemp("firmware")
-    models = []
-    for name in CASES:
-        if lite_case(name).stateful:
-            continue
-        pools = () if request.param == "host" else TIGHT
-        values = {"model": written(name, folder), "platform": request.param, "name": name, "static_pools": True}
-        values["pools"] = pools
+    """One executable with the models of a build, and their plans."""
+    folder, models = tmp_path_factory.mktemp("firmware"), []
+    platform, names = BUILDS[request.param]
+    for name in names:
+        values = {"model": written(name, folder), "platform": platform, "name": name, "static_pools": True}
+        values["pools"] = () if platform == "host" else TIGHT
         artifacts = compile_model(build_options(("test", values)))
         models.append(Generated(name, artifacts.plan, dict(artifacts.files)))
     return build(folder, models, runtime_library(OBJECTS)), {model.prefix: model.plan for model in models}
@@ -102,7 +107,15 @@ def test_c_that_remembers(platform: str, tmp_path: Path) -> None:
 
 
 @needs_host_compiler
-@pytest.mark.parametrize("name", [name for name in CASES if not lite_case(name).stateful])
+@pytest.mark.parametrize(
+    ("firmware", "name"),
+    [
+        pytest.param(kind, name, marks=pytest.mark.long if kind == "breadth in tiles" else ())
+        for kind, (_, names) in BUILDS.items()
+        for name in names
+    ],
+    indirect=["firmware"],
+)
 def test_c(name: str, firmware: tuple[Path, dict[str, Plan]], tmp_path: Path) -> None:
     executable, plans = firmware
     want, inputs = stored(name), lite_case(name).inputs

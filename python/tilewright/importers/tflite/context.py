@@ -158,6 +158,11 @@ class LiteCall:
         assert isinstance(value, (int, float)), option
         return float(value)
 
+    def known(self, array: Array) -> None:
+        """The output, which is known at compile time."""
+        self.build.take_bytes(array.nbytes)
+        self.build.constants[self.names[self.node.outputs[0]]] = array
+
     def literal(self, array: Array, part: str) -> str:
         """A new constant tensor."""
         name = self.build.fresh(f"{self.names[self.node.outputs[0]]}/{part}")

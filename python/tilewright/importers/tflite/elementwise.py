@@ -24,7 +24,7 @@ _SOFTMAX_BITS = 5
 
 
 def binary(call: LiteCall) -> None:
-    """Float32, int8, uint8 and int16 with broadcasting."""
+    """Float32, int8, uint8, int16, and int32 without scale, with broadcasting."""
     kind = one_type(call, 0, 1)
     a, b = call.input(0), call.input(1)
     shape = broadcast(a.shape, b.shape)
@@ -34,6 +34,9 @@ def binary(call: LiteCall) -> None:
         call.activated(
             lambda part: call.emit(_FLOAT_BINARY[operator], names, shape, part=part), call.text("activation")
         )
+        return
+    if kind == "int32" and not call.output().is_quantized and call.text("activation") == "NONE":
+        call.emit(f"{_FLOAT_BINARY[operator]}Integer", names, shape)
         return
     if not call.output().is_quantized or kind not in _SUM_LEFT:
         raise Unsupported(f"elements of type {kind}", "float32, int8, uint8 and int16 are supported")

@@ -125,6 +125,39 @@ def _hard_swish(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Stored:
     return stored
 
 
+def _real_function(function: Callable[[Array], Array]) -> Callable[..., Stored]:
+    """A function of real numbers in float32, whose results are rounded half away from zero."""
+
+    def of(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Stored:
+        def stored(values: Array) -> Array:
+            real = (x.unit * (values - x.zero).astype(np.float32)).astype(np.float32)
+            scaled = function(real) * (np.float32(1.0) / y.unit)
+            nearest: Array = np.trunc(scaled + np.copysign(np.float32(0.5), scaled)).astype(np.int64)
+            return nearest + y.zero
+
+        return stored
+
+    return of
+
+
+def _abs(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Stored:
+    """The quotient of the scales in float32, where they differ."""
+    q, shift = quantized_multiplier(float(x.unit / y.unit))
+    same = x.scale == y.scale
+    return lambda stored: np.abs(stored - x.zero if same else multiplied(np.abs(stored - x.zero), q, shift)) + y.zero
+
+
+def _clamped(low: float, high: float) -> Callable[..., Stored]:
+    """A clamp between two real numbers, behind the quotient of the scales in float32."""
+
+    def of(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Stored:
+        q, shift = quantized_multiplier(float(x.unit / y.unit))
+        lowest, highest = (y.zero + away(np.float32(bound) / y.unit) for bound in (low, high))
+        return lambda stored: np.clip(multiplied(stored - x.zero, q, shift) + y.zero, lowest, highest)
+
+    return of
+
+
 def _high_half(a: Array, b: int) -> Array:
     """a * b / 2^15, rounded to the nearest integer, halves away from zero towards the truncated quotient."""
     product = a * b
@@ -140,6 +173,13 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     {
         "RELU": Function(_clip(0.0, _INFINITE), _relu),
         "RELU6": Function(_clip(0.0, 6.0), _relu6),
+        "RELU_N1_TO_1": Function(_clip(-1.0, 1.0), _clamped(-1.0, 1.0)),
+        "RELU_0_TO_1": Function(_clip(0.0, 1.0), _clamped(0.0, 1.0)),
+        "EXP": Function(lambda call: ("Exp", {}), _real_function(np.exp)),
+        "ELU": Function(
+            lambda call: ("Elu", {"alpha": 1.0}), _real_function(lambda x: np.where(x < 0, np.expm1(x), x))
+        ),
+        "ABS": Function(lambda call: ("Abs", {}), _abs),
         "LEAKY_RELU": Function(lambda call: ("LeakyRelu", {"alpha": call.real("alpha")}), _leaky),
         "LOGISTIC": Function(lambda call: ("Sigmoid", {}), _curve(logistic, 8, -128)),
         "TANH": Function(lambda call: ("Tanh", {}), _curve(tanh, 7, 0)),

@@ -1,0 +1,396 @@
+"""Functions, comparisons, logic, reductions and products beside those of common networks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from tilewright.graph import Array, DType, RequantizeTwice
+from tilewright.importers.onnx.context import Unsupported, broadcast, dtype_named
+from tilewright.importers.tflite.context import LiteCall, axis_of, one_type, per_tensor, same_scale
+from tilewright.importers.tflite.images import line_positions
+from tilewright.importers.tflite.multipliers import stored_bounds, tensor_multiplier, twice
+from tilewright.importers.tflite.rearranging import picked
+from tilewright.operators.fixed_point import multiplied, quantized_multiplier
+
+_INTEGERS = ("int8", "uint8", "int16", "int32", "int64")
+_REAL_UNARY = {
+    "SQRT": "Sqrt",
+    "SIN": "Sin",
+    "COS": "Cos",
+    "LOG": "Log",
+    "ROUND": "Round",
+    "FLOOR": "Floor",
+    "CEIL": "Ceil",
+    "NEG": "Neg",
+}
+_BINARY = {"MAXIMUM": "Max", "MINIMUM": "Min"}
+_REAL_BINARY = {"DIV": "Div", "POW": "Pow"}
+_COMPARISONS = {
+    "EQUAL": ("Equal", False, False),
+    "NOT_EQUAL": ("Equal", False, True),
+    "LESS": ("Less", False, False),
+    "GREATER": ("Less", True, False),
+    "LESS_EQUAL": ("LessOrEqual", False, False),
+    "GREATER_EQUAL": ("LessOrEqual", True, False),
+}
+"""The graph's operator, whether its operands change places, whether its result is negated."""
+
+
+def unary(call: LiteCall) -> None:
+    """Float32; NEG of integers without scale too."""
+    kind, x = one_type(call, 0), call.input(0)
+    plain = kind in _INTEGERS and not call.record(0).is_quantized and call.node.operator == "NEG"
+    if kind != "float32" and not plain:
+        raise Unsupported(f"elements of type {kind}", "float32 is supported")
+    call.emit(_REAL_UNARY[call.node.operator], [x.name], x.shape)
+
+
+def rsqrt(call: LiteCall) -> None:
+    """1 / sqrt(x); float32."""
+    x = _real(call)
+    root = call.emit("Sqrt", [x], call.build.tensor(x).shape, part="root")
+    call.emit("Reciprocal", [root], call.build.tensor(x).shape)
+
+
+def square(call: LiteCall) -> None:
+    """x * x; float32."""
+    x = _real(call)
+    call.emit("Mul", [x, x], call.build.tensor(x).shape)
+
+
+def _real(call: LiteCall, index: int = 0) -> str:
+    """The name of a float32 input."""
+    if call.record(index).type != "float32" or call.output().type != "float32":
+        raise Unsupported(f"{call.record(index).type} to {call.output().type}", "float32 is supported")
+    return call.input(index).name
+
+
+def extremes(call: LiteCall) -> None:
+    """The larger or the smaller one, with broadcasting; all operands of one type and one scale."""
+    one_type(call, 0, 1)
+    if call.record(0).is_quantized:
+        same_scale(call, call.record(0), call.record(1))
+    a, b = call.input(0), call.input(1)
+    call.emit(_BINARY[call.node.operator], [a.name, b.name], broadcast(a.shape, b.shape))
+
+
+def real_binary(call: LiteCall) -> None:
+    """Float32 with broadcasting."""
+    names, shape = [_real(call, 0), _real(call, 1)], broadcast(call.input(0).shape, call.input(1).shape)
+    activation = call.text("activation") if "activation" in call.node.options else "NONE"
+    operator = _REAL_BINARY[call.node.operator]
+    call.activated(lambda part: call.emit(operator, names, shape, part=part), activation)
+
+
+def squared_difference(call: LiteCall) -> None:
+    """(a - b)^2 with broadcasting: float32, int32, int8."""
+    kind, a, b = one_type(call, 0, 1), call.input(0), call.input(1)
+    shape = broadcast(a.shape, b.shape)
+    if kind == "float32":
+        difference = call.emit("Sub", [a.name, b.name], shape, part="difference")
+        call.emit("Mul", [difference, difference], shape)
+        return
+    if kind == "int32":
+        difference = call.emit("SubInteger", [a.name, b.name], shape, part="difference")
+        call.emit("MulInteger", [difference, difference], shape)
+        return
+    if kind != "int8":
+        raise Unsupported(f"elements of type {kind}", "float32, int32 and int8 are supported")
+    _int8_squares(call, shape)
+
+
+def _int8_squares(call: LiteCall, shape: tuple[int, ...]) -> None:
+    """Both operands in steps of the larger scale / 64, then the square in steps of the output."""
+    a, b, y = call.record(0), call.record(1), call.output()
+    for record in (a, b, y):
+        per_tensor(record)
+    left, widest = 7, 2.0 * max(float(a.unit), float(b.unit))
+    sides = []
+    for index, record in enumerate((a, b)):
+        q, shift = quantized_multiplier(float(record.unit) / widest)
+        sides.append(_scaled(call, index, left, (q, shift)))
+    difference = call.emit("SubInteger", sides, shape, part="difference")
+    squares = call.emit("MulInteger", [difference, difference], shape, part="squares")
+    epilogue = twice([widest * widest / ((1 << (left * 2)) * float(y.unit))], y)
+    call.emit("Requantize", [squares], shape, dtype=DType.INT8, epilogue=epilogue)
+
+
+def tabulated(call: LiteCall, index: int, function: Callable[[Array], Array]) -> str:
+    """An int32 for each element of an int8 input, by a table in the order of the elements' bits."""
+    x = call.input(index)
+    values = np.concatenate([np.arange(128), np.arange(-128, 0)]).astype(np.int64)
+    table = call.literal(function(values).astype(np.int32), f"table{index}")
+    wide = call.emit("Cast", [x.name], x.shape, dtype=DType.INT32, part=f"index{index}")
+    given = {"axis": 0, "batch_dims": 0}
+    return call.emit("Gather", [table, wide], x.shape, given, dtype=DType.INT32, part=f"operand{index}")
+
+
+def _scaled(call: LiteCall, index: int, left: int, factor: tuple[int, int]) -> str:
+    """An int8 operand less its zero point, shifted left, times a factor."""
+    zero = call.record(index).zero
+    return tabulated(call, index, lambda values: multiplied((values - zero) << left, *factor))
+
+
+def comparison(call: LiteCall) -> None:
+    """Float32, bool, int32, int64 and int8, each with its scale, with broadcasting."""
+    kinds = {call.record(0).type, call.record(1).type}
+    operator, swapped, negated = _COMPARISONS[call.node.operator]
+    names = [call.input(0).name, call.input(1).name]
+    shape = broadcast(call.input(0).shape, call.input(1).shape)
+    if len(kinds) != 1 or not kinds & {"float32", "bool", "int32", "int64", "int8"}:
+        raise Unsupported(f"operands of types {', '.join(sorted(kinds))}")
+    if kinds == {"int8"} and call.record(0).is_quantized:
+        names = [_compared(call, index) for index in range(2)]
+    if swapped:
+        names.reverse()
+    name = call.emit(operator, names, shape, dtype=DType.BOOL, part="equal" if negated else "")
+    if negated:
+        call.emit("Not", [name], shape)
+
+
+def _compared(call: LiteCall, index: int) -> str:
+    """An int8 operand as the number of 1/256 of one that it stands for."""
+    record = call.record(index)
+    per_tensor(record)
+    q, shift = quantized_multiplier(float(record.unit))
+    return _scaled(call, index, 8, (q, shift))
+
+
+def logic(call: LiteCall) -> None:
+    """Bool with broadcasting."""
+    count = len(call.node.inputs)
+    if one_type(call, *range(count)) != "bool":
+        raise Unsupported("operands that are no bool")
+    shape = call.input(0).shape
+    for index in range(1, count):
+        shape = broadcast(shape, call.input(index).shape)
+    operator = {"LOGICAL_AND": "And", "LOGICAL_OR": "Or", "LOGICAL_NOT": "Not"}[call.node.operator]
+    call.emit(operator, [call.input(index).name for index in range(count)], shape)
+
+
+def add_n(call: LiteCall) -> None:
+    """The sum of several tensors; float32."""
+    shape = call.input(0).shape
+    total = _real(call, 0)
+    for index in range(1, len(call.node.inputs)):
+        total = call.emit("Add", [total, _real(call, index)], shape, part=f"sum{index}")
+    call.emit("Reshape", [total], shape)
+
+
+def reduce_extreme(call: LiteCall) -> None:
+    """The largest or smallest element over constant axes; any type, with one scale."""
+    one_type(call, 0)
+    x = call.input(0)
+    if call.record(0).is_quantized:
+        same_scale(call, call.record(0))
+    axes, shape = _reduced(call, bool(call.integer("keep_dims")))
+    operator = {"REDUCE_MAX": "ReduceMax", "REDUCE_MIN": "ReduceMin", "REDUCE_PROD": "ReduceProd"}[call.node.operator]
+    if operator == "ReduceProd" and x.dtype is not DType.FLOAT32:
+        raise Unsupported(f"elements of type {x.dtype.value}", "float32 is supported")
+    call.emit(operator, [x.name], shape, {"axes": axes, "keepdims": bool(call.integer("keep_dims"))})
+
+
+def _reduced(call: LiteCall, keep: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The reduced axes, and the shape that is left."""
+    shape = call.record(0).shape
+    axes = tuple(sorted({axis_of(int(axis), len(shape)) for axis in call.constant(1, "the axes").reshape(-1)}))
+    left = tuple(1 if axis in axes else extent for axis, extent in enumerate(shape) if keep or axis not in axes)
+    return axes, left
+
+
+def arg_extreme(call: LiteCall) -> None:
+    """The position of the first largest or smallest element on a constant axis."""
+    x = call.input(0)
+    axes, shape = _reduced(call, keep=False)
+    if len(axes) != 1 or x.dtype not in (DType.FLOAT32, DType.INT8, DType.UINT8, DType.INT32):
+        raise Unsupported(f"axes {list(axes)} of {x.dtype.value}")
+    given = {"axes": axes, "keepdims": False, "select_last": False}
+    operator = {"ARG_MAX": "ArgMax", "ARG_MIN": "ArgMin"}[call.node.operator]
+    narrow = call.output().type == "int32"
+    name = call.emit(operator, [x.name], shape, given, dtype=DType.INT64, part="position" if narrow else "")
+    if narrow:
+        call.emit("Cast", [name], shape, dtype=DType.INT32)
+
+
+def cast(call: LiteCall) -> None:
+    """From any type to any other; fractions are cut off."""
+    x = call.input(0)
+    dtype = dtype_named(call.output().type)
+    call.emit("Reshape" if dtype is x.dtype else "Cast", [x.name], x.shape, dtype=dtype)
+
+
+def cumsum(call: LiteCall) -> None:
+    """Along a constant axis; float32 and int32."""
+    x = call.input(0)
+    if one_type(call, 0) not in ("float32", "int32"):
+        raise Unsupported(f"elements of type {x.dtype.value}", "float32 and int32 are supported")
+    axis = axis_of(int(call.constant(1, "the axis").reshape(-1)[0]), len(x.shape))
+    given = {"axis": axis, "exclusive": bool(call.integer("exclusive")), "reverse": bool(call.integer("reverse"))}
+    call.emit("CumSum", [x.name], x.shape, given)
+
+
+def l2_normalization(call: LiteCall) -> None:
+    """Each line of the last axis less its length; float32."""
+    x = _real(call)
+    shape = call.build.tensor(x).shape
+    given = {"axes": (len(shape) - 1,), "keepdims": True}
+    squares = call.emit("ReduceSumSquare", [x], (*shape[:-1], 1), given, part="squares")
+    least = call.literal(np.asarray([1e-12], np.float32), "least")
+    length = call.emit("Sqrt", [squares], (*shape[:-1], 1), part="length")
+    bounded = call.emit("Max", [length, least], (*shape[:-1], 1), part="bounded")
+    call.activated(lambda part: call.emit("Div", [x, bounded], shape, part=part), call.text("activation"))
+
+
+def prelu(call: LiteCall) -> None:
+    """x, and alpha * x below 0; alpha broadcasts. Float32, int8 and uint8."""
+    kind, x, alpha = one_type(call, 0, 1), call.input(0), call.input(1)
+    shape = broadcast(x.shape, alpha.shape)
+    if kind == "float32":
+        call.emit("PRelu", [x.name, alpha.name], shape)
+        return
+    if kind not in ("int8", "uint8"):
+        raise Unsupported(f"elements of type {kind}", "float32, int8 and uint8 are supported")
+    a, b, y = call.record(0), call.record(1), call.output()
+    for record in (a, b, y):
+        per_tensor(record)
+    zero = call.literal(np.asarray(a.zero, kind), "zero")
+    above = call.emit("Max", [x.name, zero], x.shape, part="above")
+    below = call.emit("Min", [x.name, zero], x.shape, part="below")
+    wide = (-(1 << 15), (1 << 15) - 1)
+    first, second = float(a.unit) / float(y.unit), float(a.unit) * float(b.unit) / float(y.unit)
+    above_rule = RequantizeTwice(*_pair(first), 0, *wide)
+    positive = call.emit(
+        "Requantize",
+        [above],
+        x.shape,
+        {"x_zero_point": a.zero},
+        dtype=DType.INT16,
+        part="positive",
+        epilogue=above_rule,
+    )
+    offsets = [_offset(call, name, zero_point) for name, zero_point in ((below, a.zero), (alpha.name, b.zero))]
+    product = call.emit("MulInteger", offsets, shape, part="product")
+    rule = RequantizeTwice(*_pair(second), 0, *wide)
+    negative = call.emit("Requantize", [product], shape, dtype=DType.INT16, part="negative", epilogue=rule)
+    total = call.emit("AddInteger", [positive, negative], shape, part="total")
+    low, high = stored_bounds("NONE", y)
+    last = RequantizeTwice((1 << 30,), (1,), y.zero, low, high)
+    call.emit("Requantize", [total], shape, dtype=DType(kind), epilogue=last)
+
+
+def _pair(real: float) -> tuple[tuple[int], tuple[int]]:
+    q, shift = quantized_multiplier(real)
+    return (q,), (shift,)
+
+
+def _offset(call: LiteCall, name: str, zero_point: int) -> str:
+    """The elements without their zero point, int32."""
+    shape = call.build.tensor(name).shape
+    wide = call.emit("Cast", [name], shape, dtype=DType.INT32, part="wide")
+    zero = call.literal(np.asarray(zero_point, np.int32), "offset")
+    return call.emit("SubInteger", [wide, zero], shape, part="without_offset")
+
+
+def batch_matmul(call: LiteCall) -> None:
+    """Products of matrices, whose batch axes broadcast; float32, int8 and uint8."""
+    kind, a, b = one_type(call, 0, 1), call.input(0), call.input(1)
+    if len(a.shape) < 2 or len(b.shape) < 2:
+        raise Unsupported(f"operands {list(a.shape)} and {list(b.shape)}")
+    turned = [bool(call.integer("adj_x")), bool(call.integer("adj_y"))]
+    rows, depth = a.shape[-2:][::-1] if turned[0] else a.shape[-2:]
+    inner, columns = b.shape[-2:][::-1] if turned[1] else b.shape[-2:]
+    if depth != inner:
+        raise Unsupported(f"operands {list(a.shape)} and {list(b.shape)}")
+    shape = (*broadcast(a.shape[:-2], b.shape[:-2]), rows, columns)
+    given: dict[str, object] = {"transpose_a": turned[0], "transpose_b": turned[1]}
+    names = [a.name, b.name]
+    if kind == "float32":
+        call.emit("MatMul", names, shape, given)
+        return
+    if kind not in ("int8", "uint8"):
+        raise Unsupported(f"elements of type {kind}", "float32, int8 and uint8 are supported")
+    x, w, y = call.record(0), call.record(1), call.output()
+    for record in (x, w, y):
+        per_tensor(record)
+    given |= {"a_zero_point": x.zero, "b_zero_point": (w.zero,)}
+    call.emit("MatMul", names, shape, given, epilogue=twice(tensor_multiplier(x, w, y), y))
+
+
+def resize_bilinear(call: LiteCall) -> None:
+    """A constant size; float32 and int8."""
+    kind, x = one_type(call, 0), call.input(0)
+    sizes = [int(value) for value in call.constant(1, "the size").reshape(-1)]
+    if len(x.shape) != 4 or len(sizes) != 2 or min(sizes) < 1 or kind not in ("float32", "int8"):
+        raise Unsupported(f"size {sizes} of {kind}{list(x.shape)}", "float32 and int8 are supported")
+    aligned, centred = bool(call.integer("align_corners")), bool(call.integer("half_pixel_centers"))
+    name = x.name
+    for axis, size in ((2, sizes[1]), (1, sizes[0])):
+        extent = x.shape[axis]
+        positions, shares = line_positions(extent, size, aligned=aligned, centred=centred, real=kind == "float32")
+        name = (_mixed if kind == "float32" else _mixed_integers)(call, name, axis, positions, shares)
+    shape = call.build.tensor(name).shape
+    if kind == "float32":
+        call.emit("Reshape", [name], shape)
+        return
+    same_scale(call, call.record(0))
+    low, high = stored_bounds("NONE", call.output())
+    # Shares are 10 bits on each axis, and doubled once, since the rule halves before it divides by 2^20.
+    doubled = call.literal(np.asarray(2, np.int32), "two")
+    twofold = call.emit("MulInteger", [name, doubled], shape, part="twofold")
+    rule = RequantizeTwice((1 << 30,), (-20,), 0, low, high)
+    call.emit("Requantize", [twofold], shape, dtype=DType.INT8, epilogue=rule)
+
+
+def _mixed(call: LiteCall, name: str, axis: int, positions: Array, shares: Array) -> str:
+    """Float sums of two positions of an axis."""
+    shape = list(call.build.tensor(name).shape)
+    shape[axis] = len(positions)
+    given = {
+        "axis": axis,
+        "indices": tuple(int(at) for at in positions.reshape(-1)),
+        "weights": tuple(float(share) for share in shares.reshape(-1)),
+        "outside": 0.0,
+    }
+    return call.emit("Interpolate", [name], shape, given, part=f"axis{axis}")
+
+
+def _mixed_integers(call: LiteCall, name: str, axis: int, positions: Array, shares: Array) -> str:
+    """Sums of two positions of an axis, int32 in 1/1024."""
+    factor_shape = [1, 1, 1, 1]
+    factor_shape[axis] = len(positions)
+    parts = []
+    for side in range(2):
+        chosen = picked(call, name, axis, positions[:, side], f"side{side}_{axis}")
+        shape = call.build.tensor(chosen).shape
+        wide = chosen
+        if call.build.tensor(chosen).dtype is not DType.INT32:
+            wide = call.emit("Cast", [chosen], shape, dtype=DType.INT32, part=f"wide{side}_{axis}")
+        factors = call.literal(shares[:, side].astype(np.int32).reshape(factor_shape), f"shares{side}_{axis}")
+        parts.append(call.emit("MulInteger", [wide, factors], shape, part=f"weighted{side}_{axis}"))
+    return call.emit("AddInteger", parts, call.build.tensor(parts[0]).shape, part=f"mixed_{axis}")
+
+
+MORE_ELEMENTS: Mapping[str, Callable[[LiteCall], None]] = MappingProxyType(
+    {
+        **dict.fromkeys(_REAL_UNARY, unary),
+        **dict.fromkeys(_BINARY, extremes),
+        **dict.fromkeys(_REAL_BINARY, real_binary),
+        **dict.fromkeys(_COMPARISONS, comparison),
+        **dict.fromkeys(("LOGICAL_AND", "LOGICAL_OR", "LOGICAL_NOT"), logic),
+        **dict.fromkeys(("REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD"), reduce_extreme),
+        **dict.fromkeys(("ARG_MAX", "ARG_MIN"), arg_extreme),
+        "RSQRT": rsqrt,
+        "SQUARE": square,
+        "SQUARED_DIFFERENCE": squared_difference,
+        "ADD_N": add_n,
+        "CAST": cast,
+        "CUMSUM": cumsum,
+        "L2_NORMALIZATION": l2_normalization,
+        "PRELU": prelu,
+        "BATCH_MATMUL": batch_matmul,
+        "RESIZE_BILINEAR": resize_bilinear,
+    }
+)
