@@ -2,8 +2,9 @@
 /* The matrix core of float kernels: blocks of 1 or 4 rows by 4 columns. Only for kernels.
  *
  * Weights are packed in blocks of four columns, four weights for each tap; biases apart, four for
- * each block. Every sum starts at its bias and adds the taps in order, whatever the block, so
- * results do not depend on how an operator is cut, unless that changes the order of the taps. */
+ * each block. Every sum adds the taps in order and its bias last, as LiteRT's kernels do, whatever
+ * the block, so results do not depend on how an operator is cut, unless that changes the order of
+ * the taps. */
 #ifndef TILEWRIGHT_KERNELS_FLOAT_BLOCK_H
 #define TILEWRIGHT_KERNELS_FLOAT_BLOCK_H
 
@@ -56,10 +57,9 @@ TILEWRIGHT_INLINE void tilewright_float_rows(struct tilewright_float_rows *job,
             x[i] = job->x[i];
             TILEWRIGHT_UNROLL_4
             for (int32_t j = 0; j < 4; j++) {
-                sum[i][j] = resumed ? partial[i * padded + j] : bias[j];
+                sum[i][j] = resumed ? partial[i * padded + j] : 0.0f;
             }
         }
-        bias += 4;
         while (weights != end) {
             TILEWRIGHT_UNROLL_4
             for (int32_t i = 0; i < rows; i++) {
@@ -85,6 +85,7 @@ TILEWRIGHT_INLINE void tilewright_float_rows(struct tilewright_float_rows *job,
             }
             partial += 4;
             if ((job->flags & TILEWRIGHT_LAST) == 0) {
+                bias += 4;
                 continue;
             }
         }
@@ -93,12 +94,13 @@ TILEWRIGHT_INLINE void tilewright_float_rows(struct tilewright_float_rows *job,
             if (column + j < job->columns) {
                 TILEWRIGHT_UNROLL_4
                 for (int32_t i = 0; i < rows; i++) {
-                    tilewright_store_f32(y[i],
-                                         tilewright_clamp(sum[i][j], job->minimum, job->maximum));
+                    const float total = sum[i][j] + bias[j];
+                    tilewright_store_f32(y[i], tilewright_clamp(total, job->minimum, job->maximum));
                     y[i] += job->y_step;
                 }
             }
         }
+        bias += 4;
     }
     if (partial != NULL) {
         job->partial = partial + (rows - 1) * padded;
