@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from support.planned import far_platform, near_platform, plan_of, planned
 from tilewright.base.errors import TilewrightError
 from tilewright.check import check
 from tilewright.graph import DType, Graph, Node, Tensor, constant, variable
-from tilewright.options import Buffering
+from tilewright.options import Buffering, CompileOptions, Groups
+from tilewright.pipeline import plan_model
 from tilewright.plan import BufferKind
 from tilewright.planning import decide, retries, shortage
 from tilewright.platform.types import Platform
@@ -276,3 +278,19 @@ def test_the_operator_that_decides_is_named() -> None:
     assert caught.value.code == "tile-overflow"
     assert "01 conv 5x5 8ch (n1)" in caught.value.at[0]
     assert "alive: n1." in caught.value.at[0]
+
+
+FLOAT_MIXTURE = Path(__file__).parents[1] / "firmware" / "models" / "float_mixture" / "network.onnx"
+
+
+def test_the_error_of_another_algorithm_says_that_the_exact_search_fits() -> None:
+    options = CompileOptions(FLOAT_MIXTURE, "qemu-virt-rv32f-single", "net", groups=Groups.OFF)
+    used = next(use.used_bytes for use in plan_model(options).pool_use if use.pool == "sram")
+    greedy = replace(options, algorithm="greedy_by_conflicts", pools=(f"sram={used}",))
+    with pytest.raises(TilewrightError) as caught:
+        plan_model(greedy)
+    assert caught.value.help[0] == f"ALGORITHM exact fits: it needs {used:,} bytes of pool 'sram'"
+    assert caught.value.help[1].startswith("POOLS sram=")
+    with pytest.raises(TilewrightError) as caught:
+        plan_model(replace(greedy, pools=(f"sram={used - 1}",)))
+    assert not any("exact" in text for text in caught.value.help)

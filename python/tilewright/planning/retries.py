@@ -20,13 +20,16 @@ from tilewright.planning.decisions import Decisions
 from tilewright.planning.grouping import Grouping, first_choice, grouping_of, smaller
 from tilewright.planning.prepare import Prepared
 from tilewright.planning.realise import Planned, realise, schedule_of
-from tilewright.planning.shortage import explained
+from tilewright.planning.shortage import explained, with_exact
 from tilewright.planning.spill import Room, spilled
 from tilewright.planning.tiles_together import together
 from tilewright.platform import Platform, parse_pool_override
 from tilewright.schedule.building import Schedule
 from tilewright.tiling.field import Capacities
 from tilewright.tiling.overflow import TileOverflow
+
+EXACT = "exact"
+"""The placement algorithm that finds a place where there is one."""
 
 ROUNDS = 31
 """How often the tiles of a layer are made smaller at most, all layers together."""
@@ -80,8 +83,20 @@ def _explained(decider: Decider) -> Planned:
 
     try:
         return attempt(decider.platform)
-    except (TileOverflow, DoesNotFit) as overflow:
+    except TileOverflow as overflow:
         raise explained(overflow, attempt, decider.platform) from overflow
+    except DoesNotFit as overflow:
+        raise with_exact(explained(overflow, attempt, decider.platform), _exactly(decider), overflow) from overflow
+
+
+def _exactly(decider: Decider) -> Planned | None:
+    """The plan by the exact search, where another algorithm was asked for; None if it does not fit either."""
+    if decider.options.algorithm == EXACT:
+        return None
+    try:
+        return first_that_fits(replace(decider, options=replace(decider.options, algorithm=EXACT)))
+    except (TileOverflow, DoesNotFit):
+        return None
 
 
 def first_that_fits(decider: Decider) -> Planned:

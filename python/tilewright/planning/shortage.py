@@ -83,6 +83,15 @@ def explained(overflow: TileOverflow | DoesNotFit, attempt: Attempt, platform: P
     )
 
 
+def with_exact(error: TilewrightError, exact: Planned | None, overflow: DoesNotFit) -> TilewrightError:
+    """The error, with what the exact search would do in the same pools: ``exact`` is its plan, if there is one."""
+    if exact is None:
+        return error
+    pool = overflow.diagnosis.pool
+    remedy = f"ALGORITHM exact fits: it needs {_used(exact)[pool]:,} bytes of pool '{pool}'"
+    return replace(error, help=(remedy, *error.help))
+
+
 def _blamed(overflow: TileOverflow | DoesNotFit) -> tuple[str, int]:
     if isinstance(overflow, TileOverflow):
         return overflow.pool, overflow.needed_bytes
