@@ -21,6 +21,7 @@ from tilewright.options import CompileOptions
 from tilewright.pipeline import compile_model
 from tilewright.plan import BufferKind, CopyStart, Layer, Loop, Plan, Step
 from tilewright.platform import load_platform, with_pool_overrides
+from tilewright.tiling import choice
 from tilewright.tiling.paths import links_between
 
 TILES = (("oh", 2), ("l2.oh", 4), ("l3.oh", 8))
@@ -193,3 +194,14 @@ def test_far_links_may_round_up(reads: int, writes: int) -> None:
 
     draw()
     assert len(plans) >= 5
+
+
+def test_the_loop_order_reckons_with_far_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = conv((1, 276, 13, 5), (276, 276, 1, 1), (13, 5), quantized=True)
+    platform = with_pool_overrides(load_platform("l3-chain"), ["l2=16000", "l1=4000"])
+    with_far = planned(graph, platform).schedule.layers[0]
+    monkeypatch.setattr(choice, "_goes_far", lambda problem: False)
+    without = planned(graph, platform).schedule.layers[0]
+    assert with_far.predicted_cycles < without.predicted_cycles
+    assert dict(with_far.link_bytes)["l3->l2"] == dict(with_far.compulsory_link_bytes)["l3->l2"]
+    assert dict(without.link_bytes)["l3->l2"] > dict(without.compulsory_link_bytes)["l3->l2"]

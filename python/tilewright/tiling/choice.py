@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
 
 import numpy as np
 
@@ -204,43 +205,90 @@ def _best(
         return None
     by_bytes = options.objective is Objective.BYTES_MOVED
     keep = 0 not in doubled and (options.objective is not Objective.CYCLES or rings_pay(problem))
-    orders = cheapest_orders(problem, field.steps, field.counts, by_bytes=by_bytes, keep=keep, doubled=doubled)
-    tiles = tile_counts(field)
-    best: _Scored | None = None
-    found: list[_Scored] = []
+    orders = cheapest_orders(
+        problem, field.steps, field.counts, by_bytes=by_bytes, keep=keep, doubled=doubled, every=_goes_far(problem)
+    )
+    search = _Search(problem, field, capacities, options, kernels, keep)
+    ways = [orders, *orders.alone()]
     evaluated = 0
     columns = {name: array.tolist() for name, array in field.steps.items()}
-    for candidate in _ranking(problem, options, field, orders, tiles).tolist():
+    for candidate in _ranking(problem, options, field, orders, search.tiles).tolist():
         steps = {name: column[candidate] for name, column in columns.items()}
         near = bytes_near(problem, field, candidate, steps)
         if not fits_all(near, capacities):
             continue
-        count = int(tiles[candidate])
-        spent = _spent(problem, steps, orders, candidate, kernels)
-        if not _is_beaten(best, options, layer_cycles(problem.costs, spent, count)):
-            order = tuple(name for name in orders.order(candidate) if int(field.counts[name][candidate]) > 1)
-            staged = stage(problem, steps, order, near, capacities, options.buffering)
-            if staged is None:
-                continue
-            plain, hidden = spent.plain + staged.cycles - staged.hidden, spent.hidden + staged.hidden
-            spent = replace(spent, plain=plain, hidden=hidden)
-            cycles = layer_cycles(problem.costs, spent, count)
-            moved = int(orders.moved_bytes[candidate]) + staged.link_bytes
-            score = _score(options, cycles, moved, staged.near_bytes)
-            copies = tuple(int(slots[candidate]) for slots in field.slots)
-            cost = round(score[0])
-            choice = TileChoice(steps, order, copies, staged.near_bytes, round(cycles), cost, cost, staged.stagings)
-            choice = replace(choice, kept=_kept(problem, choice)) if keep and choice.copies[0] < 2 else choice
-            found.append(_Scored(score, choice, moved, kernels[tuple(steps.values())][1]))
-            if best is None or score < best.score:
-                best = found[-1]
+        search.evaluate(candidate, steps, near, ways)
         evaluated += 1
         if options.strategy is not Strategy.COST or evaluated >= SHORTLIST:
             break
+    best = search.best
     if best is None or options.objective is not Objective.CYCLES or options.strategy is not Strategy.COST:
         return best
-    chosen = _preferred(problem, found, hints=options.hints)
+    chosen = _preferred(problem, search.found, hints=options.hints)
     return replace(chosen, choice=replace(chosen.choice, least_cost=best.choice.cost))
+
+
+def _goes_far(problem: TilingProblem) -> bool:
+    """Whether a tensor travels over several links: the order that is the best near the core may then be a bad one."""
+    return any(operand.far_links and operand.data is None for operand in problem.operands)
+
+
+@dataclass(slots=True)
+class _Search:
+    """The candidates that fit, with their scores, and the best of them so far."""
+
+    problem: TilingProblem
+    field: Field
+    capacities: Capacities
+    options: TilingOptions
+    kernels: KernelCycles
+    keep: bool
+    best: _Scored | None = None
+    found: list[_Scored] = dataclass_field(default_factory=list)
+    tiles: Counts = dataclass_field(init=False)
+
+    def __post_init__(self) -> None:
+        self.tiles = tile_counts(self.field)
+
+    def evaluate(
+        self, candidate: int, steps: Mapping[str, int], near: Mapping[str, int], ways: Sequence[Orders]
+    ) -> None:
+        """Score a candidate in the orders of ``ways``, unless it is beaten or its larger tiles do not fit."""
+        seen: set[tuple[str, ...]] = set()
+        for orders in ways:
+            order = tuple(name for name in orders.order(candidate) if int(self.field.counts[name][candidate]) > 1)
+            if order in seen:
+                continue
+            seen.add(order)
+            spent = _spent(self.problem, steps, orders, candidate, self.kernels)
+            least = layer_cycles(self.problem.costs, spent, int(self.tiles[candidate]))
+            if not _is_beaten(self.best, self.options, least):
+                self._score(candidate, steps, near, order, spent, int(orders.moved_bytes[candidate]))
+
+    def _score(
+        self,
+        candidate: int,
+        steps: Mapping[str, int],
+        near: Mapping[str, int],
+        order: tuple[str, ...],
+        spent: Spent,
+        moved_bytes: int,
+    ) -> None:
+        problem, options = self.problem, self.options
+        staged = stage(problem, steps, order, near, self.capacities, options.buffering)
+        if staged is None:
+            return
+        plain, hidden = spent.plain + staged.cycles - staged.hidden, spent.hidden + staged.hidden
+        cycles = layer_cycles(problem.costs, replace(spent, plain=plain, hidden=hidden), int(self.tiles[candidate]))
+        moved = moved_bytes + staged.link_bytes
+        score = _score(options, cycles, moved, staged.near_bytes)
+        copies = tuple(int(slots[candidate]) for slots in self.field.slots)
+        cost = round(score[0])
+        choice = TileChoice(steps, order, copies, staged.near_bytes, round(cycles), cost, cost, staged.stagings)
+        choice = replace(choice, kept=_kept(problem, choice)) if self.keep and choice.copies[0] < 2 else choice
+        self.found.append(_Scored(score, choice, moved, self.kernels[tuple(steps.values())][1]))
+        if self.best is None or score < self.best.score:
+            self.best = self.found[-1]
 
 
 def _preferred(problem: TilingProblem, found: Sequence[_Scored], *, hints: bool) -> _Scored:

@@ -34,6 +34,7 @@ class Orders:
         moved_bytes: bytes of all transfers.
         starts: the cycles that the core spends on starting transfers.
         hidden: the cycles that run beside kernels.
+        each: the costs of each order, where they were asked for.
     """
 
     orders: tuple[tuple[str, ...], ...]
@@ -42,6 +43,15 @@ class Orders:
     moved_bytes: Counts
     starts: Cycles
     hidden: Cycles
+    each: tuple[_Totals, ...] = ()
+
+    def alone(self) -> list[Orders]:
+        """Each order as if it were the best of every candidate; none where only the best were asked for."""
+        size = self.best.size
+        return [
+            Orders(self.orders, np.full(size, number), found.cycles, found.moved, found.starts, found.hidden)
+            for number, found in enumerate(self.each)
+        ]
 
     def order(self, candidate: int) -> tuple[str, ...]:
         """The best order of a candidate."""
@@ -80,11 +90,12 @@ def cheapest_orders(
     by_bytes: bool = False,
     keep: bool = False,
     doubled: frozenset[int] = frozenset(),
+    every: bool = False,
 ) -> Orders:
     """The order with the fewest transfer cycles (or bytes) for each candidate; the first of equals.
 
     With ``keep`` rows that the next tile needs too may stay near the core. ``doubled`` are the
-    numbers of the operands with two slots.
+    numbers of the operands with two slots. ``every`` keeps the costs of all orders.
     """
     size = len(next(iter(steps.values())))
     loads = [
@@ -95,8 +106,10 @@ def cheapest_orders(
     orders = _orders(problem, counts)
     best = np.zeros(size, dtype=np.int64)
     least = _Totals(np.zeros(size), np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros(size))
+    each: list[_Totals] = []
     for number, order in enumerate(orders):
         found = _cost(loads, order, counts, size)
+        each += [found] if every else []
         better = found.moved < least.moved if by_bytes else found.cycles < least.cycles
         if number == 0:
             better = np.ones(size, dtype=bool)
@@ -107,7 +120,7 @@ def cheapest_orders(
             np.where(better, found.starts, least.starts),
             np.where(better, found.hidden, least.hidden),
         )
-    return Orders(orders, best, least.cycles, least.moved, least.starts, least.hidden)
+    return Orders(orders, best, least.cycles, least.moved, least.starts, least.hidden, tuple(each))
 
 
 @dataclass(frozen=True, slots=True)
