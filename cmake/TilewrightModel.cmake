@@ -77,6 +77,7 @@ tilewright_add_model(<target>
   [STATIC_POOLS]                  the generated code defines pools as arrays; else the caller passes their addresses
   [IO_IN_POOLS]                   inputs and outputs lie in pools, at addresses of the plan; else the caller passes their addresses
   [STACK_BYTES <n>]               the most stack that a run may take: the header says it, and tilewright_check_firmware holds the program to it; 0 is what the platform's file says
+  [CHECK_CONSTANTS]               the generated code has `<p>_check_constants`, which compares the constants with their CRC-32 in slices
   [PROFILE]                       the generated code measures the cycles of each layer
   [PLAN_LOCK <file.lock.json>]    take tiles and addresses from this file instead of searching for them
   [OPTIONS <file.toml>]           what is rarely needed; the call wins
@@ -93,7 +94,7 @@ function(tilewright_add_model target)
   cmake_parse_arguments(
     PARSE_ARGV 1
     arg
-    "QUANTIZED_IO;STATIC_POOLS;IO_IN_POOLS;PROFILE"
+    "QUANTIZED_IO;STATIC_POOLS;IO_IN_POOLS;CHECK_CONSTANTS;PROFILE"
     "PLATFORM;NAME;BUFFERING;EFFORT;ALGORITHM;GROUPS;STACK_BYTES;MODEL;PLAN_LOCK;OPTIONS;PORT;OUTPUT_DIRECTORY"
     "POOLS;BUDGET;TYPES;DIMS;STATE;OPERATORS;OPERATOR_SOURCES"
   )

@@ -81,10 +81,10 @@ SECTIONS {
 
 
 @cache
-def digits(platform: str = "qemu-virt-rv32", static_pools: bool = False) -> Artifacts:
+def digits(platform: str = "qemu-virt-rv32", static_pools: bool = False, check_constants: bool = False) -> Artifacts:
     """The model of the example, compiled once."""
     options = CompileOptions(EXAMPLE, platform, "digits", quantized_io=True, static_pools=static_pools)
-    return compile_model(options)
+    return compile_model(replace(options, check_constants=check_constants))
 
 
 def write_model(folder: Path, artifacts: Artifacts) -> list[Path]:

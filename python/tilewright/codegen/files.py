@@ -8,6 +8,7 @@ from typing import Any
 
 from tilewright.base.c_names import in_comment
 from tilewright.codegen.buffers import Array, storage_of
+from tilewright.codegen.constant_check import constant_check_lines
 from tilewright.codegen.interface import interface_texts, signature
 from tilewright.codegen.pools import pool_text
 from tilewright.codegen.profiling import profile_text
@@ -84,13 +85,19 @@ def generate_files(
             states=[(in_comment(state.input), in_comment(state.output)) for state in plan.states],
             state_pools=_state_pools(plan),
             layout_hash=layout_hash(plan),
+            check_constants=plan.check_constants,
             **for_headers,
         ),
         f"{prefix}_layout.h": render("layout.h.j2", guard=f"{prefix}_LAYOUT_H".upper(), **for_headers),
         f"{prefix}.c": render(
             "source.c.j2", **common, **source_text(storage, called, accessors, constant_pools, constants)
         ),
-        f"{prefix}_weights.c": render("weights.c.j2", model_sha256=plan.model_sha256, **common),
+        f"{prefix}_weights.c": render(
+            "weights.c.j2",
+            model_sha256=plan.model_sha256,
+            check=constant_check_lines(storage, constants),
+            **common,
+        ),
         f"{prefix}_plan.json": dumps(plan),
         f"{prefix}_memory_map.txt": report_text(plan),
     }

@@ -259,6 +259,14 @@ class CompileOptions:
             minimum=0,
         ),
     )
+    check_constants: bool = field(
+        default=False,
+        metadata=option(
+            "the generated code has `<p>_check_constants`, which compares the constants with their CRC-32 in slices",
+            place=Place.CALL,
+            in_lock=False,
+        ),
+    )
     profile: bool = field(
         default=False, metadata=option("the generated code measures the cycles of each layer", place=Place.CALL)
     )

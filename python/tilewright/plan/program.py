@@ -325,7 +325,8 @@ class Plan:
     """Everything decided about one model.
 
     ``layers`` has the facts of each stage, in the order of the program. ``profile`` names the buffer where the
-    program keeps what it measures of each stage, if it measures. ``core_stack_bytes`` are what each core needs of
+    program keeps what it measures of each stage, if it measures. ``check_constants`` asks for a function that reads
+    the constants again and compares them with the plan's. ``core_stack_bytes`` are what each core needs of
     a stack, where that is more than the platform's cores have, else 0.
     """
 
@@ -356,3 +357,4 @@ class Plan:
     profile: str | None = None
     core_stack_bytes: int = 0
     states: tuple[StateTensor, ...] = ()
+    check_constants: bool = False

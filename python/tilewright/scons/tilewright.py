@@ -27,6 +27,7 @@ FLAGS = {
     "QUANTIZED_IO": "--quantized-io",
     "STATIC_POOLS": "--static-pools",
     "IO_IN_POOLS": "--io-in-pools",
+    "CHECK_CONSTANTS": "--check-constants",
     "PROFILE": "--profile",
 }
 VALUES = {
