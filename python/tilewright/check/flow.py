@@ -252,8 +252,7 @@ class _Machine:
         buffer = self.facts.buffers[seen.buffer]
         memory, _ = self.shadow.homes[seen.buffer]
         owner = self.shadow.memories[memory].owner[seen.base : seen.base + buffer.slot_bytes]
-        number = self._number(seen.buffer)
-        owner[(owner == number) | (owner == -number)] = 0
+        owner[np.abs(owner) == self._number(seen.buffer)] = 0
         self.slots[(seen.buffer, seen.slot)] = _Slot(seen.held, filled)
 
     def _fill_part(self, seen: Seen, filled: tuple[int, int], operand: Operand) -> None:

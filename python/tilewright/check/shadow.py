@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +42,21 @@ class Region:
 
 def region(memory: str, base: int, element_bytes: int, extents: Sequence[int], strides: Sequence[int]) -> Region | None:
     """The bytes of a rectangle, neighbouring axes joined where they are contiguous; None if empty."""
+    found = _form(element_bytes, tuple(extents), tuple(strides))
+    if found is None:
+        return None
+    dims, span, window = found
+    return Region(memory, base, dims, base + span, window)
+
+
+_Dims = tuple[tuple[int, int], ...]
+
+
+@lru_cache(maxsize=4096)
+def _form(
+    element_bytes: int, extents: tuple[int, ...], strides: tuple[int, ...]
+) -> tuple[_Dims, int, tuple[tuple[int, ...], tuple[int, ...]]] | None:
+    """What a region has wherever it lies: ``dims``, the bytes from its first to behind its last, ``window``."""
     dims = [(element_bytes, 1)]
     for stride, extent in sorted(zip(strides, extents, strict=True)):
         if extent == 0:
@@ -52,10 +68,9 @@ def region(memory: str, base: int, element_bytes: int, extents: Sequence[int], s
             dims[-1] = (inner * extent, inner_stride)
         else:
             dims.append((extent, stride))
-    end = base + sum((extent - 1) * stride for extent, stride in dims) + 1
     outer_first = dims[::-1]
     window = tuple(extent for extent, _ in outer_first), tuple(4 * stride for _, stride in outer_first)
-    return Region(memory, base, tuple(dims), end, window)
+    return tuple(dims), sum((extent - 1) * stride for extent, stride in dims) + 1, window
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +99,10 @@ class Shadow:
 
     def window(self, words: Words, part: Region) -> Words:
         """The bytes of a region in one of a memory's arrays, as an array that can be written."""
+        if len(part.dims) == 1:
+            end = part.base + part.run_bytes
+            assert 0 <= part.base <= end <= len(words), "the region leaves its memory"
+            return words[part.base : end]
         shape, strides = part.window
         window: Words = np.ndarray(shape, np.int32, words, 4 * part.base, strides)
         return window
@@ -121,23 +140,27 @@ class Eyes:
     """``see``, worked out once for each combination of the indices that an operand names.
 
     ``known`` has what was seen, by the step's tick, the operand's position, the slot and the indices' bounds.
+    ``sites`` has, by tick and position, the indices that the operand names, and the slots among which blocks choose.
     """
 
     facts: Facts
     shadow: Shadow
     log: Log
-    names: dict[tuple[int, int], tuple[str, ...]] = field(default_factory=dict)
+    sites: dict[tuple[int, int], tuple[tuple[str, ...], int, int]] = field(default_factory=dict)
     known: dict[tuple[int, ...], Seen] = field(default_factory=dict)
 
     def see(self, operand: Operand, position: int, event: Event) -> Seen:
         """The bytes of the operand at ``position`` among all of its step."""
         site = event.site.tick, position
-        names = self.names.get(site)
-        if names is None:
+        found = self.sites.get(site)
+        if found is None:
             axes = (*operand.rectangle, *operand.within)
-            names = self.names[site] = tuple(dict.fromkeys(name for axis in axes for name, _ in axis.terms))
-        slot = slot_of(self.facts, operand, event)
-        key = (*site, slot, *(bound for name in names for bound in event.digits[name].bounds))
+            names = tuple(dict.fromkeys(name for axis in axes for name, _ in axis.terms))
+            found = self.sites[site] = (names, operand.period, slots_of(self.facts, operand))
+        names, period, slots = found
+        digits = event.digits
+        bounds = [bound for name in names for bound in (digits[name].lower, digits[name].upper)]
+        key = (*site, event.block // period % slots if slots else -1, *bounds)
         seen = self.known.get(key)
         if seen is None:
             if len(self.known) >= _MOST_KNOWN:
@@ -146,10 +169,16 @@ class Eyes:
         return seen
 
 
+def slots_of(facts: Facts, operand: Operand) -> int:
+    """The number of slots among which blocks choose; 0 for buffers that are no tiles."""
+    buffer = facts.buffers[operand.buffer]
+    return buffer.copies if buffer.kind is BufferKind.TILE else 0
+
+
 def slot_of(facts: Facts, operand: Operand, event: Event) -> int:
     """The slot of a tile buffer on which the step works in this block; -1 for other buffers."""
-    buffer = facts.buffers[operand.buffer]
-    return event.block // operand.period % buffer.copies if buffer.kind is BufferKind.TILE else -1
+    slots = slots_of(facts, operand)
+    return event.block // operand.period % slots if slots else -1
 
 
 def see(facts: Facts, shadow: Shadow, operand: Operand, event: Event, log: Log) -> Seen:
@@ -163,7 +192,9 @@ def see(facts: Facts, shadow: Shadow, operand: Operand, event: Event, log: Log) 
     if buffer.ring_axis is not None:
         begin, end = rectangle[buffer.ring_axis]
         needed[buffer.ring_axis] = end - begin
-    inside = all(low <= begin and end <= high for (low, high), (begin, end) in zip(held, rectangle, strict=True))
+    inside = held is rectangle or all(
+        low <= begin and end <= high for (low, high), (begin, end) in zip(held, rectangle, strict=True)
+    )
     if not inside or any(need > extent for need, extent in zip(needed, buffer.shape, strict=True)):
         message = f"{text(rectangle)} does not fit {operand.buffer} of shape {buffer.shape}"
         log.report(Rule.RECTANGLE, message, event.site.place, event.block)
