@@ -165,6 +165,7 @@ def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: C
         static_pools=options.static_pools,
         io_in_pools=options.io_in_pools,
         tiling=planned.tiling,
+        front=planned.decisions.front,
         profile=schedule.profile,
         core_stack_bytes=larger_stack_bytes(planned, platform),
         states=plan_states(graph, schedule),

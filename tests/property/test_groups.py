@@ -307,7 +307,11 @@ def test_reports_show_groups(tmp_path: Path) -> None:
     (sram,) = (entry for entry in data["pools"] if entry["name"] == "sram")
     assert max(sram["pressure_bytes"]) == used(plan) - flash_bytes(plan)
     assert len(sram["pressure_bytes"]) == len(data["layers"])
-    assert report_text(plan)
+    least = min(plan.front, key=lambda item: item.bytes)
+    assert [item for item in plan.front if item.taken] == [least]
+    assert [item.bytes for item in plan.front] == sorted({item.bytes for item in plan.front}, reverse=True)
+    (line,) = (line for line in report_text(plan).splitlines() if line.endswith("  taken"))
+    assert line.split()[0] == f"{least.bytes:,}"
     assert len(report_html(plan)) > 10_000
 
 

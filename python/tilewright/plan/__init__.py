@@ -10,6 +10,7 @@ from tilewright.plan.facts import (
     LinkLoad,
     PoolUse,
     TilingProof,
+    Tradeoff,
 )
 from tilewright.plan.iteration import UNKNOWN_STORES, Dimension, Iteration, Stores, WriteOrder
 from tilewright.plan.memory import (
@@ -93,6 +94,7 @@ __all__ = [
     "Step",
     "Stores",
     "TilingProof",
+    "Tradeoff",
     "Wait",
     "WriteOrder",
     "kernel_steps",

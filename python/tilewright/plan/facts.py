@@ -108,3 +108,15 @@ class TilingProof:
     objective: str
     cost: int
     bound: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tradeoff:
+    """What another choice of groups of layers would cost: predicted bytes of homes, rings and scratch, and cycles.
+
+    ``taken`` marks the plan's own choice.
+    """
+
+    bytes: int
+    cycles: int
+    taken: bool = False

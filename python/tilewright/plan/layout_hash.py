@@ -22,5 +22,6 @@ def layout_hash(plan: Plan) -> str:
         buffers=tuple(replace(item, sha256="" if item.sha256 is not None else None) for item in plan.buffers),
         layers=(),
         tiling=None,
+        front=(),
     )
     return sha256(dumps(bare).encode()).hexdigest()[:16]

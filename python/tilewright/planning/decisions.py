@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewright.fusion.group import Group
-from tilewright.plan import TilingProof
+from tilewright.plan import TilingProof, Tradeoff
 from tilewright.schedule.tile_loops import ScheduledLayer
 
 
@@ -17,6 +17,7 @@ class Decisions:
         layers: kernel, tiles, loop order and slots of each layer, in the order in which they run.
         hand_over: whether layers leave their last store to the next one where that can be.
         groups: layers that follow each other and run together block by block, in order.
+        front: what groups would cost, from the fastest to those of the fewest bytes; empty where there are none.
         tiling: what the tiles cost together and the least that any tiles cost; None where
             nothing was minimised.
     """
@@ -25,3 +26,4 @@ class Decisions:
     hand_over: bool = False
     tiling: TilingProof | None = None
     groups: tuple[Group, ...] = ()
+    front: tuple[Tradeoff, ...] = ()

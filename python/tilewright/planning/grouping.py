@@ -10,6 +10,7 @@ from tilewright.fusion.cover import Cover, chosen_cover, front
 from tilewright.fusion.group import Group, group_in_steps
 from tilewright.fusion.intervals import Interval, Layers, aligned, group_from, intervals, layers_of, refined
 from tilewright.options import Groups, Objective
+from tilewright.plan import Tradeoff
 from tilewright.planning.decide import Decider, with_layers
 from tilewright.planning.decisions import Decisions
 from tilewright.planning.lock_file import LayerEntry
@@ -32,8 +33,14 @@ class Grouping:
     def decisions(self, cover: Cover) -> Decisions:
         """The layers with the blocks of a cover's groups."""
         groups = [group_from(self.layers, interval) for interval in cover.intervals if interval.elements]
-        found = _with_groups(self.alone, groups, self.layers)
+        found = replace(_with_groups(self.alone, groups, self.layers), front=self.front(cover))
         return with_layers(found, [self._priced(layer) for layer in found.layers])
+
+    def front(self, taken: Cover | None) -> tuple[Tradeoff, ...]:
+        """The covers for reports; empty where there is no choice."""
+        if len(self.covers) < 2:
+            return ()
+        return tuple(Tradeoff(cover.bytes, round(cover.cycles), cover is taken) for cover in self.covers)
 
     def _priced(self, layer: ScheduledLayer) -> ScheduledLayer:
         """The layer with its cost in the unit of the objective."""

@@ -23,7 +23,7 @@ from tilewright.options import CompileOptions
 from tilewright.options.arguments import words_of
 from tilewright.options.lock_entries import locked_options
 from tilewright.placement import Item, PoolLimit, Result
-from tilewright.plan import TilingProof
+from tilewright.plan import TilingProof, Tradeoff
 from tilewright.planning.decisions import Decisions
 from tilewright.planning.grouping import with_locked_groups
 from tilewright.planning.lock_file import LayerEntry, Lock, format_lock, parse_lock
@@ -51,6 +51,7 @@ def lock_text(planned: Planned, platform: Platform, options: CompileOptions) -> 
             pools={use.pool: [use.used_bytes, use.lower_bound_bytes, use.optimal] for use in planned.pool_use},
             addresses={item.buffer: [item.pool, item.offset_bytes, sizes[item.buffer]] for item in by_address},
             handed_over=planned.schedule.handed_over,
+            front=[list(astuple(item)) for item in planned.decisions.front],
         )
     )
 
@@ -118,7 +119,8 @@ def _locked_decisions(prepared: Prepared, options: CompileOptions, lock: Lock) -
         layers = tuple(map(restored_layer, prepared.problems, lock.layers))
     except TilewrightError as error:
         raise _stale(options, error.what, error.at) from error
-    decisions = Decisions(layers, lock.handed_over, TilingProof(*lock.tiling) if lock.tiling else None)
+    front = tuple(Tradeoff(*item) for item in lock.front)
+    decisions = Decisions(layers, lock.handed_over, TilingProof(*lock.tiling) if lock.tiling else None, front=front)
     try:
         return with_locked_groups(decisions, lock.layers, prepared)
     except TilewrightError as error:

@@ -109,6 +109,7 @@ class Lock:
         pools: pool to bytes used, lower bound in bytes, and whether the former is proved to be the least.
         addresses: buffer to pool, offset in bytes and size in bytes.
         handed_over: whether layers leave their last store for the next one to wait for.
+        front: bytes, cycles and whether it is taken of each choice of groups; for reports.
     """
 
     platform: str = field(metadata=_TEXT)
@@ -120,6 +121,7 @@ class Lock:
     pools: Mapping[str, Sequence[Any]] = field(metadata=_json(_is_table(_is_row((int,), (int,), (bool,)))))
     addresses: Mapping[str, Sequence[Any]] = field(metadata=_json(_is_table(_is_row((str,), (int,), (int,)))))
     handed_over: bool = field(default=False, metadata=_FLAG)
+    front: Sequence[Any] = field(default_factory=list, metadata=_json(_is_list(_is_row((int,), (int,), (bool,)))))
 
 
 def format_lock(lock: Lock) -> str:

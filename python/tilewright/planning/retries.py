@@ -148,7 +148,8 @@ def _grouped(grouping: Grouping, decider: Decider) -> Planned:
     cover = first_choice(grouping, decider)
     while True:
         try:
-            return _with_fewer_bytes(_realised(grouping.decisions(cover), decider), grouping.alone, decider)
+            alone = replace(grouping.alone, front=grouping.front(None))
+            return _with_fewer_bytes(_realised(grouping.decisions(cover), decider), alone, decider)
         except DoesNotFit as overflow:
             found = smaller(grouping, cover, overflow.diagnosis.missing)
             if found is None:

@@ -176,7 +176,7 @@ def _peak(fitting: Planned, pool: str, failure: TileOverflow | DoesNotFit) -> st
     shared = sum(sizes[name] for name in names) - taken[step]
     more += f"; {shared:,} bytes of these are shared" if shared else ""
     layer = layer_at(fitting.schedule.program, step)
-    shown = next((f"{facts.label} ({facts.name})" for facts in fitting.schedule.layers if facts.name == layer), None)
+    shown = next((f"{facts.label} ({facts.name})" for facts in fitting.schedule.layers if facts.name == layer), layer)
     where = f"{_shortened(shown)}, step {step}" if shown is not None else f"step {step}"
     return f"{where}; alive: {listed}{more}"
 

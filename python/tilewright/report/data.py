@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from tilewright.plan import (
@@ -48,6 +49,7 @@ def report_data(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, 
         "operations": sum(layer.operations for layer in plan.layers),
         "predicted_cycles": sum(layer.predicted_cycles for layer in plan.layers),
         "tiling": _tiling(plan),
+        "front": [asdict(item) for item in plan.front],
         "labels": all_labels(plan),
         "inputs": [_interface(plan, tensor.name, tensor.buffer) for tensor in plan.inputs],
         "outputs": [_interface(plan, tensor.name, tensor.buffer) for tensor in plan.outputs],

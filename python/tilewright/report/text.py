@@ -12,6 +12,9 @@ from tilewright.report.data import report_data
 Row = Sequence[str]
 NAME_WIDTH = 44
 
+FRONT_STEP = 0.95
+"""Choices of groups that differ by fewer bytes are left out."""
+
 
 def report_text(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, int] | None = None) -> str:
     """The report as tables of text, with a trailing newline; numbers are bytes unless the heading says otherwise.
@@ -26,6 +29,8 @@ def report_text(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, 
         parts.append("Links (bytes in one inference)\n" + _links(data))
     if data["layers"]:
         parts.append(f"Layers{_tiling(data['tiling'])}\n" + _layers(data))
+    if data["front"]:
+        parts.append("Groups of layers: bytes against cycles, as predicted\n" + _front(data["front"]))
     if any(layer["reasons"] for layer in data["layers"]):
         parts.append("Why these kernels and tiles: the other kernels, and what idles\n" + _reasons(data))
     if data["links"] and data["layers"]:
@@ -157,6 +162,24 @@ def _layers(data: dict[str, Any]) -> str:
 
 def _measured(layer: dict[str, Any]) -> str:
     return "-" if layer["measured_cycles"] is None else f"{layer['measured_cycles']:,}"
+
+
+def _front(choices: Sequence[dict[str, Any]]) -> str:
+    """The choices of groups that need at least 5 % fewer bytes than the one before, the taken one and the last."""
+    shown, least = list[dict[str, Any]](), choices[0]["cycles"]
+    for item in choices:
+        if not shown or item["taken"] or item is choices[-1] or item["bytes"] <= FRONT_STEP * shown[-1]["bytes"]:
+            shown.append(item)
+    rows = [
+        (
+            f"{item['bytes']:,}",
+            f"{item['cycles']:,}",
+            f"{item['cycles'] / least:.3f}" if least else "-",
+            "taken" if item["taken"] else "",
+        )
+        for item in shown
+    ]
+    return table(("bytes", "cycles", "ratio", ""), rows, 0)
 
 
 def _tiling(facts: dict[str, Any] | None) -> str:
