@@ -113,6 +113,7 @@ function(tilewright_add_model target)
   if(arg_PORT)
     target_link_libraries("${target}" PUBLIC "${arg_PORT}")
   endif()
+  _tilewright_pool_sections("${caller}" "${target}" "${platform}" "${platform_file}" "${arg_POOLS}")
 
   file(READ "${manifest}" json)
   string(JSON summary GET "${json}" summary)
@@ -279,6 +280,45 @@ function(_tilewright_core_stacks target json)
     PROPERTY COMPATIBLE_INTERFACE_NUMBER_MAX TILEWRIGHT_CORE_STACK_BYTES
   )
   set_property(TARGET "${target}" PROPERTY INTERFACE_TILEWRIGHT_CORE_STACK_BYTES ${bytes})
+endfunction()
+
+# Sections that POOLS name are in a linker script of the model, which tilewright_use_port takes in
+# place of the platform's. Models with other sections do not agree on it, which CMake tells.
+function(
+  _tilewright_pool_sections
+  caller
+  target
+  platform
+  platform_file
+  pools
+)
+  if(NOT pools MATCHES "@[^0]")
+    return()
+  endif()
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/tilewright/sections")
+  set(manifest "${folder}/${target}_platform.json")
+  list(TRANSFORM pools PREPEND "--pool=")
+  _tilewright_generate(
+    "${caller}"
+    MANIFEST "${manifest}"
+    INPUTS "${platform_file}"
+    COMMAND platform --platform "${platform}" --name "${target}" ${pools}
+  )
+  file(READ "${manifest}" json)
+  string(JSON script GET "${json}" linker_script)
+  if(NOT script)
+    return()
+  endif()
+  # Equal scripts of several models have one name.
+  file(SHA256 "${folder}/${script}" hash)
+  set(shared "${CMAKE_BINARY_DIR}/tilewright/sections/${hash}.ld")
+  configure_file("${folder}/${script}" "${shared}" COPYONLY)
+  set_property(
+    TARGET "${target}"
+    APPEND
+    PROPERTY COMPATIBLE_INTERFACE_STRING TILEWRIGHT_LINKER_SCRIPT
+  )
+  set_property(TARGET "${target}" PROPERTY INTERFACE_TILEWRIGHT_LINKER_SCRIPT "${shared}")
 endfunction()
 
 # Sets the path of a platform's file, and what the tool is given: the file, or a shipped name.
