@@ -15,13 +15,14 @@ from pathlib import Path
 from conformance.build import runtime_library
 from conformance.cases import NodeCase, node_cases
 from conformance.judges import disagreements
+from conformance.refusals import without_reason
 from conformance.run import Outcome, Verdict, run_batch
 
 _BATCH = 40
 
 
 def main(arguments: Sequence[str]) -> int:
-    """0 if nothing is wrong and at least ``--least`` cases pass."""
+    """0 if nothing is wrong, each refusal has its reason, and at least ``--least`` cases pass."""
     parser = argparse.ArgumentParser(prog="conformance")
     parser.add_argument("--only", default="", help="regular expression on case names")
     parser.add_argument("--platform", default="host")
@@ -39,8 +40,11 @@ def main(arguments: Sequence[str]) -> int:
     between = disagreements(chosen)
     for words in between:
         _say(f"judges disagree: {words}")
+    unexplained = without_reason(outcome.name for outcome in outcomes if outcome.verdict is Verdict.REFUSED)
+    for name in unexplained:
+        _say(f"refused, and not in tests/conformance/refusals.py: {name}")
     _say(f"{time.monotonic() - began:.0f} s")
-    wrong = bool(between) or any(outcome.verdict is Verdict.WRONG for outcome in outcomes)
+    wrong = bool(between or unexplained) or any(outcome.verdict is Verdict.WRONG for outcome in outcomes)
     return 1 if wrong or passed < options.least else 0
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from conformance.cases import node_cases
 from conformance.judges import KNOWN, disagreements
+from conformance.refusals import REFUSED, without_reason
 from support.judges import verdicts
 from support.onnx_models import imported, outputs_of
 from support.places import LIKE, OTHER, PLACES, REFUSES
@@ -74,6 +75,7 @@ def test_the_page_lists_every_place():
 def test_the_page_lists_every_case_of_onnx():
     text = PAGE.read_text(encoding="utf-8")
     assert [name for name in KNOWN if f"`{name}`" not in text] == []
+    assert [name for name, reason in REFUSED.items() if f"`{name}`" not in text or reason not in text] == []
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -97,3 +99,9 @@ def test_a_wrong_case_is_found():
         "test_add: sum: ONNX Runtime",
         "test_add: sum: shape inference",
     ]
+
+
+def test_a_refusal_without_reason_is_noticed() -> None:
+    names = [case.name for case in node_cases()]
+    assert all(any(name.startswith(beginning) for name in names) for beginning in REFUSED)
+    assert without_reason(["test_unique_length_1", "test_abs"]) == ["test_abs"]
