@@ -122,6 +122,13 @@ def two_layers_of_writes() -> Plan:
     return conv(beside)
 
 
+def fewer_columns() -> Plan:
+    """relu in place, apart by columns, on all columns but the last, though its maps say all of them."""
+    area = (plans.whole(4), plans.whole(31))
+    plan = on_step(stored(trails(0, 0), APART), kernel("relu"), read(0, rectangle=area))
+    return on_step(plan, kernel("relu"), write(rectangle=area))
+
+
 def parts_apart() -> Plan:
     """Parts of one result are computed with those of others between them."""
     turned = Runs(0, 1, 6, ("c", "o"))
@@ -239,6 +246,7 @@ ORDER: Spoilt = {
     "a walk backward over what it lacks": (Rule.MALFORMED, lambda: stored(BASE, replace(RASTER, backward=("d2",)))),
     "points apart and in the walk": (Rule.MALFORMED, lambda: stored(BASE, replace(RASTER, apart=("d1",)))),
     "points apart that share bytes": (Rule.WRITE_ORDER, lambda: stored(trails(4, 4), APART)),
+    "points apart beyond what is read and written": (Rule.SLOT_CONTENT, fewer_columns),
     "reads between stores in place": (
         Rule.WRITE_ORDER,
         lambda: stored(trails(0, 0), replace(RASTER, rereads=True)),

@@ -113,6 +113,7 @@ MISTAKES = {
     "size as text": ("size_bytes = 65536", 'size_bytes = "big"', "whole number", ""),
     "boolean size": ("size_bytes = 65536", "size_bytes = true", "not true", ""),
     "alignment": ("align_bytes = 16", "align_bytes = 12", "power of two", ""),
+    "alignment that no object has": ("align_bytes = 16", "align_bytes = 536870912", "at most 268435456", ""),
     "zero speed": ("bytes_per_cycle = 4", "bytes_per_cycle = 0", "above 0", ""),
     "infinite speed": ("bytes_per_cycle = 4", "bytes_per_cycle = inf", "finite", ""),
     "access": ('access = "ro"', 'access = "or"', "'or'", "known: rw, ro"),

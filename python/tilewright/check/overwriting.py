@@ -137,11 +137,12 @@ def _keeps_apart(facts: Facts, shadow: Shadow, read: Touched, write: Touched, ev
     assert isinstance(kernel, Kernel)
     if not kernel.stores.apart:
         return True
-    one, other = read.seen.tracked, write.seen.tracked
-    assert one is not None
-    assert other is not None
-    readers = np.zeros(max(one.end, other.end), np.int32)
-    parts = [_parts(facts, shadow, kernel, end, event.digits) for end in (read, write)]
+    parts = [list(_parts(facts, shadow, kernel, end, event.digits)) for end in (read, write)]
+    places = [part for some in parts for part in some if part is not None]
+    if any(part.base < 0 for part in places):
+        return False
+    # Of an operand that is smaller than its map, which another rule reports, the parts reach further.
+    readers = np.zeros(max((part.end for part in places), default=0), np.int32)
     for number, part in enumerate(parts[0], start=1):
         if part is not None:
             seen = shadow.window(readers, part)

@@ -18,6 +18,8 @@ SECTION = Form(re.compile(r"\.?[A-Za-z_][A-Za-z0-9_.$-]*"), "letters, digits, '.
 _NAME = Form(re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*"), "letters, digits, '.', '_' and '-'")
 _VARIABLE = Form(re.compile(r"[A-Za-z_][A-Za-z0-9_]*"), "letters, digits and '_'")
 _LARGEST = 2**31
+# The strictest alignment that GCC gives to an object is 2**28.
+_ALIGNMENT = {"unit": "bytes", "minimum": 1, "maximum": 2**28, "power_of_two": True}
 _CYCLES = {"unit": "cycles", "maximum": _LARGEST}
 
 
@@ -161,9 +163,7 @@ class PoolTable:
             "kinds of buffers that may lie in the pool: in a read-only pool `constant`, in others all but that"
         )
     )
-    align_bytes: int = field(
-        default=16, metadata=setting("alignment of the pool's start", unit="bytes", minimum=1, power_of_two=True)
-    )
+    align_bytes: int = field(default=16, metadata=setting("alignment of the pool's start", **_ALIGNMENT))
     granule_bytes: int = field(
         default=1,
         metadata=setting(
@@ -235,9 +235,7 @@ class LinkTable:
     )
     align_bytes: int = field(
         default=1,
-        metadata=setting(
-            "what addresses, strides and lines are multiples of", unit="bytes", minimum=1, power_of_two=True
-        ),
+        metadata=setting("what addresses, strides and lines are multiples of", **_ALIGNMENT),
     )
     round_up_bytes: int = field(
         default=1,
