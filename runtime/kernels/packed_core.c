@@ -39,7 +39,7 @@ TILEWRIGHT_INLINE void add_run(uint32_t *total, int32_t *high, const uint32_t *r
 }
 
 /* Adds the taps of one round of the loop; the decimal digits of `runs` are the lengths of its runs,
- * 16 is one run. */
+ * 16 is one run. Taps behind the last round are runs of one. */
 TILEWRIGHT_INLINE void add_runs(uint32_t *total, int32_t *high, const uint32_t *restrict x,
                                 const int8_t *restrict w, const int32_t runs)
 {
@@ -49,7 +49,7 @@ TILEWRIGHT_INLINE void add_runs(uint32_t *total, int32_t *high, const uint32_t *
     }
     int32_t at = 0;
     TILEWRIGHT_UNROLL_16
-    for (int32_t scale = 10000; scale > 0; scale /= 10) {
+    for (int32_t scale = 1000; scale > 0; scale /= 10) {
         const int32_t run = runs / scale % 10;
         if (run != 0) {
             add_run(total, high, x + at, w + TILEWRIGHT_BLOCK * at, run);
@@ -66,7 +66,8 @@ TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *columns
 {
     const uint32_t *restrict const pairs = (const uint32_t *)(const void *)columns;
     const int8_t *restrict w = (const int8_t *)weights;
-    const uint32_t excess = (uint32_t)(taps / round * count_runs) << 15;
+    const int32_t rest = taps % round;
+    const uint32_t excess = (uint32_t)(taps / round * count_runs + rest) << 15;
     const ptrdiff_t size = (ptrdiff_t)TILEWRIGHT_BLOCK * taps;
     const struct tilewright_limits limits = sink->limits;
     const ptrdiff_t stride = sink->channel_stride;
@@ -80,7 +81,7 @@ TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *columns
         uint32_t total[LANES];
         int32_t high[LANES];
         const uint32_t *restrict x = pairs;
-        const int8_t *const end = w + size;
+        const int8_t *const end = w + size - (ptrdiff_t)TILEWRIGHT_BLOCK * rest;
         TILEWRIGHT_UNROLL_4
         for (int32_t c = 0; c < LANES; c++) {
             const int32_t bias = is_biased != 0 ? rows[c * row_words] : 0;
@@ -92,6 +93,10 @@ TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *columns
             x += round;
             w += TILEWRIGHT_BLOCK * round;
         } while (w != end);
+        for (int32_t tap = 0; tap < rest; tap++) {
+            add_run(total, high, x + tap, w, 1);
+            w += TILEWRIGHT_BLOCK;
+        }
         if (words == 0) {
             int32_t *const sums = sink->block;
             TILEWRIGHT_UNROLL_4
@@ -154,10 +159,6 @@ TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *columns
 
 /* Runs, the taps of a round, and the runs of a round. */
 TILEWRIGHT_DEFINE_CORES(2222, 8, 4)
-TILEWRIGHT_DEFINE_CORES(3, 3, 1)
-TILEWRIGHT_DEFINE_CORES(332, 8, 3)
-TILEWRIGHT_DEFINE_CORES(33334, 16, 5)
 TILEWRIGHT_DEFINE_CORES(44, 8, 2)
-TILEWRIGHT_DEFINE_CORES(556, 16, 3)
 TILEWRIGHT_DEFINE_CORES(8, 8, 1)
 TILEWRIGHT_DEFINE_CORES(16, 16, 1)

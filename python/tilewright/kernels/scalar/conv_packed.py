@@ -36,6 +36,9 @@ _INLINED = (Rule.FOLDED, Rule.LAYER, Rule.HIGH)
 _PAIR = 2
 """Pixels of a word."""
 
+_FEW = 4
+"""Channels below which C gathers one by one (FEW in conv_packed.c)."""
+
 
 @dataclass(frozen=True, slots=True)
 class ConvPacked(CStruct):
@@ -116,7 +119,10 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     pairs = steps_product(nest, steps, "n", "group") * -(-steps_product(nest, steps, "oh", "ow") // _PAIR)
     channels = steps_product(nest, steps, "oc")
     each = -(-channels // BLOCK) * (runs_cycles(taps, runs_of(given)) + 20.0) + 18.0 * channels
-    return 200.0 + pairs * (5.6 * taps + 40.0 * given.windows.kernel[0] + 140.0 + each)
+    gather = 420.0 + 80.0 * given.windows.kernel[0] + 6.1 * taps
+    if given.group_inputs < _FEW:
+        gather += 30.0 * prod(given.windows.kernel) + 14.0 * taps
+    return 200.0 + pairs * (gather + each)
 
 
 def runs_of(given: ConvPacked) -> Runs:
@@ -155,5 +161,5 @@ DECLARATION = Declaration(
         ),
         "tilewright_pack": ("pack_signed", "pack_unsigned"),
     },
-    gcc_options={"packed_core.c": ("-fno-ssa-phiopt",)},
+    gcc_options={"conv_packed.c": ("-Os",), "packed_core.c": ("-fno-ssa-phiopt",)},
 )

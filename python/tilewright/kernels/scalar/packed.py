@@ -1,11 +1,12 @@
 """Runs of taps of which one 32-bit multiplication gives the products of two pixels.
 
 Before:  weights int8[channels, taps]
-After:   RUNS (3, 3, 2): the products of three taps, of the next three and of the next two can be added up in one word
+After:   RUNS (4, 4): the products of four taps, and of the next four, can be added up in one word
 
 A word holds elements of two pixels, the second one times 2^16. The products of a run are added up in one 32-bit sum;
 the first pixel's sum must stay within int16, or it would reach into the second's by more than the core takes back.
-Elements are -128 to 127, so this depends on the weights alone. C repeats its runs until all taps are done.
+Elements are -128 to 127, so this depends on the weights alone. C repeats its runs
+as often as they fit; each of the taps that are left is a run of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tilewright.graph import Array
 
 Runs = tuple[int, ...]
 
-RUNS: tuple[Runs, ...] = ((2, 2, 2, 2), (3,), (3, 3, 2), (3, 3, 3, 3, 4), (4, 4), (5, 5, 6), (8,), (16,))
+RUNS: tuple[Runs, ...] = ((2, 2, 2, 2), (4, 4), (8,), (16,))
 """The lengths of runs in one round of each core's loop."""
 
 _TAP_CYCLES, _RUN_CYCLES, _ROUND_CYCLES = 13.0, 12.0, 3.5
@@ -28,22 +29,19 @@ _LOWEST, _HIGHEST = -(1 << 15), (1 << 15) - 1
 def best_runs(weights: Array) -> Runs | None:
     """The runs with the fewest instructions that cannot overflow; None if there are none.
 
-    Whole rounds must make up the taps: zeros behind the last tap would be weights that flash has to hold.
-
     Args:
         weights: integers [channels, taps] that fit int8, in the order in which C reads the taps.
     """
     taps = int(weights.shape[1])
-    allowed = [runs for runs in RUNS if taps % sum(runs) == 0 and fits(weights, runs)]
+    allowed = [runs for runs in RUNS if taps >= sum(runs) and fits(weights, runs)]
     return min(allowed, key=lambda runs: (runs_cycles(taps, runs), len(runs)), default=None)
 
 
 def fits(weights: Array, runs: Runs) -> bool:
-    """Whether the sum of x * w over each run fits 16 bits for all x from -128 to 127, for every channel.
-
-    The taps are whole rounds.
-    """
-    starts = np.cumsum([0, *runs * (weights.shape[1] // sum(runs))])[:-1]
+    """Whether the sum of x * w over each run fits 16 bits for all x from -128 to 127, for every channel."""
+    taps = int(weights.shape[1])
+    lengths = runs * (taps // sum(runs)) + (1,) * (taps % sum(runs))
+    starts = np.cumsum((0, *lengths))[:-1]
     positive = np.add.reduceat(np.maximum(weights, 0), starts, axis=1)
     negative = np.add.reduceat(np.minimum(weights, 0), starts, axis=1)
     lowest = 127 * negative - 128 * positive
@@ -53,11 +51,13 @@ def fits(weights: Array, runs: Runs) -> bool:
 
 def runs_cycles(taps: int, runs: Runs) -> float:
     """Instructions of the core for ``taps`` of four channels and two pixels, without start and finish."""
-    return taps / sum(runs) * (_TAP_CYCLES * sum(runs) + _RUN_CYCLES * len(runs) + _ROUND_CYCLES)
+    rounds, rest = divmod(taps, sum(runs))
+    of_rounds = _TAP_CYCLES * sum(runs) + _RUN_CYCLES * len(runs) + _ROUND_CYCLES
+    return rounds * of_rounds + rest * (_TAP_CYCLES + _RUN_CYCLES + _ROUND_CYCLES)
 
 
 def name_of(runs: Runs) -> str:
-    """How the names of C's cores say the runs: (3, 3, 2) is 332."""
+    """How the names of C's cores say the runs: (4, 4) is 44."""
     return "".join(map(str, runs))
 
 

@@ -234,17 +234,12 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_integer_attributes) == (siz
 void tilewright_conv_integer(const struct tilewright_conv_integer_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
-tilewright_block_products tilewright_packed_folded_2222, tilewright_packed_folded_3,
-    tilewright_packed_folded_332, tilewright_packed_folded_33334, tilewright_packed_folded_44,
-    tilewright_packed_folded_556, tilewright_packed_folded_8, tilewright_packed_folded_16,
-    tilewright_packed_layer_2222, tilewright_packed_layer_3, tilewright_packed_layer_332,
-    tilewright_packed_layer_33334, tilewright_packed_layer_44, tilewright_packed_layer_556,
-    tilewright_packed_layer_8, tilewright_packed_layer_16, tilewright_packed_high_2222,
-    tilewright_packed_high_3, tilewright_packed_high_332, tilewright_packed_high_33334,
-    tilewright_packed_high_44, tilewright_packed_high_556, tilewright_packed_high_8,
-    tilewright_packed_high_16, tilewright_packed_any_2222, tilewright_packed_any_3,
-    tilewright_packed_any_332, tilewright_packed_any_33334, tilewright_packed_any_44,
-    tilewright_packed_any_556, tilewright_packed_any_8, tilewright_packed_any_16;
+tilewright_block_products tilewright_packed_folded_2222, tilewright_packed_folded_44,
+    tilewright_packed_folded_8, tilewright_packed_folded_16, tilewright_packed_layer_2222,
+    tilewright_packed_layer_44, tilewright_packed_layer_8, tilewright_packed_layer_16,
+    tilewright_packed_high_2222, tilewright_packed_high_44, tilewright_packed_high_8,
+    tilewright_packed_high_16, tilewright_packed_any_2222, tilewright_packed_any_44,
+    tilewright_packed_any_8, tilewright_packed_any_16;
 
 tilewright_pack tilewright_pack_signed, tilewright_pack_unsigned;
 
