@@ -23,7 +23,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from support.objects import kept, sanitized
+from support.objects import SANITIZED, UNDEFINED, sanitized
 from tilewright.graph import Array, Graph, packed_strides_bytes
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, packed_array
 from tilewright.operators.nest import Interval, Iteration, axis_range, clipped
@@ -34,11 +34,6 @@ POISON = 0xA5
 FIRST, LAST = 1, 2
 ADDRESS_SANITIZER = os.environ.get("TILEWRIGHT_TEST_ADDRESS_SANITIZER") == "1"
 _GUARD_BYTES = 0 if ADDRESS_SANITIZER else 64
-
-WARNINGS = (
-    "-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Wcast-qual"
-    " -Wmissing-prototypes -Wstrict-prototypes -Werror -ffp-contract=off"
-).split()
 
 POINTER_BYTES = ctypes.sizeof(ctypes.c_void_p)
 
@@ -77,9 +72,8 @@ def library(sources: tuple[str, ...]) -> ctypes.CDLL:
     sanitizers = "address,undefined" if ADDRESS_SANITIZER else "undefined"
     flags = ["-O1", "-g1", "-fPIC", f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all"]
     target = folder / "kernels.so"
-    include = [f"-I{RUNTIME / 'include'}"]
     paths = [RUNTIME / "kernels" / name for name in sources]
-    files = sanitized(paths) if ADDRESS_SANITIZER else kept(["cc", *WARNINGS, *flags, *include], paths)
+    files = sanitized(paths, SANITIZED if ADDRESS_SANITIZER else UNDEFINED)
     subprocess.run(["cc", "-shared", *flags, *files, "-lm", "-o", str(target)], check=True)
     return ctypes.CDLL(str(target))
 

@@ -21,11 +21,17 @@ SANITIZED = (
     *"-Wmissing-prototypes -Wstrict-prototypes -Werror".split(),
 )
 """How every test that wants both sanitizers compiles the runtime, so that one object serves all of them."""
+UNDEFINED = (
+    *"cc -std=c11 -O1 -g1 -fPIC -fsanitize=undefined -fno-sanitize-recover=all -ffp-contract=off".split(),
+    *"-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Wcast-qual".split(),
+    *"-Wmissing-prototypes -Wstrict-prototypes -Werror".split(),
+)
+"""The same for tests that want the sanitizer of undefined behaviour alone."""
 
 
-def sanitized(sources: Sequence[Path]) -> list[str]:
-    """``kept`` objects of sources of the runtime under both sanitizers."""
-    return kept([*SANITIZED, f"-I{ROOT / 'runtime' / 'include'}"], sources)
+def sanitized(sources: Sequence[Path], words: Sequence[str] = SANITIZED) -> list[str]:
+    """``kept`` objects of sources of the runtime under both sanitizers, or as ``UNDEFINED`` says."""
+    return kept([*words, f"-I{ROOT / 'runtime' / 'include'}"], sources)
 
 
 def kept(compile_words: Sequence[str], sources: Sequence[Path]) -> list[str]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.firmware import WARNINGS, needs_host_compiler
+from support.objects import UNDEFINED, sanitized
 from tilewright.base.resources import runtime_dir
 from tilewright.kernels.gcc_options import LIBRARY_OPTIONS
 from tilewright.options import build_options
@@ -57,8 +58,8 @@ BUILDS = {
         "self-assign",
     ),
     "ubsan": Build(
-        "gcc",
-        ("-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all"),
+        UNDEFINED[0],
+        UNDEFINED[1:],
         ("conv_integer.c", "conv.padding_row[i] = ", "conv.dense += INT32_MAX;\n        conv.padding_row[i] = "),
         "signed integer overflow",
     ),
@@ -67,6 +68,9 @@ BUILDS = {
 
 def every_object(build: Build, folder: Path) -> list[Path]:
     """All C files of the runtime that no platform owns, compiled without a word, those of kernels last."""
+    if build == BUILDS["ubsan"]:
+        files = [path for part in (runtime_dir(), runtime_dir() / "kernels") for path in sorted(part.glob("*.c"))]
+        return [Path(item) for item in sanitized(files, UNDEFINED)]
     objects: list[Path] = []
     for part in (runtime_dir(), runtime_dir() / "kernels"):
         target = folder / part.name
@@ -151,7 +155,7 @@ def spoilt_complaint(build: Build, objects: Sequence[Path], network: Sequence[Pa
     done = compiled(build, [path], folder)
     if done.returncode:
         return done.stderr
-    others = [item for item in objects if item.stem != path.stem]
+    others = [item for item in objects if item.stem.rpartition("_")[0] != path.stem and item.stem != path.stem]
     return first_complaint(build, [*others, path.with_suffix(".o")], network, folder / "spoilt")
 
 
