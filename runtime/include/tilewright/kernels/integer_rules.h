@@ -60,7 +60,7 @@ tilewright_constants_of(const int32_t *row, const struct tilewright_limits *limi
     return constants;
 }
 
-TILEWRIGHT_INLINE int32_t tilewright_clamp(int32_t value, int32_t minimum, int32_t maximum)
+TILEWRIGHT_INLINE int32_t tilewright_clamp_integer(int32_t value, int32_t minimum, int32_t maximum)
 {
     if (value < minimum) {
         value = minimum;
@@ -98,8 +98,8 @@ TILEWRIGHT_INLINE int32_t tilewright_twice(int32_t sum, struct tilewright_consta
 {
     const int32_t high =
         tilewright_high_up((int32_t)((uint32_t)sum << constants.left), constants.multiplier);
-    return tilewright_clamp(tilewright_round_away(high, constants.even.shift) + constants.addend,
-                            minimum, maximum);
+    return tilewright_clamp_integer(
+        tilewright_round_away(high, constants.even.shift) + constants.addend, minimum, maximum);
 }
 
 TILEWRIGHT_INLINE void tilewright_store_sum(uint8_t *out, int32_t sum,
@@ -115,18 +115,19 @@ TILEWRIGHT_INLINE void tilewright_store_sum(uint8_t *out, int32_t sum,
         *(int32_t *)(void *)out = sum;
         break;
     case TILEWRIGHT_RULE_SHIFT:
-        *out = (uint8_t)tilewright_clamp(
+        *out = (uint8_t)tilewright_clamp_integer(
             (sum * constants.multiplier + constants.addend) >> constants.shift, minimum, maximum);
         break;
     case TILEWRIGHT_RULE_FOLDED:
-        *out = (uint8_t)tilewright_clamp((int32_t)((uint32_t)sum * (uint32_t)constants.multiplier +
-                                                   (uint32_t)constants.addend) >>
-                                             constants.shift,
-                                         minimum, maximum);
+        *out = (uint8_t)tilewright_clamp_integer(
+            (int32_t)((uint32_t)sum * (uint32_t)constants.multiplier +
+                      (uint32_t)constants.addend) >>
+                constants.shift,
+            minimum, maximum);
         break;
     case TILEWRIGHT_RULE_HIGH:
     case TILEWRIGHT_RULE_LAYER:
-        *out = (uint8_t)tilewright_clamp(
+        *out = (uint8_t)tilewright_clamp_integer(
             ((int32_t)(product >> 32) + constants.addend) >> constants.shift, minimum, maximum);
         break;
     case TILEWRIGHT_RULE_LONG:
@@ -137,7 +138,7 @@ TILEWRIGHT_INLINE void tilewright_store_sum(uint8_t *out, int32_t sum,
         break;
     case TILEWRIGHT_RULE_EVEN:
     case TILEWRIGHT_RULE_LAYER_EVEN:
-        *out = (uint8_t)tilewright_clamp(
+        *out = (uint8_t)tilewright_clamp_integer(
             tilewright_round_high((int64_t)(int32_t)((uint32_t)sum << constants.left) *
                                       constants.multiplier,
                                   constants.even),
@@ -151,7 +152,7 @@ TILEWRIGHT_INLINE void tilewright_store_sum(uint8_t *out, int32_t sum,
         /* An arithmetic shift rounds halves up; of negative numbers, less one, it rounds them down.
          */
         const int32_t high = tilewright_high_up(sum, constants.multiplier);
-        *out = (uint8_t)tilewright_clamp(
+        *out = (uint8_t)tilewright_clamp_integer(
             (high + (high >> 31) + constants.addend) >> constants.shift, minimum, maximum);
         break;
     }
