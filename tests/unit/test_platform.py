@@ -238,17 +238,27 @@ def test_missing_file_and_unknown_name(tmp_path: Path) -> None:
 
 def test_shipped_platforms() -> None:
     assert platform_names() == (
+        "ch32v307",
+        "esp32-c3",
+        "esp32-c6",
+        "gd32vf103",
         "host",
         "l3-chain",
         "mps2-an385",
         "mps2-an385-single",
+        "nrf52840",
         "pulp-open",
         "qemu-virt-rv32",
         "qemu-virt-rv32-l3",
         "qemu-virt-rv32-single",
         "qemu-virt-rv32f",
         "qemu-virt-rv32f-single",
+        "rp2040",
+        "rp2350",
         "siracusa",
+        "stm32f407",
+        "stm32h743",
+        "stm32u585",
     )
     for name in platform_names():
         platform = load_platform(name)
@@ -263,7 +273,8 @@ def test_shipped_platforms() -> None:
             assert [link.name for link in platform.links] == ["l2->l1", "l1->l2", "l2_constants->l1", *far]
             continue
         tiled = name in ("mps2-an385", "qemu-virt-rv32", "qemu-virt-rv32f")
-        assert core_pools == (["l1"] if tiled else ["sram", "flash"])
+        assert core_pools == (["l1"] if tiled else [pool.name for pool in platform.pools])
+        assert core_pools[-2:] == ["sram", "flash"] or name == "stm32h743" or tiled
         assert [link.name for link in platform.links] == (["flash->l1", "sram->l1", "l1->sram"] if tiled else [])
 
 
