@@ -33,6 +33,7 @@ NETWORKS = (
     "ic_int8",
     "mcunet_vww1_80_int8",
     "mbv2_035_144_int8",
+    "mbv2_100_224_int8",
     "unet48_int8",
     "unet64",
     "espdl_streaming_tcn",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from support.firmware import needs_host_compiler
 from support.host_runs import host_outputs
 from support.random_groups import random_rows
 from support.random_model import RandomModel
+from tilewright.base.errors import TilewrightError
 from tilewright.check import Rule, check
 from tilewright.fusion.consuming import trailing_bytes
 from tilewright.fusion.streams import RowRead, Stream
@@ -29,6 +31,7 @@ from tilewright.report.text import report_text
 
 EFFORT = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 SAMPLE = 24
+CORPUS = os.environ.get("TILEWRIGHT_CORPUS", "")
 
 
 def window(tensor: str, extent: int, stride: int, kernel: int, pad: int, divisor: int = 1) -> RowRead:
@@ -164,12 +167,19 @@ def test_the_output_of_a_group_trails_the_input_at_the_least_distance(
 def compiled(model: RandomModel, folder: Path, prefix: str, **values: object) -> Artifacts:
     path = folder / "net.onnx"
     path.write_bytes(model.proto().SerializeToString())
+    return artifacts(path, prefix, **values)
+
+
+def artifacts(path: Path, prefix: str, **values: object) -> Artifacts:
     options = {"model": path, "platform": "host", "name": prefix, "static_pools": True, **values}
     return compile_model(build_options(("test", options)))
 
 
 def outputs(found: Artifacts, model: RandomModel, folder: Path) -> dict[str, Array]:
-    feeds = {name: model.values[name] for name in model.inputs}
+    return outputs_of(found, {name: model.values[name] for name in model.inputs}, folder)
+
+
+def outputs_of(found: Artifacts, feeds: dict[str, Array], folder: Path) -> dict[str, Array]:
     return host_outputs(Generated(found.plan.name, found.plan, dict(found.files)), feeds, folder)
 
 
@@ -201,6 +211,30 @@ def test_networks_in_blocks_give_the_same_bits(tmp_path: Path, capsys: pytest.Ca
         sys.stdout.write(f"\n{stages} stages in groups, {ringed} rings\n")
     assert stages >= 2 * SAMPLE
     assert ringed >= SAMPLE // 2
+
+
+@pytest.mark.long
+@needs_host_compiler
+@pytest.mark.skipif(not CORPUS, reason="TILEWRIGHT_CORPUS is not set")
+@pytest.mark.parametrize("name", ["kws_int8", "ic_int8", "mcunet_vww1_80_int8"])
+def test_networks_of_the_corpus_in_smaller_and_smaller_pools(tmp_path: Path, name: str) -> None:
+    path = Path(CORPUS) / "onnx" / name / "network.onnx"
+    apart = artifacts(path, "apart", groups="off")
+    (given,) = apart.plan.inputs
+    feeds = {given.name: np.random.default_rng(0).integers(-128, 128, given.shape).astype(given.dtype)}
+    wanted = outputs_of(apart, feeds, tmp_path / "apart")
+    sizes = [item.bytes for item in artifacts(path, "least", objective="bytes_used").plan.front]
+    for number, size in enumerate(sorted({sizes[len(sizes) * part // 5] for part in range(1, 5)})):
+        found = artifacts(path, f"n{number}", pools=[f"sram={size + 400}"])
+        assert groups(found.plan), size
+        got = outputs_of(found, feeds, tmp_path / found.plan.name)
+        assert all(np.array_equal(wanted[item], got[item]) for item in wanted), size
+    least = artifacts(path, "least", objective="bytes_used")
+    got = outputs_of(least, feeds, tmp_path / "least")
+    assert all(np.array_equal(wanted[item], got[item]) for item in wanted)
+    (size,) = (use.used_bytes for use in least.plan.pool_use if use.pool == "sram")
+    with pytest.raises(TilewrightError, match="needs"):
+        artifacts(path, "less", pools=[f"sram={size - 1}"])
 
 
 def used(plan: Plan) -> int:
