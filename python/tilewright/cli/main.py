@@ -24,6 +24,7 @@ from tilewright.cli import calibrate as cli_calibrate
 from tilewright.cli import check as cli_check
 from tilewright.cli import check_elf as cli_check_elf
 from tilewright.cli import diff as cli_diff
+from tilewright.cli import evidence as cli_evidence
 from tilewright.cli import export as cli_export
 from tilewright.cli import generate as cli_generate
 from tilewright.cli import golden as cli_golden
@@ -52,6 +53,7 @@ _COMMANDS = (
     cli_report,
     cli_check,
     cli_check_elf,
+    cli_evidence,
     cli_diff,
     cli_sweep,
     cli_inspect,
