@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from math import prod
 
 import numpy as np
 
@@ -213,6 +214,9 @@ def normalised(model: RandomModel) -> None:
     vectors = [model.constant(model.normal((channels,))) for _ in range(3)]
     variance = model.constant(np.abs(model.normal((channels,))) + np.float32(0.5))
     kind = model.chance.choice(("InstanceNormalization", "BatchNormalization", "GroupNormalization"))
+    if prod(model.shape(name)[2:]) == 1:
+        # ONNX Runtime folds mean and variance into factor and bias, which loses the bias where the variance is 0.
+        kind = "BatchNormalization"
     if kind == "InstanceNormalization":
         model.add(kind, name, *vectors[:2])
     elif kind == "BatchNormalization":
