@@ -13,7 +13,7 @@ from tilewright.schedule.tile_loops import ScheduledLayer
 
 
 def larger_stack_bytes(planned: Planned, platform: Platform) -> int:
-    """Bytes of each core's stack, 0 where those that every core has will do."""
+    """The bytes that each core's stack must have; 0 where the platform's default is enough."""
     stacks = platform.core_stacks
     if stacks is None or not planned.layers:
         return 0

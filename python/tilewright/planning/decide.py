@@ -100,7 +100,7 @@ def each_for_itself(decider: Decider) -> Decisions:
 
 
 def with_layers(decisions: Decisions, layers: Sequence[ScheduledLayer]) -> Decisions:
-    """The decisions with other tiles; what tiles cost at least stays as it is."""
+    """The decisions with the tiles and kernels of ``layers``; the lower bound of what tiles cost stays as it is."""
     tiling = decisions.tiling
     proof = tiling and replace(tiling, cost=cost_of(layers))
     return replace(decisions, layers=tuple(layers), tiling=proof)

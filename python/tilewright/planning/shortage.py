@@ -84,7 +84,7 @@ def explained(overflow: TileOverflow | DoesNotFit, attempt: Attempt, platform: P
 
 
 def with_exact(error: TilewrightError, exact: Planned | None, overflow: DoesNotFit) -> TilewrightError:
-    """The error, with what the exact search would do in the same pools: ``exact`` is its plan, if there is one."""
+    """The error, which says that ALGORITHM exact fits, and in how many bytes, if ``exact`` is the plan it found."""
     if exact is None:
         return error
     pool = overflow.diagnosis.pool

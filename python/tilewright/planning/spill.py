@@ -53,7 +53,7 @@ class Traveller:
 
 
 def with_homes(prepared: Prepared, platform: Platform, pools: Mapping[str, str]) -> Prepared:
-    """What is prepared, with other homes of some tensors that travel: ``pools`` by root."""
+    """``prepared`` with other homes for some tensors: ``pools`` maps the tensor that owns their bytes to its pool."""
     homes = prepared.homes
     moved = {name: (pools[root],) for name, root in homes.roots.items() if root in pools}
 

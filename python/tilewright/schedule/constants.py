@@ -18,7 +18,7 @@ class Names:
     taken: set[str]
 
     def take(self, name: str) -> str:
-        """The name, numbered where it is taken."""
+        """``name``, with a number behind it where a buffer has that name already; the result is taken from now on."""
         fresh, number = name, 2
         while fresh in self.taken:
             fresh, number = f"{name}.{number}", number + 1

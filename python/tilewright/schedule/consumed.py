@@ -61,7 +61,7 @@ class _Placed:
 
 
 def consumed_clearance(body: Sequence[Step], given: Buffer, made: Buffer) -> Clearance | None:
-    """The clearance of ``made`` from ``given``, of which a layer's body writes the first and reads the second.
+    """The clearance of ``made``, which a layer's body writes, from ``given``, which the body reads.
 
     None where the body has loops in loops, or rectangles that follow more indices than their step enumerates; and
     where the first or the last bytes of a copy are no whole words of its link, so that bytes beside them are written.

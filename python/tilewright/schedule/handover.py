@@ -34,7 +34,7 @@ def hand_over(
     constants: Set[str],
     ends: Mapping[int, Sequence[str]],
 ) -> list[BuiltLayer]:
-    """The layers; where that needs no more room, a layer awaits the last store of the layer before.
+    """The layers as built, but each awaits the last store of the layer before it, where this takes no more room.
 
     ``constants`` are the names of buffers that no layer writes, ``ends`` gives for each layer the homes whose lives
     end with it: a store into such a home must be complete when the layer ends, so it stays where it is.

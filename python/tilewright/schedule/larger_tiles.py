@@ -44,12 +44,12 @@ class LargerTile:
 
     @property
     def token(self) -> str:
-        """Of the copies over the link."""
+        """The token of the copies over the far link."""
         return f"{self.buffer.name}.far"
 
     @property
     def copies(self) -> int:
-        """Slots."""
+        """Number of slots of the larger tile's buffer."""
         return self.buffer.copies
 
 
