@@ -22,7 +22,7 @@ _EVERY = 12
 """Of the changed nodes, one in so many is the sample."""
 _NO_VERDICT = re.compile(
     r"NOT_IMPLEMENTED|not supported|layout_ == 0|NumDimensions\(\) == 4|per-tensor|QLinearMatmul : input scale|"
-    "QLinearMatmul : input zero|indices element out of|invalid ind|Out of range value in index|"
+    "QLinearMatmul : input zero|indices element out of|invalid ind|Out of range value in index|index is out of range|"
     "Invalid sequence length|TensorScatter linear mode"
 )
 """ONNX Runtime has no code for what ONNX allows, or a number that is known at run time only lies outside."""
