@@ -121,7 +121,7 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     each = -(-channels // BLOCK) * (runs_cycles(taps, runs_of(given)) + 20.0) + 18.0 * channels
     gather = 420.0 + 80.0 * given.windows.kernel[0] + 6.1 * taps
     if given.group_inputs < _FEW:
-        gather += 30.0 * prod(given.windows.kernel) + 14.0 * taps
+        gather += 15.0 * prod(given.windows.kernel) + 7.0 * taps
     return 200.0 + pairs * (gather + each)
 
 
