@@ -39,3 +39,8 @@ def test_what_stream_prints() -> None:
     assert found is not None
     frames = [int(frame) for frame in found[1].split(",")]
     assert block("stream.md", "text").splitlines() == [f"heard at {20 * frame} ms" for frame in frames]
+
+
+def test_every_how_to_says_what_it_starts_from() -> None:
+    for path in HOW_TO.glob("*.md"):
+        assert "\n\nStarts from: " in path.read_text(encoding="utf-8"), path.name
