@@ -74,6 +74,8 @@ tilewright_add_model(<target>
   [STATE <input>=<output>...]     the input holds what the run before left in the output; both are the plan's and not the caller's
   [OPERATORS <file.py|name>...]   operators that the firmware project defines itself
   [QUANTIZED_IO]                  inputs and outputs are the stored integers: QuantizeLinear of inputs and DequantizeLinear of outputs are dropped
+  [FLOAT_IO]                      inputs and outputs are real numbers: what stores quantised integers is converted by the model
+  [INTERFACE <tensor>=<identifier>...] C name of an input or output, instead of what follows from its name in the model
   [STATIC_POOLS]                  the generated code defines pools as arrays; else the caller passes their addresses
   [IO_IN_POOLS]                   inputs and outputs lie in pools, at addresses of the plan; else the caller passes their addresses
   [STACK_BYTES <n>]               the most stack that a run may take: the header says it, and tilewright_check_firmware holds the program to it; 0 is what the platform's file says
@@ -94,9 +96,9 @@ function(tilewright_add_model target)
   cmake_parse_arguments(
     PARSE_ARGV 1
     arg
-    "QUANTIZED_IO;STATIC_POOLS;IO_IN_POOLS;CHECK_CONSTANTS;PROFILE"
+    "QUANTIZED_IO;FLOAT_IO;STATIC_POOLS;IO_IN_POOLS;CHECK_CONSTANTS;PROFILE"
     "PLATFORM;NAME;BUFFERING;EFFORT;ALGORITHM;GROUPS;STACK_BYTES;MODEL;PLAN_LOCK;OPTIONS;PORT;OUTPUT_DIRECTORY"
-    "POOLS;BUDGET;TYPES;DIMS;STATE;OPERATORS;OPERATOR_SOURCES"
+    "POOLS;BUDGET;TYPES;DIMS;STATE;OPERATORS;INTERFACE;OPERATOR_SOURCES"
   )
   _tilewright_read_model()
   _tilewright_generate("${caller}" MANIFEST "${manifest}" INPUTS ${inputs} COMMAND ${command})

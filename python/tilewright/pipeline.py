@@ -80,6 +80,8 @@ def sized_platform(options: CompileOptions) -> Platform:
 
 def imported_graph(options: CompileOptions, platform: Platform) -> Graph:
     """The graph whose layers are planned: imported, with the user's own operators, and rewritten for the platform."""
+    if options.quantized_io and options.float_io:
+        raise bad_input("bad-option", "QUANTIZED_IO and FLOAT_IO contradict each other", help="leave one of them out")
     own = load_operators(options.operators)
     graph = import_model(
         options.model,
@@ -87,9 +89,11 @@ def imported_graph(options: CompileOptions, platform: Platform) -> Graph:
         dims=dict(options.dims),
         freeze=read_frozen(options.freeze) if options.freeze is not None else None,
         quantized_io=options.quantized_io,
+        float_io=options.float_io,
         states=options.state,
         own={(item.domain, item.name): OwnImport(item.infer, item.attributes) for item in own},
     )
+    _require_known_interface(graph, options)
     extensions = {own_name(operator.domain, operator.name): operator for operator in own}
     return optimise(replace(graph, extensions=extensions), platform.target.kernels, platform.core)
 
@@ -152,8 +156,8 @@ def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: C
         core=platform.core,
         io_pool=platform.io_pool,
         stack_bytes=options.stack_bytes or platform.target.stack_bytes,
-        inputs=_interface(graph, interface_inputs(graph)),
-        outputs=_interface(graph, interface_outputs(graph)),
+        inputs=_interface(graph, interface_inputs(graph), options),
+        outputs=_interface(graph, interface_outputs(graph), options),
         buffers=schedule.buffers,
         relations=planned.relations,
         placements=planned.placements,
@@ -194,9 +198,18 @@ def _types(options: CompileOptions) -> dict[str, DType]:
     return types
 
 
-def _interface(graph: Graph, names: Iterable[str]) -> tuple[InterfaceTensor, ...]:
+def _require_known_interface(graph: Graph, options: CompileOptions) -> None:
+    """Raise bad_input for a name that is no input or output."""
+    known = (*interface_inputs(graph), *interface_outputs(graph))
+    for name, _ in options.interface:
+        if name not in known:
+            what = f"INTERFACE names '{name}', which is no input or output of the model"
+            raise bad_input("unknown-tensor", what, help=suggestion(name, known))
+
+
+def _interface(graph: Graph, names: Iterable[str], options: CompileOptions) -> tuple[InterfaceTensor, ...]:
     names = tuple(names)
-    identifiers = interface_identifiers(names)
+    identifiers = interface_identifiers(names, dict(options.interface))
     return tuple(
         InterfaceTensor(
             name=name,

@@ -59,20 +59,26 @@ def text_part(text: str) -> str:
     return f"{text[: _LONGEST_TEXT // 2]}...{text[-_LONGEST_TEXT // 2 :]}"
 
 
-def interface_identifiers(names: Iterable[str]) -> dict[str, str]:
-    """Identifiers of the model's inputs or outputs.
+def interface_identifiers(names: Iterable[str], given: Mapping[str, str]) -> dict[str, str]:
+    """Identifiers of the model's inputs or outputs: those that the user gives, else what follows from the names.
 
-    Raises bad_input if two names become the same identifier.
+    Raises bad_input if a given one is no identifier, or two names become the same.
     """
     taken: dict[str, str] = {}
     for name in names:
-        identifier = c_identifier(name)
+        identifier = c_identifier(given.get(name, name))
+        if identifier != given.get(name, identifier):
+            raise bad_input(
+                "bad-name",
+                f"INTERFACE {name}={given[name]}: '{given[name]}' cannot be part of C names",
+                help=f"letters, digits and single underscores, and no name of C; for example '{identifier}'",
+            )
         clash = next((other for other, used in taken.items() if used.upper() == identifier.upper()), None)
         if clash is not None:
             raise bad_input(
                 "name-clash",
                 f"tensors '{clash}' and '{name}' both become the C name '{identifier}'",
-                help="rename one of them in the model",
+                help=f"INTERFACE '{name}'=<identifier> gives one of them another",
             )
         taken[name] = identifier
     return taken

@@ -9,6 +9,7 @@ from tilewright.base.errors import bad_input
 from tilewright.graph import Array, DType, Graph
 from tilewright.importers.behind_views import biases_before_views
 from tilewright.importers.deeploy.dialect import is_dialect, read_integers
+from tilewright.importers.float_interface import float_interface
 from tilewright.importers.freeze import frozen
 from tilewright.importers.kinds import FileKind, kind_of
 from tilewright.importers.onnx.convert import KNOWN_OPERATORS, convert
@@ -31,6 +32,7 @@ def import_model(
     dims: Mapping[str, int] | None = None,
     freeze: Mapping[str, Array] | None = None,
     quantized_io: bool = False,
+    float_io: bool = False,
     own: OwnOperators | None = None,
     states: Pairs = (),
 ) -> Graph:
@@ -43,6 +45,7 @@ def import_model(
         freeze: values of graph inputs that become constants, so that they may decide shapes.
         quantized_io: leave out Quantize at inputs and Dequantize at outputs, so that the
             interface holds the stored integers.
+        float_io: the interface holds real numbers where the model stores quantised integers.
         own: operators that the firmware project brings along.
         states: (input, output) of what the model remembers. Where the file gives such an input a value, that is
             what it holds in the first run.
@@ -69,7 +72,11 @@ def import_model(
             graph = read_integers(convert(model, dims, integers_in_floats=True, own=own), types)
             return with_states(graph, states, initial)
         graph = fuse_quantized(biases_before_views(convert(model, dims, own=own)))
-    return with_states(quantized_interface(graph) if quantized_io else graph, states, initial)
+    if quantized_io:
+        graph = quantized_interface(graph)
+    if float_io:
+        graph = float_interface(graph, {name for pair in states for name in pair})
+    return with_states(graph, states, initial)
 
 
 def _lite(path: Path, types: Mapping[str, DType], dims: Mapping[str, int], freeze: Mapping[str, Array]) -> Graph:

@@ -88,8 +88,8 @@ class CompileOptions:
     """Everything that a user can say about one compilation.
 
     Pairs are (name, value), a name at most once: of a tensor in ``types``, of a symbolic dimension in ``dims``, of an
-    input in ``state``, of a pool in ``budget``, of a layer in ``tiles`` and ``buffers``. ``pools`` are overrides as
-    they are written.
+    input in ``state``, of a tensor in ``interface``, of a pool in ``budget``, of a layer in
+    ``tiles`` and ``buffers``. ``pools`` are overrides as they are written.
     """
 
     model: Path = field(
@@ -231,6 +231,22 @@ class CompileOptions:
             "inputs and outputs are the stored integers: QuantizeLinear of inputs and DequantizeLinear of "
             "outputs are dropped",
             place=Place.CALL,
+        ),
+    )
+    float_io: bool = field(
+        default=False,
+        metadata=option(
+            "inputs and outputs are real numbers: what stores quantised integers is converted by the model",
+            place=Place.CALL,
+        ),
+    )
+    interface: tuple[tuple[str, str], ...] = field(
+        default=(),
+        metadata=option(
+            "C name of an input or output, instead of what follows from its name in the model",
+            **_TABLE,
+            in_lock=False,
+            shown="<tensor>=<identifier>",
         ),
     )
     static_pools: bool = field(

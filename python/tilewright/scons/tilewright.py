@@ -25,6 +25,7 @@ ROOT = PACKAGE / "_data" if (PACKAGE / "_data").is_dir() else PACKAGE.parent.par
 # Keywords of options and their arguments; scripts/reference_pages.py writes them.
 FLAGS = {
     "QUANTIZED_IO": "--quantized-io",
+    "FLOAT_IO": "--float-io",
     "STATIC_POOLS": "--static-pools",
     "IO_IN_POOLS": "--io-in-pools",
     "CHECK_CONSTANTS": "--check-constants",
@@ -50,6 +51,7 @@ LISTS = {
     "DIMS": "--dim",
     "STATE": "--state",
     "OPERATORS": "--operators",
+    "INTERFACE": "--interface",
 }
 SUFFIXES = {
     "PLATFORM": ".toml",
