@@ -14,7 +14,7 @@ import pytest
 from support.chains import conv_chain
 from tilewright import cli
 from tilewright.base.errors import TilewrightError
-from tilewright.options import CompileOptions, Order
+from tilewright.options import CompileOptions, Order, build_options
 from tilewright.pipeline import compile_model
 from tilewright.planning.lock_file import parse_lock
 
@@ -229,6 +229,18 @@ def test_a_lock_is_small_and_has_a_line_for_each_layer_and_buffer(model: Path, l
     assert len(content.splitlines()) < len(plan.layers) + len(plan.placements) + 15
     assert [layer.name for layer in parse_lock(content).layers] == ["conv1", "conv2"]
     assert "a model" not in content
+
+
+@pytest.mark.parametrize(("text", "size"), [("2K", 2048), ("1M", 1 << 20), ("300", 300)])
+def test_budgets_take_k_and_m(text: str, size: int, model: Path) -> None:
+    given = {"model": model, "platform": "host", "name": "net", "budget": [f"sram={text}"]}
+    assert build_options(("test", given)).budget == (("sram", size),)
+
+
+@pytest.mark.parametrize("text", ["2k", "K", "2KB", "1.5K"])
+def test_other_units_are_refused(text: str, model: Path) -> None:
+    with pytest.raises(TilewrightError, match="must be"):
+        build_options(("test", {"model": model, "platform": "host", "name": "net", "budget": [f"sram={text}"]}))
 
 
 def test_budgets(model: Path) -> None:

@@ -249,6 +249,22 @@ def test_pools_that_are_too_small_together_are_named() -> None:
     planned(two_convs(), far_platform(sizes["l1"], sizes["sram"]))
 
 
+def test_only_the_pools_that_must_grow_are_named_with_sizes_that_work_together() -> None:
+    model = Path(__file__).parents[2] / "examples" / "digits" / "digits.onnx"
+
+    def plan(**pools: int) -> None:
+        sizes = tuple(f"{name}={size}" for name, size in pools.items())
+        plan_model(CompileOptions(model, "qemu-virt-rv32", "digits", pools=sizes))
+
+    with pytest.raises(TilewrightError) as caught:
+        plan(l1=2000, sram=1000, flash=100)
+    assert "pool 'sram' needs 1,528 bytes" in caught.value.what
+    assert "pool 'flash' needs 15,344 bytes" in caught.value.what
+    assert "'l1'" not in caught.value.what
+    assert caught.value.help == ("POOLS sram=1528 flash=15344 works",)
+    plan(l1=2000, sram=1528, flash=15344)
+
+
 def test_tiles_are_chosen_once_for_other_sizes_of_a_pool_without_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """The error tries several sizes of sram; l1, where the tiles are, stays as it is."""
     choose, chosen = decide.cheapest_kernel, list[object]()

@@ -22,6 +22,7 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from enum import Enum
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from tilewright.base.errors import TilewrightError, suggestion
@@ -251,7 +252,7 @@ def _as_table(table: Table, key: Key) -> Table:
     if isinstance(given, (list, tuple)):
         given = dict(_name_and_value(table, key, index, str(text)) for index, text in enumerate(given))
     if isinstance(given, Mapping) and key.item is int:
-        given = {name: _number_of(value) for name, value in given.items()}
+        given = {name: _number_of(value, key.setting.unit) for name, value in given.items()}
     return replace(table, values={key.name: given})
 
 
@@ -262,8 +263,17 @@ def _name_and_value(table: Table, key: Key, index: int, text: str) -> tuple[str,
     return name, value
 
 
-def _number_of(value: Any) -> Any:
-    return int(value) if isinstance(value, str) and value.isdecimal() else value
+BYTE_UNITS: Mapping[str, int] = MappingProxyType({"": 1, "K": 1024, "M": 1024 * 1024})
+"""What may stand behind a number of bytes, as in linker scripts."""
+
+
+def _number_of(value: Any, unit: str) -> Any:
+    """A whole number from a text; of bytes, K or M behind it stands for 1,024 or 1,048,576."""
+    if not isinstance(value, str):
+        return value
+    factor = BYTE_UNITS.get(value[-1:], 1) if unit == "bytes" else 1
+    digits = value[:-1] if factor > 1 else value
+    return int(digits) * factor if digits.isdecimal() else value
 
 
 def _check_form(table: Table, key: Key, text: str, *index: int) -> None:

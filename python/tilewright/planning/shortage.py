@@ -124,22 +124,64 @@ def _smallest(search: _Search, pool: str, have: int, guess: int) -> tuple[int, P
 
 
 def _together(search: _Search, overflow: TileOverflow | DoesNotFit) -> TilewrightError:
-    """No pool alone is to blame: sizes that work together, and how much each must grow."""
+    """No pool alone is to blame: the pools that must all grow, with sizes that work together."""
     limits = {pool.name: pool.usable_bytes for pool in search.platform.pools if pool.usable_bytes is not None}
-    fitting = search.fit(dict.fromkeys(limits))
-    if fitting is None:
+    found = _guilty(search, limits)
+    if found is None:
         return overflow
-    used = _used(fitting)
-    short = {pool: used[pool] for pool, have in limits.items() if used[pool] > have}
-    pool, size = next(iter(short.items()))
-    text = " ".join(f"{pool}={size}" for pool, size in short.items())
+    guilty, fitting = found
+    sizes, fitting = _smaller(search, {pool: (limits[pool], _used(fitting)[pool]) for pool in guilty}, fitting)
+    texts = [
+        f"pool '{pool}' needs {size:,} bytes, platform '{search.platform.name}' gives {limits[pool]:,} "
+        f"({size - limits[pool]:,} too many)"
+        for pool, size in sizes.items()
+    ]
     return does_not_fit(
         overflow.code,
-        f"pool '{pool}' needs {size:,} bytes, platform '{search.platform.name}' gives {limits[pool]:,} "
-        f"({size - limits[pool]:,} too many); no pool alone is to blame",
-        at=_peak(fitting, pool, search.failure),
-        help=f"POOLS {text} works",
+        f"{'; '.join(texts)}; no pool alone is to blame",
+        at=_peak(fitting, next(iter(sizes)), search.failure),
+        help=f"POOLS {' '.join(f'{pool}={size}' for pool, size in sizes.items())} works",
     )
+
+
+def _guilty(search: _Search, limits: Mapping[str, int]) -> tuple[list[str], Planned] | None:
+    """Pools of which none can keep its size, in the platform's order, and a plan where these are unlimited.
+
+    None where nothing works. A pool that tiles fill because there is room is found to need no more than it has.
+    """
+    guilty = list(limits)
+    fitting = search.fit(dict.fromkeys(guilty))
+    if fitting is None:
+        return None
+    # Tiles can adapt to the pool near the core, which the platform names first, so it is tried last.
+    for pool in reversed(list(limits)):
+        without = [other for other in guilty if other != pool]
+        found = search.fit(dict.fromkeys(without)) if without else None
+        if found is not None:
+            guilty, fitting = without, found
+    return guilty, fitting
+
+
+def _smaller(
+    search: _Search, bounds: Mapping[str, tuple[int, int]], fitting: Planned
+) -> tuple[dict[str, int], Planned]:
+    """Sizes that work together, each between what does not work and what an unlimited pool took.
+
+    One pool after the other shrinks by halves while plans may be made; so none of the sizes is proved smallest.
+    """
+    sizes = {pool: high for pool, (_, high) in bounds.items()}
+    for number, (pool, (low, high)) in enumerate(bounds.items()):
+        share = search.left // (len(bounds) - number)
+        while high - low > 1 and share > 0:
+            share -= 1
+            probe = (low + high) // 2
+            found = search.fit({**sizes, pool: probe})
+            if found is None:
+                low = probe
+            else:
+                high, fitting = min(probe, max(_used(found)[pool], low + 1)), found
+        sizes[pool] = high
+    return sizes, fitting
 
 
 def _used(fitting: Planned) -> Sizes:

@@ -7,13 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from tilewright.base.errors import bad_input, suggestion
+from tilewright.base.settings import BYTE_UNITS
 from tilewright.plan import Pool
 from tilewright.platform.types import SECTION, Platform
 
 _OVERRIDE = re.compile(r"(?P<pool>[^=@\s]+)=(?P<bytes>0[xX][0-9a-fA-F]+|[0-9]+)(?P<unit>[KM]?)(?:@(?P<where>\S+))?")
-_UNITS = {"": 1, "K": 1024, "M": 1024 * 1024}
-"""As in linker scripts."""
-
 _ADDRESS = re.compile(r"0[xX][0-9a-fA-F]+")
 
 
@@ -39,7 +37,7 @@ def parse_pool_override(text: str) -> PoolOverride:
             f"'{text}' is not <pool>=<bytes>[@<section>|@0x<address>]",
             help="for example l1=16000, l1=16K, l1=16000@.l1_bss or l1=16000@0x10000000",
         )
-    size_bytes = int(match["bytes"], 0 if match["bytes"][:2].lower() == "0x" else 10) * _UNITS[match["unit"]]
+    size_bytes = int(match["bytes"], 0 if match["bytes"][:2].lower() == "0x" else 10) * BYTE_UNITS[match["unit"]]
     if size_bytes == 0:
         raise bad_input("pool-override", f"'{text}' gives a pool no bytes")
     where = match["where"]
