@@ -3,7 +3,7 @@
 # environment of the first configure is made from it.
 set(destination share/tilewright)
 install(
-  DIRECTORY cmake platforms python runtime templates
+  DIRECTORY cmake examples platforms python runtime templates
   DESTINATION "${destination}"
   PATTERN "__pycache__" EXCLUDE
   PATTERN "*.so" EXCLUDE

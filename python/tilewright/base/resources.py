@@ -23,6 +23,11 @@ def cmake() -> Path:
     return root() / "cmake"
 
 
+def examples() -> Path:
+    """Folder of the example projects."""
+    return root() / "examples"
+
+
 def scons() -> Path:
     """Folder of the SCons tool, a ``toolpath``."""
     return _PACKAGE / "scons"
