@@ -5,7 +5,7 @@ source "$(dirname "$0")/common.sh"
 ./scripts/setup.sh
 cmake --workflow --preset demo | tee build/demo.log
 say "the firmware's four figures"
-sed -n -E 's/^[0-9]*: *((accuracy|instructions|pool (l1|sram) ).*)/  \1/p' build/demo.log
+sed -n -E 's/^([0-9]+: *)+((accuracy|instructions|pool (l1|sram) ).*)/  \2/p' build/demo.log
 cat <<'END'
 
 Next:
