@@ -153,7 +153,7 @@ def test_a_pool_one_byte_too_small(name: str) -> None:
     assert f"pool 'l1' needs {size:,} bytes" in missing_one
     assert f"{size - 1:,}" in missing_one
     assert re.search(r"\(1 (missing|too many)\)", missing_one)
-    assert re.search(r"at: \S+ \(\w+\)", missing_one)
+    assert re.search(r"at: \d+ [^()]+ \(\S+\)", missing_one)
 
 
 def test_a_home_pool_that_is_too_small() -> None:
@@ -165,5 +165,5 @@ def test_a_home_pool_that_is_too_small() -> None:
         compile_model(CompileOptions(MODELS / "qdq_residual/network.onnx", "qemu-virt-rv32", "net", ("sram=8191",)))
     text = str(caught.value)
     assert "pool 'sram' needs 8,192 bytes, platform 'qemu-virt-rv32' gives 8,191 (1 too many)" in text
-    assert re.search(r"at: \S+ \(\w+\), step \d+; alive: \S+ 4,096, \S+ 4,096$", text, re.MULTILINE)
+    assert re.search(r"at: \d+ [^()]+ \(\S+\), step \d+; alive: \S+ 4,096, \S+ 4,096$", text, re.MULTILINE)
     assert "POOLS sram=8192" in text

@@ -5,10 +5,15 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <tilewright/layout.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* What this header says of memory, as a hash; tilewright check-elf compares that of every file with the plan's. */
+#define KWS_LAYOUT_HASH "86a1404284b15b87"
+TILEWRIGHT_LAYOUT("kws", KWS_LAYOUT_HASH)
 
 /* Pools: bytes that the model needs, and the proven least for its program. */
 #define KWS_POOL_TCM_SIZE        112u
@@ -46,7 +51,8 @@ extern "C" {
  * - Outputs are valid after kws_run returns KWS_OK, until an input is written or
  *   the pools are used for anything else: an input and an output may share memory.
  * - kws_run is re-entrant for each set of pools.
- * - Stack: 4096 bytes are enough for kws_run. */
+ * - Stack: 4096 bytes are enough for kws_run; tilewright check-elf proves it of a program. */
+#define KWS_STACK_BYTES 4096u
 struct kws_pools {
     uint8_t *tcm;
     uint8_t *sram;
@@ -98,7 +104,7 @@ static inline uint32_t kws_argmax_scores(const float *elements)
 }
 
 /* Runs the model once. */
-enum kws_status kws_run(const struct kws_pools *pools);
+TILEWRIGHT_ENTRY enum kws_status kws_run(const struct kws_pools *pools);
 
 #ifdef __cplusplus
 }

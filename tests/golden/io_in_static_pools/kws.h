@@ -5,10 +5,15 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <tilewright/layout.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* What this header says of memory, as a hash; tilewright check-elf compares that of every file with the plan's. */
+#define KWS_LAYOUT_HASH "6116eb7741ae1edc"
+TILEWRIGHT_LAYOUT("kws", KWS_LAYOUT_HASH)
 
 /* Pools: bytes that the model needs, and the proven least for its program. */
 #define KWS_POOL_TCM_SIZE        112u
@@ -44,7 +49,8 @@ extern "C" {
  * - Outputs are valid after kws_run returns KWS_OK, until an input is written or
  *   the pools are used for anything else: an input and an output may share memory.
  * - kws_run is not re-entrant: its pools are fixed.
- * - Stack: 4096 bytes are enough for kws_run. */
+ * - Stack: 4096 bytes are enough for kws_run; tilewright check-elf proves it of a program. */
+#define KWS_STACK_BYTES 4096u
 enum kws_status {
     KWS_OK = 0,
     KWS_BAD_ARGUMENT,
@@ -91,7 +97,7 @@ static inline uint32_t kws_argmax_scores(const float *elements)
 }
 
 /* Runs the model once. */
-enum kws_status kws_run(void);
+TILEWRIGHT_ENTRY enum kws_status kws_run(void);
 
 #ifdef __cplusplus
 }

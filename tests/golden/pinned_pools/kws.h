@@ -5,10 +5,15 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <tilewright/layout.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* What this header says of memory, as a hash; tilewright check-elf compares that of every file with the plan's. */
+#define KWS_LAYOUT_HASH "0c531b1ebd7f399b"
+TILEWRIGHT_LAYOUT("kws", KWS_LAYOUT_HASH)
 
 /* Pools: bytes that the model needs, and the proven least for its program. */
 #define KWS_POOL_TCM_SIZE        80u
@@ -46,7 +51,8 @@ extern "C" {
  * - Inputs are never written. Outputs are valid after kws_run returns KWS_OK.
  * - kws_run is not re-entrant: its pools are fixed. They are scratch between calls.
  * - Pool sram is at KWS_POOL_SRAM_BASE. Keep everything else off its bytes there.
- * - Stack: 4096 bytes are enough for kws_run. */
+ * - Stack: 4096 bytes are enough for kws_run; tilewright check-elf proves it of a program. */
+#define KWS_STACK_BYTES 4096u
 struct kws_inputs {
     const float *audio; /* [1][12] */
 };
@@ -101,7 +107,7 @@ static inline uint32_t kws_argmax_scores(const float *elements)
 }
 
 /* Runs the model once. */
-enum kws_status kws_run(const struct kws_inputs *inputs, const struct kws_outputs *outputs, const struct kws_pools *pools);
+TILEWRIGHT_ENTRY enum kws_status kws_run(const struct kws_inputs *inputs, const struct kws_outputs *outputs, const struct kws_pools *pools);
 
 #ifdef __cplusplus
 }
