@@ -48,7 +48,19 @@ def elementwise(
     )
     kernel = KernelChoice(declared, (), nest, (), (), (), uncut=uncut)
     x = TileOperand(
-        "x", False, axes, tuple(extents.values()), (0, 1), (0, 1), 1, 1, "sram", None, "l1", None, "int8", "x"
+        name="x",
+        write=False,
+        axes=axes,
+        extents=tuple(extents.values()),
+        order=(0, 1),
+        view=(0, 1),
+        element_bytes=1,
+        align_bytes=1,
+        home="sram",
+        link=None,
+        near="l1",
+        dtype="int8",
+        tensor="x",
     )
     operands = (
         replace(x, link=link("sram", "l1")),
@@ -196,16 +208,22 @@ def test_plan_and_report_say_why() -> None:
     plan = compiled("qdq_residual", pools=["l1=8192"])
     (layer, *_) = [item for item in plan.layers if item.kernel.startswith("tilewright_conv_xpulpv2")]
     assert layer.reasons is not None
-    (other,) = layer.reasons.others
-    assert other.calls_only
-    assert other.predicted_cycles is not None
-    assert other.predicted_cycles > layer.predicted_cycles
+    others = layer.reasons.others
+    assert [other.kernel.removesuffix("_layer") for other in others] == [
+        "tilewright_conv_packed_2222",
+        "tilewright_conv_integer",
+    ]
+    for other in others:
+        assert other.calls_only
+        assert other.predicted_cycles is not None
+        assert other.predicted_cycles > layer.predicted_cycles
     found = next(item["reasons"] for item in report_data(plan)["layers"] if item["name"] == layer.name)
     assert found["other_kernels"] == [
-        {"kernel": other.kernel, "predicted_cycles": other.predicted_cycles, "calls_only": True}
+        {"kernel": other.kernel, "predicted_cycles": other.predicted_cycles, "calls_only": True} for other in others
     ]
     text = report_text(plan)
-    assert f"{other.kernel}: {other.predicted_cycles:,} cycles for its calls alone" in text
+    for other in others:
+        assert f"{other.kernel}: {other.predicted_cycles:,} cycles for its calls alone" in text
     assert "idle cores" in text
 
 
