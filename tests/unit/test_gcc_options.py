@@ -62,7 +62,7 @@ def test_kernels_whose_stacks_are_counted_have_one_level(build_type: str, tmp_pa
     found = commands(tmp_path, "gcc", "OFF", build_type)
     levels = {name: [word for word in words if word.startswith("-O")][-1] for name, words in found.items()}
     assert levels["walk.c"] == levels["digits.c"] == "-O2"
-    assert levels["conv_integer.c"] == "-Os"
+    assert levels["conv_xpulpv2.c"] == "-Os"
 
 
 @pytest.mark.skipif(shutil.which("clang") is None, reason="needs clang")
