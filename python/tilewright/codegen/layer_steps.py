@@ -8,7 +8,7 @@ from tilewright.codegen.blocks import block_text
 from tilewright.codegen.expressions import (
     tile_number,
 )
-from tilewright.codegen.extents import element_bytes, first_byte, view_strides
+from tilewright.codegen.extents import constant_bounds, element_bytes, first_byte, view_strides
 from tilewright.codegen.kernel_calls import WHOLE, CallShape, KernelText, SplitText, ViewText
 from tilewright.codegen.layer_scope import LayerScope
 from tilewright.codegen.literals import members
@@ -76,8 +76,8 @@ def _rectangle_text(
         whole = Operand(home.buffer, home.within, home.period)
         staged, staged_shape = scope.tile_shape(whole, view, scope.short(whole), step.runs)
         shapes.append(TileShape("staged", staged_shape, staged))
-        if staged:
-            address = f"tilewright_behind({address}, {name}, &staged, {len(view)}u)"
+        if staged or any(constant_bounds(axis)[0] for axis in home.within):
+            address = f"tilewright_behind({address}, {name}, {shapes[-1].address}, {len(view)}u)"
     return RectangleCopyText(
         guard=scope.guard(step.runs),
         inward=inward,
