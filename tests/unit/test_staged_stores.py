@@ -197,7 +197,7 @@ def test_far_links_may_round_up(reads: int, writes: int) -> None:
 
 
 def test_the_loop_order_reckons_with_far_links(monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = conv((1, 276, 13, 5), (276, 276, 1, 1), (13, 5), quantized=True)
+    graph = conv((1, 276, 25, 5), (276, 276, 1, 1), (25, 5), quantized=True)
     platform = with_pool_overrides(load_platform("l3-chain"), ["l2=16000", "l1=4000"])
     with_far = planned(graph, platform).schedule.layers[0]
     monkeypatch.setattr(choice, "_goes_far", lambda problem: False)
