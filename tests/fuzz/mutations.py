@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import onnx
 from google.protobuf.message import DecodeError
 from onnx import AttributeProto, TensorProto, helper, numpy_helper
 
+from fuzz.sound import SOUND_EDITS, Edit
 from fuzz.values import HUGE, NAMES, any_value
 
-Edit = Callable[[onnx.ModelProto, random.Random], None]
 _MOST_TRIES = 12
 _WEIGHT_BYTES = 32
 
@@ -383,4 +383,5 @@ EDITS: tuple[Edit, ...] = (
     renamed,
     renamed,
     names_that_clash,
+    *SOUND_EDITS,
 )
