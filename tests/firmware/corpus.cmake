@@ -20,9 +20,10 @@ set(NETWORK_deeploy_KeywordSpotting_DOUBLE TRUE)
 set(NETWORK_deeploy_ImageClassification_DOUBLE TRUE)
 set(NETWORK_deeploy_KeywordSpotting_LEVELS TRUE)
 set(NETWORK_deeploy_CNN_Linear1_LEVELS TRUE)
-# Bytes over all links: 1.03, 1.05 and 1.005 of each operand of each layer moved once.
+# Bytes over all links: 1.03, 1.085 and 1.005 of each operand of each layer moved once. ImageClassification's could be
+# 1: its last two 3x3 convolutions take fewer cycles in blocks of more channels, whose rows are loaded twice.
 set(NETWORK_deeploy_KeywordSpotting_MOST 201157)
-set(NETWORK_deeploy_ImageClassification_MOST 377943)
+set(NETWORK_deeploy_ImageClassification_MOST 390542)
 set(NETWORK_deeploy_AnomalyDetection_MOST 283088)
 set(NETWORK_deeploy_KeywordSpotting_SMALLEST 1200)
 set(NETWORK_deeploy_ImageClassification_SMALLEST 2000)
@@ -95,7 +96,8 @@ foreach(
   )
 endforeach()
 
-# LiteRT: bit for bit as TensorFlow Lite Micro.
+# LiteRT: bit for bit as TensorFlow Lite Micro. op16_tconv1 is no candidate: where an input is compared with the value
+# that the model was made for, the core reads far memory before the first copy, which the watched run forbids.
 foreach(
   name
   IN
@@ -112,7 +114,6 @@ foreach(
     te_lenet_int8
     te_vww80_int8
     mbv1_025_128_uint8
-    op16_tconv1
 )
   set(tolerance "")
   if(name MATCHES "^(ad_fullint_floatio|rps_int8|te_lenet_int8|te_vww80_int8)$")

@@ -50,8 +50,10 @@ def problem(cycles_of: str) -> tuple[KernelChoice, tuple[TileOperand, ...]]:
     )
     declared = Kernel("f", None, lambda choice, steps: 1000.0 * steps[cycles_of])
     kernel = KernelChoice(declared, (), nest, (), (), (), multiples={"o": 4})
-    x = TileOperand("x", False, (along("r"),), (6,), (0,), (0,), 1, 4, "l2", None, "l1", "int8", "x")
-    y = TileOperand("y", True, (along("o"), along("r")), (10, 6), (0, 1), (0, 1), 1, 4, "l2", None, "l1", "int8", "y")
+    x = TileOperand("x", False, (along("r"),), (6,), (0,), (0,), 1, 4, "l2", None, "l1", (), "int8", "x")
+    y = TileOperand(
+        "y", True, (along("o"), along("r")), (10, 6), (0, 1), (0, 1), 1, 4, "l2", None, "l1", (), "int8", "y"
+    )
     return kernel, (x, y)
 
 
@@ -78,6 +80,8 @@ def test_packed_constants_are_not_cut_unevenly_inside() -> None:
     """C walks a tile of a packed constant without strides."""
     axes = (along("o"), whole(3), along("r"))
     data = np.zeros((10, 3, 6), np.int8)
-    packed = TileOperand("w", False, axes, (10, 3, 6), (0, 1, 2), (0, 1, 2), 1, 4, "l2", None, "l1", "int8", data=data)
+    packed = TileOperand(
+        "w", False, axes, (10, 3, 6), (0, 1, 2), (0, 1, 2), 1, 4, "l2", None, "l1", (), "int8", data=data
+    )
     steps = {"o": np.asarray([10, 4, 4, 10]), "r": np.asarray([6, 6, 4, 3])}
     assert dense_tiles(packed, steps, {"o": 10, "r": 6}).tolist() == [True, True, False, True]
