@@ -7,7 +7,11 @@ include_guard(GLOBAL)
 # <prefix>_ARGUMENT_<keyword>; how values end that are files, <prefix>_SUFFIX_<keyword>; and the keys of
 # an options file that name files, <prefix>_FILE_KEYS.
 function(_tilewright_option_keywords prefix)
-  set(${prefix}_FLAG "QUANTIZED_IO;FLOAT_IO;STATIC_POOLS;IO_IN_POOLS;CHECK_CONSTANTS;PROFILE" PARENT_SCOPE)
+  set(
+    ${prefix}_FLAG
+    "QUANTIZED_IO;FLOAT_IO;STATIC_POOLS;IO_IN_POOLS;CHECK_CONSTANTS;PROFILE"
+    PARENT_SCOPE
+  )
   set(${prefix}_VALUE "PLATFORM;NAME;BUFFERING;EFFORT;ALGORITHM;GROUPS;STACK_BYTES" PARENT_SCOPE)
   set(${prefix}_FILE "MODEL;PLAN_LOCK" PARENT_SCOPE)
   set(${prefix}_LIST "POOLS;BUDGET;TYPES;DIMS;STATE;OPERATORS;INTERFACE" PARENT_SCOPE)

@@ -26,6 +26,8 @@ MODEL_CMAKE = ROOT / "cmake" / "TilewrightModel.cmake"
 OPTIONS_CMAKE = ROOT / "cmake" / "TilewrightOptions.cmake"
 SCONS = ROOT / "python" / "tilewright" / "scons" / "tilewright.py"
 
+LINE_LENGTH = 100
+"""That of .gersemirc."""
 OWN_VALUES = ("OPTIONS", "PORT", "OUTPUT_DIRECTORY")
 OWN_LISTS = ("OPERATOR_SOURCES",)
 """Keywords of tilewright_add_model that are no options of the compiler."""
@@ -93,14 +95,20 @@ def options_cmake(kind: type = CompileOptions) -> str:
         "function(_tilewright_option_keywords prefix)",
     ]
     for passing in Passing:
-        lines.append(f'  set(${{prefix}}_{passing.name} "{";".join(_names(words, passing))}" PARENT_SCOPE)')
-    required = ";".join(word.name for word in words if word.is_required)
-    lines.append(f'  set(${{prefix}}_REQUIRED "{required}" PARENT_SCOPE)')
+        lines += _set_list(passing.name, _names(words, passing))
+    lines += _set_list("REQUIRED", [word.name for word in words if word.is_required])
     lines += [f"  set(${{prefix}}_ARGUMENT_{word.name} {word.argument} PARENT_SCOPE)" for word in words]
     suffixes = [(word.name, word.file_suffix) for word in words if word.file_suffix]
     lines += [f"  set(${{prefix}}_SUFFIX_{name} {suffix} PARENT_SCOPE)" for name, suffix in suffixes]
-    lines.append(f'  set(${{prefix}}_FILE_KEYS "{";".join(file_keys(kind))}" PARENT_SCOPE)')
+    lines += _set_list("FILE_KEYS", file_keys(kind))
     return "\n".join([*lines, "endfunction()", ""])
+
+
+def _set_list(name: str, names: Iterable[str]) -> list[str]:
+    """The lines that set a list in the caller's scope, as gersemi lays them out: on one line where there is room."""
+    words = [f"${{prefix}}_{name}", f'"{";".join(names)}"', "PARENT_SCOPE"]
+    line = f"  set({' '.join(words)})"
+    return [line] if len(line) <= LINE_LENGTH else ["  set(", *(f"    {word}" for word in words), "  )"]
 
 
 def model_cmake(text: str, kind: type = CompileOptions) -> str:
