@@ -25,6 +25,7 @@ function(copy_sources folder)
       "${root}/LICENSE"
       "${root}/README.md"
       "${root}/cmake"
+      "${root}/examples"
       "${root}/platforms"
       "${root}/pyproject.toml"
       "${root}/python"
