@@ -37,30 +37,20 @@ def bundle_files(manifest: bytes, version: str) -> dict[str, bytes]:
     headers = {
         f"include/{path.relative_to(include).as_posix()}": read_content(path) for path in sorted(include.rglob("*.h"))
     }
-    build = _build(facts, list(kernels))
-    fragment = render("bundle.mk.j2", name=name, version=version, **_words(build))
+    build = _build(facts, kernels)
+    fragment = render("bundle.mk.j2", name=name, version=version, **build)
     text = json.dumps(build, indent=2, sort_keys=True) + "\n"
     return {**kernels, **headers, f"{name}.mk": fragment.encode(), f"{name}_build.json": text.encode()}
 
 
-def _build(facts: Mapping[str, Any], kernels: list[str]) -> dict[str, Any]:
-    """What a build must do, by paths in the folder."""
+def _build(facts: Mapping[str, Any], kernels: Mapping[str, bytes]) -> dict[str, Any]:
+    """What a build must do, by paths in the folder; ``kernels`` are the C files of the runtime."""
     gcc = facts["gcc_options"]
     return {
         "sources": [*facts["sources"], *kernels],
         "include_directories": [".", "include"],
         "compile_options": [*facts["platform"]["compile_options"], *CODE_OPTIONS, OPTIMIZATION],
         "gcc_options": gcc["library"],
-        "gcc_source_options": {f"runtime/{source}": words for source, words in gcc["sources"].items()},
-        "needs_math_library": any(b"#include <math.h>" in read_content(runtime() / name[8:]) for name in kernels),
-    }
-
-
-def _words(build: Mapping[str, Any]) -> dict[str, Any]:
-    """The build's lists by the names of the template."""
-    return {
-        "sources": build["sources"],
-        "options": build["compile_options"],
-        "gcc_options": build["gcc_options"],
-        "source_options": sorted(build["gcc_source_options"].items()),
+        "gcc_source_options": {f"runtime/{source}": words for source, words in sorted(gcc["sources"].items())},
+        "needs_math_library": any(b"#include <math.h>" in content for content in kernels.values()),
     }
