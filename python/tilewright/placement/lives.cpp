@@ -118,18 +118,9 @@ class Placed
 class LiveDecoder
 {
   public:
-    explicit LiveDecoder(const Lives &lives) : lives_(lives), placed_(lives)
+    explicit LiveDecoder(const Lives &lives)
+        : lives_(lives), placed_(lives), apart_(units_apart(lives))
     {
-        apart_.resize(lives.begins.size());
-        for (const auto *list : {&lives.pairs, &lives.free}) {
-            for (const auto &[u, v] : *list) {
-                apart_[u].push_back(v);
-                apart_[v].push_back(u);
-            }
-        }
-        for (auto &others : apart_) {
-            std::sort(others.begin(), others.end());
-        }
     }
 
     Layout decode(const std::vector<int> &order)
@@ -258,6 +249,21 @@ Bytes bytes_at_once(const Lives &lives, const LiveDecoder &decoder)
 }
 
 } // namespace
+
+std::vector<std::vector<int>> units_apart(const Lives &lives)
+{
+    std::vector<std::vector<int>> apart(lives.begins.size());
+    for (const auto *list : {&lives.pairs, &lives.free}) {
+        for (const auto &[u, v] : *list) {
+            apart[u].push_back(v);
+            apart[v].push_back(u);
+        }
+    }
+    for (auto &others : apart) {
+        std::sort(others.begin(), others.end());
+    }
+    return apart;
+}
 
 LiveFit first_fit_by_lives(const Lives &lives)
 {

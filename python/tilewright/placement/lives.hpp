@@ -16,6 +16,9 @@ struct Lives {
     std::vector<std::pair<int, int>> pairs, free;
 };
 
+// For each unit the units, ascending, of which `pairs` or `free` says whether they conflict.
+std::vector<std::vector<int>> units_apart(const Lives &lives);
+
 // The best of first fit by the rules of best_first_fit; the search ends where a layout is no higher
 // than what lives at one time, because nothing is better.
 struct LiveFit {

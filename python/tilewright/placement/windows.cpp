@@ -27,14 +27,8 @@ class Windows
     Windows(const Lives &lives, LiveFit start, const Request &request)
         : lives_(lives), request_(request), layout_(std::move(start.layout)), bound_(start.bound),
           goal_(request.minimise ? start.bound : std::max(start.bound, request.limit)),
-          apart_(lives.begins.size()), position_(lives.begins.size(), -1)
+          apart_(units_apart(lives)), position_(lives.begins.size(), -1)
     {
-        for (const auto *list : {&lives.pairs, &lives.free}) {
-            for (const auto &[u, v] : *list) {
-                apart_[u].push_back(v);
-                apart_[v].push_back(u);
-            }
-        }
         for (std::size_t u = 0; u < lives.begins.size(); ++u) {
             if (lives.begins[u] < lives.ends[u]) {
                 by_begin_.push_back(static_cast<int>(u));
@@ -194,7 +188,7 @@ class Windows
     [[nodiscard]] bool conflict_by_life(int u, int v) const
     {
         return is_alive(u, lives_.begins[v], lives_.ends[v]) && lives_.begins[v] < lives_.ends[v] &&
-               std::find(apart_[u].begin(), apart_[u].end(), v) == apart_[u].end();
+               !std::binary_search(apart_[u].begin(), apart_[u].end(), v);
     }
 
     static void join(int i, int j, const Zones &zones, Problem &problem)
@@ -220,8 +214,8 @@ class Windows
     const Request &request_;
     Layout layout_;
     Bytes bound_, goal_;
-    std::vector<std::vector<int>> apart_; // units whose pair is listed or free
-    std::vector<int> position_;           // in the window's problem, else -1
+    std::vector<std::vector<int>> apart_;
+    std::vector<int> position_; // in the window's problem, else -1
     std::vector<int> by_begin_;
     std::int64_t spent_ = 0;
 };
