@@ -19,7 +19,7 @@ from tilewright.check import Rule, check
 from tilewright.graph import Graph
 from tilewright.options import CompileOptions
 from tilewright.pipeline import compile_model
-from tilewright.plan import BufferKind, CopyStart, Layer, Loop, Plan, Step
+from tilewright.plan import BufferKind, CopyStart, Layer, Loop, Plan, Step, Wait
 from tilewright.platform import load_platform, with_pool_overrides
 from tilewright.tiling import choice
 from tilewright.tiling.paths import links_between
@@ -67,8 +67,8 @@ def test_each_link_has_its_own_tiles(homes: str, counts: list[int], slots: str) 
 def test_the_far_store_of_a_larger_tile_may_be_under_way_beside_the_next_one() -> None:
     loop = next(step for layer in stored("l3").program for step in getattr(layer, "body", ()) if isinstance(step, Loop))
     far = next(step for step in loop.body if isinstance(step, CopyStart) and step.link == "l2->l3")
-    awaited = next(step for step in loop.body if wait(far.token)(step))
-    assert awaited.runs.first - far.runs.first >= far.runs.every  # type: ignore[union-attr]
+    awaited = next(step for step in loop.body if isinstance(step, Wait) and step.token == far.token)
+    assert awaited.runs.first - far.runs.first >= far.runs.every
 
 
 def far_token(plan: Plan, number: int = 1) -> str:

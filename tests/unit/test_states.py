@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from conformance.build import Generated
 from support.firmware import needs_host_compiler
@@ -85,8 +87,8 @@ def test_a_state_that_is_lost_between_runs_is_noticed(program: tuple[Path, dict[
 
 
 @pytest.mark.parametrize(("make", "layers"), [(accumulator, 2), (difference, 3), (window, 3)])
-def test_in_place_where_operators_allow_it(make: object, layers: int, tmp_path: Path) -> None:
-    plan = built(make(), tmp_path, "net").plan  # type: ignore[operator]
+def test_in_place_where_operators_allow_it(make: Callable[[], Stateful], layers: int, tmp_path: Path) -> None:
+    plan = built(make(), tmp_path, "net").plan
     assert len(plan.layers) == layers
     places = {item.buffer: (item.pool, item.offset_bytes) for item in plan.placements}
     (state,) = plan.states
@@ -103,9 +105,9 @@ def test_the_interface_leaves_states_out(tmp_path: Path) -> None:
     assert "scratch between calls" not in header
 
 
-def _refused(model: object, states: list[str], folder: Path, **options: object) -> TilewrightError:
+def _refused(model: onnx.ModelProto, states: list[str], folder: Path, **options: object) -> TilewrightError:
     path = folder / "net.onnx"
-    path.write_bytes(model.SerializeToString())  # type: ignore[attr-defined]
+    path.write_bytes(model.SerializeToString())
     values = {"model": path, "platform": "host", "name": "net", "state": states, **options}
     with pytest.raises(TilewrightError) as caught:
         compile_model(build_options(("test", values)))
