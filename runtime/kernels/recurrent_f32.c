@@ -156,8 +156,11 @@ static void step_lstm(const struct line *line, const uint8_t *x)
             line->attributes->input_forget != 0
                 ? 1.0f - input
                 : activate(line, 0, line->gate[2 * units + unit] + peephole(line, 2, unit, before));
-        const float after =
-            forget * before + input * activate(line, 1, line->gate[3 * units + unit]);
+        float after = forget * before + input * activate(line, 1, line->gate[3 * units + unit]);
+        if (line->attributes->cell_clip > 0.0f) {
+            after =
+                tilewright_clamp(after, -line->attributes->cell_clip, line->attributes->cell_clip);
+        }
         const float output =
             activate(line, 0, line->gate[units + unit] + peephole(line, 1, unit, after));
         tilewright_store_f32(c, after);

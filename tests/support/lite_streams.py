@@ -35,6 +35,32 @@ def _svdf(name: str, kind: str, rank: int) -> LiteCase:
     return replace(case, stateful=True)
 
 
+def _lstm(name: str, kind: str, *, time_first: bool) -> LiteCase:
+    """Two sequences; the cell is clipped in some steps."""
+    real, made = kind == "float32", Made(name, kind)
+    batch, steps, inputs, units = 2, 5, 3, 5
+    shape = (steps, batch) if time_first else (batch, steps)
+
+    def constant(shape: tuple[int, ...], scale: float, largest: int, of: str) -> Value:
+        if real:
+            return Value(shape, kind, data=made.rng.normal(0, 0.7, shape).astype(np.float32))
+        drawn = made.rng.integers(-largest, largest, shape, np.int32, endpoint=True).astype(of)
+        return Value(shape, of, (scale,), (0,), drawn)
+
+    h = Value((batch, units), kind, () if real else (1 / 128,), () if real else (-5,), variable=True)
+    cell = replace(
+        h, type=kind if real else "int16", scale=() if real else (2.0**-11,), zero_point=() if real else (0,)
+    )
+    w = [constant((units, inputs), float(made.scales(1)[0]), 127, "int8") for _ in range(4)]
+    r = [constant((units, units), float(made.scales(1)[0]), 127, "int8") for _ in range(4)]
+    bias = [constant((units,), 1e-4, 9000, "int32") for _ in range(4)]
+    x, y = made.value(*shape, inputs, scale=(0.02,)), replace(h, shape=(*shape, units), variable=False)
+    values = [x, *w, *r, *bias, h, cell, y]
+    numbers = (*range(9), -1, -1, -1, *range(9, 13), -1, -1, 13, 14, -1, -1, -1, -1)
+    options = {"activation": "TANH", "cell_clip": 1.5, "time_major": time_first}
+    return replace(made.case(values, Step("UNIDIRECTIONAL_SEQUENCE_LSTM", numbers, (15,), options)), stateful=True)
+
+
 def _stream(name: str) -> LiteCase:
     """A window over the rows of a stream, kept in a variable that begins with other rows."""
     made = Made(name)
@@ -72,6 +98,9 @@ STREAMS: Mapping[str, Callable[[str], LiteCase]] = MappingProxyType(
         "svdf_rank": lambda name: _svdf(name, "int8", 2),
         "svdf_int16": lambda name: _svdf(name, "int16", 2),
         "svdf_float": lambda name: _svdf(name, "float32", 2),
+        "lstm": lambda name: _lstm(name, "int8", time_first=False),
+        "lstm_time_first": lambda name: _lstm(name, "int8", time_first=True),
+        "lstm_float": lambda name: _lstm(name, "float32", time_first=False),
         "stream": _stream,
     }
 )

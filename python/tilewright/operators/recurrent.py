@@ -44,6 +44,7 @@ class RecurrentAttributes(Attributes):
         clip: the arguments of activations are clipped to [-clip, clip].
         linear_before_reset: for GRU only, as in ONNX.
         input_forget: for LSTM only, as in ONNX.
+        cell_clip: the cell state of an LSTM is clipped to [-cell_clip, cell_clip]; 0 for none.
     """
 
     reverse: tuple[bool, ...]
@@ -53,6 +54,7 @@ class RecurrentAttributes(Attributes):
     clip: float
     linear_before_reset: bool
     input_forget: bool
+    cell_clip: float = 0.0
 
 
 def nest(node: Node, graph: Graph) -> Nest:
@@ -142,6 +144,8 @@ def _step(node: Node, arrays: Arrays, direction: int, x: Array, state: tuple[Arr
     i = activate(0, total[0] + p[0] * c)
     forget = 1.0 - i if given.input_forget else activate(0, total[2] + p[2] * c)
     cell = forget * c + i * activate(1, total[3])
+    if given.cell_clip > 0:
+        cell = np.clip(cell, -given.cell_clip, given.cell_clip)
     return activate(0, total[1] + p[1] * cell) * activate(2, cell), cell
 
 

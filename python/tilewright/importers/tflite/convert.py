@@ -13,6 +13,7 @@ from tilewright.graph.edit import GraphEditor, make_node, untaken
 from tilewright.importers.onnx.context import Construction, Unsupported, checked, dtype_named
 from tilewright.importers.tflite.context import LiteCall, Shared
 from tilewright.importers.tflite.elementwise import ELEMENTWISE
+from tilewright.importers.tflite.lstm import LSTM
 from tilewright.importers.tflite.more_elements import MORE_ELEMENTS
 from tilewright.importers.tflite.movement import MOVEMENT
 from tilewright.importers.tflite.products import PRODUCTS
@@ -22,7 +23,7 @@ from tilewright.importers.tflite.svdf import SVDF
 from tilewright.importers.tflite.variables import VARIABLES, initial_values, states_of
 
 TRANSLATORS: Mapping[str, Callable[[LiteCall], None]] = MappingProxyType(
-    {**PRODUCTS, **MOVEMENT, **ELEMENTWISE, **VARIABLES, **SVDF, **REARRANGING, **MORE_ELEMENTS}
+    {**PRODUCTS, **MOVEMENT, **ELEMENTWISE, **VARIABLES, **SVDF, **LSTM, **REARRANGING, **MORE_ELEMENTS}
 )
 _KEEPS = ("SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM")
 _MOST_LISTED = 20

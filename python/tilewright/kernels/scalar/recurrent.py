@@ -34,6 +34,7 @@ class RecurrentF32(CStruct):
     clip: Float32
     linear_before_reset: Int32
     input_forget: Int32
+    cell_clip: Annotated[Float32, "0: none"]
     bias: Int32
     lengths: Int32
     initial_h: Int32
@@ -63,6 +64,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         clip=given.clip,
         linear_before_reset=int(given.linear_before_reset),
         input_forget=int(given.input_forget),
+        cell_clip=given.cell_clip,
         bias=where.get(_BIAS, -1),
         lengths=where.get(_LENGTHS, -1),
         initial_h=where.get(_INITIAL_H, -1),

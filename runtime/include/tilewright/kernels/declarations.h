@@ -468,6 +468,22 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_line_attributes) == (sizeof(void
 void tilewright_line(const struct tilewright_line_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+/* Operands with trailing axes: x [entry, step, input], h [entry, unit], c [entry, unit]; constants:
+ * weights of x and of h [gate][unit][input or unit] int8, for each gate and unit the bias of both
+ * sums, multiplier and shift of each factor, the table of the logistic function; y [entry, step,
+ * unit], h, c; scratch: h, then gates of int16. */
+struct tilewright_lstm_integer_attributes {
+    int32_t h_zero_point;
+    int32_t cell_multiplier;
+    int32_t cell_shift;
+    int32_t clip; /* 0: none */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_lstm_integer_attributes) == 16,
+                       "tilewright_lstm_integer_attributes");
+
+void tilewright_lstm_integer(const struct tilewright_lstm_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
 tilewright_row_body tilewright_map_add_f32, tilewright_map_mul_f32, tilewright_map_abs_f32,
     tilewright_map_abs_i8, tilewright_map_abs_u8, tilewright_map_abs_i16, tilewright_map_abs_u16,
     tilewright_map_abs_i32, tilewright_map_abs_u32, tilewright_map_abs_i64, tilewright_map_neg_f32,
@@ -876,6 +892,7 @@ struct tilewright_recurrent_f32_attributes {
     float clip;
     int32_t linear_before_reset;
     int32_t input_forget;
+    float cell_clip; /* 0: none */
     int32_t bias;
     int32_t lengths;
     int32_t initial_h;
@@ -884,7 +901,7 @@ struct tilewright_recurrent_f32_attributes {
     int32_t outputs; /* position of Y; Y_h follows, and Y_c for LSTM */
     int32_t reset_at; /* bytes, in scratch */
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_recurrent_f32_attributes) == 124,
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_recurrent_f32_attributes) == 128,
                        "tilewright_recurrent_f32_attributes");
 
 void tilewright_recurrent_f32(const struct tilewright_recurrent_f32_attributes *attributes,
