@@ -35,6 +35,7 @@ PARTS = (
     "codegen",
     "pipeline",
     "tools",
+    "planned_model",
     "cli",
     "scons",
 )

@@ -9,7 +9,7 @@ from typing import Any
 
 from tilewright.base.outputs import write_all
 from tilewright.cli.compiling import add_options, compile_options, compiled
-from tilewright.cli.generate import generated_files
+from tilewright.tools.manifest import manifest_name
 
 
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -25,9 +25,10 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
 def _export(parsed: argparse.Namespace) -> int:
     options = compile_options(parsed)
     artifacts = compiled(options)
-    _, manifest = generated_files(options, artifacts)
+    from tilewright.tools.all_files import all_files
     from tilewright.tools.exported import MANIFEST, exported_files
 
+    manifest = all_files(options, artifacts)[manifest_name(options.name)]
     files = exported_files(artifacts.plan, artifacts.constants, manifest)
     write_all(parsed.output_dir, files, manifest=MANIFEST)
     sys.stdout.write(f"{artifacts.summary}\n")

@@ -6,18 +6,14 @@ import argparse
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tilewright import __version__
 from tilewright.base.errors import bad_input
 from tilewright.base.outputs import write_all
 from tilewright.cli.compiling import add_options, compile_options, compiled
-from tilewright.options import CompileOptions
 from tilewright.options.arguments import given_arguments
-from tilewright.tools.manifest import manifest, manifest_name, platform_facts, with_files
-
-if TYPE_CHECKING:
-    from tilewright.pipeline import Artifacts
+from tilewright.tools.manifest import manifest_name, platform_facts, with_files
 
 
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -38,23 +34,15 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     generate.set_defaults(run=_generate)
 
 
-def generated_files(options: CompileOptions, artifacts: Artifacts) -> tuple[dict[str, bytes], bytes]:
-    """All files of a model but the manifest, and the manifest."""
-    from tilewright.report.data import report_json
-
-    files = {**artifacts.files, f"{options.name}_report.json": report_json(artifacts.plan).encode()}
-    return files, manifest(options, artifacts.plan, files, platform_facts(options.platform), artifacts.summary)
-
-
 def _generate(parsed: argparse.Namespace) -> int:
     if parsed.exported is not None:
         return _generate_from(parsed)
     options = compile_options(parsed)
     platform_facts(options.platform)  # a mistake there is told before the model is compiled
     artifacts = compiled(options)
-    files, content = generated_files(options, artifacts)
-    name = manifest_name(options.name)
-    _write(parsed, {**files, name: content}, name)
+    from tilewright.tools.all_files import all_files
+
+    _write(parsed, all_files(options, artifacts), manifest_name(options.name))
     sys.stdout.write(f"{artifacts.summary}\n")
     return 0
 
