@@ -39,6 +39,7 @@ SOURCES = (
     "packed_core.c",
     "depthwise_integer.c",
     "fully_connected_integer.c",
+    "fully_connected_packed.c",
     "matmul_integer.c",
     "binary_integer.c",
     "pool_integer.c",

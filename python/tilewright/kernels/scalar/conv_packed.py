@@ -22,16 +22,13 @@ from tilewright.kernels.kernel import (
     raster_over,
 )
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
-from tilewright.kernels.requantization import LayerLimits, Rule
+from tilewright.kernels.requantization import LayerLimits
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows, rows_backward
-from tilewright.kernels.scalar.packed import BY_NAME, Runs, best_runs, name_of, runs_cycles
+from tilewright.kernels.scalar.packed import BY_NAME, INLINED, Runs, best_runs, name_of, runs_cycles
 from tilewright.kernels.scalar.spatial_integer import IntegerConv
 from tilewright.operators.nest import along, blocks, whole
 
 SOURCES = ("conv_packed.c", "packed_core.c", "integer_finish.c")
-
-_INLINED = (Rule.FOLDED, Rule.LAYER, Rule.HIGH)
-"""Rules that the core has inside; for any other it calls the finish."""
 
 _PAIR = 2
 """Pixels of a word."""
@@ -72,7 +69,7 @@ def packed(conv: IntegerConv) -> tuple[KernelChoice, ...]:
         return ()
     x, y = conv.operands
     finish = conv.finish
-    inlined = finish.rule in _INLINED
+    inlined = finish.rule in INLINED
     windows = conv.windows
     shape = (groups, -(-group_outputs // BLOCK), taps, BLOCK)
     weights = Packing(shape, np.dtype(np.int8), lambda _: packed_weights(conv.weights).reshape(shape))
@@ -157,7 +154,7 @@ DECLARATION = Declaration(
     kernels=(_CONV,),
     pointed={
         "tilewright_block_products": tuple(
-            f"packed_{rule}_{name}" for rule in (*(rule.value for rule in _INLINED), "any") for name in BY_NAME
+            f"packed_{rule}_{name}" for rule in (*(rule.value for rule in INLINED), "any") for name in BY_NAME
         ),
         "tilewright_pack": ("pack_signed", "pack_unsigned"),
     },

@@ -11,6 +11,7 @@ from tilewright.kernels.integer import BLOCK, block_sums_bytes, is_wide, packed_
 from tilewright.kernels.kernel import CyclesOf, Declaration, Kernel, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER, MATRIX_ORDER
 from tilewright.kernels.requantization import Finish, LayerLimits
+from tilewright.kernels.scalar.fully_connected_packed import OF_CONV, OF_MATMUL, packed_vectors
 from tilewright.kernels.scalar.spatial_integer import IntegerConv
 from tilewright.operators.nest import AxisMap, Nest, along
 
@@ -29,14 +30,34 @@ class FullyConnectedInteger(CStruct):
     limits: LayerLimits
 
 
-OF_MATMUL = ("m", "n", "k")
-OF_CONV = ("n", "oc", "ic")
-
 MOST_ROWS = 2
 """The most vectors for this kernel: with more, the 4x4 core of conv_integer.c reads each weight less often."""
 
 
-def vector_choice(
+def vector_choices(
+    nest: Nest,
+    x: TensorOperand,
+    y: TensorOperand,
+    dtype: DType,
+    weights: Array,
+    finish: Finish,
+    names: tuple[str, str, str],
+    group: AxisMap,
+) -> tuple[KernelChoice, ...]:
+    """The kernels on views [row, element], two channels with each multiplication where that is possible first.
+
+    Args:
+        dtype: element type of x. C reads uint8 elements as they are, so ``finish`` needs biases for these.
+        weights: int64[1, channels, 1, inputs] that fit int8.
+        names: the dimensions of the nest that rows and channels of y, and elements of x, follow: ``OF_MATMUL``
+            or ``OF_CONV``.
+        group: map of the axis of groups.
+    """
+    given = (nest, x, y, dtype, weights, finish, names, group)
+    return (*packed_vectors(*given), _vector_choice(*given))
+
+
+def _vector_choice(
     nest: Nest,
     x: TensorOperand,
     y: TensorOperand,
@@ -46,14 +67,7 @@ def vector_choice(
     names: tuple[str, str, str],
     group: AxisMap,
 ) -> KernelChoice:
-    """The kernel on views [row, element].
-
-    Args:
-        dtype: element type of x. C reads uint8 elements as they are, so ``finish`` needs biases for these.
-        weights: int64[1, channels, 1, inputs] that fit int8.
-        names: the dimensions of the nest that rows and channels of y, and elements of x, follow: ``OF_MATMUL``
-            or ``OF_CONV``.
-    """
+    """The kernel that takes one channel with each multiplication; its reduction can be cut."""
     sign, variant = ("unsigned", "unsigned") if dtype is DType.UINT8 else ("signed", "integer")
     channels = int(weights.shape[1])
     row, channel, reduction = names
@@ -85,7 +99,7 @@ def pointwise(conv: IntegerConv, graph: Graph) -> tuple[KernelChoice, ...]:
     if any(extent != 1 for extent in graph.tensor(conv.node.outputs[0]).shape[2:]):
         return ()
     x, y = (TensorOperand(operand.tensor, operand.axes, (0, 1)) for operand in conv.operands)
-    return (vector_choice(conv.nest, x, y, conv.dtype, conv.weights, conv.finish, OF_CONV, along("group")),)
+    return vector_choices(conv.nest, x, y, conv.dtype, conv.weights, conv.finish, OF_CONV, along("group"))
 
 
 def _cycles(row: str, channel: str, reduction: str) -> CyclesOf:

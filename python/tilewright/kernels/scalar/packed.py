@@ -14,6 +14,11 @@ from __future__ import annotations
 import numpy as np
 
 from tilewright.graph import Array
+from tilewright.kernels.integer import BLOCK
+from tilewright.kernels.requantization import Rule
+
+INLINED = (Rule.FOLDED, Rule.LAYER, Rule.HIGH)
+"""Rules that cores have inside; for any other a function is called."""
 
 Runs = tuple[int, ...]
 
@@ -22,6 +27,9 @@ RUNS: tuple[Runs, ...] = ((2, 2, 2, 2), (4, 4), (8,), (16,))
 
 _TAP_CYCLES, _RUN_CYCLES, _ROUND_CYCLES = 13.0, 12.0, 3.5
 """Instructions for a tap, a run and a round, of four channels and two pixels (RV32IMAC, GCC 12.2, -O2)."""
+
+_LONGEST = 252
+"""Taps of the longest run of a product of vectors: whole fours that a byte counts."""
 
 _LOWEST, _HIGHEST = -(1 << 15), (1 << 15) - 1
 
@@ -47,6 +55,49 @@ def fits(weights: Array, runs: Runs) -> bool:
     lowest = 127 * negative - 128 * positive
     highest = 127 * positive - 128 * negative
     return bool((lowest >= _LOWEST).all() and (highest <= _HIGHEST).all())
+
+
+def lengths_of_runs(weights: Array, range_of_x: tuple[int, int]) -> tuple[int, ...]:
+    """The lengths of runs with which products of vectors take the fewest instructions; none can overflow.
+
+    Args:
+        weights: int64[channels, taps] that fit int8.
+        range_of_x: the smallest and the largest element of x.
+    """
+    low, high = range_of_x
+    positive = _sums_before(np.maximum(weights, 0))
+    negative = _sums_before(np.minimum(weights, 0))
+    taps = weights.shape[1]
+    cost = np.array([vector_run_cycles(length) for length in range(_LONGEST + 1)])
+    best = np.zeros(taps + 1)
+    length_to = np.zeros(taps + 1, np.int64)
+    for end in range(1, taps + 1):
+        starts = np.arange(max(0, end - _LONGEST), end)
+        more, less = positive[:, end, None] - positive[:, starts], negative[:, end, None] - negative[:, starts]
+        fit = (high * more + low * less <= _HIGHEST) & (low * more + high * less >= _LOWEST)
+        costs = np.where(fit.all(axis=0), best[starts] + cost[end - starts], np.inf)
+        start = starts[int(np.argmin(costs))]
+        best[end], length_to[end] = costs.min(), end - start
+    lengths: list[int] = []
+    while taps > 0:
+        lengths.insert(0, int(length_to[taps]))
+        taps -= lengths[0]
+    return tuple(lengths)
+
+
+def _sums_before(values: Array) -> Array:
+    """int64[channels, taps + 1]: the sum of the values before each tap, and of all."""
+    return np.concatenate([np.zeros((len(values), 1), np.int64), values.cumsum(axis=1)], axis=1)
+
+
+def vector_run_cycles(length: int) -> float:
+    """Instructions of a run of ``length`` taps of eight channels of one vector (RV32IMAC, GCC 12.2, -O2).
+
+    C takes four taps at a time, or single ones in runs of fewer than four.
+    """
+    if length < BLOCK:
+        return 39.0 + 19.0 * length
+    return 39.0 + 67.0 * length / BLOCK if length % BLOCK == 0 else np.inf
 
 
 def runs_cycles(taps: int, runs: Runs) -> float:

@@ -416,6 +416,30 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_fully_connected_integer_attribut
 void tilewright_fully_connected_integer(const struct tilewright_fully_connected_integer_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+tilewright_packed_block tilewright_packed_block_signed_folded, tilewright_packed_block_signed_layer,
+    tilewright_packed_block_signed_high, tilewright_packed_block_signed_any,
+    tilewright_packed_block_unsigned_folded, tilewright_packed_block_unsigned_layer,
+    tilewright_packed_block_unsigned_high, tilewright_packed_block_unsigned_any;
+
+/* Products of 8-bit vectors with a constant matrix: y[row, n] = bias[n] + sum x[row, k] * w[n, k].
+ * Operands: x [row, k]; weights uint8 [block][k][8], each with 128 added; constants [n][words of
+ * the rule]; lengths of runs of k, uint8 [block][run_bytes]; y [row, n]. No scratch. */
+struct tilewright_fully_connected_packed_attributes {
+    int32_t run_bytes; /* lengths of runs of a block, with a zero behind them */
+    tilewright_packed_block *products;
+    tilewright_block_finish *finish; /* NULL: inside products */
+    int32_t row_words; /* words of a row of the rule */
+    int32_t minimum; /* the bits of a float: rule rescale */
+    int32_t maximum;
+    int32_t addend; /* of rules with one for the layer */
+    int32_t shift; /* of rules with one for the layer */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_fully_connected_packed_attributes) == (sizeof(void *) == 4 ? 32 : 48),
+                       "tilewright_fully_connected_packed_attributes");
+
+void tilewright_fully_connected_packed(const struct tilewright_fully_connected_packed_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
 void tilewright_gelu_f32(const struct tilewright_clamp_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 void tilewright_gelu_tanh_f32(const struct tilewright_clamp_f32_attributes *attributes,

@@ -24,8 +24,9 @@ typedef tilewright_line_body *tilewright_line_function;
 struct tilewright_sink;
 struct tilewright_limits;
 
-/* Turns the sums of `channels` (1 to 4) channels of a block into elements, stores them, and moves
- * the sink's pixels behind them. `rows` are the constants of these channels. */
+/* Turns the sums of `channels` (1 to 4, of single pixels 1 to 8) channels of a block into elements,
+ * stores them, and moves the sink's pixels behind them. `rows` are the constants of these channels.
+ */
 typedef void tilewright_block_finish(struct tilewright_sink *sink, const int32_t *sums,
                                      const int32_t *rows, int32_t channels);
 
@@ -50,6 +51,15 @@ typedef void tilewright_vector_products(struct tilewright_sink *sink, const uint
                                         int32_t stride, int32_t taps, const int8_t *weights,
                                         const int32_t *rows, int32_t channels,
                                         tilewright_block_finish *finish);
+
+/* Multiplies a vector, whose elements are `stride` bytes apart, by up to eight channels. `weights`
+ * are words of four weights, each with 128 added, as [tap][2]; `run` are lengths of runs of taps,
+ * with a zero behind them. Stores elements, or the sums in the sink's block. Returns the address
+ * behind these weights. */
+typedef const uint32_t *tilewright_packed_block(struct tilewright_sink *sink, const uint8_t *x,
+                                                int32_t stride, const uint32_t *weights,
+                                                const uint8_t *run, const int32_t *rows,
+                                                int32_t channels);
 
 struct tilewright_depthwise_integer_attributes;
 struct tilewright_depthwise_plane;
