@@ -143,7 +143,7 @@ def _require_budget(plan: Plan, options: CompileOptions) -> None:
 def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: CompileOptions) -> Plan:
     """Everything that was decided, as one value."""
     schedule = planned.schedule
-    has_constants = options.check_constants and bool(schedule.constants)
+    extra = {"check.c": options.check_constants and bool(schedule.constants), "guard.c": planned.guards is not None}
     return Plan(
         name=options.name,
         model=options.model.name,
@@ -164,7 +164,7 @@ def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: C
         program=schedule.program,
         layers=schedule.layers,
         pool_use=planned.pool_use,
-        kernel_sources=(*_sources(planned, platform), *(("check.c",) if has_constants else ())),
+        kernel_sources=(*_sources(planned, platform), *(source for source, is_needed in extra.items() if is_needed)),
         kernel_headers=_headers(planned),
         static_pools=options.static_pools,
         io_in_pools=options.io_in_pools,
@@ -173,7 +173,8 @@ def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: C
         profile=schedule.profile,
         core_stack_bytes=larger_stack_bytes(planned, platform),
         states=plan_states(graph, schedule),
-        check_constants=has_constants,
+        check_constants=extra["check.c"],
+        guards=planned.guards,
     )
 
 

@@ -81,10 +81,12 @@ SECTIONS {
 
 
 @cache
-def digits(platform: str = "qemu-virt-rv32", static_pools: bool = False, check_constants: bool = False) -> Artifacts:
+def digits(
+    platform: str = "qemu-virt-rv32", static_pools: bool = False, check_constants: bool = False, guards: bool = False
+) -> Artifacts:
     """The model of the example, compiled once."""
     options = CompileOptions(EXAMPLE, platform, "digits", quantized_io=True, static_pools=static_pools)
-    return compile_model(replace(options, check_constants=check_constants))
+    return compile_model(replace(options, check_constants=check_constants, guards=guards))
 
 
 def write_model(folder: Path, artifacts: Artifacts) -> list[Path]:

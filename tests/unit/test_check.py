@@ -24,6 +24,7 @@ from support.sound import (
     words,
 )
 from support.spoilt_flow import FLOW, TOKENS
+from support.spoilt_guards import GUARDS, guarded
 from support.spoilt_memory import MEMORY
 from support.spoilt_nest import NESTS, caller_view, transposed
 from support.spoilt_profile import PROFILES, profiled
@@ -34,7 +35,7 @@ from tilewright.check import Rule, check, require_sound
 from tilewright.plan import Begin, BufferKind, CopyStart, End, Index, Kernel, Layer, Loop, Plan, Runs, Step, Wait
 from tilewright.plan.json import dumps, loads
 
-SPOILT = {**MEMORY, **FLOW, **SPLITS, **PROFILES, **NESTS, **STATES}
+SPOILT = {**MEMORY, **FLOW, **SPLITS, **PROFILES, **NESTS, **STATES, **GUARDS}
 SOUND = {
     "two layers": BASE,
     "reduction": REDUCTION,
@@ -62,6 +63,7 @@ SOUND = {
     "aligned links": with_links(BASE, align_bytes=2),
     "rounding links": rounded_up(),
     "profiled": profiled(),
+    "guarded": guarded(),
     "state in place": stateful(),
     "state by a copy": stateful(in_place=False),
     "read from a file": loads(dumps(BASE)),

@@ -31,8 +31,8 @@ def c_prefix(name: str) -> str:
 
 _OF_MODELS = frozenset(
     (
-        "all_layers context infer inference inputs is_misaligned layout model_sha256 outputs pools profile "
-        "profile_layers reset run status status_text"
+        "all_layers context corruption guards infer inference inputs is_misaligned layout model_sha256 outputs pools "
+        "profile profile_layers reset run status status_text"
     ).split()
 )
 _BEGINNINGS_OF_MODELS = ("argmax_", "dequantize_", "input_", "layer_", "output_", "pool_", "quantize_", "shape_")
@@ -110,3 +110,10 @@ def _shortened(identifier: str) -> str:
     while words and words[0][:1].isdigit():
         words = words[1:]
     return "_".join(words) or f"t_{identifier[-_LONGEST:]}"
+
+
+def plain_text(name: str) -> str:
+    """A name for the inside of a C string: quotes, backslashes and all but printable ASCII become '?'."""
+    kept = text_part(name)
+    plain = "".join(char if char.isprintable() and ord(char) < 128 and char not in '"\\' else "?" for char in kept)
+    return plain.replace("??", "? ?")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tilewright.check.expand import Event, Expansion, Site, flatten, operands_of, scratch_of
+from tilewright.check.guarded import check_between
 from tilewright.check.names import Facts
 from tilewright.check.placed import trail_excuses
 from tilewright.check.rules import Log, Rule
@@ -99,6 +100,7 @@ class _Lives:
             other_begin, other_end = self.facts.span(other)
             if other_begin < end and begin < other_end:
                 self._compare(name, other, place)
+            check_between(self.facts, name, other, self.log)
         self._beside(name)[name] = None
 
     def _beside(self, name: str) -> dict[str, None]:

@@ -28,6 +28,7 @@ class Rule(Enum):
     TRAILS = "trails"
     OVERLAP = "overlap"
     PROFILE = "profile"
+    GUARDS = "guards"
     INTERFACE = "interface"
     STATE = "state"
     LAYER_FACTS = "layer-facts"

@@ -61,8 +61,9 @@ def check_declarations(plan: Plan, log: Log) -> None:
         _known("buffer", [tensor.buffer], buffers, f"interface tensor {tensor.name}", log)
     for state in plan.states:
         _known("buffer", [state.found, state.left], buffers, f"state {state.input}", log)
-    if plan.profile is not None:
-        _known("buffer", [plan.profile], buffers, "profile", log)
+    _known("buffer", [plan.profile] if plan.profile is not None else [], buffers, "profile", log)
+    _known("buffer", [plan.guards.record] if plan.guards is not None else [], buffers, "guards", log)
+    _known("pool", plan.guards.pools if plan.guards is not None else (), pools, "guards", log)
     for use in plan.pool_use:
         _known("pool", [use.pool], pools, "pool_use", log)
     _check_views(plan, log)

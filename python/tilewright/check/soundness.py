@@ -7,6 +7,7 @@ from tilewright.check.agreement import check_interface, check_layer_facts
 from tilewright.check.coverage import check_coverage
 from tilewright.check.expand import flatten, sites
 from tilewright.check.flow import check_flow
+from tilewright.check.guarded import check_room
 from tilewright.check.live_bytes import check_lifetimes
 from tilewright.check.maps import check_maps
 from tilewright.check.names import gather
@@ -46,6 +47,7 @@ def check(plan: Plan) -> list[Violation]:
     check_layer_facts(facts, every, log)
     check_relations(facts, log)
     check_pool_use(facts, log)
+    check_room(facts, log)
     check_profile(facts, every, log)
     check_reach(facts, every, log)
     check_splits(facts, every, log)

@@ -9,6 +9,7 @@ from itertools import accumulate
 from tilewright.base.c_names import constants_object
 from tilewright.codegen.buffers import Storage
 from tilewright.codegen.function_text import FunctionText, block
+from tilewright.codegen.guard_table import guard_text
 from tilewright.codegen.interface import InterfaceText, Signature
 from tilewright.codegen.pools import PoolText
 from tilewright.codegen.profiling import ProfileText
@@ -138,12 +139,16 @@ def _all_layers(entry: Entry, layers: tuple[str, ...]) -> tuple[str, ...]:
     types = ", ".join(f"{c_type} *" for c_type, _ in entry.passed) or "void"
     given = ", ".join("context" if entry.forked and name == "context" else f"&{name}" for _, name in entry.passed)
     fault = f"return {entry.macro}_DEVICE_FAULT;"
-    awaited = "TILEWRIGHT_LAYER_IS_WATCHED && tilewright_copy_wait(handover.link, handover.token) != TILEWRIGHT_PORT_OK"
+    guards = guard_text(entry.storage, "context->pools->" if entry.forked else "pools->")
+    watched = "" if guards.behind else "TILEWRIGHT_LAYER_IS_WATCHED && "
+    awaited = f"{watched}tilewright_copy_wait(handover.link, handover.token) != TILEWRIGHT_PORT_OK"
     each = (
         *block("if (TILEWRIGHT_IS_CANCELLED())", (f"return {entry.macro}_CANCELLED;",)),
+        *guards.before,
         f"const enum {entry.prefix}_status status = layers[number]({given});",
         *block(f"if (status != {entry.macro}_OK)", ("return status;",)),
         *(block(f"if ({awaited})", (fault,)) if entry.hands_over else ()),
+        *guards.behind,
         *_hooks(stages),
     )
     return (
@@ -151,6 +156,7 @@ def _all_layers(entry: Entry, layers: tuple[str, ...]) -> tuple[str, ...]:
         *(f"    {name}," for name in layers),
         "};",
         *_stage_ends(stages),
+        *guards.opening,
         *(("struct tilewright_handover handover = {0, TILEWRIGHT_NO_COPY};",) if entry.hands_over else ()),
         *block("for (size_t number = 0; number < sizeof layers / sizeof layers[0]; ++number)", each),
         f"return {entry.macro}_OK;",

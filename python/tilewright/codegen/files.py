@@ -86,6 +86,7 @@ def generate_files(
             state_pools=_state_pools(plan),
             layout_hash=layout_hash(plan),
             check_constants=plan.check_constants,
+            guards=plan.guards,
             **for_headers,
         ),
         f"{prefix}_layout.h": render("layout.h.j2", guard=f"{prefix}_LAYOUT_H".upper(), **for_headers),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewright.base.c_names import text_part
+from tilewright.base.c_names import plain_text
 from tilewright.codegen.buffers import Storage
 
 
@@ -34,12 +34,5 @@ def profile_text(storage: Storage) -> ProfileText:
         address=storage.address(plan.profile),
         uses_context=storage.uses_context(plan.profile),
         from_caller=storage.pool_address(plan.profile, f"pools->{pool}"),
-        layers=tuple((_string(layer.label or layer.name), layer.macs) for layer in plan.layers),
+        layers=tuple((plain_text(layer.label or layer.name), layer.macs) for layer in plan.layers),
     )
-
-
-def _string(name: str) -> str:
-    """A name for the inside of a C string: quotes, backslashes and all but printable ASCII become '?'."""
-    kept = text_part(name)
-    plain = "".join(char if char.isprintable() and ord(char) < 128 and char not in '"\\' else "?" for char in kept)
-    return plain.replace("??", "? ?")

@@ -7,6 +7,7 @@ from typing import Any
 
 from tilewright.codegen.buffers import Array, Storage
 from tilewright.codegen.entry import Entry, accessor_functions, entry_functions, opening_lines
+from tilewright.codegen.guard_table import corruption_functions
 from tilewright.codegen.handed_over import handed_over_copies
 from tilewright.codegen.interface import InterfaceText, Signature
 from tilewright.codegen.layer_function import Surroundings
@@ -50,6 +51,7 @@ def source_text(
         "layers": layers,
         "entry": (
             *accessor_functions(signature, accessors, profile, plan.name),
+            *corruption_functions(storage, signature),
             *reset_functions(storage, signature, constants),
             *entry_functions(entry, functions),
         ),
@@ -69,4 +71,5 @@ def _headers(plan: Plan) -> list[str]:
     copies = (step for step in plain_steps(plan.program) if isinstance(step, CopyStart))
     words = ["tilewright/words.h"] if any(step.words for step in copies) else []
     profile = ["tilewright/profile.h"] if plan.profile is not None else []
-    return [*_HEADERS, *split, *words, *profile, *plan.kernel_headers]
+    guards = ["tilewright/guard.h"] if plan.guards is not None else []
+    return [*_HEADERS, *split, *words, *profile, *guards, *plan.kernel_headers]

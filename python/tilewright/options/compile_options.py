@@ -283,6 +283,14 @@ class CompileOptions:
             in_lock=False,
         ),
     )
+    guards: bool = field(
+        default=False,
+        metadata=option(
+            "every buffer gets room for canaries on both sides, which a run checks behind each layer "
+            "([more](../how-to/ship-it.md#guard-the-buffers))",
+            place=Place.CALL,
+        ),
+    )
     profile: bool = field(
         default=False, metadata=option("the generated code measures the cycles of each layer", place=Place.CALL)
     )

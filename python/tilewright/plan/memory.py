@@ -173,6 +173,20 @@ class StateTensor:
 
 
 @dataclass(frozen=True, slots=True)
+class Guards:
+    """Room for canaries: in ``pools`` each buffer has ``below_bytes`` before its first byte and ``behind_bytes`` behind
+    its last one to itself while it lives, and so has each pool at its two ends.
+
+    ``record`` names the buffer in which a run notes the canary that it found spoilt.
+    """
+
+    below_bytes: int
+    behind_bytes: int
+    record: str
+    pools: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class InterfaceTensor:
     """A tensor of the model's interface; ``buffer`` belongs to the caller unless it is placed.
 

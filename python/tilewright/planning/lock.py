@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import astuple, fields, is_dataclass, replace
 from enum import Enum
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -23,9 +24,10 @@ from tilewright.options import CompileOptions
 from tilewright.options.arguments import words_of
 from tilewright.options.lock_entries import locked_options
 from tilewright.placement import Item, PoolLimit, Result
-from tilewright.plan import TilingProof, Tradeoff
+from tilewright.plan import Guards, TilingProof, Tradeoff
 from tilewright.planning.decisions import Decisions
 from tilewright.planning.grouping import with_locked_groups
+from tilewright.planning.guard_room import used_bytes
 from tilewright.planning.lock_file import LayerEntry, Lock, format_lock, parse_lock
 from tilewright.planning.lock_layers import STALE, layer_entry, restored_layer
 from tilewright.planning.prepare import Prepared, prepare
@@ -37,7 +39,7 @@ from tilewright.storage.joining import Stored, layer_nodes
 
 def lock_text(planned: Planned, platform: Platform, options: CompileOptions) -> str:
     """The lock of a plan, with a trailing newline; a pure function of its arguments."""
-    items = placement_items(planned.schedule, planned.lifetimes, io_in_pools=options.io_in_pools)
+    items = placement_items(planned.schedule, planned.lifetimes, options)
     sizes = {item.name: item.size_bytes for item in items}
     by_address = sorted(planned.placements, key=lambda item: (item.pool, item.offset_bytes, item.buffer))
     return format_lock(
@@ -87,7 +89,7 @@ def locked_plan(graph: Graph, platform: Platform, options: CompileOptions, lock:
     prepared = _in_locked_homes(prepared, platform, options, lock)
     decisions = _locked_decisions(prepared, options, lock)
     schedule = schedule_of(prepared, decisions, platform, options)
-    return realise(schedule, decisions, platform, options, lambda items, pools: _addresses(items, pools, options, lock))
+    return realise(schedule, decisions, platform, options, partial(_addresses, options=options, lock=lock))
 
 
 def _in_locked_homes(prepared: Prepared, platform: Platform, options: CompileOptions, lock: Lock) -> Prepared:
@@ -195,7 +197,9 @@ def _check_buffers(items: Sequence[Item], options: CompileOptions, lock: Lock) -
         raise _stale(options, "buffers live at other times, or may lie in other pools, than when the lock was made")
 
 
-def _addresses(items: Sequence[Item], pools: Sequence[PoolLimit], options: CompileOptions, lock: Lock) -> Result:
+def _addresses(
+    items: Sequence[Item], pools: Sequence[PoolLimit], guards: Guards | None, options: CompileOptions, lock: Lock
+) -> Result:
     """As the lock has them; bytes used must be those of the addresses, so that nobody is told a wrong bound."""
     _check_buffers(items, options, lock)
     placements = {item.name: (lock.addresses[item.name][0], lock.addresses[item.name][1]) for item in items}
@@ -203,7 +207,7 @@ def _addresses(items: Sequence[Item], pools: Sequence[PoolLimit], options: Compi
     for pool in pools:
         ends = [placements[item.name][1] + item.size_bytes for item in items if placements[item.name][0] == pool.name]
         end = max(ends, default=0)
-        if stated[pool.name][0] != -(-end // pool.granule_bytes) * pool.granule_bytes:
+        if stated[pool.name][0] != used_bytes(end, pool, guards):
             what = f"the addresses in pool '{pool.name}' end at {end:,}; the lock says {stated[pool.name][0]:,}"
             raise _stale(options, what)
     used, bounds, optimal = ({name: entry[part] for name, entry in stated.items()} for part in range(3))

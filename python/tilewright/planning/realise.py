@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Union
 
 from tilewright.base.progress import progress
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.options import CompileOptions
 from tilewright.placement import Item, PoolLimit, Result, Trail, place
-from tilewright.plan import BufferKind, Placement, PoolUse, Relation, RelationKind, TilingProof
+from tilewright.plan import BufferKind, Guards, Placement, PoolUse, Relation, RelationKind, TilingProof
 from tilewright.plan.lifetimes import lifetimes
 from tilewright.planning.decisions import Decisions
+from tilewright.planning.guard_room import enclosing_trails, guards_for, place_with_room, through_layers
 from tilewright.planning.prepare import Prepared
 from tilewright.platform import Platform
 from tilewright.schedule.backward import backward, is_above, overlapping
@@ -23,7 +25,7 @@ from tilewright.storage.pressure import pressure_bytes
 Lifetimes = Mapping[str, tuple[int, int]]
 """Buffer to its half-open ticks."""
 
-Placer = Callable[[Sequence[Item], Sequence[PoolLimit]], Result]
+Placer = Callable[[Sequence[Item], Sequence[PoolLimit], Union[Guards, None]], Result]
 """Gives every buffer a pool and an offset. Raises DoesNotFit."""
 
 
@@ -31,7 +33,7 @@ Placer = Callable[[Sequence[Item], Sequence[PoolLimit]], Result]
 class Planned:
     """A placed schedule, and the decisions that it follows from.
 
-    ``relations`` are those of the schedule, and which outputs lie over an input.
+    ``relations`` are those of the schedule, and which outputs lie over an input. ``guards`` is the room for canaries.
     """
 
     decisions: Decisions
@@ -40,6 +42,7 @@ class Planned:
     relations: tuple[Relation, ...]
     placements: tuple[Placement, ...]
     pool_use: tuple[PoolUse, ...]
+    guards: Guards | None = None
 
     @property
     def layers(self) -> tuple[ScheduledLayer, ...]:
@@ -68,6 +71,7 @@ def schedule_of(prepared: Prepared, decisions: Decisions, platform: Platform, op
         groups=decisions.groups,
         profiled=options.profile,
         handed_over=decisions.hand_over,
+        guarded=options.guards,
     )
 
 
@@ -79,7 +83,8 @@ def realise(
     Raises DoesNotFit where there are none.
     """
     alive = lifetimes(schedule.program)
-    items = placement_items(schedule, alive, io_in_pools=options.io_in_pools)
+    items = placement_items(schedule, alive, options)
+    guards = guards_for(schedule, items, platform)
     limits = [
         PoolLimit(
             pool.name, pool.usable_bytes, pool.align_bytes, pool.granule_bytes, platform.access_cycles(pool.name) or 0
@@ -88,21 +93,28 @@ def realise(
     ]
     if placer is None:
         progress("Placing buffers", 0, len(items))
-        result = place(items, limits, options.algorithm, options.effort.value)
+        result = place_with_room(items, limits, guards, lambda some, pools: _search(some, pools, options))
     else:
-        result = placer(items, limits)
+        result = placer(items, limits, guards)
     placements = tuple(Placement(item.name, *result.placements[item.name]) for item in items)
-    use = _pool_use(schedule, items, alive, platform, result)
+    use = _pool_use(schedule, items, alive, platform, result, guards)
     relations = (*_relations(schedule, result), *_over_states(schedule, alive))
     turned = backward(schedule, decisions.layers, result.placements)
-    return Planned(decisions, turned, alive, relations, placements, use)
+    return Planned(decisions, turned, alive, relations, placements, use, guards)
 
 
-def placement_items(schedule: Schedule, alive: Lifetimes, *, io_in_pools: bool) -> list[Item]:
+def _search(items: Sequence[Item], limits: Sequence[PoolLimit], options: CompileOptions) -> Result:
+    return place(items, limits, options.algorithm, options.effort.value)
+
+
+def placement_items(schedule: Schedule, alive: Lifetimes, options: CompileOptions) -> list[Item]:
     """Everything that the plan places; the caller's buffers and views of them are not."""
     views = _views(schedule)
     trails = _trails(schedule.overlaps)
-    external = () if io_in_pools else (BufferKind.INPUT, BufferKind.OUTPUT)
+    if options.guards:
+        trails = enclosing_trails(schedule, trails)
+        alive = through_layers(schedule.program, alive)
+    external = () if options.io_in_pools else (BufferKind.INPUT, BufferKind.OUTPUT)
     placed = [buffer for buffer in schedule.buffers if buffer.kind not in external]
     return [
         Item(
@@ -158,9 +170,20 @@ def _over_states(schedule: Schedule, alive: Lifetimes) -> Iterator[Relation]:
 
 
 def _pool_use(
-    schedule: Schedule, items: Sequence[Item], alive: Lifetimes, platform: Platform, result: Result
+    schedule: Schedule,
+    items: Sequence[Item],
+    alive: Lifetimes,
+    platform: Platform,
+    result: Result,
+    guards: Guards | None,
 ) -> tuple[PoolUse, ...]:
     """Bytes used of each pool and their bound; what is alive together is a bound too, and sees the lives of parts."""
+    if guards is not None:
+        # Where canaries lie, the search alone knows a bound.
+        return tuple(
+            PoolUse(pool.name, result.used[pool.name], result.lower_bound[pool.name], result.optimal[pool.name])
+            for pool in platform.pools
+        )
     sizes = {buffer.name: buffer.size_bytes for buffer in schedule.buffers}
     over: dict[str, dict[str, int]] = {}
     for item in schedule.overlaps:

@@ -18,6 +18,7 @@ from tilewright.plan import (
     Pool,
     RelationKind,
 )
+from tilewright.plan.canaries import guarded_bytes
 from tilewright.report.alive import Lifetime, all_lifetimes, living, peak, steps
 from tilewright.report.labels import all_labels
 from tilewright.report.tiles import copies_and_kernels, layer_tiles
@@ -54,6 +55,7 @@ def report_data(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, 
         "inputs": [_interface(plan, tensor.name, tensor.buffer) for tensor in plan.inputs],
         "outputs": [_interface(plan, tensor.name, tensor.buffer) for tensor in plan.outputs],
         "pools": [_pool(plan, pool, alive, with_steps) for pool in plan.pools],
+        "guards": _guards(plan),
         "links": [_link(plan, link) for link in plan.links],
         "layers": [_layer(layer, tiles.get(layer.name, []), (measured or {}).get(layer.name)) for layer in plan.layers],
     }
@@ -66,6 +68,14 @@ def _tiling(plan: Plan) -> dict[str, Any] | None:
     cost, bound = plan.tiling.cost, plan.tiling.bound
     facts = {"objective": plan.tiling.objective, "cost": cost, "bound": bound}
     return {**facts, "gap": cost - bound, "optimal": cost == bound}
+
+
+def _guards(plan: Plan) -> dict[str, Any] | None:
+    """The canaries beside each buffer, and how many bytes of each pool hold some; None without guards."""
+    if plan.guards is None:
+        return None
+    pools = [{"name": name, "canary_bytes": guarded_bytes(plan, name)} for name in plan.guards.pools]
+    return {"below_bytes": plan.guards.below_bytes, "behind_bytes": plan.guards.behind_bytes, "pools": pools}
 
 
 def _interface(plan: Plan, name: str, buffer: str) -> dict[str, Any]:

@@ -25,6 +25,8 @@ def report_text(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, 
     data = report_data(plan, with_steps=with_steps, measured=measured)
     names = Names(**data["labels"])
     parts = [_title(data), "Pools (bytes)\n" + _pools(data)]
+    if data["guards"]:
+        parts.append(_guards(data["guards"]))
     if data["links"]:
         parts.append("Links (bytes in one inference)\n" + _links(data))
     if data["layers"]:
@@ -49,6 +51,8 @@ def summary_text(plan: Plan) -> str:
     """What decides whether a plan will do, as tables of text: pools and links."""
     data = report_data(plan)
     parts = [_title(data), "Pools (bytes)\n" + _pools(data)]
+    if data["guards"]:
+        parts.append(_guards(data["guards"]))
     if data["links"]:
         parts.append("Links (bytes in one inference)\n" + _links(data))
     return "\n\n".join(parts) + "\n"
@@ -105,6 +109,14 @@ def _pools(data: dict[str, Any]) -> str:
     headings = ("pool", "access", "used", "capacity", "bound", "gap", "with I/O", "peak at")
     names = Names(**data["labels"])
     return table(headings, [_pool_row(pool, names) for pool in data["pools"]], 2)
+
+
+def _guards(guards: dict[str, Any]) -> str:
+    heading = (
+        f"Canaries (bytes): {guards['below_bytes']} below and {guards['behind_bytes']} behind each buffer and pool"
+    )
+    rows = [(pool["name"], f"{pool['canary_bytes']:,}") for pool in guards["pools"]]
+    return f"{heading}\n{table(('pool', 'canaries'), rows)}"
 
 
 def _pool_row(pool: dict[str, Any], names: Names) -> Row:

@@ -25,7 +25,7 @@ from tilewright.schedule.constants import Constants, Names
 from tilewright.schedule.group_loops import BuiltGroup, build_group, ring_buffer
 from tilewright.schedule.handover import hand_over
 from tilewright.schedule.marks import home_marks
-from tilewright.schedule.profile_buffer import profile_buffer
+from tilewright.schedule.profile_buffer import guard_record, profile_buffer
 from tilewright.schedule.tile_loops import BuiltLayer, ScheduledLayer, build_layer
 from tilewright.schedule.uses import consuming, group_use, layer_of_use
 from tilewright.storage.homes import Homes, candidate_pools
@@ -41,7 +41,8 @@ from tilewright.tiling.problem import TILE_ALIGN_BYTES
 class Schedule:
     """The program before placement: steps, buffers, relations, constants by hash, facts of stages.
 
-    ``overlaps`` are outputs that may lie over an input. ``profile`` names the buffer for a profile's records.
+    ``overlaps`` are outputs that may lie over an input. ``profile`` names the buffer for a profile's records,
+    ``guard_record`` the one for a spoilt canary.
     ``handed_over`` says that at least one layer leaves its last store to the next layer. ``left`` has for each state
     that the program leaves the buffer in which it found the state, whose address it takes.
     """
@@ -55,6 +56,7 @@ class Schedule:
     profile: str | None = None
     handed_over: bool = False
     left: Mapping[str, str] = field(default_factory=dict)
+    guard_record: str | None = None
 
 
 def build_schedule(
@@ -67,12 +69,13 @@ def build_schedule(
     groups: Sequence[Group] = (),
     profiled: bool = False,
     handed_over: bool = False,
+    guarded: bool = False,
 ) -> Schedule:
     """Turn chosen tiles into a program with explicit lifetimes: a layer of one stage for each operator or group.
 
-    Homes live as ``marks.home_marks`` says. Constants live throughout, and so does the buffer of records that a
-    ``profiled`` program writes. With ``handed_over`` each layer leaves its last store to the next layer where
-    ``handover`` allows it; ``groups`` exclude that.
+    Homes live as ``marks.home_marks`` says. Constants live throughout, and so do the buffers of records that a
+    ``profiled`` and a ``guarded`` program write. With ``handed_over`` each layer leaves its last store to the next
+    layer where ``handover`` allows it; ``groups`` exclude that.
     """
     tensors = _with_rings(_home_buffers(graph, homes, platform), groups)
     names = Names(set(tensors))
@@ -109,15 +112,18 @@ def build_schedule(
         for number, layer in enumerate(layers)
     )
     profile = [profile_buffer(names.take("profile"), len(layers), platform)] if profiled else []
-    throughout = (*constants.buffers, *(buffer.name for buffer in profile))
+    record = [guard_record(names.take("guard_record"), platform)] if guarded else []
+    records = (*profile, *record)
+    throughout = (*constants.buffers, *(buffer.name for buffer in records))
     opening = [Begin(name) for name in (*throughout, *marks.start)]
     closing = [End(name) for name in reversed((*throughout, *marks.finish))]
     program = (*opening, *parts.steps, *closing)
-    named = (*tensors.values(), *constants.buffers.values(), *profile, *parts.near)
+    named = (*tensors.values(), *constants.buffers.values(), *records, *parts.near)
     buffers = tuple(replace(buffer, accessed_bytes=parts.accesses[buffer.name]) for buffer in named)
     measured = profile[0].name if profile else None
     left = any(built.hands_over for built in bodies)
-    return Schedule(program, buffers, relations, constants.data, facts, overlaps, measured, left, homes.left)
+    noted = record[0].name if record else None
+    return Schedule(program, buffers, relations, constants.data, facts, overlaps, measured, left, homes.left, noted)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ FLAGS = {
     "STATIC_POOLS": "--static-pools",
     "IO_IN_POOLS": "--io-in-pools",
     "CHECK_CONSTANTS": "--check-constants",
+    "GUARDS": "--guards",
     "PROFILE": "--profile",
 }
 VALUES = {
