@@ -19,8 +19,8 @@ from support.firmware import build_riscv
 from support.gvsoc import PLATFORM
 from support.interpreted_calls import Machine
 
-XPULPV2 = ("tilewright_conv_xpulpv2", "tilewright_depthwise_xpulpv2")
-"""The kernels of the family."""
+XPULPV2 = "_xpulpv2_"
+"""What the names of choices of the family have."""
 
 HEAP, HEAP_BYTES = 0x1C090000, 0x100000
 """In L2, behind the kernels' code."""
@@ -28,13 +28,16 @@ HEAP, HEAP_BYTES = 0x1C090000, 0x100000
 FILES = (
     "conv_xpulpv2.c",
     "depthwise_xpulpv2.c",
+    "fully_connected_integer.c",
     "integer_core.c",
     "integer_finish.c",
     "integer_line.c",
+    "vector_xpulpv2.c",
     "xpulpv2_block.c",
     "xpulpv2_core.c",
     "xpulpv2_plane.c",
     "xpulpv2_taps.c",
+    "xpulpv2_vector.c",
 )
 
 

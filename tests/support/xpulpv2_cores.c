@@ -176,6 +176,47 @@ static void compare_planes(tilewright_xpulpv2_column *assembler,
     }
 }
 
+static void vector_of(struct tilewright_xpulpv2_vector *vector, uint32_t which, uint32_t seed)
+{
+    state = seed;
+    memset(vector, 0, sizeof *vector);
+    vector->x = x + between(0, 9);
+    vector->words = between(1, 20);
+    vector->weights = (const int8_t *)weights;
+    vector->rows = rows;
+    vector->y = y[which];
+    vector->step = between(1, 3);
+    vector->blocks = between(1, 4);
+    vector->limits.minimum = between(-128, 0);
+    vector->limits.maximum = between(1, 255);
+    vector->limits.addend = (int32_t)next() >> between(0, 20);
+    vector->limits.shift = between(0, 20);
+}
+
+/* `is_sums`: one block is added to four sums. */
+static void compare_vectors(tilewright_xpulpv2_vectors *assembler,
+                            tilewright_xpulpv2_vectors *reference, int is_sums)
+{
+    struct tilewright_xpulpv2_vector vectors[2];
+    fill_rows();
+    const uint32_t seed = state;
+    memset(y, 0, sizeof y);
+    for (uint32_t which = 0; which < 2; which++) {
+        vector_of(&vectors[which], which, seed);
+        if (is_sums) {
+            memcpy(y[which], start, sizeof start);
+        }
+        (which == 0 ? reference : assembler)(&vectors[which]);
+    }
+    cases++;
+    const int is_same = vectors[0].weights == vectors[1].weights &&
+                        vectors[0].rows == vectors[1].rows &&
+                        vectors[1].y - y[1] == vectors[0].y - y[0];
+    if (!is_same || memcmp(y[0], y[1], Y_BYTES) != 0) {
+        differences++;
+    }
+}
+
 static void work(void *argument)
 {
     (void)argument;
@@ -197,6 +238,16 @@ static void work(void *argument)
         compare_planes(tilewright_xpulpv2_plane_folded_unsigned, reference_plane_folded_unsigned);
         compare_planes(tilewright_xpulpv2_plane_high_signed, reference_plane_high_signed);
         compare_planes(tilewright_xpulpv2_plane_high_unsigned, reference_plane_high_unsigned);
+        compare_vectors(tilewright_xpulpv2_vector_sums_signed, reference_vector_sums_signed, 1);
+        compare_vectors(tilewright_xpulpv2_vector_sums_unsigned, reference_vector_sums_unsigned, 1);
+        compare_vectors(tilewright_xpulpv2_vector_folded_signed, reference_vector_folded_signed, 0);
+        compare_vectors(tilewright_xpulpv2_vector_folded_unsigned, reference_vector_folded_unsigned,
+                        0);
+        compare_vectors(tilewright_xpulpv2_vector_layer_signed, reference_vector_layer_signed, 0);
+        compare_vectors(tilewright_xpulpv2_vector_layer_unsigned, reference_vector_layer_unsigned,
+                        0);
+        compare_vectors(tilewright_xpulpv2_vector_high_signed, reference_vector_high_signed, 0);
+        compare_vectors(tilewright_xpulpv2_vector_high_unsigned, reference_vector_high_unsigned, 0);
     }
 }
 

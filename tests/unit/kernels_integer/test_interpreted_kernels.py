@@ -18,7 +18,7 @@ pytestmark = needs_interpreter
 
 CHANNELS = 8
 GROUPS = {"conv": 1, "depthwise": CHANNELS}
-STEPS = ({}, {"oh": 2, "ow": 3, "group": 4, "oc": 4})
+STEPS: tuple[dict[str, int], ...] = ({}, {"oh": 2, "ow": 3, "group": 4, "oc": 4}, {"n": 4, "k": 8})
 EPILOGUES: dict[str, tuple[Epilogue | None, str]] = {
     "none": (None, "int32"),
     "folded": (shifted(np.random.default_rng(1), CHANNELS, 14, 40), "int8"),
@@ -47,14 +47,30 @@ def case(kind: str, rule: str) -> tuple[Graph, dict[str, Array], KernelChoice]:
     epilogue, dtype = EPILOGUES[rule]
     graph, feeds = node_graph("Conv", inputs, (1, 2), (1, CHANNELS, 6, 7), dtype, attributes, epilogue, True)
     wanted = f"tilewright_{kind}_xpulpv2_{rule}"
-    (choice,) = (choice for choice in choices_of(graph) if choice.symbol in XPULPV2)
+    (choice,) = (choice for choice in choices_of(graph) if XPULPV2 in choice.name)
     assert choice.name.endswith(wanted), f"{choice.name}, not {wanted}"
+    return graph, feeds, choice
+
+
+def vector_case(rule: str) -> tuple[Graph, dict[str, Array], KernelChoice]:
+    """Two vectors and a matrix whose kernel of the family finishes by the rule."""
+    rng = np.random.default_rng(len(rule))
+    inputs = [
+        integers(rng, "int8", (2, 24)),
+        integers(rng, "int8", (24, CHANNELS)),
+        integers(rng, "int32", (CHANNELS,), -3000, 3000),
+    ]
+    epilogue, dtype = EPILOGUES[rule]
+    attributes = {"a_zero_point": 3, "b_zero_point": (0,)}
+    graph, feeds = node_graph("MatMul", inputs, (1, 2), (2, CHANNELS), dtype, attributes, epilogue, True)
+    wanted = f"tilewright_fully_connected_xpulpv2_{rule}"
+    (choice,) = (choice for choice in choices_of(graph) if choice.name == wanted)
     return graph, feeds, choice
 
 
 def wrong(kind: str, rule: str, machine: Machine | None = None) -> int:
     """How many elements differ from those of the family's C on this machine, over several tiles."""
-    graph, feeds, choice = case(kind, rule)
+    graph, feeds, choice = vector_case(rule) if kind == "vector" else case(kind, rule)
 
     def place() -> InterpretedMemory:
         return InterpretedMemory(machine)
@@ -69,7 +85,7 @@ def wrong(kind: str, rule: str, machine: Machine | None = None) -> int:
 
 
 @pytest.mark.parametrize("rule", EPILOGUES)
-@pytest.mark.parametrize("kind", GROUPS)
+@pytest.mark.parametrize("kind", [*GROUPS, "vector"])
 def test_each_rule_in_the_interpreter(kind: str, rule: str) -> None:
     assert wrong(kind, rule) == 0
 

@@ -17,6 +17,7 @@ from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, integer_conv
 from tilewright.kernels.xpulpv2 import depthwise as depthwise_xpulpv2
 from tilewright.kernels.xpulpv2 import family as xpulpv2
+from tilewright.kernels.xpulpv2.vectors import pointwise
 from tilewright.operators.nest import Nest, along
 from tilewright.plan import Core
 
@@ -62,7 +63,10 @@ POINTER_BYTES = (4, 8)
 """Bytes of a pointer that cores may have."""
 
 LEAST_RUN = 16
-"""The fewest channels of x for which a core reads taps in x itself: with fewer, copying all taps is faster."""
+"""The fewest channels of x for which a core reads taps in x itself, for kernels larger than 1x1.
+
+With fewer channels, copying all taps is faster.
+"""
 
 _MOST_PLANES = 4
 """The most channels of x for which a word holds four columns of one channel: with more, four channels are faster."""
@@ -85,8 +89,13 @@ def choices(node: Node, graph: Graph, core: Core) -> tuple[KernelChoice, ...]:
     if group_outputs == 1 and group_inputs == 1:
         return depthwise_xpulpv2.depthwise(conv)
     order = graph.tensor(node.inputs[0]).order
-    direct = group_inputs % xpulpv2.WORD == 0 and group_inputs >= LEAST_RUN and order[-1] == 1
-    return (_choice(conv, _is_planar(conv, graph), direct, core.pointer_bytes),)
+    least = xpulpv2.WORD if conv.windows.kernel == (1, 1) else LEAST_RUN
+    direct = group_inputs % xpulpv2.WORD == 0 and group_inputs >= least and order[-1] == 1
+    vectors = pointwise(conv, graph) if direct else ()
+    return (
+        *vectors,
+        _choice(conv, _is_planar(conv, graph), direct, core.pointer_bytes),
+    )
 
 
 def _is_planar(conv: IntegerConv, graph: Graph) -> bool:

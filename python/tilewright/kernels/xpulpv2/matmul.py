@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from tilewright.graph import DType, Graph, Node
+from math import prod
+
+from tilewright.graph import Array, DType, Graph, Node
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, largest_sums, steps_product
 from tilewright.kernels.kernel import Declaration, Kernel, KernelChoice, ScratchOf, TensorOperand, TileSteps
 from tilewright.kernels.liked_orders import MATRIX_ORDER
-from tilewright.kernels.requantization import finish_of, rule_of
+from tilewright.kernels.requantization import Finish, finish_of, rule_of
 from tilewright.kernels.scalar.compact import compact
+from tilewright.kernels.scalar.fully_connected_integer import MOST_ROWS
+from tilewright.kernels.scalar.fully_connected_packed import OF_MATMUL
 from tilewright.kernels.scalar.geometry import SINGLE_PIXELS
-from tilewright.kernels.scalar.matmul_integer import product_of
+from tilewright.kernels.scalar.matmul_integer import Product, product_of
 from tilewright.kernels.xpulpv2 import family as xpulpv2
 from tilewright.kernels.xpulpv2.conv import (
-    LEAST_RUN,
     NO_PADDING,
     POINTER_BYTES,
     SOURCES,
     ConvXpulpv2,
     pixel_scratch_bytes,
 )
+from tilewright.kernels.xpulpv2.vectors import vector_choice
 from tilewright.operators.nest import whole
 from tilewright.plan import Core
 
@@ -37,8 +41,9 @@ def choices(node: Node, graph: Graph, core: Core) -> tuple[KernelChoice, ...]:
     finish = compact(found, largest)
     channels, taps = map(int, weights.shape)
     views, nest = product.views, product.nest
-    direct = taps % xpulpv2.WORD == 0 and taps >= LEAST_RUN and product.a.order[-1] == views[0][1]
+    direct = taps % xpulpv2.WORD == 0 and product.a.order[-1] == views[0][1]
     can_cut = taps % xpulpv2.WORD == 0
+    vectors = _vectors(product, weights, finish) if product.a.order[-1] == views[0][1] else ()
 
     def partial_bytes(steps: TileSteps) -> int:
         pixels = steps_product(nest, steps, "b1", "m")
@@ -46,6 +51,7 @@ def choices(node: Node, graph: Graph, core: Core) -> tuple[KernelChoice, ...]:
 
     uncut = (frozenset() if channels > BLOCK else frozenset({"n"})) | (frozenset() if can_cut else frozenset({"k"}))
     return (
+        *vectors,
         KernelChoice(
             kernel=_PIXELS[core.pointer_bytes],
             called=f"tilewright_conv_xpulpv2_{finish.rule.value}",
@@ -74,6 +80,16 @@ def choices(node: Node, graph: Graph, core: Core) -> tuple[KernelChoice, ...]:
             uncut=uncut,
         ),
     )
+
+
+def _vectors(product: Product, weights: Array, finish: Finish) -> tuple[KernelChoice, ...]:
+    """The kernel for few rows, whose elements lie side by side."""
+    if product.y.shape[-2] > MOST_ROWS or prod(product.batch) != 1:
+        return ()
+    row, element = product.views[0][3], product.views[0][1]
+    x = TensorOperand(product.a.name, product.nest.reads[0], (row, element))
+    y = TensorOperand(product.y.name, product.nest.writes[0], (product.views[1][3], product.views[1][1]))
+    return vector_choice(product.nest, x, y, product.a.dtype, weights[None, :, None], finish, OF_MATMUL, whole(1))
 
 
 def _cycles(choice: KernelChoice, steps: TileSteps) -> float:

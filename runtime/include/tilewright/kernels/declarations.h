@@ -1278,6 +1278,11 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_xpulpv2_attributes) ==
 void tilewright_depthwise_xpulpv2(const struct tilewright_depthwise_xpulpv2_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+tilewright_vector_products tilewright_vector_xpulpv2_signed, tilewright_vector_xpulpv2_unsigned,
+    tilewright_vector_xpulpv2_folded_signed, tilewright_vector_xpulpv2_folded_unsigned,
+    tilewright_vector_xpulpv2_layer_signed, tilewright_vector_xpulpv2_layer_unsigned,
+    tilewright_vector_xpulpv2_high_signed, tilewright_vector_xpulpv2_high_unsigned;
+
 #undef TILEWRIGHT_SIZE_ASSERT
 #ifdef __cplusplus
 }
