@@ -5,6 +5,8 @@ References, and C under sanitizers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -72,17 +74,29 @@ def test_references(name: str, tmp_path: Path) -> None:
                 assert_as_stored(values[output], arrays[run])
 
 
+Firmware = tuple[Path, dict[str, Plan]]
+
+
 @pytest.fixture(scope="module")
-def firmware(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Plan]]:
-    """One executable with the models of a build, and their plans."""
-    folder, models = tmp_path_factory.mktemp("firmware"), []
-    platform, names = BUILDS[request.param]
-    for name in names:
-        values = {"model": written(name, folder), "platform": platform, "name": name, "static_pools": True}
-        values["pools"] = () if platform == "host" else TIGHT
-        artifacts = compile_model(build_options(("test", values)))
-        models.append(Generated(name, artifacts.plan, dict(artifacts.files)))
-    return build(folder, models, runtime_library(OBJECTS)), {model.prefix: model.plan for model in models}
+def firmware(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Firmware]:
+    """One executable with the models of a build, and their plans, compiled for the first test that asks for it.
+
+    The build is an argument, not a parameter of the fixture: pytest sets a parametrised fixture up anew for each case
+    of a test that has other parameters too.
+    """
+
+    @cache
+    def built(kind: str) -> Firmware:
+        folder, models = tmp_path_factory.mktemp("firmware"), []
+        platform, names = BUILDS[kind]
+        for name in names:
+            values = {"model": written(name, folder), "platform": platform, "name": name, "static_pools": True}
+            values["pools"] = () if platform == "host" else TIGHT
+            artifacts = compile_model(build_options(("test", values)))
+            models.append(Generated(name, artifacts.plan, dict(artifacts.files)))
+        return build(folder, models, runtime_library(OBJECTS)), {model.prefix: model.plan for model in models}
+
+    return built
 
 
 @needs_host_compiler
@@ -108,16 +122,15 @@ def test_c_that_remembers(platform: str, tmp_path: Path) -> None:
 
 @needs_host_compiler
 @pytest.mark.parametrize(
-    ("firmware", "name"),
+    ("kind", "name"),
     [
         pytest.param(kind, name, marks=pytest.mark.long if kind == "breadth in tiles" else ())
         for kind, (_, names) in BUILDS.items()
         for name in names
     ],
-    indirect=["firmware"],
 )
-def test_c(name: str, firmware: tuple[Path, dict[str, Plan]], tmp_path: Path) -> None:
-    executable, plans = firmware
+def test_c(kind: str, name: str, firmware: Callable[[str], Firmware], tmp_path: Path) -> None:
+    executable, plans = firmware(kind)
     want, inputs = stored(name), lite_case(name).inputs
     for run in range(RUNS):
         feeds = {item.name: array[run] for item, array in zip(plans[name].inputs, inputs, strict=True)}
