@@ -15,7 +15,8 @@ fi
 
 ./scripts/lint.sh
 say "pytest"
-pytest -q -n 2 --durations=10 ${selection[@]+"${selection[@]}"}
+# Neighbouring tests stay in one process, where they share what a module compiles.
+pytest -q -n 2 --dist worksteal --durations=10 ${selection[@]+"${selection[@]}"}
 for preset in host qemu-rv32; do
     say "ctest: $preset"
     cmake --preset "$preset" "-DTILEWRIGHT_LONG_TESTS=$long"
