@@ -61,6 +61,7 @@ class CorePlatform:
 CORES = {
     "rv32imac": CorePlatform(TOOLCHAIN),
     "rv32imafc": CorePlatform(TOOLCHAIN),
+    "rv32-rvv": CorePlatform(TOOLCHAIN, "rv32-rvv"),
     "cortex-m3": CorePlatform(ARM_TOOLCHAIN, "mps2-an385-single"),
 }
 

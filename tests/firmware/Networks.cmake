@@ -80,6 +80,9 @@ function(add_networks_in_qemu)
     declare_variant(${name} untiled PLATFORM ${platform}-single)
     declare_variant(${name} tiled PLATFORM ${platform} POOLS l1=${l1})
     declare_variant(${name} smallest PLATFORM ${platform} POOLS l1=${SMALLEST_${name}})
+    if(NOT platform MATCHES "f$")
+      declare_variant(${name} rvv PLATFORM rv32-rvv)
+    endif()
     if(NETWORK_${name}_DOUBLE)
       declare_variant(${name} double PLATFORM ${platform} POOLS l1=${l1} BUFFERING double)
     endif()
@@ -185,7 +188,7 @@ function(add_network_test name)
   foreach(
     variant
     IN
-    ITEMS untiled tiled double levels chain smallest
+    ITEMS untiled rvv tiled double levels chain smallest
   )
     if(NOT TARGET ${name}.${variant})
       continue()

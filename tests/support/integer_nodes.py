@@ -61,10 +61,13 @@ SOURCES = (
     "xpulpv2_vector.c",
     "vector_xpulpv2.c",
     "depthwise_xpulpv2.c",
+    "conv_runs.c",
+    "rvv_block_c.c",
+    "add_rvv.c",
 )
 
-FAMILIES = ("scalar", "xpulpv2")
-"""Whose kernels are compared with the reference; on this machine the second one's core is plain C."""
+FAMILIES = ("scalar", "xpulpv2", "rvv")
+"""Whose kernels are compared with the reference; on this machine the cores of the others are plain C."""
 
 
 def integers(

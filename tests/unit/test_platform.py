@@ -255,6 +255,7 @@ def test_shipped_platforms() -> None:
         "qemu-virt-rv32f-single",
         "rp2040",
         "rp2350",
+        "rv32-rvv",
         "siracusa",
         "stm32f407",
         "stm32h743",

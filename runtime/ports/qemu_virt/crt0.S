@@ -21,6 +21,7 @@
     .equ MHARTID, 0xf14 - 0x1000
     .equ FCSR, 0x003
     .equ MSTATUS_FS_INITIAL, 1 << 13
+    .equ MSTATUS_VS_INITIAL, 1 << 9
 
     .section .text.tilewright.start, "ax", @progbits
     .globl _start
@@ -36,6 +37,9 @@ _start:
     write_csr MTVEC, t0
     la sp, __stack
     la tp, __tls_base
+    /* Vectors may be used where the core has them; else the field stays zero. */
+    li t0, MSTATUS_VS_INITIAL
+    set_csr MSTATUS, t0
 #ifdef __riscv_flen
     li t0, MSTATUS_FS_INITIAL
     set_csr MSTATUS, t0

@@ -1283,6 +1283,67 @@ tilewright_vector_products tilewright_vector_xpulpv2_signed, tilewright_vector_x
     tilewright_vector_xpulpv2_layer_signed, tilewright_vector_xpulpv2_layer_unsigned,
     tilewright_vector_xpulpv2_high_signed, tilewright_vector_xpulpv2_high_unsigned;
 
+#define TILEWRIGHT_ADD_RVV_BELOW 12
+
+/* y = limit((((a ^ flip) * high + (b ^ flip) * high + high) + (((a ^ flip) * low + (b ^ flip) * low
+ * + low) >> 12)) >> shift): `high` and `low` are an operand's own, the last ones those of the
+ * addend; low parts have 12 bits. An operand's flip is 128 for int8, 0 for uint8. Operands: a, b,
+ * y. */
+struct tilewright_add_rvv_attributes {
+    int32_t a_flip;
+    int32_t b_flip;
+    int32_t a_multiplier[2]; /* high, low */
+    int32_t b_multiplier[2]; /* high, low */
+    int32_t addend[2]; /* high, low */
+    int32_t shift;
+    int32_t minimum;
+    int32_t maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_add_rvv_attributes) == 44,
+                       "tilewright_add_rvv_attributes");
+
+void tilewright_add_rvv(const struct tilewright_add_rvv_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+#define TILEWRIGHT_RUN_PIXELS 3
+
+tilewright_runs_products tilewright_rvv_products_signed, tilewright_rvv_products_unsigned,
+    tilewright_rvv_channels_signed, tilewright_rvv_channels_unsigned, tilewright_rvv_folded,
+    tilewright_rvv_layer, tilewright_rvv_high, tilewright_rvv_sums;
+
+/* Convolution of 8-bit tensors by runs of taps. Operands: x [n, c, h, w]; weights int8
+ * [group][block][tap][channel of the block], of depthwise ones [block][tap][channel of the block];
+ * constants [channel][words of the rule]; y [n, c, h, w]; scratch: the table of runs, a pixel of
+ * padding, and sums where the family does not finish them. */
+struct tilewright_conv_runs_attributes {
+    int32_t kernel[2];
+    int32_t strides[2];
+    int32_t dilations[2];
+    int32_t pads[2]; /* above and to the left */
+    int32_t group_inputs; /* channels of x in one group */
+    int32_t group_outputs; /* channels of y in one group; all of a depthwise convolution */
+    int32_t padding; /* the stored byte that stands for zero; -1: taps never leave x */
+    int32_t is_depthwise; /* 1: each channel of y has its own channel of x */
+    int32_t block; /* channels of a block of weights */
+    int32_t pixels; /* pixels that are multiplied together */
+    tilewright_runs_products *products;
+    tilewright_runs_products *finished; /* how products finish sums */
+    tilewright_block_finish *finish; /* NULL: products finish */
+    int32_t biased; /* 1: rows of the rule begin with the bias */
+    int32_t row_words; /* words of a row of the rule */
+    int32_t minimum; /* the bits of a float: rule rescale */
+    int32_t maximum;
+    int32_t addend; /* of rules with one for the layer */
+    int32_t shift; /* of rules with one for the layer */
+    int32_t padding_at; /* bytes, in scratch */
+    int32_t sums_at; /* bytes, in scratch */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_runs_attributes) == (sizeof(void *) == 4 ? 100 : 112),
+                       "tilewright_conv_runs_attributes");
+
+void tilewright_conv_runs(const struct tilewright_conv_runs_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
 #undef TILEWRIGHT_SIZE_ASSERT
 #ifdef __cplusplus
 }

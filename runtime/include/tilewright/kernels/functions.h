@@ -80,6 +80,12 @@ typedef void tilewright_xpulpv2_block(struct tilewright_xpulpv2_job *job);
 /* Computes the columns of a plane, each from the top down. */
 typedef void tilewright_xpulpv2_column(struct tilewright_xpulpv2_plane *plane);
 
+struct tilewright_runs_job;
+
+/* Computes a block of channels for a few pixels: multiplies the job's runs and finishes the sums;
+ * or the second step of that alone. */
+typedef void tilewright_runs_products(struct tilewright_runs_job *job);
+
 #ifdef __cplusplus
 }
 #endif

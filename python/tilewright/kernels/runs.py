@@ -1,0 +1,315 @@
+"""Convolution and products of 8-bit tensors by runs of taps, for families with wide instructions.
+
+A run is taps of a window whose elements lie side by side in x: a row of the kernel where channels lie innermost, or
+a single tap beside padding. runtime/kernels/conv_runs.c lists the runs of a few pixels, and a function of the family
+multiplies them where they lie, without a copy. Weights stand as [block of channels][tap][channel of the block].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Annotated
+
+import numpy as np
+
+from tilewright.graph import Array, DType, Graph, Node
+from tilewright.kernels.c_structs import BlockFinish, CStruct, CType, Int32, ScratchOffset
+from tilewright.kernels.integer import is_wide, largest_sums, steps_product, words
+from tilewright.kernels.kernel import (
+    HEIGHT,
+    Backward,
+    ConstantOperand,
+    CyclesOf,
+    Kernel,
+    KernelChoice,
+    Packing,
+    TensorOperand,
+    TileSteps,
+)
+from tilewright.kernels.liked_orders import CONVOLUTION_ORDER, MATRIX_ORDER
+from tilewright.kernels.requantization import Finish, LayerLimits, Rule, finish_of
+from tilewright.kernels.scalar.compact import compact
+from tilewright.kernels.scalar.geometry import SINGLE_PIXELS, PlaneWindows, plane_windows, rows_backward
+from tilewright.kernels.scalar.matmul_integer import product_of
+from tilewright.kernels.scalar.spatial_integer import IntegerConv, integer_conv
+from tilewright.operators.nest import along, whole
+from tilewright.plan import Stores, WriteOrder
+
+PIXELS = 3
+"""Pixels of y whose runs stand in one entry of C's table."""
+
+POINTER_BYTES = (4, 8)
+"""Bytes of a pointer that cores may have."""
+
+MOST_APART = 4
+"""The most channels of x that may lie apart: each tap is then a run of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finishing(CStruct):
+    """How sums become elements, and by whom."""
+
+    finished: Annotated[str, CType("tilewright_runs_products *", is_pointer=True), "how products finish sums"]
+    finish: Annotated[BlockFinish, "NULL: products finish"]
+    biased: Annotated[Int32, "1: rows of the rule begin with the bias"]
+    row_words: Annotated[Int32, "words of a row of the rule"]
+    limits: LayerLimits
+
+
+@dataclass(frozen=True, slots=True)
+class ConvRuns(CStruct):
+    """Convolution of 8-bit tensors by runs of taps. Operands: x [n, c, h, w]; weights int8 [group][block][tap][channel
+    of the block], of depthwise ones [block][tap][channel of the block]; constants [channel][words of the rule]; y [n,
+    c, h, w]; scratch: the table of runs, a pixel of padding, and sums where the family does not finish them.
+    """
+
+    windows: PlaneWindows
+    group_inputs: Annotated[Int32, "channels of x in one group"]
+    group_outputs: Annotated[Int32, "channels of y in one group; all of a depthwise convolution"]
+    padding: Annotated[Int32, "the stored byte that stands for zero; -1: taps never leave x"]
+    is_depthwise: Annotated[Int32, "1: each channel of y has its own channel of x"]
+    block: Annotated[Int32, "channels of a block of weights"]
+    pixels: Annotated[Int32, "pixels that are multiplied together"]
+    products: Annotated[str, CType("tilewright_runs_products *", is_pointer=True)]
+    finishing: Finishing
+    padding_at: ScratchOffset = 0
+    sums_at: ScratchOffset = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """What a family's kernels share.
+
+    Attributes:
+        name: begins the names of the C functions.
+        sources: C files of the functions.
+        finished: rules that the family's own functions finish.
+        block: channels of a block of weights.
+        pixels: pixels that are multiplied together, at most ``PIXELS``.
+        kernels: by what the kernel runs and by bytes of a pointer, the declarations.
+    """
+
+    name: str
+    sources: tuple[str, ...]
+    finished: tuple[Rule, ...]
+    block: int
+    pixels: int
+    kernels: Mapping[tuple[str, int], Kernel]
+
+    def products(self, *, is_depthwise: bool, is_unsigned: bool) -> str:
+        """Name of the C function that multiplies."""
+        sign = "unsigned" if is_unsigned else "signed"
+        return f"tilewright_{self.name}_{'channels' if is_depthwise else 'products'}_{sign}"
+
+    def finish(self, finish: Finish) -> str:
+        """Name of the C function that finishes sums by a rule, or keeps the sums."""
+        return f"tilewright_{self.name}_{finish.rule.value if finish.rule in self.finished else 'sums'}"
+
+    def pointed(self) -> dict[str, tuple[str, ...]]:
+        """The C functions to which attributes point."""
+        products = [
+            f"{self.name}_{what}_{sign}" for what in ("products", "channels") for sign in ("signed", "unsigned")
+        ]
+        finishes = [f"{self.name}_{rule.value}" for rule in self.finished]
+        return {"tilewright_runs_products": (*products, *finishes, f"{self.name}_sums")}
+
+
+def kernels_of(cycles: CyclesOf) -> dict[tuple[str, int], Kernel]:
+    """The declarations for a family whose calls take ``cycles``."""
+    likes = {"Conv": CONVOLUTION_ORDER, "MatMul": MATRIX_ORDER}
+    return {
+        (operator, width): Kernel(
+            "tilewright_conv_runs",
+            ConvRuns,
+            cycles,
+            scratch=_scratch(operator, width),
+            stores=_stores if operator == "Conv" else _unknown,
+            ring_axes=frozenset({HEIGHT}) if operator == "Conv" else frozenset(),
+            backward=Backward("oh", _backward) if operator == "Conv" else None,
+            likes=order,
+        )
+        for operator, order in likes.items()
+        for width in POINTER_BYTES
+    }
+
+
+def conv_choices(node: Node, graph: Graph, family: Family, pointer_bytes: int) -> tuple[KernelChoice, ...]:
+    """The kernel for Conv with 8-bit x, constant weights of 8 bits, and constant bias."""
+    conv = integer_conv(node, graph, as_stored=True)
+    if conv is None or is_wide(conv.weights):
+        return ()
+    group_inputs = int(conv.weights.shape[3])
+    order = graph.tensor(node.inputs[0]).order
+    is_beside = order[-1] == 1 or graph.tensor(node.inputs[0]).shape[1] == 1
+    if not is_beside and (conv.is_depthwise or group_inputs > MOST_APART):
+        return ()
+    kernel = family.kernels["Conv", pointer_bytes]
+    return (_of_channels(conv, family, kernel) if conv.is_depthwise else _of_groups(conv, family, kernel),)
+
+
+def _of_groups(conv: IntegerConv, family: Family, kernel: Kernel) -> KernelChoice:
+    groups, group_outputs, window, group_inputs = map(int, conv.weights.shape)
+    taps = window * group_inputs
+    flat = conv.weights.reshape(groups, group_outputs, taps)
+    shape = (groups, group_outputs, taps)
+    weights = Packing(shape, np.dtype(np.int8), lambda _: np.stack([in_blocks(each, family.block) for each in flat]))
+    rows = conv.finish.rows.reshape(groups, group_outputs, -1)
+    x, y = conv.operands
+    return KernelChoice(
+        kernel=kernel,
+        called=_called(family, conv.finish),
+        sources=_sources(family),
+        nest=conv.nest,
+        reads=(
+            x,
+            ConstantOperand("weights", weights, (along("group"), along("oc"), whole(taps))),
+            ConstantOperand("requantization", rows, (along("group"), along("oc"), whole(conv.finish.row_words))),
+        ),
+        writes=(y,),
+        attributes=_attributes(conv, family, group_inputs, group_outputs),
+        multiples={"oc": family.block},
+        uncut=frozenset({"ic"}) if group_outputs > family.block else frozenset({"ic", "oc"}),
+    )
+
+
+def _of_channels(conv: IntegerConv, family: Family, kernel: Kernel) -> KernelChoice:
+    groups, _, window, _ = map(int, conv.weights.shape)
+    flat = conv.weights.reshape(groups, window)
+    weights = Packing((groups, window), np.dtype(np.int8), lambda _: in_blocks(flat, family.block))
+    x, y = conv.operands
+    return KernelChoice(
+        kernel=kernel,
+        called=_called(family, conv.finish),
+        sources=_sources(family),
+        nest=conv.nest,
+        reads=(x, ConstantOperand("weights", weights, (along("group"), whole(window))), conv.constants_of_groups),
+        writes=(y,),
+        attributes=replace(_attributes(conv, family, 1, groups), is_depthwise=1),
+        multiples={"group": family.block},
+        uncut=frozenset({"ic", "oc"}) | (frozenset() if groups > family.block else frozenset({"group"})),
+    )
+
+
+def product_choices(node: Node, graph: Graph, family: Family, pointer_bytes: int) -> tuple[KernelChoice, ...]:
+    """The kernel for MatMul of 8 bits with a constant matrix of 8 bits and constant bias, as a 1x1 convolution."""
+    product = product_of(node, graph)
+    weights = None if product is None else product.matrix
+    if product is None or weights is None or is_wide(weights):
+        return ()
+    views, nest = product.views, product.nest
+    if product.a.order[-1] != views[0][1]:
+        return ()
+    largest = largest_sums(weights, product.bias, product.a.dtype, product.a_zero_point)
+    folded = product.bias - product.a_zero_point * weights.sum(axis=1)
+    found = finish_of(node.epilogue, product.y.dtype, folded, largest)
+    if found is None:
+        return ()
+    finish = compact(found, largest)
+    channels, taps = map(int, weights.shape)
+    packed = Packing((channels, taps), np.dtype(np.int8), lambda _: in_blocks(weights, family.block))
+    attributes = ConvRuns(
+        SINGLE_PIXELS,
+        group_inputs=taps,
+        group_outputs=channels,
+        padding=-1,
+        is_depthwise=0,
+        block=family.block,
+        pixels=family.pixels,
+        products=family.products(is_depthwise=False, is_unsigned=product.a.dtype is DType.UINT8),
+        finishing=_finishing(family, finish),
+    )
+    return (
+        KernelChoice(
+            kernel=family.kernels["MatMul", pointer_bytes],
+            called=_called(family, finish),
+            sources=_sources(family),
+            nest=nest,
+            reads=(
+                TensorOperand(product.a.name, nest.reads[0], views[0]),
+                ConstantOperand("weights", packed, (along("n"), whole(taps))),
+                ConstantOperand("requantization", finish.rows, (along("n"), whole(finish.row_words))),
+            ),
+            writes=(TensorOperand(product.y.name, nest.writes[0], views[1]),),
+            attributes=attributes,
+            multiples={"n": family.block},
+            uncut=frozenset({"k"}) if channels > family.block else frozenset({"k", "n"}),
+        ),
+    )
+
+
+def in_blocks(weights: Array, block: int) -> Array:
+    """int8[channels, taps], whose bytes are [block of channels][tap][channel]; the last block may be short."""
+    parts = [weights[at : at + block].T.reshape(-1) for at in range(0, len(weights), block)]
+    return np.concatenate(parts).astype(np.int8).reshape(weights.shape)
+
+
+def _attributes(conv: IntegerConv, family: Family, inputs: int, outputs: int) -> ConvRuns:
+    has_padding = any((*conv.windows.pads_begin, *conv.windows.pads_end))
+    return ConvRuns(
+        plane_windows(conv.windows),
+        group_inputs=inputs,
+        group_outputs=outputs,
+        padding=conv.padding if has_padding else -1,
+        is_depthwise=0,
+        block=family.block,
+        pixels=family.pixels,
+        products=family.products(is_depthwise=conv.is_depthwise, is_unsigned=bool(conv.is_unsigned)),
+        finishing=_finishing(family, conv.finish),
+    )
+
+
+def _finishing(family: Family, finish: Finish) -> Finishing:
+    return Finishing(
+        family.finish(finish),
+        finish="NULL" if finish.rule in family.finished else finish.block,
+        biased=int(finish.rule is not Rule.FOLDED),
+        row_words=finish.row_words,
+        limits=finish.layer_limits,
+    )
+
+
+def _called(family: Family, finish: Finish) -> str:
+    return f"tilewright_conv_{family.name}_{finish.rule.value}"
+
+
+def _sources(family: Family) -> tuple[str, ...]:
+    return ("conv_runs.c", *family.sources, "integer_finish.c")
+
+
+def _backward(choice: KernelChoice, inputs: int) -> ConvRuns:
+    given = choice.given(ConvRuns)
+    return replace(given, windows=rows_backward(given.windows, choice.nest.dimension("oh").extent, inputs))
+
+
+def _unknown(choice: KernelChoice) -> Stores:
+    return Stores()
+
+
+def _stores(choice: KernelChoice) -> Stores:
+    """Blocks of pixels in raster order; channels of a block are stored before the next ones are multiplied."""
+    extents = {dimension.name: dimension.extent for dimension in choice.nest.dimensions}
+    given = choice.given(ConvRuns)
+    if extents.get("n", 1) > 1 or (extents.get("group", 1) > 1 and not given.is_depthwise):
+        return Stores()
+    walk = tuple(name for name in ("n", "oh", "ow") if name in extents)
+    return Stores(WriteOrder.RASTER, (0,), walk, given.pixels, rereads=True)
+
+
+def _scratch(operator: str, pointer_bytes: int) -> Callable[[KernelChoice, TileSteps], dict[str, int]]:
+    """C's table of runs, the padding of a pixel, and the sums of a block of pixels and channels."""
+
+    def scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
+        given = choice.given(ConvRuns)
+        entry = -(-(PIXELS * pointer_bytes + 4) // pointer_bytes) * pointer_bytes
+        apart = given.group_inputs if operator == "Conv" and given.group_inputs <= MOST_APART else 1
+        areas = {"runs": entry * prod(given.windows.kernel) * apart}
+        if given.padding >= 0:
+            held = steps_product(choice.nest, steps, "group") if given.is_depthwise else given.group_inputs
+            areas["padding"] = words(held)
+        if given.finishing.finish != "NULL":
+            areas["sums"] = 4 * given.pixels * min(given.block, given.group_outputs)
+        return areas
+
+    return scratch

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tilewright/kernels/runs.h"
+
+enum { X, WEIGHTS, ROWS, Y, SCRATCH };
+enum { BATCH, CHANNEL, HEIGHT, WIDTH };
+enum { PIXELS = TILEWRIGHT_RUN_PIXELS };
+
+/* The part of a call's state that is the same for all pixels. */
+struct conv {
+    const struct tilewright_conv_runs_attributes *attributes;
+    const struct tilewright_view *x;
+    struct tilewright_run *runs;
+    const uint8_t *padding; /* a pixel of padding, its channels side by side */
+    int32_t inputs;         /* channels of x that a window covers */
+    int32_t row_taps;       /* taps of a row of the kernel that lie side by side; 0: they do not */
+    int32_t inside;         /* columns of x at which a row of the kernel may begin */
+};
+
+/* Positions in x of the first tap of the pixels: rows of the whole tensor, and columns counted from
+ * the tile's first column. */
+struct pixels {
+    int32_t row[PIXELS];
+    int32_t column[PIXELS];
+};
+
+/* Lists a tap: one run, or one for each channel if channels lie apart. */
+TILEWRIGHT_INLINE struct tilewright_run *list_tap(const struct conv *conv,
+                                                  struct tilewright_run *run,
+                                                  const uint8_t *const *from, const int32_t *column,
+                                                  int32_t kw)
+{
+    const struct tilewright_shape *shape = conv->x->shape;
+    const int32_t tap = kw * conv->attributes->dilations[1];
+    const int32_t beside =
+        conv->inputs == 1 || shape->stride[CHANNEL] == 1 || conv->attributes->is_depthwise != 0;
+    const int32_t count = beside != 0 ? 1 : conv->inputs;
+    for (int32_t c = 0; c < count; c++) {
+        for (int32_t p = 0; p < PIXELS; p++) {
+            const int32_t inside =
+                from[p] != NULL && (uint32_t)(column[p] + tap) < (uint32_t)shape->extent[WIDTH];
+            run->pixel[p] = inside != 0 ? from[p] + (ptrdiff_t)tap * shape->stride[WIDTH] +
+                                              (ptrdiff_t)c * shape->stride[CHANNEL]
+                                        : conv->padding;
+        }
+        run->taps = beside != 0 ? conv->inputs : 1;
+        run++;
+    }
+    return run;
+}
+
+/* Lists the runs of all taps; `offset` is the bytes to the pixels' image and group in x. Returns
+ * the end of the list. */
+static struct tilewright_run *list_runs(const struct conv *conv, const struct pixels *pixels,
+                                        ptrdiff_t offset)
+{
+    const struct tilewright_conv_runs_attributes *a = conv->attributes;
+    const struct tilewright_shape *shape = conv->x->shape;
+    struct tilewright_run *run = conv->runs;
+    int32_t whole = conv->row_taps;
+
+    for (int32_t p = 0; p < PIXELS; p++) {
+        whole = (uint32_t)pixels->column[p] < (uint32_t)conv->inside ? whole : 0;
+    }
+    for (int32_t kh = 0; kh < a->kernel[0]; kh++) {
+        const uint8_t *from[PIXELS];
+        int32_t rows = 0;
+        for (int32_t p = 0; p < PIXELS; p++) {
+            const int32_t row = pixels->row[p] + kh * a->dilations[0];
+            from[p] = NULL;
+            if ((uint32_t)(row - shape->origin[HEIGHT]) < (uint32_t)shape->extent[HEIGHT]) {
+                from[p] = tilewright_row(conv->x, HEIGHT, row) + offset +
+                          (ptrdiff_t)pixels->column[p] * shape->stride[WIDTH];
+                rows++;
+            }
+        }
+        if (whole != 0 && rows == PIXELS) {
+            for (int32_t p = 0; p < PIXELS; p++) {
+                run->pixel[p] = from[p];
+            }
+            run->taps = whole;
+            run++;
+            continue;
+        }
+        for (int32_t kw = 0; kw < a->kernel[1]; kw++) {
+            run = list_tap(conv, run, from, pixels->column, kw);
+        }
+    }
+    return run;
+}
+
+/* Sets the positions in x and the addresses of results of the tile's next pixels. Pixels that reach
+ * behind the last one compute that pixel again, which needs no extra code. */
+static void advance(const struct conv *conv, const struct tilewright_view *y, ptrdiff_t offset,
+                    int32_t *oh, int32_t *ow, struct pixels *pixels,
+                    struct tilewright_runs_job *job)
+{
+    const struct tilewright_conv_runs_attributes *a = conv->attributes;
+    const struct tilewright_shape *out = y->shape;
+
+    for (int32_t p = 0; p < PIXELS; p++) {
+        pixels->row[p] = *oh * a->strides[0] - a->pads[0];
+        pixels->column[p] = *ow * a->strides[1] - a->pads[1] - conv->x->shape->origin[WIDTH];
+        job->pixel[p] = tilewright_row(y, HEIGHT, *oh) + offset +
+                        (ptrdiff_t)(*ow - out->origin[WIDTH]) * out->stride[WIDTH];
+        if (p + 1 >= job->pixels && p + 1 < PIXELS) {
+            continue; /* the pixels that are left are not multiplied */
+        }
+        if (*ow + 1 < out->origin[WIDTH] + out->extent[WIDTH]) {
+            *ow += 1;
+        } else if (*oh + 1 < out->origin[HEIGHT] + out->extent[HEIGHT]) {
+            *oh += 1;
+            *ow = out->origin[WIDTH];
+        }
+    }
+}
+
+static struct conv prepare(const struct tilewright_conv_runs_attributes *a,
+                           const struct tilewright_view *operands)
+{
+    const struct tilewright_shape *shape = operands[X].shape;
+    uint8_t *const padding = operands[SCRATCH].base + a->padding_at;
+    const int32_t reach = (a->kernel[1] - 1) * a->dilations[1];
+    struct conv conv = {a,
+                        &operands[X],
+                        (struct tilewright_run *)(void *)operands[SCRATCH].base,
+                        padding,
+                        a->group_inputs,
+                        0,
+                        shape->extent[WIDTH] - reach};
+    const int32_t is_beside = conv.inputs == 1 || shape->stride[CHANNEL] == 1;
+    const int32_t is_dense = a->dilations[1] == 1 && shape->stride[WIDTH] == conv.inputs;
+    if (a->is_depthwise == 0 && is_beside != 0 && (a->kernel[1] == 1 || is_dense != 0)) {
+        conv.row_taps = a->kernel[1] * conv.inputs;
+    }
+    conv.inside = conv.inside < 0 ? 0 : conv.inside;
+    if (a->padding >= 0) {
+        const int32_t held = a->is_depthwise != 0 ? shape->extent[CHANNEL] : conv.inputs;
+        for (int32_t i = 0; i < held; i++) {
+            padding[i] = (uint8_t)a->padding;
+        }
+    }
+    return conv;
+}
+
+/* Finishes the sums of a block by the rule's function in C. */
+static void finish_sums(const struct tilewright_conv_runs_attributes *a,
+                        const struct tilewright_runs_job *job, const int32_t *sums,
+                        uint8_t *const *pixel)
+{
+    struct tilewright_sink sink;
+    sink.channel_stride = job->channel_stride;
+    sink.pixels = 1;
+    sink.row_words = a->row_words;
+    sink.limits = job->limits;
+    for (int32_t p = 0; p < job->pixels; p++) {
+        sink.pixel[0] = pixel[p];
+        sink.pixel[1] = sink.pixel[2] = sink.pixel[3] = pixel[p];
+        a->finish(&sink, sums + p * job->channels, job->rows, job->channels);
+    }
+}
+
+/* Computes `channels` channels of the job's pixels, a block after the other. */
+static void blocks(const struct tilewright_conv_runs_attributes *a, struct tilewright_runs_job *job,
+                   const uint8_t *weights, const int32_t *rows, int32_t channels, int32_t taps,
+                   int32_t *sums)
+{
+    job->weights = weights;
+    job->rows = rows;
+    job->offset = 0;
+    for (int32_t left = channels; left > 0; left -= a->block) {
+        uint8_t *const pixel[PIXELS] = {job->pixel[0], job->pixel[1], job->pixel[2]};
+        job->channels = tilewright_smaller(left, a->block);
+        job->sums = sums;
+        a->products(job);
+        if (a->finish != NULL) {
+            finish_sums(a, job, sums, pixel);
+        }
+        for (int32_t p = 0; p < PIXELS; p++) {
+            job->pixel[p] = pixel[p] + (ptrdiff_t)job->channels * job->channel_stride;
+        }
+        job->rows += job->channels * a->row_words;
+        job->weights += job->channels * taps;
+        job->offset += job->channels;
+    }
+}
+
+void tilewright_conv_runs(const struct tilewright_conv_runs_attributes *a,
+                          const struct tilewright_view *operands, uint32_t flags)
+{
+    const struct conv conv = prepare(a, operands);
+    const struct tilewright_shape *in = operands[X].shape;
+    const struct tilewright_view *y = &operands[Y];
+    const struct tilewright_shape *out = y->shape;
+    /* A tile has some groups with all their channels, or some channels of one group. */
+    const int32_t channels = tilewright_smaller(out->extent[CHANNEL], a->group_outputs);
+    const int32_t count = out->extent[HEIGHT] * out->extent[WIDTH];
+    const int32_t taps = a->kernel[0] * a->kernel[1] * a->group_inputs;
+    struct tilewright_runs_job job;
+
+    (void)flags;
+    job.runs = conv.runs;
+    job.row_bytes = 4 * a->row_words;
+    job.channel_stride = out->stride[CHANNEL] == 0 ? 1 : out->stride[CHANNEL];
+    job.pixels = count == 1 ? 1 : a->pixels;
+    job.limits = TILEWRIGHT_LIMITS(a);
+    job.finished = a->finished;
+    job.biased = a->biased;
+    for (int32_t n = 0; n < out->extent[BATCH]; n++) {
+        const uint8_t *weights = operands[WEIGHTS].base;
+        const int32_t *rows = (const int32_t *)(const void *)operands[ROWS].base;
+        ptrdiff_t offset_in = (ptrdiff_t)n * in->stride[BATCH];
+        ptrdiff_t offset_out = (ptrdiff_t)n * out->stride[BATCH];
+
+        for (int32_t done = 0; done < out->extent[CHANNEL]; done += channels) {
+            int32_t row = out->origin[HEIGHT];
+            int32_t column = out->origin[WIDTH];
+            for (int32_t pixel = 0; pixel < count; pixel += job.pixels) {
+                struct pixels pixels;
+                advance(&conv, y, offset_out, &row, &column, &pixels, &job);
+                job.runs_end = list_runs(&conv, &pixels, offset_in);
+                blocks(a, &job, weights, rows, channels, taps,
+                       (int32_t *)(void *)(operands[SCRATCH].base + a->sums_at));
+            }
+            weights += (ptrdiff_t)channels * taps;
+            rows += (ptrdiff_t)channels * a->row_words;
+            offset_in += (ptrdiff_t)a->group_inputs * in->stride[CHANNEL];
+            offset_out += (ptrdiff_t)channels * out->stride[CHANNEL];
+        }
+    }
+}

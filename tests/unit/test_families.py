@@ -1,0 +1,71 @@
+"""Kernels of families in QEMU, with the instructions that they are for, against plain loops on random work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from support.firmware import build_arm, build_riscv, needs_riscv
+from tilewright.base.resources import runtime_dir
+from tilewright.platform import Platform, load_platform
+from tilewright.tools.simulate import simulate
+
+KERNELS = runtime_dir() / "kernels"
+PROGRAM = Path(__file__).parents[1] / "support" / "runs_kernels.c"
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A family on a platform; ``packed_at`` is where C keeps the weight of tap t and channel c of a block."""
+
+    family: str
+    platform: str
+    sources: tuple[str, ...]
+    pixels: int
+    packed_at: str = "(t) * (count) + (c)"
+    command: tuple[str, str] = ("", "")
+
+
+RVV = Tried("rvv", "rv32-rvv", ("rvv_block.c",), 3)
+TRIED = [
+    pytest.param(RVV, marks=needs_riscv, id="rvv-128"),
+    pytest.param(replace(RVV, command=("vlen=128", "vlen=256")), marks=needs_riscv, id="rvv-256"),
+]
+
+
+def platform_of(tried: Tried) -> Platform:
+    """The platform, whose simulator has another core where the family is tried on one."""
+    platform = load_platform(tried.platform)
+    assert platform.simulator is not None
+    command = tuple(word.replace(*tried.command) if tried.command[0] else word for word in platform.simulator.command)
+    return replace(platform, simulator=replace(platform.simulator, command=command))
+
+
+def run_program(tried: Tried, folder: Path, *, spoilt: bool = False) -> tuple[int, str]:
+    """Exit status and last line; ``spoilt``: the loops add 1 to each sum."""
+    defines = f"#define FAMILY {tried.family}\n#define PIXELS {tried.pixels}\n"
+    defines += f"#define PACKED_AT(t, c, taps, count) ({tried.packed_at})\n"
+    text = PROGRAM.read_text(encoding="utf-8")
+    if spoilt:
+        text = text.replace("    return sum;", "    return sum + (int32_t)1000;").replace("CASES 400", "CASES 4")
+    source = folder / "program.c"
+    source.write_text(defines + text, encoding="utf-8")
+    build = build_riscv if tried.platform.startswith("rv32") else build_arm
+    names = ("conv_runs.c", "integer_finish.c", *tried.sources)
+    program = build(platform_of(tried), [source, *(KERNELS / name for name in names)], folder / "program.elf")
+    lines: list[str] = []
+    status = simulate(platform_of(tried), program, 120, heard=lines.append)
+    return status, lines[-1]
+
+
+@pytest.mark.parametrize("tried", TRIED)
+def test_results_are_those_of_plain_loops(tried: Tried, tmp_path: Path) -> None:
+    assert run_program(tried, tmp_path) == (0, "400 cases: 0 differ")
+
+
+@needs_riscv
+def test_a_wrong_sum_is_seen(tmp_path: Path) -> None:
+    status, output = run_program(RVV, tmp_path, spoilt=True)
+    assert status == 1
+    assert not output.endswith(": 0 differ")
