@@ -26,6 +26,7 @@ from tilewright.cli import check_elf as cli_check_elf
 from tilewright.cli import diff as cli_diff
 from tilewright.cli import evidence as cli_evidence
 from tilewright.cli import example as cli_example
+from tilewright.cli import explore as cli_explore
 from tilewright.cli import export as cli_export
 from tilewright.cli import generate as cli_generate
 from tilewright.cli import golden as cli_golden
@@ -57,6 +58,7 @@ _COMMANDS = (
     cli_evidence,
     cli_diff,
     cli_sweep,
+    cli_explore,
     cli_inspect,
     cli_example,
     cli_platform,

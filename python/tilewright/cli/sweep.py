@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -13,8 +12,7 @@ from typing import Any
 
 from tilewright.base.errors import bad_input
 from tilewright.base.outputs import write_file
-from tilewright.base.progress import LOGGER, progress
-from tilewright.base.signals import leave_signals_to_parent
+from tilewright.base.progress import progress
 from tilewright.cli.compiling import add_options, compile_options
 
 
@@ -51,14 +49,13 @@ def _sweep(parsed: argparse.Namespace) -> int:
     options = compile_options(parsed)
     if parsed.jobs < 1:
         raise bad_input("usage", "--jobs must be above 0")
-    from concurrent.futures import ProcessPoolExecutor
-
     from tilewright.report.text import table
+    from tilewright.tools.executors import processes
     from tilewright.tools.sweep import sizes_between, sweep, sweep_csv, sweep_rows
 
     sizes = sizes_between(first, last, parsed.steps)
     progress("Planning sizes", 0, len(sizes))
-    with ProcessPoolExecutor(min(parsed.jobs, len(sizes)), initializer=_silent) as executor:
+    with processes(min(parsed.jobs, len(sizes))) as started, started() as executor:
         try:
             points = sweep(options, pool, sizes, executor, partial(progress, "Planning sizes"))
         except BaseException:
@@ -74,9 +71,3 @@ def _sweep(parsed: argparse.Namespace) -> int:
 
             draw(points, pool, f"{options.name} on {options.platform}", path)
     return 0
-
-
-def _silent() -> None:
-    """In a process of the pool: what a fork inherits, the bar and the watch for signals, is the parent's."""
-    leave_signals_to_parent()
-    logging.getLogger(LOGGER).disabled = True

@@ -1,4 +1,4 @@
-"""The table ``[cost]`` of a platform file: what kernels and tile loops cost."""
+"""The tables ``[cost]`` and ``[energy]`` of a platform file: what kernels, tile loops and bytes cost."""
 
 from __future__ import annotations
 
@@ -18,6 +18,17 @@ class KernelCost:
 
 
 _UNMEASURED = KernelCost()
+
+
+@dataclass(frozen=True, slots=True)
+class Energy:
+    """What `tilewright explore` counts as energy of an inference, in picojoules."""
+
+    cycle_picojoules: float = field(default=0.0, metadata=setting("for each predicted cycle", unit="picojoules"))
+    byte_picojoules: tuple[tuple[str, float], ...] = field(
+        default=(),
+        metadata=setting("for each byte that a link moves", unit="picojoules", shown='"<from>-><to>" = picojoules'),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,8 @@ def parse_platform(path: Path) -> Platform:
     _check_reachable(root, written)
     if written.simulator is not None:
         _check_simulator(root.table("simulator"), written.simulator)
+    if written.energy is not None:
+        _check_energy(root.table("energy"), written)
     return Platform(
         name=written.name,
         target=written.target,
@@ -54,6 +56,7 @@ def parse_platform(path: Path) -> Platform:
         linker=_linker(root.table("linker"), written.linker) if written.linker is not None else None,
         costs=written.cost,
         core_stacks=written.core.stacks,
+        energy=written.energy,
     )
 
 
@@ -98,6 +101,13 @@ def _check_holds(table: Table, pool: PoolTable) -> None:
         if pool.access is not Access.READ_ONLY and kind is BufferKind.CONSTANT:
             what = "nothing fills a pool that can be written, so it cannot hold 'constant'"
             raise table.wrong(what, "holds", index, help='another [[pool]] with access = "ro"')
+
+
+def _check_energy(table: Table, written: PlatformFile) -> None:
+    links = [link.name for table in written.link for link in _one_way_links(table)]
+    for name, _ in written.energy.byte_picojoules if written.energy else ():
+        if name not in links:
+            raise table.table("byte_picojoules").wrong(f"there is no link '{name}'", name, help=suggestion(name, links))
 
 
 def _check_core(table: Table, core: CoreTable, pools: dict[str, PoolTable]) -> None:

@@ -11,7 +11,7 @@ from enum import Enum
 
 from tilewright.base.settings import Form, setting
 from tilewright.plan import Access, BufferKind, Core, Link, Pool
-from tilewright.platform.costs import Costs
+from tilewright.platform.costs import Costs, Energy
 
 IDENTIFIER = Form(re.compile(r"[a-z](_?[a-z0-9])*"), "lower-case letters, digits and single underscores")
 SECTION = Form(re.compile(r"\.?[A-Za-z_][A-Za-z0-9_.$-]*"), "letters, digits, '.', '_', '$' and '-'")
@@ -344,6 +344,7 @@ class PlatformFile:
             "what the prediction is made of beside the links, as `tilewright calibrate` writes it", default="no cost"
         ),
     )
+    energy: Energy | None = field(default=None, metadata=setting("what `tilewright explore` counts as energy"))
     linker: LinkerTable | None = field(
         default=None, metadata=setting("only for the script that is shipped for tests and examples")
     )
@@ -376,6 +377,7 @@ class Platform:
     linker: LinkerLayout | None
     costs: Costs = field(default_factory=Costs)
     core_stacks: CoreStacks | None = None
+    energy: Energy | None = None
 
     def pool(self, name: str) -> Pool:
         """The pool of that name. Raises KeyError."""

@@ -8,7 +8,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import jinja2
 from markupsafe import Markup
 
 from tilewright.base.errors import bad_input
@@ -16,6 +15,7 @@ from tilewright.base.resources import templates
 from tilewright.plan import Plan
 from tilewright.report.measured import Measured
 from tilewright.report.page import page_data
+from tilewright.report.pages import rendered
 
 _SCRIPTS = ("common.js", "maps.js", "layers.js", "graph.js", "tiles.js")
 
@@ -30,16 +30,9 @@ def report_html(plan: Plan, measured: Measured | None = None) -> str:
     layers = data["layers"]
     known = [layer["measured_cycles"] for layer in layers if layer["measured_cycles"] is not None]
     folder = templates() / "report"
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folder),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=True,
-    )
-    environment.filters["breakable"] = _breakable
-    return environment.get_template("page.html.j2").render(
+    return rendered(
+        "page.html.j2",
+        {"breakable": _breakable},
         report=data,
         rows=[_row(layer) for layer in layers],
         operators=sorted({layer["operator"] for layer in layers}),

@@ -5,18 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import jinja2
-
-from tilewright.base.resources import templates
+from tilewright.report.pages import rendered
 
 
 def notebook_html(data: Mapping[str, Any]) -> str:
     """``report_data`` as HTML tables; styles are the notebook's own."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(templates() / "report"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=True,
-    )
-    return environment.get_template("notebook.html.j2").render(report=data)
+    return rendered("notebook.html.j2", report=data)

@@ -1,0 +1,92 @@
+"""``tilewright explore``: which chip, which memory, which options."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tilewright.base.errors import bad_input
+from tilewright.base.outputs import write_file
+from tilewright.base.progress import progress
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+    from contextlib import AbstractContextManager
+
+    from tilewright.tools.study import StudyPoint
+    from tilewright.tools.study_plans import PointRow
+
+_STAGE = "Planning points"
+
+
+def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command."""
+    explore = commands.add_parser("explore", parents=[common], help="plan every combination that a study file names")
+    add = explore.add_argument
+    add("study", type=Path, help="models, platforms, pool sizes and options to try (TOML)")
+    add("--output", type=Path, required=True, help="table of points (CSV); points that it has are not planned again")
+    add("--page", type=Path, help="write a page with the front of bytes and cycles of each model")
+    where = explore.add_mutually_exclusive_group()
+    where.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one for each core)")
+    where.add_argument("--scheduler", metavar="ADDRESS", help="a Dask cluster, such as tcp://10.0.0.1:8786")
+    where.add_argument("--executor", metavar="MODULE:CALLABLE", help="what gives any executor of concurrent.futures")
+    explore.set_defaults(run=_explore)
+
+
+def _explore(parsed: argparse.Namespace) -> int:
+    from tilewright.tools.study import points_of, read_study
+    from tilewright.tools.study_rows import in_order, known_rows, write_rows
+
+    points = points_of(read_study(parsed.study), parsed.study.parent)
+    rows = known_rows(parsed.output)
+    write_rows(parsed.output, rows.values())
+    missing = [point for point in points if point.fingerprint not in rows]
+    with _executors(parsed) as started:
+        rows |= _planned(parsed.output, missing, started, len(points))
+    shown = in_order([point.fingerprint for point in points], rows)
+    write_rows(parsed.output, shown)
+    if parsed.page is not None:
+        from tilewright.tools.study_page import study_page
+
+        write_file(parsed.page, study_page(parsed.study.stem, shown).encode())
+    sys.stdout.write(_summary(points, missing, rows))
+    return 0
+
+
+def _planned(
+    table: Path, missing: Sequence[StudyPoint], started: Callable[[], Executor], all_points: int
+) -> dict[str, PointRow]:
+    """Rows of the points that have none, each written as it arrives."""
+    from tilewright.tools.study_plans import explore
+    from tilewright.tools.study_rows import add_row
+
+    rows: dict[str, PointRow] = {}
+    progress(_STAGE, all_points - len(missing), all_points)
+    for row in explore(missing, started):
+        add_row(table, row)
+        rows[row.fingerprint] = row
+        progress(_STAGE, all_points - len(missing) + len(rows), all_points)
+    return rows
+
+
+def _executors(parsed: argparse.Namespace) -> AbstractContextManager[Callable[[], Executor]]:
+    from tilewright.tools.executors import dask_cluster, named_executor, processes
+
+    if parsed.scheduler is not None:
+        return dask_cluster(parsed.scheduler)
+    if parsed.executor is not None:
+        return named_executor(parsed.executor)
+    if parsed.jobs < 1:
+        raise bad_input("usage", "--jobs must be above 0")
+    return processes(parsed.jobs)
+
+
+def _summary(points: Sequence[StudyPoint], missing: Sequence[StudyPoint], rows: Mapping[str, PointRow]) -> str:
+    """``12 points: 9 planned, 3 does not fit; 4 were known``, with the number of each status."""
+    statuses = [rows[point.fingerprint].status for point in points]
+    counts = ", ".join(f"{statuses.count(status)} {status}" for status in dict.fromkeys(sorted(statuses)))
+    return f"{len(points)} points: {counts}; {len(points) - len(missing)} were known\n"

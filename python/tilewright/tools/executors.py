@@ -1,0 +1,69 @@
+"""Where the points of a study are planned: processes of this machine, a Dask cluster, or any executor.
+
+Each is a context that gives a function without arguments, which starts an executor.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+from tilewright.base.errors import bad_input
+from tilewright.base.progress import LOGGER
+from tilewright.base.signals import leave_signals_to_parent
+
+
+@contextmanager
+def processes(count: int) -> Iterator[Callable[[], Executor]]:
+    """Processes of this machine."""
+    yield lambda: ProcessPoolExecutor(count, initializer=_silent)
+
+
+def _silent() -> None:
+    """In a process of the pool: what a fork inherits, the bar and the watch for signals, is the parent's."""
+    leave_signals_to_parent()
+    logging.getLogger(LOGGER).disabled = True
+
+
+@contextmanager
+def dask_cluster(address: str) -> Iterator[Callable[[], Executor]]:
+    """A Dask cluster by the address of its scheduler, such as ``tcp://10.0.0.1:8786``.
+
+    Workers need Tilewright, and models and platform files at the same paths. Raises bad_input where Dask is not
+    installed, or no scheduler answers.
+    """
+    try:
+        distributed: Any = importlib.import_module("distributed")
+    except ImportError as error:
+        what = "--scheduler needs the package distributed"
+        raise bad_input("no-dask", what, help="pip install distributed") from error
+    try:
+        client = distributed.Client(address)
+    except (OSError, ValueError) as error:
+        raise bad_input("no-scheduler", f"no scheduler answers at '{address}': {error}", at="--scheduler") from error
+    try:
+        yield lambda: _executor(client.get_executor(pure=False))
+    finally:
+        client.close()
+
+
+def _executor(found: Any) -> Executor:
+    """Dask's executor behaves as one of concurrent.futures, but is none by its class."""
+    executor: Executor = found
+    return executor
+
+
+@contextmanager
+def named_executor(name: str) -> Iterator[Callable[[], Executor]]:
+    """What ``module:callable`` gives, called without arguments. Raises bad_input for a name that leads nowhere."""
+    module, _, attribute = name.partition(":")
+    try:
+        found: Any = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        what = f"'{name}' is no <module>:<callable>: {error}"
+        raise bad_input("unknown-executor", what, at="--executor") from error
+    yield lambda: _executor(found())
