@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tilewright.base.outputs import write_all
+from tilewright.base.outputs import write_all, write_file
 from tilewright.platform import load_platform, parse_pool_override, with_pool_overrides
 from tilewright.tools.manifest import platform_facts, sha256_hex
 
@@ -17,7 +17,15 @@ from tilewright.tools.manifest import platform_facts, sha256_hex
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     platform = commands.add_parser("platform", parents=[common], help="what a build needs to know of a platform")
-    platform.add_argument("--platform", required=True, help="name of a shipped platform, or a TOML file")
+    which = platform.add_mutually_exclusive_group(required=True)
+    which.add_argument("--platform", help="name of a shipped platform, or a TOML file")
+    which.add_argument(
+        "--from-linker-script", type=Path, metavar="FILE.ld", help="write a platform file for the script's MEMORY"
+    )
+    which.add_argument(
+        "--from-devicetree", type=Path, metavar="FILE.dts", help="write a platform file for a devicetree's memories"
+    )
+    platform.add_argument("--output", type=Path, help="the platform file to write; standard output if absent")
     platform.add_argument("--name", help="stem of the files; the platform's name if absent")
     platform.add_argument(
         "--pool",
@@ -31,6 +39,8 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def _platform(parsed: argparse.Namespace) -> int:
+    if parsed.platform is None:
+        return _found(parsed)
     facts = platform_facts(parsed.platform)
     name = parsed.name or facts.name
     files = _scripts(parsed.platform, name, parsed.pool)
@@ -45,6 +55,23 @@ def _platform(parsed: argparse.Namespace) -> int:
     else:
         manifest = f"{name}_platform.json"
         write_all(parsed.output_dir, {**files, manifest: text.encode()}, manifest=manifest)
+    return 0
+
+
+def _found(parsed: argparse.Namespace) -> int:
+    """Write a platform file for memories that another file names."""
+    from tilewright.tools.devicetree_memories import devicetree_memories
+    from tilewright.tools.found_memories import platform_text
+    from tilewright.tools.linker_memories import linker_memories
+
+    script: Path | None = parsed.from_linker_script
+    path = script or parsed.from_devicetree
+    memories = linker_memories(path) if script else devicetree_memories(path)
+    text = platform_text(parsed.name or path.stem, path.name, memories)
+    if parsed.output is None:
+        sys.stdout.write(text)
+    else:
+        write_file(parsed.output, text.encode())
     return 0
 
 
