@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from support.firmware import needs_host_compiler
 from support.host_runs import host_outputs
 from support.random_groups import random_rows
+from support.random_hourglass import random_hourglass
 from support.random_model import RandomModel
 from tilewright.base.errors import TilewrightError
 from tilewright.check import Rule, check
@@ -31,6 +33,7 @@ from tilewright.report.text import report_text
 
 EFFORT = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 SAMPLE = 24
+HOURGLASSES = range(7, 17)
 CORPUS = os.environ.get("TILEWRIGHT_CORPUS", "")
 
 
@@ -192,12 +195,15 @@ def rings(plan: Plan) -> list[Buffer]:
 
 
 @needs_host_compiler
-def test_networks_in_blocks_give_the_same_bits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("grown", "seeds"), [(random_rows, range(SAMPLE)), (random_hourglass, HOURGLASSES)])
+def test_networks_in_blocks_give_the_same_bits(
+    grown: Callable[[int], RandomModel], seeds: range, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     stages, ringed = 0, 0
-    for seed in range(SAMPLE):
+    for seed in seeds:
         folder = tmp_path / str(seed)
         folder.mkdir()
-        model = random_rows(seed)
+        model = grown(seed)
         apart = compiled(model, folder, "apart", groups="off")
         least = compiled(model, folder, "least", groups="auto", objective="bytes_used")
         assert used(least.plan) <= used(apart.plan), seed
@@ -209,8 +215,8 @@ def test_networks_in_blocks_give_the_same_bits(tmp_path: Path, capsys: pytest.Ca
         assert all(np.array_equal(wanted[name], got[name], equal_nan=True) for name in wanted), seed
     with capsys.disabled():
         sys.stdout.write(f"\n{stages} stages in groups, {ringed} rings\n")
-    assert stages >= 2 * SAMPLE
-    assert ringed >= SAMPLE // 2
+    assert stages >= 2 * len(seeds)
+    assert ringed >= len(seeds) // 2
 
 
 @pytest.mark.long
@@ -243,8 +249,9 @@ def used(plan: Plan) -> int:
 
 def test_a_ring_with_a_row_less_is_refused(tmp_path: Path) -> None:
     refused = 0
-    for seed in range(SAMPLE // 2):
-        plan = compiled(random_rows(seed), tmp_path, "net", groups="auto", objective="bytes_used").plan
+    models = [*map(random_rows, range(SAMPLE // 2)), random_hourglass(HOURGLASSES[0])]
+    for seed, model in enumerate(models):
+        plan = compiled(model, tmp_path, "net", groups="auto", objective="bytes_used").plan
         for ring in rings(plan):
             axis = ring.ring_axis
             assert axis is not None
@@ -322,8 +329,7 @@ def test_a_mean_of_rows_keeps_its_sums(tmp_path: Path) -> None:
 
 def test_a_lock_repeats_groups(tmp_path: Path) -> None:
     repeated = 0
-    for seed in range(SAMPLE):
-        model = random_rows(seed)
+    for model in (*map(random_rows, range(SAMPLE)), random_hourglass(HOURGLASSES[0])):
         found = compiled(model, tmp_path, "net", groups="auto", objective="bytes_used")
         lock = tmp_path / "net.lock.json"
         lock.write_text(found.lock, encoding="utf-8")
@@ -332,6 +338,7 @@ def test_a_lock_repeats_groups(tmp_path: Path) -> None:
         assert again.files == found.files
         repeated += bool(groups(found.plan))
     assert repeated >= 4
+    assert groups(again.plan), "the last one has its Concat in a group"
 
 
 def test_reports_show_groups(tmp_path: Path) -> None:

@@ -7,11 +7,40 @@ After:   y begins 0 bytes below x or more: when row t of y is written, rows of x
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from tilewright.fusion.streams import block_bounds
 from tilewright.fusion.timing import Timed, still_read
+from tilewright.storage.clearance import SAME_PLACE, Clearance
+
+
+@dataclass(frozen=True, slots=True)
+class HomeShape:
+    """Where the elements of a tensor lie: strides by axis, the axis that is outermost in memory, bytes of all rows."""
+
+    strides_bytes: tuple[int, ...]
+    outermost: int
+    size_bytes: int
+
+
+def group_clearance(stages: Sequence[Timed], name: str, given: HomeShape, made: HomeShape) -> Clearance | None:
+    """How near the output of a group may lie to an input; None where a stage may read the whole input at any time.
+
+    Rows along an inner axis lie in several planes. Of the input, what is still to be read lies behind the row in the
+    first plane. Of the output, only the first plane counts where the input is no larger and both begin together.
+    """
+    last = stages[-1].stream
+    axes = {read.axis for timed in stages for read in timed.stream.reads if read.tensor == name}
+    if len(axes) != 1:
+        return None
+    (axis,) = axes
+    by = trailing_bytes(stages, name, given.strides_bytes[axis], made.strides_bytes[last.axis])
+    if by is None or last.axis == made.outermost:
+        return None if by is None else Clearance(by, None)
+    fits = by <= 0 and given.size_bytes <= made.strides_bytes[made.outermost]
+    return SAME_PLACE if fits else None
 
 
 def trailing_bytes(stages: Sequence[Timed], tensor: str, row_bytes: int, written_row_bytes: int) -> int | None:

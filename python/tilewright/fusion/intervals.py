@@ -16,11 +16,10 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.fusion.consuming import trailing_bytes
+from tilewright.fusion.consuming import HomeShape, group_clearance
 from tilewright.fusion.group import Group, group_of
-from tilewright.fusion.streams import Stream, stream_of
+from tilewright.fusion.streams import Stream, rows_axis, stream_of
 from tilewright.fusion.timing import Ring, Timed, Timetable
-from tilewright.storage.clearance import Clearance
 from tilewright.storage.homes import Homes
 from tilewright.storage.lives import Life
 from tilewright.tiling.operand import TileOperand
@@ -37,7 +36,7 @@ FLOAT_CALL_CYCLES = 2_500.0
 BLOCK_ELEMENTS = (1, 8, 16, 32, 64, 128, 256, 512)
 """Positions of a result, without its channels, that a block has at least; each is tried for a whole group."""
 
-MOST_STAGES = 32
+MOST_STAGES = 48
 """The most layers of a group."""
 
 
@@ -68,8 +67,7 @@ class Alive:
         begins, ends, sizes: of each family of homes its first layer, its last layer, its bytes, all aligned.
         lives: by tensor that is alone in its home, the layers through which it lives.
         whole: by tensor that has all bytes of its home, as views of it may have too, the layers through which it lives.
-        row_bytes: by such a tensor, bytes of a row.
-        rows: by such a tensor, its rows.
+        shapes: by such a tensor, its bytes and where they lie.
     """
 
     begins: Counts
@@ -77,8 +75,7 @@ class Alive:
     sizes: Counts
     lives: Mapping[str, Life]
     whole: Mapping[str, Life]
-    row_bytes: Mapping[str, int]
-    rows: Mapping[str, int]
+    shapes: Mapping[str, HomeShape]
 
     def during(self, first: int, end: int) -> int:
         """Bytes of all homes that are alive in one of the layers [first, end)."""
@@ -91,13 +88,16 @@ class Alive:
 
     def home_bytes(self, tensor: str) -> int:
         """Bytes of a whole tensor that is alone in its home."""
-        return aligned(self.rows[tensor] * self.row_bytes[tensor])
+        return aligned(self.shapes[tensor].size_bytes)
 
     def ring_bytes(self, ring: Ring) -> int:
         """Bytes of a ring; 0 for a tensor that is no ring, since it shares its home."""
         if ring.tensor not in self.lives:
             return 0
-        return aligned(min(ring.rows, self.rows[ring.tensor]) * self.row_bytes[ring.tensor])
+        shape = self.shapes[ring.tensor]
+        if ring.axis != shape.outermost:
+            return aligned(shape.size_bytes)
+        return aligned(min(ring.rows * shape.strides_bytes[ring.axis], shape.size_bytes))
 
 
 def aligned(size_bytes: int) -> int:
@@ -229,17 +229,18 @@ def _alive(problems: Sequence[TilingProblem], homes: Homes, lives: Mapping[str, 
         if homes.groups[root] in lives and len({homes.groups[name] for name in members[root]}) == 1
         for name in members[root]
     }
-    row_bytes, rows = {}, {}
+    shapes = dict[str, HomeShape]()
     for problem in problems:
-        for operand in (item for item in problem.operands if item.tensor in whole and item.tensor not in rows):
+        for operand in (item for item in problem.operands if item.tensor in whole and item.tensor not in shapes):
             assert operand.tensor is not None
-            large = [axis for axis in operand.order if operand.extents[axis] > 1]
-            if large:
-                rows[operand.tensor] = operand.extents[large[0]]
-                row_bytes[operand.tensor] = homes.strides[operand.tensor][large[0]]
-    whole = {name: whole[name] for name in rows}
+            outermost = rows_axis(operand)
+            if outermost is not None:
+                strides = homes.strides[operand.tensor]
+                size = operand.extents[outermost] * strides[outermost]
+                shapes[operand.tensor] = HomeShape(strides, outermost, size)
+    whole = {name: whole[name] for name in shapes}
     alone = {name: life for name, life in whole.items() if len(members[homes.roots[name]]) == 1}
-    return Alive(begins, ends, sizes, alone, whole, row_bytes, rows)
+    return Alive(begins, ends, sizes, alone, whole, shapes)
 
 
 _NONE = (np.zeros(0, np.int64),) * 3
@@ -353,10 +354,10 @@ def _shared_bytes(alive: Alive, first: int, stages: Sequence[Timed], rings: Mapp
         dead = alive.whole.get(name)
         if name in rings or dead is None or not first <= dead.end < end:
             continue
-        by = trailing_bytes(stages, name, alive.row_bytes[name], alive.row_bytes[written[0]])
+        by = group_clearance(stages, name, alive.shapes[name], alive.shapes[written[0]])
         if by is not None:
-            sizes = [alive.rows[item] * alive.row_bytes[item] for item in (written[0], name)]
-            most = max(most, Clearance(by, None).shared_bytes(*sizes))
+            sizes = [alive.shapes[item].size_bytes for item in (written[0], name)]
+            most = max(most, by.shared_bytes(*sizes))
     return most // TILE_ALIGN_BYTES * TILE_ALIGN_BYTES
 
 

@@ -25,7 +25,7 @@ Counts = npt.NDArray[np.int64]
 class RowRead:
     """Rows of one tensor that a stream reads; ``rows`` maps the stream's dimension to the tensor's ``axis``.
 
-    ``may_be_ring`` says whether the kernel finds row r at r modulo a ring's rows.
+    ``may_be_ring`` says whether the kernel finds row r at r modulo a ring's rows, and whether a row is one piece.
     """
 
     tensor: str
@@ -73,7 +73,8 @@ class Stream:
 def stream_of(problem: TilingProblem) -> Stream | None:
     """The layer as a stream of rows; None where its kernel cannot compute the result by rows.
 
-    Rows lie along the axis of the result that is outermost in memory: a block of rows is one piece.
+    Rows lie along the outermost axis in memory, so that a block of rows is one piece, of the result or of an input:
+    images come and go channels first, while the layers between them have the channels last.
     """
     written = [operand for operand in problem.operands if operand.write]
     if len(written) != 1 or problem.moves or problem.cores > 1:
@@ -82,8 +83,13 @@ def stream_of(problem: TilingProblem) -> Stream | None:
     inputs = [item for item in problem.operands if not item.write and item.tensor is not None and item.data is None]
     axis = rows_axis(result)
     dimension = None if axis is None else _dimension(problem, result, axis)
-    reads = [] if dimension is None else list(_reads(problem, inputs, dimension))
-    sink = None if reads else _sink(problem, result, inputs)
+    ways = [way for way in _ways(problem, result, inputs) if way[2]]
+    sink = (
+        None
+        if any(_is_outer(inputs, read) for _, _, reads in ways for read in reads)
+        else _sink(problem, result, inputs)
+    )
+    axis, dimension, reads = next(iter(ways), (axis, dimension, []))
     if sink is not None or axis is None or dimension is None:
         return sink
     found = {read.tensor for read in reads}
@@ -97,6 +103,25 @@ def stream_of(problem: TilingProblem) -> Stream | None:
         reads=tuple(reads),
         held=frozenset(item.tensor for item in inputs if item.tensor is not None and item.tensor not in found),
     )
+
+
+def _ways(
+    problem: TilingProblem, result: TileOperand, inputs: list[TileOperand]
+) -> Iterator[tuple[int, str, list[RowRead]]]:
+    """The axes of the result that could be those of rows, outermost first: axis, dimension, what its rows need."""
+    outer = rows_axis(result)
+    for axis in (axis for axis in result.order if result.extents[axis] > 1):
+        dimension = _dimension(problem, result, axis)
+        if dimension is None:
+            continue
+        reads = list(_reads(problem, inputs, dimension))
+        if axis == outer or any(_is_outer(inputs, read) for read in reads):
+            yield axis, dimension, reads
+
+
+def _is_outer(inputs: list[TileOperand], read: RowRead) -> bool:
+    """Whether rows are read along the axis of the tensor that is outermost in memory."""
+    return any(rows_axis(item) == read.axis for item in inputs if item.tensor == read.tensor)
 
 
 def _sink(problem: TilingProblem, result: TileOperand, inputs: list[TileOperand]) -> Stream | None:
@@ -148,11 +173,11 @@ def _dimension(problem: TilingProblem, result: TileOperand, axis: int) -> str | 
 
 
 def _reads(problem: TilingProblem, inputs: list[TileOperand], dimension: str) -> Iterator[RowRead]:
-    """The inputs of which a block needs some rows, along the axis that is outermost in memory."""
+    """The inputs of which a block needs some rows, each along one axis."""
     uncut = {name: extent for name, extent in problem.extents.items() if name != dimension}
     for operand in inputs:
         moved = [axis for axis, item in enumerate(operand.axes) if dimension in dict(item.terms)]
-        if moved != [rows_axis(operand)]:
+        if len(moved) != 1 or operand.extents[moved[0]] == 1:
             continue
         rows = axis_range(operand.axes[moved[0]], operand.extents[moved[0]], uncut)
         if rows.terms[0][1] > 0:
@@ -161,11 +186,13 @@ def _reads(problem: TilingProblem, inputs: list[TileOperand], dimension: str) ->
 
 
 def _may_be_ring(problem: TilingProblem, operand: TileOperand, axis: int) -> bool:
-    """Whether the kernel walks rings on the operand's axis, which lies in its view at one place.
+    """Whether the kernel walks rings on the operand's axis, which is outermost and lies in its view at one place.
 
     Elementwise kernels walk over the box of their result (runtime/include/tilewright/kernels/walk.h), and the walk
     follows rings of any operand on any axis.
     """
     kernel = problem.kernel
     places = [place for place, item in enumerate(operand.view) if item == axis]
-    return len(places) == 1 and (places[0] in kernel.ring_axes or kernel.stores.order is WriteOrder.ELEMENTWISE)
+    if axis != rows_axis(operand) or len(places) != 1:
+        return False
+    return places[0] in kernel.ring_axes or kernel.stores.order is WriteOrder.ELEMENTWISE

@@ -86,7 +86,10 @@ def max_pool_indices(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 
 
 def conv_transpose_nest(node: Node, graph: Graph) -> Nest:
-    """Dimensions n, group, oc, output positions, ic, taps; output o reads x from (o + pad - k * dilation) / stride."""
+    """Dimensions n, group, oc, output positions, ic, taps; output o reads x from (o + pad - k * dilation) / stride.
+
+    Quotients that are no integers read nothing: the first position is rounded up, the last one down.
+    """
     x, w = (graph.tensor(name).shape for name in node.inputs[:2])
     shape = graph.tensor(node.outputs[0]).shape
     windows = node.given(ConvTransposeAttributes)
@@ -94,7 +97,7 @@ def conv_transpose_nest(node: Node, graph: Graph) -> Nest:
     inputs, outputs = x[1] // groups, w[1]
     out_names, tap_names = OUTPUT_NAMES[spatial], TAP_NAMES[spatial]
     read = [
-        AxisMap(((out, 1), (tap, -dilation)), pad, pad, stride)
+        AxisMap(((out, 1), (tap, -dilation)), pad + stride - 1, pad, stride)
         for out, tap, stride, dilation, pad in zip(
             out_names, tap_names, windows.strides, windows.dilations, windows.pads_begin, strict=True
         )

@@ -28,25 +28,48 @@ class Grouping:
     alone: Decisions
     layers: Layers
     covers: tuple[Cover, ...]
-    objective: Objective
+    decider: Decider
 
     def decisions(self, cover: Cover) -> Decisions:
         """The layers with the blocks of a cover's groups."""
         groups = [group_from(self.layers, interval) for interval in cover.intervals if interval.elements]
-        found = replace(_with_groups(self.alone, groups, self.layers), front=self.front(cover))
+        found = _with_groups(self.alone, groups, self.layers)
         return with_layers(found, [self._priced(layer) for layer in found.layers])
-
-    def front(self, taken: Cover | None) -> tuple[Tradeoff, ...]:
-        """The covers for reports; empty where there is no choice."""
-        if len(self.covers) < 2:
-            return ()
-        return tuple(Tradeoff(cover.bytes, round(cover.cycles), cover is taken) for cover in self.covers)
 
     def _priced(self, layer: ScheduledLayer) -> ScheduledLayer:
         """The layer with its cost in the unit of the objective."""
         choice = layer.choice
         costs = {Objective.CYCLES: choice.predicted_cycles, Objective.BYTES_USED: sum(choice.near_bytes.values())}
-        return replace(layer, choice=replace(choice, cost=costs.get(self.objective, 0)))
+        return replace(layer, choice=replace(choice, cost=costs.get(self.decider.options.objective, 0)))
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One of the covers of a grouping."""
+
+    grouping: Grouping
+    cover: Cover
+
+
+def ways_of(groupings: Sequence[Grouping]) -> tuple[Way, ...]:
+    """The covers of all groupings from the fastest to the one of the fewest bytes; each needs fewer than those before.
+
+    Without groups only the first grouping counts: the others are made for groups.
+    """
+    found = [Way(grouping, cover) for grouping in groupings for cover in grouping.covers]
+    found = [way for way in found if way.grouping is groupings[0] or any(item.elements for item in way.cover.intervals)]
+    ways: list[Way] = []
+    for way in sorted(found, key=lambda way: (way.cover.cycles, way.cover.bytes)):
+        if not ways or way.cover.bytes < ways[-1].cover.bytes:
+            ways.append(way)
+    return tuple(ways)
+
+
+def tradeoffs(ways: Sequence[Way], taken: Way | None) -> tuple[Tradeoff, ...]:
+    """The covers for reports; empty where there is no choice."""
+    if len(ways) < 2:
+        return ()
+    return tuple(Tradeoff(way.cover.bytes, round(way.cover.cycles), way is taken) for way in ways)
 
 
 def grouping_of(decisions: Decisions, decider: Decider) -> Grouping | None:
@@ -66,7 +89,7 @@ def grouping_of(decisions: Decisions, decider: Decider) -> Grouping | None:
     most = max((interval.bytes for interval in alone), default=0)
     found = (*alone, *intervals(layers, most))
     covers = _refined(front(found, len(problems)), found, layers)
-    return Grouping(decisions, layers, tuple(covers), decider.options.objective)
+    return Grouping(decisions, layers, tuple(covers), decider)
 
 
 def _refined(covers: Sequence[Cover], found: Sequence[Interval], layers: Layers) -> list[Cover]:
@@ -124,16 +147,18 @@ def _streams(decisions: Decisions, prepared: Prepared, others: Sequence[Sequence
     return layers_of([layer.problem for layer in decisions.layers], prepared.homes, lives, others)
 
 
-def first_choice(grouping: Grouping, decider: Decider) -> Cover:
-    """The cover that the objective asks for."""
+def first_choice(ways: Sequence[Way], decider: Decider) -> Way:
+    """The way that the objective asks for."""
     size = decider.capacities.get(decider.platform.io_pool)
-    return chosen_cover(grouping.covers, size, least=decider.options.objective is Objective.BYTES_USED)
+    covers = [way.cover for way in ways]
+    cover = chosen_cover(covers, size, least=decider.options.objective is Objective.BYTES_USED)
+    return next(way for way in ways if way.cover is cover)
 
 
-def smaller(grouping: Grouping, cover: Cover, missing: int) -> Cover | None:
-    """The fastest cover of a front that needs fewer bytes by ``missing``, or else the next smaller one."""
-    less: Sequence[Cover] = [other for other in grouping.covers if other.bytes < cover.bytes]
-    enough = [other for other in less if other.bytes <= cover.bytes - missing]
+def smaller(ways: Sequence[Way], taken: Way, missing: int) -> Way | None:
+    """The fastest of all ways that needs fewer bytes by ``missing``, or else the next smaller one."""
+    less = [way for way in ways if way.cover.bytes < taken.cover.bytes]
+    enough = [way for way in less if way.cover.bytes <= taken.cover.bytes - missing]
     return next(iter(enough or less), None)
 
 

@@ -30,7 +30,7 @@ from tilewright.planning.grouping import with_locked_groups
 from tilewright.planning.guard_room import used_bytes
 from tilewright.planning.lock_file import LayerEntry, Lock, format_lock, parse_lock
 from tilewright.planning.lock_layers import STALE, layer_entry, restored_layer
-from tilewright.planning.prepare import Prepared, prepare
+from tilewright.planning.prepare import Prepared, prepare_as
 from tilewright.planning.realise import Planned, placement_items, realise, schedule_of
 from tilewright.planning.spill import travellers, with_homes
 from tilewright.platform import Platform
@@ -85,7 +85,8 @@ def locked_plan(graph: Graph, platform: Platform, options: CompileOptions, lock:
     Raises bad_input ``plan-lock`` where the lock does not fit model, platform or options.
     """
     _check_origin(platform, options, lock)
-    prepared = prepare(graph, platform, options, lambda stored: _locked_order(stored, options, lock))
+    wanted = [entry.name for entry in lock.layers]
+    prepared = prepare_as(graph, platform, options, wanted, lambda stored: _locked_order(stored, options, lock))
     prepared = _in_locked_homes(prepared, platform, options, lock)
     decisions = _locked_decisions(prepared, options, lock)
     schedule = schedule_of(prepared, decisions, platform, options)

@@ -5,7 +5,7 @@ Nothing here depends on how large pools are, but for constants that exceed their
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from tilewright.base.errors import not_supported
@@ -15,7 +15,7 @@ from tilewright.kernels.registry import choices
 from tilewright.options import CompileOptions, Groups, Order, TileSteps
 from tilewright.platform import Platform
 from tilewright.storage.homes import Homes
-from tilewright.storage.joining import Stored, layer_nodes, plan_storage
+from tilewright.storage.joining import Stored, layer_nodes, may_group, parts_apart, plan_storage
 from tilewright.storage.order import order_graph
 from tilewright.storage.state_places import with_states_last
 from tilewright.tiling.buffering import with_buffers
@@ -41,24 +41,52 @@ class Prepared:
         problems: for each layer, in the order in which they run, a problem for each kernel that
             can run it, in order of preference.
         arrays: constants with their hashes.
+        apart: the same with each Concat and Slice as a layer, whose tensors a group may hold as rings; None where no
+            part lies in a whole, and where there are no groups.
     """
 
     graph: Graph
     homes: Homes
     problems: tuple[tuple[TilingProblem, ...], ...]
     arrays: HashedArrays
+    apart: Prepared | None = None
 
 
-def prepare(graph: Graph, platform: Platform, options: CompileOptions, arrange: Arrange | None = None) -> Prepared:
+def prepare(graph: Graph, platform: Platform, options: CompileOptions) -> Prepared:
     """Storage of all tensors, the order of layers, and what is to be decided about each.
 
-    Layers run in the order that ``arrange`` gives, without it as ``options.order`` says.
     Raises not_supported for an operator without kernel or a missing link, bad_input for options
     that name no layer or that no kernel allows.
     """
     graph = with_states_last(graph, platform)
-    stored = plan_storage(graph, platform, io_in_pools=options.io_in_pools, grouped=options.groups is not Groups.OFF)
-    layers = _arranged(stored, options) if arrange is None else arrange(stored)
+    stored = _stored(graph, platform, options)
+    prepared = _prepared(stored, _arranged(stored, options), platform, options)
+    if options.groups is Groups.OFF or not stored.homes.parts or not may_group(platform):
+        return prepared
+    other = parts_apart(graph, platform, io_in_pools=options.io_in_pools)
+    return replace(prepared, apart=_prepared(other, _arranged(other, options), platform, options))
+
+
+def prepare_as(
+    graph: Graph, platform: Platform, options: CompileOptions, wanted: Collection[str], arrange: Arrange
+) -> Prepared:
+    """``prepare`` for layers that are known: with the storage that needs the layers ``wanted``, in a given order."""
+    graph = with_states_last(graph, platform)
+    stored = _stored(graph, platform, options)
+    names = {node.name for node in layer_nodes(stored.graph, stored.homes)}
+    if names != set(wanted) and options.groups is not Groups.OFF and may_group(platform):
+        other = parts_apart(graph, platform, io_in_pools=options.io_in_pools)
+        if {node.name for node in layer_nodes(other.graph, other.homes)} == set(wanted):
+            stored = other
+    return _prepared(stored, arrange(stored), platform, options)
+
+
+def _stored(graph: Graph, platform: Platform, options: CompileOptions) -> Stored:
+    return plan_storage(graph, platform, io_in_pools=options.io_in_pools, grouped=options.groups is not Groups.OFF)
+
+
+def _prepared(stored: Stored, layers: list[Node], platform: Platform, options: CompileOptions) -> Prepared:
+    """A stored graph with its layers in their order."""
     steps = given_by_layer(layers, options.tiles, "tiles")
     buffers = given_by_layer(layers, options.buffers, "buffers")
     places = (stored.homes.homes, stored.homes.strides)

@@ -7,7 +7,7 @@ decisions that failed, and the next one changes those.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 
@@ -17,7 +17,7 @@ from tilewright.plan.lifetimes import layer_at
 from tilewright.planning.core_stacks import require_room_for_stacks, with_room_for_stacks
 from tilewright.planning.decide import Decider, each_for_itself, with_layers
 from tilewright.planning.decisions import Decisions
-from tilewright.planning.grouping import Grouping, first_choice, grouping_of, smaller
+from tilewright.planning.grouping import Grouping, Way, first_choice, grouping_of, smaller, tradeoffs, ways_of
 from tilewright.planning.prepare import Prepared
 from tilewright.planning.realise import Planned, realise, schedule_of
 from tilewright.planning.shortage import explained, with_exact
@@ -121,11 +121,10 @@ def first_that_fits(decider: Decider) -> Planned:
 def _in_these_homes(decider: Decider) -> Planned | _Failure:
     """The first decisions that find a place, or the last ones that found none. Raises TileOverflow."""
     prepared, platform, options = decider.prepared, decider.platform, decider.options
-    hand_over = options.buffering is not Buffering.SINGLE and any(link.asynchronous for link in platform.links)
-    decisions = replace(each_for_itself(decider), hand_over=hand_over)
+    decisions = _decisions(decider)
     grouping = grouping_of(decisions, decider)
     if grouping is not None:
-        return _grouped(grouping, decider)
+        return _grouped(ways_of([grouping, *_of_parts_apart(decider)]), decisions, decider)
     limits = (decider.capacities,) * len(decisions.layers)
     remedies = chain((_each_store_awaited, _tiles_together), repeat(_smaller_at_the_peak, ROUNDS))
     while True:
@@ -140,21 +139,38 @@ def _in_these_homes(decider: Decider) -> Planned | _Failure:
         decisions, limits = attempt
 
 
-def _grouped(grouping: Grouping, decider: Decider) -> Planned:
-    """The first cover that finds a place, from the one that the objective asks for to that of the fewest bytes.
+def _decisions(decider: Decider) -> Decisions:
+    """The best tiles of every layer for itself."""
+    links, options = decider.platform.links, decider.options
+    hand_over = options.buffering is not Buffering.SINGLE and any(link.asynchronous for link in links)
+    return replace(each_for_itself(decider), hand_over=hand_over)
+
+
+def _of_parts_apart(decider: Decider) -> Iterator[Grouping]:
+    """The groups that can be made where each Concat and Slice is a layer; none where no part lies in a whole."""
+    if decider.prepared.apart is not None:
+        other = replace(decider, prepared=decider.prepared.apart, known={}, shared={})
+        grouping = grouping_of(_decisions(other), other)
+        if grouping is not None:
+            yield grouping
+
+
+def _grouped(ways: Sequence[Way], alone: Decisions, decider: Decider) -> Planned:
+    """The first way that finds a place, from the one that the objective asks for to that of the fewest bytes.
 
     Raises DoesNotFit of the last one.
     """
-    cover = first_choice(grouping, decider)
+    way = first_choice(ways, decider)
     while True:
         try:
-            alone = replace(grouping.alone, front=grouping.front(None))
-            return _with_fewer_bytes(_realised(grouping.decisions(cover), decider), alone, decider)
+            decisions = replace(way.grouping.decisions(way.cover), front=tradeoffs(ways, way))
+            planned = _realised(decisions, way.grouping.decider)
+            return _with_fewer_bytes(planned, replace(alone, front=tradeoffs(ways, None)), decider)
         except DoesNotFit as overflow:
-            found = smaller(grouping, cover, overflow.diagnosis.missing)
+            found = smaller(ways, way, overflow.diagnosis.missing)
             if found is None:
                 raise
-            cover = found
+            way = found
 
 
 def _with_fewer_bytes(planned: Planned, alone: Decisions, decider: Decider) -> Planned:

@@ -32,14 +32,25 @@ class Stored:
     over: Mapping[str, tuple[str, ...]]
 
 
+def may_group(platform: Platform) -> bool:
+    """Whether layers could run together: the core addresses tensors itself."""
+    reach = {name for name, _ in platform.core.access_cycles}
+    return set(candidate_pools(platform, BufferKind.INTERMEDIATE)) <= reach
+
+
+def parts_apart(graph: Graph, platform: Platform, *, io_in_pools: bool = False) -> Stored:
+    """The storage in which each Concat and Slice is a layer, so that parts and wholes may be rings."""
+    homes = assign_homes(graph, platform, io_in_pools=io_in_pools, joined=join_parts(graph, ()))
+    return Stored(graph, homes, {node.name: _over(node, graph, platform) for node in graph.nodes})
+
+
 def plan_storage(graph: Graph, platform: Platform, *, io_in_pools: bool = False, grouped: bool = False) -> Stored:
     """Join parts with their wholes, and give each tensor its home. Raises not_supported as ``assign_homes``.
 
     With ``grouped``, layers may run together where the core addresses tensors itself: rows that a convolution skips
     cost nothing there, and a Slice of every second row could not be a ring.
     """
-    reach = {name for name, _ in platform.core.access_cycles}
-    if grouped and set(candidate_pools(platform, BufferKind.INTERMEDIATE)) <= reach:
+    if grouped and may_group(platform):
         return _stored(graph, platform, io_in_pools=io_in_pools)
     fewer_rows, slices = without_skipped_rows(graph)
     stored = _stored(fewer_rows, platform, io_in_pools=io_in_pools)

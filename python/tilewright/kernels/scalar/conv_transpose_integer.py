@@ -23,7 +23,7 @@ from tilewright.kernels.kernel import (
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.requantization import LayerLimits, finish_of
 from tilewright.kernels.scalar.compact import compact
-from tilewright.kernels.scalar.geometry import VolumeWindows, volume_view, volume_windows
+from tilewright.kernels.scalar.geometry import SPATIAL_AXES, VolumeWindows, volume_view, volume_windows
 from tilewright.operators.epilogue import along_axis, finish
 from tilewright.operators.exact import exact_operands, offset_removed
 from tilewright.operators.nest import whole
@@ -154,7 +154,12 @@ def _scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
 
 
 _CONV_TRANSPOSE = Kernel(
-    "tilewright_conv_transpose_integer", ConvTransposeInteger, _cycles, scratch=_scratch, likes=CONVOLUTION_ORDER
+    "tilewright_conv_transpose_integer",
+    ConvTransposeInteger,
+    _cycles,
+    ring_axes=SPATIAL_AXES,
+    scratch=_scratch,
+    likes=CONVOLUTION_ORDER,
 )
 
 DECLARATION = Declaration(

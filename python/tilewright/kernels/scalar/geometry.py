@@ -19,6 +19,9 @@ PLANE = 2
 VOLUME = 3
 """Number of spatial axes of kernels for volumes: (d, h, w)."""
 
+SPATIAL_AXES = frozenset({3, 4, 5})
+"""Positions of the axes d, h and w in the view [n, c, -, d, h, w] of kernels for volumes."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlaneWindows(CStruct):

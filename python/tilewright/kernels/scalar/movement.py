@@ -159,9 +159,12 @@ def _tensor(operand: object) -> TensorOperand:
     return operand
 
 
-_COPY = Kernel("tilewright_copy", Copy, per_point(6.0))
-_CONCAT = Kernel("tilewright_concat", Concat, per_point(6.0))
-_PAD = Kernel("tilewright_pad", Pad, per_point(8.0))
+_ANY_AXIS = frozenset(range(MAX_RANK))
+"""These kernels walk (runtime/include/tilewright/kernels/walk.h), and the walk follows rings on any axis."""
+
+_COPY = Kernel("tilewright_copy", Copy, per_point(6.0), ring_axes=_ANY_AXIS)
+_CONCAT = Kernel("tilewright_concat", Concat, per_point(6.0), ring_axes=_ANY_AXIS)
+_PAD = Kernel("tilewright_pad", Pad, per_point(8.0), ring_axes=_ANY_AXIS)
 _RESHAPE = Kernel("tilewright_reshape", Reshape, per_point(12.0))
 
 DECLARATION = Declaration(

@@ -34,7 +34,7 @@ from tilewright.kernels.kernel import (
     TileSteps,
 )
 from tilewright.kernels.liked_orders import ANY_ORDER, CONVOLUTION_ORDER, POOLING_ORDER
-from tilewright.kernels.scalar.geometry import VOLUME, VolumeWindows, filled, volume_view, volume_windows
+from tilewright.kernels.scalar.geometry import SPATIAL_AXES, VOLUME, VolumeWindows, filled, volume_view, volume_windows
 from tilewright.kernels.scalar.map import SUFFIX
 from tilewright.operators.conv import ConvAttributes
 from tilewright.operators.conv import nest as conv_nest
@@ -274,7 +274,9 @@ def _interpolate_cycles(choice: KernelChoice, steps: TileSteps) -> float:
 
 
 _CONV = Kernel("tilewright_conv_any", ConvAny, per_point(_MAC_CYCLES), likes=CONVOLUTION_ORDER)
-_CONV_TRANSPOSE = Kernel("tilewright_conv_transpose_f32", ConvTransposeF32, per_point(_MAC_CYCLES))
+_CONV_TRANSPOSE = Kernel(
+    "tilewright_conv_transpose_f32", ConvTransposeF32, per_point(_MAC_CYCLES), ring_axes=SPATIAL_AXES
+)
 _POOL = Kernel("tilewright_pool_any", PoolAny, per_point(_TAP_CYCLES), likes=POOLING_ORDER)
 _LP_POOL = replace(_POOL, likes=ANY_ORDER)
 _MAX_POOL_INDICES = Kernel("tilewright_max_pool_indices", MaxPoolIndices, per_point(_TAP_CYCLES))
