@@ -23,7 +23,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from support.objects import SANITIZED, UNDEFINED, sanitized
+from support.objects import SANITIZED, UNDEFINED, sanitized, without_preloaded
 from tilewright.graph import Array, Graph, packed_strides_bytes
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, packed_array
 from tilewright.operators.nest import Interval, Iteration, axis_range, clipped
@@ -74,7 +74,8 @@ def library(sources: tuple[str, ...]) -> ctypes.CDLL:
     target = folder / "kernels.so"
     paths = [RUNTIME / "kernels" / name for name in sources]
     files = sanitized(paths, SANITIZED if ADDRESS_SANITIZER else UNDEFINED)
-    subprocess.run(["cc", "-shared", *flags, *files, "-lm", "-o", str(target)], check=True)
+    command = ["cc", "-shared", *flags, *files, "-lm", "-o", str(target)]
+    subprocess.run(command, check=True, env=without_preloaded())
     return ctypes.CDLL(str(target))
 
 

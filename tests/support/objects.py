@@ -62,13 +62,18 @@ def _object(words: tuple[str, ...], source: Path) -> Path:
     FOLDER.mkdir(parents=True, exist_ok=True)
     unfinished = target.with_suffix(f".{os.getpid()}")
     command = [*words, "-c", str(source), "-o", str(unfinished)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=without_preloaded())
     if done.returncode != 0 or done.stderr:
         unfinished.unlink(missing_ok=True)
         raise subprocess.CalledProcessError(done.returncode or 1, command, done.stdout, done.stderr)
     # Another process may have made the same object meanwhile; one takes the place of the other whole.
     unfinished.replace(target)
     return target
+
+
+def without_preloaded() -> dict[str, str]:
+    """The environment for compilers: a sanitizer that is preloaded for the kernels would slow them several times."""
+    return {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
 
 
 @cache

@@ -49,7 +49,8 @@ def sanitized(*arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {
         **os.environ,
         "LD_PRELOAD": runtime,
-        "ASAN_OPTIONS": "detect_leaks=0",
+        # Python allocates so often that walking its stack each time takes a tenth of the whole.
+        "ASAN_OPTIONS": "detect_leaks=0:malloc_context_size=1",
         "TILEWRIGHT_TEST_ADDRESS_SANITIZER": "1",
         "PYTHONPATH": os.pathsep.join([str(tests.parent / "python"), str(tests), str(FOLDER)]),
     }
@@ -59,7 +60,9 @@ def sanitized(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.skipif(ADDRESS_SANITIZER, reason="runs the others under the sanitizer")
 def test_everything_under_the_address_sanitizer() -> None:
-    done = sanitized("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", str(FOLDER))
+    # Of programs and interpreters that run beside this process, its sanitizer sees nothing.
+    kernels_here = "not test_tiles_of_the_generated_code and not test_a_wrong_instruction_is_seen"
+    done = sanitized("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-k", kernels_here, str(FOLDER))
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
 
 
