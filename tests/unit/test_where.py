@@ -16,9 +16,9 @@ from support.sound import BASE
 from tilewright.base.errors import TilewrightError
 from tilewright.cli import main
 from tilewright.cli.where import pool_bases
+from tilewright.firmware.elf_file import symbol_addresses
 from tilewright.plan.json import dumps
 from tilewright.report.where import where_data
-from tilewright.tools.elf import symbol_addresses
 
 L1, SRAM, FLASH = BASE.pools
 COMPILERS = {"cc": "nm", RISCV_GCC: "riscv64-unknown-elf-nm", ARM_GCC: "arm-none-eabi-nm"}

@@ -13,7 +13,6 @@ from tilewright.base.errors import bad_input, suggestion
 from tilewright.cli.plan_file import load_plan
 from tilewright.plan import Plan, Pool
 from tilewright.plan.stages import stages_of
-from tilewright.tools.elf import symbol_addresses
 
 
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -41,13 +40,19 @@ def _where(parsed: argparse.Namespace) -> int:
     return 0
 
 
+def _symbols(program: Path | None) -> dict[str, int]:
+    from tilewright.firmware.elf_file import symbol_addresses
+
+    return {} if program is None else symbol_addresses(program)
+
+
 def _place(plan: Plan, parsed: argparse.Namespace) -> tuple[Pool, int, int | None]:
     """Pool and offset, and the address if one was given."""
     name, separator, offset = parsed.address.rpartition(":")
     if separator:
         return _pool(plan, name), _number(offset, "address"), None
     address = _number(parsed.address, "address")
-    bases = pool_bases(plan, _given(plan, parsed.base), symbol_addresses(parsed.elf) if parsed.elf else {})
+    bases = pool_bases(plan, _given(plan, parsed.base), _symbols(parsed.elf))
     used = {use.pool: use.used_bytes for use in plan.pool_use}
     for pool in plan.pools:
         if pool.name in bases and 0 <= address - bases[pool.name] < used.get(pool.name, 0):

@@ -9,11 +9,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import SymbolTableSection
-
 from tilewright.base.errors import bad_input
+from tilewright.firmware.elf_file import elf_file, symbol_tables
 
 _WRITE, _ALLOC, _EXECUTE, _TLS = 1, 2, 4, 0x400
 _THUMB_BIT = 1
@@ -133,13 +130,8 @@ def read_image(path: Path) -> Image:
     Raises bad_input ``elf-file`` for a file that cannot be read or is no ELF program, ``elf-stripped`` for one
     without symbols.
     """
-    try:
-        with path.open("rb") as stream:
-            return _image(path, ELFFile(stream))
-    except OSError as error:
-        raise bad_input("elf-file", f"cannot read the program: {error.strerror or error}", at=str(path)) from error
-    except (ELFError, UnicodeDecodeError, IndexError, ValueError, AttributeError) as error:
-        raise bad_input("elf-file", "the file is no ELF program with whole sections", at=str(path)) from error
+    with elf_file(path) as file:
+        return _image(path, file)
 
 
 def _image(path: Path, file: Any) -> Image:
@@ -190,11 +182,9 @@ def _section(section: Any) -> Section:
 def _symbols(file: Any, sections: tuple[Section, ...], machine: Machine) -> Iterator[Symbol]:
     """Symbols that stand in a section; local ones follow the symbol of their source file."""
     kinds = {kind.value: kind for kind in SymbolKind}
-    for table in file.iter_sections():
-        if not isinstance(table, SymbolTableSection) or table["sh_type"] != "SHT_SYMTAB":
-            continue
+    for table in symbol_tables(file):
         source = ""
-        for symbol in table.iter_symbols():
+        for symbol in table:
             info, index = symbol["st_info"], symbol["st_shndx"]
             if info["type"] == "STT_FILE":
                 source = str(symbol.name)
