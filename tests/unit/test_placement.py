@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from tilewright.base.errors import TilewrightError
 from tilewright.placement import DoesNotFit, Item, PoolLimit, Trail, place
 from tilewright.placement import native as native_module
 from tilewright.placement.algorithms import ALGORITHMS
+from tilewright.placement.diagnosis import fullest_step, is_alive, without_views
 from tilewright.placement.model import Model, build_model
 from tilewright.placement.options import Options, Outcome
 from tilewright.placement.spots import Spot
@@ -114,6 +116,28 @@ def test_the_smallest_size_is_proved_and_works() -> None:
     assert found.step == 0
     assert "pool 'p' needs 110 bytes, platform gives 100 (10 too many)" in str(caught.value)
     assert place(items, [PoolLimit("p", found.needed)]).optimal == {"p": True}
+
+
+def test_the_fullest_step_counts_views_once_and_only_in_what_lives() -> None:
+    chance = random.Random(4)
+    steps = set()
+    for _ in range(200):
+        items = [Item(f"i{number}", chance.randrange(9), 1, ("p",)) for number in range(6)]
+        items = [
+            replace(item, lifetime=(begin, begin + chance.randrange(4)))
+            for item in items
+            for begin in (chance.randrange(7),)
+        ]
+        items[4:] = [
+            replace(item, at_offset=(chance.choice("i0 i1 i2".split()), chance.randrange(3))) for item in items[4:]
+        ]
+        ticks = sorted({item.lifetime[0] for item in items if item.lifetime})
+        alive = {tick: without_views([item for item in items if is_alive(item, tick)]) for tick in ticks}
+        sums = {tick: sum(item.size_bytes for item in found) for tick, found in alive.items()}
+        assert fullest_step(items) == max(ticks, key=lambda tick: (sums[tick], -tick))
+        steps.add(fullest_step(items))
+    assert len(steps) == 7
+    assert fullest_step([]) is None
 
 
 @needs_extension

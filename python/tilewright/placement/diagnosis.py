@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from tilewright.base.errors import ExitStatus
 from tilewright.placement.items import Diagnosis, DoesNotFit, Item
@@ -59,11 +61,8 @@ def _describe(model: Model, pool: int, again: Outcome, proved: bool) -> Diagnosi
     step: int | None = None
     alive = inside
     if all(item.lifetime is not None for item in inside):
-        ticks = sorted({item.lifetime[0] for item in inside if item.lifetime})
-        live = {tick: [i for i in inside if i.lifetime and i.lifetime[0] <= tick < i.lifetime[1]] for tick in ticks}
-        live = {tick: _without_views(items) for tick, items in live.items()}
-        step = max(ticks, key=lambda tick: (sum(item.size_bytes for item in live[tick]), -tick), default=None)
-        alive = live[step] if step is not None else []
+        step = fullest_step(inside)
+        alive = without_views([item for item in inside if step is not None and is_alive(item, step)])
     names = sorted(((item.name, item.size_bytes) for item in alive), key=lambda pair: (-pair[1], pair[0]))
     smallest = again.bounds.get(pool, 0) == needed
     return Diagnosis(
@@ -71,15 +70,45 @@ def _describe(model: Model, pool: int, again: Outcome, proved: bool) -> Diagnosi
     )
 
 
-def _without_views(items: list[Item]) -> list[Item]:
+def is_alive(item: Item, step: int) -> bool:
+    """Whether a step lies in the life of an item; False where that is unknown."""
+    return item.lifetime is not None and item.lifetime[0] <= step < item.lifetime[1]
+
+
+def fullest_step(items: Sequence[Item]) -> int | None:
+    """The first of the ticks, at which an item begins to live, with the most bytes alive; views count once."""
+    named = {item.name: item for item in items}
+    changes: Counter[int] = Counter()
+    for item in items:
+        for begin, end in _own_times(item, named):
+            changes[begin] += item.size_bytes
+            changes[end] -= item.size_bytes
+    begins = {item.lifetime[0] for item in items if item.lifetime}
+    sums = accumulate(changes[tick] for tick in sorted(changes))
+    alive = [(size, -tick) for tick, size in zip(sorted(changes), sums, strict=True) if tick in begins]
+    return -max(alive)[1] if alive else None
+
+
+def _own_times(item: Item, named: Mapping[str, Item]) -> list[tuple[int, int]]:
+    """When an item lives, without the times at which it lies in an item that lives too; the first may be empty."""
+    begin, end = item.lifetime or (0, 0)
+    other = named.get(item.at_offset[0]) if item.at_offset else None
+    if other is None or other.lifetime is None or not _is_inside(item, {other.name: other.size_bytes}):
+        return [(begin, end)]
+    return [(begin, max(begin, min(end, other.lifetime[0]))), (min(end, max(begin, other.lifetime[1])), end)]
+
+
+def without_views(items: Sequence[Item]) -> list[Item]:
     """The items without those that lie whole inside another item of the list."""
     sizes = {item.name: item.size_bytes for item in items}
 
-    def is_inside(item: Item) -> bool:
-        name, distance = item.at_offset or ("", 0)
-        return name in sizes and distance >= 0 and distance + item.size_bytes <= sizes[name]
+    return [item for item in items if not _is_inside(item, sizes)]
 
-    return [item for item in items if not is_inside(item)]
+
+def _is_inside(item: Item, sizes: Mapping[str, int]) -> bool:
+    """Whether the item lies whole inside another one of those with these sizes."""
+    name, distance = item.at_offset or ("", 0)
+    return name in sizes and distance >= 0 and distance + item.size_bytes <= sizes[name]
 
 
 def _error(found: Diagnosis) -> DoesNotFit:
