@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import shlex
@@ -107,6 +108,13 @@ def test_options_are_those_of_cmake() -> None:
     kernels = (ROOT / "cmake" / "TilewrightKernels.cmake").read_text(encoding="utf-8")
     always = re.findall(r"target_compile_options\(\"\$\{target\}\" PRIVATE (-ffp[^)]*)\)", kernels)
     assert always == [" ".join(CODE_OPTIONS[1:])]
+
+
+def test_options_are_those_of_the_scons_tool() -> None:
+    # SCons loads its tool in an interpreter that need not have this package, so the tool cannot import them.
+    tool = (ROOT / "python" / "tilewright" / "scons" / "tilewright.py").read_text(encoding="utf-8")
+    (written,) = re.findall(r"^CODE_OPTIONS = (\(.*\))$", tool, re.MULTILINE)
+    assert ast.literal_eval(written) == CODE_OPTIONS
 
 
 def test_one_folder_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
