@@ -72,6 +72,7 @@ tilewright_add_model(<target>
   [TYPES <tensor>=<dtype>...]     element type of an input
   [DIMS <symbol>=<n>...]          extent of a symbolic dimension; `*` is each that has none
   [STATE <input>=<output>...]     the input holds what the run before left in the output; both are the plan's and not the caller's
+  [FEED <input>]                  the caller gives this input some rows at a time, so that it never exists as a whole
   [OPERATORS <file.py|name>...]   operators that the firmware project defines itself
   [QUANTIZED_IO]                  inputs and outputs are the stored integers: QuantizeLinear of inputs and DequantizeLinear of outputs are dropped
   [FLOAT_IO]                      inputs and outputs are real numbers: what stores quantised integers is converted by the model
@@ -98,7 +99,7 @@ function(tilewright_add_model target)
     PARSE_ARGV 1
     arg
     "QUANTIZED_IO;FLOAT_IO;STATIC_POOLS;IO_IN_POOLS;CHECK_CONSTANTS;GUARDS;PROFILE"
-    "PLATFORM;NAME;BUFFERING;EFFORT;ALGORITHM;GROUPS;STACK_BYTES;MODEL;PLAN_LOCK;OPTIONS;PORT;OUTPUT_DIRECTORY"
+    "PLATFORM;NAME;BUFFERING;EFFORT;ALGORITHM;GROUPS;FEED;STACK_BYTES;MODEL;PLAN_LOCK;OPTIONS;PORT;OUTPUT_DIRECTORY"
     "POOLS;BUDGET;TYPES;DIMS;STATE;OPERATORS;INTERFACE;OPERATOR_SOURCES"
   )
   _tilewright_read_model()

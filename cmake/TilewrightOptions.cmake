@@ -12,7 +12,11 @@ function(_tilewright_option_keywords prefix)
     "QUANTIZED_IO;FLOAT_IO;STATIC_POOLS;IO_IN_POOLS;CHECK_CONSTANTS;GUARDS;PROFILE"
     PARENT_SCOPE
   )
-  set(${prefix}_VALUE "PLATFORM;NAME;BUFFERING;EFFORT;ALGORITHM;GROUPS;STACK_BYTES" PARENT_SCOPE)
+  set(
+    ${prefix}_VALUE
+    "PLATFORM;NAME;BUFFERING;EFFORT;ALGORITHM;GROUPS;FEED;STACK_BYTES"
+    PARENT_SCOPE
+  )
   set(${prefix}_FILE "MODEL;PLAN_LOCK" PARENT_SCOPE)
   set(${prefix}_LIST "POOLS;BUDGET;TYPES;DIMS;STATE;OPERATORS;INTERFACE" PARENT_SCOPE)
   set(${prefix}_REQUIRED "MODEL;PLATFORM" PARENT_SCOPE)
@@ -28,6 +32,7 @@ function(_tilewright_option_keywords prefix)
   set(${prefix}_ARGUMENT_TYPES --type PARENT_SCOPE)
   set(${prefix}_ARGUMENT_DIMS --dim PARENT_SCOPE)
   set(${prefix}_ARGUMENT_STATE --state PARENT_SCOPE)
+  set(${prefix}_ARGUMENT_FEED --feed PARENT_SCOPE)
   set(${prefix}_ARGUMENT_OPERATORS --operators PARENT_SCOPE)
   set(${prefix}_ARGUMENT_QUANTIZED_IO --quantized-io PARENT_SCOPE)
   set(${prefix}_ARGUMENT_FLOAT_IO --float-io PARENT_SCOPE)

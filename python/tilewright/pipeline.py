@@ -23,12 +23,14 @@ from tilewright.own import load_operators
 from tilewright.plan import CopyStart, InterfaceTensor, Plan, kernel_steps
 from tilewright.plan.stages import plain_steps
 from tilewright.planning.core_stacks import larger_stack_bytes
+from tilewright.planning.fed_groups import require_feedable
 from tilewright.planning.lock import lock_text, locked_plan, read_lock, stale_plan
 from tilewright.planning.plan_states import initial_contents, interface_inputs, interface_outputs, plan_states
 from tilewright.planning.prepare import prepare
 from tilewright.planning.realise import Planned
 from tilewright.planning.retries import search
 from tilewright.platform import Platform, load_platform, parse_pool_override, with_pool_overrides
+from tilewright.rewrites.feed_nodes import fed_axis
 from tilewright.rewrites.passes import optimise
 
 _log = logging.getLogger(__name__)
@@ -80,6 +82,7 @@ def sized_platform(options: CompileOptions) -> Platform:
 
 def imported_graph(options: CompileOptions, platform: Platform) -> Graph:
     """The graph whose layers are planned: imported, with the user's own operators, and rewritten for the platform."""
+    require_feedable(options, platform)
     if options.quantized_io and options.float_io:
         raise bad_input("bad-option", "QUANTIZED_IO and FLOAT_IO contradict each other", help="leave one of them out")
     own = load_operators(options.operators)
@@ -95,7 +98,7 @@ def imported_graph(options: CompileOptions, platform: Platform) -> Graph:
     )
     _require_known_interface(graph, options)
     extensions = {own_name(operator.domain, operator.name): operator for operator in own}
-    return optimise(replace(graph, extensions=extensions), platform.target.kernels, platform.core)
+    return optimise(replace(graph, extensions=extensions), platform.target.kernels, platform.core, options.feed)
 
 
 def _planned(graph: Graph, platform: Platform, options: CompileOptions) -> Planned:
@@ -220,6 +223,7 @@ def _interface(graph: Graph, names: Iterable[str], options: CompileOptions) -> t
             shape=graph.tensor(name).shape,
             quantization=graph.tensor(name).quantization,
             required=graph.tensor(name).required,
+            fed_axis=fed_axis(graph) if name == graph.fed else None,
         )
         for name in names
     )

@@ -78,13 +78,19 @@ def build(folder: Path, models: Sequence[Generated], library: Path) -> Path:
 
     Raises BuildError with the compiler's words.
     """
+    return build_units(folder, models, library, _driver(models))
+
+
+def build_units(folder: Path, models: Sequence[Generated], library: Path, driver: str) -> Path:
+    """One executable of the models' C with a driver, one unit; raises BuildError with the compiler's words."""
     folder.mkdir(parents=True, exist_ok=True)
     units = []
     for model in models:
         for name, content in model.files.items():
             (folder / name).write_bytes(content)
         units += [name for name in sorted(model.files) if name.endswith(".c")]
-    (folder / "driver.c").write_text(_driver(models, units))
+    included = ("<stdio.h>", "<stdlib.h>", "<string.h>", *(f'"{name}"' for name in units))
+    (folder / "driver.c").write_text("".join(f"#include {name}\n" for name in included) + driver)
     executable = folder / "driver"
     flags = (*_FLAGS, *_WARNINGS, f"-I{folder}")
     _run(["gcc", *flags, str(folder / "driver.c"), str(library), "-lm", "-o", str(executable)])
@@ -97,12 +103,8 @@ def _run(command: list[str]) -> None:
         raise BuildError(done.stderr[-4000:])
 
 
-def _driver(models: Sequence[Generated], units: Sequence[str]) -> str:
+def _driver(models: Sequence[Generated]) -> str:
     lines = [
-        "#include <stdio.h>",
-        "#include <stdlib.h>",
-        "#include <string.h>",
-        *(f'#include "{name}"' for name in units),
         _HELPERS,
         *(_model_function(model) for model in models),
         "static int run(const char *prefix, const char *inputs, const char *outputs)\n{",

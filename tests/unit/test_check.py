@@ -23,6 +23,7 @@ from support.sound import (
     window,
     words,
 )
+from support.spoilt_feeding import FEEDING, fed
 from support.spoilt_flow import FLOW, TOKENS
 from support.spoilt_guards import GUARDS, guarded
 from support.spoilt_memory import MEMORY
@@ -35,7 +36,7 @@ from tilewright.check import Rule, check, require_sound
 from tilewright.plan import Begin, BufferKind, CopyStart, End, Index, Kernel, Layer, Loop, Plan, Runs, Step, Wait
 from tilewright.plan.json import dumps, loads
 
-SPOILT = {**MEMORY, **FLOW, **SPLITS, **PROFILES, **NESTS, **STATES, **GUARDS}
+SPOILT = {**MEMORY, **FLOW, **SPLITS, **PROFILES, **NESTS, **STATES, **GUARDS, **FEEDING}
 SOUND = {
     "two layers": BASE,
     "reduction": REDUCTION,
@@ -58,6 +59,8 @@ SOUND = {
     "ring with a row more": two_stages(4, late=2),
     "ring of a tile that a kernel writes": two_stages(3, BufferKind.TILE),
     "ring whose rows are written in parts": in_channel_tiles(),
+    "fed rows": fed(),
+    "fed rows in a ring with a row more": fed(4, late=2),
     "io in pools": placed_io(160),
     "synchronous": with_links(BASE, asynchronous=False),
     "aligned links": with_links(BASE, align_bytes=2),

@@ -30,6 +30,7 @@ class Rule(Enum):
     PROFILE = "profile"
     GUARDS = "guards"
     INTERFACE = "interface"
+    FEED = "feed"
     STATE = "state"
     LAYER_FACTS = "layer-facts"
 

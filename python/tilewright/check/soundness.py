@@ -6,6 +6,7 @@ from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.check.agreement import check_interface, check_layer_facts
 from tilewright.check.coverage import check_coverage
 from tilewright.check.expand import flatten, sites
+from tilewright.check.fed_inputs import check_feeding
 from tilewright.check.flow import check_flow
 from tilewright.check.guarded import check_room
 from tilewright.check.live_bytes import check_lifetimes
@@ -43,6 +44,7 @@ def check(plan: Plan) -> list[Violation]:
         return log.violations
     every = tuple(flatten(roots))
     check_interface(facts, log)
+    check_feeding(facts, roots, log)
     check_states(facts, log)
     check_layer_facts(facts, every, log)
     check_relations(facts, log)

@@ -66,12 +66,24 @@ class Storage:
         used = {item.pool for item in self.placements.values()}
         return tuple(pool for pool in self.plan.pools if pool.access is Access.READ_ONLY and pool.name in used)
 
+    def root(self, name: str) -> str:
+        """The buffer in which a view lies; the buffer itself if it is no view."""
+        return self.root(self.parents[name][0]) if name in self.parents else name
+
+    def fed_row_bytes(self, name: str) -> int:
+        """Bytes of a row of the fed input, if the buffer is that input or a view of it, else 0."""
+        root = self.root(name)
+        axes = [item.fed_axis for item in self.plan.inputs if item.buffer == root and item.fed_axis is not None]
+        return self.buffers[root].strides_bytes[axes[0]] if axes else 0
+
     def address(self, name: str) -> str:
         """C expression, inside a layer's function, of a uint8_t pointer to the buffer's first byte."""
         if name in self.parents:
             parent, offset = self.parents[name]
             return self.address(parent) if not offset else f"{self.address(parent)} + {offset}"
         buffer = self.buffers[name]
+        if name in self.members and self.fed_row_bytes(name):
+            return "tilewright_bytes(context->rows)"
         if name in self.members:
             side = "inputs" if buffer.kind is BufferKind.INPUT else "outputs"
             return f"tilewright_bytes(context->{side}->{self.members[name]})"

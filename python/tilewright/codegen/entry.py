@@ -8,6 +8,7 @@ from itertools import accumulate
 
 from tilewright.base.c_names import constants_object
 from tilewright.codegen.buffers import Storage
+from tilewright.codegen.feeding import FeedText, feeding_functions
 from tilewright.codegen.function_text import FunctionText, block
 from tilewright.codegen.guard_table import guard_text
 from tilewright.codegen.interface import InterfaceText, Signature
@@ -21,7 +22,7 @@ class Entry:
     """The facts about a model on which the run function and its helpers depend.
 
     ``hands_over`` says that some layer hands over a store to the next layer; ``forked`` says that a controller calls
-    the model and one of ``cores`` cores runs the layers.
+    the model and one of ``cores`` cores runs the layers. ``feed`` is the input that the caller gives row by row.
     """
 
     storage: Storage
@@ -30,6 +31,7 @@ class Entry:
     hands_over: bool
     forked: bool
     cores: int
+    feed: FeedText | None = None
 
     @property
     def prefix(self) -> str:
@@ -44,7 +46,7 @@ class Entry:
     @property
     def context(self) -> str:
         """The C type of the struct of the pointers that the caller passes; empty if the caller passes none."""
-        return f"const struct {self.prefix}_context" if self.signature.arguments else ""
+        return f"const struct {self.prefix}_context" if self.signature.arguments or self.feed else ""
 
     @property
     def passed(self) -> tuple[tuple[str, str], ...]:
@@ -60,7 +62,10 @@ class Entry:
 
 def entry_functions(entry: Entry, layers: tuple[str, ...]) -> tuple[FunctionText, ...]:
     """The functions behind those of the layers, whose names are ``layers``; the last is the run function."""
-    check = (_misaligned(entry.prefix),) if entry.signature.pointers else ()
+    check = (_misaligned(entry.prefix),) if entry.signature.pointers or entry.feed else ()
+    if entry.feed is not None:
+        checks = (*_argument_checks(entry), *_pool_checks(entry))
+        return (*check, *feeding_functions(entry.feed, layers, checks, _all_layers(entry, layers)))
     if not entry.forked:
         return (*check, _run(entry, _all_layers(entry, layers)))
     return (
@@ -81,7 +86,13 @@ def opening_lines(entry: Entry, pointer_bytes: int) -> tuple[str, ...]:
         told = f'"scratch has room for pointers of {pointer_bytes} bytes: [core] pointer_bytes"'
         lines += [f"_Static_assert(sizeof(void *) <= {pointer_bytes}, {told});", ""]
     if entry.context:
-        members = (f"    const struct {entry.prefix}_{name} *{name};" for name in entry.signature.arguments)
+        members = [f"    const struct {entry.prefix}_{name} *{name};" for name in entry.signature.arguments]
+        if entry.feed is not None:
+            members += [
+                "    const void *rows; /* that of iteration `from` first */",
+                "    int32_t from;",
+                "    int32_t to;",
+            ]
         lines += ["/* What the caller passed. */", f"struct {entry.prefix}_context {{", *members, "};", ""]
     return tuple(lines)
 
@@ -137,7 +148,9 @@ def _all_layers(entry: Entry, layers: tuple[str, ...]) -> tuple[str, ...]:
     """Each layer in turn, and the hooks of its stages behind it."""
     stages = [len(item.layer.stages) for item in numbered_layers(entry.storage.plan.program)]
     types = ", ".join(f"{c_type} *" for c_type, _ in entry.passed) or "void"
-    given = ", ".join("context" if entry.forked and name == "context" else f"&{name}" for _, name in entry.passed)
+    given = ", ".join(
+        "context" if (entry.forked or entry.feed) and name == "context" else f"&{name}" for _, name in entry.passed
+    )
     fault = f"return {entry.macro}_DEVICE_FAULT;"
     guards = guard_text(entry.storage, "context->pools->" if entry.forked else "pools->")
     watched = "" if guards.behind else "TILEWRIGHT_LAYER_IS_WATCHED && "
@@ -155,20 +168,29 @@ def _all_layers(entry: Entry, layers: tuple[str, ...]) -> tuple[str, ...]:
         f"static enum {entry.prefix}_status (*const layers[])({types}) = {{",
         *(f"    {name}," for name in layers),
         "};",
-        *_stage_ends(stages),
+        *_stage_ends(stages, "0" if entry.feed is None else "number == 0u ? 0u : stage_ends[number - 1u]"),
         *guards.opening,
         *(("struct tilewright_handover handover = {0, TILEWRIGHT_NO_COPY};",) if entry.hands_over else ()),
-        *block("for (size_t number = 0; number < sizeof layers / sizeof layers[0]; ++number)", each),
+        *block(_each_layer(entry), each),
         f"return {entry.macro}_OK;",
     )
 
 
-def _stage_ends(stages: Sequence[int]) -> tuple[str, ...]:
-    """Declarations for ``_hooks`` if a layer has several stages: the stages done behind each layer, and a counter."""
+def _each_layer(entry: Entry) -> str:
+    if entry.feed is not None:
+        return "for (; number < end; ++number)"
+    return "for (size_t number = 0; number < sizeof layers / sizeof layers[0]; ++number)"
+
+
+def _stage_ends(stages: Sequence[int], done: str) -> tuple[str, ...]:
+    """Declarations for ``_hooks`` if a layer has several stages: the stages done behind each layer, and a counter.
+
+    ``done`` is a C expression of the stages that were done before.
+    """
     if all(count == 1 for count in stages):
         return ()
     ends = ", ".join(f"{end}u" for end in accumulate(stages))
-    return (f"static const uint32_t stage_ends[] = {{{ends}}};", "uint32_t stage = 0;")
+    return (f"static const uint32_t stage_ends[] = {{{ends}}};", f"uint32_t stage = {done};")
 
 
 def _hooks(stages: Sequence[int]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 from tilewright.base.c_names import in_comment
 from tilewright.codegen.buffers import Array, storage_of
 from tilewright.codegen.constant_check import constant_check_lines
+from tilewright.codegen.feeding import feed_text
 from tilewright.codegen.interface import interface_texts, signature
 from tilewright.codegen.pools import pool_text
 from tilewright.codegen.profiling import profile_text
@@ -76,7 +77,8 @@ def generate_files(
             outputs_of_model=outputs,
             converts=any(item.range is not None for item in (*inputs, *outputs)),
             fixed_pools=plan.static_pools and bool(pools),
-            inputs=[] if plan.io_in_pools else inputs,
+            inputs=[] if plan.io_in_pools else [item for item in inputs if not item.rows],
+            feed=feed_text(storage, called),
             outputs=[] if plan.io_in_pools else outputs,
             pool_members=[] if plan.static_pools else pools,
             io_in_pools=plan.io_in_pools,

@@ -33,6 +33,7 @@ class InterfaceText:
         shape: extents of the tensor's axes.
         range: the smallest and the largest integer that elements with a scale store; None for other tensors.
         required: the elements of an input that may have one value only.
+        rows: rows of an input that the caller gives row by row; 0 for any other tensor.
         has_largest: whether elements are numbers, more than one, of which one is the largest.
     """
 
@@ -54,6 +55,7 @@ class InterfaceText:
     required: tuple[int, ...] = ()
     accessor: str = ""
     address: str = ""
+    rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,7 @@ def interface_texts(storage: Storage, items: tuple[InterfaceTensor, ...], direct
                 required=item.required,
                 accessor=f"{storage.prefix}_{direction.lower()}_{item.identifier}",
                 address=address,
+                rows=item.shape[item.fed_axis] if item.fed_axis is not None else 0,
             )
         )
     return texts
@@ -128,7 +131,8 @@ def signature(storage: Storage, inputs: list[InterfaceText], outputs: list[Inter
     prefix = storage.prefix
     members: list[tuple[str, list[tuple[str, str]]]] = []
     if not storage.plan.io_in_pools:
-        members.append(("inputs", [(item.identifier, f"{item.macro}_ALIGN") for item in inputs]))
+        whole = [item for item in inputs if not item.rows]
+        members.append(("inputs", [(item.identifier, f"{item.macro}_ALIGN") for item in whole]))
         members.append(("outputs", [(item.identifier, f"{item.macro}_ALIGN") for item in outputs]))
     if not storage.plan.static_pools:
         pools = [(pool.name, f"{prefix}_pool_{pool.name}_align".upper()) for pool in storage.pools]

@@ -46,6 +46,7 @@ class LayerFunction:
         after: the steps behind the loop.
         takes_over: whether ``ready`` waits for a copy that the previous layer handed over.
         iterations: the values of the loop variable t; None without a loop.
+        is_fed: whether the caller gives the loop's input row by row, and the context says which iterations run.
         hands_over: link and token of the copy that the next layer waits for; None if there is none.
     """
 
@@ -60,6 +61,7 @@ class LayerFunction:
     takes_over: bool
     iterations: range | None
     hands_over: tuple[int, str] | None
+    is_fed: bool = False
 
     def text(self, around: Surroundings) -> FunctionText:
         """The whole function as C."""
@@ -89,7 +91,9 @@ class LayerFunction:
         lines = statements(self.steps, looped=self.iterations is not None, profiled=profiled)
         if self.iterations is None:
             return lines
-        first, end = self.iterations.start, self.iterations.stop
+        first, end = str(self.iterations.start), str(self.iterations.stop)
+        if self.is_fed:
+            first, end = "context->from", "context->to"
         return block(f"for (int32_t t = {first}; t < {end}; ++t)", lines)
 
     def _left(self) -> tuple[str, ...]:

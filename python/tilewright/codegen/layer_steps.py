@@ -170,6 +170,8 @@ def _view_text(
     if function:
         name = f"shape{scope.tag(step)}_{position}"
         shapes.append(CallShape(name, function, tile_number(step.runs), fixed))
+        if row := scope.model.storage.fed_row_bytes(buffer.name):
+            return ViewText(f"{address} + (t - context->from) * {row}", f"&{name}", moves=True)
         if is_tile:
             return ViewText(address, f"&{name}", moves)
         at = "tilewright_at" if buffer.ring_axis is None else "tilewright_at_ring"

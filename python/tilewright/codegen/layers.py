@@ -70,6 +70,7 @@ def layer_text(model: ModelScope, number: int, layer: Layer, facts: Sequence[Lay
         takes_over=bool(found.taken_over),
         iterations=loop.iterations if loop is not None else None,
         hands_over=scope.hands_over(),
+        is_fed=any(model.storage.fed_row_bytes(operand.buffer) for kernel in kernels for operand in kernel.reads),
     )
     return LayerText(
         comment=layer_comment(model.storage, layer.stages, facts, kernels, loop),

@@ -7,6 +7,7 @@ from typing import Any
 
 from tilewright.codegen.buffers import Array, Storage
 from tilewright.codegen.entry import Entry, accessor_functions, entry_functions, opening_lines
+from tilewright.codegen.feeding import feed_text
 from tilewright.codegen.guard_table import corruption_functions
 from tilewright.codegen.handed_over import handed_over_copies
 from tilewright.codegen.interface import InterfaceText, Signature
@@ -35,7 +36,13 @@ def source_text(
     left = handed_over_copies(plan.program)
     profile = profile_text(storage) if plan.profile is not None else None
     entry = Entry(
-        storage, signature, tuple(constant_pools), bool(left), plan.core.called_on == "controller", plan.core.count
+        storage,
+        signature,
+        tuple(constant_pools),
+        bool(left),
+        plan.core.called_on == "controller",
+        plan.core.count,
+        feed_text(storage, signature),
     )
     around = Surroundings(plan.name, entry.layer_parameters, tuple(name for _, name in entry.passed), profile)
     model = ModelScope(storage, around, {link.name: number for number, link in enumerate(plan.links)}, left, {})

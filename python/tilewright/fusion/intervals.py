@@ -117,6 +117,7 @@ class Layers:
         known: what timetables know of pairs of stages.
         costs: (layer, rows of a block, fewer rows of the first block) to cycles and bytes of scratch, and the layer
             with the kernel for which these are the fewest cycles.
+        fed: number of the layer that takes the rows of a fed input one by one; None without one.
     """
 
     problems: Sequence[TilingProblem]
@@ -125,6 +126,7 @@ class Layers:
     others: Mapping[int, Sequence[TilingProblem]] = field(default_factory=dict)
     known: dict[tuple[object, ...], tuple[int, bool]] = field(default_factory=dict)
     costs: dict[tuple[int, int, int], tuple[float, int, TilingProblem]] = field(default_factory=dict)
+    fed: int | None = None
 
     def cost(self, number: int, timed: Timed) -> tuple[float, int, TilingProblem]:
         """Predicted cycles of a layer in its blocks, bytes of its scratch, and the layer with the kernel that it takes.
@@ -144,7 +146,7 @@ class Layers:
 
     def blocks(self, number: int, elements: int, fewest: int) -> int:
         """How many times ``fewest`` rows a block of layer ``number`` has, so that it has so many positions."""
-        return max(1, -(-self.rows(number, elements) // fewest))
+        return 1 if number == self.fed else max(1, -(-self.rows(number, elements) // fewest))
 
     def rows(self, number: int, elements: int) -> int:
         """The rows of layer ``number`` that have at least so many positions; all of them where these are fewer."""

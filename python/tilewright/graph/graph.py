@@ -218,7 +218,8 @@ class Graph:
     """Nodes in topological order, tensors by name, the interface in the model's order.
 
     ``extensions`` are declarations of operators that are not Tilewright's own, by ``Node.operator``. Inputs and
-    outputs of ``states`` are the plan's and not the caller's.
+    outputs of ``states`` are the plan's and not the caller's. ``fed`` is the input that the caller gives row by row;
+    empty for none.
     """
 
     name: str
@@ -228,6 +229,7 @@ class Graph:
     outputs: tuple[str, ...]
     extensions: Mapping[str, object] = field(default_factory=dict)
     states: tuple[State, ...] = ()
+    fed: str = ""
 
     def tensor(self, name: str) -> Tensor:
         """The tensor of that name."""

@@ -215,6 +215,15 @@ class CompileOptions:
             shown="<input>=<output>",
         ),
     )
+    feed: str = field(
+        default="",
+        metadata=option(
+            "the caller gives this input some rows at a time, so that it never exists as a whole "
+            "([more](../explanation/groups.md#fed-inputs))",
+            place=Place.CALL,
+            shown="<input>",
+        ),
+    )
     operators: tuple[str, ...] = field(
         default=(),
         metadata=option(

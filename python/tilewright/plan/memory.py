@@ -190,7 +190,9 @@ class Guards:
 class InterfaceTensor:
     """A tensor of the model's interface; ``buffer`` belongs to the caller unless it is placed.
 
-    Of an input that may have one value only, ``required`` has the elements, row by row; else it is empty.
+    Of an input that may have one value only, ``required`` has the elements, row by row; else it is empty. Where
+    ``fed_axis`` is an axis, the caller gives the positions on that axis one by one, each as a row: everything at one
+    position, in the order of the other axes.
     """
 
     name: str
@@ -200,3 +202,4 @@ class InterfaceTensor:
     shape: tuple[int, ...]
     quantization: Quantization | None = None
     required: tuple[int, ...] = ()
+    fed_axis: int | None = None

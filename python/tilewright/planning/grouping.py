@@ -13,6 +13,7 @@ from tilewright.options import Groups, Objective
 from tilewright.plan import Tradeoff
 from tilewright.planning.decide import Decider, with_layers
 from tilewright.planning.decisions import Decisions
+from tilewright.planning.fed_groups import fed_layer, feeding
 from tilewright.planning.lock_file import LayerEntry
 from tilewright.planning.prepare import Prepared
 from tilewright.schedule.tile_loops import ScheduledLayer
@@ -75,11 +76,12 @@ def tradeoffs(ways: Sequence[Way], taken: Way | None) -> tuple[Tradeoff, ...]:
 def grouping_of(decisions: Decisions, decider: Decider) -> Grouping | None:
     """The groups that can be made of layers; None where the user wants none, or where layers copy tiles."""
     problems = [layer.problem for layer in decisions.layers]
+    graph, homes = decider.prepared.graph, decider.prepared.homes
     if decider.options.groups is Groups.OFF or any(problem.moves or problem.cores > 1 for problem in problems):
         return None
-    graph, homes = decider.prepared.graph, decider.prepared.homes
     others = [[item for item in found if item.kernel.in_groups] for found in decider.prepared.problems]
     layers = _streams(decisions, decider.prepared, others)
+    layers = replace(layers, fed=fed_layer(graph, layers))
     alive = alive_bytes([raster_use(problem.kernel, graph, homes) for problem in problems], homes, graph)
     alone = [
         Interval(number, number + 1, (), aligned(size) + layer.problem.scratch_bytes(layer.choice.steps), cycles)
@@ -87,7 +89,7 @@ def grouping_of(decisions: Decisions, decider: Decider) -> Grouping | None:
         for cycles in (float(layer.choice.predicted_cycles),)
     ]
     most = max((interval.bytes for interval in alone), default=0)
-    found = (*alone, *intervals(layers, most))
+    found = tuple(feeding((*alone, *intervals(layers, most)), layers, graph))
     covers = _refined(front(found, len(problems)), found, layers)
     return Grouping(decisions, layers, tuple(covers), decider)
 

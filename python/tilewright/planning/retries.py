@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 
+from tilewright.base.errors import TilewrightError
 from tilewright.options import Buffering, CompileOptions
 from tilewright.placement import DoesNotFit
 from tilewright.plan.lifetimes import layer_at
@@ -24,6 +25,7 @@ from tilewright.planning.shortage import explained, with_exact
 from tilewright.planning.spill import Room, spilled
 from tilewright.planning.tiles_together import together
 from tilewright.platform import Platform, parse_pool_override
+from tilewright.rewrites.feed_nodes import NOT_FED
 from tilewright.schedule.building import Schedule
 from tilewright.tiling.field import Capacities
 from tilewright.tiling.overflow import TileOverflow
@@ -122,9 +124,9 @@ def _in_these_homes(decider: Decider) -> Planned | _Failure:
     """The first decisions that find a place, or the last ones that found none. Raises TileOverflow."""
     prepared, platform, options = decider.prepared, decider.platform, decider.options
     decisions = _decisions(decider)
-    grouping = grouping_of(decisions, decider)
-    if grouping is not None:
-        return _grouped(ways_of([grouping, *_of_parts_apart(decider)]), decisions, decider)
+    groupings = _groupings(decisions, decider)
+    if groupings:
+        return _grouped(ways_of(groupings), decisions, decider)
     limits = (decider.capacities,) * len(decisions.layers)
     remedies = chain((_each_store_awaited, _tiles_together), repeat(_smaller_at_the_peak, ROUNDS))
     while True:
@@ -146,13 +148,28 @@ def _decisions(decider: Decider) -> Decisions:
     return replace(each_for_itself(decider), hand_over=hand_over)
 
 
-def _of_parts_apart(decider: Decider) -> Iterator[Grouping]:
-    """The groups that can be made where each Concat and Slice is a layer; none where no part lies in a whole."""
-    if decider.prepared.apart is not None:
-        other = replace(decider, prepared=decider.prepared.apart, known={}, shared={})
-        grouping = grouping_of(_decisions(other), other)
-        if grouping is not None:
-            yield grouping
+def _groupings(decisions: Decisions, decider: Decider) -> list[Grouping]:
+    """The groups that can be made of layers, and those where each Concat and Slice is a layer.
+
+    The latter are left out where no part lies in a whole. Raises not_supported for a fed input that no groups can take.
+    """
+    found: list[Grouping] = []
+    refusals: list[TilewrightError] = []
+    apart = decider.prepared.apart
+    for other in (decider, *([replace(decider, prepared=apart, known={}, shared={})] if apart is not None else [])):
+        try:
+            grouping = grouping_of(decisions if other is decider else _decisions(other), other)
+        except TilewrightError as refusal:
+            if refusal.code != NOT_FED:
+                raise
+            refusals.append(refusal)
+            continue
+        if grouping is None:
+            return found
+        found.append(grouping)
+    if refusals and not found:
+        raise refusals[0]
+    return found
 
 
 def _grouped(ways: Sequence[Way], alone: Decisions, decider: Decider) -> Planned:
@@ -165,6 +182,8 @@ def _grouped(ways: Sequence[Way], alone: Decisions, decider: Decider) -> Planned
         try:
             decisions = replace(way.grouping.decisions(way.cover), front=tradeoffs(ways, way))
             planned = _realised(decisions, way.grouping.decider)
+            if decider.prepared.graph.fed:
+                return planned
             return _with_fewer_bytes(planned, replace(alone, front=tradeoffs(ways, None)), decider)
         except DoesNotFit as overflow:
             found = smaller(ways, way, overflow.diagnosis.missing)

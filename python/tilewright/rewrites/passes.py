@@ -6,6 +6,7 @@ from tilewright.graph import Graph
 from tilewright.kernels.registry import SCALAR, WIDEST
 from tilewright.plan import Core
 from tilewright.rewrites.activations import name_activations
+from tilewright.rewrites.feed_nodes import in_rows, with_feed
 from tilewright.rewrites.fold import fold_constants
 from tilewright.rewrites.fuse import fold_factors_and_biases, fold_pads, fuse_clamps
 from tilewright.rewrites.layout import choose_layout
@@ -15,7 +16,7 @@ from tilewright.rewrites.scaling import fold_scaling
 from tilewright.rewrites.views import eliminate_views
 
 
-def optimise(graph: Graph, families: tuple[str, ...] = (SCALAR,), core: Core = WIDEST) -> Graph:
+def optimise(graph: Graph, families: tuple[str, ...] = (SCALAR,), core: Core = WIDEST, feed: str = "") -> Graph:
     """An equal graph that is better to plan: folded, fused, without needless views, laid out in memory.
 
     Integer results do not change; float results change by roundings where BatchNormalization
@@ -25,6 +26,7 @@ def optimise(graph: Graph, families: tuple[str, ...] = (SCALAR,), core: Core = W
     Args:
         families, core: the platform's families of kernels in order of preference, and its core; memory orders are
             those that the kernels like best.
+        feed: the input that the caller gives row by row; empty for none.
     """
     graph = fold_constants(graph)
     graph = eliminate_views(graph)
@@ -36,4 +38,4 @@ def optimise(graph: Graph, families: tuple[str, ...] = (SCALAR,), core: Core = W
     graph = fuse_clamps(graph)
     graph = fold_pads(graph)
     graph = eliminate_views(graph)
-    return choose_layout(graph, families, core)
+    return in_rows(choose_layout(with_feed(graph, feed), families, core))

@@ -39,6 +39,7 @@ VALUES = {
     "EFFORT": "--effort",
     "ALGORITHM": "--algorithm",
     "GROUPS": "--groups",
+    "FEED": "--feed",
     "STACK_BYTES": "--stack-bytes",
 }
 FILES = {
