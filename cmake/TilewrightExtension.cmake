@@ -6,6 +6,11 @@ if(NOT EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/python/tilewright/placement/CMakeList
 endif()
 
 enable_language(CXX)
-find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module)
+find_package(
+  Python
+  3.10
+  REQUIRED
+  COMPONENTS Interpreter Development.Module ${SKBUILD_SABI_COMPONENT}
+)
 find_package(nanobind CONFIG REQUIRED)
 add_subdirectory(python/tilewright/placement)
