@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/declarations.h"
 
-#include "tilewright/kernels/float_math.h"
 #include "tilewright/kernels/integer_core.h"
+#include "tilewright/kernels/sigmoid_halves.h"
 
 enum { X, H, C, X_WEIGHTS, H_WEIGHTS, BIASES, RULES, LOGISTIC, Y, LAST_H, LAST_C, SCRATCH };
 enum { GATES = 4, CELL_GATE = 2 };
@@ -33,34 +33,6 @@ static int32_t halves(int32_t value)
     return tilewright_limit(value, INT16_MIN, INT16_MAX);
 }
 
-/* logistic(scaled / 3 / 2^12) as Q0.15. */
-static int32_t logistic(const struct lstm *lstm, int32_t scaled)
-{
-    const uint32_t size = (uint32_t)(scaled < 0 ? -scaled : scaled);
-    const uint32_t at = size >> 9;
-    uint32_t result = 0x7fffu << 10;
-    if (at < 255) {
-        const uint32_t below = lstm->logistic[at];
-        result = (below << 9) + (size & 0x1ffu) * (lstm->logistic[at + 1] - below);
-    }
-    result = scaled >= 0 ? result + (1u << 9) : (1u << 25) - result + (1u << 9) - 1u;
-    return (int32_t)(result >> 10);
-}
-
-/* tanh(scaled / 3 / 2^12) as Q0.15. */
-static int32_t hyperbolic(const struct lstm *lstm, int32_t scaled)
-{
-    const uint32_t size = (uint32_t)(scaled < 0 ? -scaled : scaled);
-    const uint32_t at = size >> 8;
-    int32_t result = 0xffff << 8;
-    if (at < 255) {
-        const uint32_t below = lstm->logistic[at];
-        result = (int32_t)((below << 8) + (size & 0xffu) * (lstm->logistic[at + 1] - below));
-    }
-    result = scaled >= 0 ? result - (1 << 23) + (1 << 7) : -result + (1 << 23) + (1 << 7) - 1;
-    return result >> 8;
-}
-
 static int32_t product(const uint8_t *x, int32_t step, const int8_t *weights, int32_t count)
 {
     int32_t sum = 0;
@@ -87,7 +59,8 @@ static void run_gate(const struct lstm *lstm, int32_t gate, const uint8_t *x)
         const int32_t total = halves(halves(factored(lstm, gate, from_x)) +
                                      halves(factored(lstm, GATES + gate, from_h)));
         lstm->gates[gate * units + unit] =
-            (int16_t)(gate == CELL_GATE ? hyperbolic(lstm, 3 * total) : logistic(lstm, 3 * total));
+            (int16_t)(gate == CELL_GATE ? tilewright_tanh_halves(lstm->logistic, 3 * total)
+                                        : tilewright_logistic_halves(lstm->logistic, 3 * total));
         w += lstm->inputs;
         r += units;
         bias += 2;
@@ -109,7 +82,8 @@ static void run_unit(const struct lstm *lstm, int32_t unit, uint8_t *c, uint8_t 
     }
     *(int16_t *)(void *)c = (int16_t)cell;
     const int32_t half = a->cell_shift > 0 ? 1 << (a->cell_shift - 1) : 0;
-    const int32_t shown = hyperbolic(lstm, (cell * a->cell_multiplier + half) >> a->cell_shift);
+    const int32_t shown =
+        tilewright_tanh_halves(lstm->logistic, (cell * a->cell_multiplier + half) >> a->cell_shift);
     const int32_t output = factored(lstm, CELL_OUTPUT, shown * gates[3 * units]) + a->h_zero_point;
     lstm->h[unit] = (int8_t)tilewright_limit(output, INT8_MIN, INT8_MAX);
     *(int8_t *)y = lstm->h[unit];

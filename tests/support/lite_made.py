@@ -77,6 +77,12 @@ class Made:
         return drawn.astype(value.type)
 
     def case(self, values: list[Value], step: Step, inputs: tuple[int, ...] = (0,), judge: str = "tflm") -> LiteCase:
-        content = lite_model(values, [step], inputs, step.outputs)
+        return self.sequence(values, [step], inputs, judge)
+
+    def sequence(
+        self, values: list[Value], steps: list[Step], inputs: tuple[int, ...] = (0,), judge: str = "tflm"
+    ) -> LiteCase:
+        """A case of several operators; the outputs are the last one's."""
+        content = lite_model(values, steps, inputs, steps[-1].outputs)
         drawn = tuple(self.inputs(values[number]) for number in inputs)
-        return LiteCase(content, drawn, judge, len(step.outputs))
+        return LiteCase(content, drawn, judge, len(steps[-1].outputs))

@@ -119,6 +119,34 @@ def _half_sum(a: Array, b: Array) -> Array:
     return halved
 
 
+def inverse_root(x: int) -> tuple[int, int]:
+    """(q, n) with q / 2^31 / 2^n next to 1 / sqrt(x), for an integer above 0: five steps of Newton and Raphson."""
+    if x <= 1:
+        return _INT32_MAX, 0
+    shift = 11
+    while x >= 1 << 29:
+        x, shift = x // 4, shift + 1
+    pairs = (31 - x.bit_length()) // 2 - 1
+    shift, x = shift - pairs, x << (2 * pairs)
+    argument, root = x >> 1, 1 << 28
+    half = (argument + 1) >> 1
+    for _ in range(5):
+        square = _high(root, root)
+        cube = _limited(_high(square, root) << 6)
+        root = _limited((_high(3 << 27, root) - _high(half, cube)) << 3)
+    root = _high(root, 1518500250)
+    return (root << -shift, 0) if shift < 0 else (root, shift)
+
+
+def _high(a: int, b: int) -> int:
+    """a * b / 2^31, rounded half up."""
+    return (a * b + (1 << 30)) >> 31
+
+
+def _limited(value: int) -> int:
+    return max(min(value, _INT32_MAX), _INT32_MIN)
+
+
 def logistic(x: Array, integer_bits: int) -> Array:
     """1 / (1 + exp(-x)) of Q<integer_bits> numbers, as Q0.31."""
     positive = one_over_one_plus(exp_on_negative(-np.abs(x), integer_bits))

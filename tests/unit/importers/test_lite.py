@@ -16,6 +16,7 @@ from support.firmware import needs_host_compiler
 from support.host_runs import OBJECTS, TILED, run_outputs
 from support.lite_breadth import BREADTH
 from support.lite_cases import CASES, RUNS, lite_case
+from support.lite_types import TYPES
 from support.stateful import computed, run_program
 from tilewright.catalogue.evaluate import evaluate
 from tilewright.graph import Array
@@ -30,8 +31,8 @@ TIGHT = ("l1=1200",)
 _FRESH = [name for name in CASES if not lite_case(name).stateful]
 BUILDS = {
     "untiled": ("host", _FRESH),
-    "in tiles": (TILED, [name for name in _FRESH if name not in BREADTH]),
-    "breadth in tiles": (TILED, [name for name in _FRESH if name in BREADTH]),
+    "in tiles": (TILED, [name for name in _FRESH if name not in BREADTH and name not in TYPES]),
+    "breadth in tiles": (TILED, [name for name in _FRESH if name in BREADTH or name in TYPES]),
 }
 """Platform, and cases that begin anew in each run, which one executable holds together."""
 VECTORS = Path(__file__).parent / "lite_vectors.npz"

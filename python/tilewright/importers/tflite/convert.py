@@ -17,13 +17,24 @@ from tilewright.importers.tflite.lstm import LSTM
 from tilewright.importers.tflite.more_elements import MORE_ELEMENTS
 from tilewright.importers.tflite.movement import MOVEMENT
 from tilewright.importers.tflite.products import PRODUCTS
+from tilewright.importers.tflite.quantized_more import QUANTIZED_MORE
 from tilewright.importers.tflite.rearranging import REARRANGING
 from tilewright.importers.tflite.records import LiteModel, OperatorRecord, SubgraphRecord, TensorRecord
 from tilewright.importers.tflite.svdf import SVDF
 from tilewright.importers.tflite.variables import VARIABLES, initial_values, states_of
 
 TRANSLATORS: Mapping[str, Callable[[LiteCall], None]] = MappingProxyType(
-    {**PRODUCTS, **MOVEMENT, **ELEMENTWISE, **VARIABLES, **SVDF, **LSTM, **REARRANGING, **MORE_ELEMENTS}
+    {
+        **PRODUCTS,
+        **MOVEMENT,
+        **ELEMENTWISE,
+        **VARIABLES,
+        **SVDF,
+        **LSTM,
+        **REARRANGING,
+        **MORE_ELEMENTS,
+        **QUANTIZED_MORE,
+    }
 )
 _KEEPS = ("SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM")
 _MOST_LISTED = 20

@@ -12,7 +12,9 @@ from tilewright.graph import Array, DType, RequantizeTwice
 from tilewright.importers.onnx.context import Unsupported, broadcast
 from tilewright.importers.tflite.context import LiteCall, axis_of, one_type, per_tensor
 from tilewright.importers.tflite.images import FIRST, LAST
-from tilewright.importers.tflite.multipliers import stored_bounds, table, twice
+from tilewright.importers.tflite.int16 import INT16_FUNCTIONS, limited
+from tilewright.importers.tflite.int16 import softmax as softmax_int16
+from tilewright.importers.tflite.multipliers import real_bounds, stored_bounds, table, twice
 from tilewright.importers.tflite.pointwise import FUNCTIONS
 from tilewright.importers.tflite.records import TensorRecord
 from tilewright.operators.fixed_point import multiplied, quantized_multiplier
@@ -24,7 +26,7 @@ _SOFTMAX_BITS = 5
 
 
 def binary(call: LiteCall) -> None:
-    """Float32, int8, uint8, int16, and int32 without scale, with broadcasting."""
+    """Float32, int8, uint8, int16, and int32 and int64 without scale, with broadcasting."""
     kind = one_type(call, 0, 1)
     a, b = call.input(0), call.input(1)
     shape = broadcast(a.shape, b.shape)
@@ -35,8 +37,8 @@ def binary(call: LiteCall) -> None:
             lambda part: call.emit(_FLOAT_BINARY[operator], names, shape, part=part), call.text("activation")
         )
         return
-    if kind == "int32" and not call.output().is_quantized and call.text("activation") == "NONE":
-        call.emit(f"{_FLOAT_BINARY[operator]}Integer", names, shape)
+    if kind in ("int32", "int64") and not call.output().is_quantized:
+        whole_numbers(call, f"{_FLOAT_BINARY[operator]}Integer", names, shape)
         return
     if not call.output().is_quantized or kind not in _SUM_LEFT:
         raise Unsupported(f"elements of type {kind}", "float32, int8, uint8 and int16 are supported")
@@ -54,6 +56,19 @@ def binary(call: LiteCall) -> None:
     first = [call.transposed(name, FIRST, "first") for name in names]
     inner = [shape[axis] for axis in FIRST]
     call.transposed(call.emit("ScaledSum", first, inner, given, part="sum", epilogue=epilogue), LAST, "")
+
+
+def whole_numbers(call: LiteCall, operator: str, names: list[str], shape: tuple[int, ...]) -> None:
+    """An operator on integers without scale, and its activation."""
+    low, high = real_bounds(call.text("activation"))
+    # TensorFlow Lite Micro's ADD of int32 has no activation, whatever the file says.
+    unbounded = operator == "AddInteger" and call.build.tensor(names[0]).dtype is DType.INT32
+    if unbounded or (low, high) == (float("-inf"), float("inf")):
+        call.emit(operator, names, shape)
+        return
+    inner = call.emit(operator, names, shape, part="linear")
+    limits = np.iinfo(call.build.tensor(inner).dtype.numpy)
+    limited(call, inner, int(max(low, limits.min)), int(high) if high < limits.max else int(limits.max), "")
 
 
 def _product(call: LiteCall, names: list[str], shape: tuple[int, ...]) -> None:
@@ -90,7 +105,7 @@ def _sum(
 
 
 def mean(call: LiteCall) -> None:
-    """Over constant axes; float32, int8 and uint8."""
+    """Over constant axes; float32, int8, uint8 and int16; SUM of int32 and int64 without scale."""
     kind = one_type(call, 0)
     x, y = call.record(0), call.output()
     rank = len(x.shape)
@@ -102,12 +117,16 @@ def mean(call: LiteCall) -> None:
     if kind == "float32":
         call.emit("ReduceMean" if call.node.operator == "MEAN" else "ReduceSum", [source], shape, given)
         return
-    if kind not in ("int8", "uint8"):
-        raise Unsupported(f"elements of type {kind}", "float32, int8 and uint8 are supported")
+    if kind in ("int32", "int64") and call.node.operator == "SUM" and not y.is_quantized:
+        call.emit("ReduceSum", [source], shape, given)
+        return
+    if kind not in _SUM_LEFT:
+        raise Unsupported(f"elements of type {kind}", "float32, int8, uint8 and int16 are supported")
     per_tensor(x)
     per_tensor(y)
     count = prod(x.shape[axis] for axis in axes)
-    if count * 256 >= 1 << 31:
+    limits = np.iinfo(kind)
+    if count * (int(limits.max) - int(limits.min)) >= 1 << 31:
         raise Unsupported(f"a sum of {count} elements")
     multiplier, shift = quantized_multiplier(float(x.unit) / float(y.unit))
     if call.node.operator == "MEAN":
@@ -116,18 +135,20 @@ def mean(call: LiteCall) -> None:
     low, high = stored_bounds("NONE", y)
     epilogue = RequantizeTwice((multiplier,), (shift,), y.zero, low, high)
     total = call.emit("IntegerSum", [source], shape, given, dtype=DType.INT32, part="sum")
-    limits = np.iinfo(kind)
     largest = count * max(abs(int(limits.min) - x.zero), abs(int(limits.max) - x.zero))
     bounded = {"x_zero_point": x.zero * count, "largest": largest}
     call.emit("Requantize", [total], shape, bounded, dtype=DType(kind), epilogue=epilogue)
 
 
 def softmax(call: LiteCall) -> None:
-    """Over the last axis; float32, int8 (also to int16) and uint8."""
+    """Over the last axis; float32, int8 (also to int16), uint8 and int16."""
     x, y, shape = call.record(0), call.output(), call.record(0).shape
     kind = "int8" if (x.type, y.type) == ("int8", "int16") else one_type(call, 0)
     if not shape:
         raise Unsupported("a scalar")
+    if kind == "int16":
+        softmax_int16(call)
+        return
     beta = call.real("beta")
     if kind == "float32":
         source = call.input(0).name
@@ -171,9 +192,9 @@ def quantize(call: LiteCall) -> None:
         return
     per_tensor(x)
     if x.type in _EIGHT_BIT and y.type in _EIGHT_BIT:
-        _tabulated(call, _rescaled)
+        tabulated_function(call, _rescaled)
         return
-    if x.type not in ("int8", "int16", "int32") or y.type not in ("int8", "int16", "int32"):
+    if x.type not in (*_EIGHT_BIT, "int16", "int32") or y.type not in ("int8", "int16", "int32"):
         raise Unsupported(f"{x.type} to {y.type}")
     epilogue = twice([float(x.unit) / float(y.unit)], y)
     call.emit(
@@ -187,14 +208,33 @@ def _rescaled(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Callable[[Arr
 
 
 def dequantize(call: LiteCall) -> None:
-    """Integers with one scale to float32."""
+    """Integers with one scale to float32; constants with several, and constants of float16."""
     x = call.record(0)
+    if x.data is not None and call.output().type == "float32":
+        call.known(_real_values(x, x.data))
+        return
     per_tensor(x)
     given = {"scale": (float(x.unit),), "zero_point": (x.zero,)}
     call.emit("Dequantize", [call.input(0).name], call.input(0).shape, given, dtype=DType.FLOAT32)
 
 
-def _tabulated(
+def _real_values(x: TensorRecord, data: Array) -> Array:
+    """What the elements of a constant stand for, float32."""
+    if x.type == "float16":
+        return data.astype(np.float32)
+    if not x.is_quantized:
+        raise Unsupported(f"constants of {x.type} without scale", "convert the model again")
+    axes = [1] * len(x.shape)
+    if len(x.scale) > 1:
+        axes[x.axis] = len(x.scale)
+    if len(x.scale) > 1 and x.shape[x.axis] != len(x.scale):
+        raise Unsupported(f"{len(x.scale)} scales for {list(x.shape)}", "convert the model again")
+    scale = np.asarray(x.scale, np.float32).reshape(axes)
+    zero = np.asarray(x.zero_point, np.int64).reshape(axes)
+    return (data.astype(np.int64) - zero).astype(np.float32) * scale
+
+
+def tabulated_function(
     call: LiteCall, function: Callable[[LiteCall, TensorRecord, TensorRecord], Callable[[Array], Array]]
 ) -> None:
     """An operator of one 8-bit tensor as a table."""
@@ -206,11 +246,11 @@ def _tabulated(
 
 
 def activation(call: LiteCall) -> None:
-    """Float32; int8 and uint8 by a table. LEAKY_RELU also of int16."""
+    """Float32; int8 and uint8 by a table. ABS, LEAKY_RELU, LOGISTIC, RELU, RELU6 and TANH also of int16."""
     kind = one_type(call, 0)
     function = FUNCTIONS[call.node.operator]
-    if kind == "int16" and call.node.operator == "LEAKY_RELU":
-        _leaky_halves(call)
+    if kind == "int16" and call.node.operator in INT16_FUNCTIONS:
+        INT16_FUNCTIONS[call.node.operator](call)
         return
     if kind == "float32":
         operator, given = function.real(call)
@@ -218,23 +258,7 @@ def activation(call: LiteCall) -> None:
         return
     if kind not in _EIGHT_BIT:
         raise Unsupported(f"elements of type {kind}", "float32, int8 and uint8 are supported")
-    _tabulated(call, function.stored)
-
-
-def _leaky_halves(call: LiteCall) -> None:
-    """Sum of the factors of what is above 0 and of what is below, one of which is 0 everywhere."""
-    x, y = call.record(0), call.output()
-    if (*x.zero_point, *y.zero_point) != (0, 0):
-        raise Unsupported("int16 with a zero point")
-    alpha = float(x.unit * np.float32(call.real("alpha")) / y.unit)
-    if alpha < 0:
-        raise Unsupported(f"alpha {call.real('alpha')}", "a factor above 0 is supported")
-    zero = call.literal(np.zeros((), np.int16), "zero")
-    shape, parts = call.input(0).shape, []
-    for operator, real in (("Max", float(x.unit / y.unit)), ("Min", alpha)):
-        side = call.emit(operator, [call.input(0).name, zero], shape, part=operator.lower())
-        parts.append(call.emit("Requantize", [side], shape, part="factor", epilogue=twice([real], y)))
-    call.emit("AddInteger", parts, shape)
+    tabulated_function(call, function.stored)
 
 
 def log_softmax(call: LiteCall) -> None:

@@ -23,8 +23,10 @@ LARGEST = 1 << 31
 
 
 def is_hybrid(call: LiteCall) -> bool:
-    """Whether an operator has float32 activations and int8 weights."""
-    return call.record(0).type == "float32" and call.record(1).type == "int8" and call.record(1).is_quantized
+    """Whether an operator has float32 activations and int8 weights, which may be stored in four bits."""
+    w, narrow = call.record(1), call.node.operator != "DEPTHWISE_CONV_2D"
+    kinds = ("int8", "int4") if narrow else ("int8",)
+    return call.record(0).type == "float32" and w.type in kinds and w.is_quantized
 
 
 def hybrid_product(call: LiteCall, rows: str, shape: tuple[int, int], bias: Sequence[str]) -> None:

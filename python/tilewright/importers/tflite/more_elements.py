@@ -10,10 +10,13 @@ import numpy as np
 from tilewright.graph import Array, DType, RequantizeTwice
 from tilewright.importers.onnx.context import Unsupported, broadcast, dtype_named
 from tilewright.importers.tflite.context import LiteCall, axis_of, one_type, per_tensor, same_scale
+from tilewright.importers.tflite.elementwise import tabulated_function
 from tilewright.importers.tflite.images import line_positions
 from tilewright.importers.tflite.multipliers import stored_bounds, tensor_multiplier, twice
+from tilewright.importers.tflite.pointwise import FUNCTIONS
+from tilewright.importers.tflite.quantized_more import scaled, squares_of_halves
 from tilewright.importers.tflite.rearranging import picked
-from tilewright.operators.fixed_point import multiplied, quantized_multiplier
+from tilewright.operators.fixed_point import quantized_multiplier
 
 _INTEGERS = ("int8", "uint8", "int16", "int32", "int64")
 _REAL_UNARY = {
@@ -25,9 +28,10 @@ _REAL_UNARY = {
     "FLOOR": "Floor",
     "CEIL": "Ceil",
     "NEG": "Neg",
+    "SIGN": "Sign",
 }
 _BINARY = {"MAXIMUM": "Max", "MINIMUM": "Min"}
-_REAL_BINARY = {"DIV": "Div", "POW": "Pow"}
+_REAL_BINARY = {"POW": "Pow"}
 _COMPARISONS = {
     "EQUAL": ("Equal", False, False),
     "NOT_EQUAL": ("Equal", False, True),
@@ -40,19 +44,15 @@ _COMPARISONS = {
 
 
 def unary(call: LiteCall) -> None:
-    """Float32; NEG of integers without scale too."""
+    """Float32; NEG and SIGN of integers without scale, LOG of int8 by a table too."""
     kind, x = one_type(call, 0), call.input(0)
-    plain = kind in _INTEGERS and not call.record(0).is_quantized and call.node.operator == "NEG"
+    if kind in ("int8", "uint8") and call.node.operator in FUNCTIONS:
+        tabulated_function(call, FUNCTIONS[call.node.operator].stored)
+        return
+    plain = kind in _INTEGERS and not call.record(0).is_quantized and call.node.operator in ("NEG", "SIGN")
     if kind != "float32" and not plain:
         raise Unsupported(f"elements of type {kind}", "float32 is supported")
     call.emit(_REAL_UNARY[call.node.operator], [x.name], x.shape)
-
-
-def rsqrt(call: LiteCall) -> None:
-    """1 / sqrt(x); float32."""
-    x = _real(call)
-    root = call.emit("Sqrt", [x], call.build.tensor(x).shape, part="root")
-    call.emit("Reciprocal", [root], call.build.tensor(x).shape)
 
 
 def square(call: LiteCall) -> None:
@@ -80,13 +80,28 @@ def extremes(call: LiteCall) -> None:
 def real_binary(call: LiteCall) -> None:
     """Float32 with broadcasting."""
     names, shape = [_real(call, 0), _real(call, 1)], broadcast(call.input(0).shape, call.input(1).shape)
-    activation = call.text("activation") if "activation" in call.node.options else "NONE"
-    operator = _REAL_BINARY[call.node.operator]
-    call.activated(lambda part: call.emit(operator, names, shape, part=part), activation)
+    call.emit(_REAL_BINARY[call.node.operator], names, shape)
+
+
+def floored(call: LiteCall) -> None:
+    """FLOOR_DIV and FLOOR_MOD of float32 and of integers without scale, with broadcasting."""
+    kind, names = one_type(call, 0, 1), [call.input(0).name, call.input(1).name]
+    shape = broadcast(call.input(0).shape, call.input(1).shape)
+    if call.record(0).is_quantized or kind not in ("float32", *_INTEGERS):
+        raise Unsupported(f"elements of type {kind}", "float32 and integers without scale are supported")
+    if call.node.operator == "FLOOR_MOD":
+        call.emit("Mod", names, shape)
+        return
+    if kind == "float32":
+        call.emit("Floor", [call.emit("Div", names, shape, part="quotient")], shape)
+        return
+    rest = call.emit("Mod", names, shape, part="rest")
+    whole = call.emit("SubInteger", [names[0], rest], shape, part="whole")
+    call.emit("DivInteger", [whole, names[1]], shape)
 
 
 def squared_difference(call: LiteCall) -> None:
-    """(a - b)^2 with broadcasting: float32, int32, int8."""
+    """(a - b)^2 with broadcasting: float32, int32, int8, int16."""
     kind, a, b = one_type(call, 0, 1), call.input(0), call.input(1)
     shape = broadcast(a.shape, b.shape)
     if kind == "float32":
@@ -97,8 +112,11 @@ def squared_difference(call: LiteCall) -> None:
         difference = call.emit("SubInteger", [a.name, b.name], shape, part="difference")
         call.emit("MulInteger", [difference, difference], shape)
         return
+    if kind == "int16":
+        squares_of_halves(call, shape)
+        return
     if kind != "int8":
-        raise Unsupported(f"elements of type {kind}", "float32, int32 and int8 are supported")
+        raise Unsupported(f"elements of type {kind}", "float32, int32, int8 and int16 are supported")
     _int8_squares(call, shape)
 
 
@@ -111,38 +129,23 @@ def _int8_squares(call: LiteCall, shape: tuple[int, ...]) -> None:
     sides = []
     for index, record in enumerate((a, b)):
         q, shift = quantized_multiplier(float(record.unit) / widest)
-        sides.append(_scaled(call, index, left, (q, shift)))
+        sides.append(scaled(call, index, left, (q, shift)))
     difference = call.emit("SubInteger", sides, shape, part="difference")
     squares = call.emit("MulInteger", [difference, difference], shape, part="squares")
     epilogue = twice([widest * widest / ((1 << (left * 2)) * float(y.unit))], y)
     call.emit("Requantize", [squares], shape, dtype=DType.INT8, epilogue=epilogue)
 
 
-def tabulated(call: LiteCall, index: int, function: Callable[[Array], Array]) -> str:
-    """An int32 for each element of an int8 input, by a table in the order of the elements' bits."""
-    x = call.input(index)
-    values = np.concatenate([np.arange(128), np.arange(-128, 0)]).astype(np.int64)
-    table = call.literal(function(values).astype(np.int32), f"table{index}")
-    wide = call.emit("Cast", [x.name], x.shape, dtype=DType.INT32, part=f"index{index}")
-    given = {"axis": 0, "batch_dims": 0}
-    return call.emit("Gather", [table, wide], x.shape, given, dtype=DType.INT32, part=f"operand{index}")
-
-
-def _scaled(call: LiteCall, index: int, left: int, factor: tuple[int, int]) -> str:
-    """An int8 operand less its zero point, shifted left, times a factor."""
-    zero = call.record(index).zero
-    return tabulated(call, index, lambda values: multiplied((values - zero) << left, *factor))
-
-
 def comparison(call: LiteCall) -> None:
-    """Float32, bool, int32, int64 and int8, each with its scale, with broadcasting."""
+    """Float32, bool, int32, int64; int16 without scale; int8 and uint8, each with its scale, with broadcasting."""
     kinds = {call.record(0).type, call.record(1).type}
     operator, swapped, negated = _COMPARISONS[call.node.operator]
     names = [call.input(0).name, call.input(1).name]
     shape = broadcast(call.input(0).shape, call.input(1).shape)
-    if len(kinds) != 1 or not kinds & {"float32", "bool", "int32", "int64", "int8"}:
+    scaled_halves = kinds == {"int16"} and call.record(0).is_quantized
+    if len(kinds) != 1 or scaled_halves or not kinds & {"float32", "bool", "int32", "int64", "int16", "int8", "uint8"}:
         raise Unsupported(f"operands of types {', '.join(sorted(kinds))}")
-    if kinds == {"int8"} and call.record(0).is_quantized:
+    if kinds <= {"int8", "uint8"} and call.record(0).is_quantized:
         names = [_compared(call, index) for index in range(2)]
     if swapped:
         names.reverse()
@@ -152,11 +155,11 @@ def comparison(call: LiteCall) -> None:
 
 
 def _compared(call: LiteCall, index: int) -> str:
-    """An int8 operand as the number of 1/256 of one that it stands for."""
+    """An operand of 8 bits as the number of 1/256 of one that it stands for."""
     record = call.record(index)
     per_tensor(record)
     q, shift = quantized_multiplier(float(record.unit))
-    return _scaled(call, index, 8, (q, shift))
+    return scaled(call, index, 8, (q, shift))
 
 
 def logic(call: LiteCall) -> None:
@@ -171,13 +174,13 @@ def logic(call: LiteCall) -> None:
     call.emit(operator, [call.input(index).name for index in range(count)], shape)
 
 
-def add_n(call: LiteCall) -> None:
-    """The sum of several tensors; float32."""
-    shape = call.input(0).shape
-    total = _real(call, 0)
-    for index in range(1, len(call.node.inputs)):
-        total = call.emit("Add", [total, _real(call, index)], shape, part=f"sum{index}")
-    call.emit("Reshape", [total], shape)
+_REDUCTIONS = {
+    "REDUCE_MAX": "ReduceMax",
+    "REDUCE_MIN": "ReduceMin",
+    "REDUCE_PROD": "ReduceProd",
+    "REDUCE_ANY": "ReduceMax",
+    "REDUCE_ALL": "ReduceMin",
+}
 
 
 def reduce_extreme(call: LiteCall) -> None:
@@ -187,9 +190,11 @@ def reduce_extreme(call: LiteCall) -> None:
     if call.record(0).is_quantized:
         same_scale(call, call.record(0))
     axes, shape = _reduced(call, bool(call.integer("keep_dims")))
-    operator = {"REDUCE_MAX": "ReduceMax", "REDUCE_MIN": "ReduceMin", "REDUCE_PROD": "ReduceProd"}[call.node.operator]
-    if operator == "ReduceProd" and x.dtype is not DType.FLOAT32:
-        raise Unsupported(f"elements of type {x.dtype.value}", "float32 is supported")
+    operator = _REDUCTIONS[call.node.operator]
+    if call.node.operator in ("REDUCE_ANY", "REDUCE_ALL") and x.dtype is not DType.BOOL:
+        raise Unsupported(f"elements of type {x.dtype.value}", "bool is supported")
+    if operator == "ReduceProd" and x.dtype not in (DType.FLOAT32, DType.INT32, DType.INT64):
+        raise Unsupported(f"elements of type {x.dtype.value}", "float32, int32 and int64 are supported")
     call.emit(operator, [x.name], shape, {"axes": axes, "keepdims": bool(call.integer("keep_dims"))})
 
 
@@ -220,28 +225,6 @@ def cast(call: LiteCall) -> None:
     x = call.input(0)
     dtype = dtype_named(call.output().type)
     call.emit("Reshape" if dtype is x.dtype else "Cast", [x.name], x.shape, dtype=dtype)
-
-
-def cumsum(call: LiteCall) -> None:
-    """Along a constant axis; float32 and int32."""
-    x = call.input(0)
-    if one_type(call, 0) not in ("float32", "int32"):
-        raise Unsupported(f"elements of type {x.dtype.value}", "float32 and int32 are supported")
-    axis = axis_of(int(call.constant(1, "the axis").reshape(-1)[0]), len(x.shape))
-    given = {"axis": axis, "exclusive": bool(call.integer("exclusive")), "reverse": bool(call.integer("reverse"))}
-    call.emit("CumSum", [x.name], x.shape, given)
-
-
-def l2_normalization(call: LiteCall) -> None:
-    """Each line of the last axis less its length; float32."""
-    x = _real(call)
-    shape = call.build.tensor(x).shape
-    given = {"axes": (len(shape) - 1,), "keepdims": True}
-    squares = call.emit("ReduceSumSquare", [x], (*shape[:-1], 1), given, part="squares")
-    least = call.literal(np.asarray([1e-12], np.float32), "least")
-    length = call.emit("Sqrt", [squares], (*shape[:-1], 1), part="length")
-    bounded = call.emit("Max", [length, least], (*shape[:-1], 1), part="bounded")
-    call.activated(lambda part: call.emit("Div", [x, bounded], shape, part=part), call.text("activation"))
 
 
 def prelu(call: LiteCall) -> None:
@@ -380,15 +363,13 @@ MORE_ELEMENTS: Mapping[str, Callable[[LiteCall], None]] = MappingProxyType(
         **dict.fromkeys(_REAL_BINARY, real_binary),
         **dict.fromkeys(_COMPARISONS, comparison),
         **dict.fromkeys(("LOGICAL_AND", "LOGICAL_OR", "LOGICAL_NOT"), logic),
-        **dict.fromkeys(("REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD"), reduce_extreme),
+        **dict.fromkeys(_REDUCTIONS, reduce_extreme),
         **dict.fromkeys(("ARG_MAX", "ARG_MIN"), arg_extreme),
-        "RSQRT": rsqrt,
+        "FLOOR_DIV": floored,
+        "FLOOR_MOD": floored,
         "SQUARE": square,
         "SQUARED_DIFFERENCE": squared_difference,
-        "ADD_N": add_n,
         "CAST": cast,
-        "CUMSUM": cumsum,
-        "L2_NORMALIZATION": l2_normalization,
         "PRELU": prelu,
         "BATCH_MATMUL": batch_matmul,
         "RESIZE_BILINEAR": resize_bilinear,

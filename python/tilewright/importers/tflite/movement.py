@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
@@ -11,6 +12,7 @@ from tilewright.graph import Array
 from tilewright.importers.onnx.context import Unsupported
 from tilewright.importers.tflite.context import LiteCall, axis_of, one_type, same_scale
 from tilewright.importers.tflite.images import FIRST, LAST
+from tilewright.importers.tflite.quantized_more import joined
 
 
 def reshape(call: LiteCall) -> None:
@@ -29,11 +31,10 @@ def transpose(call: LiteCall) -> None:
 
 
 def concatenation(call: LiteCall) -> None:
-    """Tensors of one type and one scale along an axis, without activation."""
+    """Tensors of one type and one scale along an axis, without activation; scales of uint8 may differ."""
     _no_activation(call)
     count = len(call.node.inputs)
     one_type(call, *range(count))
-    same_scale(call, *(call.record(index) for index in range(count)))
     rank = len(call.output().shape)
     axis = axis_of(call.integer("axis"), rank)
     inputs = [call.input(index) for index in range(count)]
@@ -42,7 +43,7 @@ def concatenation(call: LiteCall) -> None:
         raise Unsupported("inputs whose shapes differ on other axes than that of concatenation")
     shape = list(inputs[0].shape)
     shape[axis] = sum(tensor.shape[axis] for tensor in inputs)
-    call.emit("Concat", [tensor.name for tensor in inputs], shape, {"axis": axis})
+    call.emit("Concat", joined(call, [tensor.name for tensor in inputs]), shape, {"axis": axis})
 
 
 def _no_activation(call: LiteCall) -> None:
@@ -75,46 +76,78 @@ def pad(call: LiteCall) -> None:
         call.transposed(padded, LAST, "")
 
 
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """What STRIDED_SLICE takes of an axis: begin and end (None: from the border), the step, or one position."""
+
+    begin: int | None = None
+    end: int | None = None
+    step: int = 1
+    is_dropped: bool = False
+
+
 def strided_slice(call: LiteCall) -> None:
-    """Constant bounds; axes of one position may be dropped. Neither ellipsis nor new axes."""
+    """Constant bounds, with ellipsis and new axes; axes of one position may be dropped."""
     one_type(call, 0)
     x = call.record(0)
-    if call.integer("ellipsis_mask") or call.integer("new_axis_mask") or call.integer("offset"):
-        raise Unsupported("ellipsis, new axes or ends as lengths", "write the slice with begin, end and strides")
-    rank = len(x.shape)
-    begins, ends, steps = (_bounds(call, index, rank) for index in (1, 2, 3))
-    starts, extents = [], []
-    for axis in range(rank):
-        start, count = _span(call, axis, x.shape[axis], (begins[axis], ends[axis], steps[axis]))
+    starts, steps, extents, kept = [], [], [], []
+    spans, added = _spans(call, len(x.shape))
+    for axis, (span, extent) in enumerate(zip(spans, x.shape, strict=True)):
+        start, count = _taken(span, axis, extent)
         starts.append(start)
+        steps.append(span.step)
         extents.append(count)
-    kept = [extents[axis] for axis in range(rank) if not call.integer("shrink_axis_mask") >> axis & 1]
-    given = {"starts": tuple(starts), "steps": tuple(int(step) for step in steps)}
-    if len(kept) == rank:
+        if axis in added:
+            kept += [1] * added[axis]
+        if not span.is_dropped:
+            kept.append(count)
+    kept += [1] * added.get(len(spans), 0)
+    given = {"starts": tuple(starts), "steps": tuple(steps)}
+    if kept == extents:
         call.emit("Slice", [call.input(0).name], extents, given)
         return
     part = call.emit("Slice", [call.input(0).name], extents, given, part="slice")
     call.reshaped(part, kept, "")
 
 
-def _bounds(call: LiteCall, index: int, rank: int) -> list[int]:
-    listed = [int(value) for value in call.constant(index, "the bounds").reshape(-1)]
-    if len(listed) != rank:
-        raise Unsupported(f"{len(listed)} bounds for {rank} axes", "give every axis its bounds")
-    return listed
+def _spans(call: LiteCall, rank: int) -> tuple[list[_Span], dict[int, int]]:
+    """A span for each axis, and how many new axes stand before each."""
+    begins, ends, steps = (
+        [int(value) for value in call.constant(index, "the bounds").reshape(-1)] for index in (1, 2, 3)
+    )
+    masks = {name: call.integer(f"{name}_mask") for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")}
+
+    def marked(name: str, entry: int) -> bool:
+        return bool(masks[name] >> entry & 1)
+
+    count = len(begins)
+    if not len(ends) == len(steps) == count or sum(marked("ellipsis", entry) for entry in range(count)) > 1:
+        raise Unsupported(f"bounds {begins}, {ends} and steps {steps}")
+    taken = sum(not marked("new_axis", entry) and not marked("ellipsis", entry) for entry in range(count))
+    if taken > rank:
+        raise Unsupported(f"bounds of {taken} axes for {rank}")
+    spans: list[_Span] = []
+    added: dict[int, int] = {}
+    for entry in range(count):
+        if marked("ellipsis", entry):
+            spans += [_Span()] * (rank - taken)
+        elif marked("new_axis", entry):
+            added[len(spans)] = added.get(len(spans), 0) + 1
+        else:
+            begin = None if marked("begin", entry) else begins[entry]
+            end = ends[entry] + (begins[entry] if call.integer("offset") else 0)
+            last = None if marked("end", entry) else end
+            spans.append(_Span(begin, last, steps[entry], marked("shrink_axis", entry)))
+    return spans + [_Span()] * (rank - len(spans)), added
 
 
-def _span(call: LiteCall, axis: int, extent: int, bounds: tuple[int, int, int]) -> tuple[int, int]:
+def _taken(span: _Span, axis: int, extent: int) -> tuple[int, int]:
     """First position and number of positions on an axis, as Python slices count them."""
-    begin, end, step = bounds
-    if step == 0:
+    if span.step == 0:
         raise Unsupported(f"step 0 on axis {axis}")
-    first = None if call.integer("begin_mask") >> axis & 1 else begin
-    if call.integer("shrink_axis_mask") >> axis & 1:
-        position = (begin if first is not None else 0) % extent
-        return position, 1
-    last = None if call.integer("end_mask") >> axis & 1 else end
-    positions = range(extent)[slice(first, last, step)]
+    if span.is_dropped:
+        return (span.begin or 0) % extent, 1
+    positions = range(extent)[slice(span.begin, span.end, span.step)]
     if not positions:
         raise Unsupported(f"no position on axis {axis}")
     return positions[0], len(positions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import floor, frexp
+from math import erf, floor, frexp
 from types import MappingProxyType
 from typing import Any
 
@@ -75,10 +75,26 @@ def _leaky(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Stored:
     return stored
 
 
+def _gelu(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Stored:
+    """By tanh, or by the error function."""
+
+    def by_tanh(real: Array) -> Array:
+        return np.asarray(0.5 * real * (1 + np.tanh(0.7978845608028654 * (real + 0.044715 * real**3))))
+
+    def by_erf(real: Array) -> Array:
+        return np.asarray(0.5 * real * (1 + np.vectorize(erf)(real * 0.7071067811865476)))
+
+    function = by_tanh if call.integer("approximate") else by_erf
+    wide = _real_function(lambda real: function(real.astype(np.float64)).astype(np.float32))
+    return wide(call, x, y)
+
+
 def _curve(function: Callable[[Array, int], Array], bits: int, offset: int) -> Callable[..., Stored]:
     """Logistic or tanh of Q4.27: the output has ``bits`` bits behind the binary point, and a fixed zero point."""
 
     def of(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Stored:
+        if x.type == "uint8":
+            return _real_function(_UNSIGNED[bits])(call, x, y)
         if y.scale != (2.0**-bits,) or y.zero != offset:
             raise Unsupported(f"an output with scale {y.scale} and zero point {y.zero_point}")
         fraction, shift = frexp(float(x.unit) * (1 << (31 - _INPUT_BITS)))
@@ -95,6 +111,12 @@ def _curve(function: Callable[[Array, int], Array], bits: int, offset: int) -> C
         return stored
 
     return of
+
+
+_UNSIGNED: Mapping[int, Callable[[Array], Array]] = MappingProxyType(
+    {8: lambda x: 1 / (1 + np.exp(-x)), 7: lambda x: np.asarray(np.tanh(x))}
+)
+"""Logistic and tanh of uint8, in float32, by the bits of their results."""
 
 
 def _hard_swish(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Stored:
@@ -131,7 +153,8 @@ def _real_function(function: Callable[[Array], Array]) -> Callable[..., Stored]:
     def of(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Stored:
         def stored(values: Array) -> Array:
             real = (x.unit * (values - x.zero).astype(np.float32)).astype(np.float32)
-            scaled = function(real) * (np.float32(1.0) / y.unit)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                scaled = np.clip(function(real) * (np.float32(1.0) / y.unit), -1e6, 1e6)
             nearest: Array = np.trunc(scaled + np.copysign(np.float32(0.5), scaled)).astype(np.int64)
             return nearest + y.zero
 
@@ -183,6 +206,8 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "LEAKY_RELU": Function(lambda call: ("LeakyRelu", {"alpha": call.real("alpha")}), _leaky),
         "LOGISTIC": Function(lambda call: ("Sigmoid", {}), _curve(logistic, 8, -128)),
         "TANH": Function(lambda call: ("Tanh", {}), _curve(tanh, 7, 0)),
+        "LOG": Function(lambda call: ("Log", {}), _real_function(np.log)),
+        "GELU": Function(lambda call: ("Gelu", {"by_tanh": bool(call.integer("approximate"))}), _gelu),
         "HARD_SWISH": Function(lambda call: ("HardSwish", {}), _hard_swish),
     }
 )

@@ -8,11 +8,12 @@ from tilewright.graph import RoundAway
 from tilewright.importers.onnx.context import Unsupported
 from tilewright.importers.tflite.context import LiteCall, one_type, per_tensor
 from tilewright.importers.tflite.images import FIRST, last, windows_of
+from tilewright.importers.tflite.int16 import limited
 from tilewright.importers.tflite.multipliers import stored_bounds
 from tilewright.operators.pooling import AveragePoolAttributes
 from tilewright.operators.spatial import Windows
 
-_EIGHT_BIT = ("int8", "uint8")
+_INTEGERS = ("int8", "uint8", "int16")
 
 
 def _pool(call: LiteCall) -> tuple[str, Windows, tuple[int, ...]]:
@@ -26,7 +27,7 @@ def _pool(call: LiteCall) -> tuple[str, Windows, tuple[int, ...]]:
 
 
 def average_pool(call: LiteCall) -> None:
-    """Averages of float32, int8 or uint8; taps in the padding do not count."""
+    """Averages of float32, int8, uint8 or int16; taps in the padding do not count."""
     first, windows, shape = _pool(call)
     given = AveragePoolAttributes(windows.kernel, windows.strides, windows.dilations, windows.pads)
     if one_type(call, 0) == "float32":
@@ -40,7 +41,7 @@ def average_pool(call: LiteCall) -> None:
 
 
 def max_pool(call: LiteCall) -> None:
-    """Maxima of float32, int8 or uint8."""
+    """Maxima of float32, int8, uint8 or int16."""
     first, windows, shape = _pool(call)
     if one_type(call, 0) == "float32":
         call.activated(
@@ -54,14 +55,17 @@ def max_pool(call: LiteCall) -> None:
     if (low, high) == (limits.min, limits.max):
         call.emit("Reshape", [name], call.build.tensor(name).shape)
         return
+    if call.output().type == "int16":
+        limited(call, name, low, high, "")
+        return
     table = np.clip(np.arange(limits.min, limits.max + 1), low, high).astype(call.output().type)
     call.emit("Lookup", [name, call.literal(table, "table")], call.build.tensor(name).shape)
 
 
 def _pool_bounds(call: LiteCall) -> tuple[int, int]:
     kind = one_type(call, 0)
-    if kind not in _EIGHT_BIT:
-        raise Unsupported(f"elements of type {kind}", "int8, uint8 and float32 are supported")
+    if kind not in _INTEGERS:
+        raise Unsupported(f"elements of type {kind}", "int8, uint8, int16 and float32 are supported")
     per_tensor(call.record(0))
     per_tensor(call.output())
     return stored_bounds(call.text("activation"), call.output())

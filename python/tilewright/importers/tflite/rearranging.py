@@ -74,6 +74,15 @@ def gather(call: LiteCall) -> None:
     call.emit("Gather", [x.name, indices.name], shape, {"axis": axis, "batch_dims": shared}, dtype=x.dtype)
 
 
+def embedding_lookup(call: LiteCall) -> None:
+    """Rows of a table by indices of int32; any type of elements, with one scale."""
+    indices, table = call.input(0), call.input(1)
+    if indices.dtype is not DType.INT32 or call.record(1).type != call.output().type:
+        raise Unsupported(f"{call.record(1).type} to {call.output().type} by {indices.dtype.value}")
+    shape = (*indices.shape, *table.shape[1:])
+    call.emit("Gather", [table.name, indices.name], shape, {"axis": 0, "batch_dims": 0}, dtype=table.dtype)
+
+
 def gather_nd(call: LiteCall) -> None:
     """Elements, or parts, by the indices of their first axes, of int32 or int64."""
     x, indices = call.input(0), call.input(1)
@@ -292,6 +301,7 @@ REARRANGING: Mapping[str, Callable[[LiteCall], None]] = MappingProxyType(
         "SLICE": slice_,
         "GATHER": gather,
         "GATHER_ND": gather_nd,
+        "EMBEDDING_LOOKUP": embedding_lookup,
         "MIRROR_PAD": mirror_pad,
         "REVERSE_V2": reverse,
         "RESIZE_NEAREST_NEIGHBOR": resize_nearest,

@@ -445,6 +445,50 @@ void tilewright_gelu_f32(const struct tilewright_clamp_f32_attributes *attribute
 void tilewright_gelu_tanh_f32(const struct tilewright_clamp_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+/* y = function(x * multiplier / 2^shift / 3 / 2^12) as Q0.15. Operands: x of int16, the logistic
+ * function at multiples of 1/24 as uint16[256], y of int16. */
+struct tilewright_sigmoid_halves_attributes {
+    int32_t multiplier;
+    int32_t shift;
+    int32_t is_tanh; /* 1: tanh; 0: logistic */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_sigmoid_halves_attributes) == 12,
+                       "tilewright_sigmoid_halves_attributes");
+
+void tilewright_sigmoid_halves(const struct tilewright_sigmoid_halves_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Softmax of int16 over the last axis of the view. Operands: x; exp on [-10, 0], then 1 / (1 + x)
+ * on [0, 1], as int16[513] each; y. A difference is one of 10/65535 after the factor doubled / 2^32
+ * * 2^left / 2^right. */
+struct tilewright_softmax_halves_attributes {
+    int32_t doubled;
+    int32_t left;
+    int32_t right;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_softmax_halves_attributes) == 12,
+                       "tilewright_softmax_halves_attributes");
+
+void tilewright_softmax_halves(const struct tilewright_softmax_halves_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Largest tap, or the sum of the taps in x / their number, rounded half away from zero. Operands: x
+ * and y [n, c, h, w] of int16. */
+struct tilewright_pool_halves_attributes {
+    int32_t kernel[2];
+    int32_t strides[2];
+    int32_t dilations[2];
+    int32_t pads[2]; /* above and to the left */
+    int32_t is_average; /* 1: average; 0: maximum */
+    int32_t minimum;
+    int32_t maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_pool_halves_attributes) == 44,
+                       "tilewright_pool_halves_attributes");
+
+void tilewright_pool_halves(const struct tilewright_pool_halves_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
 /* y at a position is x at that position, but at indices[position] along `axis`. Operands: x,
  * indices, y. */
 struct tilewright_gather_attributes {
@@ -884,6 +928,37 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_dequantize_axis_f32_attributes) 
                        "tilewright_dequantize_axis_f32_attributes");
 
 void tilewright_dequantize_axis_f32(const struct tilewright_dequantize_axis_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* y = (a - za) / (b - zb) * doubled / 2^32 * 2^shift + zero point, limited; the numerator is
+ * shifted to 31 bits before its product with the reciprocal. Operands: a, b; 2^bits / d as Q0.31
+ * for d from 0 to 255; y, all but the table of 8 bits and of one type. */
+struct tilewright_div_fixed_attributes {
+    int32_t is_unsigned; /* 1: uint8 */
+    int32_t a_zero_point;
+    int32_t b_zero_point;
+    int32_t doubled;
+    int32_t shift;
+    int32_t zero_point;
+    int32_t minimum;
+    int32_t maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_div_fixed_attributes) == 32,
+                       "tilewright_div_fixed_attributes");
+
+void tilewright_div_fixed(const struct tilewright_div_fixed_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Each line of the view's last axis less its length, in steps of 1/128. Operands: x and y of 8
+ * bits. */
+struct tilewright_l2_fixed_attributes {
+    int32_t is_unsigned; /* 1: x and y are uint8, and 128 stands for 0 in y */
+    int32_t x_zero_point;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_l2_fixed_attributes) == 8,
+                       "tilewright_l2_fixed_attributes");
+
+void tilewright_l2_fixed(const struct tilewright_l2_fixed_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
 #define TILEWRIGHT_CELL_RNN 0

@@ -1,0 +1,118 @@
+"""Functions of int16 tensors, in TensorFlow Lite Micro's arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import log2
+from types import MappingProxyType
+
+import numpy as np
+
+from tilewright.graph import DType, RequantizeTwice
+from tilewright.importers.onnx.context import Unsupported
+from tilewright.importers.tflite.context import LiteCall, per_tensor
+from tilewright.importers.tflite.multipliers import away, twice
+from tilewright.operators.fixed_point import quantized_multiplier
+
+_LARGEST = 32767
+_POWERS = {"LOGISTIC": (0,), "TANH": (0, 1)}
+"""Shifts to the left at which a scale that is a power of two takes no multiplier."""
+
+
+def sigmoid(call: LiteCall) -> None:
+    """LOGISTIC and TANH by interpolation in a table; the argument's factor has 15 bits, cut off."""
+    x, y = call.record(0), call.output()
+    per_tensor(x)
+    per_tensor(y)
+    if x.zero or y.zero or round(log2(y.scale[0])) != -15:
+        raise Unsupported(f"int16 with zero points {x.zero} and {y.zero}, output scale {y.scale[0]}")
+    scale = float(x.unit)
+    power = round(log2(scale))
+    left, shift = 12 + power, 0
+    exact = abs(log2(scale) - power) < 1e-3
+    if exact and left in _POWERS[call.node.operator]:
+        multiplier = 3 << left
+    else:
+        real = scale * 4096.0 * 3.0
+        while real <= _LARGEST / 2.0 and shift <= 30:
+            shift, real = shift + 1, real * 2.0
+        if real > _LARGEST:
+            raise Unsupported(f"an input scale of {scale}", "quantise the model again")
+        multiplier = int(real)
+    given = {"multiplier": multiplier, "shift": shift, "is_tanh": call.node.operator == "TANH"}
+    call.emit("SigmoidHalves", [call.input(0).name], x.shape, given)
+
+
+def relu(call: LiteCall) -> None:
+    """The quotient of the scales in float32."""
+    x, y = call.record(0), call.output()
+    per_tensor(x)
+    per_tensor(y)
+    q, shift = quantized_multiplier(float(x.unit / y.unit))
+    epilogue = RequantizeTwice((q,), (shift,), y.zero, y.zero, _LARGEST)
+    call.emit("Requantize", [call.input(0).name], x.shape, {"x_zero_point": x.zero}, epilogue=epilogue)
+
+
+def relu6(call: LiteCall) -> None:
+    """A clamp of the stored integers; the output has the input's scale."""
+    x, y = call.record(0), call.output()
+    per_tensor(x)
+    if (x.scale, x.zero_point) != (y.scale, y.zero_point):
+        raise Unsupported("the scales of input and output differ", "convert the model again")
+    limited(call, call.input(0).name, x.zero, min(x.zero + away(np.float32(6.0) / x.unit), _LARGEST), "")
+
+
+def limited(call: LiteCall, name: str, low: int, high: int, part: str) -> str:
+    """Integers without those below ``low`` and above ``high``."""
+    tensor = call.build.tensor(name)
+    bounds = [call.literal(np.asarray(bound, tensor.dtype.numpy), "bound") for bound in (low, high)]
+    above = call.emit("Max", [name, bounds[0]], tensor.shape, part="above")
+    return call.emit("Min", [above, bounds[1]], tensor.shape, part=part)
+
+
+def absolute(call: LiteCall) -> None:
+    """The quotient of the scales in float32."""
+    x, y = call.record(0), call.output()
+    if x.is_quantized:
+        per_tensor(x)
+        per_tensor(y)
+    if not x.is_quantized or x.zero or y.zero:
+        raise Unsupported("int16 without scale, or with a zero point", "quantise the model again")
+    wide = call.emit("Cast", [call.input(0).name], x.shape, dtype=DType.INT32, part="wide")
+    size = call.emit("Abs", [wide], x.shape, part="size")
+    epilogue = twice([float(x.unit / y.unit)], y)
+    call.emit("Requantize", [size], x.shape, dtype=DType.INT16, epilogue=epilogue)
+
+
+def leaky(call: LiteCall) -> None:
+    """Sum of the factors of what is above 0 and of what is below, one of which is 0 everywhere."""
+    x, y = call.record(0), call.output()
+    if (*x.zero_point, *y.zero_point) != (0, 0):
+        raise Unsupported("int16 with a zero point")
+    alpha = float(x.unit * np.float32(call.real("alpha")) / y.unit)
+    if alpha < 0:
+        raise Unsupported(f"alpha {call.real('alpha')}", "a factor above 0 is supported")
+    zero = call.literal(np.zeros((), np.int16), "zero")
+    shape, parts = call.input(0).shape, []
+    for operator, real in (("Max", float(x.unit / y.unit)), ("Min", alpha)):
+        side = call.emit(operator, [call.input(0).name, zero], shape, part=operator.lower())
+        parts.append(call.emit("Requantize", [side], shape, part="factor", epilogue=twice([real], y)))
+    call.emit("AddInteger", parts, shape)
+
+
+def softmax(call: LiteCall) -> None:
+    """Over the last axis, by two tables: exp on [-10, 0], and 1 / (1 + x) on [0, 1]."""
+    x, y = call.record(0), call.output()
+    per_tensor(x)
+    per_tensor(y)
+    if x.zero or y.zero or abs(y.scale[0] * 32768 - 1) > 0.001:
+        raise Unsupported(f"an output with scale {y.scale} and zero point {y.zero_point}", "scale 1/32768 is supported")
+    beta = float(np.float32(call.real("beta")))
+    multiplier, shift = quantized_multiplier(float(x.unit) * beta / (10.0 / 65535.0))
+    given = {"multiplier": multiplier, "shift": shift}
+    call.emit("SoftmaxHalves", [call.input(0).name], x.shape, given)
+
+
+INT16_FUNCTIONS: Mapping[str, Callable[[LiteCall], None]] = MappingProxyType(
+    {"LOGISTIC": sigmoid, "TANH": sigmoid, "RELU": relu, "RELU6": relu6, "ABS": absolute, "LEAKY_RELU": leaky}
+)

@@ -1,0 +1,107 @@
+"""Quotients of 8-bit integers, and lines less their lengths (runtime/kernels/{div_fixed,l2_fixed}.c)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from tilewright.graph import DType, Graph, Node
+from tilewright.kernels.c_structs import CStruct, Int32
+from tilewright.kernels.integer import EIGHT_BIT, flat_choice, per_element
+from tilewright.kernels.kernel import (
+    MAX_RANK,
+    ConstantOperand,
+    Declaration,
+    Kernel,
+    KernelChoice,
+    elementwise_over_tensors,
+)
+from tilewright.kernels.requantization import doubled
+from tilewright.operators import elementwise
+from tilewright.operators.fixed_quotients import DivFixedAttributes, L2FixedAttributes, reciprocals
+from tilewright.operators.integer_norm import last_axis_nest
+from tilewright.operators.nest import whole
+
+_MOST_ELEMENTS = 1 << 15
+"""Of a line: the sum of that many squares fits 32 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class DivFixed(CStruct):
+    """y = (a - za) / (b - zb) * doubled / 2^32 * 2^shift + zero point, limited; the numerator is shifted to 31 bits
+    before its product with the reciprocal. Operands: a, b; 2^bits / d as Q0.31 for d from 0 to 255; y, all but the
+    table of 8 bits and of one type.
+    """
+
+    is_unsigned: Annotated[Int32, "1: uint8"]
+    a_zero_point: Int32
+    b_zero_point: Int32
+    doubled: Int32
+    shift: Int32
+    zero_point: Int32
+    minimum: Int32
+    maximum: Int32
+
+
+@dataclass(frozen=True, slots=True)
+class L2Fixed(CStruct):
+    """Each line of the view's last axis less its length, in steps of 1/128. Operands: x and y of 8 bits."""
+
+    is_unsigned: Annotated[Int32, "1: x and y are uint8, and 128 stands for 0 in y"]
+    x_zero_point: Int32
+
+
+def divide(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel for DivFixed."""
+    tensors = [graph.tensor(name) for name in (*node.inputs, *node.outputs)]
+    given = node.given(DivFixedAttributes)
+    if len({tensor.dtype for tensor in tensors} | {DType.INT8, DType.UINT8}) != 2 or len(tensors[2].shape) > MAX_RANK:
+        return ()
+    return (
+        flat_choice(
+            node,
+            graph,
+            kernel=_DIVIDE,
+            sources=("div_fixed.c", "walk.c"),
+            nest=elementwise.nest(node, graph),
+            constants=(ConstantOperand("reciprocals", reciprocals().astype(np.int32), (whole(256),)),),
+            attributes=DivFixed(
+                int(tensors[0].dtype is DType.UINT8),
+                given.a_zero_point,
+                given.b_zero_point,
+                doubled(given.multiplier),
+                given.shift,
+                given.zero_point,
+                given.minimum,
+                given.maximum,
+            ),
+        ),
+    )
+
+
+def l2(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel for L2Fixed."""
+    x, y = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
+    if x.dtype not in EIGHT_BIT or y.dtype is not x.dtype or not 0 < len(y.shape) <= MAX_RANK:
+        return ()
+    if x.shape[-1] > _MOST_ELEMENTS:
+        return ()
+    return (
+        flat_choice(
+            node,
+            graph,
+            kernel=_L2,
+            sources=("l2_fixed.c", "walk.c"),
+            nest=last_axis_nest(node, graph),
+            attributes=L2Fixed(int(x.dtype is DType.UINT8), node.given(L2FixedAttributes).x_zero_point),
+            uncut=frozenset({f"d{len(y.shape) - 1}"}),
+        ),
+    )
+
+
+_DIVIDE = Kernel("tilewright_div_fixed", DivFixed, per_element(90.0), elementwise_over_tensors)
+_L2 = Kernel("tilewright_l2_fixed", L2Fixed, per_element(40.0))
+
+DECLARATION = Declaration(operators={"DivFixed": divide, "L2Fixed": l2}, kernels=(_DIVIDE, _L2))

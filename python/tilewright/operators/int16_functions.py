@@ -1,0 +1,108 @@
+"""Logistic, tanh and softmax of int16 by tables, as LiteRT's reference kernels have them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.graph import Array, Attributes, Graph, Node
+from tilewright.operators import elementwise
+from tilewright.operators.fixed_point import multiplied
+from tilewright.operators.integer_norm import last_axis_nest
+from tilewright.operators.operator import Arrays, Operator, operand
+from tilewright.operators.sigmoid_table import logistic_halves, tanh_halves
+
+_STEPS = 512
+_RANGE = np.float32(65535)
+
+
+@dataclass(frozen=True, slots=True)
+class SigmoidHalvesAttributes(Attributes):
+    """The argument is x * multiplier / 2^shift / 3, as Q3.12; the function logistic, or tanh."""
+
+    multiplier: int
+    shift: int
+    is_tanh: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SoftmaxHalvesAttributes(Attributes):
+    """A difference of two stored integers times multiplier / 2^31 * 2^shift is one of 10 / 65535, rounded twice."""
+
+    multiplier: int
+    shift: int
+
+
+def _sigmoid(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    given = node.given(SigmoidHalvesAttributes)
+    function = tanh_halves if given.is_tanh else logistic_halves
+    return [function(operand(arrays, 0).astype(np.int64), given.multiplier, given.shift).astype(np.int16)]
+
+
+def powers_table() -> Array:
+    """exp on [-10, 0] as Q0.15, int16[513]."""
+    return _table(np.float32(10.0) / _RANGE, 32767, np.exp)
+
+
+def reciprocal_table() -> Array:
+    """1 / (1 + x) on [0, 1] as Q0.15, int16[513]."""
+    return _table(np.float32(1.0) / _RANGE, -32768, lambda x: 1 / (1 + x))
+
+
+def _table(scale: np.floating, zero: int, function: Callable[[Array], Array]) -> Array:
+    """Values at 513 places, each corrected by half of what interpolation errs at the middle of its step.
+
+    All in float32, halves away from zero.
+    """
+    low, high = np.float32(scale * (-32768 - zero)), np.float32(scale * (32767 - zero))
+    step = np.float32((high - low) / _STEPS)
+    unit = np.float32(65536) / np.float32(np.float32(2) / _RANGE * 65535)
+    at = np.arange(_STEPS + 1, dtype=np.float32)
+
+    def value(x: Array) -> Array:
+        real: Array = function(x.astype(np.float64)).astype(np.float32)
+        scaled: Array = real * unit
+        return scaled
+
+    first = value(low + at[:-1] * step)
+    middle = _rounded(value(low + at[:-1] * step + step / 2))
+    between = _rounded((value(low + at[1:] * step) + _rounded(first)) / 2)
+    entries = _rounded(first) - _rounded((between - middle) / 2)
+    last = _rounded(value(np.asarray([high])))
+    limited: Array = np.clip(np.concatenate([entries, last]), -32768, 32767).astype(np.int16)
+    return limited
+
+
+def _rounded(x: Array) -> Array:
+    nearest: Array = np.trunc(x + np.copysign(np.float32(0.5), x))
+    return nearest
+
+
+def _between(values: Array, table: Array) -> Array:
+    """Interpolation in a table of 513 entries; values int64 that hold int16."""
+    entries, at = table.astype(np.int64), 256 + (values >> 7)
+    base: Array = entries[at]
+    result: Array = base + (((entries[at + 1] - base) * (values & 0x7F) + 64) >> 7)
+    return result
+
+
+def _softmax(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """Over the last axis; 32768 stands for 1, and 32767 is the largest result."""
+    given, x = node.given(SoftmaxHalvesAttributes), operand(arrays, 0).astype(np.int64)
+    scaled = multiplied(x - x.max(axis=-1, keepdims=True), given.multiplier, given.shift)
+    power = _between(np.clip(scaled + 32767, -32768, 32767), powers_table())
+    total = power.sum(axis=-1, keepdims=True)
+    leading = 32 - np.frexp(total.astype(np.float64))[1].astype(np.int64)
+    fraction = ((total << (leading - 1)) + (1 << 13)) >> 14
+    share = _between(np.clip(fraction - 98304, -32768, 32767), reciprocal_table())
+    right = 31 - leading
+    result = (power * share + (np.int64(1) << (right - 1))) >> right
+    return [np.clip(result, 0, 32767).astype(np.int16)]
+
+
+OPERATORS = (
+    Operator("SigmoidHalves", elementwise.nest, _sigmoid, SigmoidHalvesAttributes),
+    Operator("SoftmaxHalves", last_axis_nest, _softmax, SoftmaxHalvesAttributes),
+)
