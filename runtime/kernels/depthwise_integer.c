@@ -55,12 +55,78 @@ struct tilewright_depthwise_plane {
     int32_t step; /* columns of the window between columns of y */
 };
 
+#if defined(__arm__)
+/* Kernels of 3x3 taps side by side, row stride 1: a column of y with at least four rows. Twelve
+ * registers hold four sums, three weights and an element; nine weights and nine elements, as below,
+ * do not fit. The last four rows may be computed twice. */
+static TILEWRIGHT_NOINLINE void column_of_fours(const struct tilewright_depthwise_plane *plane,
+                                                int32_t column)
+{
+    const int32_t pitch = plane->pitch;
+    const int8_t *restrict w = plane->weights;
+    const int8_t *restrict x = plane->bytes + column * plane->step;
+    int32_t *restrict sums = plane->sums + column;
+    int32_t left = plane->rows;
+
+    for (;;) {
+        int32_t a = plane->bias, b = a, c = a, d = a;
+        const int8_t *const end = w + 3;
+        do {
+            const int32_t w0 = w[0], w1 = w[3], w2 = w[6];
+            const int8_t *restrict const lower = x + 3 * pitch;
+            int32_t element = x[0];
+            a += element * w0;
+            element = x[pitch];
+            a += element * w1;
+            b += element * w0;
+            element = x[2 * pitch];
+            a += element * w2;
+            b += element * w1;
+            c += element * w0;
+            element = lower[0];
+            b += element * w2;
+            c += element * w1;
+            d += element * w0;
+            element = lower[pitch];
+            c += element * w2;
+            d += element * w1;
+            element = lower[2 * pitch];
+            d += element * w2;
+            x++;
+            w++;
+        } while (w != end);
+        const int32_t step = plane->columns;
+        sums[0] = a;
+        sums[step] = b;
+        sums[2 * step] = c;
+        sums[3 * step] = d;
+        left -= 4;
+        if (left == 0) {
+            return;
+        }
+        const int32_t down = tilewright_smaller(left, 4);
+        left += 4 - down;
+        x += down * pitch - 3;
+        w -= 3;
+        sums += down * step;
+    }
+}
+#endif
+
 /* Kernels of 3x3 taps side by side, row stride 1: neighbours in a column of y share two of three
  * rows, so each row of the window is loaded once. */
 void tilewright_depthwise_slide(const struct tilewright_depthwise_integer_attributes *a,
                                 const struct tilewright_depthwise_plane *plane)
 {
     (void)a;
+#if defined(__arm__)
+    if (plane->rows >= 4) {
+        for (int32_t column = 0; column < plane->columns; column++) {
+            column_of_fours(plane, column);
+        }
+        return;
+    }
+#endif
     const int8_t *const w = plane->weights;
     const int32_t w0 = w[0], w1 = w[1], w2 = w[2];
     const int32_t w3 = w[3], w4 = w[4], w5 = w[5];
