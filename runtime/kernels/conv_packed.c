@@ -192,6 +192,7 @@ void tilewright_conv_packed(const struct tilewright_conv_packed_attributes *a,
     sink.channel_stride = out->stride[CHANNEL];
     sink.pixels = 1;
     sink.row_words = a->row_words;
+    sink.longer = a->longer;
     sink.limits = TILEWRIGHT_LIMITS(a);
     for (int32_t n = 0; n < out->extent[BATCH]; n++) {
         const uint8_t *weights = operands[WEIGHTS].base;

@@ -18,9 +18,12 @@ TILEWRIGHT_INLINE void add_run(uint32_t *total, int32_t *high, const uint32_t *r
                                const int8_t *restrict w, const int32_t run)
 {
     uint32_t sum[LANES];
+    /* A constant in a register is the first addend of a multiplication that adds. */
+    uint32_t half = 0x8000u;
+    TILEWRIGHT_HIDE(half);
     TILEWRIGHT_UNROLL_4
     for (int32_t c = 0; c < LANES; c++) {
-        sum[c] = 0x8000u;
+        sum[c] = half;
     }
     TILEWRIGHT_UNROLL_16
     for (int32_t tap = 0; tap < run; tap++) {
@@ -36,6 +39,17 @@ TILEWRIGHT_INLINE void add_run(uint32_t *total, int32_t *high, const uint32_t *r
         total[c] += sum[c];
         high[c] += (int32_t)sum[c] >> 16;
     }
+}
+
+/* The taps of a round of the loop: the digits' sum, and the runs of a round: their number. */
+TILEWRIGHT_INLINE int32_t taps_of(const int32_t runs)
+{
+    return runs == 16 ? 16 : runs % 10 + runs / 10 % 10 + runs / 100 % 10 + runs / 1000;
+}
+
+TILEWRIGHT_INLINE int32_t count_of(const int32_t runs)
+{
+    return runs == 16 ? 1 : 1 + (runs > 9) + (runs > 99) + (runs > 999);
 }
 
 /* Adds the taps of one round of the loop; the decimal digits of `runs` are the lengths of its runs,
@@ -58,17 +72,32 @@ TILEWRIGHT_INLINE void add_runs(uint32_t *total, int32_t *high, const uint32_t *
     }
 }
 
+/* Adds whole rounds of taps. Returns the address behind their weights. */
+TILEWRIGHT_INLINE const int8_t *add_rounds(uint32_t *total, int32_t *high, const uint32_t **at,
+                                           const int8_t *restrict w, const int8_t *end,
+                                           const int32_t runs, const int32_t round)
+{
+    const uint32_t *restrict x = *at;
+    do {
+        add_runs(total, high, x, w, runs);
+        x += round;
+        w += TILEWRIGHT_BLOCK * round;
+    } while (w != end);
+    *at = x;
+    return w;
+}
+
+/* If `longer` is not 0, it says the runs of the last channels, as many as the sink's `longer`, and
+ * behind the weights of a block stand the numbers of its channels in y. */
 TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *columns, int32_t taps,
                             const uint8_t *weights, const int32_t *restrict rows, int32_t channels,
                             tilewright_block_finish *finish, const int32_t runs,
-                            const int32_t round, const int32_t count_runs, const int32_t words,
+                            const int32_t longer, const int32_t words,
                             const enum tilewright_rule_kind rule)
 {
     const uint32_t *restrict const pairs = (const uint32_t *)(const void *)columns;
     const int8_t *restrict w = (const int8_t *)weights;
-    const int32_t rest = taps % round;
-    const uint32_t excess = (uint32_t)(taps / round * count_runs + rest) << 15;
-    const ptrdiff_t size = (ptrdiff_t)TILEWRIGHT_BLOCK * taps;
+    const ptrdiff_t size = (ptrdiff_t)TILEWRIGHT_BLOCK * (longer != 0 ? taps + 1 : taps);
     const struct tilewright_limits limits = sink->limits;
     const ptrdiff_t stride = sink->channel_stride;
     const int32_t row_words = words != 0 ? words : sink->row_words;
@@ -76,23 +105,32 @@ TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *columns
     uint8_t *restrict a = sink->pixel[0];
     uint8_t *restrict b = sink->pixel[1];
     int32_t half = 0; /* channels of the block that are done */
+    int32_t rest = taps % taps_of(runs);
+    uint32_t excess = (uint32_t)(taps / taps_of(runs) * count_of(runs) + rest) << 15;
+    int32_t change = longer != 0 ? sink->longer : 0; /* channels from which runs are longer */
 
     for (;;) {
         uint32_t total[LANES];
         int32_t high[LANES];
-        const uint32_t *restrict x = pairs;
-        const int8_t *const end = w + size - (ptrdiff_t)TILEWRIGHT_BLOCK * rest;
+        const uint32_t *x = pairs;
+        int32_t is_longer = 0;
+        if (longer != 0 && channels <= change) {
+            rest = taps % taps_of(longer);
+            excess = (uint32_t)(taps / taps_of(longer) * count_of(longer) + rest) << 15;
+            is_longer = 1;
+        }
+        const int8_t *const end = w + (ptrdiff_t)TILEWRIGHT_BLOCK * (taps - rest);
         TILEWRIGHT_UNROLL_4
         for (int32_t c = 0; c < LANES; c++) {
             const int32_t bias = is_biased != 0 ? rows[c * row_words] : 0;
             high[c] = bias;
             total[c] = (uint32_t)bias + ((uint32_t)bias << 16) - excess;
         }
-        do {
-            add_runs(total, high, x, w, runs);
-            x += round;
-            w += TILEWRIGHT_BLOCK * round;
-        } while (w != end);
+        if (is_longer != 0) {
+            w = add_rounds(total, high, &x, w, end, longer, taps_of(longer));
+        } else {
+            w = add_rounds(total, high, &x, w, end, runs, taps_of(runs));
+        }
         for (int32_t tap = 0; tap < rest; tap++) {
             add_run(total, high, x + tap, w, 1);
             w += TILEWRIGHT_BLOCK;
@@ -122,15 +160,21 @@ TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *columns
                 const struct tilewright_constants constants =
                     tilewright_constants_of(rows, &limits, rule);
                 const int32_t low = (int32_t)(total[c] - ((uint32_t)high[c] << 16));
-                tilewright_store_sum(a, low, constants, &limits, rule);
-                tilewright_store_sum(b, high[c], constants, &limits, rule);
-                a += stride;
-                b += stride;
+                const ptrdiff_t at = longer != 0 ? (uint8_t)w[c] * stride : 0;
+                tilewright_store_sum(a + at, low, constants, &limits, rule);
+                tilewright_store_sum(b + at, high[c], constants, &limits, rule);
+                if (longer == 0) {
+                    a += stride;
+                    b += stride;
+                }
                 rows += row_words;
                 if (--channels == 0) {
                     return;
                 }
             }
+        }
+        if (longer != 0) {
+            w += TILEWRIGHT_BLOCK;
         }
         if (LANES < TILEWRIGHT_BLOCK) {
             half ^= LANES;
@@ -139,26 +183,28 @@ TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *columns
     }
 }
 
-#define TILEWRIGHT_DEFINE_CORE(name, runs, round, count, words, rule)                              \
-    void tilewright_packed_##name##_##runs(struct tilewright_sink *sink, const uint8_t *columns,   \
-                                           int32_t taps, const uint8_t *weights,                   \
-                                           const int32_t *rows, int32_t channels,                  \
-                                           tilewright_block_finish *finish)                        \
+#define TILEWRIGHT_DEFINE_CORE(name, suffix, runs, longer, words, rule)                            \
+    void tilewright_packed_##name##_##suffix(struct tilewright_sink *sink, const uint8_t *columns, \
+                                             int32_t taps, const uint8_t *weights,                 \
+                                             const int32_t *rows, int32_t channels,                \
+                                             tilewright_block_finish *finish)                      \
     {                                                                                              \
-        core(sink, columns, taps, weights, rows, channels, finish, runs, round, count, words,      \
-             rule);                                                                                \
+        core(sink, columns, taps, weights, rows, channels, finish, runs, longer, words, rule);     \
     }
 
-#define TILEWRIGHT_DEFINE_CORES(runs, round, count)                                                \
-    TILEWRIGHT_DEFINE_CORE(folded, runs, round, count, TILEWRIGHT_WORDS_FOLDED,                    \
+#define TILEWRIGHT_DEFINE_CORES(suffix, runs, longer)                                              \
+    TILEWRIGHT_DEFINE_CORE(folded, suffix, runs, longer, TILEWRIGHT_WORDS_FOLDED,                  \
                            TILEWRIGHT_RULE_FOLDED)                                                 \
-    TILEWRIGHT_DEFINE_CORE(layer, runs, round, count, TILEWRIGHT_WORDS_LAYER,                      \
+    TILEWRIGHT_DEFINE_CORE(layer, suffix, runs, longer, TILEWRIGHT_WORDS_LAYER,                    \
                            TILEWRIGHT_RULE_LAYER)                                                  \
-    TILEWRIGHT_DEFINE_CORE(high, runs, round, count, TILEWRIGHT_WORDS_HIGH, TILEWRIGHT_RULE_HIGH)  \
-    TILEWRIGHT_DEFINE_CORE(any, runs, round, count, 0, TILEWRIGHT_RULE_NONE)
+    TILEWRIGHT_DEFINE_CORE(high, suffix, runs, longer, TILEWRIGHT_WORDS_HIGH, TILEWRIGHT_RULE_HIGH)
 
-/* Runs, the taps of a round, and the runs of a round. */
-TILEWRIGHT_DEFINE_CORES(2222, 8, 4)
-TILEWRIGHT_DEFINE_CORES(44, 8, 2)
-TILEWRIGHT_DEFINE_CORES(8, 8, 1)
-TILEWRIGHT_DEFINE_CORES(16, 16, 1)
+#define TILEWRIGHT_DEFINE_ALL_CORES(runs)                                                          \
+    TILEWRIGHT_DEFINE_CORES(runs, runs, 0)                                                         \
+    TILEWRIGHT_DEFINE_CORE(any, runs, runs, 0, 0, TILEWRIGHT_RULE_NONE)
+
+TILEWRIGHT_DEFINE_ALL_CORES(2222)
+TILEWRIGHT_DEFINE_ALL_CORES(44)
+TILEWRIGHT_DEFINE_ALL_CORES(8)
+TILEWRIGHT_DEFINE_ALL_CORES(16)
+TILEWRIGHT_DEFINE_CORES(2222_333, 2222, 333)

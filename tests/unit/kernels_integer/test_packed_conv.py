@@ -11,8 +11,9 @@ from support.integer_nodes import SOURCES, check, choices_of, node_graph, requan
 from tilewright.catalogue.evaluate import evaluate
 from tilewright.graph import Array, Epilogue, Graph
 from tilewright.kernels.scalar import conv_packed
-from tilewright.kernels.scalar.packed import RUNS, Runs, best_runs, fits, name_of, runs_cycles
+from tilewright.kernels.scalar.packed import LONGER, RUNS, Runs, best_runs, fits, name_of, runs_cycles, sorted_channels
 
+RNG = np.random.default_rng(1)
 BOUND = 256
 """What the magnitudes of a run may add up to, unless all weights are negative: then it is one less."""
 
@@ -65,8 +66,9 @@ def test_runs_at_the_bound(runs: Runs, rule: str) -> None:
     }[rule]
     graph, feeds = graph_of(weights, extremes(weights.shape[1]), epilogue, "int32" if rule == "none" else "int8")
     names = [choice.name for choice in check(graph, feeds, prefix="conv_packed")]
-    assert len(names) == 1
-    assert names[0].startswith(f"tilewright_conv_packed_{name_of(best_runs(weights) or ())}_")
+    has_two = runs == RUNS[0] and rule in ("layer", "high", "folded")
+    assert len(names) == 1 + has_two
+    assert names[-1].startswith(f"tilewright_conv_packed_{name_of(best_runs(weights) or ())}_")
     assert fits(weights, runs)
 
 
@@ -90,6 +92,21 @@ def test_one_beyond_the_bound_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
         choice = next(choice for choice in choices_of(graph) if choice.name.startswith("tilewright_conv_packed"))
         (got,) = run_kernel(choice, graph, feeds, {}, sources=SOURCES)
         assert bool((got == wanted).all()) is right
+
+
+@pytest.mark.parametrize("longer", [0, 3, 4, 9, 13])
+def test_runs_of_two_lengths(longer: int) -> None:
+    channels, taps = 13, 27
+    short = saturated(RUNS[0], channels - longer) if longer < channels else []
+    long = [row[:taps] for row in saturated(LONGER, longer)] if longer else []
+    weights = np.random.default_rng(longer).permutation(np.array([*short, *long]))
+    found = sorted_channels(weights)
+    assert found is not None
+    assert found.longer == max(channels - -(-(channels - longer) // 4) * 4, 0)
+    for rule, epilogue in (("layer", requantize([1e-4] * channels)), ("folded", shifted(RNG, channels, 14, 3))):
+        graph, feeds = graph_of(weights, extremes(taps), epilogue)
+        first, *_ = check(graph, feeds, {"oh": 3, "oc": 4}, prefix="conv_packed")
+        assert first.name == f"tilewright_conv_packed_2222_333_{rule}"
 
 
 def test_weights_of_which_two_do_not_fit() -> None:

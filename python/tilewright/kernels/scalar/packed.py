@@ -11,6 +11,8 @@ as often as they fit; each of the taps that are left is a run of its own.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tilewright.graph import Array
@@ -25,6 +27,12 @@ Runs = tuple[int, ...]
 RUNS: tuple[Runs, ...] = ((2, 2, 2, 2), (4, 4), (8,), (16,))
 """The lengths of runs in one round of each core's loop."""
 
+SHORTER, LONGER = (2, 2, 2, 2), (3, 3, 3)
+"""The runs of the core that has runs of two lengths."""
+
+_MOST_SORTED = 256
+"""Channels whose positions fit bytes."""
+
 _TAP_CYCLES, _RUN_CYCLES, _ROUND_CYCLES = 13.0, 12.0, 3.5
 """Instructions for a tap, a run and a round, of four channels and two pixels (RV32IMAC, GCC 12.2, -O2)."""
 
@@ -32,6 +40,37 @@ _LONGEST = 252
 """Taps of the longest run of a product of vectors: whole fours that a byte counts."""
 
 _LOWEST, _HIGHEST = -(1 << 15), (1 << 15) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """Channels in an order in which those with longer runs are the last.
+
+    Attributes:
+        order: the channels' positions, in the order in which C computes them.
+        longer: how many of them, the last, have the runs ``LONGER``; the others have ``SHORTER``.
+    """
+
+    order: tuple[int, ...]
+    longer: int
+
+
+def sorted_channels(weights: Array) -> Sorted | None:
+    """The order for the core with runs of two lengths; None where a core with one length takes fewer instructions.
+
+    That core is taken even if no runs are longer, so that a network holds one core instead of two.
+
+    Args:
+        weights: as for ``best_runs``, of at most 256 channels.
+    """
+    channels, taps = map(int, weights.shape)
+    if channels > _MOST_SORTED or taps < sum(LONGER) or best_runs(weights) != SHORTER:
+        return None
+    pays = runs_cycles(taps, LONGER) < runs_cycles(taps, SHORTER)
+    is_longer = _fitting(weights, LONGER) if pays else np.zeros(channels, bool)
+    order = np.argsort(is_longer, kind="stable")
+    shorter = -(-int((~is_longer).sum()) // BLOCK) * BLOCK
+    return Sorted(tuple(map(int, order)), max(channels - shorter, 0))
 
 
 def best_runs(weights: Array) -> Runs | None:
@@ -47,6 +86,11 @@ def best_runs(weights: Array) -> Runs | None:
 
 def fits(weights: Array, runs: Runs) -> bool:
     """Whether the sum of x * w over each run fits 16 bits for all x from -128 to 127, for every channel."""
+    return bool(_fitting(weights, runs).all())
+
+
+def _fitting(weights: Array, runs: Runs) -> Array:
+    """bool[channels]: the channels whose sums fit."""
     taps = int(weights.shape[1])
     lengths = runs * (taps // sum(runs)) + (1,) * (taps % sum(runs))
     starts = np.cumsum((0, *lengths))[:-1]
@@ -54,7 +98,8 @@ def fits(weights: Array, runs: Runs) -> bool:
     negative = np.add.reduceat(np.minimum(weights, 0), starts, axis=1)
     lowest = 127 * negative - 128 * positive
     highest = 127 * positive - 128 * negative
-    return bool((lowest >= _LOWEST).all() and (highest <= _HIGHEST).all())
+    fitting: Array = ((lowest >= _LOWEST) & (highest <= _HIGHEST)).all(axis=1)
+    return fitting
 
 
 def lengths_of_runs(weights: Array, range_of_x: tuple[int, int]) -> tuple[int, ...]:

@@ -239,14 +239,15 @@ tilewright_block_products tilewright_packed_folded_2222, tilewright_packed_folde
     tilewright_packed_layer_44, tilewright_packed_layer_8, tilewright_packed_layer_16,
     tilewright_packed_high_2222, tilewright_packed_high_44, tilewright_packed_high_8,
     tilewright_packed_high_16, tilewright_packed_any_2222, tilewright_packed_any_44,
-    tilewright_packed_any_8, tilewright_packed_any_16;
+    tilewright_packed_any_8, tilewright_packed_any_16, tilewright_packed_folded_2222_333,
+    tilewright_packed_layer_2222_333, tilewright_packed_high_2222_333;
 
 tilewright_pack tilewright_pack_signed, tilewright_pack_unsigned;
 
 /* Convolution of 8-bit tensors, two pixels at a time, any strides, dilations, pads and groups.
- * Operands: x [n, c, h, w]; weights int8 [group][block][kh][kw][c][4]; constants
- * [group][channel][words of the rule]; y [n, c, h, w]; scratch: 4 bytes for each tap, then c bytes
- * of padding where there is any. */
+ * Operands: x [n, c, h, w]; weights int8 [group][block][kh][kw][c][4], behind those of a block its
+ * channels' positions in y where runs have two lengths; constants [group][channel][words of the
+ * rule]; y [n, c, h, w]; scratch: 4 bytes for each tap, then c bytes of padding where there is any. */
 struct tilewright_conv_packed_attributes {
     int32_t kernel[2];
     int32_t strides[2];
@@ -261,6 +262,7 @@ struct tilewright_conv_packed_attributes {
     tilewright_pack *pack;
     tilewright_block_products *products;
     tilewright_block_finish *finish; /* NULL: inside products */
+    int32_t longer; /* channels whose runs are longer: cores of two runs */
     int32_t row_words; /* words of a row of the rule */
     int32_t minimum; /* the bits of a float: rule rescale */
     int32_t maximum;
@@ -268,7 +270,7 @@ struct tilewright_conv_packed_attributes {
     int32_t shift; /* of rules with one for the layer */
     int32_t padding_at; /* bytes, in scratch */
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_packed_attributes) == (sizeof(void *) == 4 ? 92 : 104),
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_packed_attributes) == (sizeof(void *) == 4 ? 96 : 112),
                        "tilewright_conv_packed_attributes");
 
 void tilewright_conv_packed(const struct tilewright_conv_packed_attributes *attributes,

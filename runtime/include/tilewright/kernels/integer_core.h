@@ -68,6 +68,7 @@ struct tilewright_sink {
     int32_t resumed;                  /* 1: sums begin with the partial results at `sums` */
     struct tilewright_limits limits;
     int32_t block[TILEWRIGHT_BLOCK_SUMS]; /* a block's sums if they are not partial results */
+    int32_t longer; /* packed cores: the last channels, whose runs are longer */
 };
 
 /* The multiplication of a convolution, and the bytes of one of its weights. */

@@ -17,6 +17,13 @@ extern "C" {
 #define TILEWRIGHT_UNROLL_16
 #endif
 
+/* Hides from the compiler what is in a register, so that a constant stays there. */
+#if defined(__arm__) && defined(__GNUC__)
+#define TILEWRIGHT_HIDE(value) __asm__("" : "+r"(value))
+#else
+#define TILEWRIGHT_HIDE(value)
+#endif
+
 /* The word of two int8 elements. */
 TILEWRIGHT_INLINE uint32_t tilewright_pair(int32_t first, int32_t second)
 {
