@@ -29,7 +29,8 @@ from support.planned import HOME_KINDS, NEAR_KINDS, link, near_platform, plan_of
 
 RUNTIME = Path(__file__).parents[2] / "runtime"
 PLATFORMS = Path(__file__).parents[2] / "platforms"
-FLAGS = "-std=c11 -g1 -O1 -ffp-contract=off -fsanitize=address,undefined -fno-sanitize-recover=all".split()
+FLAGS = "-std=c11 -g1 -O0 -ffp-contract=off -fsanitize=address,undefined -fno-sanitize-recover=all".split()
+"""Generated code is compiled once and run for milliseconds; the runtime's objects are optimised."""
 PORTS = RUNTIME / "ports"
 LATE_PORT = (
     Path(__file__).with_name("late_port.c"),
