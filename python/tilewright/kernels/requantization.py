@@ -27,6 +27,9 @@ _INT32_MAX = (1 << 31) - 1
 _FLOAT_MAX = float(np.finfo(np.float32).max)
 _LARGEST_SHIFT = 62
 
+_DEAD = 0, 33
+"""The multiplier and the shift of a channel whose results are the zero point."""
+
 Number = TypeVar("Number", int, float)
 Row = tuple[int, int, int]
 
@@ -197,7 +200,7 @@ def fixed_point(multiplier: float) -> tuple[int, int] | None:
     if not isfinite(multiplier):
         return None
     if multiplier == 0.0:
-        return 0, 33
+        return _DEAD
     fraction, exponent = frexp(multiplier)
     shift = 31 - exponent
     if shift > _LARGEST_SHIFT:
@@ -211,17 +214,27 @@ def fixed_point(multiplier: float) -> tuple[int, int] | None:
 def _requantized(epilogue: Requantize, bias: Array, largest: Array) -> Finish | None:
     channels = len(bias)
     pairs = [fixed_point(value) for value in _each(epilogue.multiplier, channels)]
-    exact = [pair for pair in pairs if pair is not None]
+    bounds = [int(bound) for bound in largest]
+    exact = [_live(pair, bound) for pair, bound in zip(pairs, bounds, strict=True) if pair is not None]
     if len(exact) != channels:
         return None
     zero_point = epilogue.zero_point
-    bounds = [int(bound) for bound in largest]
     for rule, row_of in ((Rule.HIGH, _high_row), (Rule.EVEN, _even_row)):
         rows = [row for pair, bound in zip(exact, bounds, strict=True) if (row := row_of(pair, zero_point, bound))]
         if len(rows) == channels:
             return Finish(rule, _rows(bias, rows), epilogue.minimum, epilogue.maximum)
     rows = [(multiplier, zero_point, shift) for multiplier, shift in exact]
     return Finish(Rule.EXACT, _rows(bias, rows), epilogue.minimum, epilogue.maximum)
+
+
+def _live(pair: tuple[int, int], largest: int) -> tuple[int, int]:
+    """The pair, or a multiplier of 0 for a channel whose every reachable result is less than a half.
+
+    Trained networks have channels without weights, or with a scale so small that its shift would need 64 bits. The
+    rule of such a channel would be that of the whole layer.
+    """
+    multiplier, shift = pair
+    return pair if largest * abs(multiplier) >= 1 << max(shift - 1, 0) else _DEAD
 
 
 def _high_row(pair: tuple[int, int], zero_point: int, largest: int) -> Row | None:

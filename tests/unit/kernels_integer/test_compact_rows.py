@@ -62,6 +62,18 @@ def test_multipliers_of_many_sizes(seed: int) -> None:
         assert short.rule is Rule.LAYER
 
 
+def test_channels_that_never_reach_a_half_do_not_decide_the_rule() -> None:
+    bias, largest = np.zeros(4, np.int64), np.array([9000, 0, 9000, 9000])
+    multipliers = (0.013, 1.3, 2.0**-39, 1.37 * 2.0**-50)
+    long, short = pair(Requantize(multipliers, -128, -128, 127), bias, largest)
+    assert (long.rule, short.rule) == (Rule.HIGH, Rule.LAYER)
+    assert long.rows[:, 1].astype(bool).tolist() == [True, False, False, False]
+    assert_same(long, short, bias, largest)
+    # A result of exactly one half is reached, and rounds to the even side.
+    reached, _ = pair(Requantize((2.0**-14,), 0, -128, 127), bias[:1], np.array([1 << 13]))
+    assert reached.rule is Rule.EVEN
+
+
 def test_shifts_are_folded_modulo_words() -> None:
     rng = np.random.default_rng(0)
     bias = rng.integers(-60_000, 60_000, 16)
