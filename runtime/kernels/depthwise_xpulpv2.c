@@ -7,7 +7,7 @@
 enum { X, WEIGHTS, ROWS, Y, SCRATCH };
 enum { BATCH, CHANNEL, HEIGHT, WIDTH };
 
-enum { CHANNELS = 4, KERNEL_BYTES = 12 };
+enum { CHANNELS = 4, WORD = 4 };
 
 /* The padded windows of four channels, from which the tile of y is computed. Sizes are bytes. */
 struct windows {
@@ -68,20 +68,19 @@ static void load(const struct windows *windows, const struct tilewright_view *x,
 }
 
 /* Computes a channel column by column: the sums of a column, then their finish. */
-static TILEWRIGHT_NOINLINE void by_line(struct tilewright_xpulpv2_plane *plane,
-                                        const struct tilewright_limits *limits,
-                                        const struct tilewright_view *y, ptrdiff_t offset,
-                                        const int32_t *row, const struct tilewright_line_rule *rule,
-                                        int32_t is_unsigned, uint8_t *sums)
+static TILEWRIGHT_NOINLINE void
+by_line(struct tilewright_xpulpv2_plane *plane, const struct tilewright_limits *limits,
+        const struct tilewright_view *y, ptrdiff_t offset, const int32_t *row,
+        const struct tilewright_depthwise_xpulpv2_attributes *a, uint8_t *sums)
 {
+    const struct tilewright_line_rule *const rule = a->rule;
     const struct tilewright_shape *shape = y->shape;
     const int32_t rows = plane->rows;
     plane->out_down = 4;
     for (int32_t j = 0; j < shape->extent[WIDTH]; j++) {
         plane->out = sums;
         plane->columns = 1;
-        (is_unsigned != 0 ? tilewright_xpulpv2_plane_sums_unsigned
-                          : tilewright_xpulpv2_plane_sums_signed)(plane);
+        a->sums(plane);
         const int32_t *sum = (const int32_t *)(const void *)sums;
         if (shape->ring_rows == 0) {
             rule->finish(limits, sum, row, y->base + offset, shape->stride[HEIGHT], rows);
@@ -93,6 +92,36 @@ static TILEWRIGHT_NOINLINE void by_line(struct tilewright_xpulpv2_plane *plane,
         }
         offset += shape->stride[WIDTH];
     }
+}
+
+static void fill(uint8_t *from, const uint8_t *end, uint32_t padding)
+{
+    while (from != end) {
+        tilewright_store_word(from, padding);
+        from += WORD;
+    }
+}
+
+/* Writes the padding around the elements of x in one channel's window, in whole words; all words
+ * where rows are so short that finding the border takes longer. */
+static TILEWRIGHT_NOINLINE void pad(const struct windows *windows, uint8_t *at, uint32_t padding,
+                                    const struct tilewright_depthwise_axis *rows,
+                                    const struct tilewright_depthwise_axis *columns)
+{
+    const int32_t behind = (columns->first + columns->held) / WORD * WORD;
+    const uint8_t *const end = at + windows->size;
+    for (int32_t i = 0; i < rows->extent && windows->pitch > 4 * WORD; i++) {
+        uint8_t *const next = at + windows->pitch;
+        const int is_held = (uint32_t)(i - rows->first) < (uint32_t)rows->held;
+        if (!is_held || columns->held <= 0) {
+            fill(at, next, padding);
+        } else {
+            tilewright_store_word(at, padding);
+            fill(at + behind, next, padding);
+        }
+        at = next;
+    }
+    fill(at, end, padding);
 }
 
 /* Sets up the windows and writes their padding. *top and *left become the row and column of the
@@ -116,9 +145,9 @@ static struct windows open(const struct tilewright_depthwise_xpulpv2_attributes 
     windows.pitch = (columns.extent + 3) / 4 * 4 + 4;
     windows.size = rows.extent * windows.pitch + 8;
     windows.first = rows.first * windows.pitch + columns.first;
-    const uint32_t padding = (uint32_t)a->padding * 0x01010101u;
-    for (int32_t i = 0; i < CHANNELS * windows.size; i += 4) {
-        tilewright_store_word(windows.bytes + i, padding);
+    for (int32_t c = 0; c < CHANNELS; c++) {
+        pad(&windows, windows.bytes + c * windows.size, (uint32_t)a->padding * 0x01010101u, &rows,
+            &columns);
     }
     return windows;
 }
@@ -131,7 +160,7 @@ void tilewright_depthwise_xpulpv2(const struct tilewright_depthwise_xpulpv2_attr
     const struct tilewright_view *y = &operands[Y];
     const struct tilewright_shape *out = y->shape;
     const struct tilewright_limits limits = TILEWRIGHT_LIMITS(a);
-    const int32_t is_unsigned = a->is_unsigned;
+    const int32_t kernel_bytes = a->kernel[0] * ((a->kernel[1] + WORD - 1) / WORD * WORD);
     const int32_t row_words = rule->row_words;
     tilewright_xpulpv2_column *const finished = out->ring_rows == 0 ? a->finished : NULL;
     int32_t top, left;
@@ -139,10 +168,14 @@ void tilewright_depthwise_xpulpv2(const struct tilewright_depthwise_xpulpv2_attr
     const ptrdiff_t skip = (ptrdiff_t)(left - in->origin[WIDTH]) * in->stride[WIDTH];
     struct tilewright_xpulpv2_plane plane;
 
+    /* Functions that finish walk in the direction in which the tile is longer: fewer beginnings. */
+    const int is_wide = finished != NULL && out->extent[WIDTH] > out->extent[HEIGHT];
+    const int32_t inner = is_wide ? WIDTH : HEIGHT;
+    const int32_t outer = HEIGHT + WIDTH - inner;
     plane.pitch = a->dilations[0] * windows.pitch;
-    plane.down = a->strides[0] * windows.pitch;
-    plane.across = a->strides[1];
-    plane.rows = out->extent[HEIGHT];
+    plane.down = is_wide ? a->strides[1] : a->strides[0] * windows.pitch;
+    plane.across = is_wide ? a->strides[0] * windows.pitch : a->strides[1];
+    plane.rows = out->extent[inner];
     plane.addend = limits.addend;
     plane.shift = limits.shift;
     plane.minimum = limits.minimum;
@@ -171,15 +204,15 @@ void tilewright_depthwise_xpulpv2(const struct tilewright_depthwise_xpulpv2_attr
                     plane.shift = constants[3];
                 }
                 plane.out = y->base + offset;
-                plane.out_down = out->stride[HEIGHT];
-                plane.out_across = out->stride[WIDTH];
-                plane.columns = out->extent[WIDTH];
+                plane.out_down = out->stride[inner];
+                plane.out_across = out->stride[outer];
+                plane.columns = out->extent[outer];
                 finished(&plane);
             } else {
-                by_line(&plane, &limits, y, offset, constants, rule, is_unsigned,
+                by_line(&plane, &limits, y, offset, constants, a,
                         windows.bytes + CHANNELS * windows.size);
             }
-            plane.weights += KERNEL_BYTES;
+            plane.weights += kernel_bytes;
             constants += row_words;
         }
     }

@@ -106,6 +106,133 @@ __asm__(
     "add s6, s6, t5\n"
     "tilewright_plane_store\n"
     ".endm\n"
+    /* Windows of five or seven rows and of five to eight columns: two words for each row. a0 the
+     * plane, t0 the window, a1 the step to its next row, a2 the step back to the first row of the
+     * next output, t1 and t2 words of the window, t3 the sum and the finished value, a3 to a7, t4 to
+     * t6, s2 to s7 weights (with five rows the first ten), s8 multiplier, s9 addend, s10 shift, s0
+     * and s1 the clamp, s11 results, ra their step. */
+    ".macro tilewright_wide_row dot, left, right\n"
+    "lw t1, 4(t0)\n"
+    ".insn r 0x0b, 7, 0x10, t2, t0, a1\n"
+    ".insn r 0x57, 1, \\dot, t3, t1, \\right\n"
+    ".insn r 0x57, 1, \\dot, t3, t2, \\left\n"
+    ".endm\n"
+    ".macro tilewright_wide_five dot\n"
+    "tilewright_wide_row \\dot, a3, a4\n"
+    "tilewright_wide_row \\dot, a5, a6\n"
+    "tilewright_wide_row \\dot, a7, t4\n"
+    "tilewright_wide_row \\dot, t5, t6\n"
+    "tilewright_wide_row \\dot, s2, s3\n"
+    ".endm\n"
+    ".macro tilewright_wide_seven dot\n"
+    "tilewright_wide_five \\dot\n"
+    "tilewright_wide_row \\dot, s4, s5\n"
+    "tilewright_wide_row \\dot, s6, s7\n"
+    ".endm\n"
+    /* The step back: a1 is the step to the next row, a2 the step to the next output. */
+    ".macro tilewright_back_five\n"
+    "slli t1, a1, 2\n"
+    "sub a2, a2, a1\n"
+    "sub a2, a2, t1\n"
+    ".endm\n"
+    ".macro tilewright_back_seven\n"
+    "slli t1, a1, 3\n"
+    "add a2, a2, a1\n"
+    "sub a2, a2, t1\n"
+    ".endm\n"
+    ".macro tilewright_wide_saved op\n"
+    "\\op ra, 0(sp)\n\\op s0, 4(sp)\n\\op s1, 8(sp)\n\\op s2, 12(sp)\n\\op s3, 16(sp)\n"
+    "\\op s4, 20(sp)\n\\op s5, 24(sp)\n\\op s6, 28(sp)\n\\op s7, 32(sp)\n\\op s8, 36(sp)\n"
+    "\\op s9, 40(sp)\n\\op s10, 44(sp)\n\\op s11, 48(sp)\n"
+    ".endm\n"
+    /* `length`: how many instructions the rows and the finish have. */
+    ".macro tilewright_wide name, rows, dot, finish, length\n"
+    ".section .text.\\name, \"ax\", @progbits\n"
+    ".option push\n"
+    ".option norvc\n"
+    ".balign 16\n"
+    ".globl \\name\n"
+    ".type \\name, @function\n"
+    "\\name:\n"
+    "addi sp, sp, -64\n"
+    "tilewright_wide_saved sw\n"
+    "lw t0, 16(a0)\n"
+    "lw a1, 4(a0)\n"
+    "lw a2, 8(a0)\n"
+    "lw a3, 0(t0)\nlw a4, 4(t0)\nlw a5, 8(t0)\nlw a6, 12(t0)\nlw a7, 16(t0)\n"
+    "lw t4, 20(t0)\nlw t5, 24(t0)\nlw t6, 28(t0)\nlw s2, 32(t0)\nlw s3, 36(t0)\n"
+    "tilewright_weights_\\rows\n"
+    "tilewright_back_\\rows\n"
+    "lw s8, 24(a0)\n"
+    "lw s9, 28(a0)\n"
+    "lw s10, 32(a0)\n"
+    "lw ra, 40(a0)\n"
+    "lw s0, 56(a0)\n"
+    "lw s1, 60(a0)\n"
+    "1:\n"
+    "lw t1, 48(a0)\n"
+    "lw t0, 0(a0)\n"
+    "lw s11, 36(a0)\n"
+    /* Hardware loop 0: a load of the bias, the rows, the step back and the finish. */
+    ".insn i 0x7b, 4, x0, t1, 2 * (2 + \\length)\n"
+    "lw t3, 20(a0)\n"
+    "tilewright_wide_\\rows \\dot\n"
+    "add t0, t0, a2\n"
+    "\\finish\n"
+    "lw t0, 0(a0)\n"
+    "lw t1, 12(a0)\n"
+    "lw t2, 44(a0)\n"
+    "lw t3, 52(a0)\n"
+    "lw s11, 36(a0)\n"
+    "add t0, t0, t1\n"
+    "add s11, s11, t2\n"
+    "addi t3, t3, -1\n"
+    "sw t0, 0(a0)\n"
+    "sw s11, 36(a0)\n"
+    "sw t3, 52(a0)\n"
+    "bnez t3, 1b\n"
+    "tilewright_wide_saved lw\n"
+    "addi sp, sp, 64\n"
+    "ret\n"
+    ".size \\name, . - \\name\n"
+    ".option pop\n"
+    ".previous\n"
+    ".endm\n"
+    ".macro tilewright_weights_five\n"
+    ".endm\n"
+    ".macro tilewright_weights_seven\n"
+    "lw s4, 40(t0)\nlw s5, 44(t0)\nlw s6, 48(t0)\nlw s7, 52(t0)\n"
+    ".endm\n"
+    ".macro tilewright_wide_sums\n"
+    "sw t3, 0(s11)\n"
+    "add s11, s11, ra\n"
+    ".endm\n"
+    ".macro tilewright_wide_store\n"
+    "sra t3, t3, s10\n"
+    ".insn r 0x33, 6, 0x02, t3, t3, s0\n"
+    ".insn r 0x33, 4, 0x02, t3, t3, s1\n"
+    ".insn r 0x2b, 4, 0, ra, s11, t3\n"
+    ".endm\n"
+    ".macro tilewright_wide_folded\n"
+    "mul t3, t3, s8\n"
+    "add t3, t3, s9\n"
+    "tilewright_wide_store\n"
+    ".endm\n"
+    ".macro tilewright_wide_high\n"
+    "mulh t3, t3, s8\n"
+    "add t3, t3, s9\n"
+    "tilewright_wide_store\n"
+    ".endm\n"
+    ".macro tilewright_wide_all rows, dots\n"
+    "tilewright_wide tilewright_xpulpv2_\\rows\\()_sums_signed, \\rows, 0x5c, tilewright_wide_sums, \\dots + 2\n"
+    "tilewright_wide tilewright_xpulpv2_\\rows\\()_sums_unsigned, \\rows, 0x54, tilewright_wide_sums, \\dots + 2\n"
+    "tilewright_wide tilewright_xpulpv2_\\rows\\()_folded_signed, \\rows, 0x5c, tilewright_wide_folded, \\dots + 6\n"
+    "tilewright_wide tilewright_xpulpv2_\\rows\\()_folded_unsigned, \\rows, 0x54, tilewright_wide_folded, \\dots + 6\n"
+    "tilewright_wide tilewright_xpulpv2_\\rows\\()_high_signed, \\rows, 0x5c, tilewright_wide_high, \\dots + 6\n"
+    "tilewright_wide tilewright_xpulpv2_\\rows\\()_high_unsigned, \\rows, 0x54, tilewright_wide_high, \\dots + 6\n"
+    ".endm\n"
+    "tilewright_wide_all five, 20\n"
+    "tilewright_wide_all seven, 28\n"
     "tilewright_plane tilewright_xpulpv2_plane_sums_signed, 0x5c, tilewright_plane_sums, 2\n"
     "tilewright_plane tilewright_xpulpv2_plane_sums_unsigned, 0x54, tilewright_plane_sums, 2\n"
     "tilewright_plane tilewright_xpulpv2_plane_folded_signed, 0x5c, tilewright_plane_folded, 6\n"
@@ -118,13 +245,14 @@ __asm__(
 #else
 
 static int32_t sum_at(const struct tilewright_xpulpv2_plane *plane, int32_t row,
-                      const int32_t is_unsigned)
+                      const int32_t is_unsigned, const int32_t kernel_rows)
 {
+    const int32_t bytes = kernel_rows == 3 ? 4 : 8;
     int32_t sum = plane->bias;
-    for (int32_t kh = 0; kh < 3; kh++) {
+    for (int32_t kh = 0; kh < kernel_rows; kh++) {
         const uint8_t *x = plane->bytes + row * plane->down + kh * plane->pitch;
-        for (int32_t kw = 0; kw < 4; kw++) {
-            sum += plane->weights[4 * kh + kw] * (is_unsigned != 0 ? x[kw] : (int8_t)x[kw]);
+        for (int32_t kw = 0; kw < bytes; kw++) {
+            sum += plane->weights[bytes * kh + kw] * (is_unsigned != 0 ? x[kw] : (int8_t)x[kw]);
         }
     }
     return sum;
@@ -148,29 +276,35 @@ static void store(const struct tilewright_xpulpv2_plane *plane, uint8_t *out, in
 }
 
 static void all(struct tilewright_xpulpv2_plane *plane, const int32_t is_unsigned,
-                const enum finish finish)
+                const int32_t kernel_rows, const enum finish finish)
 {
     for (; plane->columns > 0; plane->columns--) {
         for (int32_t i = 0; i < plane->rows; i++) {
-            store(plane, plane->out + i * plane->out_down, sum_at(plane, i, is_unsigned), finish);
+            const int32_t sum = sum_at(plane, i, is_unsigned, kernel_rows);
+            store(plane, plane->out + i * plane->out_down, sum, finish);
         }
         plane->bytes += plane->across;
         plane->out += plane->out_across;
     }
 }
 
-#define TILEWRIGHT_PLANE(name, finish)                                                             \
-    void tilewright_xpulpv2_plane_##name##_signed(struct tilewright_xpulpv2_plane *plane)          \
+#define TILEWRIGHT_PLANE(shape, rows, name, finish)                                                \
+    void tilewright_xpulpv2_##shape##_##name##_signed(struct tilewright_xpulpv2_plane *plane)      \
     {                                                                                              \
-        all(plane, 0, finish);                                                                     \
+        all(plane, 0, rows, finish);                                                               \
     }                                                                                              \
-    void tilewright_xpulpv2_plane_##name##_unsigned(struct tilewright_xpulpv2_plane *plane)        \
+    void tilewright_xpulpv2_##shape##_##name##_unsigned(struct tilewright_xpulpv2_plane *plane)    \
     {                                                                                              \
-        all(plane, 1, finish);                                                                     \
+        all(plane, 1, rows, finish);                                                               \
     }
 
-TILEWRIGHT_PLANE(sums, SUMS)
-TILEWRIGHT_PLANE(folded, FOLDED)
-TILEWRIGHT_PLANE(high, HIGH)
+#define TILEWRIGHT_PLANES(shape, rows)                                                             \
+    TILEWRIGHT_PLANE(shape, rows, sums, SUMS)                                                      \
+    TILEWRIGHT_PLANE(shape, rows, folded, FOLDED)                                                  \
+    TILEWRIGHT_PLANE(shape, rows, high, HIGH)
+
+TILEWRIGHT_PLANES(plane, 3)
+TILEWRIGHT_PLANES(five, 5)
+TILEWRIGHT_PLANES(seven, 7)
 
 #endif

@@ -176,6 +176,16 @@ static void compare_planes(tilewright_xpulpv2_column *assembler,
     }
 }
 
+#define COMPARE_PLANE(shape, kind)                                                                 \
+    compare_planes(tilewright_xpulpv2_##shape##_##kind##_signed,                                   \
+                   reference_##shape##_##kind##_signed);                                           \
+    compare_planes(tilewright_xpulpv2_##shape##_##kind##_unsigned,                                 \
+                   reference_##shape##_##kind##_unsigned)
+#define COMPARE_PLANES(shape)                                                                      \
+    COMPARE_PLANE(shape, sums);                                                                    \
+    COMPARE_PLANE(shape, folded);                                                                  \
+    COMPARE_PLANE(shape, high)
+
 static void vector_of(struct tilewright_xpulpv2_vector *vector, uint32_t which, uint32_t seed)
 {
     state = seed;
@@ -232,12 +242,9 @@ static void work(void *argument)
                 &tilewright_rule_layer);
         compare(tilewright_xpulpv2_high_signed, reference_high_signed, &tilewright_rule_high);
         compare(tilewright_xpulpv2_high_unsigned, reference_high_unsigned, &tilewright_rule_high);
-        compare_planes(tilewright_xpulpv2_plane_sums_signed, reference_plane_sums_signed);
-        compare_planes(tilewright_xpulpv2_plane_sums_unsigned, reference_plane_sums_unsigned);
-        compare_planes(tilewright_xpulpv2_plane_folded_signed, reference_plane_folded_signed);
-        compare_planes(tilewright_xpulpv2_plane_folded_unsigned, reference_plane_folded_unsigned);
-        compare_planes(tilewright_xpulpv2_plane_high_signed, reference_plane_high_signed);
-        compare_planes(tilewright_xpulpv2_plane_high_unsigned, reference_plane_high_unsigned);
+        COMPARE_PLANES(plane);
+        COMPARE_PLANES(five);
+        COMPARE_PLANES(seven);
         compare_vectors(tilewright_xpulpv2_vector_sums_signed, reference_vector_sums_signed, 1);
         compare_vectors(tilewright_xpulpv2_vector_sums_unsigned, reference_vector_sums_unsigned, 1);
         compare_vectors(tilewright_xpulpv2_vector_folded_signed, reference_vector_folded_signed, 0);

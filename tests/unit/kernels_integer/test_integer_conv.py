@@ -95,6 +95,16 @@ GEOMETRIES = {
     "depthwise fours": {"x": (1, 8, 9, 10), "channels": 8, "group": 8, "pads": (1, 1, 1, 1), "x_zero_point": 9},
     "depthwise fives": {"x": (2, 4, 7, 9), "channels": 4, "group": 4, "pads": (2, 1, 0, 1), "x_zero_point": -7},
     "depthwise twos": {"x": (1, 8, 9, 18), "channels": 8, "group": 8, "pads": (1, 1, 1, 0), "strides": (3, 2)},
+    "depthwise 5x5": {"x": (1, 4, 9, 11), "channels": 4, "group": 4, "kernel": (5, 5), "pads": (2, 2, 2, 2)},
+    "depthwise 7x7": {
+        "x": (1, 3, 10, 8),
+        "channels": 3,
+        "group": 3,
+        "kernel": (7, 7),
+        "pads": (3, 3, 3, 3),
+        "x_zero_point": -7,
+        "strides": (2, 2),
+    },
     "depthwise rows": {"x": (1, 6, 12), "kernel": (3,), "channels": 6, "group": 6, "pads": (2, 0), "x_zero_point": 2},
     "one row": {"x": (1, 4, 1, 1), "channels": 4, "group": 4, "pads": (1, 1, 1, 1), "x_zero_point": 2},
 }

@@ -17,7 +17,7 @@ from tilewright.kernels.kernel import KernelChoice
 pytestmark = needs_interpreter
 
 CHANNELS = 8
-GROUPS = {"conv": 1, "depthwise": CHANNELS}
+GROUPS = {"conv": 1, "depthwise": CHANNELS, "wide": CHANNELS}
 STEPS: tuple[dict[str, int], ...] = ({}, {"oh": 2, "ow": 3, "group": 4, "oc": 4}, {"n": 4, "k": 8})
 EPILOGUES: dict[str, tuple[Epilogue | None, str]] = {
     "none": (None, "int32"),
@@ -26,27 +26,28 @@ EPILOGUES: dict[str, tuple[Epilogue | None, str]] = {
     "layer": (requantize([0.0013] * CHANNELS), "int8"),
     "high": (requantize([0.01 * 0.3**channel for channel in range(CHANNELS)]), "int8"),
     "layer_even": (requantize([2.0**-9] * CHANNELS), "int8"),
-    "even": (requantize([2.0**-1, 2.0**-25, *[0.3] * (CHANNELS - 2)]), "int8"),
-    "exact": (requantize([1.5, *[2.0**-40] * (CHANNELS - 1)]), "int8"),
+    "even": (requantize([2.0**-1, *(0.0013 * 0.37**channel for channel in range(CHANNELS - 1))]), "int8"),
+    "exact": (requantize([60000.0, *[0.0013] * (CHANNELS - 1)]), "int8"),
     "rescale": (Rescale((0.0013,) * CHANNELS, -1.0, 5.0), "float32"),
 }
 """Rule to what chooses it, and the type of results."""
 
 
 def case(kind: str, rule: str) -> tuple[Graph, dict[str, Array], KernelChoice]:
-    """A padded 3x3 convolution whose kernel of the family finishes by the rule."""
+    """A padded convolution whose kernel of the family finishes by the rule: 3x3, or depthwise 5x5 (``wide``)."""
     rng = np.random.default_rng(len(rule))
     group = GROUPS[kind]
-    attributes = {"strides": (1, 1), "dilations": (1, 1), "pads": (1, 1, 1, 1), "group": group}
+    size = 5 if kind == "wide" else 3
+    attributes = {"strides": (1, 1), "dilations": (1, 1), "pads": (size // 2,) * 4, "group": group}
     attributes |= {"x_zero_point": 3, "w_zero_point": (0,)}
     inputs = [
         integers(rng, "int8", (1, CHANNELS, 6, 7)),
-        integers(rng, "int8", (CHANNELS, CHANNELS // group, 3, 3)),
+        integers(rng, "int8", (CHANNELS, CHANNELS // group, size, size)),
         integers(rng, "int32", (CHANNELS,), -3000, 3000),
     ]
     epilogue, dtype = EPILOGUES[rule]
     graph, feeds = node_graph("Conv", inputs, (1, 2), (1, CHANNELS, 6, 7), dtype, attributes, epilogue, True)
-    wanted = f"tilewright_{kind}_xpulpv2_{rule}"
+    wanted = f"tilewright_{'conv' if kind == 'conv' else 'depthwise'}_xpulpv2_{rule}"
     (choice,) = (choice for choice in choices_of(graph) if XPULPV2 in choice.name)
     assert choice.name.endswith(wanted), f"{choice.name}, not {wanted}"
     return graph, feeds, choice

@@ -26,35 +26,45 @@ class DepthwiseXpulpv2(CStruct):
 
     x: PaddedInput
     rule: LineRule
+    sums: Annotated[str, CType("tilewright_xpulpv2_column *", is_pointer=True), "computes 4 bytes for each output"]
     finished: Annotated[str, CType("tilewright_xpulpv2_column *", is_pointer=True), "NULL: sums go to the rule"]
     limits: LayerLimits
 
 
-_PLANE = "tilewright_xpulpv2_plane_"
+_COLUMNS = "tilewright_xpulpv2_"
+_SHAPES = {(3, 1): "plane", (5, 2): "five", (7, 2): "seven"}
+"""By rows of a window and words of a row, what the assembler functions are called."""
 _CHANNELS = 4
 """Channels whose windows are loaded together."""
-_ROWS = 3
 _WORD = 4
 _BY_ASSEMBLER = {Rule.FOLDED: "folded", Rule.HIGH: "high", Rule.LAYER: "high"}
 """By rule, what the assembler function that finishes sums is called; LAYER shares HIGH's."""
 
-_OUTPUT_CYCLES = {"folded": 16.0, "high": 21.0}
-_OUTPUT_BY_LINE = 40.0
+_OUTPUT_CYCLES = {"folded": 10.0, "high": 15.0}
+"""By what finishes, cycles of an output beside the words of its window."""
+_OUTPUT_BY_LINE = 34.0
+_WORD_CYCLES = 2.0
 
 
 def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
-    """The kernel for one input and one output channel in each group, three rows of at most four taps."""
+    """The kernel for one input and one output channel in each group, and windows of a shape that assembler knows."""
     groups, (rows, columns) = len(conv.weights), conv.windows.kernel
-    if not conv.is_depthwise or rows != _ROWS or columns > _WORD or conv.windows.dilations[1] != 1:
+    row_bytes = words(columns)
+    shape = _SHAPES.get((rows, row_bytes // _WORD))
+    if not conv.is_depthwise or shape is None or conv.windows.dilations[1] != 1:
         return ()
     x, y = conv.operands
     weights = ConstantOperand(
         "weights",
         Packing(
-            (groups, rows, _WORD), np.dtype(np.int8), lambda _: _packed(conv.weights.reshape(groups, rows, columns))
+            (groups, rows, row_bytes),
+            np.dtype(np.int8),
+            lambda _: _packed(conv.weights.reshape(groups, rows, columns), row_bytes),
         ),
-        (along("group"), whole(_ROWS), whole(_WORD)),
+        (along("group"), whole(rows), whole(row_bytes)),
     )
+    sign = "unsigned" if conv.is_unsigned else "signed"
+    rule = _BY_ASSEMBLER.get(conv.finish.rule)
     return (
         KernelChoice(
             kernel=_DEPTHWISE,
@@ -64,7 +74,11 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
             reads=(x, weights, conv.constants_of_groups),
             writes=(y,),
             attributes=DepthwiseXpulpv2(
-                conv.padded_input, conv.finish.line_rule, _finished(conv), conv.finish.layer_limits
+                conv.padded_input,
+                conv.finish.line_rule,
+                f"{_COLUMNS}{shape}_sums_{sign}",
+                "NULL" if rule is None else f"{_COLUMNS}{shape}_{rule}_{sign}",
+                conv.finish.layer_limits,
             ),
             multiples={"group": _CHANNELS} if groups > _CHANNELS else {},
             uncut=frozenset({"ic", "oc"}),
@@ -72,16 +86,9 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
     )
 
 
-def _finished(conv: IntegerConv) -> str:
-    """The assembler function that finishes by the rule; NULL if the rule has none."""
-    rule = _BY_ASSEMBLER.get(conv.finish.rule)
-    sign = "unsigned" if conv.is_unsigned else "signed"
-    return "NULL" if rule is None else f"{_PLANE}{rule}_{sign}"
-
-
-def _packed(weights: Array) -> Array:
-    """int8[groups, 3, 4], zeros behind the last tap of a row."""
-    padded = np.zeros((*weights.shape[:2], _WORD), np.int8)
+def _packed(weights: Array, row_bytes: int) -> Array:
+    """int8[groups, rows, row_bytes], zeros behind the last tap of a row."""
+    padded = np.zeros((*weights.shape[:2], row_bytes), np.int8)
     padded[:, :, : weights.shape[2]] = weights
     return padded
 
@@ -96,9 +103,12 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     """Cycles of a call on a tile with these steps, fitted to measurements on pulp-open."""
     given, nest = choice.given(DepthwiseXpulpv2), choice.nest
     rows, columns = steps_product(nest, steps, "oh"), steps_product(nest, steps, "ow")
-    output = _OUTPUT_CYCLES.get(given.finished.removeprefix(_PLANE).partition("_")[0], _OUTPUT_BY_LINE)
+    kernel_rows, kernel_columns = given.x.windows.kernel
+    ends = next((cycles for rule, cycles in _OUTPUT_CYCLES.items() if f"_{rule}_" in given.finished), _OUTPUT_BY_LINE)
+    output = ends + _WORD_CYCLES * kernel_rows * (words(kernel_columns) // _WORD)
     window = _window(nest, given.x.windows, steps)
-    channel = 2.5 * window + columns * (25.0 + output * rows) + 90.0
+    runs = columns if ends == _OUTPUT_BY_LINE else min(rows, columns)
+    channel = 2.5 * window + 25.0 * runs + output * rows * columns + 90.0
     return 700.0 + window + steps_product(nest, steps, "n", "group") * channel
 
 
@@ -117,7 +127,10 @@ DECLARATION = Declaration(
     kernels=(_DEPTHWISE,),
     pointed={
         "tilewright_xpulpv2_column": tuple(
-            f"xpulpv2_plane_{rule}_{sign}" for rule in ("folded", "high") for sign in ("signed", "unsigned")
+            f"xpulpv2_{shape}_{kind}_{sign}"
+            for shape in _SHAPES.values()
+            for kind in ("sums", "folded", "high")
+            for sign in ("signed", "unsigned")
         )
     },
 )

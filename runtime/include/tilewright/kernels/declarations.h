@@ -1330,9 +1330,16 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_xpulpv2_attributes) == (siz
 void tilewright_conv_xpulpv2(const struct tilewright_conv_xpulpv2_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
-tilewright_xpulpv2_column tilewright_xpulpv2_plane_folded_signed,
+tilewright_xpulpv2_column tilewright_xpulpv2_plane_sums_signed,
+    tilewright_xpulpv2_plane_sums_unsigned, tilewright_xpulpv2_plane_folded_signed,
     tilewright_xpulpv2_plane_folded_unsigned, tilewright_xpulpv2_plane_high_signed,
-    tilewright_xpulpv2_plane_high_unsigned;
+    tilewright_xpulpv2_plane_high_unsigned, tilewright_xpulpv2_five_sums_signed,
+    tilewright_xpulpv2_five_sums_unsigned, tilewright_xpulpv2_five_folded_signed,
+    tilewright_xpulpv2_five_folded_unsigned, tilewright_xpulpv2_five_high_signed,
+    tilewright_xpulpv2_five_high_unsigned, tilewright_xpulpv2_seven_sums_signed,
+    tilewright_xpulpv2_seven_sums_unsigned, tilewright_xpulpv2_seven_folded_signed,
+    tilewright_xpulpv2_seven_folded_unsigned, tilewright_xpulpv2_seven_high_signed,
+    tilewright_xpulpv2_seven_high_unsigned;
 
 /* Depthwise convolution of 8-bit tensors by words of a window. */
 struct tilewright_depthwise_xpulpv2_attributes {
@@ -1343,13 +1350,14 @@ struct tilewright_depthwise_xpulpv2_attributes {
     int32_t padding; /* the stored byte that stands for zero */
     int32_t is_unsigned; /* 1: x is uint8 */
     const struct tilewright_line_rule *rule;
+    tilewright_xpulpv2_column *sums; /* computes 4 bytes for each output */
     tilewright_xpulpv2_column *finished; /* NULL: sums go to the rule */
     int32_t minimum; /* the bits of a float: rule rescale */
     int32_t maximum;
     int32_t addend; /* of rules with one for the layer */
     int32_t shift; /* of rules with one for the layer */
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_xpulpv2_attributes) == (sizeof(void *) == 4 ? 64 : 72),
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_xpulpv2_attributes) == (sizeof(void *) == 4 ? 68 : 80),
                        "tilewright_depthwise_xpulpv2_attributes");
 
 void tilewright_depthwise_xpulpv2(const struct tilewright_depthwise_xpulpv2_attributes *attributes,

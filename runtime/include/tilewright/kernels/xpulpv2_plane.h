@@ -16,18 +16,13 @@ struct tilewright_xpulpv2_plane {
     const uint8_t *bytes;  /* the first tap of the next column */
     int32_t pitch;         /* from a row of the window to the next */
     int32_t down, across;  /* from the first tap of an output to that of its neighbour */
-    const int8_t *weights; /* [3][4] */
+    const int8_t *weights; /* [3][4], [5][8] or [7][8] */
     int32_t bias, multiplier, addend, shift;
     uint8_t *out; /* the first output of the next column */
     int32_t out_down, out_across;
     int32_t rows, columns; /* 1 at least; columns are counted down to 0 */
     int32_t minimum, maximum;
 };
-
-/* Columns as sums of 4 bytes, for int8 and for uint8 windows. Functions of other names finish the
- * sums by their rule. */
-tilewright_xpulpv2_column tilewright_xpulpv2_plane_sums_signed,
-    tilewright_xpulpv2_plane_sums_unsigned;
 
 #ifdef __cplusplus
 }
