@@ -82,6 +82,11 @@ def digits(folder: Path) -> None:
     shutil.copytree(ROOT / "examples" / "digits", folder, dirs_exist_ok=True)
 
 
+def camera(folder: Path) -> None:
+    """The files of the example camera."""
+    shutil.copytree(ROOT / "examples" / "camera", folder, dirs_exist_ok=True)
+
+
 def waves(folder: Path) -> None:
     """The tutorial's project, as far as CMakeLists.txt and main.c; its model is made by its own script."""
     from docs.pages import blocks

@@ -41,6 +41,15 @@ def test_what_stream_prints() -> None:
     assert block("stream.md", "text").splitlines() == [f"heard at {20 * frame} ms" for frame in frames]
 
 
+def test_the_project_of_make_it_smaller() -> None:
+    """make-it-smaller.md: the folders that its last commands configure; tests of examples build and run it."""
+    found = blocks((HOW_TO / "make-it-smaller.md").read_text(encoding="utf-8"))
+    words = [item.text for item in found if item.language == "sh"][-1].split()
+    paths = [word.removeprefix("tilewright/") for word in words if word.startswith("tilewright/")]
+    assert len(paths) == 2
+    assert all((ROOT / path).exists() for path in paths)
+
+
 def test_every_how_to_says_what_it_starts_from() -> None:
     for path in HOW_TO.glob("*.md"):
         assert "\n\nStarts from: " in path.read_text(encoding="utf-8"), path.name

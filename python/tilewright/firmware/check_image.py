@@ -57,18 +57,22 @@ def _checked(image: Image, plan: Plan, linked: Linked, code: Walker) -> tuple[Ch
     places, findings = placed_pools(image, plan, linked)
     findings += wrong_constants(image, plan, places)
     findings += wrong_layouts(image, plan)
-    roots = [symbol for entry in ENTRIES if (symbol := _function(image, f"{plan.name}_{entry}")) is not None]
-    if not roots or roots[0].name != f"{plan.name}_run":
+    fed = [f"feed_{item.identifier}" for item in plan.inputs if item.fed_axis is not None]
+    running = [f"{plan.name}_{entry}" for entry in ("run", *((*fed, "finish") if fed else ()))]
+    others = [f"{plan.name}_{entry}" for entry in (*(("start",) if fed else ()), *ENTRIES)]
+    roots = [symbol for name in dict.fromkeys((*running, *others)) if (symbol := _function(image, name)) is not None]
+    if not any(root.name in running for root in roots):
         remedy = "check a program that calls the model; link-time optimisation must not inline the call away"
-        raise bad_input("elf-model", f"the program has no function {plan.name}_run", at=str(image.path), help=remedy)
+        raise bad_input("elf-model", f"the program has no function {running[0]}", at=str(image.path), help=remedy)
     weights = tuple((place.address, place.address + place.size_bytes) for place in places)
     below = [Follower(image, code, plan.name, PointerFinder(image, weights)).calls(root) for root in roots]
     for calls in below:
         findings += (item for item in code_findings(image, plan, calls, places, linked) if item not in findings)
     findings += _too_deep(plan, below)
     constants = sum(buffer.sha256 is not None for buffer in plan.buffers)
+    deepest = max((calls for calls in below if calls.root.name in running), key=lambda calls: calls.stack_bytes)
     spans = frozenset(item for calls in below for item in code_spans(calls))
-    return CheckedModel(plan, tuple(places), constants, below[0], spans), findings
+    return CheckedModel(plan, tuple(places), constants, deepest, spans), findings
 
 
 def _function(image: Image, name: str) -> Symbol | None:

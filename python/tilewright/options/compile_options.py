@@ -219,7 +219,7 @@ class CompileOptions:
         default="",
         metadata=option(
             "the caller gives this input some rows at a time, so that it never exists as a whole "
-            "([more](../explanation/groups.md#fed-inputs))",
+            "([more](../how-to/make-it-smaller.md#feed-the-picture))",
             place=Place.CALL,
             shown="<input>",
         ),

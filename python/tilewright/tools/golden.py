@@ -101,6 +101,8 @@ def golden_files(request: GoldenRequest) -> dict[str, bytes]:
         "tensors": [*sides[0], *sides[1]],
         "pools": [] if plan.static_pools else [_pool(plan, pool) for pool in storage_of(plan).pools],
         "io_in_pools": plan.io_in_pools,
+        "whole_inputs": [text for item, text in zip(plan.inputs, sides[0], strict=True) if item.fed_axis is None],
+        "is_fed": any(item.fed_axis is not None for item in plan.inputs),
         "arguments": _arguments(plan),
         "used_pools": [{"name": use.pool, "used_bytes": use.used_bytes} for use in plan.pool_use],
         "far": _far(plan, [*sides[0], *sides[1]]),
@@ -202,7 +204,10 @@ def _common_runs(arrays: list[Array], items: tuple[InterfaceTensor, ...], reques
 
 
 def _tensor(plan: Plan, item: InterfaceTensor, array: Array, side: str, pool: Pool) -> _Tensor:
-    content = stored_bytes(array)
+    if item.fed_axis is not None:
+        # The harness gives all rows at once, one behind the other.
+        array = np.moveaxis(array, 1 + item.fed_axis, 1)
+    content = stored_bytes(np.ascontiguousarray(array))
     variable = f"{side}_{item.identifier}"
     macro, c_type = f"{plan.name}_{side}_{item.identifier}".upper(), C_TYPES[item.dtype]
     return _Tensor(
@@ -223,8 +228,10 @@ def _tensor(plan: Plan, item: InterfaceTensor, array: Array, side: str, pool: Po
 def _arguments(plan: Plan) -> list[str]:
     """The arguments of the model's run function, as C expressions."""
     memory = _pool_argument(plan)
-    sides = [f"&{side}" for side, items in (("in", plan.inputs), ("out", plan.outputs)) if items]
-    return [*(() if plan.io_in_pools else sides), *((memory,) if memory else ())]
+    fed = [f"input_{item.identifier}" for item in plan.inputs if item.fed_axis is not None]
+    whole = [item for item in plan.inputs if item.fed_axis is None]
+    sides = [f"&{side}" for side, items in (("in", whole), ("out", plan.outputs)) if items]
+    return [*(("&feeding", *fed) if fed else ()), *(() if plan.io_in_pools else sides), *((memory,) if memory else ())]
 
 
 def _pool_argument(plan: Plan) -> str:
