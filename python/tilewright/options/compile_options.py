@@ -154,8 +154,14 @@ class CompileOptions:
         default="exact",
         metadata=option("placement algorithm ([more](placement.md))", place=Place.CALL, shown="<algorithm>"),
     )
-    strategy: Strategy = field(
-        default=Strategy.COST, metadata=option("how tile shapes are chosen", place=Place.COMMAND_LINE)
+    strategy: str = field(
+        default=Strategy.COST.value,
+        metadata=option(
+            "how tile shapes are chosen: by predicted `cost`, `min`, `max` or `random_max` for comparison, or by "
+            "[a tiler of one's own](../how-to/write-a-tiler.md)",
+            place=Place.COMMAND_LINE,
+            shown="<strategy>",
+        ),
     )
     objective: Objective = field(
         default=Objective.CYCLES, metadata=option("what the strategy 'cost' minimises", place=Place.COMMAND_LINE)

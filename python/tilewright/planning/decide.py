@@ -17,12 +17,13 @@ from tilewright.tiling.choice import TilingOptions
 from tilewright.tiling.field import Capacities
 from tilewright.tiling.kernel_choice import KernelDecision, cheapest_kernel
 from tilewright.tiling.overflow import TileOverflow
+from tilewright.tiling.own_tiler import Tiler, with_own_tiles
 from tilewright.tiling.problem import TilingProblem
 
 
 @dataclass(frozen=True, slots=True)
 class Decider:
-    """What decisions are made from: a prepared graph, the platform with its pools, and the user's wishes.
+    """What decisions are made from: a prepared graph, the platform with its pools, the user's wishes and own tiler.
 
     What was chosen for a layer is ``known`` by the layer's number and the bytes that it had of those
     pools that its tiles could be in; Deciders for other sizes of other pools share it. So do layers
@@ -32,6 +33,7 @@ class Decider:
     prepared: Prepared
     platform: Platform
     options: CompileOptions
+    tiler: Tiler | None = None
     known: dict[tuple[int, tuple[int | None, ...]], ScheduledLayer] = field(default_factory=dict)
     shared: dict[Hashable, tuple[int, KernelDecision]] = field(default_factory=dict)
 
@@ -53,20 +55,33 @@ class Decider:
         self, problems: Sequence[TilingProblem], limits: Capacities, room: tuple[int | None, ...]
     ) -> KernelDecision:
         """The best kernel and tiles of a layer, or of one that is alike."""
-        options, alike = self.options, form(problems)
-        if (alike, room) in self.shared:
+        # A tiler may look at the layer's name, so its layers are alike for nobody.
+        options, alike = self.options, form(problems) if self.tiler is None else None
+        if alike is not None and (alike, room) in self.shared:
             taken, found = self.shared[alike, room]
             return replace(found, problem=problems[taken])
-        tiling = TilingOptions(options.buffering, options.objective, options.strategy, options.hints)
-        found = cheapest_kernel(problems, limits, tiling)
+        strategy = Strategy.COST if self.tiler is not None else Strategy(options.strategy)
+        tiling = TilingOptions(options.buffering, options.objective, strategy, options.hints)
+        tiled = self._with_own_tiles(problems, limits)
+        found = cheapest_kernel(tiled, limits, tiling)
         if alike is not None:
-            taken = next(number for number, problem in enumerate(problems) if problem is found.problem)
+            taken = next(number for number, problem in enumerate(tiled) if problem is found.problem)
             self.shared[alike, room] = taken, found
         return found
 
+    def _with_own_tiles(self, problems: Sequence[TilingProblem], limits: Capacities) -> Sequence[TilingProblem]:
+        if self.tiler is None:
+            return problems
+        return [with_own_tiles(problem, self.tiler, self.options.strategy, limits) for problem in problems]
+
+    @property
+    def by_cost(self) -> bool:
+        """Whether what is left to choose is chosen by predicted cost."""
+        return self.tiler is not None or self.options.strategy == Strategy.COST.value
+
     def decided(self, layers: Sequence[ScheduledLayer], bound: int) -> Decisions:
         """Decisions of these layers; no other tiles cost less than ``bound``."""
-        if self.options.strategy is not Strategy.COST:
+        if self.options.strategy != Strategy.COST.value:
             return Decisions(tuple(layers))
         proof = TilingProof(self.options.objective.value, cost_of(layers), max(0, bound))
         return Decisions(tuple(layers), tiling=proof)

@@ -29,6 +29,7 @@ from tilewright.rewrites.feed_nodes import NOT_FED
 from tilewright.schedule.building import Schedule
 from tilewright.tiling.field import Capacities
 from tilewright.tiling.overflow import TileOverflow
+from tilewright.tiling.own_tiler import find_tiler
 
 EXACT = "exact"
 """The placement algorithm that finds a place where there is one."""
@@ -68,7 +69,7 @@ def search(prepared: Prepared, platform: Platform, options: CompileOptions) -> P
     for a smaller pool. Raises TilewrightError ``does-not-fit`` with pool, need, have, missing
     bytes, operator and the smallest size that works.
     """
-    decider = Decider(prepared, platform, options)
+    decider = Decider(prepared, platform, options, find_tiler(options.strategy))
     planned = _explained(decider)
     stacks = platform.core_stacks
     given = {parse_pool_override(text).pool for text in options.pools}

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tilewright.options import CompileOptions, Strategy
+from tilewright.options import CompileOptions
 from tilewright.plan import Buffer, BufferKind, RelationKind
 from tilewright.plan.lifetimes import lifetimes
 from tilewright.plan.stages import stage_spans
@@ -43,7 +43,7 @@ def together(schedule: Schedule, decisions: Decisions, decider: Decider) -> Deci
     residents = list(_residents(schedule, decider.platform, decider.options))
     tiled = {pool for layer in decisions.layers for pool in layer.choice.near_bytes}
     shared = {pool for resident in residents for pool, _ in resident.pools} & tiled
-    if not shared or decider.options.strategy is not Strategy.COST:
+    if not shared or not decider.by_cost:
         return None
     count = len(decisions.layers)
     try:

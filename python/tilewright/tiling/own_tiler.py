@@ -1,0 +1,168 @@
+"""Tilers of the user's own: functions that give the tiles of one operator, which are checked and completed.
+
+    def tiler(operator: OperatorTiling) -> Mapping[str, int]:
+        return {dimension.name: dimension.extent for dimension in operator.dimensions if dimension.name == "w"}
+
+gives tiles of whole rows; the dimensions that are left out, loop order and buffering are chosen by predicted cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.metadata import entry_points
+from inspect import signature
+from typing import cast
+
+import numpy as np
+
+from tilewright.base.errors import TilewrightError, bad_input
+from tilewright.options import Strategy
+from tilewright.tiling.field import Capacities
+from tilewright.tiling.footprint import tile_bytes
+from tilewright.tiling.given import with_given
+from tilewright.tiling.problem import TilingProblem
+
+ENTRY_POINTS = "tilewright.tilers"
+
+
+@dataclass(frozen=True, slots=True)
+class TiledDimension:
+    """A dimension of the operator's iteration space.
+
+    ``can_be_cut`` is False where tiles must have the whole extent. Other steps are multiples of ``multiple``.
+    """
+
+    name: str
+    extent: int
+    can_be_cut: bool
+    multiple: int
+
+
+@dataclass(frozen=True, slots=True)
+class TiledOperand:
+    """An operand: the dimensions on which its tile depends, and where it lives.
+
+    ``home`` is the pool of the whole array, ``near`` that of its tiles; both are equal where kernels work in the home.
+    """
+
+    name: str
+    is_written: bool
+    dimensions: frozenset[str]
+    size_bytes: int
+    home: str
+    near: str
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorTiling:
+    """What a tiler decides about: one operator with one kernel that can run it.
+
+    ``capacities`` are bytes by pool, None for a pool without limit; tiles share them with nothing else.
+    """
+
+    layer: str
+    operator: str
+    kernel: str
+    dimensions: tuple[TiledDimension, ...]
+    operands: tuple[TiledOperand, ...]
+    capacities: Capacities
+    _problem: TilingProblem = field(repr=False)
+
+    def near_bytes(self, steps: Mapping[str, int]) -> dict[str, int]:
+        """Bytes by pool of one slot of each tile, and of scratch. ``steps`` has the step of every dimension."""
+        problem = self._problem
+        columns = {name: np.asarray([step]) for name, step in steps.items()}
+        used: dict[str, int] = {}
+        for operand in problem.operands:
+            if operand.link is not None:
+                used[operand.near] = used.get(operand.near, 0) + int(tile_bytes(operand, columns)[0])
+        scratch = problem.scratch_bytes(steps)
+        if scratch:
+            used[problem.scratch_pool] = used.get(problem.scratch_pool, 0) + scratch
+        return used
+
+    def kernel_cycles(self, steps: Mapping[str, int]) -> float:
+        """Predicted cycles of a kernel call for one tile. ``steps`` has the step of every dimension."""
+        return self._problem.kernel_cycles(steps, self._problem.core_split(steps))
+
+
+Tiler = Callable[[OperatorTiling], Mapping[str, int]]
+"""Gives steps of dimensions by name; those that it leaves out are chosen."""
+
+
+def find_tiler(name: str) -> Tiler | None:
+    """The tiler that a strategy's name means: an entry point, or ``package.module:function``; None for our own.
+
+    Raises bad_input ``unknown-strategy`` if there is none of that name, or if it is no function(operator).
+    """
+    if name in {strategy.value for strategy in Strategy}:
+        return None
+    offered = entry_points(group=ENTRY_POINTS)
+    module, _, function = name.partition(":")
+    if name not in offered.names and not function:
+        known = ", ".join((*(strategy.value for strategy in Strategy), *sorted(offered.names)))
+        raise bad_input(
+            "unknown-strategy", f"unknown strategy '{name}'", help=f"one of {known}, or package.module:function"
+        )
+    try:
+        found = offered[name].load() if name in offered.names else getattr(import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        raise bad_input("unknown-strategy", f"strategy '{name}' cannot be imported: {error}") from error
+    if not _takes_an_operator(found):
+        what = f"strategy '{name}' is no function(operator) -> steps"
+        raise bad_input("unknown-strategy", what, help="docs/how-to/write-a-tiler.md says what a tiler is")
+    return cast("Tiler", found)
+
+
+def _takes_an_operator(found: object) -> bool:
+    """Whether it is called with ``operator``, by that name: nothing else is called, such as ``os:remove``."""
+    try:
+        return callable(found) and list(signature(found).parameters) == ["operator"]
+    except (TypeError, ValueError):
+        return False
+
+
+def with_own_tiles(problem: TilingProblem, tiler: Tiler, name: str, capacities: Capacities) -> TilingProblem:
+    """The problem with the steps that a tiler gives; as it is where nothing travels, or the user gives steps.
+
+    Raises bad_input ``own-tiler`` for what is no answer, or no tiles of the operator.
+    """
+    if not problem.moves or problem.given:
+        return problem
+    place = f"{problem.node.name} ({problem.node.operator}), kernel {problem.kernel.name}"
+    try:
+        steps = dict(tiler(_operator(problem, capacities)))
+    except Exception as error:  # the user's own code may raise anything
+        what = f"strategy '{name}' failed: {type(error).__name__}: {error}"
+        raise bad_input("own-tiler", what, at=place) from error
+    for dimension, step in steps.items():
+        if not isinstance(dimension, str) or isinstance(step, bool) or not isinstance(step, int) or step < 1:
+            what = f"strategy '{name}' gives {dimension!r} = {step!r}, which is no step"
+            raise bad_input("own-tiler", what, at=place, help="steps are whole numbers above 0")
+    try:
+        return with_given(problem, tuple(steps.items()))
+    except TilewrightError as error:
+        raise bad_input("own-tiler", f"strategy '{name}': {error.what}", at=place, help=error.help) from error
+
+
+def _operator(problem: TilingProblem, capacities: Capacities) -> OperatorTiling:
+    cuttable, multiples = problem.cuttable, problem.kernel.multiples
+    return OperatorTiling(
+        problem.node.name,
+        problem.node.operator,
+        problem.kernel.name,
+        tuple(
+            TiledDimension(name, extent, name in cuttable, multiples.get(name, 1))
+            for name, extent in problem.extents.items()
+        ),
+        tuple(
+            TiledOperand(
+                operand.name, operand.write, operand.dimensions, operand.size_bytes, operand.home, operand.near
+            )
+            for operand in problem.operands
+        ),
+        capacities,
+        problem,
+    )
