@@ -81,6 +81,7 @@ tilewright_add_model(<target>
   [IO_IN_POOLS]                   inputs and outputs lie in pools, at addresses of the plan; else the caller passes their addresses
   [STACK_BYTES <n>]               the most stack that a run may take: the header says it, and tilewright_check_firmware holds the program to it; 0 is what the platform's file says
   [CHECK_CONSTANTS]               the generated code has `<p>_check_constants`, which compares the constants with their CRC-32 in slices
+  [WEIGHTS inside|external]       constants are part of the program, or lie in `<p>_weights.bin`, which `<p>_set_weights` takes at run time
   [GUARDS]                        every buffer gets room for canaries on both sides, which a run checks behind each layer
   [PROFILE]                       the generated code measures the cycles of each layer
   [PLAN_LOCK <file.lock.json>]    take tiles and addresses from this file instead of searching for them
@@ -99,7 +100,7 @@ function(tilewright_add_model target)
     PARSE_ARGV 1
     arg
     "QUANTIZED_IO;FLOAT_IO;STATIC_POOLS;IO_IN_POOLS;CHECK_CONSTANTS;GUARDS;PROFILE"
-    "PLATFORM;NAME;BUFFERING;EFFORT;ALGORITHM;GROUPS;FEED;STACK_BYTES;MODEL;PLAN_LOCK;OPTIONS;PORT;OUTPUT_DIRECTORY"
+    "PLATFORM;NAME;BUFFERING;EFFORT;ALGORITHM;GROUPS;FEED;STACK_BYTES;WEIGHTS;MODEL;PLAN_LOCK;OPTIONS;PORT;OUTPUT_DIRECTORY"
     "POOLS;BUDGET;TYPES;DIMS;STATE;OPERATORS;INTERFACE;OPERATOR_SOURCES"
   )
   _tilewright_read_model()

@@ -14,7 +14,7 @@ function(_tilewright_option_keywords prefix)
   )
   set(
     ${prefix}_VALUE
-    "PLATFORM;NAME;BUFFERING;EFFORT;ALGORITHM;GROUPS;FEED;STACK_BYTES"
+    "PLATFORM;NAME;BUFFERING;EFFORT;ALGORITHM;GROUPS;FEED;STACK_BYTES;WEIGHTS"
     PARENT_SCOPE
   )
   set(${prefix}_FILE "MODEL;PLAN_LOCK" PARENT_SCOPE)
@@ -41,6 +41,7 @@ function(_tilewright_option_keywords prefix)
   set(${prefix}_ARGUMENT_IO_IN_POOLS --io-in-pools PARENT_SCOPE)
   set(${prefix}_ARGUMENT_STACK_BYTES --stack-bytes PARENT_SCOPE)
   set(${prefix}_ARGUMENT_CHECK_CONSTANTS --check-constants PARENT_SCOPE)
+  set(${prefix}_ARGUMENT_WEIGHTS --weights PARENT_SCOPE)
   set(${prefix}_ARGUMENT_GUARDS --guards PARENT_SCOPE)
   set(${prefix}_ARGUMENT_PROFILE --profile PARENT_SCOPE)
   set(${prefix}_ARGUMENT_PLAN_LOCK --plan-lock PARENT_SCOPE)

@@ -9,7 +9,7 @@ static const uint32_t remainders[16] = {
 };
 
 /* The bytes are read as they are now: a compiler knows what constants were. */
-static uint32_t crc_of(uint32_t crc, const volatile uint8_t *bytes, uint32_t count)
+uint32_t tilewright_crc32(uint32_t crc, const volatile uint8_t *bytes, uint32_t count)
 {
     crc = ~crc;
     for (uint32_t i = 0; i < count; ++i) {
@@ -30,7 +30,7 @@ enum tilewright_check_status tilewright_check_parts(const struct tilewright_chec
         const uint32_t left = part->size_bytes - check->at;
         const uint32_t taken = left < budget ? left : budget;
         const volatile uint8_t *bytes = part->bytes;
-        check->crc = crc_of(check->crc, bytes + check->at, taken);
+        check->crc = tilewright_crc32(check->crc, bytes + check->at, taken);
         check->at += taken;
         budget -= taken;
         if (check->at < part->size_bytes) {

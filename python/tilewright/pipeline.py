@@ -9,7 +9,7 @@ from hashlib import sha256
 
 from tilewright import __version__
 from tilewright.base.c_names import interface_identifiers
-from tilewright.base.errors import TilewrightError, bad_input, does_not_fit, suggestion
+from tilewright.base.errors import TilewrightError, bad_input, does_not_fit, not_supported, suggestion
 from tilewright.base.inputs import read_content
 from tilewright.base.progress import progress
 from tilewright.check import require_sound
@@ -18,9 +18,9 @@ from tilewright.graph import Array, DType, Graph
 from tilewright.importers.freeze import read_frozen
 from tilewright.importers.load import import_model
 from tilewright.importers.own import OwnImport, own_name
-from tilewright.options import CompileOptions
+from tilewright.options import CompileOptions, Weights
 from tilewright.own import load_operators
-from tilewright.plan import CopyStart, InterfaceTensor, Plan, kernel_steps
+from tilewright.plan import Access, CopyStart, ExternalWeights, InterfaceTensor, Plan, kernel_steps
 from tilewright.plan.stages import plain_steps
 from tilewright.planning.core_stacks import larger_stack_bytes
 from tilewright.planning.fed_groups import require_feedable
@@ -97,8 +97,27 @@ def imported_graph(options: CompileOptions, platform: Platform) -> Graph:
         own={(item.domain, item.name): OwnImport(item.infer, item.attributes) for item in own},
     )
     _require_known_interface(graph, options)
+    _require_replaceable(platform, options)
     extensions = {own_name(operator.domain, operator.name): operator for operator in own}
-    return optimise(replace(graph, extensions=extensions), platform.target.kernels, platform.core, options.feed)
+    better = optimise(replace(graph, extensions=extensions), platform.target.kernels, platform.core, options.feed)
+    return replace(better, any_weights=options.weights is Weights.EXTERNAL)
+
+
+def _require_replaceable(platform: Platform, options: CompileOptions) -> None:
+    """Raise TilewrightError where WEIGHTS external cannot be."""
+    if options.weights is Weights.INSIDE:
+        return
+    if options.check_constants:
+        what = "CHECK_CONSTANTS knows the constants' CRC-32, which WEIGHTS external leaves to the file"
+        raise bad_input(
+            "bad-option", what, help="leave CHECK_CONSTANTS out; <p>_set_weights checks the file, and again"
+        )
+    if options.operators:
+        what = "WEIGHTS external with operators of the project: the file cannot have their attributes"
+        raise not_supported("external-weights", what, help="leave WEIGHTS external out")
+    if platform.core.count > 1 or platform.core.called_on == "controller":
+        what = f"WEIGHTS external on platform '{platform.name}', whose cores share attributes"
+        raise not_supported("external-weights", what, help="leave WEIGHTS external out")
 
 
 def _planned(graph: Graph, platform: Platform, options: CompileOptions) -> Planned:
@@ -146,7 +165,9 @@ def _require_budget(plan: Plan, options: CompileOptions) -> None:
 def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: CompileOptions) -> Plan:
     """Everything that was decided, as one value."""
     schedule = planned.schedule
-    extra = {"check.c": options.check_constants and bool(schedule.constants), "guard.c": planned.guards is not None}
+    is_external = options.weights is Weights.EXTERNAL and bool(schedule.constants)
+    has_check = options.check_constants and bool(schedule.constants)
+    extra = {"check.c": has_check or is_external, "guard.c": planned.guards is not None, "weights.c": is_external}
     return Plan(
         name=options.name,
         model=options.model.name,
@@ -176,9 +197,25 @@ def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: C
         profile=schedule.profile,
         core_stack_bytes=larger_stack_bytes(planned, platform),
         states=plan_states(graph, schedule),
-        check_constants=extra["check.c"],
+        check_constants=has_check,
         guards=planned.guards,
+        external=_external(graph, planned, platform, options),
     )
+
+
+def _external(graph: Graph, planned: Planned, platform: Platform, options: CompileOptions) -> ExternalWeights | None:
+    """The file with the constants, and what the model would take without it; None where the program has them."""
+    if options.weights is Weights.INSIDE or not planned.schedule.constants:
+        return None
+    pools = {item.pool for item in planned.placements if platform.pool(item.pool).access is Access.READ_ONLY}
+    if len(pools) > 1:
+        what = f"WEIGHTS external with constants in several pools: {', '.join(sorted(pools))}"
+        raise not_supported("external-weights", what, help="give one of them room for all constants with POOLS")
+    (pool,) = pools
+    inside = replace(options, weights=Weights.INSIDE, plan_lock=None)
+    other = search(prepare(replace(graph, any_weights=False), platform, inside), platform, inside)
+    cycles = sum(facts.predicted_cycles for facts in other.schedule.layers)
+    return ExternalWeights(pool, cycles, next(use.used_bytes for use in other.pool_use if use.pool == pool))
 
 
 def summary(plan: Plan) -> str:

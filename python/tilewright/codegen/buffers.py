@@ -62,7 +62,14 @@ class Storage:
 
     @property
     def constant_pools(self) -> tuple[Pool, ...]:
-        """Read-only pools in use; they hold constants, which the linker places."""
+        """Read-only pools in use; they hold constants, which the linker places. None where a file has the constants."""
+        if self.plan.external is not None:
+            return ()
+        return self.read_only_pools
+
+    @property
+    def read_only_pools(self) -> tuple[Pool, ...]:
+        """Read-only pools in use."""
         used = {item.pool for item in self.placements.values()}
         return tuple(pool for pool in self.plan.pools if pool.access is Access.READ_ONLY and pool.name in used)
 
@@ -88,6 +95,8 @@ class Storage:
             side = "inputs" if buffer.kind is BufferKind.INPUT else "outputs"
             return f"tilewright_bytes(context->{side}->{self.members[name]})"
         pool = next(pool for pool in self.plan.pools if pool.name == self.placements[name].pool)
+        if self.plan.external is not None and pool.name == self.plan.external.pool:
+            return f"tilewright_bytes({self.prefix}_weights + TILEWRIGHT_WEIGHTS_HEADER + {self.macros[name]}_OFFSET)"
         if pool.access is Access.READ_ONLY:
             return f"tilewright_bytes({constants_object(self.prefix, pool.name)}.{self.identifiers[name]})"
         return self.pool_address(name, f"context->pools->{pool.name}")

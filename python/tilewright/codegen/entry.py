@@ -233,8 +233,14 @@ def _run(entry: Entry, layers: tuple[str, ...]) -> FunctionText:
     context = (f"{entry.context} context = {{{', '.join(arguments)}}};",) if arguments else ()
     return FunctionText(
         f"enum {entry.prefix}_status {entry.prefix}_run({entry.signature.parameters})",
-        (*_argument_checks(entry), *_pool_checks(entry), *context, *layers),
+        (*_weights_check(entry), *_argument_checks(entry), *_pool_checks(entry), *context, *layers),
     )
+
+
+def _weights_check(entry: Entry) -> tuple[str, ...]:
+    if entry.storage.plan.external is None:
+        return ()
+    return block(f"if ({entry.prefix}_weights == NULL)", (f"return {entry.macro}_NO_WEIGHTS;",))
 
 
 def _argument_checks(entry: Entry) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from tilewright.codegen.pools import pool_text
 from tilewright.codegen.profiling import profile_text
 from tilewright.codegen.render import render
 from tilewright.codegen.source_file import source_text
+from tilewright.codegen.weights_file import file_bytes, weights_file
 from tilewright.plan import Plan
 from tilewright.plan.json import dumps
 from tilewright.plan.layout_hash import layout_hash
@@ -53,6 +54,7 @@ def generate_files(
     pools = [pool_text(storage, pool, lifetimes) for pool in storage.pools]
     pinned_pools = [pool_text(storage, pool, lifetimes) for pool in storage.pinned_pools]
     constant_pools = [pool_text(storage, pool, lifetimes, constants) for pool in storage.constant_pools]
+    file_pools = [pool_text(storage, pool, lifetimes) for pool in storage.read_only_pools if plan.external is not None]
     accessors = [*inputs, *outputs] if plan.io_in_pools else []
     common: dict[str, Any] = {
         "prefix": prefix,
@@ -64,6 +66,8 @@ def generate_files(
         "pools": [*pools, *pinned_pools],
         "pinned_pools": pinned_pools,
         "constant_pools": constant_pools,
+        "file_pools": file_pools,
+        "external": plan.external,
         "static_pools": pools if plan.static_pools else [],
         "profile": profile_text(storage) if plan.profile is not None else None,
     }
@@ -89,6 +93,7 @@ def generate_files(
             layout_hash=layout_hash(plan),
             check_constants=plan.check_constants,
             guards=plan.guards,
+            weights_bytes=file_bytes(plan) if plan.external is not None else 0,
             **for_headers,
         ),
         f"{prefix}_layout.h": render("layout.h.j2", guard=f"{prefix}_LAYOUT_H".upper(), **for_headers),
@@ -106,4 +111,7 @@ def generate_files(
     }
     if plan.static_pools:
         files[f"{prefix}_pools.c"] = render("pools.c.j2", **common)
-    return {name: text.encode() for name, text in sorted(files.items())}
+    written = {name: text.encode() for name, text in files.items()}
+    if plan.external is not None:
+        written[f"{prefix}_weights.bin"] = weights_file(plan, constants)
+    return dict(sorted(written.items()))

@@ -93,7 +93,8 @@ class KernelText(StepText):
     that code assigns in memory near the cores of a split call. ``flags_move`` says that tiles cut a reduction, so that
     the flags change from tile to tile. ``first`` is the iteration of the first call. ``tag`` ends the names of the
     call's variables if the layer has several calls. ``is_local`` says that the call's variables are in its own block
-    instead of the function's, so that many stages of a group share the stack.
+    instead of the function's, so that many stages of a group share the stack. ``loads`` declare the attributes where
+    they are no constant.
     """
 
     measures: ClassVar[str] = "KERNELS"
@@ -111,6 +112,7 @@ class KernelText(StepText):
     first: int = 0
     tag: str = ""
     is_local: bool = False
+    loads: tuple[str, ...] = ()
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -124,7 +126,7 @@ class KernelText(StepText):
         return () if self.is_local else self._declared()
 
     def _declared(self) -> tuple[str, ...]:
-        return (*self._shape_declarations(), *self._operand_declarations(), *self._split_declarations())
+        return (*self.loads, *self._shape_declarations(), *self._operand_declarations(), *self._split_declarations())
 
     def lines(self, *, profiled: bool) -> tuple[str, ...]:
         """The assignments to shapes and operands that tiles change, then the call; of a split call, its start."""

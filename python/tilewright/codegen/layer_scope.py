@@ -22,6 +22,7 @@ from tilewright.codegen.layer_parts import (
     attributes_constant,
     tile_function,
 )
+from tilewright.codegen.weights_file import Numbers, fixed_attributes, read_attributes
 from tilewright.plan import (
     Buffer,
     BufferKind,
@@ -65,6 +66,7 @@ class ModelScope:
         around: facts in every layer's function.
         links: link to its number in C.
         hands_over: token to the copy that a layer hands over to the next layer.
+        numbers: by kernel step those of its attributes that a file has; None where attributes are constants.
         shared_shapes: (stride, extent, origin, ring) to the C name of a constant shape; equal shapes are stored once.
     """
 
@@ -73,6 +75,13 @@ class ModelScope:
     links: Mapping[str, int]
     hands_over: Mapping[str, HandedOverCopy]
     shared_shapes: dict[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, int]], str]
+    numbers: Mapping[str, tuple[Numbers, ...]] | None = None
+
+    def loaded_attributes(self, stem: str, kernel: Kernel) -> tuple[str, ...]:
+        """Lines in a layer's function that read a kernel's attributes; none where these are constants."""
+        if self.numbers is None:
+            return ()
+        return read_attributes(stem, kernel, self.numbers[kernel.name], self.storage.prefix)
 
     def shared_shape(
         self, stride: tuple[int, ...], extent: tuple[int, ...], origin: tuple[int, ...], ring: tuple[int, int]
@@ -100,7 +109,9 @@ class LayerScope:
     def attributes(self) -> Iterator[str]:
         """Lines that define the constant attributes of the layer's kernels."""
         for kernel in self.kernels:
-            yield from attributes_constant(f"{self.stem}{self.tag(kernel)}", kernel)
+            stem = f"{self.stem}{self.tag(kernel)}"
+            constant = attributes_constant if self.model.numbers is None else fixed_attributes
+            yield from constant(stem, kernel)
 
     def guard(self, runs: Runs) -> str:
         """C condition of the iterations at which a step runs; empty if the step runs at all iterations."""

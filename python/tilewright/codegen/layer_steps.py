@@ -130,11 +130,12 @@ def _kernel_text(scope: LayerScope, step: Kernel) -> StepText:
     views = [_view_text(scope, step, position, operand, axes, shapes) for position, (operand, axes) in pairs]
     views += [ViewText(scope.model.storage.address(name)) for name in step.scratch]
     flags = _flags(scope, step)
+    stem = f"{scope.stem}{scope.tag(step)}"
     return KernelText(
         guard=scope.guard(step.runs),
         symbol=step.symbol,
         struct=step.struct,
-        attributes=f"{scope.stem}{scope.tag(step)}_attributes",
+        attributes=f"{stem}_attributes",
         members=members(step.attributes) if step.split is not None else (),
         shapes=tuple(shapes),
         operands=tuple(views),
@@ -144,6 +145,7 @@ def _kernel_text(scope: LayerScope, step: Kernel) -> StepText:
         first=step.runs.first,
         tag=scope.tag(step),
         is_local=scope.loop is not None and len(scope.kernels) > 1 and step.split is None,
+        loads=scope.model.loaded_attributes(stem, step),
     )
 
 

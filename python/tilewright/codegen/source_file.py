@@ -18,6 +18,7 @@ from tilewright.codegen.pools import PoolText
 from tilewright.codegen.profiling import profile_text
 from tilewright.codegen.reset import reset_functions
 from tilewright.codegen.template_lines import LayerText, ShapeText
+from tilewright.codegen.weights_file import numbers_of, set_weights_function, weights_opening
 from tilewright.plan import CopyStart, Plan, kernel_steps
 from tilewright.plan.stages import numbered_layers, plain_steps
 
@@ -45,12 +46,15 @@ def source_text(
         feed_text(storage, signature),
     )
     around = Surroundings(plan.name, entry.layer_parameters, tuple(name for _, name in entry.passed), profile)
-    model = ModelScope(storage, around, {link.name: number for number, link in enumerate(plan.links)}, left, {})
+    numbers = numbers_of(plan) if plan.external is not None else None
+    model = ModelScope(
+        storage, around, {link.name: number for number, link in enumerate(plan.links)}, left, {}, numbers
+    )
     layers = _layers(plan, model)
     functions = tuple(layer.function for layer in layers)
     return {
         "headers": _headers(plan),
-        "opening": opening_lines(entry, plan.core.pointer_bytes),
+        "opening": (*weights_opening(storage), *opening_lines(entry, plan.core.pointer_bytes)),
         "shapes": [
             ShapeText(name, stride or (0,), extent or (1,), origin or (0,), *ring)
             for (stride, extent, origin, ring), name in model.shared_shapes.items()
@@ -58,6 +62,7 @@ def source_text(
         "layers": layers,
         "entry": (
             *accessor_functions(signature, accessors, profile, plan.name),
+            *set_weights_function(storage),
             *corruption_functions(storage, signature),
             *reset_functions(storage, signature, constants),
             *entry_functions(entry, functions),
@@ -79,4 +84,5 @@ def _headers(plan: Plan) -> list[str]:
     words = ["tilewright/words.h"] if any(step.words for step in copies) else []
     profile = ["tilewright/profile.h"] if plan.profile is not None else []
     guards = ["tilewright/guard.h"] if plan.guards is not None else []
-    return [*_HEADERS, *split, *words, *profile, *guards, *plan.kernel_headers]
+    external = ["tilewright/weights.h"] if plan.external is not None else []
+    return [*_HEADERS, *split, *words, *profile, *guards, *external, *plan.kernel_headers]

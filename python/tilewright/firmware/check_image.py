@@ -19,7 +19,7 @@ from tilewright.firmware.pool_rules import overlaps, placed_pools
 from tilewright.firmware.walk import Walker, walker
 from tilewright.plan import Plan
 
-ENTRIES = ("run", "load", "reset", "check_constants")
+ENTRIES = ("run", "load", "reset", "check_constants", "set_weights")
 """Functions of a model that an application calls, behind the prefix."""
 
 

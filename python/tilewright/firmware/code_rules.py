@@ -136,12 +136,17 @@ def _wrong_statics(
             if section is None or not section.is_writable or section.is_code or _in_pool(touched, plan, places):
                 continue
             symbol = _object_at(image, touched)
-            if symbol is None or symbol.name in told or symbol.name in linked.allowed:
+            if symbol is None or symbol.name in told or symbol.name in linked.allowed or _is_weights(symbol, plan):
                 continue
             told.add(symbol.name)
             caller = next(item.name for item in image.functions if item.address == address)
             found = f"a writable object of {symbol.size_bytes:,} bytes that {caller} uses"
             yield Finding("static", symbol.name, symbol.address, "no writable object outside of pools", found)
+
+
+def _is_weights(symbol: Symbol, plan: Plan) -> bool:
+    """Whether the object is the pointer to a file of constants."""
+    return plan.external is not None and symbol.name.partition(".")[0] == f"{plan.name}_weights"
 
 
 def _in_pool(address: int, plan: Plan, places: list[PlacedPool]) -> bool:

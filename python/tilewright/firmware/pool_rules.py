@@ -14,9 +14,10 @@ _COPIES = re.compile(r"(\.lto_priv)?\.\d+|\.lto_priv")
 
 
 def used_pools(plan: Plan) -> tuple[tuple[Pool, int], ...]:
-    """The pools in which the plan places bytes, and how many it uses."""
+    """The pools of the program in which the plan places bytes, and how many it uses; one in a file is left out."""
     used = {use.pool: use.used_bytes for use in plan.pool_use}
-    return tuple((pool, used[pool.name]) for pool in plan.pools if used.get(pool.name))
+    file = plan.external.pool if plan.external is not None else ""
+    return tuple((pool, used[pool.name]) for pool in plan.pools if used.get(pool.name) and pool.name != file)
 
 
 def placed_pools(image: Image, plan: Plan, linked: Linked) -> tuple[list[PlacedPool], list[Finding]]:

@@ -219,7 +219,8 @@ class Graph:
 
     ``extensions`` are declarations of operators that are not Tilewright's own, by ``Node.operator``. Inputs and
     outputs of ``states`` are the plan's and not the caller's. ``fed`` is the input that the caller gives row by row;
-    empty for none.
+    empty for none. ``any_weights`` says that values of constants, and the scales of tensors, decide nothing:
+    neither kernels nor which constants are stored once.
     """
 
     name: str
@@ -230,6 +231,7 @@ class Graph:
     extensions: Mapping[str, object] = field(default_factory=dict)
     states: tuple[State, ...] = ()
     fed: str = ""
+    any_weights: bool = False
 
     def tensor(self, name: str) -> Tensor:
         """The tensor of that name."""

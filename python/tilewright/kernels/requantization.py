@@ -10,7 +10,7 @@ between two integers. Whether any reachable accumulator is there is known here, 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from math import frexp, isfinite
 from types import MappingProxyType
@@ -110,6 +110,7 @@ class Finish:
         minimum, maximum: the clamp, in stored units.
         lowest, highest: the clamp of rule RESCALE, as reals.
         addend, shift: for rules with one addend and one shift for the layer.
+        any_values: whether other weights and multipliers lead to the same rule: then no kernel may depend on them.
     """
 
     rule: Rule
@@ -120,6 +121,7 @@ class Finish:
     highest: float = 0.0
     addend: int = 0
     shift: int = 0
+    any_values: bool = False
 
     @property
     def row_words(self) -> int:
@@ -165,7 +167,13 @@ def rule_of(block: str) -> Rule:
 
 
 def finish_of(
-    epilogue: Epilogue | None, output: DType, bias: Array, largest: Array, *, wide: bool = False
+    epilogue: Epilogue | None,
+    output: DType,
+    bias: Array,
+    largest: Array,
+    *,
+    wide: bool = False,
+    any_values: bool = False,
 ) -> Finish | None:
     """The shortest rule that is exact for every reachable accumulator; None if there is none.
 
@@ -173,7 +181,15 @@ def finish_of(
         bias: int64[channels], added by C to its sum of products.
         largest: int64[channels], the largest magnitude of the finished sum, bias included.
         wide: whether the kernel stores 16 and 32 bits too.
+        any_values: whether the rule must be the same whatever weights and multipliers are.
     """
+    found = _finish_of(epilogue, output, bias, largest, wide=wide, any_values=any_values)
+    return replace(found, any_values=True) if found is not None and any_values else found
+
+
+def _finish_of(
+    epilogue: Epilogue | None, output: DType, bias: Array, largest: Array, *, wide: bool, any_values: bool
+) -> Finish | None:
     if bool((np.abs(bias) > _INT32_MAX).any()) or bool((largest > _INT32_MAX).any()):
         return None
     if epilogue is None:
@@ -181,14 +197,14 @@ def finish_of(
     if isinstance(epilogue, Rescale):
         return _rescale(epilogue, output, bias)
     if wide and output in WIDE_RULES and isinstance(epilogue, RequantizeTwice):
-        return _rounded_twice(epilogue, bias, largest, WIDE_RULES[output])
+        return _rounded_twice(epilogue, bias, largest, WIDE_RULES[output], any_values=any_values)
     if output not in (DType.INT8, DType.UINT8):
         return None
     if isinstance(epilogue, RequantizeShift):
-        return _shifted(epilogue, bias, largest)
+        return _shifted(epilogue, bias, largest, any_values=any_values)
     if isinstance(epilogue, RequantizeTwice):
-        return _rounded_twice(epilogue, bias, largest)
-    return _requantized(epilogue, bias, largest) if isinstance(epilogue, Requantize) else None
+        return _rounded_twice(epilogue, bias, largest, any_values=any_values)
+    return _requantized(epilogue, bias, largest, any_values=any_values) if isinstance(epilogue, Requantize) else None
 
 
 def fixed_point(multiplier: float) -> tuple[int, int] | None:
@@ -211,7 +227,7 @@ def fixed_point(multiplier: float) -> tuple[int, int] | None:
     return (mantissa, shift) if shift >= 0 else None
 
 
-def _requantized(epilogue: Requantize, bias: Array, largest: Array) -> Finish | None:
+def _requantized(epilogue: Requantize, bias: Array, largest: Array, *, any_values: bool) -> Finish | None:
     channels = len(bias)
     pairs = [fixed_point(value) for value in _each(epilogue.multiplier, channels)]
     bounds = [int(bound) for bound in largest]
@@ -219,7 +235,8 @@ def _requantized(epilogue: Requantize, bias: Array, largest: Array) -> Finish | 
     if len(exact) != channels:
         return None
     zero_point = epilogue.zero_point
-    for rule, row_of in ((Rule.HIGH, _high_row), (Rule.EVEN, _even_row)):
+    short = () if any_values else ((Rule.HIGH, _high_row), (Rule.EVEN, _even_row))
+    for rule, row_of in short:
         rows = [row for pair, bound in zip(exact, bounds, strict=True) if (row := row_of(pair, zero_point, bound))]
         if len(rows) == channels:
             return Finish(rule, _rows(bias, rows), epilogue.minimum, epilogue.maximum)
@@ -267,7 +284,7 @@ def _even_row(pair: tuple[int, int], zero_point: int, largest: int) -> Row | Non
     return multiplier, addend, right | left << 8 | (zero_point & 1) << 16
 
 
-def _shifted(epilogue: RequantizeShift, bias: Array, largest: Array) -> Finish | None:
+def _shifted(epilogue: RequantizeShift, bias: Array, largest: Array, *, any_values: bool) -> Finish | None:
     channels = len(bias)
     multipliers = _each(epilogue.multiplier, channels)
     addends = _each(epilogue.addend, channels)
@@ -278,7 +295,7 @@ def _shifted(epilogue: RequantizeShift, bias: Array, largest: Array) -> Finish |
         int(bound) * abs(multiplier) + abs(addend + half)
         for bound, multiplier, addend in zip(largest, multipliers, addends, strict=True)
     )
-    short = reach <= _INT32_MAX and epilogue.shift <= 31
+    short = reach <= _INT32_MAX and epilogue.shift <= 31 and not any_values
     extra = half if short else 0
     rows = [(m, a + extra, epilogue.shift) for m, a in zip(multipliers, addends, strict=True)]
     rule = Rule.SHIFT if short else Rule.LONG
@@ -286,7 +303,12 @@ def _shifted(epilogue: RequantizeShift, bias: Array, largest: Array) -> Finish |
 
 
 def _rounded_twice(
-    epilogue: RequantizeTwice, bias: Array, largest: Array, general: Rule = Rule.TWICE_ANY
+    epilogue: RequantizeTwice,
+    bias: Array,
+    largest: Array,
+    general: Rule = Rule.TWICE_ANY,
+    *,
+    any_values: bool,
 ) -> Finish | None:
     """Rule TWICE where every channel shifts right and 32 bits suffice, else ``general``; wide rules are general."""
     channels = len(bias)
@@ -296,7 +318,7 @@ def _rounded_twice(
         return None
     zero_point = epilogue.zero_point
     rows = [row for pair, bound in zip(pairs, bounds, strict=True) if (row := _twice_row(pair, zero_point, bound))]
-    if len(rows) == channels and general is Rule.TWICE_ANY:
+    if len(rows) == channels and general is Rule.TWICE_ANY and not any_values:
         return Finish(Rule.TWICE, _rows(bias, rows), epilogue.minimum, epilogue.maximum)
     rows = [(doubled(q), zero_point, max(-s, 0) | max(s, 0) << 8) for q, s in pairs]
     return Finish(general, _rows(bias, rows), epilogue.minimum, epilogue.maximum)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.options.choices import Buffering, Effort, Groups, HomeChoice, Objective, Order, Strategy
+from tilewright.options.choices import Buffering, Effort, Groups, HomeChoice, Objective, Order, Strategy, Weights
 from tilewright.options.compile_options import CompileOptions, LayerBuffers, TileSteps
 from tilewright.options.merging import build_options, parse_setting, read_options_file
 
@@ -17,6 +17,7 @@ __all__ = [
     "Order",
     "Strategy",
     "TileSteps",
+    "Weights",
     "build_options",
     "parse_setting",
     "read_options_file",

@@ -52,6 +52,13 @@ class Groups(Enum):
     OFF = "off"
 
 
+class Weights(Enum):
+    """Where constants are: in the program, or in a file that the firmware hands to the model."""
+
+    INSIDE = "inside"
+    EXTERNAL = "external"
+
+
 class HomeChoice(Enum):
     """In which pool a tensor that travels lives: the one that costs least, or the first that has room."""
 

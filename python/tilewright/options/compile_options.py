@@ -14,7 +14,7 @@ from tilewright.base.errors import bad_input
 from tilewright.base.inputs import read_content
 from tilewright.base.settings import choices_of, keys_of
 from tilewright.base.toml_file import Table
-from tilewright.options.choices import Buffering, Effort, Groups, HomeChoice, Objective, Order, Strategy
+from tilewright.options.choices import Buffering, Effort, Groups, HomeChoice, Objective, Order, Strategy, Weights
 from tilewright.options.declaration import Place, names_files, option, option_of
 from tilewright.platform import parse_pool_override
 
@@ -296,6 +296,14 @@ class CompileOptions:
             "the generated code has `<p>_check_constants`, which compares the constants with their CRC-32 in slices",
             place=Place.CALL,
             in_lock=False,
+        ),
+    )
+    weights: Weights = field(
+        default=Weights.INSIDE,
+        metadata=option(
+            "constants are part of the program, or lie in `<p>_weights.bin`, which `<p>_set_weights` takes at run time "
+            "([more](../how-to/ship-it.md#replace-the-weights-in-the-field))",
+            place=Place.CALL,
         ),
     )
     guards: bool = field(

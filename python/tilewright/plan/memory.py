@@ -187,6 +187,18 @@ class Guards:
 
 
 @dataclass(frozen=True, slots=True)
+class ExternalWeights:
+    """A file with the constants of one pool, and with the numbers in attributes of kernels, in the program's order.
+
+    With constants in the program the model would take ``inside_cycles``, as predicted, and ``inside_bytes`` of it.
+    """
+
+    pool: str
+    inside_cycles: int
+    inside_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class InterfaceTensor:
     """A tensor of the model's interface; ``buffer`` belongs to the caller unless it is placed.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from tilewright.base.errors import TilewrightError, bad_input, not_supported
 from tilewright.fusion.intervals import Interval, Layers, group_from
 from tilewright.graph import Graph
-from tilewright.options import CompileOptions, Groups
+from tilewright.options import CompileOptions, Groups, Weights
 from tilewright.platform import Platform
 from tilewright.rewrites.feed_nodes import NOT_FED, refused
 
@@ -20,6 +20,7 @@ def require_feedable(options: CompileOptions, platform: Platform) -> None:
         "IO_IN_POOLS": (options.io_in_pools, "a fed input has rows alone in pools, and no address"),
         "PROFILE": (options.profile, "a record is of one run of a layer, and a fed layer runs in parts"),
         "GUARDS": (options.guards, "guards are compared before each layer, and a fed layer runs in parts"),
+        "WEIGHTS external": (options.weights is Weights.EXTERNAL, "weights would change between the rows of a run"),
         "GROUPS off": (options.groups is Groups.OFF, "rows are read by a group of layers"),
     }
     for name, (given, why) in contradicting.items():

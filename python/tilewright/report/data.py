@@ -56,6 +56,7 @@ def report_data(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, 
         "outputs": [_interface(plan, tensor.name, tensor.buffer) for tensor in plan.outputs],
         "pools": [_pool(plan, pool, alive, with_steps) for pool in plan.pools],
         "guards": _guards(plan),
+        "external": _external(plan),
         "links": [_link(plan, link) for link in plan.links],
         "layers": [_layer(layer, tiles.get(layer.name, []), (measured or {}).get(layer.name)) for layer in plan.layers],
     }
@@ -68,6 +69,15 @@ def _tiling(plan: Plan) -> dict[str, Any] | None:
     cost, bound = plan.tiling.cost, plan.tiling.bound
     facts = {"objective": plan.tiling.objective, "cost": cost, "bound": bound}
     return {**facts, "gap": cost - bound, "optimal": cost == bound}
+
+
+def _external(plan: Plan) -> dict[str, Any] | None:
+    """What it costs that a file has the constants: cycles as predicted and bytes, both ways; None without a file."""
+    if plan.external is None:
+        return None
+    used = next(use.used_bytes for use in plan.pool_use if use.pool == plan.external.pool)
+    cycles = sum(layer.predicted_cycles for layer in plan.layers)
+    return {**asdict(plan.external), "external_cycles": cycles, "external_bytes": used}
 
 
 def _guards(plan: Plan) -> dict[str, Any] | None:

@@ -27,6 +27,8 @@ def report_text(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, 
     parts = [_title(data), "Pools (bytes)\n" + _pools(data)]
     if data["guards"]:
         parts.append(_guards(data["guards"]))
+    if data["external"]:
+        parts.append(_external(data["external"]))
     if data["links"]:
         parts.append("Links (bytes in one inference)\n" + _links(data))
     if data["layers"]:
@@ -109,6 +111,15 @@ def _pools(data: dict[str, Any]) -> str:
     headings = ("pool", "access", "used", "capacity", "bound", "gap", "with I/O", "peak at")
     names = Names(**data["labels"])
     return table(headings, [_pool_row(pool, names) for pool in data["pools"]], 2)
+
+
+def _external(cost: dict[str, Any]) -> str:
+    rows = [
+        ("inside", f"{cost['inside_cycles']:,}", f"{cost['inside_bytes']:,}"),
+        ("external", f"{cost['external_cycles']:,}", f"{cost['external_bytes']:,}"),
+    ]
+    headings = ("weights", "cycles", f"bytes of {cost['pool']}")
+    return "What external weights cost, as predicted: nothing may depend on their values\n" + table(headings, rows)
 
 
 def _guards(guards: dict[str, Any]) -> str:

@@ -30,11 +30,13 @@ class Names:
 class Constants:
     """Constant buffers by content, so that equal arrays are stored once; ``data`` has those of the schedule by hash.
 
+    With ``apart`` equal arrays of different names are stored as often, since other weights might differ there.
     Arrays that were packed for a kernel stand apart from the graph's: C sees a packed array without a shape.
     """
 
     fresh: Names
     arrays: HashedArrays
+    apart: bool = False
     names: dict[tuple[str, str, tuple[int, ...], tuple[int, ...], bool], str] = field(default_factory=dict)
     buffers: dict[str, Buffer] = field(default_factory=dict)
     data: dict[str, Array] = field(default_factory=dict)
@@ -48,7 +50,8 @@ class Constants:
         hashed = self.arrays.of(operand, steps)
         stored, digest = hashed.data, hashed.sha256
         strides = packed_strides_bytes(operand.extents, operand.order, operand.element_bytes)
-        key = (digest, stored.dtype.name, operand.extents, strides, operand.tensor is None)
+        known_by = f"{name} {digest}" if self.apart else digest
+        key = (known_by, stored.dtype.name, operand.extents, strides, operand.tensor is None)
         if key in self.names:
             known = self.buffers[self.names[key]]
             align = max(known.align_bytes, operand.align_bytes)

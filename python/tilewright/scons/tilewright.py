@@ -41,6 +41,7 @@ VALUES = {
     "GROUPS": "--groups",
     "FEED": "--feed",
     "STACK_BYTES": "--stack-bytes",
+    "WEIGHTS": "--weights",
 }
 FILES = {
     "MODEL": "--model",

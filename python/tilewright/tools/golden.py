@@ -17,7 +17,7 @@ import numpy as np
 
 from tilewright.base.archives import ArchiveError, read_archive
 from tilewright.base.c_names import text_part
-from tilewright.base.errors import bad_input
+from tilewright.base.errors import bad_input, not_supported
 from tilewright.codegen.buffers import storage_of
 from tilewright.codegen.interface import C_TYPES, storage_bytes
 from tilewright.codegen.render import render
@@ -82,9 +82,12 @@ def golden_files(request: GoldenRequest) -> dict[str, bytes]:
     """File names and contents of the test's firmware, and ``golden_manifest.json``, which lists the files.
 
     Raises bad_input for arrays that cannot be read or do not match the model's inputs and outputs, and for
-    values that a tensor's type cannot hold.
+    values that a tensor's type cannot hold; not_supported for a model whose weights are external.
     """
     plan = request.plan
+    if plan.external is not None:
+        what = f"a golden test of '{plan.name}', whose weights are external"
+        raise not_supported("external-weights", what, help="test the model with WEIGHTS inside")
     absolute, relative = parse_tolerance(request.tolerance)
     inputs = match_arrays(plan.inputs, read_arrays(request.inputs), str(request.inputs))
     outputs = match_arrays(plan.outputs, read_arrays(request.outputs), str(request.outputs))
@@ -257,6 +260,8 @@ def _far(plan: Plan, tensors: list[_Tensor]) -> list[tuple[str, str]]:
     near = {name for name, _ in plan.core.access_cycles}
     by_core = {end for link in plan.links if link.issuer == "core" for end in (link.source, link.target)}
     near |= {pool.name for pool in plan.pools if pool.name not in by_core}
+    # The run itself looks after canaries, beside the kernels.
+    near |= set(plan.guards.pools) if plan.guards is not None else set()
     storage = storage_of(plan)
     far: list[tuple[str, str]] = []
     if plan.io_pool not in near and not plan.io_in_pools:

@@ -32,6 +32,9 @@ enum tilewright_check_status {
     TILEWRIGHT_CHECK_CORRUPTED
 };
 
+/* The CRC-32 of bytes that follow others of which `crc` is that; of the first ones 0. */
+uint32_t tilewright_crc32(uint32_t crc, const volatile uint8_t *bytes, uint32_t count);
+
 /* Read at most `most_bytes` more bytes of `count` constants; 0 reads all that are left. */
 enum tilewright_check_status tilewright_check_parts(const struct tilewright_checked *parts,
                                                     uint32_t count, struct tilewright_check *check,

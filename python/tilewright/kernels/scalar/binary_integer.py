@@ -113,7 +113,7 @@ def _exact(node: Node, graph: Graph, name: str) -> tuple[KernelChoice, ...]:
     # Sums of int32 operands may overflow, as the model's data decide; results are exact if no sum does.
     largest = min(reach_a * reach_b if name == "mul" else reach_a + reach_b, _INT32_MAX)
     sums = np.asarray([largest], np.int64)
-    finish = finish_of(node.epilogue, y.dtype, np.zeros(1, np.int64), sums, wide=True)
+    finish = finish_of(node.epilogue, y.dtype, np.zeros(1, np.int64), sums, wide=True, any_values=graph.any_weights)
     if finish is None:
         return ()
     nest = nest_of(node, graph)
@@ -148,7 +148,8 @@ def _shifted(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     given = node.given(BinaryAttributes)
     zero_points = (given.a_zero_point, given.b_zero_point)
     largest = sum(magnitude(tensor.dtype, zero) for tensor, zero in zip((a, b), zero_points, strict=True))
-    finish = finish_of(node.epilogue, y.dtype, np.zeros(1, np.int64), np.asarray([largest], np.int64))
+    sums = np.asarray([largest], np.int64)
+    finish = finish_of(node.epilogue, y.dtype, np.zeros(1, np.int64), sums, any_values=graph.any_weights)
     if finish is None or finish.rule is not Rule.SHIFT:
         return ()
     _, multiplier, addend, shift = map(int, finish.rows[0])

@@ -79,7 +79,8 @@ def packed(conv: IntegerConv) -> tuple[KernelChoice, ...]:
     """The kernels for weights of 8 bits of which at least two products fit a lane, runs of two lengths first."""
     groups, group_outputs, window, group_inputs = map(int, conv.weights.shape)
     flat = conv.weights.reshape(groups * group_outputs, window * group_inputs)
-    runs = None if is_wide(conv.weights) or group_outputs < _PAIR else best_runs(flat)
+    depends = is_wide(conv.weights) or group_outputs < _PAIR or conv.finish.any_values
+    runs = None if depends else best_runs(flat)
     if runs is None:
         return ()
     only = _choice(conv, name_of(runs), None)

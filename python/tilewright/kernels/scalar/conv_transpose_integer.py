@@ -96,7 +96,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         return ()
     weights = _weights(w.data, given)
     largest = np.abs(bias) + np.abs(weights).sum(axis=(1, 2)) * magnitude(x.dtype, given.x_zero_point)
-    found = finish_of(node.epilogue, y.dtype, bias, largest)
+    found = finish_of(node.epilogue, y.dtype, bias, largest, any_values=graph.any_weights)
     if found is None:
         return ()
     done = compact(found, largest)

@@ -74,7 +74,7 @@ def packed_vectors(
     """
     matrix = weights[0, :, 0]
     channels, taps = map(int, matrix.shape)
-    if is_wide(weights) or -channels % _CHANNELS >= BLOCK:
+    if finish.any_values or is_wide(weights) or -channels % _CHANNELS >= BLOCK:
         return ()
     padded = np.zeros((-(-channels // _CHANNELS), _CHANNELS, taps), np.int64)
     padded.reshape(-1, taps)[:channels] = matrix

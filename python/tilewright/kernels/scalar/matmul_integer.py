@@ -83,6 +83,7 @@ class Product:
     bias: Array
     a_zero_point: int
     b_zero_points: Array
+    any_values: bool = False
 
     @property
     def transposed_a(self) -> bool:
@@ -131,7 +132,7 @@ def product_of(node: Node, graph: Graph) -> Product | None:
         return None
     given = node.given(MatMulAttributes)
     zero_points = np.asarray(given.b_zero_point, np.int64)
-    return Product(node, nest_of(node, graph), a, b, y, bias, given.a_zero_point, zero_points)
+    return Product(node, nest_of(node, graph), a, b, y, bias, given.a_zero_point, zero_points, graph.any_weights)
 
 
 def _with_constant(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
@@ -142,7 +143,7 @@ def _with_constant(product: Product, weights: Array) -> tuple[KernelChoice, ...]
 def _vectors(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
     largest = largest_sums(weights, product.bias, product.a.dtype, product.a_zero_point)
     folded = product.bias - product.a_zero_point * weights.sum(axis=1)
-    finish = finish_of(product.node.epilogue, product.y.dtype, folded, largest)
+    finish = finish_of(product.node.epilogue, product.y.dtype, folded, largest, any_values=product.any_values)
     if finish is None:
         return ()
     rank = len(product.a.shape)
@@ -156,7 +157,7 @@ def _vectors(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
 def _pixels(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
     largest = largest_sums(weights, product.bias, product.a.dtype, product.a_zero_point)
     folded = product.bias - as_signed(product.a_zero_point, product.a.dtype) * weights.sum(axis=1)
-    finish = finish_of(product.node.epilogue, product.y.dtype, folded, largest)
+    finish = finish_of(product.node.epilogue, product.y.dtype, folded, largest, any_values=product.any_values)
     if finish is None:
         return ()
     finish = compact(finish, largest)
@@ -204,7 +205,8 @@ def _with_variables(product: Product) -> tuple[KernelChoice, ...]:
     reach = depth * magnitude(product.a.dtype, product.a_zero_point) * magnitude(product.b.dtype, b_zero_point)
     if 2 * reach + int(np.abs(product.bias).max()) >= 1 << 31:
         return ()
-    finish = finish_of(product.node.epilogue, product.y.dtype, product.bias, np.abs(product.bias) + reach)
+    largest = np.abs(product.bias) + reach
+    finish = finish_of(product.node.epilogue, product.y.dtype, product.bias, largest, any_values=product.any_values)
     if finish is None:
         return ()
     rows = packed_rows(finish.rows, 1)

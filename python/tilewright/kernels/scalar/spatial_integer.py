@@ -106,7 +106,9 @@ def integer_conv(node: Node, graph: Graph, *, as_stored: bool = False) -> Intege
     largest = largest_sums(flat, bias, x.dtype, zero_point)
     offset = zero_point if as_stored else as_signed(zero_point, x.dtype)
     folded = bias - offset * flat.sum(axis=1)
-    finish = finish_of(node.epilogue, graph.tensor(node.outputs[0]).dtype, folded, largest)
+    finish = finish_of(
+        node.epilogue, graph.tensor(node.outputs[0]).dtype, folded, largest, any_values=graph.any_weights
+    )
     if finish is None:
         return None
     return IntegerConv(

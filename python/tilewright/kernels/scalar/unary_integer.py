@@ -112,7 +112,7 @@ def requantize(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     bound = given.largest or magnitude(x.dtype, zero_point)
     largest = np.full(channels, min(bound, _INT32_MAX), np.int64)
     bias = np.full(channels, -zero_point, np.int64)
-    finish = finish_of(node.epilogue, y.dtype, bias, largest, wide=True)
+    finish = finish_of(node.epilogue, y.dtype, bias, largest, wide=True, any_values=graph.any_weights)
     if finish is None:
         return ()
     nest = elementwise.nest(node, graph)
