@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks at stored pictures as a camera gives them: some lines at a time, from a buffer of a few
- * lines. */
+/* Looks at pictures as a camera gives them: some lines at a time, from a small buffer. */
 #include <stdio.h>
 
 #include "camera.h"

@@ -118,6 +118,7 @@ class Layers:
         costs: (layer, rows of a block, fewer rows of the first block) to cycles and bytes of scratch, and the layer
             with the kernel for which these are the fewest cycles.
         fed: number of the layer that takes the rows of a fed input one by one; None without one.
+        given: by number of a layer, rows that its blocks must have.
     """
 
     problems: Sequence[TilingProblem]
@@ -127,6 +128,7 @@ class Layers:
     known: dict[tuple[object, ...], tuple[int, bool]] = field(default_factory=dict)
     costs: dict[tuple[int, int, int], tuple[float, int, TilingProblem]] = field(default_factory=dict)
     fed: int | None = None
+    given: Mapping[int, int] = field(default_factory=dict)
 
     def cost(self, number: int, timed: Timed) -> tuple[float, int, TilingProblem]:
         """Predicted cycles of a layer in its blocks, bytes of its scratch, and the layer with the kernel that it takes.
@@ -146,7 +148,13 @@ class Layers:
 
     def blocks(self, number: int, elements: int, fewest: int) -> int:
         """How many times ``fewest`` rows a block of layer ``number`` has, so that it has so many positions."""
-        return 1 if number == self.fed else max(1, -(-self.rows(number, elements) // fewest))
+        rows = self.given.get(number, self.rows(number, elements))
+        return 1 if number == self.fed else max(1, -(-rows // fewest))
+
+    def allows(self, number: int, timed: Timed) -> bool:
+        """Whether a layer may have the blocks that it has in a group."""
+        rows = self.given.get(number, timed.step)
+        return rows == timed.step or (timed.count == 1 and rows >= timed.stream.extent)
 
     def rows(self, number: int, elements: int) -> int:
         """The rows of layer ``number`` that have at least so many positions; all of them where these are fewer."""
@@ -305,6 +313,8 @@ def _from(
         assert stream is not None
         fewest = table.fewest(stream)
         if fewest is None or not table.add(stream, layers.blocks(number, elements[number - first], fewest)):
+            return
+        if not layers.allows(number, table.stages[-1]):
             return
         spent, bytes_beside, _ = layers.cost(number, table.stages[-1])
         cycles += spent

@@ -89,7 +89,7 @@ class CompileOptions:
 
     Pairs are (name, value), a name at most once: of a tensor in ``types``, of a symbolic dimension in ``dims``, of an
     input in ``state``, of a tensor in ``interface``, of a pool in ``budget``, of a layer in
-    ``tiles`` and ``buffers``. ``pools`` are overrides as they are written.
+    ``tiles``, ``buffers``, ``group`` and ``block``. ``pools`` are overrides as they are written.
     """
 
     model: Path = field(
@@ -344,6 +344,27 @@ class CompileOptions:
             by_name=True,
             reader=_buffers,
             shown="layer = { operand = slots }",
+        ),
+    )
+
+    group: tuple[tuple[str, str], ...] = field(
+        default=(),
+        metadata=option(
+            "layers of one name run together block by block, and no others with them; of the name `alone` each by "
+            "itself ([more](../explanation/groups.md#groups-and-blocks-that-you-choose))",
+            by_name=True,
+            shown="layer = name",
+        ),
+    )
+    block: tuple[tuple[str, int], ...] = field(
+        default=(),
+        metadata=option(
+            "rows of the blocks in which a layer of a group works; those that are not given are chosen "
+            "([more](../explanation/groups.md#groups-and-blocks-that-you-choose))",
+            by_name=True,
+            unit="rows",
+            minimum=1,
+            shown="layer = rows",
         ),
     )
 

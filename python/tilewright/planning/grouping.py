@@ -14,6 +14,7 @@ from tilewright.plan import Tradeoff
 from tilewright.planning.decide import Decider, with_layers
 from tilewright.planning.decisions import Decisions
 from tilewright.planning.fed_groups import fed_layer, feeding
+from tilewright.planning.given_groups import given_groups, gives_groups, require_groups
 from tilewright.planning.lock_file import LayerEntry
 from tilewright.planning.prepare import Prepared
 from tilewright.schedule.tile_loops import ScheduledLayer
@@ -77,21 +78,28 @@ def grouping_of(decisions: Decisions, decider: Decider) -> Grouping | None:
     """The groups that can be made of layers; None where the user wants none, or where layers copy tiles."""
     problems = [layer.problem for layer in decisions.layers]
     graph, homes = decider.prepared.graph, decider.prepared.homes
-    if decider.options.groups is Groups.OFF or any(problem.moves or problem.cores > 1 for problem in problems):
+    possible = not any(problem.moves or problem.cores > 1 for problem in problems)
+    require_groups(decider.options, possible=possible)
+    if decider.options.groups is Groups.OFF or not possible:
         return None
+    given = given_groups(decider.options, problems)
     others = [[item for item in found if item.kernel.in_groups] for found in decider.prepared.problems]
     layers = _streams(decisions, decider.prepared, others)
-    layers = replace(layers, fed=fed_layer(graph, layers))
+    layers = replace(layers, fed=fed_layer(graph, layers), given=given.rows)
     alive = alive_bytes([raster_use(problem.kernel, graph, homes) for problem in problems], homes, graph)
     alone = [
         Interval(number, number + 1, (), aligned(size) + layer.problem.scratch_bytes(layer.choice.steps), cycles)
         for number, (layer, size) in enumerate(zip(decisions.layers, alive, strict=True))
         for cycles in (float(layer.choice.predicted_cycles),)
     ]
-    most = max((interval.bytes for interval in alone), default=0)
-    found = tuple(feeding((*alone, *intervals(layers, most)), layers, graph))
+    most = _ANY_SIZE if gives_groups(decider.options) else max((interval.bytes for interval in alone), default=0)
+    found = tuple(feeding(given.left((*alone, *intervals(layers, most))), layers, graph))
     covers = _refined(front(found, len(problems)), found, layers)
     return Grouping(decisions, layers, tuple(covers), decider)
+
+
+_ANY_SIZE = 1 << 60
+"""Bytes that a group may take which the user wants."""
 
 
 def _refined(covers: Sequence[Cover], found: Sequence[Interval], layers: Layers) -> list[Cover]:

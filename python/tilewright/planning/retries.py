@@ -18,6 +18,7 @@ from tilewright.plan.lifetimes import layer_at
 from tilewright.planning.core_stacks import require_room_for_stacks, with_room_for_stacks
 from tilewright.planning.decide import Decider, each_for_itself, with_layers
 from tilewright.planning.decisions import Decisions
+from tilewright.planning.given_groups import BLOCK_OVERRIDE, GROUP_OVERRIDE, gives_groups
 from tilewright.planning.grouping import Grouping, Way, first_choice, grouping_of, smaller, tradeoffs, ways_of
 from tilewright.planning.prepare import Prepared
 from tilewright.planning.realise import Planned, realise, schedule_of
@@ -152,7 +153,8 @@ def _decisions(decider: Decider) -> Decisions:
 def _groupings(decisions: Decisions, decider: Decider) -> list[Grouping]:
     """The groups that can be made of layers, and those where each Concat and Slice is a layer.
 
-    The latter are left out where no part lies in a whole. Raises not_supported for a fed input that no groups can take.
+    The latter are left out where no part lies in a whole.
+    Raises the first of the refusals where neither can be fed, or grouped, as the user wants.
     """
     found: list[Grouping] = []
     refusals: list[TilewrightError] = []
@@ -161,7 +163,7 @@ def _groupings(decisions: Decisions, decider: Decider) -> list[Grouping]:
         try:
             grouping = grouping_of(decisions if other is decider else _decisions(other), other)
         except TilewrightError as refusal:
-            if refusal.code != NOT_FED:
+            if refusal.code not in (NOT_FED, GROUP_OVERRIDE, BLOCK_OVERRIDE):
                 raise
             refusals.append(refusal)
             continue
@@ -183,7 +185,7 @@ def _grouped(ways: Sequence[Way], alone: Decisions, decider: Decider) -> Planned
         try:
             decisions = replace(way.grouping.decisions(way.cover), front=tradeoffs(ways, way))
             planned = _realised(decisions, way.grouping.decider)
-            if decider.prepared.graph.fed:
+            if decider.prepared.graph.fed or gives_groups(decider.options):
                 return planned
             return _with_fewer_bytes(planned, replace(alone, front=tradeoffs(ways, None)), decider)
         except DoesNotFit as overflow:
