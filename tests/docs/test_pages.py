@@ -72,8 +72,9 @@ def wheel_without_extension(folder: Path) -> Path:
         shutil.copytree(ROOT / name, sources / name, ignore=ignored)
     for name in names:
         shutil.copy(ROOT / name, sources / name)
-    build = "from scikit_build_core.build import build_wheel; build_wheel('../dist', {'wheel.cmake': 'false'})"
-    subprocess.run([sys.executable, "-c", build], cwd=sources, check=True, capture_output=True)
+    build = "from scikit_build_core.build import build_wheel; build_wheel('../dist')"
+    pure = {**os.environ, "TILEWRIGHT_PURE": "true"}
+    subprocess.run([sys.executable, "-c", build], cwd=sources, check=True, capture_output=True, env=pure)
     (wheel,) = (folder / "dist").glob("tilewright-*.whl")
     shutil.rmtree(sources)
     return wheel
