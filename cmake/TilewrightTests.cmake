@@ -58,7 +58,7 @@ function(tilewright_add_simulation_test)
 endfunction()
 
 #[[
-tilewright_add_golden_test(NAME <test> MODEL <target> INPUTS <npz> OUTPUTS <npz>
+tilewright_add_golden_test(NAME <test> MODEL <target> [INPUTS <npz>] [OUTPUTS <npz>]
   [TOLERANCE <abs>:<rel>]  |got - want| <= abs + rel * |want|; exact if absent
   [SIMULATOR <platform>]   the model's platform if absent
   [COMPARE_LAYERS <runs>]  in the first <runs> runs compare what every layer writes with the
@@ -69,7 +69,9 @@ tilewright_add_golden_test(NAME <test> MODEL <target> INPUTS <npz> OUTPUTS <npz>
 
 A test of a model against stored vectors: they are linked into a firmware that runs the model and
 compares on the target. Arrays are matched by tensor name, else by order, and converted by value;
-an array with one more leading dimension than its tensor is a list of runs.
+an array with one more leading dimension than its tensor is a list of runs. Without OUTPUTS they are
+what the best judge that is installed computes (ONNX Runtime, TensorFlow Lite Micro, else
+Tilewright's own references), which the configuration names; without INPUTS they are random.
 #]]
 function(tilewright_add_golden_test)
   cmake_parse_arguments(
@@ -82,6 +84,11 @@ function(tilewright_add_golden_test)
   _tilewright_read_golden()
   _tilewright_generate("${caller}" MANIFEST "${manifest}" INPUTS ${inputs} COMMAND ${command})
   _tilewright_golden_executable("${arg_NAME}" "${arg_MODEL}" "${manifest}" "${arg_UNWATCHED}")
+  file(READ "${manifest}" json)
+  string(JSON judge GET "${json}" judge)
+  if(judge)
+    message(STATUS "${arg_NAME}: vectors by ${judge}")
+  endif()
   set(port "")
   if(arg_PORT)
     set(port PORT "${arg_PORT}")
@@ -108,8 +115,6 @@ macro(_tilewright_read_golden)
     "NAME;MODEL;INPUTS;OUTPUTS;TOLERANCE;SIMULATOR;COMPARE_LAYERS;PORT;TIMEOUT;UNWATCHED"
     NAME
     MODEL
-    INPUTS
-    OUTPUTS
   )
   _tilewright_check_target("${caller}" "${arg_NAME}")
   if(TARGET "${arg_MODEL}")
@@ -122,8 +127,16 @@ macro(_tilewright_read_golden)
       "${caller}:\n  error[usage]: '${arg_MODEL}' is no target of tilewright_add_model"
     )
   endif()
-  cmake_path(ABSOLUTE_PATH arg_INPUTS BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
-  cmake_path(ABSOLUTE_PATH arg_OUTPUTS BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
+  set(vectors "")
+  set(vector_files "")
+  foreach(side IN ITEMS INPUTS OUTPUTS)
+    if(arg_${side})
+      cmake_path(ABSOLUTE_PATH arg_${side} BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
+      string(TOLOWER "--${side}" argument)
+      list(APPEND vectors "${argument}" "${arg_${side}}")
+      list(APPEND vector_files "${arg_${side}}")
+    endif()
+  endforeach()
   if(NOT arg_TOLERANCE)
     set(arg_TOLERANCE 0:0)
   endif()
@@ -134,19 +147,20 @@ macro(_tilewright_read_golden)
   _tilewright_resolve_platform(arg_SIMULATOR simulator_file "${arg_SIMULATOR}")
   set(model_files "")
   set(comparing "")
-  if(arg_COMPARE_LAYERS)
+  if(arg_COMPARE_LAYERS OR NOT (arg_INPUTS AND arg_OUTPUTS))
     get_target_property(model_files "${arg_MODEL}" TILEWRIGHT_INPUTS)
     get_target_property(comparing "${arg_MODEL}" TILEWRIGHT_COMMAND)
     list(POP_FRONT comparing)
     list(TRANSFORM comparing PREPEND "--generate=")
+  endif()
+  if(arg_COMPARE_LAYERS)
     list(PREPEND comparing --compare-layers "${arg_COMPARE_LAYERS}")
   endif()
   set(manifest "${CMAKE_CURRENT_BINARY_DIR}/tilewright/golden/${arg_NAME}/golden_manifest.json")
   set(
     inputs
     "${plan}"
-    "${arg_INPUTS}"
-    "${arg_OUTPUTS}"
+    ${vector_files}
     "${simulator_file}"
     ${model_files}
   )
@@ -155,10 +169,7 @@ macro(_tilewright_read_golden)
     golden
     --plan
     "${plan}"
-    --inputs
-    "${arg_INPUTS}"
-    --outputs
-    "${arg_OUTPUTS}"
+    ${vectors}
     --tolerance
     "${arg_TOLERANCE}"
     --platform

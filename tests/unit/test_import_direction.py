@@ -21,6 +21,7 @@ PARTS = (
     "kernels",
     "catalogue",
     "importers",
+    "judges",
     "own",
     "rewrites",
     "storage",
@@ -49,6 +50,7 @@ FROM_PLAN_ONLY = {
     "firmware": ("base", "plan"),
     "report": ("base", "plan"),
     "importers": ("base", "plan", "graph", "operators", "catalogue"),
+    "judges": ("base", "plan", "graph", "operators", "catalogue"),
 }
 """Parts that import nothing but what is named here, and themselves."""
 
@@ -59,11 +61,12 @@ ENTRIES = ("", "__main__", "cmake_root")
 """The package itself, and modules that others start: they import what they like, and nothing imports them."""
 
 THIRD_PARTY = {
-    "onnx": ("importers",),
+    "onnx": ("importers", "judges"),
     "ortools": ("tiling", "fusion", "schedule", "storage", "placement"),
     "jinja2": ("codegen", "report"),
     "elftools": ("firmware",),
-    "onnxruntime": (),
+    "onnxruntime": ("judges",),
+    "tflite_micro": ("judges",),
 }
 """Package to the parts that may import it."""
 

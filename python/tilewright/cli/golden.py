@@ -15,6 +15,7 @@ from tilewright.cli.plan_file import load_plan
 from tilewright.platform import load_platform
 
 if TYPE_CHECKING:
+    from tilewright.options import CompileOptions
     from tilewright.tools.golden import GoldenRequest
 
 
@@ -22,8 +23,9 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     golden = commands.add_parser("golden", parents=[common], help="a firmware that compares a model with vectors")
     golden.add_argument("--plan", type=Path, required=True, help="the model's plan, a JSON file")
-    golden.add_argument("--inputs", type=Path, required=True, help="npz with input arrays")
-    golden.add_argument("--outputs", type=Path, required=True, help="npz with the expected output arrays")
+    golden.add_argument("--inputs", type=Path, help="npz with input arrays; random ones if absent")
+    what = "npz with the expected output arrays; if absent, what the best judge that is installed computes"
+    golden.add_argument("--outputs", type=Path, help=what)
     golden.add_argument("--tolerance", default="0:0", metavar="ABS:REL", help="|got - want| <= abs + rel * |want|")
     golden.add_argument("--platform", help="where it runs, and so what is counted; cycles if absent")
     golden.add_argument("--output-dir", type=Path, required=True, help="folder of the generated files")
@@ -54,19 +56,42 @@ def _comparing(request: GoldenRequest, runs: str, words: Sequence[str]) -> Golde
 
     if not runs.isdecimal() or int(runs) == 0:
         raise bad_input("usage", f"--compare-layers is '{runs}', but must be a number of runs above 0")
-    parser = _GenerateWords(prog="golden", add_help=False)
-    add_options(parser)
-    options = compile_options(parser.parse_args(list(words)))
+    options = _generated_options(words)
     graph = imported_graph(options, sized_platform(options))
     return replace(request, compared=graph, compared_runs=int(runs))
 
 
+def _request(parsed: argparse.Namespace, unit: str) -> GoldenRequest:
+    """The request; vectors that were left out are made and written beside the firmware. Raises bad_input."""
+    from tilewright.tools.golden import GoldenRequest
+
+    plan, inputs, outputs, judge = load_plan(parsed.plan), parsed.inputs, parsed.outputs, ""
+    if inputs is None or outputs is None:
+        if not parsed.generate:
+            raise bad_input(
+                "usage", "neither --outputs nor --generate is given", help="--generate=--model --generate=<file>"
+            )
+        from tilewright.tools.made_vectors import made_vectors
+
+        made = made_vectors(_generated_options(parsed.generate), plan, inputs, parsed.output_dir)
+        inputs, judge = made.inputs, made.judge if outputs is None else ""
+        outputs = outputs or made.outputs
+    return GoldenRequest(plan, inputs, outputs, parsed.tolerance, unit, judge=judge)
+
+
+def _generated_options(words: Sequence[str]) -> CompileOptions:
+    """The options with which ``tilewright generate`` made the model."""
+    parser = _GenerateWords(prog="golden", add_help=False)
+    add_options(parser)
+    return compile_options(parser.parse_args(list(words)))
+
+
 def _golden(parsed: argparse.Namespace) -> int:
-    from tilewright.tools.golden import GoldenRequest, golden_files
+    from tilewright.tools.golden import golden_files
 
     simulator = load_platform(parsed.platform).simulator if parsed.platform else None
     unit = simulator.counter.value if simulator is not None else "cycles"
-    request = GoldenRequest(load_plan(parsed.plan), parsed.inputs, parsed.outputs, parsed.tolerance, unit)
+    request = _request(parsed, unit)
     if parsed.compare_layers is not None:
         request = _comparing(request, parsed.compare_layers, parsed.generate)
     files = golden_files(request)

@@ -37,6 +37,7 @@ from tilewright.cli import platform as cli_platform
 from tilewright.cli import report as cli_report
 from tilewright.cli import simulate as cli_simulate
 from tilewright.cli import sweep as cli_sweep
+from tilewright.cli import verify_model as cli_verify
 from tilewright.cli import where as cli_where
 from tilewright.cli import workspace as cli_workspace
 from tilewright.cli.diagnostics import FORMATS, Diagnostics
@@ -65,6 +66,7 @@ _COMMANDS = (
     cli_linker_script,
     cli_simulate,
     cli_golden,
+    cli_verify,
     cli_allocate,
     cli_workspace,
     cli_where,

@@ -41,6 +41,7 @@ class GoldenRequest:
         unit: the unit that the port counts, for example cycles.
         compared: the graph that was planned, if the outputs of every layer are compared too.
         compared_runs: the first runs in which every layer is compared.
+        judge: who computed outputs that were made for this test; empty if they were given.
     """
 
     plan: Plan
@@ -50,6 +51,7 @@ class GoldenRequest:
     unit: str = "cycles"
     compared: Graph | None = None
     compared_runs: int = 0
+    judge: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,7 @@ def golden_files(request: GoldenRequest) -> dict[str, bytes]:
     manifest = {
         "sources": [name for name in names if name.endswith(".c")],
         "runs": runs,
+        "judge": request.judge,
         "watched": bool(context["far"]),
         "compared_layers": bool(context["layer_tensors"]),
         "files": {name: sha256_hex(content) for name, content in files.items()},

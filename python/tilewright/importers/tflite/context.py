@@ -134,6 +134,8 @@ class LiteCall:
         record, key = self.record(index), self.names[self.node.inputs[index]]
         if not record.is_variable:
             raise Unsupported(f"input {index} is no variable", "convert the model again")
+        if record.is_quantized:
+            per_tensor(record)
         zero = record.zero if record.is_quantized and record.type == "int8" else 0
         self.shared.initial.setdefault(key, np.full(record.shape, zero, record.type))
         return self.state(key, record, record.quantization)

@@ -28,6 +28,8 @@ Stored = Callable[[Array], Array]
 _INPUT_BITS = 4
 """Bits in front of the binary point of the arguments of logistic and tanh."""
 _INFINITE = float("inf")
+_FAR = np.float32(1e6)
+"""Beyond all stored integers of 8 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,10 @@ def _real_function(function: Callable[[Array], Array]) -> Callable[..., Stored]:
         def stored(values: Array) -> Array:
             real = (x.unit * (values - x.zero).astype(np.float32)).astype(np.float32)
             with np.errstate(divide="ignore", invalid="ignore"):
-                scaled = np.clip(function(real) * (np.float32(1.0) / y.unit), -1e6, 1e6)
+                scaled = np.nan_to_num(
+                    function(real) * (np.float32(1.0) / y.unit), nan=-_FAR, posinf=_FAR, neginf=-_FAR
+                )
+            scaled = np.clip(scaled, -_FAR, _FAR)
             nearest: Array = np.trunc(scaled + np.copysign(np.float32(0.5), scaled)).astype(np.int64)
             return nearest + y.zero
 

@@ -1,0 +1,51 @@
+"""``tilewright verify``: a model's C against somebody else's outputs, on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from tilewright.base.errors import bad_input
+from tilewright.cli.compiling import add_options, compile_options
+
+_GIVEN = ("platform", "name")
+
+
+def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command."""
+    verify = commands.add_parser("verify", parents=[common], help="compare a model's C with somebody else's outputs")
+    verify.add_argument("file", nargs="?", metavar="FILE", help="the model, as --model")
+    add_options(verify)
+    verify.add_argument("--runs", type=int, default=8, metavar="N", help="runs with random inputs")
+    verify.add_argument("--seed", type=int, default=0, metavar="N", help="of the random inputs")
+    verify.add_argument("--inputs", type=Path, metavar="FILE.npz", help="inputs in place of random ones")
+    what = "end with an error where |got - want| > abs + rel * the largest |want|; integers in stored units"
+    verify.add_argument("--tolerance", metavar="ABS:REL", help=what)
+    verify.set_defaults(run=_verify)
+
+
+def _verify(parsed: argparse.Namespace) -> int:
+    from tilewright.tools.golden import match_arrays, parse_tolerance, read_arrays
+    from tilewright.tools.verification import planned_inputs, verified
+
+    if parsed.file is not None:
+        parsed.model = parsed.file
+    if parsed.runs < 1:
+        raise bad_input("usage", f"--runs is {parsed.runs}, but must be above 0")
+    for field, value in (("platform", "host"), ("name", "model"), ("static_pools", True)):
+        if getattr(parsed, field) is None:
+            setattr(parsed, field, value)
+    options = compile_options(parsed)
+    absolute, relative = parse_tolerance(parsed.tolerance) if parsed.tolerance else (float("inf"), 0.0)
+    arrays = None
+    if parsed.inputs is not None:
+        arrays = match_arrays(planned_inputs(options), read_arrays(parsed.inputs), str(parsed.inputs))
+    judgement, compared = verified(options, arrays, parsed.runs, parsed.seed)
+    lines = [f"judge: {judgement.judge}", *(f"passed over {judge}" for judge in judgement.passed_over)]
+    sys.stdout.write("\n".join([*lines, *(entry.line() for entry in compared), ""]))
+    worst = max(compared, key=lambda entry: entry.largest - absolute - relative * entry.magnitude)
+    if worst.largest > absolute + relative * worst.magnitude:
+        raise bad_input("verify-differs", f"'{worst.name}' differs by {worst.largest:g}", at=str(options.model))
+    return 0

@@ -1,0 +1,76 @@
+"""``tilewright verify``, and golden tests whose vectors are made: the judge is named, a difference is an error."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from support.firmware import needs_host_compiler
+from support.lite_cases import lite_case
+from support.onnx_models import ModelBuilder
+from tilewright.cli import main
+from tilewright.graph import Array
+from tilewright.plan import Plan
+from tilewright.tools import verification
+
+
+def network(folder: Path) -> Path:
+    """An ONNX model of two operators."""
+    build = ModelBuilder()
+    build.node("Relu", build.node("Neg", build.input("x", [2, 5])), output="y")
+    path = folder / "net.onnx"
+    onnx.save(build.model("y"), path)
+    return path
+
+
+@needs_host_compiler
+def test_stored_integers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "net.tflite").write_bytes(lite_case("relu_int16").content)
+    assert main(["verify", str(tmp_path / "net.tflite"), "--runs", "2", "--tolerance", "0:0"]) == 0
+    text = capsys.readouterr().out
+    assert "judge: TensorFlow Lite Micro" in text or "judge: Tilewright's references" in text
+    assert "0 of 108 elements differ, largest entry at the same place in 2 of 2 runs" in text
+
+
+def test_a_difference_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def one_more(program: Path, plan: Plan, feeds: list[list[Array]]) -> list[list[Array]]:
+        return [[np.maximum(-array, 0) + np.float32(0.5) for array in run] for run in feeds]
+
+    monkeypatch.setattr(verification, "_built", lambda *given: tmp_path)
+    monkeypatch.setattr(verification, "_computed", one_more)
+    command = ["verify", str(network(tmp_path)), "--runs", "3"]
+    assert main(command) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("judge: ONNX Runtime ")
+    assert "y: largest error 0.5, 30 of 30 elements differ" in text
+    assert main([*command, "--tolerance", "0.1:0"]) == 2
+    assert "verify-differs" in capsys.readouterr().err
+
+
+def test_a_simulator_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(network(tmp_path)), "--platform", "qemu-virt-rv32"]) == 4
+    assert "tilewright_add_golden_test" in capsys.readouterr().err
+
+
+def test_vectors_are_made(tmp_path: Path) -> None:
+    words = ["--model", str(network(tmp_path)), "--platform", "host", "--name", "net"]
+    assert main(["generate", *words, "--output-dir", str(tmp_path)]) == 0
+    plan = str(tmp_path / "net_plan.json")
+    folder = tmp_path / "golden"
+    command = ["golden", "--plan", plan, "--output-dir", str(folder), *(f"--generate={word}" for word in words)]
+    assert main(command) == 0
+    assert json.loads((folder / "golden_manifest.json").read_text())["judge"].startswith("ONNX Runtime")
+    with np.load(folder / "made_inputs.npz") as inputs, np.load(folder / "made_outputs.npz") as outputs:
+        np.testing.assert_array_equal(np.maximum(-inputs["arr_0"], 0), outputs["arr_0"])
+
+
+def test_vectors_without_a_model_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--model", str(network(tmp_path)), "--platform", "host", "--name", "net"]
+    assert main(["generate", *words, "--output-dir", str(tmp_path)]) == 0
+    assert main(["golden", "--plan", str(tmp_path / "net_plan.json"), "--output-dir", str(tmp_path)]) == 2
+    assert "--generate" in capsys.readouterr().err
