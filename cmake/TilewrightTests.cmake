@@ -157,13 +157,7 @@ macro(_tilewright_read_golden)
     list(PREPEND comparing --compare-layers "${arg_COMPARE_LAYERS}")
   endif()
   set(manifest "${CMAKE_CURRENT_BINARY_DIR}/tilewright/golden/${arg_NAME}/golden_manifest.json")
-  set(
-    inputs
-    "${plan}"
-    ${vector_files}
-    "${simulator_file}"
-    ${model_files}
-  )
+  set(inputs "${plan}" ${vector_files} "${simulator_file}" ${model_files})
   set(
     command
     golden
