@@ -84,6 +84,52 @@ __asm__(
     ".previous\n"
     ".endm\n"
 
+    /* Four pixels of four channels each become a word of each channel, as often as a4 says: a0 the
+     * words of the first channel, a1 the pixels, a2 the step to the next pixel, a3 the step to the
+     * words of the next channel; t3 to t6 say which bytes pv.shuffle2.b takes. */
+    ".section .text.tilewright_xpulpv2_spread, \"ax\", @progbits\n"
+    ".option push\n"
+    ".option norvc\n"
+    ".balign 16\n"
+    ".globl tilewright_xpulpv2_spread\n"
+    ".type tilewright_xpulpv2_spread, @function\n"
+    "tilewright_xpulpv2_spread:\n"
+    "li t3, 0x05010400\n"
+    "li t4, 0x07030602\n"
+    "li t5, 0x05040100\n"
+    "li t6, 0x07060302\n"
+    "mv a5, a4\n"
+    "slli a4, a3, 1\n"
+    "add a4, a4, a3\n"
+    "neg a4, a4\n"
+    "addi a4, a4, 4\n"
+    ".insn i 0x7b, 4, x0, a5, 2 * 20\n"
+    ".insn r 0x0b, 7, 0x10, t0, a1, a2\n"
+    ".insn r 0x0b, 7, 0x10, t1, a1, a2\n"
+    ".insn r 0x0b, 7, 0x10, t2, a1, a2\n"
+    ".insn r 0x0b, 7, 0x10, a5, a1, a2\n"
+    "mv a6, t0\n"
+    "mv a7, t2\n"
+    ".insn r 0x57, 1, 0x64, t0, t1, t3\n"
+    ".insn r 0x57, 1, 0x64, a6, t1, t4\n"
+    ".insn r 0x57, 1, 0x64, t2, a5, t3\n"
+    ".insn r 0x57, 1, 0x64, a7, a5, t4\n"
+    "mv t1, t0\n"
+    "mv a5, a6\n"
+    ".insn r 0x57, 1, 0x64, t0, t2, t5\n"
+    ".insn r 0x57, 1, 0x64, t1, t2, t6\n"
+    ".insn r 0x57, 1, 0x64, a6, a7, t5\n"
+    ".insn r 0x57, 1, 0x64, a5, a7, t6\n"
+    /* p.sw with a step: to the words of the next channel, and back to the next of the first. */
+    ".insn r 0x2b, 6, 0, a3, a0, t0\n"
+    ".insn r 0x2b, 6, 0, a3, a0, t1\n"
+    ".insn r 0x2b, 6, 0, a3, a0, a6\n"
+    ".insn r 0x2b, 6, 0, a4, a0, a5\n"
+    "ret\n"
+    ".size tilewright_xpulpv2_spread, . - tilewright_xpulpv2_spread\n"
+    ".option pop\n"
+    ".previous\n"
+
     ".macro tilewright_plane_sums\n"
     "sw t3, 0(a5)\n"
     "add a5, a5, a6\n"
@@ -243,6 +289,17 @@ __asm__(
 /* clang-format on */
 
 #else
+
+void tilewright_xpulpv2_spread(uint8_t *to, const uint8_t *from, int32_t stride, int32_t apart,
+                               int32_t fours)
+{
+    for (int32_t i = 0; i < 4 * fours; i++) {
+        for (int32_t c = 0; c < 4; c++) {
+            to[c * apart + i] = from[c];
+        }
+        from += stride;
+    }
+}
 
 static int32_t sum_at(const struct tilewright_xpulpv2_plane *plane, int32_t row,
                       const int32_t is_unsigned, const int32_t kernel_rows)

@@ -227,6 +227,22 @@ static void compare_vectors(tilewright_xpulpv2_vectors *assembler,
     }
 }
 
+static void compare_spread(void)
+{
+    const int32_t stride = between(4, 40);
+    const int32_t fours = between(1, 9);
+    const int32_t apart = between(4 * fours, 200);
+    const uint8_t *const from = x + between(0, 9);
+    const int32_t at = between(0, 5);
+    memset(y, 0, sizeof y);
+    reference_spread(y[0] + at, from, stride, apart, fours);
+    tilewright_xpulpv2_spread(y[1] + at, from, stride, apart, fours);
+    cases++;
+    if (memcmp(y[0], y[1], Y_BYTES) != 0) {
+        differences++;
+    }
+}
+
 static void work(void *argument)
 {
     (void)argument;
@@ -242,6 +258,7 @@ static void work(void *argument)
                 &tilewright_rule_layer);
         compare(tilewright_xpulpv2_high_signed, reference_high_signed, &tilewright_rule_high);
         compare(tilewright_xpulpv2_high_unsigned, reference_high_unsigned, &tilewright_rule_high);
+        compare_spread();
         COMPARE_PLANES(plane);
         COMPARE_PLANES(five);
         COMPARE_PLANES(seven);

@@ -35,6 +35,8 @@ def dots(function: int, first: int, second: int, into: int = 0) -> Example:
 
 SIGNED, UNSIGNED = 0x5C, 0x54
 BY_REGISTER = ".insn r 0x0b, 7, 0x10, a1, a2, a3"
+STORE_WORD = ".insn r 0x2b, 6, 0, a3, a2, a1"
+SHUFFLE = ".insn r 0x57, 1, 0x64, a1, a2, a3"
 STORED = ("a2", 0, 1)
 
 EXAMPLES: dict[str, list[tuple[Example, tuple[int, ...]]]] = {
@@ -73,6 +75,17 @@ EXAMPLES: dict[str, list[tuple[Example, tuple[int, ...]]]] = {
             (2 + step, 0x11FE3344, 0x8899AABB),
         )
         for step in (30, -5, 0, 100000)
+    ],
+    "p.sw rs2, rs3(rs1!)": [
+        (
+            Example(f"{STORE_WORD}\nsub a2, a2, s10", {"a1": -2, "a2": at, "a3": step}, STORED, MEMORY),
+            wanted,
+        )
+        for at, step, wanted in (
+            ("data", 30, (30, -2, 0x8899AABB)),
+            ("data+4", -5, (-1, 0x11223344, -2)),
+            ("data+2", 0, (2, 0xFFFE3344, 0x8899FFFF)),
+        )
     ],
     "p.clipr": [
         (three("tilewright_p_clip", value, bound), (wanted, value, bound))
@@ -136,6 +149,21 @@ EXAMPLES: dict[str, list[tuple[Example, tuple[int, ...]]]] = {
         (dots(UNSIGNED, 0xFFFFFFFF, 0x7F7F7F7F, HIGHEST), (HIGHEST + 4 * 255 * 127, 7, 255, -1020)),
         (dots(UNSIGNED, 0xFF0000FE, 0x01000080, 0), (255 - 254 * 128, 7, 254, -509)),
     ],
+    # The selector's byte has 4 for rs1's bytes, 0 for rd's, and which of the four.
+    "pv.shuffle2.b": [
+        (
+            Example(SHUFFLE, {"a1": 0x44332211, "a2": 0x88776655, "a3": selector}, ("a1", "a2", "a3")),
+            (wanted, 0x88776655, selector),
+        )
+        for selector, wanted in (
+            (0x03020100, 0x44332211),
+            (0x07060504, 0x88776655),
+            (0x05010400, 0x66225511),
+            (0x07030602, 0x88447733),
+            (0x00000007, 0x11111188),
+            (0xF8F9FAFB - (1 << 32), 0x11223344),
+        )
+    ],
     "lp.setup 0": [
         (loop(count, "addi a1, a1, 1\naddi a1, a1, 1\naddi a1, a1, 1\naddi a2, a2, 2", 3), (3 * count, 2, count))
         for count in (1, 2, 10)
@@ -187,6 +215,7 @@ def test_every_instruction_has_examples(elf: Path) -> None:
 
 
 SPOILT = {
+    "pv.shuffle2.b": ("8u * (RS2 >> shift & 7u)", "8u * (RS2 >> shift & 3u)"),
     "p.clipr": ("limited(RS1, (int32_t)~RS2, (int32_t)RS2)", "limited(RS1, -(int32_t)RS2, (int32_t)RS2)"),
     "pv.sdotusp.b": ("(uint8_t)(RS1 >> shift) * (int8_t)", "(int8_t)(RS1 >> shift) * (int8_t)"),
     "lp.setup 0": ("{start, end, RS1}", "{start, end, RS1 + 1u}"),

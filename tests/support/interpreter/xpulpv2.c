@@ -54,6 +54,27 @@ ACTION(store_byte_by_register)
     store_byte(hart, in, hart->x[in->rd]);
 }
 
+ACTION(store_word_by_register)
+{
+    const uint32_t at = RS1;
+    store(hart, at, 4, RS2);
+    if (!hart->has_trapped) {
+        set(hart, in->rs1, at + hart->x[in->rd]);
+    }
+}
+
+/* Each byte of rs2 chooses one of rd's bytes (0 to 3) or of rs1's (4 to 7). */
+ACTION(shuffle)
+{
+    const uint64_t bytes = (uint64_t)RS1 << 32 | hart->x[in->rd];
+    uint32_t chosen = 0;
+    for (uint32_t shift = 0; shift < 32u; shift += 8u) {
+        const uint32_t from = 8u * (RS2 >> shift & 7u);
+        chosen |= (uint32_t)(bytes >> from & 0xffu) << shift;
+    }
+    set(hart, in->rd, chosen);
+}
+
 static uint32_t limited(uint32_t value, int32_t low, int32_t high)
 {
     const int32_t number = (int32_t)value;
@@ -183,6 +204,8 @@ const struct operation xpulpv2_operations[] = {
      store_byte_by_immediate},
     {"p.sb rs2, rs3(rs1!)", "0000000 ----- ----- 100 ----- 0101011", FORMAT_R,
      store_byte_by_register},
+    {"p.sw rs2, rs3(rs1!)", "0000000 ----- ----- 110 ----- 0101011", FORMAT_R,
+     store_word_by_register},
     {"p.clipr", "0001010 ----- ----- 101 ----- 0110011", FORMAT_R, clip},
     {"p.clipur", "0001010 ----- ----- 110 ----- 0110011", FORMAT_R, clip_unsigned},
     {"p.mac", "0100001 ----- ----- 000 ----- 0110011", FORMAT_R, accumulate},
@@ -190,6 +213,7 @@ const struct operation xpulpv2_operations[] = {
     {"p.max", "0000010 ----- ----- 110 ----- 0110011", FORMAT_R, maximum},
     {"pv.sdotsp.b", "1011100 ----- ----- 001 ----- 1010111", FORMAT_R, dot_signed},
     {"pv.sdotusp.b", "1010100 ----- ----- 001 ----- 1010111", FORMAT_R, dot_unsigned_signed},
+    {"pv.shuffle2.b", "1100100 ----- ----- 001 ----- 1010111", FORMAT_R, shuffle},
     {"lp.setup 0", "------- ----- ----- 100 00000 1111011", FORMAT_I, set_up_loop},
 };
 const uint32_t xpulpv2_operation_count = sizeof xpulpv2_operations / sizeof xpulpv2_operations[0];

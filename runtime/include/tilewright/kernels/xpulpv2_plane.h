@@ -24,6 +24,11 @@ struct tilewright_xpulpv2_plane {
     int32_t minimum, maximum;
 };
 
+/* Copies 4 * fours pixels (at least four) of four channels, which lie side by side at `from` and
+ * are `stride` bytes apart, to four rows that are `apart` bytes apart. */
+void tilewright_xpulpv2_spread(uint8_t *to, const uint8_t *from, int32_t stride, int32_t apart,
+                               int32_t fours);
+
 #ifdef __cplusplus
 }
 #endif
