@@ -62,6 +62,8 @@ CORES = {
     "rv32imac": CorePlatform(TOOLCHAIN),
     "rv32imafc": CorePlatform(TOOLCHAIN),
     "rv32-rvv": CorePlatform(TOOLCHAIN, "rv32-rvv"),
+    "cortex-m0": CorePlatform(ARM_TOOLCHAIN, "cortex-m0"),
+    "cortex-m4": CorePlatform(ARM_TOOLCHAIN, "cortex-m4"),
     "cortex-m3": CorePlatform(ARM_TOOLCHAIN, "mps2-an385-single"),
 }
 

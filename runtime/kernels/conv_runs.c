@@ -23,6 +23,85 @@ struct pixels {
     int32_t column[PIXELS];
 };
 
+/* The pixels of a job, for families that gather their taps. */
+struct tilewright_gather {
+    const struct conv *conv;
+    const struct pixels *pixels;
+    ptrdiff_t offset; /* bytes to the pixels' image and group in x */
+};
+
+TILEWRIGHT_INLINE uint8_t *copy_bytes(uint8_t *restrict out, const uint8_t *restrict from,
+                                      int32_t count)
+{
+#if defined(__ARM_FEATURE_UNALIGNED)
+    for (; count >= 4; count -= 4) {
+        tilewright_store_word(out, tilewright_load_word(from));
+        out += 4;
+        from += 4;
+    }
+#endif
+    for (; count > 0; count--) {
+        *out++ = *from++;
+    }
+    return out;
+}
+
+TILEWRIGHT_INLINE uint8_t *fill_bytes(uint8_t *out, uint8_t byte, int32_t count)
+{
+    for (; count > 0; count--) {
+        *out++ = byte;
+    }
+    return out;
+}
+
+static TILEWRIGHT_NOINLINE uint8_t *gather_taps(const struct conv *conv, const uint8_t *from,
+                                                int32_t column, uint8_t *out)
+{
+    const struct tilewright_conv_runs_attributes *a = conv->attributes;
+    const struct tilewright_shape *shape = conv->x->shape;
+    for (int32_t kw = 0; kw < a->kernel[1]; kw++) {
+        const int32_t tap = kw * a->dilations[1];
+        const int32_t inside = (uint32_t)(column + tap) < (uint32_t)shape->extent[WIDTH];
+        const uint8_t *x = from + (ptrdiff_t)tap * shape->stride[WIDTH];
+        for (int32_t c = 0; c < conv->inputs; c++) {
+            *out++ = inside != 0 ? *x : (uint8_t)a->padding;
+            x += shape->stride[CHANNEL];
+        }
+    }
+    return out;
+}
+
+void tilewright_gather_pixel(const struct tilewright_runs_job *job, int32_t p, uint8_t *out)
+{
+    const struct tilewright_gather *gather = job->gather;
+    const struct conv *conv = gather->conv;
+    const struct tilewright_conv_runs_attributes *a = conv->attributes;
+    const struct tilewright_shape *shape = conv->x->shape;
+    const int32_t column = gather->pixels->column[p];
+    const int32_t inputs = conv->inputs, columns = a->kernel[1];
+    /* Columns of a row of the kernel before x, and before the end of x. */
+    const int32_t before = column >= 0 ? 0 : tilewright_smaller(-column, columns);
+    const int32_t until = tilewright_smaller(shape->extent[WIDTH] - column, columns);
+    const int32_t held = until > before ? until - before : 0;
+
+    for (int32_t kh = 0; kh < a->kernel[0]; kh++) {
+        const int32_t row = gather->pixels->row[p] + kh * a->dilations[0];
+        if ((uint32_t)(row - shape->origin[HEIGHT]) >= (uint32_t)shape->extent[HEIGHT]) {
+            out = fill_bytes(out, (uint8_t)a->padding, columns * inputs);
+            continue;
+        }
+        const uint8_t *from = tilewright_row(conv->x, HEIGHT, row) + gather->offset +
+                              (ptrdiff_t)column * shape->stride[WIDTH];
+        if (conv->row_taps == 0) {
+            out = gather_taps(conv, from, column, out);
+            continue;
+        }
+        out = fill_bytes(out, (uint8_t)a->padding, before * inputs);
+        out = copy_bytes(out, from + before * inputs, held * inputs);
+        out = fill_bytes(out, (uint8_t)a->padding, (columns - before - held) * inputs);
+    }
+}
+
 /* Lists a tap: one run, or one for each channel if channels lie apart. */
 TILEWRIGHT_INLINE struct tilewright_run *list_tap(const struct conv *conv,
                                                   struct tilewright_run *run,
@@ -133,7 +212,7 @@ static struct conv prepare(const struct tilewright_conv_runs_attributes *a,
         conv.row_taps = a->kernel[1] * conv.inputs;
     }
     conv.inside = conv.inside < 0 ? 0 : conv.inside;
-    if (a->padding >= 0) {
+    if (a->padding >= 0 && a->gathers == 0) {
         const int32_t held = a->is_depthwise != 0 ? shape->extent[CHANNEL] : conv.inputs;
         for (int32_t i = 0; i < held; i++) {
             padding[i] = (uint8_t)a->padding;
@@ -161,8 +240,7 @@ static void finish_sums(const struct tilewright_conv_runs_attributes *a,
 
 /* Computes `channels` channels of the job's pixels, a block after the other. */
 static void blocks(const struct tilewright_conv_runs_attributes *a, struct tilewright_runs_job *job,
-                   const uint8_t *weights, const int32_t *rows, int32_t channels, int32_t taps,
-                   int32_t *sums)
+                   const uint8_t *weights, const int32_t *rows, int32_t channels, int32_t *sums)
 {
     job->weights = weights;
     job->rows = rows;
@@ -179,7 +257,7 @@ static void blocks(const struct tilewright_conv_runs_attributes *a, struct tilew
             job->pixel[p] = pixel[p] + (ptrdiff_t)job->channels * job->channel_stride;
         }
         job->rows += job->channels * a->row_words;
-        job->weights += job->channels * taps;
+        job->weights += job->channels * a->taps;
         job->offset += job->channels;
     }
 }
@@ -194,7 +272,6 @@ void tilewright_conv_runs(const struct tilewright_conv_runs_attributes *a,
     /* A tile has some groups with all their channels, or some channels of one group. */
     const int32_t channels = tilewright_smaller(out->extent[CHANNEL], a->group_outputs);
     const int32_t count = out->extent[HEIGHT] * out->extent[WIDTH];
-    const int32_t taps = a->kernel[0] * a->kernel[1] * a->group_inputs;
     struct tilewright_runs_job job;
 
     (void)flags;
@@ -205,6 +282,8 @@ void tilewright_conv_runs(const struct tilewright_conv_runs_attributes *a,
     job.limits = TILEWRIGHT_LIMITS(a);
     job.finished = a->finished;
     job.biased = a->biased;
+    job.gathered = operands[SCRATCH].base + a->gathered_at;
+    job.taps = a->taps;
     for (int32_t n = 0; n < out->extent[BATCH]; n++) {
         const uint8_t *weights = operands[WEIGHTS].base;
         const int32_t *rows = (const int32_t *)(const void *)operands[ROWS].base;
@@ -217,11 +296,15 @@ void tilewright_conv_runs(const struct tilewright_conv_runs_attributes *a,
             for (int32_t pixel = 0; pixel < count; pixel += job.pixels) {
                 struct pixels pixels;
                 advance(&conv, y, offset_out, &row, &column, &pixels, &job);
-                job.runs_end = list_runs(&conv, &pixels, offset_in);
-                blocks(a, &job, weights, rows, channels, taps,
+                const struct tilewright_gather gather = {&conv, &pixels, offset_in};
+                job.gather = &gather;
+                if (a->gathers == 0) {
+                    job.runs_end = list_runs(&conv, &pixels, offset_in);
+                }
+                blocks(a, &job, weights, rows, channels,
                        (int32_t *)(void *)(operands[SCRATCH].base + a->sums_at));
             }
-            weights += (ptrdiff_t)channels * taps;
+            weights += (ptrdiff_t)channels * a->taps;
             rows += (ptrdiff_t)channels * a->row_words;
             offset_in += (ptrdiff_t)a->group_inputs * in->stride[CHANNEL];
             offset_out += (ptrdiff_t)channels * out->stride[CHANNEL];

@@ -43,18 +43,6 @@ static TILEWRIGHT_NOINLINE void copy(const struct window *window, uint8_t *to, c
     }
 }
 
-/* Some columns of one channel of y: sums[rows][columns], from a window whose rows are `pitch` bytes
- * apart. */
-struct tilewright_depthwise_plane {
-    const int8_t *bytes;
-    const int8_t *weights;
-    int32_t *sums;
-    int32_t bias;
-    int32_t rows, columns;
-    int32_t pitch;
-    int32_t step; /* columns of the window between columns of y */
-};
-
 #if defined(__arm__)
 /* Kernels of 3x3 taps side by side, row stride 1: a column of y with at least four rows. Twelve
  * registers hold four sums, three weights and an element; nine weights and nine elements, as below,

@@ -63,10 +63,12 @@ SOURCES = (
     "depthwise_xpulpv2.c",
     "conv_runs.c",
     "rvv_block_c.c",
-    "add_rvv.c",
+    "add_split.c",
+    "dsp_block.c",
+    "depthwise_dsp.c",
 )
 
-FAMILIES = ("scalar", "xpulpv2", "rvv")
+FAMILIES = ("scalar", "xpulpv2", "rvv", "dsp")
 """Whose kernels are compared with the reference; on this machine the cores of the others are plain C."""
 
 

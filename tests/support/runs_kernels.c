@@ -13,6 +13,9 @@
 #ifndef BLOCKS
 #define BLOCKS 16, 32, 64
 #endif
+/* Pairs of channels in words of four taps; the last channel may be alone. */
+#define PAIRED(t, c, taps, count)                                                                  \
+    ((c) / 2 * 2 * (taps) + ((c) / 2 * 2 + 1 < (count) ? (t) / 4 * 8 + (c) % 2 * 4 + (t) % 4 : (t)))
 #define JOIN(a, b, c) a##b##_##c
 #define NAMED(family, name) JOIN(tilewright_, family, name)
 #define OF_FAMILY(name) NAMED(FAMILY, name)
@@ -49,6 +52,11 @@ struct work {
     enum tilewright_rule_kind rule;
     int32_t groups, is_unsigned;
 };
+
+static int32_t taps_of(const struct work *work)
+{
+    return work->a.kernel[0] * work->a.kernel[1] * work->a.group_inputs;
+}
 
 static void set_rule(struct work *work)
 {
@@ -151,42 +159,45 @@ static int32_t set_work(struct work *work)
         work->a.pads[i] = between(0, work->a.kernel[i] - 1);
     }
     work->is_unsigned = between(0, 1);
-    work->a.is_depthwise = between(0, 2) == 0;
+    work->a.is_depthwise = IS_DEPTHWISE && between(0, 2) == 0;
+    work->a.gathers = !work->a.is_depthwise && MULTIPLE > 1;
     work->groups = work->a.is_depthwise ? 1 : between(1, 2);
     work->a.group_inputs = work->a.is_depthwise ? 1 : inputs[between(0, 7)];
     work->a.group_outputs = between(1, MOST_CHANNELS / 2) * (work->groups == 1 ? 2 : 1);
     work->a.padding = between(0, 255);
     work->a.block = blocks[between(0, (int32_t)(sizeof blocks / sizeof *blocks) - 1)];
     work->a.pixels = PIXELS;
+#if IS_DEPTHWISE
     work->a.products =
         work->a.is_depthwise
             ? (work->is_unsigned ? OF_FAMILY(channels_unsigned) : OF_FAMILY(channels_signed))
             : (work->is_unsigned ? OF_FAMILY(products_unsigned) : OF_FAMILY(products_signed));
+#else
+    work->a.products =
+        work->is_unsigned ? OF_FAMILY(products_unsigned) : OF_FAMILY(products_signed);
+#endif
     work->a.padding_at = 2048;
     work->a.sums_at = 3072;
+    work->a.gathered_at = 5120;
+    work->a.taps = (taps_of(work) + MULTIPLE - 1) / MULTIPLE * MULTIPLE;
     set_rule(work);
     return set_shapes(work);
-}
-
-static int32_t taps_of(const struct work *work)
-{
-    return work->a.kernel[0] * work->a.kernel[1] * work->a.group_inputs;
 }
 
 /* [channel][tap] to [block][tap][channel of the block], group by group. */
 static void pack_weights(const struct work *work)
 {
-    const int32_t taps = taps_of(work);
+    const int32_t taps = taps_of(work), padded = work->a.taps;
     int8_t *to = packed;
     for (int32_t g = 0; g < work->groups; g++) {
         const int8_t *from = weights + g * work->a.group_outputs * taps;
         for (int32_t c = 0; c < work->a.group_outputs; c += work->a.block) {
             const int32_t count = smaller(work->a.block, work->a.group_outputs - c);
-            for (int32_t i = 0; i < taps * count; i++) {
-                to[PACKED_AT(i / count, i % count, taps, count)] =
-                    from[(c + i % count) * taps + i / count];
+            for (int32_t i = 0; i < padded * count; i++) {
+                to[PACKED_AT(i / count, i % count, padded, count)] =
+                    i / count < taps ? from[(c + i % count) * taps + i / count] : 0;
             }
-            to += taps * count;
+            to += padded * count;
         }
     }
 }
@@ -241,7 +252,7 @@ int main(void)
     uint32_t differences = 0, cases = 0;
     while (cases < CASES) {
         struct work work;
-        if (!set_work(&work) || work.groups * work.a.group_outputs * taps_of(&work) > W_BYTES) {
+        if (!set_work(&work) || work.groups * work.a.group_outputs * work.a.taps > W_BYTES) {
             continue;
         }
         const struct tilewright_view views[] = {{x, &work.in},

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from support.firmware import build_arm, build_riscv, needs_riscv
+from support.firmware import build_arm, build_riscv, needs_arm, needs_riscv
 from tilewright.base.resources import runtime_dir
 from tilewright.platform import Platform, load_platform
 from tilewright.tools.simulate import simulate
@@ -17,20 +17,30 @@ PROGRAM = Path(__file__).parents[1] / "support" / "runs_kernels.c"
 
 @dataclass(frozen=True)
 class Tried:
-    """A family on a platform; ``packed_at`` is where C keeps the weight of tap t and channel c of a block."""
+    """A family on a platform.
+
+    ``packed_at`` is where C keeps the weight of tap t and channel c of a block, ``multiple`` that of taps.
+    """
 
     family: str
     platform: str
     sources: tuple[str, ...]
     pixels: int
     packed_at: str = "(t) * (count) + (c)"
+    multiple: int = 1
+    is_depthwise: bool = True
     command: tuple[str, str] = ("", "")
 
 
 RVV = Tried("rvv", "rv32-rvv", ("rvv_block.c",), 3)
+DSP = Tried("dsp", "cortex-m4", ("dsp_block.c",), 2, "PAIRED(t, c, taps, count)", 4, is_depthwise=False)
 TRIED = [
     pytest.param(RVV, marks=needs_riscv, id="rvv-128"),
     pytest.param(replace(RVV, command=("vlen=128", "vlen=256")), marks=needs_riscv, id="rvv-256"),
+    *(
+        pytest.param(replace(DSP, platform=name), marks=needs_arm, id=f"dsp-{name}")
+        for name in ("cortex-m4", "cortex-m7", "cortex-m33")
+    ),
 ]
 
 
@@ -46,6 +56,7 @@ def run_program(tried: Tried, folder: Path, *, spoilt: bool = False) -> tuple[in
     """Exit status and last line; ``spoilt``: the loops add 1 to each sum."""
     defines = f"#define FAMILY {tried.family}\n#define PIXELS {tried.pixels}\n"
     defines += f"#define PACKED_AT(t, c, taps, count) ({tried.packed_at})\n"
+    defines += f"#define MULTIPLE {tried.multiple}\n#define IS_DEPTHWISE {int(tried.is_depthwise)}\n"
     text = PROGRAM.read_text(encoding="utf-8")
     if spoilt:
         text = text.replace("    return sum;", "    return sum + (int32_t)1000;").replace("CASES 400", "CASES 4")

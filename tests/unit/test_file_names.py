@@ -26,7 +26,15 @@ OWN = "own"
 ALLOWED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         FAMILIES.split(),
-        ("operators", "kernels/scalar", "kernels/xpulpv2", "kernels/rvv", "importers/onnx", "importers/tflite"),
+        (
+            "operators",
+            "kernels/scalar",
+            "kernels/xpulpv2",
+            "kernels/rvv",
+            "kernels/dsp",
+            "importers/onnx",
+            "importers/tflite",
+        ),
     ),
     **dict.fromkeys(
         FORMATS.split(), ("importers/onnx", "importers/tflite", "importers/deeploy", "importers/qoperator")

@@ -239,6 +239,10 @@ def test_missing_file_and_unknown_name(tmp_path: Path) -> None:
 def test_shipped_platforms() -> None:
     assert platform_names() == (
         "ch32v307",
+        "cortex-m0",
+        "cortex-m33",
+        "cortex-m4",
+        "cortex-m7",
         "esp32-c3",
         "esp32-c6",
         "gd32vf103",

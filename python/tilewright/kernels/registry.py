@@ -9,7 +9,7 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 
 from tilewright.graph import Graph, Node
-from tilewright.kernels import rvv, scalar, xpulpv2
+from tilewright.kernels import dsp, rvv, scalar, xpulpv2
 from tilewright.kernels.kernel import Declaration, KernelChoice
 from tilewright.kernels.liked_orders import ANY_ORDER, LikedOrder
 from tilewright.kernels.own import OwnOperator
@@ -25,10 +25,13 @@ XPULPV2 = "xpulpv2"
 RVV = "rvv"
 """The family for RISC-V cores with vectors (RVV 1.0, Zve32x and more) of at least 16 bytes."""
 
+DSP = "dsp"
+"""The family for Arm cores that multiply two pairs of halves per instruction (Armv7E-M, Armv8-M with DSP)."""
+
 WIDEST = Core(1, ())
 """One core with pointers of 64 bits, the widest that there are."""
 
-_FOLDERS = MappingProxyType({SCALAR: scalar, XPULPV2: xpulpv2, RVV: rvv})
+_FOLDERS = MappingProxyType({SCALAR: scalar, XPULPV2: xpulpv2, RVV: rvv, DSP: dsp})
 
 
 def _found(family: str) -> Iterator[Declaration]:

@@ -25,8 +25,11 @@ from tilewright.kernels.kernel import (
     Kernel,
     KernelChoice,
     Packing,
+    ScratchOf,
+    StoresOf,
     TensorOperand,
     TileSteps,
+    unknown_stores,
 )
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER, MATRIX_ORDER
 from tilewright.kernels.requantization import Finish, LayerLimits, Rule, finish_of
@@ -35,7 +38,7 @@ from tilewright.kernels.scalar.geometry import SINGLE_PIXELS, PlaneWindows, plan
 from tilewright.kernels.scalar.matmul_integer import product_of
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, integer_conv
 from tilewright.operators.nest import along, whole
-from tilewright.plan import Stores, WriteOrder
+from tilewright.plan import UNKNOWN_STORES, Stores, WriteOrder
 
 PIXELS = 3
 """Pixels of y whose runs stand in one entry of C's table."""
@@ -72,10 +75,19 @@ class ConvRuns(CStruct):
     is_depthwise: Annotated[Int32, "1: each channel of y has its own channel of x"]
     block: Annotated[Int32, "channels of a block of weights"]
     pixels: Annotated[Int32, "pixels that are multiplied together"]
+    gathers: Annotated[Int32, "1: products gather taps, and need no table of runs"]
+    taps: Annotated[Int32, "weights of a channel"]
     products: Annotated[str, CType("tilewright_runs_products *", is_pointer=True)]
     finishing: Finishing
     padding_at: ScratchOffset = 0
+    gathered_at: ScratchOffset = 0
     sums_at: ScratchOffset = 0
+
+
+def in_blocks(weights: Array, block: int) -> Array:
+    """int8[channels, taps], whose bytes are [block of channels][tap][channel]; the last block may be short."""
+    parts = [weights[at : at + block].T.reshape(-1) for at in range(0, len(weights), block)]
+    return np.concatenate(parts).astype(np.int8).reshape(weights.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +101,10 @@ class Family:
         block: channels of a block of weights.
         pixels: pixels that are multiplied together, at most ``PIXELS``.
         kernels: by what the kernel runs and by bytes of a pointer, the declarations.
+        packed: from int8[channels, taps] and the channels of a block to the same bytes as C reads them.
+        is_depthwise: whether the family has functions for depthwise convolutions.
+        multiple: of the taps of a channel of weights; zeros stand behind the last tap.
+        gathers: whether products gather the taps of a few pixels; depthwise ones read runs in any case.
     """
 
     name: str
@@ -97,6 +113,27 @@ class Family:
     block: int
     pixels: int
     kernels: Mapping[tuple[str, int], Kernel]
+    packed: Callable[[Array, int], Array] = in_blocks
+    is_depthwise: bool = True
+    gathers: bool = False
+    multiple: int = 1
+
+    def padded(self, taps: int) -> int:
+        """Taps of a channel, padded as C reads them."""
+        return -(-taps // self.multiple) * self.multiple
+
+    def weights(self, weights: Array) -> Packing:
+        """The weights as C reads them, from integers [..., channels, taps] that fit int8."""
+        *outer, channels, taps = map(int, weights.shape)
+        shape = (*outer, channels, self.padded(taps))
+
+        def pack(_: TileSteps) -> Array:
+            whole = np.zeros((*outer, channels, shape[-1]), np.int8)
+            whole[..., :taps] = weights
+            parts = [self.packed(part, self.block) for part in whole.reshape(-1, channels, shape[-1])]
+            return np.stack(parts).reshape(shape)
+
+        return Packing(shape, np.dtype(np.int8), pack)
 
     def products(self, *, is_depthwise: bool, is_unsigned: bool) -> str:
         """Name of the C function that multiplies."""
@@ -109,23 +146,25 @@ class Family:
 
     def pointed(self) -> dict[str, tuple[str, ...]]:
         """The C functions to which attributes point."""
-        products = [
-            f"{self.name}_{what}_{sign}" for what in ("products", "channels") for sign in ("signed", "unsigned")
-        ]
+        kinds = ("products", "channels") if self.is_depthwise else ("products",)
+        products = [f"{self.name}_{what}_{sign}" for what in kinds for sign in ("signed", "unsigned")]
         finishes = [f"{self.name}_{rule.value}" for rule in self.finished]
         return {"tilewright_runs_products": (*products, *finishes, f"{self.name}_sums")}
 
 
-def kernels_of(cycles: CyclesOf) -> dict[tuple[str, int], Kernel]:
-    """The declarations for a family whose calls take ``cycles``."""
+def kernels_of(cycles: CyclesOf, gathered_bytes: Callable[[int], int] | None = None) -> dict[tuple[str, int], Kernel]:
+    """The declarations for a family whose calls take ``cycles``, by what the kernel runs and bytes of a pointer.
+
+    ``gathered_bytes`` is for a family that gathers the taps of a few pixels first: their bytes for the taps of one.
+    """
     likes = {"Conv": CONVOLUTION_ORDER, "MatMul": MATRIX_ORDER}
     return {
         (operator, width): Kernel(
             "tilewright_conv_runs",
             ConvRuns,
             cycles,
-            scratch=_scratch(operator, width),
-            stores=_stores if operator == "Conv" else _unknown,
+            scratch=_scratch(operator, width, gathered_bytes),
+            stores=_stores(rereads=gathered_bytes is None) if operator == "Conv" else unknown_stores,
             ring_axes=frozenset({HEIGHT}) if operator == "Conv" else frozenset(),
             backward=Backward("oh", _backward) if operator == "Conv" else None,
             likes=order,
@@ -143,7 +182,9 @@ def conv_choices(node: Node, graph: Graph, family: Family, pointer_bytes: int) -
     group_inputs = int(conv.weights.shape[3])
     order = graph.tensor(node.inputs[0]).order
     is_beside = order[-1] == 1 or graph.tensor(node.inputs[0]).shape[1] == 1
-    if not is_beside and (conv.is_depthwise or group_inputs > MOST_APART):
+    if conv.is_depthwise and not family.is_depthwise:
+        return ()
+    if not is_beside and (conv.is_depthwise or (group_inputs > MOST_APART and not family.gathers)):
         return ()
     kernel = family.kernels["Conv", pointer_bytes]
     return (_of_channels(conv, family, kernel) if conv.is_depthwise else _of_groups(conv, family, kernel),)
@@ -153,8 +194,7 @@ def _of_groups(conv: IntegerConv, family: Family, kernel: Kernel) -> KernelChoic
     groups, group_outputs, window, group_inputs = map(int, conv.weights.shape)
     taps = window * group_inputs
     flat = conv.weights.reshape(groups, group_outputs, taps)
-    shape = (groups, group_outputs, taps)
-    weights = Packing(shape, np.dtype(np.int8), lambda _: np.stack([in_blocks(each, family.block) for each in flat]))
+    weights = family.weights(flat)
     rows = conv.finish.rows.reshape(groups, group_outputs, -1)
     x, y = conv.operands
     return KernelChoice(
@@ -164,7 +204,7 @@ def _of_groups(conv: IntegerConv, family: Family, kernel: Kernel) -> KernelChoic
         nest=conv.nest,
         reads=(
             x,
-            ConstantOperand("weights", weights, (along("group"), along("oc"), whole(taps))),
+            ConstantOperand("weights", weights, (along("group"), along("oc"), whole(weights.shape[-1]))),
             ConstantOperand("requantization", rows, (along("group"), along("oc"), whole(conv.finish.row_words))),
         ),
         writes=(y,),
@@ -177,14 +217,18 @@ def _of_groups(conv: IntegerConv, family: Family, kernel: Kernel) -> KernelChoic
 def _of_channels(conv: IntegerConv, family: Family, kernel: Kernel) -> KernelChoice:
     groups, _, window, _ = map(int, conv.weights.shape)
     flat = conv.weights.reshape(groups, window)
-    weights = Packing((groups, window), np.dtype(np.int8), lambda _: in_blocks(flat, family.block))
+    weights = family.weights(flat)
     x, y = conv.operands
     return KernelChoice(
         kernel=kernel,
         called=_called(family, conv.finish),
         sources=_sources(family),
         nest=conv.nest,
-        reads=(x, ConstantOperand("weights", weights, (along("group"), whole(window))), conv.constants_of_groups),
+        reads=(
+            x,
+            ConstantOperand("weights", weights, (along("group"), whole(weights.shape[-1]))),
+            conv.constants_of_groups,
+        ),
         writes=(y,),
         attributes=replace(_attributes(conv, family, 1, groups), is_depthwise=1),
         multiples={"group": family.block},
@@ -208,7 +252,7 @@ def product_choices(node: Node, graph: Graph, family: Family, pointer_bytes: int
         return ()
     finish = compact(found, largest)
     channels, taps = map(int, weights.shape)
-    packed = Packing((channels, taps), np.dtype(np.int8), lambda _: in_blocks(weights, family.block))
+    packed = family.weights(weights)
     attributes = ConvRuns(
         SINGLE_PIXELS,
         group_inputs=taps,
@@ -217,6 +261,8 @@ def product_choices(node: Node, graph: Graph, family: Family, pointer_bytes: int
         is_depthwise=0,
         block=family.block,
         pixels=family.pixels,
+        gathers=int(family.gathers),
+        taps=family.padded(taps),
         products=family.products(is_depthwise=False, is_unsigned=product.a.dtype is DType.UINT8),
         finishing=_finishing(family, finish),
     )
@@ -228,7 +274,7 @@ def product_choices(node: Node, graph: Graph, family: Family, pointer_bytes: int
             nest=nest,
             reads=(
                 TensorOperand(product.a.name, nest.reads[0], views[0]),
-                ConstantOperand("weights", packed, (along("n"), whole(taps))),
+                ConstantOperand("weights", packed, (along("n"), whole(packed.shape[-1]))),
                 ConstantOperand("requantization", finish.rows, (along("n"), whole(finish.row_words))),
             ),
             writes=(TensorOperand(product.y.name, nest.writes[0], views[1]),),
@@ -239,13 +285,8 @@ def product_choices(node: Node, graph: Graph, family: Family, pointer_bytes: int
     )
 
 
-def in_blocks(weights: Array, block: int) -> Array:
-    """int8[channels, taps], whose bytes are [block of channels][tap][channel]; the last block may be short."""
-    parts = [weights[at : at + block].T.reshape(-1) for at in range(0, len(weights), block)]
-    return np.concatenate(parts).astype(np.int8).reshape(weights.shape)
-
-
 def _attributes(conv: IntegerConv, family: Family, inputs: int, outputs: int) -> ConvRuns:
+    taps = prod(conv.windows.kernel) * inputs
     has_padding = any((*conv.windows.pads_begin, *conv.windows.pads_end))
     return ConvRuns(
         plane_windows(conv.windows),
@@ -255,6 +296,8 @@ def _attributes(conv: IntegerConv, family: Family, inputs: int, outputs: int) ->
         is_depthwise=0,
         block=family.block,
         pixels=family.pixels,
+        gathers=int(family.gathers and not conv.is_depthwise),
+        taps=family.padded(taps),
         products=family.products(is_depthwise=conv.is_depthwise, is_unsigned=bool(conv.is_unsigned)),
         finishing=_finishing(family, conv.finish),
     )
@@ -283,31 +326,33 @@ def _backward(choice: KernelChoice, inputs: int) -> ConvRuns:
     return replace(given, windows=rows_backward(given.windows, choice.nest.dimension("oh").extent, inputs))
 
 
-def _unknown(choice: KernelChoice) -> Stores:
-    return Stores()
-
-
-def _stores(choice: KernelChoice) -> Stores:
+def _stores(*, rereads: bool) -> StoresOf:
     """Blocks of pixels in raster order; channels of a block are stored before the next ones are multiplied."""
-    extents = {dimension.name: dimension.extent for dimension in choice.nest.dimensions}
-    given = choice.given(ConvRuns)
-    if extents.get("n", 1) > 1 or (extents.get("group", 1) > 1 and not given.is_depthwise):
-        return Stores()
-    walk = tuple(name for name in ("n", "oh", "ow") if name in extents)
-    return Stores(WriteOrder.RASTER, (0,), walk, given.pixels, rereads=True)
+
+    def stores(choice: KernelChoice) -> Stores:
+        extents = {dimension.name: dimension.extent for dimension in choice.nest.dimensions}
+        given = choice.given(ConvRuns)
+        if extents.get("n", 1) > 1 or (extents.get("group", 1) > 1 and not given.is_depthwise):
+            return UNKNOWN_STORES
+        walk = tuple(name for name in ("n", "oh", "ow") if name in extents)
+        return Stores(WriteOrder.RASTER, (0,), walk, given.pixels, rereads=rereads)
+
+    return stores
 
 
-def _scratch(operator: str, pointer_bytes: int) -> Callable[[KernelChoice, TileSteps], dict[str, int]]:
+def _scratch(operator: str, pointer_bytes: int, gathered_bytes: Callable[[int], int] | None) -> ScratchOf:
     """C's table of runs, the padding of a pixel, and the sums of a block of pixels and channels."""
 
     def scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
         given = choice.given(ConvRuns)
         entry = -(-(PIXELS * pointer_bytes + 4) // pointer_bytes) * pointer_bytes
         apart = given.group_inputs if operator == "Conv" and given.group_inputs <= MOST_APART else 1
-        areas = {"runs": entry * prod(given.windows.kernel) * apart}
-        if given.padding >= 0:
+        areas = {} if given.gathers else {"runs": entry * prod(given.windows.kernel) * apart}
+        if given.padding >= 0 and not given.gathers:
             held = steps_product(choice.nest, steps, "group") if given.is_depthwise else given.group_inputs
             areas["padding"] = words(held)
+        if gathered_bytes is not None and given.gathers:
+            areas["gathered"] = gathered_bytes(given.taps)
         if given.finishing.finish != "NULL":
             areas["sums"] = 4 * given.pixels * min(given.block, given.group_outputs)
         return areas

@@ -37,7 +37,7 @@ class Target:
 
     kernels: tuple[str, ...] = field(
         metadata=setting(
-            "kernel families; of kernels with nearly equal cost the first is taken: `scalar`, `xpulpv2`, `rvv` "
+            "kernel families; of kernels with nearly equal cost the first is taken: `scalar`, `xpulpv2`, `rvv`, `dsp` "
             "([families](operators-and-kernels.md#families))",
             form=IDENTIFIER,
         )

@@ -2,10 +2,10 @@
 /* Text through UART 0; the end by semihosting, which hands QEMU an exit status. */
 #include "mps2_an385.h"
 
-#define UART_DATA 0x40004000u
-#define UART_STATE 0x40004004u
-#define UART_CONTROL 0x40004008u
-#define UART_DIVISOR 0x40004010u
+#define UART_DATA TILEWRIGHT_MPS2_UART
+#define UART_STATE (TILEWRIGHT_MPS2_UART + 0x4u)
+#define UART_CONTROL (TILEWRIGHT_MPS2_UART + 0x8u)
+#define UART_DIVISOR (TILEWRIGHT_MPS2_UART + 0x10u)
 #define UART_TRANSMIT_FULL 1u
 #define UART_TRANSMIT_ENABLE 1u
 #define UART_SMALLEST_DIVISOR 16u

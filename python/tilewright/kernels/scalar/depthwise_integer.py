@@ -83,7 +83,7 @@ def _variant(conv: IntegerConv) -> str:
     return "slide" if conv.windows.strides[0] == 1 else "stride"
 
 
-def _window(nest: Nest, windows: PlaneWindows, steps: TileSteps) -> int:
+def window_bytes(nest: Nest, windows: PlaneWindows, steps: TileSteps) -> int:
     """Bytes of scratch for the padded rows of one channel of x that a tile reads."""
     return prod(padded_extents(nest, windows, steps))
 
@@ -101,13 +101,15 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     output = by_variant[given.sums.removeprefix(_SUMS)]
     rows, columns = steps_product(nest, steps, "oh"), steps_product(nest, steps, "ow")
     calls = 1 if rows * columns <= _SMALL_PLANE else columns
-    channel = 4.5 * _window(nest, given.x.windows, steps) + calls * 130.0 + columns * (20.0 + output * rows) + 100.0
+    channel = (
+        4.5 * window_bytes(nest, given.x.windows, steps) + calls * 130.0 + columns * (20.0 + output * rows) + 100.0
+    )
     return 200.0 + steps_product(nest, steps, "n", "group") * channel
 
 
 def _scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
     """The padded window of a channel, and the sums of a small plane or a column."""
-    window = _window(choice.nest, choice.given(DepthwiseInteger).x.windows, steps)
+    window = window_bytes(choice.nest, choice.given(DepthwiseInteger).x.windows, steps)
     return {"window": window, "sums": 4 * _sums(choice.nest, steps)}
 
 

@@ -1368,28 +1368,6 @@ tilewright_vector_products tilewright_vector_xpulpv2_signed, tilewright_vector_x
     tilewright_vector_xpulpv2_layer_signed, tilewright_vector_xpulpv2_layer_unsigned,
     tilewright_vector_xpulpv2_high_signed, tilewright_vector_xpulpv2_high_unsigned;
 
-#define TILEWRIGHT_ADD_RVV_BELOW 12
-
-/* y = limit((((a ^ flip) * high + (b ^ flip) * high + high) + (((a ^ flip) * low + (b ^ flip) * low
- * + low) >> 12)) >> shift): `high` and `low` are an operand's own, the last ones those of the
- * addend; low parts have 12 bits. An operand's flip is 128 for int8, 0 for uint8. Operands: a, b,
- * y. */
-struct tilewright_add_rvv_attributes {
-    int32_t a_flip;
-    int32_t b_flip;
-    int32_t a_multiplier[2]; /* high, low */
-    int32_t b_multiplier[2]; /* high, low */
-    int32_t addend[2]; /* high, low */
-    int32_t shift;
-    int32_t minimum;
-    int32_t maximum;
-};
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_add_rvv_attributes) == 44,
-                       "tilewright_add_rvv_attributes");
-
-void tilewright_add_rvv(const struct tilewright_add_rvv_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-
 #define TILEWRIGHT_RUN_PIXELS 3
 
 tilewright_runs_products tilewright_rvv_products_signed, tilewright_rvv_products_unsigned,
@@ -1411,6 +1389,8 @@ struct tilewright_conv_runs_attributes {
     int32_t is_depthwise; /* 1: each channel of y has its own channel of x */
     int32_t block; /* channels of a block of weights */
     int32_t pixels; /* pixels that are multiplied together */
+    int32_t gathers; /* 1: products gather taps, and need no table of runs */
+    int32_t taps; /* weights of a channel */
     tilewright_runs_products *products;
     tilewright_runs_products *finished; /* how products finish sums */
     tilewright_block_finish *finish; /* NULL: products finish */
@@ -1421,13 +1401,41 @@ struct tilewright_conv_runs_attributes {
     int32_t addend; /* of rules with one for the layer */
     int32_t shift; /* of rules with one for the layer */
     int32_t padding_at; /* bytes, in scratch */
+    int32_t gathered_at; /* bytes, in scratch */
     int32_t sums_at; /* bytes, in scratch */
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_runs_attributes) == (sizeof(void *) == 4 ? 100 : 112),
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_runs_attributes) == (sizeof(void *) == 4 ? 112 : 128),
                        "tilewright_conv_runs_attributes");
 
 void tilewright_conv_runs(const struct tilewright_conv_runs_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
+
+#define TILEWRIGHT_ADD_SPLIT_BELOW 12
+
+/* y = limit((((a ^ flip) * high + (b ^ flip) * high + high) + (((a ^ flip) * low + (b ^ flip) * low
+ * + low) >> 12)) >> shift): `high` and `low` are an operand's own, the last ones those of the
+ * addend; low parts have 12 bits. An operand's flip is 128 for int8, 0 for uint8. Operands: a, b,
+ * y. */
+struct tilewright_add_split_attributes {
+    int32_t a_flip;
+    int32_t b_flip;
+    int32_t a_multiplier[2]; /* high, low */
+    int32_t b_multiplier[2]; /* high, low */
+    int32_t addend[2]; /* high, low */
+    int32_t shift;
+    int32_t minimum;
+    int32_t maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_add_split_attributes) == 44,
+                       "tilewright_add_split_attributes");
+
+void tilewright_add_split(const struct tilewright_add_split_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+tilewright_runs_products tilewright_dsp_products_signed, tilewright_dsp_products_unsigned,
+    tilewright_dsp_folded, tilewright_dsp_layer, tilewright_dsp_high, tilewright_dsp_sums;
+
+tilewright_depthwise_sums tilewright_depthwise_dsp;
 
 #undef TILEWRIGHT_SIZE_ASSERT
 #ifdef __cplusplus

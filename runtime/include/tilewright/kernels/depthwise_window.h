@@ -12,6 +12,18 @@
 extern "C" {
 #endif
 
+/* Some columns of one channel of y: sums[rows][columns], from a window whose rows are `pitch` bytes
+ * apart. */
+struct tilewright_depthwise_plane {
+    const int8_t *bytes;
+    const int8_t *weights;
+    int32_t *sums;
+    int32_t bias;
+    int32_t rows, columns;
+    int32_t pitch;
+    int32_t step; /* columns of the window between columns of y */
+};
+
 /* One axis of the window, in elements. */
 struct tilewright_depthwise_axis {
     int32_t extent; /* elements of the window, padding included */

@@ -1,4 +1,4 @@
-"""Add and Sub of 8-bit tensors, a vector of elements per instruction (runtime/kernels/add_rvv.c).
+"""Add and Sub of 8-bit tensors by multipliers in two parts (runtime/kernels/add_split.c).
 
 Two products and an addend, with 12 bits below those that 32 bits hold, are added up and shifted. Whether that gives
 the reference's element is tried for each of the 65,536 pairs of elements.
@@ -21,16 +21,16 @@ from tilewright.kernels.kernel import MAX_RANK, Declaration, Kernel, KernelChoic
 from tilewright.operators.binary import BinaryAttributes
 from tilewright.operators.elementwise import nest as nest_of
 
-SOURCES = ("add_rvv.c", "walk.c")
+SOURCES = ("add_split.c", "walk.c")
 
-_BELOW = 12
+BELOW = 12
 """Bits of a multiplier's low part."""
 
 _LARGEST = (1 << 31) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class AddRvv(CStruct):
+class AddSplit(CStruct):
     """y = limit((((a ^ flip) * high + (b ^ flip) * high + high) + (((a ^ flip) * low + (b ^ flip) * low + low) >> 12))
     >> shift): `high` and `low` are an operand's own, the last ones those of the addend; low parts have 12 bits. An
     operand's flip is 128 for int8, 0 for uint8. Operands: a, b, y.
@@ -46,17 +46,8 @@ class AddRvv(CStruct):
     maximum: Int32
 
 
-def add(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
-    """The kernel for Add of 8-bit tensors."""
-    return _choices(node, graph, 1)
-
-
-def subtract(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
-    """The kernel for Sub of 8-bit tensors."""
-    return _choices(node, graph, -1)
-
-
-def _choices(node: Node, graph: Graph, sign: int) -> tuple[KernelChoice, ...]:
+def add_choices(node: Node, graph: Graph, kernel: Kernel, sign: int = 1) -> tuple[KernelChoice, ...]:
+    """The kernel for Add of 8-bit tensors of one shape; with ``sign`` -1 for Sub."""
     a, b = (graph.tensor(operand) for operand in node.inputs)
     y = graph.tensor(node.outputs[0])
     eight_bit = all(tensor.dtype in EIGHT_BIT for tensor in (a, b, y))
@@ -66,7 +57,20 @@ def _choices(node: Node, graph: Graph, sign: int) -> tuple[KernelChoice, ...]:
     attributes = None if sum_of is None else constants(sum_of, (a.dtype, b.dtype))
     if attributes is None:
         return ()
-    return (flat_choice(node, graph, kernel=_ADD, sources=SOURCES, nest=nest_of(node, graph), attributes=attributes),)
+    return (flat_choice(node, graph, kernel=kernel, sources=SOURCES, nest=nest_of(node, graph), attributes=attributes),)
+
+
+def declaration(each: float, **numbers: int) -> Declaration:
+    """The declaration for a family that spends ``each`` instructions on an element, with ``numbers`` for C."""
+    kernel = Kernel("tilewright_add_split", AddSplit, per_element(each), elementwise_over_tensors)
+    return Declaration(
+        operators={
+            "Add": lambda node, graph: add_choices(node, graph, kernel),
+            "Sub": lambda node, graph: add_choices(node, graph, kernel, -1),
+        },
+        kernels=(kernel,),
+        numbers=numbers,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,7 @@ def _sum(given: BinaryAttributes, epilogue: Epilogue | None, sign: int) -> Sum |
     return Sum(zero_points, (unit, sign * unit), addend, limits, epilogue.shift, _shifted(epilogue, sign))
 
 
-def constants(wanted: Sum, dtypes: tuple[DType, DType]) -> AddRvv | None:
+def constants(wanted: Sum, dtypes: tuple[DType, DType]) -> AddSplit | None:
     """The attributes with which C gives the reference's element for every pair of elements; None if there are none."""
     flips = [128 if dtype is DType.INT8 else 0 for dtype in dtypes]
     reach = 512.0 * sum(map(abs, wanted.factors)) + abs(wanted.addend)
@@ -116,16 +120,16 @@ def constants(wanted: Sum, dtypes: tuple[DType, DType]) -> AddRvv | None:
         return None
     # The most bits behind the point with which sums stay below 2^31.
     most = min(31, 30 - frexp(reach)[1])
-    bits = most if wanted.shift is None else wanted.shift - _BELOW
+    bits = most if wanted.shift is None else wanted.shift - BELOW
     if not 0 <= bits <= most:
         return None
-    point = 1 << bits + _BELOW
+    point = 1 << bits + BELOW
     scaled = [round(Fraction(factor) * point) for factor in wanted.factors]
     addend = floor(Fraction(wanted.addend) * point)
     for value, zero, flip in zip(scaled, wanted.zero_points, flips, strict=True):
         addend -= value * (zero + flip)
-    a, b, last = ((value >> _BELOW, value & (1 << _BELOW) - 1) for value in (*scaled, addend))
-    given = AddRvv(flips[0], flips[1], a, b, last, bits, *wanted.limits)
+    a, b, last = ((value >> BELOW, value & (1 << BELOW) - 1) for value in (*scaled, addend))
+    given = AddSplit(flips[0], flips[1], a, b, last, bits, *wanted.limits)
     return given if _is_exact(given, wanted, dtypes) else None
 
 
@@ -148,7 +152,7 @@ def _shifted(epilogue: RequantizeShift, sign: int) -> Callable[[Array, Array], A
     return wanted
 
 
-def _is_exact(given: AddRvv, wanted: Sum, dtypes: tuple[DType, DType]) -> bool:
+def _is_exact(given: AddSplit, wanted: Sum, dtypes: tuple[DType, DType]) -> bool:
     """Whether C computes what is wanted of every pair of elements, without overflow."""
     lows, highs = zip(*map(stored_range, dtypes), strict=True)
     a, b = (np.arange(low, high + 1, dtype=np.int64) for low, high in zip(lows, highs, strict=True))
@@ -156,12 +160,7 @@ def _is_exact(given: AddRvv, wanted: Sum, dtypes: tuple[DType, DType]) -> bool:
     x, y = (a & 0xFF) ^ given.a_flip, (b & 0xFF) ^ given.b_flip
     low = x * given.a_multiplier[1] + y * given.b_multiplier[1] + given.addend[1]
     partial = np.abs(x * given.a_multiplier[0]) + np.abs(y * given.b_multiplier[0])
-    sums = x * given.a_multiplier[0] + y * given.b_multiplier[0] + given.addend[0] + (low >> _BELOW)
+    sums = x * given.a_multiplier[0] + y * given.b_multiplier[0] + given.addend[0] + (low >> BELOW)
     found = np.clip(sums >> given.shift, given.minimum, given.maximum)
     fits = int(partial.max()) + abs(given.addend[0]) + int(low.max()) <= _LARGEST
     return fits and bool((found == wanted.wanted(a - wanted.zero_points[0], b - wanted.zero_points[1])).all())
-
-
-_ADD = Kernel("tilewright_add_rvv", AddRvv, per_element(1.5), elementwise_over_tensors)
-
-DECLARATION = Declaration(operators={"Add": add, "Sub": subtract}, kernels=(_ADD,), numbers={"ADD_RVV_BELOW": _BELOW})

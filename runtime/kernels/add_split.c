@@ -1,23 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/declarations.h"
 
+#include "tilewright/kernels/dsp.h"
 #include "tilewright/kernels/integer_core.h"
 #include "tilewright/kernels/walk.h"
 
+TILEWRIGHT_INLINE uint8_t sum_of(int32_t a, int32_t b,
+                                 const struct tilewright_add_split_attributes *given)
+{
+    a ^= given->a_flip;
+    b ^= given->b_flip;
+    const int32_t low = a * given->a_multiplier[1] + b * given->b_multiplier[1] + given->addend[1];
+    int32_t value = a * given->a_multiplier[0] + b * given->b_multiplier[0] + given->addend[0];
+    value = (value + (low >> TILEWRIGHT_ADD_SPLIT_BELOW)) >> given->shift;
+    if (value < given->minimum) {
+        value = given->minimum;
+    }
+    if (value > given->maximum) {
+        value = given->maximum;
+    }
+    return (uint8_t)value;
+}
+
 /* Elements that do not lie side by side, and cores without vectors. */
 static void by_element(uint8_t *const *at, const int32_t *stride, int32_t count,
-                       const struct tilewright_add_rvv_attributes *given)
+                       const struct tilewright_add_split_attributes *attributes)
 {
-    for (int32_t i = 0; i < count; i++) {
-        const int32_t a = at[0][i * stride[0]] ^ given->a_flip;
-        const int32_t b = at[1][i * stride[1]] ^ given->b_flip;
-        const int32_t high =
-            a * given->a_multiplier[0] + b * given->b_multiplier[0] + given->addend[0];
-        const int32_t low =
-            a * given->a_multiplier[1] + b * given->b_multiplier[1] + given->addend[1];
-        at[2][i * stride[2]] =
-            (uint8_t)tilewright_limit((high + (low >> TILEWRIGHT_ADD_RVV_BELOW)) >> given->shift,
-                                      given->minimum, given->maximum);
+    /* A copy stays in registers: the compiler knows that stores of bytes do not change it. */
+    const struct tilewright_add_split_attributes given = *attributes;
+    const int32_t stride_a = stride[0], stride_b = stride[1], stride_y = stride[2];
+    const uint8_t *a = at[0];
+    const uint8_t *b = at[1];
+    uint8_t *y = at[2];
+    for (; count > 0; count--) {
+        *y = sum_of(*a, *b, &given);
+        a += stride_a;
+        b += stride_b;
+        y += stride_y;
     }
 }
 
@@ -36,7 +55,7 @@ static void by_element(uint8_t *const *at, const int32_t *stride, int32_t count,
 /* clang-format off */
 /* Lanes of 32 bits: v8 elements of a, then the low sum; v16 elements of b; v24 the high sum. */
 static void by_vector(const uint8_t *a, const uint8_t *b, uint8_t *y, int32_t count,
-                      const struct tilewright_add_rvv_attributes *given)
+                      const struct tilewright_add_split_attributes *given)
 {
     const int32_t ah = given->a_multiplier[0], al = given->a_multiplier[1];
     const int32_t bh = given->b_multiplier[0], bl = given->b_multiplier[1];
@@ -74,7 +93,7 @@ static void by_vector(const uint8_t *a, const uint8_t *b, uint8_t *y, int32_t co
               [bf] "r"(given->b_flip), [ah] "r"(ah), [al] "r"(al), [bh] "r"(bh), [bl] "r"(bl),
               [cl] "r"(given->addend[1]), [ch] "r"(given->addend[0]),
               [shift] "r"(given->shift), [min] "r"(given->minimum), [max] "r"(given->maximum),
-              [below] "i"(TILEWRIGHT_ADD_RVV_BELOW)
+              [below] "i"(TILEWRIGHT_ADD_SPLIT_BELOW)
             : "memory" TILEWRIGHT_VECTORS);
         a += lanes;
         b += lanes;
@@ -95,15 +114,43 @@ static void add_row(uint8_t *const *at, const int32_t *stride, int32_t count, co
 
 #else
 
+/* Elements of int8 side by side, limits those of int8: both low products in one instruction. */
+static void by_pair(const uint8_t *restrict a, const uint8_t *restrict b, uint8_t *y, int32_t count,
+                    const struct tilewright_add_split_attributes *given)
+{
+    const int32_t a_high = given->a_multiplier[0], b_high = given->b_multiplier[0];
+    const uint32_t lows = (uint32_t)given->a_multiplier[1] | (uint32_t)given->b_multiplier[1] << 16;
+    /* Elements with their sign bits flipped are 128 larger. */
+    const int32_t high = given->addend[0] + 128 * (a_high + b_high);
+    const int32_t low = given->addend[1] + 128 * (given->a_multiplier[1] + given->b_multiplier[1]);
+    const int32_t shift = given->shift;
+    const uint8_t *const end = a + count;
+    while (a != end) {
+        const int32_t first = (int8_t)*a++, second = (int8_t)*b++;
+        const uint32_t both = ((uint32_t)first & 0xffffu) | (uint32_t)second << 16;
+        const int32_t below = tilewright_dsp_dual(both, lows, low) >> TILEWRIGHT_ADD_SPLIT_BELOW;
+        const int32_t value = (first * a_high + second * b_high + high + below) >> shift;
+        *y++ = (uint8_t)tilewright_dsp_saturated(value);
+    }
+}
+
 static void add_row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
 {
-    by_element(at, stride, count, context);
+    const struct tilewright_add_split_attributes *given = context;
+    const int32_t is_beside = stride[0] == 1 && stride[1] == 1 && stride[2] == 1;
+    const int32_t is_signed = given->a_flip == 128 && given->b_flip == 128;
+    if (is_beside != 0 && is_signed != 0 && given->minimum == INT8_MIN &&
+        given->maximum == INT8_MAX) {
+        by_pair(at[0], at[1], at[2], count, given);
+    } else {
+        by_element(at, stride, count, given);
+    }
 }
 
 #endif
 
-void tilewright_add_rvv(const struct tilewright_add_rvv_attributes *attributes,
-                        const struct tilewright_view *operands, uint32_t flags)
+void tilewright_add_split(const struct tilewright_add_split_attributes *attributes,
+                          const struct tilewright_view *operands, uint32_t flags)
 {
     struct tilewright_walk_operand walked[3];
     (void)flags;
