@@ -20,6 +20,7 @@ from tilewright.plan import (
 )
 from tilewright.plan.canaries import guarded_bytes
 from tilewright.report.alive import Lifetime, all_lifetimes, living, peak, steps
+from tilewright.report.groups import group_data
 from tilewright.report.labels import all_labels
 from tilewright.report.tiles import copies_and_kernels, layer_tiles
 
@@ -51,6 +52,7 @@ def report_data(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, 
         "predicted_cycles": sum(layer.predicted_cycles for layer in plan.layers),
         "tiling": _tiling(plan),
         "front": [asdict(item) for item in plan.front],
+        "groups": group_data(plan),
         "labels": all_labels(plan),
         "inputs": [_interface(plan, tensor.name, tensor.buffer) for tensor in plan.inputs],
         "outputs": [_interface(plan, tensor.name, tensor.buffer) for tensor in plan.outputs],
@@ -115,9 +117,12 @@ def _pool(plan: Plan, pool: Pool, alive: Mapping[str, Lifetime], with_steps: boo
 
 
 def _io_bytes(plan: Plan) -> int:
-    """Bytes of the inputs and outputs that the caller owns; a buffer that is both counts once."""
+    """Bytes of the inputs and outputs that the caller owns; a buffer that is both counts once.
+
+    A fed input counts nothing: its rows are in a ring of the plan.
+    """
     placed = {placement.buffer for placement in plan.placements}
-    owned = {tensor.buffer for tensor in (*plan.inputs, *plan.outputs)} - placed
+    owned = {tensor.buffer for tensor in (*plan.inputs, *plan.outputs) if tensor.fed_axis is None} - placed
     return sum(buffer.size_bytes for buffer in plan.buffers if buffer.name in owned)
 
 

@@ -33,8 +33,7 @@ def report_text(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, 
         parts.append("Links (bytes in one inference)\n" + _links(data))
     if data["layers"]:
         parts.append(f"Layers{_tiling(data['tiling'])}\n" + _layers(data))
-    if data["front"]:
-        parts.append("Groups of layers: bytes against cycles, as predicted\n" + _front(data["front"]))
+    parts += _group_parts(data, names)
     if any(layer["reasons"] for layer in data["layers"]):
         parts.append("Why these kernels and tiles: the other kernels, and what idles\n" + _reasons(data))
     if data["links"] and data["layers"]:
@@ -185,6 +184,35 @@ def _layers(data: dict[str, Any]) -> str:
 
 def _measured(layer: dict[str, Any]) -> str:
     return "-" if layer["measured_cycles"] is None else f"{layer['measured_cycles']:,}"
+
+
+def _group_parts(data: dict[str, Any], names: Names) -> list[str]:
+    """The tables of groups and of the choices between them."""
+    parts = []
+    if data["groups"]:
+        heading = "Groups of layers: the rows of each block, and of the ring behind\n"
+        parts.append(heading + _groups(data["groups"], names))
+    if data["front"]:
+        parts.append("Groups of layers: bytes against cycles, as predicted\n" + _front(data["front"]))
+    return parts
+
+
+def _groups(groups: Sequence[dict[str, Any]], names: Names) -> str:
+    """A row for each stage; the first of a group says at how many iterations the group runs."""
+    rows = [
+        (
+            names.layer(stage["layer"]),
+            f"{group['iterations']:,}" if stage is group["stages"][0] else "",
+            f"{stage['rows']:,}/{stage['all_rows']:,}" if stage["rows"] else "all",
+            f"{stage['first']:,}",
+            f"{stage['every']:,}" if stage["blocks"] > 1 else "once",
+            f"{stage['ring_rows']:,}" if stage["ring"] else "-",
+            f"{stage['ring_bytes']:,}" if stage["ring"] else "-",
+        )
+        for group in groups
+        for stage in group["stages"]
+    ]
+    return table(("layer", "iterations", "rows", "first at", "every", "ring rows", "bytes"), rows)
 
 
 def _front(choices: Sequence[dict[str, Any]]) -> str:
