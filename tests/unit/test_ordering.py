@@ -6,7 +6,9 @@ import random
 from itertools import permutations
 
 import pytest
-from tilewright.storage.order import OrderProblem, best_order, make_problem, peak_of
+from tilewright.graph import DType, Graph, Tensor
+from tilewright.graph.edit import make_node
+from tilewright.storage.order import OrderProblem, as_late_as_possible, best_order, make_problem, peak_of
 
 
 def random_problem(seed: int, operators: int) -> OrderProblem:
@@ -106,3 +108,14 @@ def test_large_graphs_get_an_order_and_a_bound() -> None:
     problem = random_problem(1, 70)
     result = best_order(problem)
     assert result.lower_bound_bytes <= result.peak_bytes <= result.given_peak_bytes
+
+
+def test_the_shorter_way_around_a_block_runs_last() -> None:
+    """Each operator is named as what it writes: side and b read a, c reads b, y reads side and c, end reads y."""
+    reads = {"a": ["x"], "side": ["a"], "b": ["a"], "c": ["b"], "y": ["side", "c"], "end": ["y"]}
+    tensors = {name: Tensor(name, DType.INT8, (4,), (0,)) for name in ("x", *reads)}
+    nodes = tuple(make_node("Add", inputs, [name]) for name, inputs in reads.items())
+    graph = Graph("net", nodes, tensors, ("x",), ("end",))
+    late = as_late_as_possible(graph)
+    assert [node.outputs[0] for node in late.nodes] == ["a", "b", "c", "side", "y", "end"]
+    assert as_late_as_possible(late).nodes == late.nodes

@@ -57,6 +57,7 @@ class Stream:
         reads: inputs of which a block needs some rows; an input may occur more than once.
         held: inputs of which every block may need everything.
         is_sink: whether the rows are those of a sum.
+        row_bytes: bytes of a row of the result.
     """
 
     dimension: str
@@ -68,6 +69,7 @@ class Stream:
     reads: tuple[RowRead, ...]
     held: frozenset[str]
     is_sink: bool = False
+    row_bytes: int = 1
 
 
 def stream_of(problem: TilingProblem) -> Stream | None:
@@ -102,6 +104,7 @@ def stream_of(problem: TilingProblem) -> Stream | None:
         may_be_ring=_may_be_ring(problem, result, axis),
         reads=tuple(reads),
         held=frozenset(item.tensor for item in inputs if item.tensor is not None and item.tensor not in found),
+        row_bytes=result.size_bytes // result.extents[axis],
     )
 
 

@@ -73,6 +73,7 @@ class Timetable:
         makers: by tensor between stages, the stage that makes it.
         rings: by tensor between stages that a later stage reads.
         sums: results of sinks, which no stage can read.
+        delayed: numbers of stages that begin later than their inputs allow.
         known: what was computed of two stages, one of which reads what the other makes; tables of the same streams
             may share it. By result, number of the read, and times of both stages against each other: iterations by
             which the reader is behind its maker's first block; rows of the ring and whether they pass.
@@ -83,6 +84,7 @@ class Timetable:
     makers: dict[str, int] = field(default_factory=dict)
     rings: dict[str, Ring] = field(default_factory=dict)
     sums: set[str] = field(default_factory=set)
+    delayed: set[int] = field(default_factory=set)
     known: dict[tuple[object, ...], tuple[int, bool]] = field(default_factory=dict)
 
     def fewest(self, stream: Stream) -> int | None:
@@ -114,6 +116,7 @@ class Timetable:
             self.rates.setdefault(read.tensor, rate * read.rate)
             if read.tensor in self.makers:
                 self._widen(number, timed)
+        self._delay_makers(timed)
         if stream.is_sink:
             self.sums.add(stream.written)
         else:
@@ -176,6 +179,51 @@ class Timetable:
         if known is not None:
             needed, passes = max(needed, known.rows), passes and known.passing
         self.rings[read.tensor] = Ring(read.tensor, read.axis, needed, passes)
+
+    def _delay_makers(self, reader: Timed) -> None:
+        """Let stages that only ``reader`` reads work no earlier than it needs them, where rings take fewer bytes then.
+
+        The shorter way around a block would else be done first, and its ring hold rows for as long as the longer way is
+        behind. Its input is kept longer instead, which the longer way may read too.
+        """
+        for read in reader.stream.reads:
+            number = self.makers.get(read.tensor)
+            if number is None or len(self._readers(read.tensor)) != 1:
+                continue
+            maker = self.stages[number]
+            slack = reader.first - maker.first - iterations_behind(maker, reader, read)
+            if slack <= 0:
+                continue
+            stages, rings, bytes_before = list(self.stages), dict(self.rings), self._ring_bytes()
+            self.stages[number] = replace(maker, first=maker.first + slack)
+            for tensor in (read.tensor, *(item.tensor for item in maker.stream.reads)):
+                self._measure(tensor)
+            if self._ring_bytes() < bytes_before:
+                self.delayed.add(number)
+            else:
+                self.stages, self.rings = stages, rings
+
+    def _readers(self, tensor: str) -> list[tuple[int, Timed]]:
+        """The stages that read a tensor, each with the number of the read."""
+        return [
+            (number, stage)
+            for stage in self.stages
+            for number, read in enumerate(stage.stream.reads)
+            if read.tensor == tensor
+        ]
+
+    def _measure(self, tensor: str) -> None:
+        """Compute the ring of a tensor anew."""
+        if self.rings.pop(tensor, None) is not None:
+            for number, stage in self._readers(tensor):
+                self._widen(number, stage)
+
+    def _ring_bytes(self) -> int:
+        """Bytes of all rings that keep rows from iteration to iteration."""
+        rows = (
+            (self.stages[self.makers[ring.tensor]].stream, ring) for ring in self.rings.values() if not ring.passing
+        )
+        return sum(stream.row_bytes * min(ring.rows, stream.extent) for stream, ring in rows)
 
 
 def _pair(maker: Timed, reader: Timed, number: int) -> tuple[object, ...]:

@@ -5,7 +5,7 @@ Nothing here depends on how large pools are, but for constants that exceed their
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tilewright.base.errors import not_supported
@@ -16,7 +16,7 @@ from tilewright.options import CompileOptions, Groups, Order, TileSteps
 from tilewright.platform import Platform
 from tilewright.storage.homes import Homes
 from tilewright.storage.joining import Stored, layer_nodes, may_group, parts_apart, plan_storage
-from tilewright.storage.order import order_graph
+from tilewright.storage.order import as_late_as_possible, order_graph
 from tilewright.storage.state_places import with_states_last
 from tilewright.tiling.buffering import with_buffers
 from tilewright.tiling.constant_homes import with_constant_homes
@@ -41,15 +41,14 @@ class Prepared:
         problems: for each layer, in the order in which they run, a problem for each kernel that
             can run it, in order of preference.
         arrays: constants with their hashes.
-        apart: the same with each Concat and Slice as a layer, whose tensors a group may hold as rings; None where no
-            part lies in a whole, and where there are no groups.
+        others: the same stored or ordered in other ways, for the sake of groups; empty where there are no groups.
     """
 
     graph: Graph
     homes: Homes
     problems: tuple[tuple[TilingProblem, ...], ...]
     arrays: HashedArrays
-    apart: Prepared | None = None
+    others: tuple[Prepared, ...] = ()
 
 
 def prepare(graph: Graph, platform: Platform, options: CompileOptions) -> Prepared:
@@ -61,10 +60,28 @@ def prepare(graph: Graph, platform: Platform, options: CompileOptions) -> Prepar
     graph = with_states_last(graph, platform)
     stored = _stored(graph, platform, options)
     prepared = _prepared(stored, _arranged(stored, options), platform, options)
-    if options.groups is Groups.OFF or not stored.homes.parts or not may_group(platform):
-        return prepared
-    other = parts_apart(graph, platform, io_in_pools=options.io_in_pools)
-    return replace(prepared, apart=_prepared(other, _arranged(other, options), platform, options))
+    ways = _ways_for_groups(graph, stored, platform, options) if _may_group(platform, options) else []
+    return replace(prepared, others=tuple(_prepared(other, layers, platform, options) for other, layers in ways))
+
+
+def _ways_for_groups(
+    graph: Graph, stored: Stored, platform: Platform, options: CompileOptions
+) -> Iterator[tuple[Stored, list[Node]]]:
+    """Other ways to store a graph and to order its layers.
+
+    Where parts lie in wholes: each Concat and Slice as a layer, whose tensors a group may hold as rings. Each layer as
+    late as it can run, so that the shorter way around a block does not wait for the longer one.
+    """
+    ways = [stored]
+    if stored.homes.parts:
+        ways.append(parts_apart(graph, platform, io_in_pools=options.io_in_pools))
+        yield ways[-1], _arranged(ways[-1], options)
+    if options.order is not Order.BEST or graph.states:
+        return
+    for way in ways:
+        late = layer_nodes(as_late_as_possible(way.graph), way.homes)
+        if late != _arranged(way, options):
+            yield way, late
 
 
 def prepare_as(
@@ -74,11 +91,16 @@ def prepare_as(
     graph = with_states_last(graph, platform)
     stored = _stored(graph, platform, options)
     names = {node.name for node in layer_nodes(stored.graph, stored.homes)}
-    if names != set(wanted) and options.groups is not Groups.OFF and may_group(platform):
+    if names != set(wanted) and _may_group(platform, options):
         other = parts_apart(graph, platform, io_in_pools=options.io_in_pools)
         if {node.name for node in layer_nodes(other.graph, other.homes)} == set(wanted):
             stored = other
     return _prepared(stored, arrange(stored), platform, options)
+
+
+def _may_group(platform: Platform, options: CompileOptions) -> bool:
+    """Whether there may be groups; not of layers whose tiles the user gives by the names that they have without."""
+    return options.groups is not Groups.OFF and may_group(platform) and not options.tiles and not options.buffers
 
 
 def _stored(graph: Graph, platform: Platform, options: CompileOptions) -> Stored:

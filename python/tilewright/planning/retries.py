@@ -151,15 +151,14 @@ def _decisions(decider: Decider) -> Decisions:
 
 
 def _groupings(decisions: Decisions, decider: Decider) -> list[Grouping]:
-    """The groups that can be made of layers, and those where each Concat and Slice is a layer.
+    """The groups that can be made of layers, and of the same graph stored or ordered in other ways.
 
-    The latter are left out where no part lies in a whole.
-    Raises the first of the refusals where neither can be fed, or grouped, as the user wants.
+    Raises the first of the refusals where none can be fed, or grouped, as the user wants.
     """
     found: list[Grouping] = []
     refusals: list[TilewrightError] = []
-    apart = decider.prepared.apart
-    for other in (decider, *([replace(decider, prepared=apart, known={}, shared={})] if apart is not None else [])):
+    others = [replace(decider, prepared=other, known={}, shared={}) for other in decider.prepared.others]
+    for other in (decider, *others):
         try:
             grouping = grouping_of(decisions if other is decider else _decisions(other), other)
         except TilewrightError as refusal:

@@ -82,6 +82,34 @@ def order_graph(stored: Stored, effort: Effort = Effort.NORMAL) -> Graph:
     return graph.with_nodes(_with_views(stored, [operators[number] for number in result.order]))
 
 
+def as_late_as_possible(graph: Graph) -> Graph:
+    """The graph with each operator directly before the first that needs it, of several the longest way first.
+
+    Before:  a, side(a), b(a), c(b), add(side, c)
+    After:   a, b(a), c(b), side(a), add(side, c)
+    """
+    depths: dict[str, int] = {}
+    writers = {name: node for node in graph.nodes for name in node.outputs}
+    readers = dict.fromkeys((node.name for node in graph.nodes), 0)
+    for node in graph.nodes:
+        before = {writers[name].name for name in node.inputs if name in writers}
+        depths[node.name] = 1 + max((depths[name] for name in before), default=0)
+        for name in before:
+            readers[name] += 1
+    ready = [node for node in graph.nodes if readers[node.name] == 0]
+    found: list[Node] = []
+    while ready:
+        # Backward: what is soonest done without the others is what can wait for them.
+        node = min(reversed(ready), key=lambda item: depths[item.name])
+        ready.remove(node)
+        found.append(node)
+        for other in dict.fromkeys(writers[name].name for name in node.inputs if name in writers):
+            readers[other] -= 1
+        done = {item.name for item in (*found, *ready)}
+        ready += [item for item in graph.nodes if readers[item.name] == 0 and item.name not in done]
+    return graph.with_nodes(found[::-1])
+
+
 def order_problem(
     operators: Sequence[Node],
     homes: Homes,
