@@ -235,8 +235,16 @@ static int run_measured(const struct golden_test *test, uint32_t run)
     return is_wrong(test, run, status) || differing != 0u;
 }
 
+static void reset(const struct golden_test *test)
+{
+    if (test->reset != NULL) {
+        test->reset();
+    }
+}
+
 static int run_watched(const struct golden_test *test)
 {
+    reset(test);
     prepare(test, 0);
     if (golden_watch_begin(test) == 0) {
         return 0;
@@ -260,6 +268,7 @@ int golden_main(const struct golden_test *test)
         printf("pool %s: %" PRIu32 " bytes\n", test->pools[i].name, test->pools[i].size_bytes);
     }
     golden_watch_sleep();
+    reset(test);
     for (uint32_t run = 0; run < test->runs; run++) {
         if (run_measured(test, run) != 0) {
             failures++;

@@ -66,6 +66,7 @@ struct golden_test {
     int keeps_inputs; /* not where inputs lie in the model's pools */
     const char *unit; /* what tilewright_cycles counts */
     int (*run)(void);
+    void (*reset)(void); /* what the first run remembers; NULL if the model remembers nothing */
     void (*print_profile)(const char *unit); /* NULL if the model does not measure itself */
 };
 
@@ -74,7 +75,7 @@ void golden_put(const char *text, void *argument);
 
 /* Runs the model on each vector, prints what differs, what each run took, the pools, and the
  * profile of the last run. Where golden_watch.c is linked the first vector runs
- * once more, watched. Returns 0 if all is within tolerance, else 1. */
+ * once more, watched, behind a reset. Returns 0 if all is within tolerance, else 1. */
 int golden_main(const struct golden_test *test);
 
 /* golden_watch.c, with the counting port: let copies through while runs are timed; hide far memory

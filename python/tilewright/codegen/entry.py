@@ -11,7 +11,7 @@ from tilewright.codegen.buffers import Storage
 from tilewright.codegen.feeding import FeedText, feeding_functions
 from tilewright.codegen.function_text import FunctionText, block
 from tilewright.codegen.guard_table import guard_text
-from tilewright.codegen.interface import InterfaceText, Signature
+from tilewright.codegen.interface import InterfaceText, Required, Signature
 from tilewright.codegen.pools import PoolText
 from tilewright.codegen.profiling import ProfileText
 from tilewright.plan.stages import numbered_layers
@@ -250,10 +250,27 @@ def _argument_checks(entry: Entry) -> tuple[str, ...]:
         found += block(f"if ({pointer} == NULL)", bad)
         misaligned = f"{entry.prefix}_is_misaligned({pointer}, {align})"
         found += block(f"if ({misaligned})", (f"return {entry.macro}_MISALIGNED;",))
-    for elements, values in entry.signature.required:
-        for number, value in enumerate(values):
+    for required in entry.signature.required:
+        elements = required.elements
+        if required.link is not None:
+            found += _fetched(entry, required, required.link)
+            elements = required.name
+        for number, value in enumerate(required.values):
             found += block(f"if ({elements}[{number}] != {value})", bad)
     return tuple(found)
+
+
+def _fetched(entry: Entry, required: Required, link: int) -> tuple[str, ...]:
+    """A local copy of elements that the core cannot read where the caller has them."""
+    addresses = [f"(tilewright_address_t)(uintptr_t){name}" for name in (required.name, required.elements)]
+    start = f"tilewright_copy_start({link}u, {', '.join(addresses)}, 1, sizeof {required.name}, 0, 0)"
+    return (
+        f"{required.c_type} {required.name}[{len(required.values)}];",
+        *block(
+            f"if (tilewright_copy_wait({link}u, {start}) != TILEWRIGHT_PORT_OK)",
+            (f"return {entry.macro}_DEVICE_FAULT;",),
+        ),
+    )
 
 
 def _pool_checks(entry: Entry) -> tuple[str, ...]:

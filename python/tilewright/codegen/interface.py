@@ -59,6 +59,24 @@ class InterfaceText:
 
 
 @dataclass(frozen=True, slots=True)
+class Required:
+    """An input that may have one value only, which the run function checks.
+
+    Attributes:
+        elements: C expression of the first element's address.
+        values: the only ones.
+        name, c_type: of a local copy of the elements.
+        link: the number of the link over which they come near the core; None where the core reads them itself.
+    """
+
+    elements: str
+    values: tuple[int, ...]
+    name: str
+    c_type: str
+    link: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Signature:
     """The parameters of a model's functions as C; structs that would have no members are left out.
 
@@ -67,14 +85,14 @@ class Signature:
         accessor_parameters: of the functions that return addresses of inputs and outputs.
         arguments: names of the run function's parameters.
         pointers: (C expression, macro of its alignment) of each pointer that the run function checks.
-        required: (C expression of the first element's address, elements) of each input that may have one value only.
+        required: inputs that may have one value only.
     """
 
     parameters: str
     accessor_parameters: str
     arguments: tuple[str, ...]
     pointers: tuple[tuple[str, str], ...]
-    required: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    required: tuple[Required, ...] = ()
 
 
 def interface_texts(storage: Storage, items: tuple[InterfaceTensor, ...], direction: str) -> list[InterfaceText]:
@@ -144,8 +162,22 @@ def signature(storage: Storage, inputs: list[InterfaceText], outputs: list[Inter
         accessor_parameters=f"const struct {prefix}_pools *pools" if takes_pools else "void",
         arguments=tuple(name for name, _ in present),
         pointers=tuple((f"{name}->{field}", align) for name, fields in present for field, align in fields),
-        required=tuple((_elements(item), item.required) for item in inputs if item.required),
+        required=tuple(
+            Required(_elements(item), item.required, f"given_{item.identifier}", item.c_type, _near_link(storage))
+            for item in inputs
+            if item.required
+        ),
     )
+
+
+def _near_link(storage: Storage) -> int | None:
+    """The link from the caller's pool to one that the core reads; None where the caller's pool is read directly."""
+    plan = storage.plan
+    near = {pool for pool, _ in plan.core.access_cycles}
+    if plan.io_pool in near or plan.core.called_on != "core":
+        return None
+    ends = [(link.source == plan.io_pool and link.target in near) for link in plan.links]
+    return ends.index(True) if any(ends) else None
 
 
 def _elements(item: InterfaceText) -> str:
