@@ -175,12 +175,12 @@ def steps_product(nest: Nest, steps: TileSteps, *names: str) -> int:
     return product
 
 
-def per_element(each: float) -> CyclesOf:
-    """``cycles`` of kernels that spend ``each`` instructions on every point of a tile."""
+def per_element(each: float, call: float = 400.0) -> CyclesOf:
+    """``cycles`` of kernels that spend ``each`` instructions on every point of a tile, and ``call`` on a tile."""
 
     def cycles(choice: KernelChoice, steps: TileSteps) -> float:
         names = (dimension.name for dimension in choice.nest.dimensions)
-        return 400.0 + each * steps_product(choice.nest, steps, *names)
+        return call + each * steps_product(choice.nest, steps, *names)
 
     return cycles
 

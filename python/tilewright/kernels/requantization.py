@@ -84,6 +84,15 @@ VALUE_RULES = tuple(
 """Rules of kernels whose rows hold all constants."""
 
 
+_SLOWER = MappingProxyType({"even": 6.5, "exact": 43.0})
+"""Instructions for each element that the long rules take beyond those of the short ones (RV32IMAC)."""
+
+
+def rule_cycles(pointer: str) -> float:
+    """Instructions for each element beyond those of rule LAYER; ``pointer`` is the C name of a rule or its finish."""
+    return _SLOWER.get(pointer.rpartition("_")[2], 0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Limits(CStruct):
     """The clamp of a finish."""

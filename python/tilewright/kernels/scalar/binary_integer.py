@@ -238,7 +238,7 @@ def _per_channel(node: Node) -> bool:
 
 _EXACT = Kernel("tilewright_binary_integer", BinaryInteger, per_element(32.0), elementwise_over_tensors)
 _SHIFTED = Kernel("tilewright_add_shifted", AddShifted, per_element(18.0), elementwise_over_tensors)
-_RESCALED = Kernel("tilewright_add_rescaled", AddRescaled, per_element(32.0), elementwise_over_tensors)
+_RESCALED = Kernel("tilewright_add_rescaled", AddRescaled, per_element(37.8, 820.0), elementwise_over_tensors)
 
 DECLARATION = Declaration(
     operators={"Add": add, "Sub": subtract, "Mul": multiply},

@@ -22,7 +22,7 @@ from tilewright.kernels.kernel import (
     raster_over,
 )
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
-from tilewright.kernels.requantization import CHANNEL_RULES, ROW_WORDS, WORDS, Finish, LayerLimits, Rule
+from tilewright.kernels.requantization import CHANNEL_RULES, ROW_WORDS, WORDS, Finish, LayerLimits, Rule, rule_cycles
 from tilewright.kernels.scalar import conv_packed, depthwise_integer, depthwise_rows, fully_connected_integer
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows, rows_backward
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, integer_conv
@@ -131,9 +131,9 @@ def block_cycles(channel: str, reduction: str, outer: tuple[str, ...], pixel: tu
             pixel_blocks, few = -(-pixels // BLOCK), 0
         channel_blocks = -(-steps_product(nest, steps, channel) // BLOCK)
         # Of few channels each tap is gathered on its own.
-        gather = (75.0 if inputs < BLOCK else 11.0) * taps + 120.0
+        gather = (75.0 if inputs < BLOCK else 11.0) * taps + 410.0
         # Each part of a reduction loads and stores partial results; the last part alone finishes them.
-        finish = 110.0 + 120.0 * inputs / nest.dimension(reduction).extent
+        finish = 160.0 + (120.0 + BLOCK * BLOCK * rule_cycles(given.rule)) * inputs / nest.dimension(reduction).extent
         blocks = pixel_blocks * (gather + channel_blocks * (43.0 * taps + finish))
         behind = gather + channel_blocks * ((9.0 + 7.0 * few) * taps + 80.0 * few) if few else 0.0
         return 150.0 + images * (blocks + behind)

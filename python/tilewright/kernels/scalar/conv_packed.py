@@ -23,7 +23,7 @@ from tilewright.kernels.kernel import (
     raster_over,
 )
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
-from tilewright.kernels.requantization import LayerLimits
+from tilewright.kernels.requantization import LayerLimits, rule_cycles
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows, rows_backward
 from tilewright.kernels.scalar.packed import (
     BY_NAME,
@@ -46,6 +46,12 @@ _PAIR = 2
 
 _TWO_RUNS = f"{name_of(SHORTER)}_{name_of(LONGER)}"
 """How names of C's cores say that runs have two lengths."""
+
+_CALLED_CYCLES = 28.0
+"""Instructions for each element that a finish outside the core takes more than one inside."""
+
+_CHANGE_CYCLES = 20.0
+"""Instructions for a block of channels that the core with runs of two lengths takes beside its runs."""
 
 _FEW = 4
 """Channels below which C gathers one by one (FEW in conv_packed.c)."""
@@ -156,11 +162,16 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     taps = prod(given.windows.kernel) * given.group_inputs
     pairs = steps_product(nest, steps, "n", "group") * -(-steps_product(nest, steps, "oh", "ow") // _PAIR)
     channels = steps_product(nest, steps, "oc")
-    each = -(-channels // BLOCK) * (_core_cycles(given, taps, channels) + 20.0) + 18.0 * channels
+    each = -(-channels // BLOCK) * (_core_cycles(given, taps, channels) + 20.0) + _output_cycles(given) * channels
     gather = 420.0 + 80.0 * given.windows.kernel[0] + 6.1 * taps
     if given.group_inputs < _FEW:
         gather += 15.0 * prod(given.windows.kernel) + 7.0 * taps
     return 200.0 + pairs * (gather + each)
+
+
+def _output_cycles(given: ConvPacked) -> float:
+    """Instructions to finish two pixels of a channel; a finish outside the core is called twice for four channels."""
+    return 18.0 if given.finish == "NULL" else 18.0 + _PAIR * (_CALLED_CYCLES + rule_cycles(given.finish))
 
 
 def _core_cycles(given: ConvPacked, taps: int, channels: int) -> float:
@@ -168,8 +179,10 @@ def _core_cycles(given: ConvPacked, taps: int, channels: int) -> float:
     name = given.products.rpartition("packed_")[2].partition("_")[2]
     if name != _TWO_RUNS:
         return runs_cycles(taps, BY_NAME[name])
+    if given.longer == 0:
+        return runs_cycles(taps, SHORTER)
     part = given.longer / channels
-    return part * runs_cycles(taps, LONGER) + (1.0 - part) * runs_cycles(taps, SHORTER)
+    return part * runs_cycles(taps, LONGER) + (1.0 - part) * runs_cycles(taps, SHORTER) + _CHANGE_CYCLES
 
 
 def _backward(choice: KernelChoice, inputs: int) -> ConvPacked:

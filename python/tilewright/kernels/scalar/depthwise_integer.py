@@ -21,7 +21,7 @@ from tilewright.kernels.kernel import (
     raster_over,
 )
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
-from tilewright.kernels.requantization import LayerLimits
+from tilewright.kernels.requantization import LayerLimits, rule_cycles
 from tilewright.kernels.scalar.geometry import PlaneWindows
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, PaddedInput, padded_extents
 from tilewright.operators.nest import Nest, along, whole
@@ -97,8 +97,8 @@ def _sums(nest: Nest, steps: TileSteps) -> int:
 def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     """Instructions of a call on a tile with these steps, fitted to measurements on RV32IMAC."""
     given, nest = choice.given(DepthwiseInteger), choice.nest
-    by_variant = {"slide": 34.0, "stride": 41.0, "any": 18.0 + 8.0 * prod(given.x.windows.kernel)}
-    output = by_variant[given.sums.removeprefix(_SUMS)]
+    by_variant = {"slide": 36.0, "stride": 47.0, "any": 18.0 + 8.0 * prod(given.x.windows.kernel)}
+    output = by_variant[given.sums.removeprefix(_SUMS)] + rule_cycles(given.rule)
     rows, columns = steps_product(nest, steps, "oh"), steps_product(nest, steps, "ow")
     calls = 1 if rows * columns <= _SMALL_PLANE else columns
     channel = (

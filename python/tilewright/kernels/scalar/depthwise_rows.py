@@ -19,7 +19,7 @@ from tilewright.kernels.kernel import (
     TileSteps,
 )
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
-from tilewright.kernels.requantization import LayerLimits
+from tilewright.kernels.requantization import LayerLimits, rule_cycles
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, PaddedInput
 from tilewright.operators.nest import along, whole
 
@@ -83,8 +83,9 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     blocks, rest = divmod(steps_product(nest, steps, "ow"), BLOCK)
     # One pixel more than whole blocks makes the last block longer; of two or three C makes a block.
     fives, fours = (1, blocks - 1) if rest == 1 else (0, blocks + (rest > 1))
-    setup, four = 200.0 + 90.0 * step, 180.0 + 16.0 * step
-    row = fours * (setup + four * channels) + fives * (setup + 40.0 + (four + 60.0) * channels)
+    each = rule_cycles(choice.given(DepthwiseRows).rule)
+    setup, four = 200.0 + 90.0 * step, 180.0 + 16.0 * step + BLOCK * each
+    row = fours * (setup + four * channels) + fives * (setup + 40.0 + (four + 60.0 + each) * channels)
     return 200.0 + 5.0 * channels + rows * (20.0 + row)
 
 

@@ -159,15 +159,15 @@ def _counted(given: AveragePoolAttributes, x: Tensor) -> tuple[int, ...]:
     return bounds
 
 
-def _cycles(per_tap: float) -> CyclesOf:
-    """Instructions of a call on a tile."""
+def _cycles(per_tap: float, finish: float) -> CyclesOf:
+    """Instructions of a call on a tile; ``finish`` those for an element beside its taps."""
 
     def cycles(choice: KernelChoice, steps: TileSteps) -> float:
         given = choice.attributes
         assert isinstance(given, MaxPoolInteger | AveragePoolInteger | AveragePoolAway)
         rows = steps_product(choice.nest, steps, "kh")
         pixels = steps_product(choice.nest, steps, "n", "oh", "ow")
-        element = 40.0 + rows * (14.0 + per_tap * given.windows.kernel[1])
+        element = finish + rows * (14.0 + per_tap * given.windows.kernel[1])
         return 100.0 + pixels * (120.0 + steps_product(choice.nest, steps, "c") * element)
 
     return cycles
@@ -189,7 +189,7 @@ _BACKWARD = Backward("oh", _backward)
 _MAX = Kernel(
     "tilewright_max_pool_integer",
     MaxPoolInteger,
-    _cycles(6.0),
+    _cycles(6.0, 40.0),
     _STORES,
     _RINGS,
     backward=_BACKWARD,
@@ -198,13 +198,15 @@ _MAX = Kernel(
 _AVERAGE = Kernel(
     "tilewright_average_pool_integer",
     AveragePoolInteger,
-    _cycles(4.5),
+    _cycles(4.5, 65.0),
     _STORES,
     _RINGS,
     backward=_BACKWARD,
     likes=POOLING_ORDER,
 )
-_AWAY = Kernel("tilewright_average_pool_away", AveragePoolAway, _cycles(4.5), ring_axes=_RINGS, likes=POOLING_ORDER)
+_AWAY = Kernel(
+    "tilewright_average_pool_away", AveragePoolAway, _cycles(4.5, 65.0), ring_axes=_RINGS, likes=POOLING_ORDER
+)
 
 DECLARATION = Declaration(
     operators={"MaxPool": max_pool, "AveragePool": average_pool},
