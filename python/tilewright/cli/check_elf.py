@@ -49,6 +49,9 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
         metavar="WHAT=BYTES",
         help="the most bytes of ram, flash, stack, code or constants; repeatable",
     )
+    check.add_argument(
+        "--instructions", action="store_true", help="also bound the instructions of a run, for any input (RV32)"
+    )
     check.add_argument("--objdump", metavar="PROGRAM", help="prints instructions; one on the PATH if absent")
     check.add_argument("--json", type=Path, metavar="FILE.json", help="write the verdict there too, agreeing or not")
     check.set_defaults(run=_check)
@@ -60,7 +63,7 @@ def _check(parsed: argparse.Namespace) -> int:
     from tilewright.firmware.verdict_text import verdict_json, verdict_text
 
     plans = [load_plan(path) for path in parsed.plan]
-    verdict = check_image(read_image(parsed.elf), plans, _linked(parsed), parsed.objdump)
+    verdict = check_image(read_image(parsed.elf), plans, _linked(parsed), parsed.objdump, timed=parsed.instructions)
     if parsed.json is not None:
         write_file(parsed.json, verdict_json(verdict).encode())
     if verdict.findings:

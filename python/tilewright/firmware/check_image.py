@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilewright.base.errors import bad_input
 from tilewright.firmware.call_graph import Calls, Follower
@@ -16,6 +16,7 @@ from tilewright.firmware.image import Image, Symbol
 from tilewright.firmware.layout_rules import wrong_layouts
 from tilewright.firmware.pointers import PointerFinder
 from tilewright.firmware.pool_rules import overlaps, placed_pools
+from tilewright.firmware.time_bound import instruction_bound
 from tilewright.firmware.walk import Walker, walker
 from tilewright.plan import Plan
 
@@ -35,17 +36,20 @@ class Verdict:
     findings: tuple[Finding, ...]
 
 
-def check_image(image: Image, plans: Sequence[Plan], linked: Linked, objdump: str | None = None) -> Verdict:
-    """Check a program against the plans of all its models.
+def check_image(
+    image: Image, plans: Sequence[Plan], linked: Linked, objdump: str | None = None, *, timed: bool = False
+) -> Verdict:
+    """Check a program against the plans of all its models; ``timed`` also bounds the instructions of a run.
 
-    Raises bad_input ``elf-model`` if a model is not in the program, and the errors of ``disassemble``.
+    Raises bad_input ``elf-model`` if a model is not in the program, the errors of ``disassemble``, and not_supported
+    ``time-bound`` where instructions have no bound.
     """
     code = walker(image, disassemble(image, objdump))
     models: list[CheckedModel] = []
     findings: list[Finding] = []
     for plan in plans:
         model, found = _checked(image, plan, linked, code)
-        models.append(model)
+        models.append(replace(model, instructions=instruction_bound(image, code.code, plan) if timed else None))
         findings += found
     findings += overlaps(image, [place for model in models for place in model.pools])
     memory = chip_memory(image, models, linked)

@@ -48,6 +48,7 @@ class CheckedModel:
         constants: how many constants have the plan's bytes, if there is no finding.
         calls: what lies below its run.
         code: (address, bytes) of functions below its entries, outside of the port, and of data that they name.
+        instructions: the most that a run takes; None if they were not asked for.
     """
 
     plan: Plan
@@ -55,6 +56,7 @@ class CheckedModel:
     constants: int
     calls: Calls
     code: frozenset[tuple[int, int]]
+    instructions: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

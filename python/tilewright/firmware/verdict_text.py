@@ -35,6 +35,8 @@ def _agreed(model: CheckedModel) -> str:
     lines.append(
         f"  stack: {calls.root.name} takes at most {calls.stack_bytes:,} of {plan.stack_bytes:,} bytes: {chain}"
     )
+    if model.instructions is not None:
+        lines.append(f"  time: {plan.name}_run takes at most {model.instructions:,} instructions")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -83,5 +85,6 @@ def _model(model: CheckedModel) -> dict[str, object]:
         "constants": model.constants,
         "stack_bytes": model.calls.stack_bytes,
         "stack_limit_bytes": model.plan.stack_bytes,
+        **({"instructions": model.instructions} if model.instructions is not None else {}),
         "deepest": [{"function": name, "frame_bytes": size} for name, size in model.calls.deepest],
     }

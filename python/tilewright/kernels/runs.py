@@ -247,7 +247,7 @@ def product_choices(node: Node, graph: Graph, family: Family, pointer_bytes: int
         return ()
     largest = largest_sums(weights, product.bias, product.a.dtype, product.a_zero_point)
     folded = product.bias - product.a_zero_point * weights.sum(axis=1)
-    found = finish_of(node.epilogue, product.y.dtype, folded, largest)
+    found = finish_of(node.epilogue, product.y.dtype, folded, largest, any_values=product.any_values)
     if found is None:
         return ()
     finish = compact(found, largest)

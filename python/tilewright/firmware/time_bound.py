@@ -1,0 +1,342 @@
+"""The most instructions that a model's run takes, from the program's instructions.
+
+The run is executed with inputs, tensors and scratch unknown. What decides about loops is known: it stands in the
+program's constants. Where a branch depends on an unknown value, both ways are executed up to where they meet, and the
+longer one counts. So the sum is at least what any input takes. What the caller passes lies at multiples of 16 bytes.
+
+Before:  if (value > 127) { value = 127; }   with a value that is unknown
+After:   the instructions of the longer way; behind it, what differs between the ways is unknown
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tilewright.base.errors import not_supported
+from tilewright.firmware.disassembly import Disassembly, Instruction
+from tilewright.firmware.image import Image, Machine, Symbol
+from tilewright.firmware.rv32_steps import (
+    BRANCHES,
+    MASK,
+    REGISTERS,
+    Condition,
+    Registers,
+    Step,
+    Word,
+    address_of,
+    condition_of,
+    step_of,
+    target_of,
+)
+from tilewright.firmware.walk import Walker, walker
+from tilewright.firmware.ways import Meeting, meeting_points
+from tilewright.plan import Plan
+
+_END = 0xFFFFFFFE
+"""Where the run returns to."""
+
+_STACK, _CALLERS, _STEP = 0x7F000000, 0x60000000, 0x01000000
+"""Addresses of the stack, of what the caller passes, and from one thing that the caller passes to the next."""
+
+_DEEPEST = 64
+"""Branches on unknown values inside of each other; a loop whose end is unknown goes on until here."""
+
+
+_MOST = 1 << 31
+"""A run of more instructions is no run of a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Instructions in a row, the last of which decides about the next one; without ``last`` the row just goes on."""
+
+    address: int
+    steps: tuple[Step, ...]
+    count: int
+    last: Instruction | None
+    behind: int
+    condition: Condition | None
+    target: int = 0
+
+
+@dataclass(slots=True)
+class _Memory:
+    """Words by address; those that are absent are unknown, unless the program's constants have them."""
+
+    image: Image
+    words: dict[int, int] = field(default_factory=dict)
+    constants: dict[int, Word] = field(default_factory=dict)
+    log: list[tuple[int, Word]] = field(default_factory=list)
+
+    def word(self, address: int) -> Word:
+        """The word at an address that is a multiple of 4."""
+        value = self.words.get(address)
+        if value is not None:
+            return value
+        if address not in self.constants:
+            self.constants[address] = self.image.word(address)
+        return self.constants[address]
+
+    def load(self, address: Word, size: int) -> Word:
+        """The value at an address, without sign."""
+        if address is None:
+            return None
+        word = self.word(address & ~3)
+        if word is None or size == 4:
+            return word
+        return word >> 8 * (address & 3) & ((1 << 8 * size) - 1)
+
+    def store(self, address: Word, size: int, value: Word) -> None:
+        """Write a value; raises not_supported for an unknown address."""
+        if address is None:
+            raise _refused("a store to an address that depends on data")
+        place = address & ~3
+        before = self.words.get(place)
+        if size < 4 and value is not None and before is not None:
+            shift = 8 * (address & 3)
+            kept = before & ~(((1 << 8 * size) - 1) << shift)
+            value = kept | (value & ((1 << 8 * size) - 1)) << shift
+        elif size < 4:
+            value = None
+        self.log.append((place, before))
+        self.put(place, value)
+
+    def put(self, place: int, value: Word) -> None:
+        """Set a whole word, None for an unknown one."""
+        if value is None:
+            self.words.pop(place, None)
+        else:
+            self.words[place] = value
+
+
+@dataclass(slots=True)
+class _Run:
+    """The state of the execution. ``frames`` have the return address and the stack pointer of each call under way."""
+
+    image: Image
+    code: Disassembly
+    walker: Walker
+    memory: _Memory
+    registers: Registers
+    pc: int
+    frames: list[tuple[int, Word]]
+    blocks: dict[int, _Block] = field(default_factory=dict)
+    meetings: dict[int, dict[int, Meeting]] = field(default_factory=dict)
+    starts: dict[int, frozenset[int]] = field(default_factory=dict)
+    nested: int = 0
+
+    def until(self, places: frozenset[int], depth: int) -> int:
+        """Instructions up to the first of some addresses at a depth of calls, or up to the return from there."""
+        count = 0
+        while len(self.frames) >= depth and (self.pc not in places or len(self.frames) > depth):
+            block = self.blocks.get(self.pc) or self._block(self.pc)
+            for step in block.steps:
+                step(self.registers)
+            count += block.count
+            if count > _MOST:
+                raise _refused(f"a run of more than {_MOST:,} instructions", self.image.function_at(block.address))
+            if block.condition is None:
+                count += self._go(block)
+                continue
+            taken = block.condition(self.registers)
+            if taken is None:
+                count += self._both(block)
+            else:
+                self.pc = block.target if taken else block.behind
+        return count
+
+    def _go(self, block: _Block) -> int:
+        """Go to the next block; behind a switch on unknown values the instructions of its longest case."""
+        if block.last is None:
+            self.pc = block.behind
+            return 0
+        name, operands = block.last.name, block.last.operands
+        if name == "ret":
+            name, operands = "jr", ("ra",)
+        link = _link(name, operands)
+        if name in ("j", "jal"):
+            target: Word = int(operands[-1], 16)
+        else:
+            register, offset = address_of(operands[-1])
+            base = self.registers[register]
+            target = None if base is None else (base + offset) & MASK & ~1
+        if target is None:
+            return self._switch(block, link)
+        pointer = self.registers[REGISTERS["sp"]]
+        if link:
+            self.registers[target_of(link)] = block.behind
+            if link == "ra":
+                self.frames.append((block.behind, pointer))
+        elif self.frames and self.frames[-1] == (target, pointer):
+            self.frames.pop()
+        self.pc = target
+        return 0
+
+    def _switch(self, block: _Block, link: str) -> int:
+        """The instructions of the longest case, up to the return from the function."""
+        function = self.image.function_at(block.address)
+        cases = () if function is None or link else self._cases(function)
+        if not cases or self.nested >= _DEEPEST:
+            raise _refused("a jump to an address that depends on data", function)
+        self.nested += 1
+        count = self._ways(cases, frozenset())
+        assert count is not None, "all cases end where the function returns"
+        self.nested -= 1
+        return count
+
+    def _cases(self, function: Symbol) -> tuple[int, ...]:
+        """The places in a function whose addresses, or distances from the table, stand in tables that it names."""
+        inside = {item.address for item in self.code.between(function.address, function.end)}
+        found: set[int] = set()
+        for table in self.walker.body(function).touched - inside:
+            for base in (0, table):
+                place = table
+                while (word := self.image.word(place)) is not None and (word + base) & MASK in inside:
+                    found.add((word + base) & MASK)
+                    place += 4
+        return tuple(sorted(found))
+
+    def _both(self, block: _Block) -> int:
+        """Both ways of a branch up to where they meet: the instructions of the longer one."""
+        assert block.last is not None
+        function = self.image.function_at(block.last.address)
+        self.nested += 1
+        if function is None or self.nested > _DEEPEST:
+            raise _refused("a loop whose end depends on data", function)
+        meeting = self._meeting(function, block.last.address)
+        starts = (block.target, block.behind)
+        count = self._ways(starts, meeting.near)
+        if count is None and meeting.near != {meeting.certain}:
+            count = self._ways(starts, frozenset(() if meeting.certain is None else (meeting.certain,)))
+        if count is None:
+            raise _refused("a branch whose ways do not meet", function)
+        self.nested -= 1
+        return count
+
+    def _ways(self, starts: tuple[int, ...], places: frozenset[int]) -> int | None:
+        """The instructions of the longest of some ways; None, and nothing changed, where they do not meet."""
+        before = (self.pc, self.registers, self.frames)
+        log, counts, ends = self.memory.log, [], []
+        for start in starts:
+            self.pc, self.registers, self.frames = start, list(before[1]), list(before[2])
+            self.memory.log = []
+            counts.append(self.until(places, len(before[2])))
+            ends.append((self.pc, self.frames, self.registers, self._undone()))
+        self.memory.log = log
+        if any((pc, frames) != ends[0][:2] for pc, frames, _, _ in ends):
+            self.pc, self.registers, self.frames = before
+            return None
+        self.registers = [
+            a if all(a == b for b in rest) else None for a, *rest in zip(*(end[2] for end in ends), strict=True)
+        ]
+        for address in {address for end in ends for address in end[3]}:
+            old = self.memory.words.get(address)
+            values = {end[3].get(address, old) for end in ends}
+            log.append((address, old))
+            self.memory.put(address, values.pop() if len(values) == 1 else None)
+        return max(counts)
+
+    def _undone(self) -> dict[int, Word]:
+        """What was written since the log began; the words are again what they were before."""
+        log = self.memory.log
+        after = {place: self.memory.words.get(place) for place, _ in log}
+        for place, before in reversed(log):
+            self.memory.put(place, before)
+        return after
+
+    def _meeting(self, function: Symbol, address: int) -> Meeting:
+        if function.address not in self.meetings:
+            instructions = self.code.between(function.address, function.end)
+            self.meetings[function.address] = meeting_points(instructions)
+        return self.meetings[function.address][address]
+
+    def _starts(self, function: Symbol) -> frozenset[int]:
+        """The addresses in a function to which its jumps lead."""
+        if function.address not in self.starts:
+            jumps = (*BRANCHES, "j", "jal")
+            found = (item for item in self.code.between(function.address, function.end) if item.name in jumps)
+            self.starts[function.address] = frozenset(int(item.operands[-1], 16) for item in found)
+        return self.starts[function.address]
+
+    def _block(self, address: int) -> _Block:
+        function = self.image.function_at(address)
+        instructions = [] if function is None else self.code.between(address, function.end)
+        starts = frozenset() if function is None else self._starts(function)
+        steps: list[Step] = []
+        for number, instruction in enumerate(instructions):
+            behind = instructions[number + 1].address if number + 1 < len(instructions) else function_end(function)
+            if number and instruction.address in starts:
+                block = _Block(address, tuple(steps), number, None, instruction.address, None)
+                self.blocks[address] = block
+                return block
+            is_branch = instruction.name in BRANCHES
+            if is_branch or instruction.name in ("j", "jr", "jal", "jalr", "ret"):
+                condition = condition_of(instruction) if is_branch else None
+                target = int(instruction.operands[-1], 16) if is_branch else 0
+                block = _Block(address, tuple(steps), number + 1, instruction, behind, condition, target)
+                self.blocks[address] = block
+                return block
+            step = step_of(instruction, self.memory)
+            if step is None:
+                raise _refused(f"the instruction {instruction.name}", function)
+            steps.append(step)
+        raise _refused(f"code at {address:#x}, which no function has", function)
+
+
+def function_end(function: Symbol | None) -> int:
+    """The address behind a function."""
+    return 0 if function is None else function.end
+
+
+def _link(name: str, operands: tuple[str, ...]) -> str:
+    """The register that takes the return address; empty for a jump that does not return."""
+    if name in ("j", "jr"):
+        return ""
+    link = operands[0] if len(operands) > 1 else "ra"
+    return "" if link == "zero" else link
+
+
+def _refused(what: str, function: Symbol | None = None) -> Exception:
+    where = (function.name,) if function is not None else ()
+    remedy = "docs/how-to/ship-it.md says which programs have a bound"
+    return not_supported("time-bound", f"{what} has no bound", at="; ".join(where), help=remedy)
+
+
+def instruction_bound(image: Image, code: Disassembly, plan: Plan) -> int:
+    """The most instructions from the first of ``<p>_run`` to its return, for any input.
+
+    Raises not_supported ``time-bound`` for other machines than RV32, and for code whose loops depend on data.
+    """
+    if image.machine is not Machine.RISCV or image.word_bytes != 4:
+        raise _refused("another instruction set than RV32")
+    name = f"{plan.name}_run"
+    root = next((symbol for symbol in image.functions if symbol.name == name), None)
+    if root is None:
+        raise _refused(f"a program without {name}")
+    memory = _Memory(image)
+    registers: Registers = [0, *(None for _ in range(32))]
+    registers[REGISTERS["sp"]] = _STACK
+    registers[REGISTERS["ra"]] = _END
+    pointer = next((symbol.address for symbol in image.named("__global_pointer$")), None)
+    registers[REGISTERS["gp"]] = pointer
+    for number, struct in enumerate(_passed(plan)):
+        address = _CALLERS + (number + 1) * 0x1000
+        registers[REGISTERS[f"a{number}"]] = address
+        for member, value in enumerate(struct):
+            memory.put(address + 4 * member, value)
+    run = _Run(image, code, walker(image, code), memory, registers, root.address, [(_END, _STACK)])
+    return run.until(frozenset(), 1)
+
+
+def _passed(plan: Plan) -> list[list[int]]:
+    """The pointers in each struct that the caller passes: inputs, outputs, pools."""
+    counts = [] if plan.io_in_pools else [len(plan.inputs), len(plan.outputs)]
+    if not plan.static_pools:
+        used = {use.pool for use in plan.pool_use if use.used_bytes}
+        counts.append(sum(pool.name in used and pool.access.value == "rw" and pool.base is None for pool in plan.pools))
+    found, taken = [], 0
+    for count in counts:
+        if count:
+            found.append([_CALLERS + (taken + number + 1) * _STEP for number in range(count)])
+            taken += count
+    return found
