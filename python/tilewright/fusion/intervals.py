@@ -33,7 +33,7 @@ CALL_CYCLES = 700.0
 FLOAT_CALL_CYCLES = 2_500.0
 """The same for results in float32, whose kernels prepare more in each call than their formulas say."""
 
-BLOCK_ELEMENTS = (1, 8, 16, 32, 64, 128, 256, 512)
+BLOCK_ELEMENTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 """Positions of a result, without its channels, that a block has at least; each is tried for a whole group."""
 
 MOST_STAGES = 48
