@@ -157,7 +157,64 @@ def planning() -> Picture:
     return picture
 
 
-PICTURES = {"tile-and-halo": tile_and_halo, "slots": slots, "memory-map": memory_map, "planning": planning}
+ROWS, MADE, KEPT, GONE = 12, BLUE, GREEN, "#ffffff"
+
+
+def _rows(picture: Picture, x: float, name: str, colours: list[str]) -> None:
+    """A tensor's rows, one below the other; rows that are not in memory are dashed."""
+    picture.text(x + 30, 62, name, "middle")
+    for row, colour in enumerate(colours):
+        picture.box(x, 70 + row * 16, 60, 16, colour or GONE, dash=not colour)
+
+
+def _ring(newest: int, rows: int, count: int = ROWS) -> list[str]:
+    """The rows of a ring when its ``newest`` row was just made."""
+    return [MADE if row == newest else KEPT if newest - rows < row < newest else "" for row in range(count)]
+
+
+def _moments(title: str, *, fed: bool) -> Picture:
+    """Two convolutions 3x3, the second with strides 2, at three iterations: which rows are in memory."""
+    picture = Picture(720, 330, title)
+    for number, time in enumerate((1, 4, 7)):
+        left = 20 + number * 238
+        picture.text(left + 100, 26, f"iteration {time}", "middle")
+        newest = time - 1 if fed else time
+        _rows(picture, left, "x", _ring(time, 3) if fed else [KEPT] * ROWS)
+        _rows(picture, left + 75, "a", _ring(newest, 3))
+        made = (newest - 1) // 2
+        _rows(
+            picture,
+            left + 150,
+            "y",
+            [(MADE if row == made and newest % 2 else KEPT) if row <= made else "" for row in range(6)],
+        )
+    return picture
+
+
+def group() -> Picture:
+    """A group: x is the caller's, a is a ring of three rows, y is a home."""
+    picture = _moments("A group of two convolutions at three moments", fed=False)
+    picture.text(20, 290, "Blue: made at this iteration. Green: in memory. Dashed: not yet, or not any more.")
+    picture.text(20, 312, "Of a, never more than three rows exist; x and y are whole, as their neighbours need them.")
+    return picture
+
+
+def fed() -> Picture:
+    """The same group, with x fed."""
+    picture = _moments("The same group with a fed input at three moments", fed=True)
+    picture.text(20, 290, "At each iteration the caller gives a row of x; the group works one iteration behind it.")
+    picture.text(20, 312, "Of x too, never more than three rows exist.")
+    return picture
+
+
+PICTURES = {
+    "tile-and-halo": tile_and_halo,
+    "slots": slots,
+    "memory-map": memory_map,
+    "planning": planning,
+    "group": group,
+    "fed": fed,
+}
 
 
 def main() -> int:
