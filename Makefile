@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Thin on purpose: make cannot handle the spaces that a folder's name may have, the scripts can.
-.PHONY: demo test test-all conformance setup format docs
+.PHONY: demo test test-all conformance gvsoc setup format docs
 
 demo:
 	@./scripts/demo.sh
@@ -13,6 +13,9 @@ test-all:
 
 conformance:
 	@./scripts/conformance.sh
+
+gvsoc:
+	@./scripts/gvsoc.sh
 
 docs:
 	@./scripts/docs.sh
