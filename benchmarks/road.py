@@ -64,6 +64,7 @@ CORES = {
     "rv32-rvv": CorePlatform(TOOLCHAIN, "rv32-rvv"),
     "cortex-m0": CorePlatform(ARM_TOOLCHAIN, "cortex-m0"),
     "cortex-m4": CorePlatform(ARM_TOOLCHAIN, "cortex-m4"),
+    "cortex-m55": CorePlatform(ARM_TOOLCHAIN, "cortex-m55"),
     "cortex-m3": CorePlatform(ARM_TOOLCHAIN, "mps2-an385-single"),
 }
 

@@ -66,9 +66,10 @@ SOURCES = (
     "add_split.c",
     "dsp_block.c",
     "depthwise_dsp.c",
+    "mve_block.c",
 )
 
-FAMILIES = ("scalar", "xpulpv2", "rvv", "dsp")
+FAMILIES = ("scalar", "xpulpv2", "rvv", "dsp", "mve")
 """Whose kernels are compared with the reference; on this machine the cores of the others are plain C."""
 
 

@@ -160,7 +160,7 @@ static int32_t set_work(struct work *work)
     }
     work->is_unsigned = between(0, 1);
     work->a.is_depthwise = IS_DEPTHWISE && between(0, 2) == 0;
-    work->a.gathers = !work->a.is_depthwise && MULTIPLE > 1;
+    work->a.gathers = !work->a.is_depthwise && GATHERS;
     work->groups = work->a.is_depthwise ? 1 : between(1, 2);
     work->a.group_inputs = work->a.is_depthwise ? 1 : inputs[between(0, 7)];
     work->a.group_outputs = between(1, MOST_CHANNELS / 2) * (work->groups == 1 ? 2 : 1);
@@ -194,7 +194,7 @@ static void pack_weights(const struct work *work)
         for (int32_t c = 0; c < work->a.group_outputs; c += work->a.block) {
             const int32_t count = smaller(work->a.block, work->a.group_outputs - c);
             for (int32_t i = 0; i < padded * count; i++) {
-                to[PACKED_AT(i / count, i % count, padded, count)] =
+                to[PACKED_AT(i / count, i % count, padded, count, work->a.is_depthwise)] =
                     i / count < taps ? from[(c + i % count) * taps + i / count] : 0;
             }
             to += padded * count;
@@ -222,7 +222,7 @@ static int32_t sum_of(const struct work *work, int32_t n, int32_t channel, int32
                 row)[n * work->in.stride[0] + (group * a->group_inputs + c) * work->in.stride[1] +
                      (column - work->in.origin[3]) * work->in.stride[3]];
         }
-        sum += w[i] * (work->is_unsigned ? value : (int8_t)value);
+        sum += w[i] * (work->is_unsigned ? value - ZERO_OF_UNSIGNED : (int8_t)value);
     }
     return sum;
 }

@@ -19,7 +19,8 @@ PROGRAM = Path(__file__).parents[1] / "support" / "runs_kernels.c"
 class Tried:
     """A family on a platform.
 
-    ``packed_at`` is where C keeps the weight of tap t and channel c of a block, ``multiple`` that of taps.
+    ``packed_at`` is where C keeps the weight of tap t and channel c of a block, ``multiple`` that of taps;
+    ``zero_of_unsigned`` is subtracted from uint8 elements.
     """
 
     family: str
@@ -29,11 +30,21 @@ class Tried:
     packed_at: str = "(t) * (count) + (c)"
     multiple: int = 1
     is_depthwise: bool = True
+    gathers: bool = True
+    zero_of_unsigned: int = 0
     command: tuple[str, str] = ("", "")
 
 
-RVV = Tried("rvv", "rv32-rvv", ("rvv_block.c",), 3)
+RVV = Tried("rvv", "rv32-rvv", ("rvv_block.c",), 3, gathers=False)
 DSP = Tried("dsp", "cortex-m4", ("dsp_block.c",), 2, "PAIRED(t, c, taps, count)", 4, is_depthwise=False)
+MVE = Tried(
+    "mve",
+    "cortex-m55",
+    ("mve_block.c",),
+    2,
+    "(depth) ? (t) * (count) + (c) : (c) * (taps) + (t)",
+    zero_of_unsigned=128,
+)
 TRIED = [
     pytest.param(RVV, marks=needs_riscv, id="rvv-128"),
     pytest.param(replace(RVV, command=("vlen=128", "vlen=256")), marks=needs_riscv, id="rvv-256"),
@@ -41,6 +52,7 @@ TRIED = [
         pytest.param(replace(DSP, platform=name), marks=needs_arm, id=f"dsp-{name}")
         for name in ("cortex-m4", "cortex-m7", "cortex-m33")
     ),
+    pytest.param(MVE, marks=needs_arm, id="mve"),
 ]
 
 
@@ -55,8 +67,9 @@ def platform_of(tried: Tried) -> Platform:
 def run_program(tried: Tried, folder: Path, *, spoilt: bool = False) -> tuple[int, str]:
     """Exit status and last line; ``spoilt``: the loops add 1 to each sum."""
     defines = f"#define FAMILY {tried.family}\n#define PIXELS {tried.pixels}\n"
-    defines += f"#define PACKED_AT(t, c, taps, count) ({tried.packed_at})\n"
+    defines += f"#define PACKED_AT(t, c, taps, count, depth) ({tried.packed_at})\n"
     defines += f"#define MULTIPLE {tried.multiple}\n#define IS_DEPTHWISE {int(tried.is_depthwise)}\n"
+    defines += f"#define GATHERS {int(tried.gathers)}\n#define ZERO_OF_UNSIGNED {tried.zero_of_unsigned}\n"
     text = PROGRAM.read_text(encoding="utf-8")
     if spoilt:
         text = text.replace("    return sum;", "    return sum + (int32_t)1000;").replace("CASES 400", "CASES 4")

@@ -32,6 +32,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
             "kernels/xpulpv2",
             "kernels/rvv",
             "kernels/dsp",
+            "kernels/mve",
             "importers/onnx",
             "importers/tflite",
         ),

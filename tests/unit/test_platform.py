@@ -242,6 +242,7 @@ def test_shipped_platforms() -> None:
         "cortex-m0",
         "cortex-m33",
         "cortex-m4",
+        "cortex-m55",
         "cortex-m7",
         "esp32-c3",
         "esp32-c6",

@@ -15,13 +15,13 @@ from typing import Any, NoReturn
 from tilewright import operators
 from tilewright.base.errors import not_supported
 from tilewright.graph import Attributes, Graph, Node
-from tilewright.kernels import dsp, rvv, scalar, xpulpv2
+from tilewright.kernels import dsp, mve, rvv, scalar, xpulpv2
 from tilewright.operators.attributes import attributes_from
 from tilewright.operators.operator import Operator
 
 
 def _found() -> Iterator[Operator]:
-    for folder in (operators, scalar, xpulpv2, rvv, dsp):
+    for folder in (operators, scalar, xpulpv2, rvv, dsp, mve):
         for name in sorted(module.name for module in iter_modules(folder.__path__)):
             yield from getattr(import_module(f"{folder.__name__}.{name}"), "OPERATORS", ())
 

@@ -9,7 +9,7 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 
 from tilewright.graph import Graph, Node
-from tilewright.kernels import dsp, rvv, scalar, xpulpv2
+from tilewright.kernels import dsp, mve, rvv, scalar, xpulpv2
 from tilewright.kernels.kernel import Declaration, KernelChoice
 from tilewright.kernels.liked_orders import ANY_ORDER, LikedOrder
 from tilewright.kernels.own import OwnOperator
@@ -28,10 +28,13 @@ RVV = "rvv"
 DSP = "dsp"
 """The family for Arm cores that multiply two pairs of halves per instruction (Armv7E-M, Armv8-M with DSP)."""
 
+MVE = "mve"
+"""The family for Arm cores with Helium, vectors of 16 bytes (Armv8.1-M with MVE)."""
+
 WIDEST = Core(1, ())
 """One core with pointers of 64 bits, the widest that there are."""
 
-_FOLDERS = MappingProxyType({SCALAR: scalar, XPULPV2: xpulpv2, RVV: rvv, DSP: dsp})
+_FOLDERS = MappingProxyType({SCALAR: scalar, XPULPV2: xpulpv2, RVV: rvv, DSP: dsp, MVE: mve})
 
 
 def _found(family: str) -> Iterator[Declaration]:

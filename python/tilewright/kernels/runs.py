@@ -16,7 +16,7 @@ import numpy as np
 
 from tilewright.graph import Array, DType, Graph, Node
 from tilewright.kernels.c_structs import BlockFinish, CStruct, CType, Int32, ScratchOffset
-from tilewright.kernels.integer import is_wide, largest_sums, steps_product, words
+from tilewright.kernels.integer import as_signed, is_wide, largest_sums, steps_product, words
 from tilewright.kernels.kernel import (
     HEIGHT,
     Backward,
@@ -102,6 +102,8 @@ class Family:
         pixels: pixels that are multiplied together, at most ``PIXELS``.
         kernels: by what the kernel runs and by bytes of a pointer, the declarations.
         packed: from int8[channels, taps] and the channels of a block to the same bytes as C reads them.
+        packed_channels: the same for depthwise convolutions, whose channels have no taps in common.
+        as_stored: whether uint8 elements are multiplied as stored; else less 128, as int8.
         is_depthwise: whether the family has functions for depthwise convolutions.
         multiple: of the taps of a channel of weights; zeros stand behind the last tap.
         gathers: whether products gather the taps of a few pixels; depthwise ones read runs in any case.
@@ -117,20 +119,23 @@ class Family:
     is_depthwise: bool = True
     gathers: bool = False
     multiple: int = 1
+    packed_channels: Callable[[Array, int], Array] = in_blocks
+    as_stored: bool = True
 
     def padded(self, taps: int) -> int:
         """Taps of a channel, padded as C reads them."""
         return -(-taps // self.multiple) * self.multiple
 
-    def weights(self, weights: Array) -> Packing:
+    def weights(self, weights: Array, *, is_depthwise: bool = False) -> Packing:
         """The weights as C reads them, from integers [..., channels, taps] that fit int8."""
+        packed = self.packed_channels if is_depthwise else self.packed
         *outer, channels, taps = map(int, weights.shape)
         shape = (*outer, channels, self.padded(taps))
 
         def pack(_: TileSteps) -> Array:
             whole = np.zeros((*outer, channels, shape[-1]), np.int8)
             whole[..., :taps] = weights
-            parts = [self.packed(part, self.block) for part in whole.reshape(-1, channels, shape[-1])]
+            parts = [packed(part, self.block) for part in whole.reshape(-1, channels, shape[-1])]
             return np.stack(parts).reshape(shape)
 
         return Packing(shape, np.dtype(np.int8), pack)
@@ -176,7 +181,7 @@ def kernels_of(cycles: CyclesOf, gathered_bytes: Callable[[int], int] | None = N
 
 def conv_choices(node: Node, graph: Graph, family: Family, pointer_bytes: int) -> tuple[KernelChoice, ...]:
     """The kernel for Conv with 8-bit x, constant weights of 8 bits, and constant bias."""
-    conv = integer_conv(node, graph, as_stored=True)
+    conv = integer_conv(node, graph, as_stored=family.as_stored)
     if conv is None or is_wide(conv.weights):
         return ()
     group_inputs = int(conv.weights.shape[3])
@@ -217,7 +222,7 @@ def _of_groups(conv: IntegerConv, family: Family, kernel: Kernel) -> KernelChoic
 def _of_channels(conv: IntegerConv, family: Family, kernel: Kernel) -> KernelChoice:
     groups, _, window, _ = map(int, conv.weights.shape)
     flat = conv.weights.reshape(groups, window)
-    weights = family.weights(flat)
+    weights = family.weights(flat, is_depthwise=True)
     x, y = conv.operands
     return KernelChoice(
         kernel=kernel,
@@ -246,7 +251,8 @@ def product_choices(node: Node, graph: Graph, family: Family, pointer_bytes: int
     if product.a.order[-1] != views[0][1]:
         return ()
     largest = largest_sums(weights, product.bias, product.a.dtype, product.a_zero_point)
-    folded = product.bias - product.a_zero_point * weights.sum(axis=1)
+    offset = product.a_zero_point if family.as_stored else as_signed(product.a_zero_point, product.a.dtype)
+    folded = product.bias - offset * weights.sum(axis=1)
     found = finish_of(node.epilogue, product.y.dtype, folded, largest, any_values=product.any_values)
     if found is None:
         return ()

@@ -37,8 +37,8 @@ class Target:
 
     kernels: tuple[str, ...] = field(
         metadata=setting(
-            "kernel families; of kernels with nearly equal cost the first is taken: `scalar`, `xpulpv2`, `rvv`, `dsp` "
-            "([families](operators-and-kernels.md#families))",
+            "kernel families; of kernels with nearly equal cost the first is taken: `scalar`, `xpulpv2`, `rvv`, "
+            "`dsp`, `mve` ([families](operators-and-kernels.md#families))",
             form=IDENTIFIER,
         )
     )

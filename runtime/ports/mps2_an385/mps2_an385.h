@@ -6,12 +6,12 @@
 #include "../common/board.h"
 
 /* Where the first UART and the first timer are, and instructions for its ticks: under -icount
- * shift=0 QEMU lets an instruction take a nanosecond; timers run at 32, 20 and 25 MHz. Boards for
+ * shift=0 QEMU lets an instruction take a nanosecond; timers run at 20, 20 and 25 MHz. Boards for
  * Armv8-M start in secure state. */
-#if defined(__ARM_ARCH_8_1M_MAIN__) /* mps3-an547 */
+#if defined(__ARM_FEATURE_MVE) /* mps3-an547 */
 #define TILEWRIGHT_MPS2_UART 0x59303000u
-#define TILEWRIGHT_MPS2_TIMER 0x58000000u
-#define TILEWRIGHT_MPS2_INSTRUCTIONS(ticks) (31u * (ticks) + (ticks) / 4u)
+#define TILEWRIGHT_MPS2_COUNTER 0x59302018u /* counts up, at 20 MHz */
+#define TILEWRIGHT_MPS2_INSTRUCTIONS(ticks) (50u * (ticks))
 #elif defined(__ARM_ARCH_8M_MAIN__) /* mps2-an505 */
 #define TILEWRIGHT_MPS2_UART 0x50200000u
 #define TILEWRIGHT_MPS2_TIMER 0x50000000u

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #define EXCEPTIONS 16
+#define COPROCESSOR_ACCESS 0xe000ed88u
 #define CONFIGURABLE_FAULT_STATUS 0xe000ed28u
 
 /* Words of an exception's frame. */
@@ -20,6 +21,11 @@ union vector {
 _Noreturn void _start(void);
 _Noreturn void _start(void)
 {
+#if defined(__ARM_FP) || defined(__ARM_FEATURE_MVE)
+    /* Coprocessors 10 and 11 are the FPU and the vectors. */
+    *(volatile uint32_t *)COPROCESSOR_ACCESS |= 0xfu << 20;
+    __asm__ volatile("dsb\n\tisb" : : : "memory");
+#endif
     tilewright_console_open();
     tilewright_cycles_open();
     tilewright_start();

@@ -1437,6 +1437,10 @@ tilewright_runs_products tilewright_dsp_products_signed, tilewright_dsp_products
 
 tilewright_depthwise_sums tilewright_depthwise_dsp;
 
+tilewright_runs_products tilewright_mve_products_signed, tilewright_mve_products_unsigned,
+    tilewright_mve_channels_signed, tilewright_mve_channels_unsigned, tilewright_mve_folded,
+    tilewright_mve_layer, tilewright_mve_high, tilewright_mve_sums;
+
 #undef TILEWRIGHT_SIZE_ASSERT
 #ifdef __cplusplus
 }
