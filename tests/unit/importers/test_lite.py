@@ -28,6 +28,7 @@ from tilewright.planning.plan_states import initial_content
 from tilewright.rewrites.passes import optimise
 
 TIGHT = ("l1=1200",)
+ROOM_FOR_TABLES = ("l1=3000",)
 _FRESH = [name for name in CASES if not lite_case(name).stateful]
 BUILDS = {
     "untiled": ("host", _FRESH),
@@ -92,7 +93,7 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Firmwa
         platform, names = BUILDS[kind]
         for name in names:
             values = {"model": written(name, folder), "platform": platform, "name": name, "static_pools": True}
-            values["pools"] = () if platform == "host" else TIGHT
+            values["pools"] = () if platform == "host" else TIGHT if name not in TYPES else ROOM_FOR_TABLES
             artifacts = compile_model(build_options(("test", values)))
             models.append(Generated(name, artifacts.plan, dict(artifacts.files)))
         return build(folder, models, runtime_library(OBJECTS)), {model.prefix: model.plan for model in models}
