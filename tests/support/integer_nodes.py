@@ -62,6 +62,7 @@ SOURCES = (
     "vector_xpulpv2.c",
     "depthwise_xpulpv2.c",
     "conv_runs.c",
+    "interpolate_integer.c",
     "rvv_block_c.c",
     "add_split.c",
     "dsp_block.c",

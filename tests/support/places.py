@@ -75,12 +75,20 @@ def _recurrent() -> onnx.ModelProto:
     return _node("RNN", (2, 3, 2), weights.reshape(1, 3, 2), np.eye(3, dtype=np.float32)[None], layout=1, outputs=1)()
 
 
+def _stored_resize() -> onnx.ModelProto:
+    build = ModelBuilder(19)
+    x = build.input("x", [1, 1, 4, 4], np.int8)
+    y = build.node("Resize", x, "", build.constant(_f32(1, 1, 2, 2)), mode="linear", output="y")
+    return build.model(y, dtypes={"y": np.int8})
+
+
 _LINE = np.linspace(-1, 1, 3, dtype=np.float32).reshape(1, 1, 3)
 _ONE = _f32(2).reshape(1, 1, 1)
 
 PLACES: Mapping[str, Place] = {
     "resize-align-corners": Place(_resize(1.7, "linear", "align_corners"), LIKE, OTHER, LIKE),
     "resize-pytorch-half-pixel": Place(_resize(0.3, "cubic", "pytorch_half_pixel"), LIKE, OTHER, LIKE),
+    "resize-stored": Place(_stored_resize, LIKE, OTHER, LIKE),
     "resize-crop": Place(_resize(0.3, "linear", "tf_crop_and_resize"), LIKE, OTHER, LIKE),
     "resize-tf-half-pixel-for-nn": Place(_resize(1.5, "nearest", "tf_half_pixel_for_nn"), LIKE, REFUSES, LIKE),
     "resize-opset-10-linear": Place(

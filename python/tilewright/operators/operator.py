@@ -46,6 +46,7 @@ class Integers(Enum):
     NONE: nothing; it stays float. WEIGHTED: sums of products of its first input with constant weights.
     MATRICES: sums of products of its first two inputs. SUM, DIFFERENCE, PRODUCT: of its two inputs, element by
     element. MEAN: means of its input, less ``x_zero_point``. RATIO: numbers without a unit, which need ``x_scale``.
+    NEIGHBOURS: weighted means of its input's elements along an axis.
     """
 
     NONE = "none"
@@ -56,6 +57,7 @@ class Integers(Enum):
     PRODUCT = "product"
     MEAN = "mean"
     RATIO = "ratio"
+    NEIGHBOURS = "neighbours"
 
 
 @dataclass(frozen=True, slots=True)

@@ -199,5 +199,11 @@ OPERATORS = (
         on_integers=OnIntegers(Integers.WEIGHTED, "ConvTransposeInteger", channel_axis=1, over_volumes=True),
         weights_axis=lambda node: 1 if node.given(ConvTransposeAttributes).group == 1 else None,
     ),
-    Operator("Interpolate", interpolate_nest, interpolate, InterpolateAttributes),
+    Operator(
+        "Interpolate",
+        interpolate_nest,
+        interpolate,
+        InterpolateAttributes,
+        on_integers=OnIntegers(Integers.NEIGHBOURS, "InterpolateInteger"),
+    ),
 )

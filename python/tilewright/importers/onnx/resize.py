@@ -11,6 +11,7 @@ import numpy as np
 from tilewright.graph import Array, DType
 from tilewright.importers.onnx.context import Call, Unsupported
 from tilewright.importers.onnx.indexing import emit_gather
+from tilewright.operators.interpolation import integer_tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,9 @@ def _apply(call: Call, axes: Mapping[int, _Axis], mode: str, coordinates: str = 
         for axis, way in axes.items()
         if way.output != way.extent or coordinates == "tf_crop_and_resize" or way.scale != 1.0
     ]
+    if mode == "linear" and x.dtype in (DType.INT8, DType.UINT8) and changed:
+        _stored_linear(call, {axis: axes[axis] for axis in changed}, coordinates)
+        return
     if mode != "nearest" and x.dtype is not DType.FLOAT32:
         raise Unsupported(f"mode '{mode}' of {x.dtype.value}", "insert a Cast")
     for axis in changed:
@@ -90,6 +94,22 @@ def _apply(call: Call, axes: Mapping[int, _Axis], mode: str, coordinates: str = 
         name = call.emit("Interpolate", [name], shape, attributes, part=part)
     if not changed:
         call.emit("Reshape", [x.name], x.shape)
+
+
+def _stored_linear(call: Call, axes: Mapping[int, _Axis], coordinates: str) -> None:
+    """Linear interpolation of the stored integers, rounded towards 0, as ONNX Runtime computes it."""
+    x, shape = call.input(0), list(call.input(0).shape)
+    tables = {}
+    for axis, way in axes.items():
+        shape[axis] = way.output
+        at = _positions(way, coordinates)
+        if coordinates != "tf_crop_and_resize" and way.output > 0:
+            tables[axis] = _table(call, at, way, "linear")
+    found = integer_tables(x.shape, tables) if len(tables) == len(axes) else None
+    if found is None:
+        reason = f"mode 'linear' of {x.dtype.value}{list(x.shape)} to {shape}"
+        raise Unsupported(reason, "two axes without a region or antialias are supported; else insert a Cast")
+    call.emit("InterpolateInteger", [x.name], shape, found)
 
 
 def _axes_of(call: Call) -> dict[int, _Axis]:

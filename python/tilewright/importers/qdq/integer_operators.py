@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from math import prod
 from types import MappingProxyType
 from typing import Union
 
@@ -26,8 +27,10 @@ from tilewright.graph.edit import GraphEditor, joined_sources, with_attributes
 from tilewright.importers.qdq.match import Quantized, Weights, is_over_volumes, quantized, real_constant, weights
 from tilewright.importers.qdq.tail import Tail, follow
 from tilewright.operators.binary import BinaryAttributes
+from tilewright.operators.interpolation import integer_tables
 from tilewright.operators.matmul import MatMulAttributes
 from tilewright.operators.operator import Integers, OnIntegers
+from tilewright.operators.windows import InterpolateAttributes
 
 _ALLOWED_BIAS_STEPS = 1.0 / 32.0
 _ALLOWED_BIAS_RELATIVE = 1e-6
@@ -219,6 +222,33 @@ def _one_operand(editor: GraphEditor, node: Node, way: OnIntegers) -> _Fused:
     return with_attributes(moved, **changes), tail
 
 
+def _neighbours(editor: GraphEditor, node: Node, way: OnIntegers) -> _Fused:
+    """Linear interpolation along one axis, or along two by two nodes, which round once together."""
+    x, nodes = quantized(editor, node.inputs[0]), [node]
+    following = editor.sole_reader(node.outputs[0])
+    if following is not None and following.operator == node.operator:
+        nodes.append(following)
+    tail = follow(editor, nodes[-1])
+    tables = dict(_weights_by_axis(editor, each) for each in nodes)
+    if x is None or x.tensor.is_constant or tail.quantize is None or len(tables) < len(nodes):
+        return None
+    found = integer_tables(x.tensor.shape, tables)
+    if found is None:
+        return None
+    tail.absorbed[:0] = nodes[1:]
+    given = attributes_for(way.operator, {**found, "x_zero_point": x.zero_point})
+    epilogue = tail.epilogue((x.scale / prod(found["units"]),))
+    fused = replace(node, operator=way.operator, inputs=(x.tensor.name,), attributes=given, epilogue=epilogue)
+    return fused, tail
+
+
+def _weights_by_axis(editor: GraphEditor, node: Node) -> tuple[int, tuple[Array, Array]]:
+    """The axis of an interpolation, and its tables of positions and weights, [output, tap]."""
+    given = node.given(InterpolateAttributes)
+    outputs = editor.tensors[node.outputs[0]].shape[given.axis]
+    return given.axis, (np.asarray(given.indices).reshape(outputs, -1), np.asarray(given.weights).reshape(outputs, -1))
+
+
 _FUSERS: Mapping[Integers, _Fuse] = MappingProxyType(
     {
         Integers.WEIGHTED: _weighted,
@@ -228,5 +258,6 @@ _FUSERS: Mapping[Integers, _Fuse] = MappingProxyType(
         Integers.PRODUCT: _product,
         Integers.MEAN: _one_operand,
         Integers.RATIO: _one_operand,
+        Integers.NEIGHBOURS: _neighbours,
     }
 )

@@ -517,6 +517,25 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_scatter_attributes) == (sizeof(v
 void tilewright_scatter(const struct tilewright_scatter_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+tilewright_line_finish tilewright_line_cut;
+
+/* Each element of y is the mean of four of x. Operands: x [n, c, h, w] of 8 bits; a word for each
+ * row of y, and one for each column: the first of two neighbours in x, << 12, + the share of the
+ * second; constants [1][4], whose bias takes the zero point and the flip off; y of 8 bits. */
+struct tilewright_interpolate_integer_attributes {
+    tilewright_line_finish *finish;
+    int32_t row_unit; /* stands for a share of 1; at most 2^11 */
+    int32_t column_unit;
+    int32_t flip; /* 128: x is int8; 0: uint8 */
+    int32_t minimum; /* the bits of a float: rule rescale */
+    int32_t maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_interpolate_integer_attributes) == (sizeof(void *) == 4 ? 24 : 32),
+                       "tilewright_interpolate_integer_attributes");
+
+void tilewright_interpolate_integer(const struct tilewright_interpolate_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
 tilewright_line_body tilewright_line_log_softmax_f32, tilewright_line_hardmax_f32,
     tilewright_line_lp_normalization_f32, tilewright_line_cum_sum_f32, tilewright_line_cum_sum_i32,
     tilewright_line_cum_sum_i64, tilewright_line_cum_prod_f32, tilewright_line_cum_prod_i32,
