@@ -6,17 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from kernel_harness import Ring, run_kernel
 from support.firmware import needs_host_compiler
 from support.forced import differences, forced
+from support.host_runs import generated, host_outputs
 from support.integer_nodes import check, choices_of, integers, node_graph, requantize
 from support.onnx_models import ModelBuilder, assert_equal_to_runtime, imported, operators
 from tilewright.base.errors import TilewrightError
 from tilewright.catalogue.evaluate import evaluate
 from tilewright.graph import Array, Graph
 from tilewright.operators.interpolation import MOST_UNITS, integer_tables
-from tilewright.plan import AxisRange
+from tilewright.plan import AxisRange, Layer
+from tilewright.rewrites.passes import optimise
 
 SIZES = {
     "doubled": ((1, 5, 4, 3), (2.0, 2.0), (2, 3)),
@@ -120,6 +123,33 @@ def test_tiles_of_the_generated_code(tmp_path: Path) -> None:
     cases = [forced(graph, number, number) for number in range(6)]
     assert any(case.tile_count > 1 for case in cases)
     assert differences(cases, tmp_path / "models", tmp_path / "objects", 0) == []
+
+
+def upsampled() -> onnx.ModelProto:
+    """Two convolutions with linear upsampling by 2 between them, quantised."""
+    build, rng = ModelBuilder(13), np.random.default_rng(5)
+
+    def weights(*shape: int) -> str:
+        return build.dequantize(build.constant(integers(rng, "int8", shape)), 0.004, 0, np.int8)
+
+    x = build.dequantize(build.input("x", [1, 4, 12, 10], np.int8), 0.02, 4, np.int8)
+    x = build.quantize(build.node("Conv", x, weights(8, 4, 3, 3), pads=[1] * 4), 0.03, -9, np.int8)
+    scales = build.constant(np.array([1, 1, 2, 2], np.float32))
+    x = build.node("Resize", build.dequantize(x, 0.03, -9, np.int8), "", scales, mode="linear")
+    x = build.dequantize(build.quantize(x, 0.03, -9, np.int8), 0.03, -9, np.int8)
+    x = build.node("Conv", x, weights(4, 8, 3, 3), pads=[1] * 4)
+    return build.model(build.quantize(x, 0.05, 3, np.int8, output="y"), dtypes={"y": np.int8})
+
+
+@needs_host_compiler
+def test_a_group_computes_rows_between_those_of_a_ring(tmp_path: Path) -> None:
+    model = upsampled()
+    feeds = {"x": integers(np.random.default_rng(6), "int8", (1, 4, 12, 10))}
+    built = generated(model, tmp_path / "c")
+    (group,) = [layer for layer in built.plan.program if isinstance(layer, Layer)]
+    assert [stage.operator for stage in group.stages] == ["Conv", "InterpolateInteger", "Conv"]
+    wanted = evaluate(optimise(imported(tmp_path, model)), feeds)["y"]
+    np.testing.assert_array_equal(host_outputs(built, feeds, tmp_path / "c")["y"], wanted)
 
 
 COORDINATES = ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")
