@@ -70,7 +70,7 @@ def test_runs_fit_and_are_the_cheapest(dtype: str) -> None:
         products = np.stack([part * low, part * high])
         return bool(products.min(0).sum(1).min() >= -(1 << 15) and products.max(0).sum(1).max() < 1 << 15)
 
-    runs = lengths_of_runs(weights, RANGES[dtype])
+    (runs,) = lengths_of_runs(weights[None], RANGES[dtype])
     ends = np.cumsum(runs)
     assert ends[-1] == 37
     assert all(fits(weights[:, end - length : end]) for end, length in zip(ends, runs, strict=True))
@@ -84,12 +84,12 @@ def test_runs_fit_and_are_the_cheapest(dtype: str) -> None:
 def test_one_beyond_the_bound_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     weights = np.array([[127, 127, 3, 0]] * 8, np.int64)
     graph, feeds = graph_of(weights, np.full((1, 4), -128, np.int8), None, "int32")
-    for runs in ((4,), lengths_of_runs(weights, RANGES["int8"])):
+    for runs in ((4,), *lengths_of_runs(weights[None], RANGES["int8"])):
         assert is_right(graph, feeds, runs, monkeypatch) is (runs != (4,))
 
 
 def is_right(graph: Graph, feeds: dict, runs: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> bool:
-    monkeypatch.setattr(fully_connected_packed, "lengths_of_runs", lambda *_: runs)
+    monkeypatch.setattr(fully_connected_packed, "lengths_of_runs", lambda *_: [runs])
     choice = next(choice for choice in choices_of(graph) if PREFIX in choice.name)
     (got,) = run_kernel(choice, graph, feeds, {}, sources=SOURCES)
     return bool((got == evaluate(graph, feeds)["out"]).all())

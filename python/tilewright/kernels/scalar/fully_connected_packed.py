@@ -78,7 +78,7 @@ def packed_vectors(
         return ()
     padded = np.zeros((-(-channels // _CHANNELS), _CHANNELS, taps), np.int64)
     padded.reshape(-1, taps)[:channels] = matrix
-    runs = [lengths_of_runs(block, stored_range(dtype)) for block in padded]
+    runs = lengths_of_runs(padded, stored_range(dtype))
     most = max(map(len, runs)) + 1
     packed = Packing(
         (len(padded), taps, _CHANNELS), np.dtype(np.uint8), lambda _: (padded + 128).astype(np.uint8).swapaxes(1, 2)

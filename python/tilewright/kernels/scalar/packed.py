@@ -102,37 +102,67 @@ def _fitting(weights: Array, runs: Runs) -> Array:
     return fitting
 
 
-def lengths_of_runs(weights: Array, range_of_x: tuple[int, int]) -> tuple[int, ...]:
-    """The lengths of runs with which products of vectors take the fewest instructions; none can overflow.
+def lengths_of_runs(weights: Array, range_of_x: tuple[int, int]) -> list[tuple[int, ...]]:
+    """For each block of channels, the lengths of runs with which products of vectors take the fewest instructions.
+
+    None of the runs can overflow. Of lengths that cost the same, a longer last run is taken.
 
     Args:
-        weights: int64[channels, taps] that fit int8.
+        weights: int64[blocks, channels, taps] that fit int8.
         range_of_x: the smallest and the largest element of x.
     """
-    low, high = range_of_x
-    positive = _sums_before(np.maximum(weights, 0))
-    negative = _sums_before(np.minimum(weights, 0))
-    taps = weights.shape[1]
-    cost = np.array([vector_run_cycles(length) for length in range(_LONGEST + 1)])
-    best = np.zeros(taps + 1)
-    length_to = np.zeros(taps + 1, np.int64)
+    blocks, _, taps = map(int, weights.shape)
+    fitting = _fitting_ends(weights, range_of_x)
+    lengths = np.array(sorted(fitting, reverse=True))
+    ends_fit = np.stack([fitting[length] for length in lengths], axis=1)
+    cost = np.array([vector_run_cycles(length) for length in lengths])
+    best = np.zeros((blocks, taps + 1))
+    length_to = np.zeros((blocks, taps + 1), np.int64)
     for end in range(1, taps + 1):
-        starts = np.arange(max(0, end - _LONGEST), end)
-        more, less = positive[:, end, None] - positive[:, starts], negative[:, end, None] - negative[:, starts]
-        fit = (high * more + low * less <= _HIGHEST) & (low * more + high * less >= _LOWEST)
-        costs = np.where(fit.all(axis=0), best[starts] + cost[end - starts], np.inf)
-        start = starts[int(np.argmin(costs))]
-        best[end], length_to[end] = costs.min(), end - start
+        possible = lengths <= end
+        before = best[:, end - lengths[possible]] + cost[possible]
+        costs = np.where(ends_fit[:, possible, end], before, np.inf)
+        taken = costs.argmin(axis=1)
+        best[:, end] = np.take_along_axis(costs, taken[:, None], axis=1)[:, 0]
+        length_to[:, end] = lengths[possible][taken]
+    return [_walked_back(row.tolist()) for row in length_to]
+
+
+def _walked_back(length_to: list[int]) -> tuple[int, ...]:
+    """The lengths of runs, first to last, from the length of the run that ends before each tap."""
     lengths: list[int] = []
-    while taps > 0:
-        lengths.insert(0, int(length_to[taps]))
-        taps -= lengths[0]
-    return tuple(lengths)
+    end = len(length_to) - 1
+    while end > 0:
+        lengths.append(length_to[end])
+        end -= lengths[-1]
+    return tuple(reversed(lengths))
+
+
+def _fitting_ends(weights: Array, range_of_x: tuple[int, int]) -> dict[int, Array]:
+    """Length of a run to bool[blocks, taps + 1]: whether runs of that length may end before each tap.
+
+    A run that does not fit has no longer one that does, so lengths end where no block has a run that fits.
+    """
+    low, high = range_of_x
+    blocks, _, taps = map(int, weights.shape)
+    positive, negative = np.maximum(weights, 0), np.minimum(weights, 0)
+    highest, lowest = (_sums_before(high * positive + low * negative), _sums_before(low * positive + high * negative))
+    fitting: dict[int, Array] = {}
+    for length in (*range(1, BLOCK), *range(BLOCK, min(taps, _LONGEST) + 1, BLOCK)):
+        if length > taps:
+            break
+        fit = (highest[..., length:] - highest[..., :-length] <= _HIGHEST).all(axis=1)
+        fit &= (lowest[..., length:] - lowest[..., :-length] >= _LOWEST).all(axis=1)
+        if not fit.any():
+            break
+        fitting[length] = np.concatenate([np.zeros((blocks, length), bool), fit], axis=1)
+    return fitting
 
 
 def _sums_before(values: Array) -> Array:
-    """int64[channels, taps + 1]: the sum of the values before each tap, and of all."""
-    return np.concatenate([np.zeros((len(values), 1), np.int64), values.cumsum(axis=1)], axis=1)
+    """int64[blocks, channels, taps + 1]: the sum of the values before each tap, and of all."""
+    none = np.zeros((*values.shape[:-1], 1), np.int64)
+    return np.concatenate([none, values.cumsum(axis=-1)], axis=-1)
 
 
 def vector_run_cycles(length: int) -> float:
