@@ -38,6 +38,30 @@ def test_values_that_fit_no_input(tmp_path, values, code):
     assert (caught.value.code, caught.value.status) == (code, ExitStatus.BAD_INPUT)
 
 
+def normalized(shape):
+    """(x - mean) / sqrt(variance), whose numbers an exporter left open."""
+    build = ModelBuilder()
+    x, mean, variance = (build.input(name, shape) for name in ("x", "mean", "variance"))
+    scaled = build.node("Div", build.node("Sub", x, mean), build.node("Sqrt", variance))
+    return build.model(build.node("Relu", scaled, output="y"))
+
+
+@pytest.mark.parametrize("shape", [None, ["unk__1", "unk__2"]])
+def test_numbers_that_an_exporter_left_open_may_be_frozen(tmp_path, shape):
+    with pytest.raises(TilewrightError) as caught:
+        imported(tmp_path, normalized(shape))
+    text = str(caught.value)
+    assert all(f"if '{name}' is a constant that the exporter left open" in text for name in ("mean", "variance"))
+    assert "if 'x' is" not in text
+
+
+def test_open_numbers_are_constants_where_they_are_frozen(tmp_path):
+    values = {"mean": np.full((1, 3), 2, np.float32), "variance": np.full((1, 3), 4, np.float32)}
+    graph = imported(tmp_path, normalized(["batch", 3]), freeze=values, dims={"batch": 1})
+    assert graph.inputs == ("x",)
+    np.testing.assert_array_equal(outputs_of(graph, {"x": np.float32([[1, 2, 6]])})[0], [[0, 0, 2]])
+
+
 def test_files_that_hold_no_arrays(tmp_path):
     with pytest.raises(TilewrightError, match="there is no file"):
         read_frozen(tmp_path / "none.npz")

@@ -62,6 +62,7 @@ def add_inputs(model: SourceModel, dims: Mapping[str, int], build: Construction,
     """
     symbols: set[str] = set()
     unknown = set()
+    parameters = _parameters(model)
     for value in model.inputs:
         place = f"input '{value.name}'"
         try:
@@ -72,7 +73,8 @@ def add_inputs(model: SourceModel, dims: Mapping[str, int], build: Construction,
             else:
                 build.tensors[value.name] = checked(variable(value.name, dtype, shape))
         except Unsupported as problem:
-            problems.append(Problem(place, problem.reason, problem.help))
+            remedy = f"{problem.help}; {_left_open(value.name)}" if value.name in parameters else problem.help
+            problems.append(Problem(place, problem.reason, remedy))
             unknown.add(value.name)
     for symbol in dims:
         if symbol not in symbols:
@@ -106,6 +108,28 @@ def _static_shape(value: SourceValue, dims: Mapping[str, int], symbols: set[str]
         if dims[name] < 0:
             raise bad_input("dimension", f"dimension '{name}' is {dims[name]}", help=f"DIMS {name}=<positive number>")
     return tuple(dims[name] if name in dynamic else int(dim or 0) for name, dim in zip(names, value.shape, strict=True))
+
+
+def _parameters(model: SourceModel) -> set[str]:
+    """Inputs that are only subtracted from another tensor or divide one, or whose roots do.
+
+    The mean and the deviation in Keras's Normalization are such inputs, where an exporter leaves them open.
+    """
+    others: set[str] = set()
+    found: set[str] = set()
+    for node in reversed(model.nodes):
+        taken = node.operator in ("Sub", "Div") and len(node.inputs) == 2
+        passed = node.operator in ("Sqrt", "Max") and set(node.outputs) <= found - others
+        for number, name in enumerate(node.inputs):
+            (found if passed or (taken and number == 1) else others).add(name)
+    return {value.name for value in model.inputs} & found - others - set(model.outputs)
+
+
+def _left_open(name: str) -> str:
+    return (
+        f"if '{name}' is a constant that the exporter left open, as the mean and the deviation of Keras's "
+        f'Normalization: freeze it (freeze = "<file.npz>" in the options file)'
+    )
 
 
 def _extents_asked(names: Sequence[str]) -> str:
