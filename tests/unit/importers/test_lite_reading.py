@@ -116,6 +116,32 @@ def test_every_unsupported_operator_is_named(tmp_path: Path) -> None:
     assert [place.split(":")[0] for place in error.at] == ["operator 0 (COS) of 't1'", "operator 1 (UNIQUE) of 't2'"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "scales", "operator", "told"),
+    [
+        ("int8", 1, "FULLY_CONNECTED", ""),
+        ("int8", 5, "FULLY_CONNECTED", "int4 weights with a scale for each channel"),
+        ("int16", 1, "FULLY_CONNECTED", "int4 weights beside int16"),
+        ("int16", 5, "DEPTHWISE_CONV_2D", "int4 weights beside int16"),
+    ],
+)
+def test_int4_weights_that_no_two_runtimes_round_alike(
+    kind: str, scales: int, operator: str, told: str, tmp_path: Path
+) -> None:
+    options = {"activation": "NONE"}
+    shapes, axis = [(2, 4), (5, 4), (2, 5)], 0
+    if operator == "DEPTHWISE_CONV_2D":
+        shapes, axis = [(1, 4, 4, 5), (1, 1, 1, 5), (1, 4, 4, 5)], 3
+        options = {"activation": "NONE", "padding": "SAME", "stride_w": 1, "stride_h": 1, "multiplier": 1}
+    x, y = (Value(shape, kind, (0.5,), (0,)) for shape in shapes[::2])
+    w = Value(shapes[1], "int4", (0.5,) * scales, (0,) * scales, np.ones(shapes[1], np.int8), axis)
+    path = written(tmp_path, lite_model([x, w, y], [Step(operator, (0, 1), (2,), options)], (0,), (2,)))
+    if not told:
+        assert import_model(path).nodes
+        return
+    assert told in str(refusal(path))
+
+
 def test_a_shape_that_is_not_computed_is_refused(tmp_path: Path) -> None:
     values = [Value((2, 3), **QUANTISED), Value((2, 3), **QUANTISED), Value((3, 2), **QUANTISED)]
     error = refusal(written(tmp_path, lite_model(values, [ADD], (0, 1), (2,))))

@@ -136,9 +136,23 @@ def _fits_weights(kind: str, w: TensorRecord) -> bool:
     return w.type == kind or (kind in ("int8", "int16") and w.type in ("int8", "int4"))
 
 
+def _require_settled(call: LiteCall) -> None:
+    """Unsupported for weights of four bits whose product is rounded differently, or not at all, by each runtime."""
+    x, w = call.record(0), call.record(1)
+    if w.type != "int4":
+        return
+    operator = call.node.operator
+    if operator == "FULLY_CONNECTED" and len(w.scale) > 1:
+        raise Unsupported("int4 weights with a scale for each channel", "quantise them with one scale, or to int8")
+    narrow = call.has(2) and call.record(2).type != "int64"
+    if x.type == "int16" and (operator != "CONV_2D" or narrow):
+        raise Unsupported("int4 weights beside int16", "quantise the weights to int8")
+
+
 def _halves_epilogue(call: LiteCall, channels: int) -> RequantizeShift | RequantizeTwice:
     """Of int16 activations; factors of fully connected layers with one scale are products in float32."""
     one_type(call, 0)
+    _require_settled(call)
     x, w, y = call.record(0), call.record(1), call.output()
     per_tensor(x)
     per_tensor(y)
@@ -209,6 +223,7 @@ def fully_connected(call: LiteCall) -> None:
     kind = one_type(call, 0)
     if kind not in _BIASES or not _fits_weights(kind, w) or w.data is None:
         raise Unsupported(f"input {x.type}, weights {w.type}", _SUPPORTED)
+    _require_settled(call)
     per_tensor(x)
     per_tensor(call.output())
     if kind == "int16":
