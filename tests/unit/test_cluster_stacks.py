@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,9 @@ from tilewright.kernels.c_structs import PREFIX
 from tilewright.kernels.gcc_options import COUNTED_LEVEL
 from tilewright.kernels.registry import DECLARATIONS
 from tilewright.kernels.requantization import CHANNEL_RULES, VALUE_RULES, Rule
+from tilewright.kernels.scalar.packed import BY_NAME
 from tilewright.kernels.stacks import CORE_STACK_BYTES
+from tilewright.platform import load_platform
 
 pytestmark = pytest.mark.skipif(shutil.which(RISCV_GCC) is None, reason=f"needs {RISCV_GCC}")
 
@@ -32,11 +35,24 @@ CORES = {
     "tilewright_conv_integer": "integer_core:narrow|tilewright_products_wide",
     "tilewright_depthwise_integer": r"tilewright_depthwise_(slide|stride|any)",
     "tilewright_fully_connected_integer": r"tilewright_vector_(signed|unsigned)",
+    "tilewright_conv_packed": r"tilewright_packed_[a-z]+_[\d_]+",
+    "conv_packed:gather_taps": r"tilewright_pack_(signed|unsigned)",
+    "tilewright_fully_connected_packed": r"tilewright_packed_block_\w+|tilewright_block_\w+",
+    "tilewright_conv_transpose_integer": r"conv_transpose_integer:add_\w+|tilewright_(block|line)_\w+",
+    "tilewright_interpolate_integer": "tilewright_line_cut",
 }
-"""What attributes of kernels point to that multiplies."""
+"""What attributes of kernels point to that multiplies, and what finishes where no kernel's name says the rule."""
+MOVERS = ("concat", "copy", "pad")
+LINES = {"softmax_fixed": "softmax", "softmax_halves": "softmax", "l2_fixed": "normalise"}
+"""Files that walk lines by tilewright_call_lines, and what works on a line."""
 PIECES = {"binary_integer": "integer", "requantize": "requantize"}
 """Files of kernels that walk rows in pieces, and how the rows are called."""
+SIGNS = ("signed", "unsigned")
 RULED = {
+    "conv_packed": (tuple(f"conv_packed_{name}" for name in BY_NAME), CHANNEL_RULES),
+    "depthwise_rows": (("depthwise_rows",), CHANNEL_RULES),
+    "depthwise_rows_strided": (("depthwise_rows_strided",), CHANNEL_RULES),
+    "fully_connected_packed": (tuple(f"fully_connected_packed_{sign}" for sign in SIGNS), CHANNEL_RULES),
     "conv_integer": (("conv_integer", "conv_wide"), CHANNEL_RULES),
     "depthwise_integer": (("depthwise_slide", "depthwise_stride", "depthwise_any"), CHANNEL_RULES),
     "fully_connected_integer": (("fully_connected_integer", "fully_connected_unsigned"), CHANNEL_RULES),
@@ -50,6 +66,8 @@ RULED = {
 ROWS = r"\w*(row|rows|line|lines|words|longs|results)(\.\w+)*"
 KERNELS = sorted(path.stem for path in (runtime_dir() / "kernels").glob("*.c"))
 FAMILIES = ("map", "line", "reduce")
+TAKERS = ("map", "line", "reduce", "scatter", "pool_any")
+"""Kernels that take functions of other files, with which their stacks are counted."""
 SCATTERED = ("map_add", "map_mul", "map_max", "map_min")
 """What tilewright_scatter combines with."""
 
@@ -86,6 +104,10 @@ def pointed_from(kernel: str, file: str, caller: str) -> str:
         return own.get(kernel, rf"tilewright_{PIECES[file]}_{'short_' if rule == 'rescale' else ''}row")
     if file in PIECES:
         return rf"tilewright_combine_\w+|{line}"
+    if caller == "tilewright_walk" and file in MOVERS:
+        return "tilewright_move_row"
+    if caller == f"{file}:tilewright_call_lines" and file in LINES:
+        return f"{file}:{LINES[file]}"
     if caller in CORES:
         return rf"{CORES[caller]}|{line}"
     return rf"tilewright_(block|line)_{rule}" if rule else rf"{file}:{ROWS}"
@@ -110,7 +132,7 @@ def names_of(function: str) -> list[str]:
 def bytes_with(taken: str, file: str, functions: Functions) -> int:
     """The same of a kernel that takes a function or a reducer of a file, such as map_add_f32."""
     family, _, name = taken.partition("_")
-    users = [family, *(["scatter"] if file in SCATTERED else [])]
+    users = [family, *(["scatter"] if file in SCATTERED else []), *(["pool_any"] if family == "reduce" else [])]
 
     def pointed(other: str, caller: str) -> bool:
         if functions[other].file == file:
@@ -161,6 +183,39 @@ def test_integers_do_with_the_default() -> None:
     """Those whose results are integers too: what finishes floats needs more."""
     integers = re.compile(r".*_(integer|wide|xpulpv2)(_(?!rescale)\w+)?|requantize_\w+|add_(rescaled|shifted)")
     assert [name for name in CORE_STACK_BYTES if integers.fullmatch(name)] == []
+
+
+def test_every_pointer_leads_somewhere(functions: Functions) -> None:
+    """A call through a pointer that leads nowhere would count as no stack at all."""
+    missed = {kernel: caller for kernel, caller in led_nowhere(functions) if kernel not in TAKERS}
+    assert missed == {}
+
+
+def led_nowhere(functions: Functions) -> Iterator[tuple[str, str]]:
+    """Kernels of the families that clusters run, and what below them calls through a pointer without a target."""
+    families = load_platform("pulp-open").target.kernels
+    symbols = {kernel.symbol for family in families for item in DECLARATIONS[family] for kernel in item.kernels}
+    for symbol in sorted(symbols):
+        for name in names_of(symbol.removeprefix(PREFIX)):
+            yield from ((name, caller) for caller in callers_without_targets(name, symbol, functions))
+
+
+def callers_without_targets(kernel: str, symbol: str, functions: Functions) -> list[str]:
+    led: dict[str, bool] = {}
+
+    def pointed(name: str, caller: str) -> bool:
+        leads = re.fullmatch(pointed_from(kernel, functions[symbol].file, caller), name) is not None
+        led[caller] = led.get(caller, False) or leads
+        return leads
+
+    depth(symbol, functions, pointed)
+    return [caller for caller, leads in led.items() if not leads]
+
+
+def test_a_frame_behind_a_pointer_is_seen(functions: Functions) -> None:
+    spoilt = with_frame(functions, "tilewright_packed_folded_2222_333", 400)
+    needed = bytes_of("conv_packed_2222_333_folded", "tilewright_conv_packed", spoilt)
+    assert needed > number("TILEWRIGHT_PULP_STACK_BYTES")
 
 
 def test_a_frame_that_is_too_large_is_seen(functions: Functions) -> None:

@@ -217,5 +217,8 @@ DECLARATION = Declaration(
         + tuple(f"packed_{rule.value}_{_TWO_RUNS}" for rule in INLINED),
         "tilewright_pack": ("pack_signed", "pack_unsigned"),
     },
+    stack_bytes={
+        f"conv_packed_{name}_{rule}": size for name in BY_NAME for rule, size in (("long", 528), ("rescale", 576))
+    },
     gcc_options={"conv_packed.c": ("-Os",), "packed_core.c": ("-fno-ssa-phiopt", "-fno-tree-reassoc")},
 )

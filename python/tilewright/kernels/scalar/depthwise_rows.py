@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.graph import Graph
-from tilewright.kernels.c_structs import CStruct, Rule
+from tilewright.kernels.c_structs import PREFIX, CStruct, Rule
 from tilewright.kernels.integer import BLOCK, is_wide, steps_product, words
 from tilewright.kernels.kernel import (
     HEIGHT,
@@ -105,4 +105,13 @@ _KERNELS = {
     for step, symbol in ((1, "tilewright_depthwise_rows"), (2, "tilewright_depthwise_rows_strided"))
 }
 
-DECLARATION = Declaration(kernels=tuple(_KERNELS.values()))
+_STACK_BYTES = {"long": 544, "even": 528, "layer_even": 528, "twice_any": 528, "rescale": 592}
+
+DECLARATION = Declaration(
+    kernels=tuple(_KERNELS.values()),
+    stack_bytes={
+        f"{kernel.symbol.removeprefix(PREFIX)}_{rule}": size
+        for kernel in _KERNELS.values()
+        for rule, size in _STACK_BYTES.items()
+    },
+)
