@@ -11,6 +11,7 @@ from tilewright.base.c_names import in_comment
 from tilewright.codegen.buffers import Storage
 from tilewright.codegen.literals import float_literal
 from tilewright.plan import InterfaceTensor
+from tilewright.plan.given import given_link
 
 C_TYPES = {
     "float32": "float",
@@ -163,21 +164,11 @@ def signature(storage: Storage, inputs: list[InterfaceText], outputs: list[Inter
         arguments=tuple(name for name, _ in present),
         pointers=tuple((f"{name}->{field}", align) for name, fields in present for field, align in fields),
         required=tuple(
-            Required(_elements(item), item.required, f"given_{item.identifier}", item.c_type, _near_link(storage))
+            Required(_elements(item), item.required, f"given_{item.identifier}", item.c_type, given_link(storage.plan))
             for item in inputs
             if item.required
         ),
     )
-
-
-def _near_link(storage: Storage) -> int | None:
-    """The link from the caller's pool to one that the core reads; None where the caller's pool is read directly."""
-    plan = storage.plan
-    near = {pool for pool, _ in plan.core.access_cycles}
-    if plan.io_pool in near or plan.core.called_on != "core":
-        return None
-    ends = [(link.source == plan.io_pool and link.target in near) for link in plan.links]
-    return ends.index(True) if any(ends) else None
 
 
 def _elements(item: InterfaceText) -> str:

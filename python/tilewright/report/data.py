@@ -19,6 +19,7 @@ from tilewright.plan import (
     RelationKind,
 )
 from tilewright.plan.canaries import guarded_bytes
+from tilewright.plan.given import given_copies
 from tilewright.report.alive import Lifetime, all_lifetimes, living, peak, steps
 from tilewright.report.groups import group_data
 from tilewright.report.labels import all_labels
@@ -151,13 +152,18 @@ def _placed(placement: Placement, buffer: Buffer, lifetime: Lifetime, view: str 
 
 
 def _link(plan: Plan, link: Link) -> dict[str, Any]:
+    """What a run moves over a link: for layers, and for comparisons of inputs with their only value."""
+    compared_bytes, compared = given_copies(plan, link.name)
+    moved = sum(dict(layer.link_bytes).get(link.name, 0) for layer in plan.layers)
+    least = sum(dict(layer.compulsory_link_bytes).get(link.name, 0) for layer in plan.layers)
     return {
         "name": link.name,
         "from": link.source,
         "to": link.target,
-        "bytes": sum(dict(layer.link_bytes).get(link.name, 0) for layer in plan.layers),
-        "compulsory_bytes": sum(dict(layer.compulsory_link_bytes).get(link.name, 0) for layer in plan.layers),
-        "copies": sum(
+        "bytes": moved + compared_bytes,
+        "compulsory_bytes": least + compared_bytes,
+        "copies": compared
+        + sum(
             times
             for step, times in copies_and_kernels(plan.program)
             if isinstance(step, CopyStart) and step.link == link.name

@@ -24,7 +24,9 @@ from tilewright.importers.load import import_model
 from tilewright.options import build_options
 from tilewright.pipeline import compile_model
 from tilewright.plan import Plan
+from tilewright.plan.given import given_copies, given_link
 from tilewright.planning.plan_states import initial_content
+from tilewright.report.data import report_data
 from tilewright.rewrites.passes import optimise
 
 TIGHT = ("l1=1200",)
@@ -164,3 +166,13 @@ def test_another_value_of_an_input_that_decides_shapes_is_refused(tmp_path: Path
     assert artifacts.plan.inputs[0].required == (2, 6, 10, 3)
     source = dict(artifacts.files)["net.c"]
     assert "[1] != 6) {\n        return NET_BAD_ARGUMENT;" in (source if isinstance(source, str) else source.decode())
+
+
+def test_links_count_the_copies_of_inputs_that_decide_shapes(tmp_path: Path) -> None:
+    values = {"model": written("transposed", tmp_path), "platform": TILED, "name": "net", "static_pools": True}
+    plan = compile_model(build_options(("test", values | {"pools": ROOM_FOR_TABLES}))).plan
+    link = plan.links[given_link(plan) or 0].name
+    (found,) = (item for item in report_data(plan)["links"] if item["name"] == link)
+    of_layers = sum(dict(layer.link_bytes).get(link, 0) for layer in plan.layers)
+    assert given_copies(plan, link) == (16, 1)
+    assert found["bytes"] - of_layers == 16

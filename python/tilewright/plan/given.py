@@ -1,0 +1,25 @@
+"""Inputs that may have one value only, and how the core reads them for the comparison at the start of a run."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilewright.plan.program import Plan
+
+
+def given_link(plan: Plan) -> int | None:
+    """The link from the caller's pool to one that the core reads; None where the caller's pool is read directly."""
+    near = {pool for pool, _ in plan.core.access_cycles}
+    if plan.io_pool in near or plan.core.called_on != "core":
+        return None
+    ends = [link.source == plan.io_pool and link.target in near for link in plan.links]
+    return ends.index(True) if any(ends) else None
+
+
+def given_copies(plan: Plan, link: str) -> tuple[int, int]:
+    """Bytes and copies of a run over a link for comparisons of inputs with their only value."""
+    index = given_link(plan)
+    if index is None or plan.links[index].name != link:
+        return 0, 0
+    compared = [item for item in plan.inputs if item.required]
+    return sum(len(item.required) * np.dtype(item.dtype).itemsize for item in compared), len(compared)
