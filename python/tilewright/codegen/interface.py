@@ -11,7 +11,7 @@ from tilewright.base.c_names import in_comment
 from tilewright.codegen.buffers import Storage
 from tilewright.codegen.literals import float_literal
 from tilewright.plan import InterfaceTensor
-from tilewright.plan.given import given_link
+from tilewright.plan.required_values import given_link
 
 C_TYPES = {
     "float32": "float",

@@ -19,7 +19,7 @@ from tilewright.plan import (
     RelationKind,
 )
 from tilewright.plan.canaries import guarded_bytes
-from tilewright.plan.given import given_copies
+from tilewright.plan.required_values import given_copies
 from tilewright.report.alive import Lifetime, all_lifetimes, living, peak, steps
 from tilewright.report.groups import group_data
 from tilewright.report.labels import all_labels

@@ -24,7 +24,7 @@ from tilewright.importers.load import import_model
 from tilewright.options import build_options
 from tilewright.pipeline import compile_model
 from tilewright.plan import Plan
-from tilewright.plan.given import given_copies, given_link
+from tilewright.plan.required_values import given_copies, given_link
 from tilewright.planning.plan_states import initial_content
 from tilewright.report.data import report_data
 from tilewright.rewrites.passes import optimise
