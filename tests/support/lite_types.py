@@ -126,6 +126,35 @@ def _rows(name: str) -> LiteCase:
     return replace(case, inputs=(made.rng.integers(0, 10, case.inputs[0].shape).astype(np.int32),))
 
 
+def _slopes(name: str) -> LiteCase:
+    """PRELU of int16 with slopes of int8."""
+    made = Made(name, "int16")
+    x, y = made.value(1, 4, 3, 6, scale=(3e-4,)), made.value(1, 4, 3, 6, scale=(2e-4,))
+    alpha = Value((1, 1, 6), "int8", (0.013,), (0,), made.rng.integers(-128, 127, (1, 1, 6), np.int8, endpoint=True))
+    return made.case([x, alpha, y], Step("PRELU", (0, 1), (2,)))
+
+
+def _larger(name: str) -> LiteCase:
+    """MAXIMUM of int16, each operand with its scale."""
+    made = Made(name, "int16")
+    a, b, y = made.value(2, 3, 4, scale=(3e-4,)), made.value(4, scale=(5e-4,)), made.value(2, 3, 4, scale=(4e-4,))
+    return made.case([a, b, y], Step("MAXIMUM", (0, 1), (2,)), (0, 1))
+
+
+def _resized(name: str, kind: str, **options: object) -> LiteCase:
+    made = Made(name, kind)
+    x = made.value(1, 4, 5, 3)
+    step = Step("RESIZE_BILINEAR", (0, 1), (2,), options)
+    return made.case([x, _listed(7, 9), replace(x, shape=(1, 7, 9, 3))], step, judge="litert")
+
+
+def _whole_mean(name: str) -> LiteCase:
+    made = Made(name, "float32")
+    values = [Value((2, 5, 3, 4), "int32"), _listed(1, 2), Value((2, 4), "int32")]
+    case = made.case(values, Step("MEAN", (0, 1), (2,), {"keep_dims": False}), judge="litert")
+    return replace(case, inputs=(made.rng.integers(-500, 500, case.inputs[0].shape).astype(np.int32),))
+
+
 _HALF = 2.0**-12
 TYPES: Mapping[str, Callable[[str], LiteCase]] = MappingProxyType(
     {
@@ -166,5 +195,11 @@ TYPES: Mapping[str, Callable[[str], LiteCase]] = MappingProxyType(
         "constants_float16": lambda n: _constants(n, "float16"),
         "constants_int8": lambda n: _constants(n, "int8"),
         "rows_by_index": _rows,
+        "slopes_int16": _slopes,
+        "larger_int16": _larger,
+        "resized_uint8": lambda n: _resized(n, "uint8"),
+        "resized_uint8_centred": lambda n: _resized(n, "uint8", half_pixel_centers=True),
+        "resized_int16": lambda n: _resized(n, "int16"),
+        "mean_int32": _whole_mean,
     }
 )

@@ -105,7 +105,7 @@ def _sum(
 
 
 def mean(call: LiteCall) -> None:
-    """Over constant axes; float32, int8, uint8 and int16; SUM of int32 and int64 without scale."""
+    """Over constant axes; float32, int8, uint8 and int16; int32 and int64 without scale."""
     kind = one_type(call, 0)
     x, y = call.record(0), call.output()
     rank = len(x.shape)
@@ -117,8 +117,8 @@ def mean(call: LiteCall) -> None:
     if kind == "float32":
         call.emit("ReduceMean" if call.node.operator == "MEAN" else "ReduceSum", [source], shape, given)
         return
-    if kind in ("int32", "int64") and call.node.operator == "SUM" and not y.is_quantized:
-        call.emit("ReduceSum", [source], shape, given)
+    if kind in ("int32", "int64") and not y.is_quantized:
+        _whole_mean(call, shape, given, prod(x.shape[axis] for axis in axes))
         return
     if kind not in _SUM_LEFT:
         raise Unsupported(f"elements of type {kind}", "float32, int8, uint8 and int16 are supported")
@@ -138,6 +138,24 @@ def mean(call: LiteCall) -> None:
     largest = count * max(abs(int(limits.min) - x.zero), abs(int(limits.max) - x.zero))
     bounded = {"x_zero_point": x.zero * count, "largest": largest}
     call.emit("Requantize", [total], shape, bounded, dtype=DType(kind), epilogue=epilogue)
+
+
+def _whole_mean(call: LiteCall, shape: tuple[int, ...], given: dict[str, object], count: int) -> None:
+    """SUM and MEAN of integers without scale; a mean is a sum of 64 bits, whose quotient is cut off."""
+    x = call.input(0)
+    if call.node.operator == "SUM":
+        call.emit("ReduceSum", [x.name], shape, given)
+        return
+    wide = x.name
+    if x.dtype is not DType.INT64:
+        wide = call.emit("Cast", [x.name], x.shape, dtype=DType.INT64, part="wide")
+    total = call.emit("ReduceSum", [wide], shape, given, part="sum")
+    divisor = call.literal(np.asarray(count, np.int64), "count")
+    if x.dtype is DType.INT64:
+        call.emit("DivInteger", [total, divisor], shape)
+        return
+    quotient = call.emit("DivInteger", [total, divisor], shape, part="quotient")
+    call.emit("Cast", [quotient], shape, dtype=DType.INT32)
 
 
 def softmax(call: LiteCall) -> None:

@@ -7,15 +7,14 @@ from types import MappingProxyType
 
 import numpy as np
 
-from tilewright.graph import Array, DType, RequantizeTwice
+from tilewright.graph import DType, RequantizeTwice
 from tilewright.importers.onnx.context import Unsupported, broadcast, dtype_named
+from tilewright.importers.tflite.bilinear import resize_bilinear
 from tilewright.importers.tflite.context import LiteCall, axis_of, one_type, per_tensor, same_scale
 from tilewright.importers.tflite.elementwise import tabulated_function
-from tilewright.importers.tflite.images import line_positions
 from tilewright.importers.tflite.multipliers import stored_bounds, tensor_multiplier, twice
 from tilewright.importers.tflite.pointwise import FUNCTIONS
 from tilewright.importers.tflite.quantized_more import scaled, squares_of_halves
-from tilewright.importers.tflite.rearranging import picked
 from tilewright.operators.fixed_point import quantized_multiplier
 
 _INTEGERS = ("int8", "uint8", "int16", "int32", "int64")
@@ -69,9 +68,9 @@ def _real(call: LiteCall, index: int = 0) -> str:
 
 
 def extremes(call: LiteCall) -> None:
-    """The larger or the smaller one, with broadcasting; all operands of one type and one scale."""
-    one_type(call, 0, 1)
-    if call.record(0).is_quantized:
+    """The larger or the smaller one, with broadcasting; one type, and one scale but for int16."""
+    # TensorFlow Lite Micro compares the stored integers of all types; converters give 8 bits one scale.
+    if one_type(call, 0, 1) != "int16" and call.record(0).is_quantized:
         same_scale(call, call.record(0), call.record(1))
     a, b = call.input(0), call.input(1)
     call.emit(_BINARY[call.node.operator], [a.name, b.name], broadcast(a.shape, b.shape))
@@ -228,40 +227,46 @@ def cast(call: LiteCall) -> None:
 
 
 def prelu(call: LiteCall) -> None:
-    """x, and alpha * x below 0; alpha broadcasts. Float32, int8 and uint8."""
-    kind, x, alpha = one_type(call, 0, 1), call.input(0), call.input(1)
+    """x, and alpha * x below 0; alpha broadcasts. Float32, int8, uint8, and int16 with an alpha of int8."""
+    kind, x, alpha = one_type(call, 0), call.input(0), call.input(1)
     shape = broadcast(x.shape, alpha.shape)
-    if kind == "float32":
+    if kind == call.record(1).type == "float32":
         call.emit("PRelu", [x.name, alpha.name], shape)
         return
-    if kind not in ("int8", "uint8"):
-        raise Unsupported(f"elements of type {kind}", "float32, int8 and uint8 are supported")
+    if kind not in ("int8", "uint8", "int16") or call.record(1).type != ("int8" if kind == "int16" else kind):
+        raise Unsupported(
+            f"{kind} with alpha of {call.record(1).type}", "float32, int8, uint8 and int16x8 are supported"
+        )
     a, b, y = call.record(0), call.record(1), call.output()
     for record in (a, b, y):
         per_tensor(record)
+    if kind == "int16" and (a.zero, y.zero) != (0, 0):
+        raise Unsupported("int16 with a zero point")
     zero = call.literal(np.asarray(a.zero, kind), "zero")
     above = call.emit("Max", [x.name, zero], x.shape, part="above")
     below = call.emit("Min", [x.name, zero], x.shape, part="below")
-    wide = (-(1 << 15), (1 << 15) - 1)
     first, second = float(a.unit) / float(y.unit), float(a.unit) * float(b.unit) / float(y.unit)
-    above_rule = RequantizeTwice(*_pair(first), 0, *wide)
-    positive = call.emit(
-        "Requantize",
-        [above],
-        x.shape,
-        {"x_zero_point": a.zero},
-        dtype=DType.INT16,
-        part="positive",
-        epilogue=above_rule,
-    )
+    above_rule = RequantizeTwice(*_pair(first), 0, *_HALVES)
+    given = {"x_zero_point": a.zero}
+    positive = call.emit("Requantize", [above], x.shape, given, dtype=DType.INT16, part="positive", epilogue=above_rule)
     offsets = [_offset(call, name, zero_point) for name, zero_point in ((below, a.zero), (alpha.name, b.zero))]
     product = call.emit("MulInteger", offsets, shape, part="product")
-    rule = RequantizeTwice(*_pair(second), 0, *wide)
-    negative = call.emit("Requantize", [product], shape, dtype=DType.INT16, part="negative", epilogue=rule)
+    rule, bounded = RequantizeTwice(*_pair(second), 0, *_HALVES), {}
+    if kind == "int16":
+        bounded = {"largest": 1 << 23}
+    negative = call.emit("Requantize", [product], shape, bounded, dtype=DType.INT16, part="negative", epilogue=rule)
+    if kind == "int16":
+        # One of the two is 0 everywhere, so that no sum leaves 16 bits.
+        call.emit("AddInteger", [positive, negative], shape)
+        return
     total = call.emit("AddInteger", [positive, negative], shape, part="total")
     low, high = stored_bounds("NONE", y)
     last = RequantizeTwice((1 << 30,), (1,), y.zero, low, high)
     call.emit("Requantize", [total], shape, dtype=DType(kind), epilogue=last)
+
+
+_HALVES = (-(1 << 15), (1 << 15) - 1)
+"""What int16 holds."""
 
 
 def _pair(real: float) -> tuple[tuple[int], tuple[int]]:
@@ -300,60 +305,6 @@ def batch_matmul(call: LiteCall) -> None:
         per_tensor(record)
     given |= {"a_zero_point": x.zero, "b_zero_point": (w.zero,)}
     call.emit("MatMul", names, shape, given, epilogue=twice(tensor_multiplier(x, w, y), y))
-
-
-def resize_bilinear(call: LiteCall) -> None:
-    """A constant size; float32 and int8."""
-    kind, x = one_type(call, 0), call.input(0)
-    sizes = [int(value) for value in call.constant(1, "the size").reshape(-1)]
-    if len(x.shape) != 4 or len(sizes) != 2 or min(sizes) < 1 or kind not in ("float32", "int8"):
-        raise Unsupported(f"size {sizes} of {kind}{list(x.shape)}", "float32 and int8 are supported")
-    aligned, centred = bool(call.integer("align_corners")), bool(call.integer("half_pixel_centers"))
-    name = x.name
-    for axis, size in ((2, sizes[1]), (1, sizes[0])):
-        extent = x.shape[axis]
-        positions, shares = line_positions(extent, size, aligned=aligned, centred=centred, real=kind == "float32")
-        name = (_mixed if kind == "float32" else _mixed_integers)(call, name, axis, positions, shares)
-    shape = call.build.tensor(name).shape
-    if kind == "float32":
-        call.emit("Reshape", [name], shape)
-        return
-    same_scale(call, call.record(0))
-    low, high = stored_bounds("NONE", call.output())
-    # Shares are 10 bits on each axis, and doubled once, since the rule halves before it divides by 2^20.
-    doubled = call.literal(np.asarray(2, np.int32), "two")
-    twofold = call.emit("MulInteger", [name, doubled], shape, part="twofold")
-    rule = RequantizeTwice((1 << 30,), (-20,), 0, low, high)
-    call.emit("Requantize", [twofold], shape, dtype=DType.INT8, epilogue=rule)
-
-
-def _mixed(call: LiteCall, name: str, axis: int, positions: Array, shares: Array) -> str:
-    """Float sums of two positions of an axis."""
-    shape = list(call.build.tensor(name).shape)
-    shape[axis] = len(positions)
-    given = {
-        "axis": axis,
-        "indices": tuple(int(at) for at in positions.reshape(-1)),
-        "weights": tuple(float(share) for share in shares.reshape(-1)),
-        "outside": 0.0,
-    }
-    return call.emit("Interpolate", [name], shape, given, part=f"axis{axis}")
-
-
-def _mixed_integers(call: LiteCall, name: str, axis: int, positions: Array, shares: Array) -> str:
-    """Sums of two positions of an axis, int32 in 1/1024."""
-    factor_shape = [1, 1, 1, 1]
-    factor_shape[axis] = len(positions)
-    parts = []
-    for side in range(2):
-        chosen = picked(call, name, axis, positions[:, side], f"side{side}_{axis}")
-        shape = call.build.tensor(chosen).shape
-        wide = chosen
-        if call.build.tensor(chosen).dtype is not DType.INT32:
-            wide = call.emit("Cast", [chosen], shape, dtype=DType.INT32, part=f"wide{side}_{axis}")
-        factors = call.literal(shares[:, side].astype(np.int32).reshape(factor_shape), f"shares{side}_{axis}")
-        parts.append(call.emit("MulInteger", [wide, factors], shape, part=f"weighted{side}_{axis}"))
-    return call.emit("AddInteger", parts, call.build.tensor(parts[0]).shape, part=f"mixed_{axis}")
 
 
 MORE_ELEMENTS: Mapping[str, Callable[[LiteCall], None]] = MappingProxyType(
