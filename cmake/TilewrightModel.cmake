@@ -83,6 +83,7 @@ tilewright_add_model(<target>
   [CHECK_CONSTANTS]               the generated code has `<p>_check_constants`, which compares the constants with their CRC-32 in slices
   [WEIGHTS inside|external]       constants are part of the program, or lie in `<p>_weights.bin`, which `<p>_set_weights` takes at run time
   [GUARDS]                        every buffer gets room for canaries on both sides, which a run checks behind each layer
+  [PROTECT]                       each layer may touch only the memory that the plan gives the model; a stray access ends the run, and names the layer
   [PROFILE]                       the generated code measures the cycles of each layer
   [PLAN_LOCK <file.lock.json>]    take tiles and addresses from this file instead of searching for them
   [OPTIONS <file.toml>]           what is rarely needed; the call wins
@@ -99,7 +100,7 @@ function(tilewright_add_model target)
   cmake_parse_arguments(
     PARSE_ARGV 1
     arg
-    "QUANTIZED_IO;FLOAT_IO;STATIC_POOLS;IO_IN_POOLS;CHECK_CONSTANTS;GUARDS;PROFILE"
+    "QUANTIZED_IO;FLOAT_IO;STATIC_POOLS;IO_IN_POOLS;CHECK_CONSTANTS;GUARDS;PROTECT;PROFILE"
     "PLATFORM;NAME;BUFFERING;EFFORT;ALGORITHM;GROUPS;FEED;STACK_BYTES;WEIGHTS;MODEL;PLAN_LOCK;OPTIONS;PORT;OUTPUT_DIRECTORY"
     "POOLS;BUDGET;TYPES;DIMS;STATE;OPERATORS;INTERFACE;OPERATOR_SOURCES"
   )

@@ -9,7 +9,7 @@ include_guard(GLOBAL)
 function(_tilewright_option_keywords prefix)
   set(
     ${prefix}_FLAG
-    "QUANTIZED_IO;FLOAT_IO;STATIC_POOLS;IO_IN_POOLS;CHECK_CONSTANTS;GUARDS;PROFILE"
+    "QUANTIZED_IO;FLOAT_IO;STATIC_POOLS;IO_IN_POOLS;CHECK_CONSTANTS;GUARDS;PROTECT;PROFILE"
     PARENT_SCOPE
   )
   set(
@@ -43,6 +43,7 @@ function(_tilewright_option_keywords prefix)
   set(${prefix}_ARGUMENT_CHECK_CONSTANTS --check-constants PARENT_SCOPE)
   set(${prefix}_ARGUMENT_WEIGHTS --weights PARENT_SCOPE)
   set(${prefix}_ARGUMENT_GUARDS --guards PARENT_SCOPE)
+  set(${prefix}_ARGUMENT_PROTECT --protect PARENT_SCOPE)
   set(${prefix}_ARGUMENT_PROFILE --profile PARENT_SCOPE)
   set(${prefix}_ARGUMENT_PLAN_LOCK --plan-lock PARENT_SCOPE)
   set(${prefix}_SUFFIX_PLATFORM .toml PARENT_SCOPE)

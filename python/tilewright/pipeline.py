@@ -27,6 +27,7 @@ from tilewright.planning.fed_groups import require_feedable
 from tilewright.planning.lock import lock_text, locked_plan, read_lock, stale_plan
 from tilewright.planning.plan_states import initial_contents, interface_inputs, interface_outputs, plan_states
 from tilewright.planning.prepare import prepare
+from tilewright.planning.protection import require_protectable, require_regions, with_granules
 from tilewright.planning.realise import Planned
 from tilewright.planning.retries import search
 from tilewright.platform import Platform, load_platform, parse_pool_override, with_pool_overrides
@@ -59,6 +60,7 @@ def compile_model(options: CompileOptions) -> Artifacts:
     graph = imported_graph(options, platform)
     planned = _planned(graph, platform, options)
     plan = assemble_plan(graph, planned, platform, options)
+    require_regions(plan, platform)
     _require_good(plan, options)
     constants = {**planned.schedule.constants, **initial_contents(graph)}
     files = generate_files(plan, constants, planned.lifetimes)
@@ -71,18 +73,23 @@ def plan_model(options: CompileOptions) -> Plan:
     graph = imported_graph(options, platform)
     planned = _planned(graph, platform, options)
     plan = assemble_plan(graph, planned, platform, options)
+    require_regions(plan, platform)
     _require_good(plan, options)
     return plan
 
 
 def sized_platform(options: CompileOptions) -> Platform:
     """The platform, with pools of the sizes that the user gives."""
-    return with_pool_overrides(load_platform(options.platform), [parse_pool_override(text) for text in options.pools])
+    platform = with_pool_overrides(
+        load_platform(options.platform), [parse_pool_override(text) for text in options.pools]
+    )
+    return with_granules(platform) if options.protect else platform
 
 
 def imported_graph(options: CompileOptions, platform: Platform) -> Graph:
     """The graph whose layers are planned: imported, with the user's own operators, and rewritten for the platform."""
     require_feedable(options, platform)
+    require_protectable(options, platform)
     if options.quantized_io and options.float_io:
         raise bad_input("bad-option", "QUANTIZED_IO and FLOAT_IO contradict each other", help="leave one of them out")
     own = load_operators(options.operators)
@@ -200,6 +207,7 @@ def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: C
         check_constants=has_check,
         guards=planned.guards,
         external=_external(graph, planned, platform, options),
+        protected=options.protect,
     )
 
 

@@ -20,7 +20,8 @@ from tilewright.kernels.registry import choices
 from tilewright.options import Buffering, LayerBuffers, Objective, TileSteps
 from tilewright.plan import Access, BufferKind, Core, Pool
 from tilewright.planning.realise import Planned
-from tilewright.platform.types import Platform, Target
+from tilewright.platform.target import Target
+from tilewright.platform.types import Platform
 from tilewright.rewrites.rows import without_skipped_rows
 from tilewright.tiling.problem import tiling_problem
 

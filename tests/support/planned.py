@@ -12,7 +12,8 @@ from tilewright.planning.prepare import prepare
 from tilewright.planning.realise import Planned
 from tilewright.planning.retries import search
 from tilewright.platform.costs import Costs
-from tilewright.platform.types import Platform, Target
+from tilewright.platform.target import Target
+from tilewright.platform.types import Platform
 
 HOME_KINDS = (BufferKind.INPUT, BufferKind.OUTPUT, BufferKind.INTERMEDIATE, BufferKind.STATE)
 NEAR_KINDS = (BufferKind.TILE, BufferKind.SCRATCH)

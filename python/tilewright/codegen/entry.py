@@ -14,6 +14,7 @@ from tilewright.codegen.guard_table import guard_text
 from tilewright.codegen.interface import InterfaceText, Required, Signature
 from tilewright.codegen.pools import PoolText
 from tilewright.codegen.profiling import ProfileText
+from tilewright.codegen.protected_layers import ProtectText, protect_text, protected_regions
 from tilewright.plan.stages import numbered_layers
 
 
@@ -66,6 +67,9 @@ def entry_functions(entry: Entry, layers: tuple[str, ...]) -> tuple[FunctionText
     if entry.feed is not None:
         checks = (*_argument_checks(entry), *_pool_checks(entry))
         return (*check, *feeding_functions(entry.feed, layers, checks, _all_layers(entry, layers)))
+    if entry.storage.plan.protected:
+        text = protect_text(entry.storage, entry.signature, layers, protected_regions(entry.storage, "pools->"))
+        return (*check, text.function, _run(entry, _all_layers(entry, layers, text)))
     if not entry.forked:
         return (*check, _run(entry, _all_layers(entry, layers)))
     return (
@@ -144,13 +148,9 @@ def _context_parameter(entry: Entry) -> str:
     return f"{entry.context} *context" if entry.context else "void"
 
 
-def _all_layers(entry: Entry, layers: tuple[str, ...]) -> tuple[str, ...]:
+def _all_layers(entry: Entry, layers: tuple[str, ...], protect: ProtectText | None = None) -> tuple[str, ...]:
     """Each layer in turn, and the hooks of its stages behind it."""
     stages = [len(item.layer.stages) for item in numbered_layers(entry.storage.plan.program)]
-    types = ", ".join(f"{c_type} *" for c_type, _ in entry.passed) or "void"
-    given = ", ".join(
-        "context" if (entry.forked or entry.feed) and name == "context" else f"&{name}" for _, name in entry.passed
-    )
     fault = f"return {entry.macro}_DEVICE_FAULT;"
     guards = guard_text(entry.storage, "context->pools->" if entry.forked else "pools->")
     watched = "" if guards.behind else "TILEWRIGHT_LAYER_IS_WATCHED && "
@@ -158,28 +158,39 @@ def _all_layers(entry: Entry, layers: tuple[str, ...]) -> tuple[str, ...]:
     each = (
         *block("if (TILEWRIGHT_IS_CANCELLED())", (f"return {entry.macro}_CANCELLED;",)),
         *guards.before,
-        f"const enum {entry.prefix}_status status = layers[number]({given});",
+        *(_call(entry) if protect is None else protect.call),
         *block(f"if (status != {entry.macro}_OK)", ("return status;",)),
         *(block(f"if ({awaited})", (fault,)) if entry.hands_over else ()),
         *guards.behind,
         *_hooks(stages),
     )
     return (
-        f"static enum {entry.prefix}_status (*const layers[])({types}) = {{",
-        *(f"    {name}," for name in layers),
-        "};",
+        *(_table(entry, layers) if protect is None else protect.opening),
         *_stage_ends(stages, "0" if entry.feed is None else "number == 0u ? 0u : stage_ends[number - 1u]"),
         *guards.opening,
         *(("struct tilewright_handover handover = {0, TILEWRIGHT_NO_COPY};",) if entry.hands_over else ()),
-        *block(_each_layer(entry), each),
+        *block(_each_layer(entry, "layers" if protect is None else "names"), each),
         f"return {entry.macro}_OK;",
     )
 
 
-def _each_layer(entry: Entry) -> str:
+def _table(entry: Entry, layers: tuple[str, ...]) -> tuple[str, ...]:
+    types = ", ".join(f"{c_type} *" for c_type, _ in entry.passed) or "void"
+    rows = (f"    {name}," for name in layers)
+    return (f"static enum {entry.prefix}_status (*const layers[])({types}) = {{", *rows, "};")
+
+
+def _call(entry: Entry) -> tuple[str, ...]:
+    given = ", ".join(
+        "context" if (entry.forked or entry.feed) and name == "context" else f"&{name}" for _, name in entry.passed
+    )
+    return (f"const enum {entry.prefix}_status status = layers[number]({given});",)
+
+
+def _each_layer(entry: Entry, table: str) -> str:
     if entry.feed is not None:
         return "for (; number < end; ++number)"
-    return "for (size_t number = 0; number < sizeof layers / sizeof layers[0]; ++number)"
+    return f"for (size_t number = 0; number < sizeof {table} / sizeof {table}[0]; ++number)"
 
 
 def _stage_ends(stages: Sequence[int], done: str) -> tuple[str, ...]:
@@ -230,7 +241,8 @@ def _dispatch(entry: Entry) -> tuple[str, ...]:
 
 def _run(entry: Entry, layers: tuple[str, ...]) -> FunctionText:
     arguments = entry.signature.arguments
-    context = (f"{entry.context} context = {{{', '.join(arguments)}}};",) if arguments else ()
+    is_passed = bool(arguments) and not entry.storage.plan.protected
+    context = (f"{entry.context} context = {{{', '.join(arguments)}}};",) if is_passed else ()
     return FunctionText(
         f"enum {entry.prefix}_status {entry.prefix}_run({entry.signature.parameters})",
         (*_weights_check(entry), *_argument_checks(entry), *_pool_checks(entry), *context, *layers),

@@ -93,6 +93,7 @@ def generate_files(
             layout_hash=layout_hash(plan),
             check_constants=plan.check_constants,
             guards=plan.guards,
+            protected=plan.protected,
             weights_bytes=file_bytes(plan) if plan.external is not None else 0,
             **for_headers,
         ),

@@ -8,8 +8,8 @@ from tilewright.base.c_names import plain_text
 from tilewright.codegen.buffers import Storage
 from tilewright.codegen.function_text import FunctionText, block
 from tilewright.codegen.interface import Signature
+from tilewright.codegen.layer_names import layer_names
 from tilewright.plan.canaries import Canaries, canaries
-from tilewright.plan.stages import numbered_layers
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def corruption_functions(storage: Storage, signature: Signature) -> tuple[Functi
     lines = (
         *(("(void)pools;",) if unused else ()),
         "static const char *const layers[] = {",
-        *(f'    "{plain_text(name)}",' for name in _layer_names(storage)),
+        *(f'    "{plain_text(name)}",' for name in layer_names(storage.plan)),
         "};",
         f"return tilewright_guards_told({prefix}_guards, layers, (const void *)({record}));",
     )
@@ -76,16 +76,6 @@ def _pool_pointer(storage: Storage, pool: str, passed: str) -> str:
     if known[pool].base is not None:
         return f"{storage.prefix}_POOL_{pool}_POINTER".upper()
     return f"{storage.prefix}_pool_{pool}" if storage.plan.static_pools else f"{passed}{pool}"
-
-
-def _layer_names(storage: Storage) -> list[str]:
-    plan = storage.plan
-    found = []
-    for item in numbered_layers(plan.program):
-        facts = plan.layers[item.first : item.first + len(item.layer.stages)]
-        names = [fact.label or fact.name for fact in (facts[0], facts[-1])]
-        found.append(names[0] if len(facts) == 1 else f"{names[0]} to {names[1]}")
-    return found
 
 
 def _row(item: Canaries, pool: int) -> str:

@@ -85,4 +85,5 @@ def _headers(plan: Plan) -> list[str]:
     profile = ["tilewright/profile.h"] if plan.profile is not None else []
     guards = ["tilewright/guard.h"] if plan.guards is not None else []
     external = ["tilewright/weights.h"] if plan.external is not None else []
-    return [*_HEADERS, *split, *words, *profile, *guards, *external, *plan.kernel_headers]
+    protect = ["tilewright/protect.h"] if plan.protected else []
+    return [*_HEADERS, *split, *words, *profile, *guards, *protect, *external, *plan.kernel_headers]

@@ -314,6 +314,14 @@ class CompileOptions:
             place=Place.CALL,
         ),
     )
+    protect: bool = field(
+        default=False,
+        metadata=option(
+            "each layer may touch only the memory that the plan gives the model; a stray access ends the run, and "
+            "names the layer ([more](../how-to/ship-it.md#protect-the-memory-around))",
+            place=Place.CALL,
+        ),
+    )
     profile: bool = field(
         default=False, metadata=option("the generated code measures the cycles of each layer", place=Place.CALL)
     )

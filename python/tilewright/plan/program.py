@@ -330,9 +330,9 @@ class Plan:
     ``layers`` has the facts of each stage, in the order of the program. ``profile`` names the buffer where the
     program keeps what it measures of each stage, if it measures. ``check_constants`` asks for a function that reads
     the constants again and compares them with the plan's. ``guards`` say where a run keeps and checks canaries, if it
-    does; ``external`` says that a file has the constants. ``core_stack_bytes`` are what each core needs of a stack,
-    where that is more than the platform's cores have, else 0. ``front`` has choices of groups of layers from the
-    fastest to the one of the fewest bytes.
+    does; ``external`` says that a file has the constants; ``protected`` that layers may touch the model's memory
+    alone. ``core_stack_bytes`` are what each core needs of a stack, where that is more than the platform's cores have,
+    else 0. ``front`` has choices of groups of layers from the fastest to the one of the fewest bytes.
     """
 
     name: str
@@ -366,3 +366,4 @@ class Plan:
     guards: Guards | None = None
     external: ExternalWeights | None = None
     front: tuple[Tradeoff, ...] = ()
+    protected: bool = False

@@ -12,8 +12,8 @@ from enum import Enum
 from tilewright.base.settings import Form, setting
 from tilewright.plan import Access, BufferKind, Core, Link, Pool
 from tilewright.platform.costs import Costs, Energy
+from tilewright.platform.target import IDENTIFIER, Target
 
-IDENTIFIER = Form(re.compile(r"[a-z](_?[a-z0-9])*"), "lower-case letters, digits and single underscores")
 SECTION = Form(re.compile(r"\.?[A-Za-z_][A-Za-z0-9_.$-]*"), "letters, digits, '.', '_', '$' and '-'")
 _NAME = Form(re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*"), "letters, digits, '.', '_' and '-'")
 _VARIABLE = Form(re.compile(r"[A-Za-z_][A-Za-z0-9_]*"), "letters, digits and '_'")
@@ -29,39 +29,6 @@ class Counter(Enum):
     INSTRUCTIONS = "instructions"
     CYCLES = "cycles"
     NANOSECONDS = "nanoseconds"
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """How code is compiled for the platform."""
-
-    kernels: tuple[str, ...] = field(
-        metadata=setting(
-            "kernel families; of kernels with nearly equal cost the first is taken: `scalar`, `xpulpv2`, `rvv`, "
-            "`dsp`, `mve` ([families](operators-and-kernels.md#families))",
-            form=IDENTIFIER,
-        )
-    )
-    compile_options: tuple[str, ...] = field(
-        default=(), metadata=setting("options of compiler and linker that select instruction set and ABI")
-    )
-    port: str | None = field(
-        default=None,
-        metadata=setting(
-            "folder under `runtime/ports`; none: the user supplies the port, or the plan needs no link",
-            form=IDENTIFIER,
-            none="none",
-        ),
-    )
-    stack_bytes: int = field(
-        default=4096,
-        metadata=setting(
-            "the least stack; the shipped linker script fails to link with less",
-            unit="bytes",
-            minimum=256,
-            maximum=_LARGEST,
-        ),
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ FLAGS = {
     "IO_IN_POOLS": "--io-in-pools",
     "CHECK_CONSTANTS": "--check-constants",
     "GUARDS": "--guards",
+    "PROTECT": "--protect",
     "PROFILE": "--profile",
 }
 VALUES = {

@@ -1,25 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From reset to tilewright_start, and from a trap to tilewright_trap. */
 
-/* CSR instructions are written by their encoding: whether -march must name zicsr for the
- * mnemonics depends on the age of the assembler, and naming it misleads some multilib tables. */
-    .macro read_csr rd, number
-    .insn i 0x73, 2, \rd, x0, \number
-    .endm
-    .macro write_csr number, rs
-    .insn i 0x73, 1, x0, \rs, \number
-    .endm
-    .macro set_csr number, rs
-    .insn i 0x73, 2, x0, \rs, \number
-    .endm
+#include "csr.S.inc"
 
-    .equ MSTATUS, 0x300
-    .equ MTVEC, 0x305
-    .equ MEPC, 0x341
-    .equ MCAUSE, 0x342
-    .equ MTVAL, 0x343
-    .equ MHARTID, 0xf14 - 0x1000
-    .equ FCSR, 0x003
     .equ MSTATUS_FS_INITIAL, 1 << 13
     .equ MSTATUS_VS_INITIAL, 1 << 9
 

@@ -4,6 +4,8 @@ set(
   port.c
   console.c
   crt0.S
+  protect.c
+  protect.S
   ../common/console.c
   ../common/core_copies.c
   ../common/no_cache.c
