@@ -106,7 +106,7 @@ class PlannedModel:
         return report_text(self.plan)
 
     def html(self) -> str:
-        """The report as one HTML page. Raises TilewrightError where Plotly is not installed."""
+        """The report as one HTML page, which needs no network."""
         return report_html(self.plan)
 
     def write(self, folder: str | os.PathLike[str]) -> None:

@@ -3,32 +3,20 @@
 /* What all parts of the page share: the data, texts, colours, the selected layer and the search. */
 const report = JSON.parse(document.getElementById("data").textContent);
 const KINDS = ["intermediate", "state", "input", "output", "tile", "scratch", "constant"];
-const CONFIG = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"] };
 
 const page = {
   query: [],
   hidden: new Set(),
   selected: null,
-  themed: [], /* functions that draw again in the colours of the moment */
+  resized: [], /* functions that draw again in the width of the moment */
   onSearch: [],
   onSelect: [],
-  width: null, /* of drawings while the page is printed */
 };
 
 const element = (id) => document.getElementById(id);
 const number = (value) => value.toLocaleString("en-US");
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 const shape = (extents) => `[${extents.join(", ")}]`;
 const short = (text, most) => (text.length <= most ? text : `${text.slice(0, most / 3)}...${text.slice(text.length - (2 * most) / 3 + 3)}`);
-
-function escaped(text) {
-  return String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-}
-
-/* Lines of at most 72 characters for the text that follows the pointer. */
-function wrapped(text) {
-  return (text.match(/.{1,72}(?:\s|$)|.{1,72}/g) || [""]).map((line) => escaped(line.trim())).join("<br>");
-}
 
 function layerName(step) {
   const layer = report.layers[step];
@@ -55,20 +43,15 @@ function bufferFacts(buffer, pool) {
   return facts;
 }
 
-function hoverText(title, facts) {
-  return `<b>${wrapped(title)}</b><br>${facts.map(([label, text]) => wrapped(`${label}: ${text}`)).join("<br>")}`;
+/* A heading and a list of [label, text] pairs. */
+function described(title, facts) {
+  const list = document.createElement("dl");
+  for (const [label, text] of facts) list.append(html("dt", {}, label), html("dd", {}, text));
+  return [html("h3", {}, title), list];
 }
 
 function showDetails(title, facts) {
-  const box = element("details").querySelector("div");
-  const heading = document.createElement("h3");
-  heading.textContent = title;
-  const list = document.createElement("dl");
-  for (const [label, text] of facts) {
-    list.append(Object.assign(document.createElement("dt"), { textContent: label }));
-    list.append(Object.assign(document.createElement("dd"), { textContent: text }));
-  }
-  box.replaceChildren(heading, list);
+  element("details").querySelector("div").replaceChildren(...described(title, facts));
   element("details").hidden = false;
 }
 
@@ -91,46 +74,81 @@ function select(step) {
   for (const follow of page.onSelect) follow(step);
 }
 
-/* The part of a drawing's layout that all share; `more` wins. */
-function layout(more) {
-  const axis = { gridcolor: colour("grid"), zerolinecolor: colour("rule"), linecolor: colour("rule"), automargin: true };
-  return {
-    paper_bgcolor: "rgba(0,0,0,0)",
-    plot_bgcolor: "rgba(0,0,0,0)",
-    font: { color: colour("text"), family: "system-ui, sans-serif", size: 12 },
-    hoverlabel: { bgcolor: colour("panel"), bordercolor: colour("rule"), font: { color: colour("text"), size: 12 }, align: "left" },
-    modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("rule"), activecolor: colour("accent") },
-    margin: { l: 70, r: 20, t: 30, b: 40 },
-    hovermode: "closest",
-    showlegend: false,
-    ...(page.width ? { width: page.width } : {}),
-    ...more,
-    xaxis: { ...axis, ...more.xaxis },
-    yaxis: { ...axis, ...more.yaxis },
-  };
+function layerTip(step) {
+  const layer = report.layers[step];
+  const facts = [["kernel", layer.kernel], ["C function", layer.function], ["MACs", number(layer.macs)], ["predicted", `${number(layer.predicted_cycles)} cycles`]];
+  if (layer.measured_cycles !== null) facts.push(["measured", `${number(layer.measured_cycles)} ${report.counter}`]);
+  return [layerName(step), facts];
 }
 
-/* Steps are the same stretch of every drawing that has them: layer n is [n - 0.5, n + 0.5]. */
-const STEP_ENDS = [-0.5, Math.max(report.layers.length, 1) - 0.5];
-
-function stepAxis(more) {
-  const [minallowed, maxallowed] = STEP_ENDS;
-  return { title: { text: "step" }, range: [...STEP_ENDS], tickformat: "d", minallowed, maxallowed, ...more };
+function html(name, attributes, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
 }
 
-function band(step) {
-  if (step === null) return [];
-  return [{ type: "rect", xref: "x", yref: "paper", x0: step - 0.5, x1: step + 0.5, y0: 0, y1: 1, layer: "below",
-    line: { width: 0 }, fillcolor: colour("mark") }];
+/* A part of a drawing: an element of SVG. */
+function part(name, attributes, ...children) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
 }
 
+function canvas(width, height, ...children) {
+  return part("svg", { viewBox: `0 0 ${width} ${height}`, width, height }, ...children);
+}
+
+const line = (kind, x1, y1, x2, y2) => part("line", { class: kind, x1, y1, x2, y2 });
+const text = (kind, x, y, words, anchor = "start") => part("text", { class: kind, x, y, "text-anchor": anchor }, words);
+
+/* Round numbers from 0 to `most`, about `count` of them. */
+function ticks(most, count) {
+  const power = 10 ** Math.floor(Math.log10(Math.max(most / count, 1)));
+  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= most / count);
+  return Array.from({ length: Math.floor(most / step) + 1 }, (_, at) => at * step);
+}
+
+/* What follows the pointer: `tell` gives the title and the facts of the part of a drawing below it. */
+const tellers = new WeakMap();
+
+function pointed(node, tell, choose) {
+  tellers.set(node, tell);
+  node.setAttribute("data-tip", "");
+  if (choose) node.addEventListener("click", choose);
+  return node;
+}
+
+function follow(event) {
+  const tip = element("tip");
+  const node = event.target.closest?.("[data-tip]");
+  tip.hidden = !node;
+  if (!node) return;
+  if (tip.owner !== node) tip.replaceChildren(...described(...tellers.get(node)()));
+  tip.owner = node;
+  const { width, height } = tip.getBoundingClientRect();
+  tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - width - 6))}px`;
+  tip.style.top = `${event.clientY + 16 + height < innerHeight ? event.clientY + 16 : Math.max(4, event.clientY - height - 12)}px`;
+}
+
+document.addEventListener("pointermove", follow);
+document.addEventListener("scroll", () => { element("tip").hidden = true; }, { passive: true });
 element("close").addEventListener("click", () => { element("details").hidden = true; });
 element("search").addEventListener("input", (event) => {
   page.query = event.target.value.toLowerCase().split(/\s+/).filter(Boolean);
   clearTimeout(page.timer);
   page.timer = setTimeout(() => page.onSearch.forEach((follow) => follow()), 60);
 });
-const drawAgain = () => page.themed.forEach((draw) => draw());
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAgain);
-addEventListener("beforeprint", () => { page.width = 680; drawAgain(); });
-addEventListener("afterprint", () => { page.width = null; drawAgain(); });
+let drawnWidth = innerWidth;
+addEventListener("resize", () => {
+  if (innerWidth === drawnWidth) return;
+  drawnWidth = innerWidth;
+  page.resized.forEach((draw) => draw());
+});
+
+const clock = element("clock");
+clock.addEventListener("input", () => {
+  const milliseconds = report.predicted_cycles / (1000 * Number(clock.value));
+  element("time").textContent = clock.value > 0 ? `${milliseconds.toLocaleString("en-US", { maximumSignificantDigits: 3 })} ms` : "";
+});

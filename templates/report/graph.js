@@ -4,74 +4,49 @@
 const nodeKinds = report.graph.nodes.map((node) => node.kind);
 const nodeTexts = report.graph.nodes.map((node) => (node.layer === null ? node.name.toLowerCase() : layerTexts[node.layer]));
 
-function nodeHover(node) {
-  if (node.layer === null) return `<b>${wrapped(node.name)}</b><br>${node.kind}`;
-  const layer = layerFacts[node.layer];
-  return `<b>${wrapped(layerName(node.layer))}</b><br>${escaped(layer.kernel)}<br>${number(layer.macs)} MACs, ${number(layer.predicted)} cycles predicted, ${number(layer.tiles)} tiles`;
+const STEP_DOWN = 34;
+const STEP_ACROSS = 150;
+
+const nodeTip = (node) => (node.layer === null ? [node.name, [["kind", node.kind]]] : layerTip(node.layer));
+
+function edgeParts(edge, at) {
+  const way = part("polyline", { class: "edge", points: edge.way.map((point) => at(point).join()).join(" ") });
+  const [a, b] = edge.way.slice(edge.way.length > 2 ? 1 : 0).map(at);
+  const dot = part("circle", { class: "tensor", cx: (a[0] + b[0]) / 2, cy: (a[1] + b[1]) / 2, r: 3 });
+  return [way, pointed(dot, () => [edge.tensor, [["shape", shape(edge.shape)], ["bytes", number(edge.size_bytes)]]])];
 }
 
-function edgeTraces() {
-  const line = { x: [], y: [] };
-  const middle = { x: [], y: [], text: [] };
-  for (const edge of report.graph.edges) {
-    for (const [x, y] of edge.way) { line.x.push(x); line.y.push(y); }
-    line.x.push(null);
-    line.y.push(null);
-    const [a, b] = edge.way.slice(edge.way.length > 2 ? 1 : 0);
-    middle.x.push((a[0] + b[0]) / 2);
-    middle.y.push((a[1] + b[1]) / 2);
-    middle.text.push(hoverText(edge.tensor, [["shape", shape(edge.shape)], ["bytes", number(edge.size_bytes)]]));
-  }
-  return [
-    { type: "scatter", mode: "lines", x: line.x, y: line.y, line: { color: colour("quiet"), width: 1.2 }, hoverinfo: "skip" },
-    { type: "scatter", mode: "markers", x: middle.x, y: middle.y, hovertext: middle.text, hovertemplate: "%{hovertext}<extra></extra>",
-      marker: { color: colour("quiet"), size: 5 } },
-  ];
-}
-
-function nodeStyle() {
-  const tones = { input: colour("input"), output: colour("output"), layer: colour("intermediate") };
-  return {
-    "marker.color": [report.graph.nodes.map((node) => (node.layer !== null && node.layer === page.selected ? colour("scratch") : tones[node.kind]))],
-    "marker.opacity": [nodeTexts.map((text) => (matches(text) ? 1 : 0.15))],
-  };
-}
-
-function nodeTrace() {
-  const style = nodeStyle();
-  return {
-    type: "scatter", mode: "markers+text", x: report.graph.nodes.map((node) => node.at[0]), y: report.graph.nodes.map((node) => node.at[1]),
-    text: report.graph.nodes.map((node) => escaped(node.layer === null ? short(node.name, 26) : layerLabel(node.layer))),
-    textposition: report.graph.nodes.map((node) => (node.at[0] > 0 ? "middle right" : "middle left")), textfont: { size: 11 }, cliponaxis: false,
-    customdata: report.graph.nodes.map((node) => node.layer), hovertext: report.graph.nodes.map(nodeHover), hovertemplate: "%{hovertext}<extra></extra>",
-    marker: { size: 13, symbol: nodeKinds.map((kind) => (kind === "layer" ? "circle" : "square")), color: style["marker.color"][0],
-      opacity: style["marker.opacity"][0], line: { color: colour("page"), width: 1 } },
-  };
+function nodePart(node, number, at) {
+  const [x, y] = at(node.at);
+  const mark = node.layer === null ? part("rect", { x: x - 6, y: y - 6, width: 12, height: 12 }) : part("circle", { cx: x, cy: y, r: 7 });
+  const name = node.layer === null ? short(node.name, 26) : layerLabel(node.layer);
+  const words = node.at[0] > 0 ? text("label", x + 11, y + 4, name) : text("label", x - 11, y + 4, name, "end");
+  const group = part("g", { class: `node ${nodeKinds[number]}`, "data-node": number }, mark, words);
+  return pointed(group, () => nodeTip(node), () => { if (node.layer !== null) select(node.layer); });
 }
 
 function drawGraph() {
   const across = report.graph.nodes.map((node) => node.at[0]).concat(report.graph.edges.flatMap((edge) => edge.way.map((point) => point[0])));
-  const lowest = Math.max(...report.graph.nodes.map((node) => node.at[1]));
   const left = Math.min(...across);
   const right = Math.max(...across);
-  const hidden = { visible: false, fixedrange: true };
-  const width = Math.max(page.width || element("network").parentElement.clientWidth - 20, page.width || 150 * (right - left + 1));
-  return Plotly.react(element("network"), [...edgeTraces(), nodeTrace()], layout({
-    height: 34 * (lowest + 1) + 40, width, margin: { l: 20, r: 20, t: 20, b: 20 },
-    xaxis: { ...hidden, range: [left - 1.2, Math.max(right + 1.2, left + 3)] }, yaxis: { ...hidden, range: [lowest + 0.6, -0.6] },
-  }), { ...CONFIG, responsive: false, displayModeBar: false }).then(() => {
-    if (element("network").listens) return;
-    element("network").listens = true;
-    element("network").on("plotly_click", ({ points: [point] }) => {
-      if (point.customdata !== undefined && point.customdata !== null) select(point.customdata);
-    });
-  });
+  const width = STEP_ACROSS * (right - left + 2.4);
+  const height = STEP_DOWN * (Math.max(...report.graph.nodes.map((node) => node.at[1])) + 1.4);
+  const at = ([x, y]) => [STEP_ACROSS * (x - left + 1.2), STEP_DOWN * (y + 0.7)];
+  element("network").replaceChildren(canvas(width, height, ...report.graph.edges.flatMap((edge) => edgeParts(edge, at)),
+    ...report.graph.nodes.map((node, number) => nodePart(node, number, at))));
 }
 
-const restyleNodes = () => Plotly.restyle(element("network"), nodeStyle(), [2]);
+function markNodes() {
+  for (const node of element("network").querySelectorAll(".node")) {
+    const at = Number(node.dataset.node);
+    const { layer } = report.graph.nodes[at];
+    node.classList.toggle("selected", layer !== null && layer === page.selected);
+    node.classList.toggle("dim", !matches(nodeTexts[at]));
+  }
+}
+
 if (report.graph.nodes.length) {
   drawGraph();
-  page.themed.push(drawGraph);
-  page.onSearch.push(restyleNodes);
-  page.onSelect.push(restyleNodes);
+  page.onSearch.push(markNodes);
+  page.onSelect.push(markNodes);
 }

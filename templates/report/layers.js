@@ -3,38 +3,66 @@
 /* The layers: cycles and bytes as charts, and the table with its order and filters. */
 const sum = (table) => Object.values(table).reduce((total, value) => total + value, 0);
 const layerFacts = report.layers.map((layer, step) => ({
-  step, name: layer.name, operator: layer.operator, kernel: layer.kernel, tiles: layer.tiles, macs: layer.macs,
+  step, name: layer.name, operator: layer.operator, kernel: layer.kernel, function: layer.function, tiles: layer.tiles, macs: layer.macs,
   moved: sum(layer.link_bytes), compulsory: sum(layer.compulsory_link_bytes),
   predicted: layer.predicted_cycles, measured: layer.measured_cycles,
 }));
 
-function columns(name, key, tone) {
-  return {
-    type: "bar", name, x: layerFacts.map((layer) => layer.step), y: layerFacts.map((layer) => layer[key]),
-    marker: { color: colour(tone) },
-    hovertext: layerFacts.map((layer) => `<b>${wrapped(layerName(layer.step))}</b><br>${name}: ${layer[key] === null ? "unknown" : number(layer[key])}`),
-    hovertemplate: "%{hovertext}<extra></extra>",
-  };
+const isMeasured = layerFacts.some((layer) => layer.measured !== null);
+const isInCycles = report.counter === "cycles";
+
+/* Kernel calls, waits for copies, and the rest of what was measured; the whole where the profile has no parts. */
+function measuredParts(step) {
+  const { measured_cycles: whole, measured_kernel: kernel, measured_wait: wait } = report.layers[step];
+  if (whole === null) return [];
+  if (kernel === null || wait === null) return [["measured", whole]];
+  return [["compute", kernel], ["waits", wait], ["copies", Math.max(whole - kernel - wait, 0)]];
 }
 
-function drawChart(id, title, traces) {
-  return Plotly.react(element(id), traces, layout({
-    height: 230, barmode: "group", bargap: 0.15, showlegend: true, legend: { orientation: "h", x: 0, y: 1.16 },
-    xaxis: stepAxis({}), yaxis: { title: { text: title }, rangemode: "tozero", tickformat: "~s" },
-    shapes: band(page.selected),
-  }), CONFIG).then(() => {
-    if (element(id).listens) return;
-    element(id).listens = true;
-    element(id).on("plotly_click", ({ points: [point] }) => select(point.x));
-  });
+/* The charts: a unit each, and the bars of a layer, each a list of [part, value]. */
+const PREDICTED = ({ predicted }) => [["predicted", predicted]];
+const MEASURED = ({ step }) => measuredParts(step);
+const CHARTS = {
+  cycles: { unit: "cycles", bars: isMeasured && isInCycles ? [PREDICTED, MEASURED] : [PREDICTED] },
+  ...(isMeasured && !isInCycles ? { measured: { unit: `${report.counter} measured`, bars: [MEASURED] } } : {}),
+  ...(report.links.length ? { bytes: { unit: "bytes moved", bars: [({ moved }) => [["moved", moved]], ({ compulsory }) => [["compulsory", compulsory]]] } } : {}),
+};
+const PARTS = { compute: "in kernel calls", waits: "in waits for copies", copies: "in starting copies and in loops" };
+const total = (bar) => bar.reduce((most, [, value]) => most + value, 0);
+
+function chartRow(layer, bars, most) {
+  const tracks = bars.map((bar) => html("span", { class: "track" }, ...bar.map(([name, value]) =>
+    html("i", { class: name, style: `width: ${((100 * value) / most).toFixed(3)}%` }))));
+  const row = html("button", { type: "button", class: "bar", "data-step": layer.step },
+    html("span", { class: "of" }, layerLabel(layer.step)), html("span", { class: "tracks" }, ...tracks),
+    html("span", { class: "value" }, ...bars.map((bar) => html("span", {}, bar.length ? number(total(bar)) : "-"))));
+  const facts = bars.flat().map(([name, value]) => [PARTS[name] ?? name, number(value)]);
+  return pointed(row, () => [layerName(layer.step), [...facts, ["C function", report.layers[layer.step].function]]], () => select(layer.step));
 }
 
-function drawCharts() {
-  const cycles = [columns("predicted", "predicted", "intermediate")];
-  if (layerFacts.some((layer) => layer.measured !== null)) cycles.push(columns("measured", "measured", "scratch"));
-  drawChart("cycles", "cycles", cycles);
-  if (report.links.length) drawChart("bytes", "bytes moved", [columns("moved", "moved", "tile"), columns("compulsory", "compulsory", "constant")]);
-  else element("bytes").hidden = true;
+function makeChart(id, { unit, bars }) {
+  const of = layerFacts.map((layer) => ({ layer, bars: bars.map((bar) => bar(layer)) }));
+  const most = Math.max(1, ...of.flatMap((item) => item.bars.map(total)));
+  const first = ({ bars: [bar] }) => total(bar);
+  if (element("sorted").checked) of.sort((a, b) => first(b) - first(a) || a.layer.step - b.layer.step);
+  const names = [...new Set(of.flatMap((item) => item.bars.flat().map(([name]) => name)))];
+  const legend = names.map((name) => html("span", {}, html("i", { class: name }), PARTS[name] ?? name));
+  const caption = html("figcaption", {}, html("b", {}, unit), ...legend);
+  element("charts").append(html("figure", { id, class: "chart" }, caption, html("div", { class: "scroll" }, ...of.map((item) => chartRow(item.layer, item.bars, most)))));
+}
+
+function makeCharts() {
+  element("charts").replaceChildren();
+  for (const [id, chart] of Object.entries(CHARTS)) makeChart(id, chart);
+  markBars();
+}
+
+function markBars() {
+  for (const row of element("charts").querySelectorAll(".bar")) {
+    const step = Number(row.dataset.step);
+    row.classList.toggle("selected", step === page.selected);
+    row.classList.toggle("dim", !matches(layerTexts[step]));
+  }
 }
 
 const rows = [...document.querySelectorAll("#table tbody tr")];
@@ -68,10 +96,10 @@ for (const row of rows) {
 }
 element("operator").addEventListener("change", filterRows);
 element("cut").addEventListener("change", filterRows);
-drawCharts();
-page.themed.push(drawCharts);
-page.onSearch.push(filterRows);
+element("sorted").addEventListener("change", makeCharts);
+makeCharts();
+page.onSearch.push(filterRows, markBars);
 page.onSelect.push((step) => {
   for (const row of rows) row.classList.toggle("selected", Number(row.dataset.step) === step);
-  for (const id of report.links.length ? ["cycles", "bytes"] : ["cycles"]) Plotly.relayout(element(id), { shapes: band(step) });
+  markBars();
 });

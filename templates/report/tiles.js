@@ -2,6 +2,8 @@
 "use strict";
 /* The tiles of the selected layer, drawn in the tensors that it reads and writes. */
 const MOST_OUTLINES = 2000;
+const TILE_EDGE = 46;
+const TILE_BOX = { width: 280, height: 190 };
 
 /* How many tiles an index has: plan.Index says how. */
 const indexTiles = ([, extent, step, shift]) => Math.ceil((extent + shift) / step);
@@ -51,52 +53,45 @@ function drawnAxes(operand, kernel) {
   return rank.slice(0, 2).map((item) => item.axis).sort((a, b) => a - b);
 }
 
-function outline([top, bottom], [left, right]) {
-  return { x: [left, right, right, left, left, null], y: [top, top, bottom, bottom, top, null] };
-}
-
+/* [top, bottom, left, right] of a tile in the two axes that are drawn. */
 function corners(parts, [down, across]) {
-  return outline(down === undefined ? [0, 1] : parts[down], across === undefined ? [0, 1] : parts[across]);
+  return [...(down === undefined ? [0, 1] : parts[down]), ...(across === undefined ? [0, 1] : parts[across])];
 }
 
 function outlines(operand, kernel, axes) {
   const seen = new Map();
   for (let tile = 0; tile < Math.min(tileCount(kernel), MOST_OUTLINES); tile += 1) {
-    const parts = rectangle(operand, indexBounds(kernel, tile));
-    const key = axes.map((axis) => (axis === undefined ? "" : parts[axis].join())).join(";");
-    if (!seen.has(key)) seen.set(key, corners(parts, axes));
+    const found = corners(rectangle(operand, indexBounds(kernel, tile)), axes);
+    seen.set(found.join(), found);
   }
-  const found = [...seen.values()];
-  return { x: found.flatMap((item) => item.x), y: found.flatMap((item) => item.y) };
+  return [...seen.values()];
 }
 
 function partText(operand, parts) {
   return parts.map(([first, end], axis) => (first === 0 && end === operand.axes[axis][4] ? `0:${end}` : `${first}:${end} of ${operand.axes[axis][4]}`)).join(", ");
 }
 
-function operandTraces(operand, kernel, tile, axes) {
-  const parts = rectangle(operand, indexBounds(kernel, tile));
-  const tone = colour(operand.side === "read" ? "intermediate" : "scratch");
-  return [
-    { type: "scatter", mode: "lines", ...outlines(operand, kernel, axes), line: { color: colour("quiet"), width: 0.8 }, hoverinfo: "skip" },
-    { type: "scatter", mode: "lines", ...corners(parts, axes), fill: "toself", fillcolor: tone, opacity: 0.75,
-      line: { color: colour("text"), width: 1.5 }, hoveron: "fills", hoverinfo: "text", text: `tile ${tile}: [${partText(operand, parts)}]` },
-  ];
-}
-
+/* The tensor, the outlines of its tiles and the tile, in a box of TILE_BOX pixels; nearly square tensors keep their shape. */
 function drawOperand(drawing, operand, kernel, tile) {
   const drawn = drawnAxes(operand, kernel);
-  const [down, across] = drawn.length === 2 ? drawn : [undefined, drawn[0]];
+  const axes = drawn.length === 2 ? drawn : [undefined, drawn[0]];
+  const [down, across] = axes;
   const extent = (axis) => (axis === undefined ? 1 : operand.axes[axis][4]);
   const [height, width] = [extent(down), extent(across)];
-  const square = down !== undefined && height < 4 * width && width < 4 * height ? { scaleanchor: "x", constrain: "domain" } : {};
-  const axis = (which) => ({ title: { text: which === undefined ? "" : `axis ${which}` }, zeroline: false, dtick: Math.max(1, Math.ceil(extent(which) / 6)), constrain: "domain" });
-  return Plotly.react(drawing, operandTraces(operand, kernel, tile, [down, across]), layout({
-    height: 250, margin: { l: 45, r: 10, t: 10, b: 35 }, ...(page.width ? { width: 320 } : {}),
-    xaxis: { ...axis(across), range: [0, width] },
-    yaxis: { ...axis(down), range: [height, 0], visible: down !== undefined, ...square },
-    shapes: [{ type: "rect", x0: 0, x1: width, y0: 0, y1: height, line: { color: colour("text"), width: 1 }, layer: "below", fillcolor: colour("page") }],
-  }), { ...CONFIG, displayModeBar: false });
+  const most = { ...TILE_BOX, width: Math.min(Math.max(drawing.clientWidth - TILE_EDGE - 8, 160), TILE_BOX.width) };
+  const square = Math.min(most.width / width, most.height / height);
+  const isSquare = down !== undefined && height < 4 * width && width < 4 * height;
+  const [sx, sy] = isSquare ? [square, square] : [most.width / width, down === undefined ? 40 : most.height / height];
+  const area = (kind, [top, bottom, left, right]) => part("rect", { class: kind, x: TILE_EDGE + left * sx, y: 6 + top * sy,
+    width: (right - left) * sx, height: (bottom - top) * sy, "data-part": [top, bottom, left, right].join() });
+  const [right, bottom] = [TILE_EDGE + width * sx, 6 + height * sy];
+  const labels = [text("tick", TILE_EDGE, bottom + 14, "0", "middle"), text("tick", right, bottom + 14, width, "middle"),
+    text("tick", (TILE_EDGE + right) / 2, bottom + 14, across === undefined ? "" : `axis ${across}`, "middle")];
+  if (down !== undefined) labels.push(text("tick", TILE_EDGE - 4, bottom, height, "end"), text("tick", TILE_EDGE - 4, (6 + bottom) / 2 + 4, `axis ${down}`, "end"));
+  const tone = operand.side === "read" ? "tile read" : "tile written";
+  drawing.replaceChildren(canvas(TILE_EDGE + most.width + 8, bottom + 20, area("whole", [0, height, 0, width]),
+    ...outlines(operand, kernel, axes).map((found) => area("outline", found)),
+    area(tone, corners(rectangle(operand, indexBounds(kernel, tile)), axes)), ...labels));
 }
 
 function operandFigures(layer) {
@@ -104,12 +99,12 @@ function operandFigures(layer) {
     const figure = document.createElement("figure");
     const caption = document.createElement("figcaption");
     const name = Object.assign(document.createElement("b"), { textContent: operand.tensor });
-    const part = document.createElement("span");
+    const where = document.createElement("span");
     const extents = shape(operand.axes.map((axis) => axis[4]));
-    caption.append(`${operand.side} `, name, ` ${extents}`, document.createElement("br"), part);
+    caption.append(`${operand.side} `, name, ` ${extents}`, document.createElement("br"), where);
     const drawing = document.createElement("div");
     figure.append(caption, drawing);
-    return { figure, part, drawing, operand, kernel };
+    return { figure, where, drawing, operand, kernel };
   }));
 }
 
@@ -130,9 +125,9 @@ function showLayer(step) {
 function showTile() {
   const tile = Number(element("tile").value);
   element("tile-number").textContent = `${tile} of ${Number(element("tile").max) + 1}`;
-  for (const { drawing, part, operand, kernel } of figures) {
+  for (const { drawing, where, operand, kernel } of figures) {
     const own = Math.min(tile, tileCount(kernel) - 1);
-    part.textContent = `tile ${own}: [${partText(operand, rectangle(operand, indexBounds(kernel, own)))}]`;
+    where.textContent = `tile ${own}: [${partText(operand, rectangle(operand, indexBounds(kernel, own)))}]`;
     if (operand.axes.length) drawOperand(drawing, operand, kernel, own);
   }
 }
@@ -142,6 +137,6 @@ if (report.layers.length) {
   element("tile").addEventListener("input", showTile);
   const widest = report.layers.reduce((best, layer, step) => (layer.tiles > report.layers[best].tiles ? step : best), 0);
   showLayer(widest);
-  page.themed.push(showTile);
+  page.resized.push(showTile);
   page.onSelect.push(showLayer);
 }

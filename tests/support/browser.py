@@ -44,6 +44,16 @@ class Browser:
         self.driver.get(page.as_uri())
         return time.monotonic() - begin
 
+    @contextmanager
+    def wide(self, width: int) -> Iterator[None]:
+        """Pages as on a screen of so many pixels across."""
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        try:
+            yield
+        finally:
+            self.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
     def run(self, script: str) -> Any:
         """The value of a JavaScript expression."""
         return self.driver.execute_script(f"return {script}")

@@ -160,7 +160,7 @@ def test_what_needs_no_solver_starts_without_it(words: list[str]) -> None:
         "import contextlib, sys\n"
         "from tilewright.cli import main\n"
         f"with contextlib.suppress(SystemExit): main({words})\n"
-        "heavy = {'numpy', 'onnx', 'ortools', 'jinja2', 'plotly', 'tqdm'} & set(sys.modules)\n"
+        "heavy = {'numpy', 'onnx', 'ortools', 'jinja2', 'tqdm'} & set(sys.modules)\n"
         "sys.exit(', '.join(sorted(heavy)) or None)\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from support import plans
 from support.sound import BASE, placed_io
 from tilewright.base.errors import TilewrightError
 from tilewright.cli import main
-from tilewright.plan import Placement, Plan, Relation, RelationKind
+from tilewright.plan import Placement, Plan, Relation, RelationKind, Tradeoff
 from tilewright.plan.json import dumps
 from tilewright.plan.lifetimes import lifetimes
 from tilewright.plan.stages import stage_spans
+from tilewright.report.data import report_data
 from tilewright.report.drawing import draw
 from tilewright.report.html import report_html
 from tilewright.report.measured import measured_cycles, read_profile
 from tilewright.report.page import page_data
 from tilewright.report.touches import Edge, Touched, alive_steps, edges, touched_buffers
+from tilewright.report.verdict import verdict
 
 
 def buffer(plan: Plan, name: str) -> dict[str, object]:
@@ -134,10 +139,9 @@ def test_tiles_are_told_as_the_plan_has_them() -> None:
 
 def test_the_page_is_one_file_that_asks_for_nothing() -> None:
     page = report_html(BASE)
-    own = re.sub(r"<script>/\*[*!].*?plotly\.js.*?</script>", "", page, flags=re.S)
-    assert len(own) < 200_000 < len(page)
-    assert not re.search(r"(src|href)=\"(?!#|data:)", own)
-    assert "default-src 'none'" in own
+    assert len(page) < 100_000
+    assert not re.search(r"(src|href)=\"(?!#|data:)", page)
+    assert "default-src 'none'" in page
     assert page == report_html(BASE)
 
 
@@ -159,7 +163,7 @@ def test_measured_cycles_come_from_a_profile(tmp_path: Path) -> None:
         json.dumps({"counter": "instructions", "layers": [{"name": "conv", "cycles": 123}]}), encoding="utf-8"
     )
     measured = read_profile(path, BASE)
-    layers = page_data(BASE, measured.layers)["layers"]
+    layers = page_data(BASE, measured)["layers"]
     assert [layer["measured_cycles"] for layer in layers] == [123, None]
     assert "instructions measured" in report_html(BASE, measured)
     assert "measured</th>" not in report_html(BASE)
@@ -199,10 +203,54 @@ def test_the_command_line_writes_each_form(tmp_path: Path, capsys: pytest.Captur
     assert main(["report", str(plan), "--profile", str(tmp_path / "broken.json")]) == 2
 
 
-def test_without_plotly_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tilewright.report.html.find_spec", lambda name: None)
-    with pytest.raises(TilewrightError, match="plotly"):
-        report_html(BASE)
+def test_a_profile_says_which_part_of_a_count_is_what() -> None:
+    entry = {"name": "conv", "cycles": 100, "kernel_cycles": 70, "wait_cycles": 20}
+    measured = measured_cycles({"layers": [entry, {"name": "relu", "cycles": 9, "wait_cycles": True}]}, BASE, "p.json")
+    conv, relu = page_data(BASE, measured)["layers"]
+    assert (conv["measured_kernel"], conv["measured_wait"]) == (70, 20)
+    assert (relu["measured_kernel"], relu["measured_wait"]) == (None, None)
+
+
+def test_the_verdict_says_whether_the_plan_fits_and_what_decides() -> None:
+    """Of the plan's pools l1 has 256 bytes and is full; with the caller's buffers sram takes 288 of 512."""
+    found = verdict(report_data(BASE))
+    ram, flash = found["memory"]
+    assert (found["state"], found["sentence"]) == ("fits", "Fits.")
+    assert [(pool["name"], pool["percent"]) for pool in ram["pools"]] == [("l1", 100.0), ("sram", 25.0)]
+    assert [(pool["name"], pool["percent"]) for pool in flash["pools"]] == [("flash", None)]
+    assert [(item["pool"], item["layer"]) for item in found["decides"]] == [("l1", "relu"), ("sram", "conv")]
+    assert found["cycles_per_mac"] == pytest.approx(2_000 / 768)
+    assert found["steps"] == []
+
+
+@pytest.mark.parametrize(("capacity", "state"), [(127, "no"), (128, "beside"), (287, "beside"), (288, "fits")])
+def test_a_pool_that_is_too_small_is_named(capacity: int, state: str) -> None:
+    pools = tuple(replace(pool, size_bytes=capacity) if pool.name == "sram" else pool for pool in BASE.pools)
+    found = verdict(report_data(replace(BASE, pools=pools)))
+    assert found["state"] == state
+    assert ("sram" in found["sentence"]) == (state != "fits")
+
+
+def test_next_steps_are_the_nearest_that_are_worth_a_word() -> None:
+    pairs = ((900, 100), (500, 200), (490, 204), (480, 206), (400, 300), (300, 900))
+    front = tuple(Tradeoff(size, cycles, taken=size == 490) for size, cycles in pairs)
+    smaller, faster = verdict(report_data(replace(BASE, front=front)))["steps"]
+    assert (smaller["title"], smaller["bytes"], round(smaller["cycles_percent"])) == ("smaller", 400, 47)
+    assert (faster["title"], faster["cycles"], round(faster["bytes_percent"])) == ("faster", 100, 84)
+    first = (replace(front[0], taken=True), *front[4:])
+    assert [step["title"] for step in verdict(report_data(replace(BASE, front=first)))["steps"]] == ["smaller"]
+    assert "other groups of layers take" in report_html(replace(BASE, front=first))
+
+
+def test_the_table_is_a_csv_file_that_names_c_functions() -> None:
+    page = report_html(BASE, measured_cycles({"layers": [{"name": "conv", "cycles": 123}]}, BASE, "p.json"))
+    link = re.search(r'download="net_layers.csv" href="data:text/csv;charset=utf-8,([^"]*)"', page)
+    assert link is not None
+    rows = list(csv.DictReader(io.StringIO(unquote(link[1]))))
+    assert [(row["name"], row["function"], row["measured_cycles"]) for row in rows] == [
+        ("conv", "net_layer_00_conv", "123"),
+        ("relu", "net_layer_01_relu", ""),
+    ]
 
 
 def test_a_buffer_whose_place_changes_is_told_elsewhere() -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tilewright.base.c_names import c_identifier
 from tilewright.codegen.forks import copies_meanwhile, joined
 from tilewright.codegen.handed_over import steps_of
 from tilewright.codegen.layer_comment import layer_comment
@@ -29,9 +28,7 @@ from tilewright.plan import (
     LayerFacts,
     Wait,
 )
-
-MOST_NAMED = 3
-"""The name of a layer's function has the operators of the first MOST_NAMED stages at most."""
+from tilewright.plan.stages import function_name
 
 
 def layer_text(model: ModelScope, number: int, layer: Layer, facts: Sequence[LayerFacts]) -> LayerText:
@@ -39,8 +36,7 @@ def layer_text(model: ModelScope, number: int, layer: Layer, facts: Sequence[Lay
     found = steps_of(layer)
     loop = found.loop
     kernels = tuple(step for step in found.all if isinstance(step, Kernel))
-    operators = "_".join(c_identifier(stage.operator).lower() for stage in layer.stages[:MOST_NAMED])
-    stem = f"{model.storage.prefix}_layer_{number:02d}_{operators}"
+    stem = function_name(model.storage.prefix, number, layer)
     scope = LayerScope(model, stem, kernels, loop, found.all, LayerParts())
     parts = scope.parts
     parts.needless.update(needless_waits((*found.early, *found.body), scope.indices(), len(found.early)))

@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tilewright.base.c_names import c_identifier
 from tilewright.plan.lifetimes import Lifetime, tick_count
 from tilewright.plan.program import CopyStart, Kernel, Layer, Loop, Plain, Stage, Step, Wait
+
+MOST_NAMED = 3
+"""The name of a layer's function has the operators of the first MOST_NAMED stages at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,12 @@ def numbered_layers(program: Sequence[Step]) -> tuple[NumberedLayer, ...]:
             found.append(NumberedLayer(layer, first))
             first += len(layer.stages)
     return tuple(found)
+
+
+def function_name(prefix: str, number: int, layer: Layer) -> str:
+    """The C function of a layer, whose first stage has this number: ``kws_layer_07_conv`` for prefix ``kws``."""
+    operators = "_".join(c_identifier(stage.operator).lower() for stage in layer.stages[:MOST_NAMED])
+    return f"{prefix}_layer_{number:02d}_{operators}"
 
 
 def stages_of(program: Sequence[Step]) -> tuple[Stage, ...]:

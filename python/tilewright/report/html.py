@@ -1,31 +1,30 @@
-"""The report as a page: one HTML file that contains Plotly's script, so that the page needs no network."""
+"""The report as a page: one HTML file that draws its data with scripts of its own and needs no network."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from markupsafe import Markup
 
-from tilewright.base.errors import bad_input
 from tilewright.base.resources import templates
 from tilewright.plan import Plan
 from tilewright.report.measured import Measured
 from tilewright.report.page import page_data
 from tilewright.report.pages import rendered
+from tilewright.report.verdict import verdict
 
-_SCRIPTS = ("common.js", "maps.js", "layers.js", "graph.js", "tiles.js")
+_SCRIPTS = ("common.js", "maps.js", "layers.js", "groups.js", "graph.js", "tiles.js")
 
 
 def report_html(plan: Plan, measured: Measured | None = None) -> str:
-    """The page as HTML text; the same plan, measured cycles and version of Plotly give the same text.
-
-    Raises bad_input ``no-plotly`` where Plotly is not installed.
-    """
-    data = page_data(plan, measured.layers if measured else None)
+    """The page as HTML text; the same plan and measured cycles give the same text."""
+    data = page_data(plan, measured)
     data["counter"] = measured.counter if measured else "cycles"
     layers = data["layers"]
     known = [layer["measured_cycles"] for layer in layers if layer["measured_cycles"] is not None]
@@ -39,8 +38,9 @@ def report_html(plan: Plan, measured: Measured | None = None) -> str:
         measured_cycles=sum(known) if known else None,
         style=_own(folder / "style.css"),
         scripts=[_own(folder / name) for name in _SCRIPTS],
-        plotly=_plotly(),
         data=_embedded(data),
+        verdict=verdict(data),
+        csv=_csv(data),
     )
 
 
@@ -58,6 +58,19 @@ def _row(layer: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _csv(data: dict[str, Any]) -> str:
+    """The table of layers as the address of a CSV file: its text, quoted."""
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    columns = ("name", "label", "operator", "kernel", "function", "tiles", "macs", "moved", "compulsory")
+    unit = data["counter"]
+    lines.writerow(("step", *columns, "predicted_cycles", f"measured_{unit}", f"kernel_{unit}", f"wait_{unit}"))
+    for step, layer in enumerate(map(_row, data["layers"])):
+        counts = (layer[key] for key in ("predicted", "measured", "measured_kernel", "measured_wait"))
+        lines.writerow((step, *(layer[key] for key in columns), *counts))
+    return f"data:text/csv;charset=utf-8,{quote(text.getvalue())}"
+
+
 def _embedded(data: dict[str, Any]) -> Markup:
     """JSON text without "<", so that no string in it can end the script element around it."""
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
@@ -71,14 +84,3 @@ def _breakable(name: str) -> Markup:
 
 def _own(path: Path) -> Markup:
     return Markup(path.read_text(encoding="utf-8").rstrip())
-
-
-def _plotly() -> Markup:
-    """Plotly's script, read from the files of its Python package; importing the package would be slow."""
-    found = find_spec("plotly")
-    folders = list(found.submodule_search_locations or ()) if found else []
-    scripts = [Path(folder) / "package_data" / "plotly.min.js" for folder in folders]
-    for script in scripts:
-        if script.is_file():
-            return Markup(script.read_text(encoding="utf-8").replace("</script", "<\\/script"))
-    raise bad_input("no-plotly", "the report's page needs the Python package plotly", help="pip install plotly")

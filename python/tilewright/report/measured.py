@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,16 @@ from tilewright.plan import Plan
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Layer to its count on the target; ``counter`` is the unit: cycles, instructions or nanoseconds."""
+    """Layer to its count on the target; ``counter`` is the unit: cycles, instructions or nanoseconds.
+
+    ``kernels`` and ``waits`` have the part of each count that was spent in kernel calls and in waiting for copies,
+    where the profile knows.
+    """
 
     layers: Mapping[str, int]
     counter: str = "cycles"
+    kernels: Mapping[str, int] = field(default_factory=dict)
+    waits: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_profile(path: Path, plan: Plan) -> Measured:
@@ -52,4 +58,11 @@ def measured_cycles(content: Any, plan: Plan, where: str) -> Measured:
             raise bad_input("profile-layer", f"plan '{plan.name}' has no layer '{name}'", at=where, help=remedy)
         cycles[name] = value
     counter = content.get("counter", "cycles")
-    return Measured(cycles, counter if isinstance(counter, str) else "cycles")
+    kernels, waits = (_part(entries, key) for key in ("kernel_cycles", "wait_cycles"))
+    return Measured(cycles, counter if isinstance(counter, str) else "cycles", kernels, waits)
+
+
+def _part(entries: Sequence[Mapping[str, Any]], key: str) -> dict[str, int]:
+    """Layer to a part of its count; layers of whose part the profile says nothing are left out."""
+    found = ((entry["name"], entry.get(key)) for entry in entries)
+    return {name: value for name, value in found if isinstance(value, int) and not isinstance(value, bool)}

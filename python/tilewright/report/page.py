@@ -6,33 +6,47 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tilewright.plan import Buffer, BufferKind, Plan, Pool, RelationKind
-from tilewright.plan.stages import stage_spans
+from tilewright.plan.stages import function_name, numbered_layers, stage_spans
 from tilewright.report.alive import Lifetime, Living, all_lifetimes, living
 from tilewright.report.data import report_data
 from tilewright.report.drawing import draw
+from tilewright.report.measured import Measured
 from tilewright.report.reasons import reasons
 from tilewright.report.tile_boxes import layer_geometry
 from tilewright.report.touches import Edge, Touched, alive_steps, edges, touched_buffers
 
 
-def page_data(plan: Plan, measured: Mapping[str, int] | None = None) -> dict[str, Any]:
+def page_data(plan: Plan, measured: Measured | None = None) -> dict[str, Any]:
     """``report_data`` and the data of the drawings; sizes are bytes, steps are half-open ranges of stages' numbers."""
     alive = all_lifetimes(plan)
     touched = touched_buffers(plan)
     spans = stage_spans(plan.program)
-    report = report_data(plan, measured=measured)
+    report = report_data(plan, measured=measured.layers if measured else None)
     pools = {pool.name: pool for pool in plan.pools}
     for entry in report["pools"]:
         found = living(plan, pools[entry["name"]], alive)
         entry["buffers"] = _buffers(found, touched, spans)
         entry["pressure_bytes"] = _pressure(found, spans)
         entry["where"] = _where(pools[entry["name"]])
-    for entry, kernels in zip(report["layers"], layer_geometry(plan), strict=True):
+    functions = _functions(plan)
+    for number, (entry, kernels) in enumerate(zip(report["layers"], layer_geometry(plan), strict=True)):
         entry["kernels"] = kernels
+        entry["function"] = functions[number]
+        entry["measured_kernel"] = measured.kernels.get(entry["name"]) if measured else None
+        entry["measured_wait"] = measured.waits.get(entry["name"]) if measured else None
     flow = edges(plan, touched)
     report["callers"] = _callers(plan)
     report["graph"] = _graph(plan, flow)
     return report
+
+
+def _functions(plan: Plan) -> list[str]:
+    """For each stage the C function of its layer."""
+    return [
+        function_name(plan.name, item.first, item.layer)
+        for item in numbered_layers(plan.program)
+        for _ in item.layer.stages
+    ]
 
 
 def _buffers(found: Living, touched: Mapping[str, Touched], spans: Sequence[Lifetime]) -> list[dict[str, Any]]:
@@ -90,11 +104,12 @@ def _where(pool: Pool) -> str:
 
 
 def _callers(plan: Plan) -> list[dict[str, Any]]:
-    """Inputs and outputs that the caller owns."""
+    """Inputs and outputs that the caller owns; of a fed input the caller owns one row at a time (``fed``)."""
     placed = {item.buffer for item in plan.placements}
     buffers = {buffer.name: buffer for buffer in plan.buffers}
     names = dict.fromkeys(tensor.buffer for tensor in (*plan.inputs, *plan.outputs) if tensor.buffer not in placed)
-    return [{**_described(buffers[name]), "pool": plan.io_pool} for name in names]
+    fed = {tensor.buffer for tensor in plan.inputs if tensor.fed_axis is not None}
+    return [{**_described(buffers[name]), "pool": plan.io_pool, "fed": name in fed} for name in names]
 
 
 def _graph(plan: Plan, flow: Sequence[Edge]) -> dict[str, Any]:
