@@ -158,6 +158,12 @@ def test_mistakes_in_a_study_are_told(study: Path, old: str, new: str, code: str
     assert told.value.code == code
 
 
+@pytest.mark.parametrize("name", ["nowhere:made", ":made", "json:nothing", "json:dumps", "builtins:list"])
+def test_what_gives_no_executor_is_told(study: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explore", str(study), "--output", str(study.parent / "table.csv"), "--executor", name]) == 2
+    assert "error[unknown-executor]" in capsys.readouterr().err
+
+
 def test_another_file_is_not_overwritten(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = study.parent / "other.csv"
     other.write_text("name,price\nbread,3\n", encoding="utf-8")

@@ -89,8 +89,13 @@ def test_a_wrong_answer_is_refused_by_name(function: str, told: str, tmp_path: P
     assert f"{__name__}:{function}" in caught.value.what
 
 
-@pytest.mark.parametrize("name", ["best", "nowhere:tiler", f"{__name__}:NOT_CALLABLE", f"{__name__}:of_another_form"])
-def test_what_is_no_tiler_is_refused(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "name",
+    ["best", ":tiler", "nowhere:tiler", "broken_module:f", f"{__name__}:NOT_CALLABLE", f"{__name__}:of_another_form"],
+)
+def test_what_is_no_tiler_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "broken_module.py").write_text("f = (")
+    monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(TilewrightError) as caught:
         planned(tmp_path, name)
     assert caught.value.code == "unknown-strategy"

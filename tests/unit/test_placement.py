@@ -305,7 +305,7 @@ def test_a_users_own_algorithm(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TilewrightError, match="'own_algorithm:all_at_zero' gave a wrong placement") as caught:
         place(LINEAR, UNLIMITED, "own_algorithm:all_at_zero")
     assert caught.value.code == "wrong-placement"
-    for unknown in ("own_algorithm:number", "own_algorithm:missing", "no_such_module:f", "quantum"):
+    for unknown in ("own_algorithm:number", "own_algorithm:missing", "no_such_module:f", ":f", "quantum"):
         with pytest.raises(TilewrightError) as caught:
             place(LINEAR, UNLIMITED, unknown)
         assert caught.value.code == "unknown-algorithm"

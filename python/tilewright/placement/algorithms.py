@@ -84,7 +84,7 @@ def find_algorithm(name: str) -> Algorithm:
 def _callable(name: str, load: Callable[[], object]) -> Algorithm:
     try:
         own = load()
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # a module of the user may raise anything at import
         raise bad_input("unknown-algorithm", f"placement algorithm '{name}' cannot be imported: {error}") from error
     if not callable(own):
         raise bad_input("unknown-algorithm", f"placement algorithm '{name}' is not a function")

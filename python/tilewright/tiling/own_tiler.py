@@ -108,7 +108,7 @@ def find_tiler(name: str) -> Tiler | None:
         )
     try:
         found = offered[name].load() if name in offered.names else getattr(import_module(module), function)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # a module of the user may raise anything at import
         raise bad_input("unknown-strategy", f"strategy '{name}' cannot be imported: {error}") from error
     if not _takes_an_operator(found):
         what = f"strategy '{name}' is no function(operator) -> steps"

@@ -59,11 +59,27 @@ def _executor(found: Any) -> Executor:
 
 @contextmanager
 def named_executor(name: str) -> Iterator[Callable[[], Executor]]:
-    """What ``module:callable`` gives, called without arguments. Raises bad_input for a name that leads nowhere."""
+    """What ``module:callable`` gives, called without arguments, each time one is started.
+
+    Raises bad_input for a name that leads nowhere, and where the callable gives no executor.
+    """
     module, _, attribute = name.partition(":")
     try:
         found: Any = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
+    except Exception as error:  # a module of the user may raise anything at import
         what = f"'{name}' is no <module>:<callable>: {error}"
         raise bad_input("unknown-executor", what, at="--executor") from error
-    yield lambda: _executor(found())
+    yield lambda: _called(name, found)
+
+
+def _called(name: str, found: Any) -> Executor:
+    """What the callable gives; an executor is what has ``submit`` and ``shutdown``, whatever its class."""
+    try:
+        executor = found()
+    except Exception as error:  # the user's own code may raise anything
+        what = f"'{name}' gives no executor: {type(error).__name__}: {error}"
+        raise bad_input("unknown-executor", what, at="--executor") from error
+    if not (hasattr(executor, "submit") and hasattr(executor, "shutdown")):
+        what = f"'{name}' gives no executor: it has no submit and shutdown"
+        raise bad_input("unknown-executor", what, at="--executor")
+    return _executor(executor)
