@@ -57,6 +57,28 @@ def test_a_simulator_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "tilewright_add_golden_test" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [["--weights", "external"], ["--feed", "x"], ["--io-in-pools"]])
+def test_other_arguments_of_the_run_function_are_refused(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["verify", str(network(tmp_path)), *words]) == 4
+    assert "error[verify-option]" in capsys.readouterr().err
+
+
+def test_two_models_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(network(tmp_path))
+    assert main(["verify", path, "--model", path]) == 2
+    assert "given twice" in capsys.readouterr().err
+
+
+def test_a_compiler_that_is_missing_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CC", str(tmp_path / "nowhere"))
+    assert main(["verify", str(network(tmp_path)), "--runs", "1"]) == 2
+    assert "cannot be started" in capsys.readouterr().err
+
+
 def test_vectors_are_made(tmp_path: Path) -> None:
     words = ["--model", str(network(tmp_path)), "--platform", "host", "--name", "net"]
     assert main(["generate", *words, "--output-dir", str(tmp_path)]) == 0

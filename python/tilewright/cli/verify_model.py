@@ -10,8 +10,6 @@ from typing import Any
 from tilewright.base.errors import bad_input
 from tilewright.cli.compiling import add_options, compile_options
 
-_GIVEN = ("platform", "name")
-
 
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
@@ -30,6 +28,8 @@ def _verify(parsed: argparse.Namespace) -> int:
     from tilewright.tools.golden import match_arrays, parse_tolerance, read_arrays
     from tilewright.tools.verification import planned_inputs, verified
 
+    if parsed.file is not None and parsed.model is not None:
+        raise bad_input("usage", f"the model is given twice: '{parsed.file}' and --model", help="leave one of them out")
     if parsed.file is not None:
         parsed.model = parsed.file
     if parsed.runs < 1:

@@ -18,7 +18,7 @@ from tilewright.base.errors import bad_input, not_supported
 from tilewright.codegen.render import render
 from tilewright.graph import Array, Graph
 from tilewright.judges.judged import Judgement, judged
-from tilewright.options import CompileOptions
+from tilewright.options import CompileOptions, Weights
 from tilewright.pipeline import compile_model, imported_graph, sized_platform
 from tilewright.plan import InterfaceTensor, Plan
 from tilewright.planning.plan_states import initial_content
@@ -66,13 +66,10 @@ def verified(
         arrays: inputs, each [runs, *shape]; None for random ones.
 
     Raises:
-        TilewrightError: the model cannot be compiled; the platform is not this machine; the C ends with an error.
+        TilewrightError: the model cannot be compiled; the platform is not this machine; options give the run function
+            other arguments than whole inputs and outputs; the C ends with an error.
     """
-    if options.platform != "host" or options.io_in_pools:
-        what = "the C runs on this machine only, with the caller's buffers"
-        raise not_supported(
-            "verify-platform", what, help="leave --platform out, or use tilewright_add_golden_test for a simulator"
-        )
+    _require_runnable(options)
     artifacts, graph = compile_model(options), imported_graph(options, sized_platform(options))
     plan = artifacts.plan
     given = drawn_inputs(plan.inputs, runs, seed) if arrays is None else arrays
@@ -89,6 +86,24 @@ def verified(
         _compared(item, [run[at] for run in outputs], [run[at] for run in judgement.outputs])
         for at, item in enumerate(plan.outputs)
     ]
+
+
+def _require_runnable(options: CompileOptions) -> None:
+    """Raise not_supported for a platform or options with which ``verify_main.c`` cannot run the model."""
+    if options.platform != "host":
+        what = "the C runs on this machine only"
+        raise not_supported(
+            "verify-platform", what, help="leave --platform out, or use tilewright_add_golden_test for a simulator"
+        )
+    others = {
+        "IO_IN_POOLS": options.io_in_pools,
+        "FEED": bool(options.feed),
+        "WEIGHTS external": options.weights is Weights.EXTERNAL,
+    }
+    for name, given in others.items():
+        if given:
+            what = f"verify gives whole inputs and takes whole outputs, which {name} forbids"
+            raise not_supported("verify-option", what, help="leave it out: results are the same")
 
 
 def planned_inputs(options: CompileOptions) -> tuple[InterfaceTensor, ...]:
@@ -138,7 +153,11 @@ def _built(folder: Path, plan: Plan, files: dict[str, bytes], runs: int) -> Path
     includes = [f"-I{folder}", f"-I{folder / 'include'}"]
     program = folder / "verify"
     words = [*compiler.split(), "-std=c11", "-ffp-contract=off", *_SANITIZERS, *includes, *sources, "-lm"]
-    done = subprocess.run([*words, "-o", str(program)], capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run([*words, "-o", str(program)], capture_output=True, text=True, check=False)
+    except OSError as error:
+        what = f"'{compiler}' cannot be started: {error.strerror}"
+        raise bad_input("verify-compiler", what, help="set CC to GCC or Clang") from error
     if done.returncode != 0:
         raise bad_input("verify-compiler", f"'{compiler}' failed: {done.stderr[-2000:]}", help="set CC to GCC or Clang")
     return program
@@ -160,7 +179,11 @@ def _tensor(plan: Plan, item: InterfaceTensor, side: str) -> dict[str, object]:
 
 def _computed(program: Path, plan: Plan, feeds: Sequence[Sequence[Array]]) -> list[list[Array]]:
     content = b"".join(np.ascontiguousarray(array).tobytes() for run in feeds for array in run)
-    done = subprocess.run([str(program)], input=content, capture_output=True, timeout=_SECONDS, check=False)
+    try:
+        done = subprocess.run([str(program)], input=content, capture_output=True, timeout=_SECONDS, check=False)
+    except subprocess.TimeoutExpired as error:
+        what = f"{len(feeds)} runs of the C took more than {_SECONDS} seconds"
+        raise bad_input("verify-run", what, help="fewer --runs") from error
     if done.returncode != 0:
         told = done.stderr.decode(errors="replace")[-2000:]
         raise bad_input("verify-run", f"the C ended with status {done.returncode}: {told}", help="report it as a bug")
