@@ -107,6 +107,19 @@ def test_a_file_that_is_no_devicetree_is_told(tmp_path: Path, capsys: pytest.Cap
     assert "zephyr.dts" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--platform", "host", "--output", "host.toml"],
+        ["--from-linker-script", "board.ld", "--pool", "ram=4096"],
+        ["--from-linker-script", "board.ld", "--output-dir", "board"],
+    ],
+)
+def test_arguments_without_effect_are_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["platform", *words]) == 2
+    assert "error[usage]" in capsys.readouterr().err
+
+
 def test_names_of_pools_are_what_c_allows_and_differ() -> None:
     found = [Memory(name, 0, 64, True) for name in ("RAM-1", "RAM 1", "int", "__x")]
     text = platform_text("my board!", "a.ld", found)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tilewright.base.errors import bad_input
 from tilewright.base.outputs import write_all, write_file
 from tilewright.platform import load_platform, parse_pool_override, with_pool_overrides
 from tilewright.tools.manifest import platform_facts, sha256_hex
@@ -39,6 +40,7 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def _platform(parsed: argparse.Namespace) -> int:
+    _require_agreeing(parsed)
     if parsed.platform is None:
         return _found(parsed)
     facts = platform_facts(parsed.platform)
@@ -56,6 +58,16 @@ def _platform(parsed: argparse.Namespace) -> int:
         manifest = f"{name}_platform.json"
         write_all(parsed.output_dir, {**files, manifest: text.encode()}, manifest=manifest)
     return 0
+
+
+def _require_agreeing(parsed: argparse.Namespace) -> None:
+    """Raise bad_input for arguments that would have no effect."""
+    if parsed.platform is not None and parsed.output is not None:
+        what = "--output goes with --from-linker-script and --from-devicetree"
+        raise bad_input("usage", what, help="--output-dir takes the files of a platform")
+    if parsed.platform is None and (parsed.pool or parsed.output_dir is not None):
+        what = "--pool and --output-dir go with --platform"
+        raise bad_input("usage", what, help="--output takes the platform file; its sizes are edited there")
 
 
 def _found(parsed: argparse.Namespace) -> int:
