@@ -139,10 +139,14 @@ def test_what_has_no_bound(tmp_path: Path, body: str, what: str) -> None:
 
 
 @needs_riscv
-def test_other_machines_have_no_bound(tmp_path: Path) -> None:
+def test_other_machines_and_fed_models_have_no_bound(tmp_path: Path) -> None:
     image = read_image(link_toy(tmp_path, "int toy_run(volatile int *x) { return *x; }"))
     with pytest.raises(TilewrightError, match="another instruction set"):
         instruction_bound(replace(image, machine=Machine.ARM), Disassembly((), ()), toy_plan())
+    plan = toy_plan()
+    fed = replace(plan, inputs=(replace(plan.inputs[0], fed_axis=1),))
+    with pytest.raises(TilewrightError, match="whose input is fed"):
+        instruction_bound(image, Disassembly((), ()), fed)
 
 
 class _NoMemory:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tilewright.base.errors import not_supported
+from tilewright.base.errors import TilewrightError, not_supported
 from tilewright.firmware.disassembly import Disassembly, Instruction
 from tilewright.firmware.image import Image, Machine, Symbol
 from tilewright.firmware.rv32_steps import (
@@ -40,7 +40,6 @@ _STACK, _CALLERS, _STEP = 0x7F000000, 0x60000000, 0x01000000
 
 _DEEPEST = 64
 """Branches on unknown values inside of each other; a loop whose end is unknown goes on until here."""
-
 
 _MOST = 1 << 31
 """A run of more instructions is no run of a model."""
@@ -264,7 +263,7 @@ class _Run:
         starts = frozenset() if function is None else self._starts(function)
         steps: list[Step] = []
         for number, instruction in enumerate(instructions):
-            behind = instructions[number + 1].address if number + 1 < len(instructions) else function_end(function)
+            behind = instructions[number + 1].address if number + 1 < len(instructions) else _function_end(function)
             if number and instruction.address in starts:
                 block = _Block(address, tuple(steps), number, None, instruction.address, None)
                 self.blocks[address] = block
@@ -283,7 +282,7 @@ class _Run:
         raise _refused(f"code at {address:#x}, which no function has", function)
 
 
-def function_end(function: Symbol | None) -> int:
+def _function_end(function: Symbol | None) -> int:
     """The address behind a function."""
     return 0 if function is None else function.end
 
@@ -296,7 +295,7 @@ def _link(name: str, operands: tuple[str, ...]) -> str:
     return "" if link == "zero" else link
 
 
-def _refused(what: str, function: Symbol | None = None) -> Exception:
+def _refused(what: str, function: Symbol | None = None) -> TilewrightError:
     where = (function.name,) if function is not None else ()
     remedy = "docs/how-to/ship-it.md says which programs have a bound"
     return not_supported("time-bound", f"{what} has no bound", at="; ".join(where), help=remedy)
@@ -305,10 +304,13 @@ def _refused(what: str, function: Symbol | None = None) -> Exception:
 def instruction_bound(image: Image, code: Disassembly, plan: Plan) -> int:
     """The most instructions from the first of ``<p>_run`` to its return, for any input.
 
-    Raises not_supported ``time-bound`` for other machines than RV32, and for code whose loops depend on data.
+    Raises not_supported ``time-bound`` for other machines than RV32, for a model whose input is fed, and for code
+    whose loops depend on data.
     """
     if image.machine is not Machine.RISCV or image.word_bytes != 4:
         raise _refused("another instruction set than RV32")
+    if any(item.fed_axis is not None for item in plan.inputs):
+        raise _refused(f"model '{plan.name}', whose input is fed,")
     name = f"{plan.name}_run"
     root = next((symbol for symbol in image.functions if symbol.name == name), None)
     if root is None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path
 
-from tilewright.base.errors import bad_input
+from tilewright.base.errors import TilewrightError, bad_input
 from tilewright.base.outputs import unwritable, write_file
 from tilewright.tools.study_plans import COLUMNS, PointRow
 
@@ -32,7 +32,7 @@ def known_rows(path: Path) -> dict[str, PointRow]:
     return {row.fingerprint: row for row in rows if row is not None}
 
 
-def _no_table(path: Path) -> Exception:
+def _no_table(path: Path) -> TilewrightError:
     return bad_input("study-table", "this file is no table of a study", at=str(path), help="give another --output")
 
 
