@@ -15,6 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 from support.fed import fed_input, fed_outputs
 from support.firmware import needs_host_compiler
 from support.host_runs import OBJECTS, RUN_SECONDS, host_outputs
+from support.onnx_models import ModelBuilder
 from support.random_groups import random_rows
 from tilewright.base.errors import TilewrightError
 from tilewright.check import Rule, check
@@ -154,6 +155,55 @@ def test_the_layer_that_needs_all_rows_is_named(tmp_path: Path) -> None:
         compiled(path, tmp_path, feed="x")
     assert error.value.code == "not-fed"
     assert "'sum'" in error.value.what
+
+
+STREAM = """
+int main(void)
+{
+    static float image[NET_INPUT_X_COUNT], got[NET_OUTPUT_Y_COUNT];
+    static _Alignas(16) uint8_t sram[NET_POOL_SRAM_SIZE];
+    struct net_outputs outputs = {got};
+    struct net_pools pools = {sram};
+    struct net_feeding feeding = {0};
+    for (uint32_t at = 0; at < NET_INPUT_X_COUNT; ++at) { image[at] = (float)(at % 7u); }
+    net_reset(&pools);
+    for (uint32_t run = 0; run < 3u; ++run) {
+        if (net_start(&feeding, &outputs, &pools) != NET_OK) { return 1; }
+        for (uint32_t row = 0; row < NET_INPUT_X_ROWS; ++row) {
+            const float *some = image + row * (NET_INPUT_X_COUNT / NET_INPUT_X_ROWS);
+            if (net_feed_x(&feeding, some, 1u) != NET_OK) { return 2; }
+        }
+        if (net_finish(&feeding) != NET_OK) { return 3; }
+        fwrite(got, 1, sizeof got, stdout);
+    }
+    return 0;
+}
+"""
+
+
+def remembering(folder: Path) -> Path:
+    """A model with a ring of rows behind its input, and a sum over runs: n = s + conv(relu(conv(x))), y = 2 n."""
+    chance, build = np.random.default_rng(3), ModelBuilder()
+    first, second = (chance.normal(size=(4, channels, 3, 3)).astype(np.float32) for channels in (1, 4))
+    x, s = build.input("x", [1, 1, 24, 12]), build.input("s", [1, 4, 6, 3])
+    window = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "strides": [2, 2]}
+    half = build.node("Relu", build.node("Conv", x, build.constant(first), **window))
+    n = build.node("Add", build.node("Conv", half, build.constant(second), **window), s, output="n")
+    y = build.node("Mul", n, build.constant(np.array(2, np.float32)), output="y")
+    path = folder / "net.onnx"
+    path.write_bytes(build.model(y, n).SerializeToString())
+    return path
+
+
+@needs_host_compiler
+def test_a_fed_model_remembers(tmp_path: Path) -> None:
+    found = built(compiled(remembering(tmp_path), tmp_path, feed="x", state={"s": "n"}))
+    executable = build_units(tmp_path, [found], runtime_library(OBJECTS), STREAM)
+    done = subprocess.run([executable], capture_output=True, check=False, timeout=RUN_SECONDS)
+    assert done.returncode == 0, (done.returncode, done.stderr)
+    got = np.frombuffer(done.stdout, np.float32).reshape(3, -1)
+    assert np.abs(got[0]).max() > 1
+    np.testing.assert_allclose(got[1:], got[0] * np.array([[2], [3]]), rtol=1e-5, atol=1e-5)
 
 
 CALLS = """
