@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Annotated
 
 import numpy as np
@@ -40,6 +41,9 @@ from tilewright.operators.spatial import Windows
 
 _MOST_ELEMENTS = 1 << 16
 """Of a softmax: the sum of that many powers fits 32 bits."""
+
+_MOST_TAPS = 1 << 15
+"""Of an average: the sum of that many int16 and half their number fits 32 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,8 @@ def pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     low, high, epilogue = -32768, 32767, node.epilogue
     if isinstance(windows, AveragePoolAttributes):
         if windows.x_zero_point != 0 or windows.count_include_pad or not isinstance(epilogue, RoundAway):
+            return ()
+        if prod(windows.kernel) > _MOST_TAPS:
             return ()
         low, high = epilogue.minimum, epilogue.maximum
     elif epilogue is not None:

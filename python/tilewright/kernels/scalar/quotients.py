@@ -27,6 +27,9 @@ from tilewright.operators.nest import whole
 _MOST_ELEMENTS = 1 << 15
 """Of a line: the sum of that many squares fits 32 bits."""
 
+_MOST_SHIFT = 23
+"""Of a quotient: each numerator is shifted to the left by that at least, so that nothing is left to shift."""
+
 
 @dataclass(frozen=True, slots=True)
 class DivFixed(CStruct):
@@ -58,6 +61,8 @@ def divide(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     tensors = [graph.tensor(name) for name in (*node.inputs, *node.outputs)]
     given = node.given(DivFixedAttributes)
     if len({tensor.dtype for tensor in tensors} | {DType.INT8, DType.UINT8}) != 2 or len(tensors[2].shape) > MAX_RANK:
+        return ()
+    if given.shift > _MOST_SHIFT:
         return ()
     return (
         flat_choice(
