@@ -310,7 +310,8 @@ TILEWRIGHT_INLINE void store_all(struct tilewright_runs_job *job,
     do {
         const struct tilewright_constants constants = tilewright_constants_of(row, &limits, rule);
         const int32_t bias = rule == TILEWRIGHT_RULE_FOLDED ? 0 : *row;
-        const int32_t first = sums[0] + bias, second = sums[1] + bias;
+        const int32_t first = sums[0] + bias;
+        const int32_t second = (int32_t)((uint32_t)sums[1] + (uint32_t)bias);
         store(b, second, constants, &limits, rule, saturates);
         store(a, first, constants, &limits, rule, saturates);
         a += stride;

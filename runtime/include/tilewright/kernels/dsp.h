@@ -48,14 +48,16 @@ TILEWRIGHT_INLINE uint32_t tilewright_dsp_odd(uint32_t bytes)
 #endif
 }
 
-/* sum + the products of the low halves and of the high halves. */
+/* sum + the products of the low halves and of the high halves, modulo 2^32. */
 TILEWRIGHT_INLINE int32_t tilewright_dsp_dual(uint32_t a, uint32_t b, int32_t sum)
 {
 #if defined(__ARM_FEATURE_DSP)
     __asm__("smlad %0, %1, %2, %0" : "+r"(sum) : "r"(a), "r"(b));
     return sum;
 #else
-    return sum + (int16_t)a * (int16_t)b + (int16_t)(a >> 16) * (int16_t)(b >> 16);
+    const int32_t low = (int16_t)a * (int16_t)b;
+    const int32_t high = (int16_t)(a >> 16) * (int16_t)(b >> 16);
+    return (int32_t)((uint32_t)sum + (uint32_t)low + (uint32_t)high);
 #endif
 }
 
