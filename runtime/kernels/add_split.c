@@ -115,7 +115,7 @@ static void add_row(uint8_t *const *at, const int32_t *stride, int32_t count, co
 #else
 
 /* Elements of int8 side by side, limits those of int8: both low products in one instruction. */
-static void by_pair(const uint8_t *restrict a, const uint8_t *restrict b, uint8_t *y, int32_t count,
+static void by_pair(const uint8_t *a, const uint8_t *b, uint8_t *y, int32_t count,
                     const struct tilewright_add_split_attributes *given)
 {
     const int32_t a_high = given->a_multiplier[0], b_high = given->b_multiplier[0];
