@@ -65,7 +65,7 @@ def platform_of(tried: Tried) -> Platform:
 
 
 def run_program(tried: Tried, folder: Path, *, spoilt: bool = False) -> tuple[int, str]:
-    """Exit status and last line; ``spoilt``: the loops add 1 to each sum."""
+    """Exit status and last line; ``spoilt``: the loops add 1000 to each sum."""
     defines = f"#define FAMILY {tried.family}\n#define PIXELS {tried.pixels}\n"
     defines += f"#define PACKED_AT(t, c, taps, count, depth) ({tried.packed_at})\n"
     defines += f"#define MULTIPLE {tried.multiple}\n#define IS_DEPTHWISE {int(tried.is_depthwise)}\n"
