@@ -36,8 +36,19 @@ def words_of(text: str) -> set[str]:
     return {word for words in quoted for word in re.findall(r"\w+", words)}
 
 
+# Pages say nothing of the machine that prints them.
+MANY_CORES = """
+import os, runpy, sys
+os.cpu_count = lambda: 61
+sys.argv = sys.argv[1:]
+sys.path.insert(0, os.path.dirname(sys.argv[0]))
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
 def test_generated_pages_are_what_the_code_says() -> None:
-    done = subprocess.run([sys.executable, GENERATOR, "--check"], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", MANY_CORES, GENERATOR, "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{done.stdout}{done.stderr}scripts/reference_pages.py writes them anew"
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tilewright.base.errors import bad_input
 from tilewright.base.outputs import write_file
 from tilewright.base.progress import progress
 
@@ -31,7 +29,7 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     add("--output", type=Path, required=True, help="table of points (CSV); points that it has are not planned again")
     add("--page", type=Path, help="write a page with the front of bytes and cycles of each model")
     where = explore.add_mutually_exclusive_group()
-    where.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one for each core)")
+    where.add_argument("--jobs", type=int, help="processes (default: one for each core)")
     where.add_argument("--scheduler", metavar="ADDRESS", help="a Dask cluster, such as tcp://10.0.0.1:8786")
     where.add_argument("--executor", metavar="MODULE:CALLABLE", help="what gives any executor of concurrent.futures")
     explore.set_defaults(run=_explore)
@@ -74,15 +72,13 @@ def _planned(
 
 
 def _executors(parsed: argparse.Namespace) -> AbstractContextManager[Callable[[], Executor]]:
-    from tilewright.tools.executors import dask_cluster, named_executor, processes
+    from tilewright.tools.executors import dask_cluster, jobs_of, named_executor, processes
 
     if parsed.scheduler is not None:
         return dask_cluster(parsed.scheduler)
     if parsed.executor is not None:
         return named_executor(parsed.executor)
-    if parsed.jobs < 1:
-        raise bad_input("usage", "--jobs must be above 0")
-    return processes(parsed.jobs)
+    return processes(jobs_of(parsed.jobs))
 
 
 def _summary(points: Sequence[StudyPoint], missing: Sequence[StudyPoint], rows: Mapping[str, PointRow]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -22,7 +21,7 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     add_options(sweep)
     add = sweep.add_argument
     add("--steps", type=int, default=16, help="sizes to try, evenly spread by factors (default 16)")
-    add("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one for each core)")
+    add("--jobs", type=int, help="processes (default: one for each core)")
     add("--csv", type=Path, help="write the numbers to this file")
     add("--svg", type=Path, help="draw them into this file; needs matplotlib")
     add("--png", type=Path, help="the same as a bitmap")
@@ -47,15 +46,14 @@ def _sweep(parsed: argparse.Namespace) -> int:
     pool, first, last, others = split_pools(parsed.pools or [])
     parsed.pools = others
     options = compile_options(parsed)
-    if parsed.jobs < 1:
-        raise bad_input("usage", "--jobs must be above 0")
     from tilewright.report.text import table
-    from tilewright.tools.executors import processes
+    from tilewright.tools.executors import jobs_of, processes
     from tilewright.tools.sweep import sizes_between, sweep, sweep_csv, sweep_rows
 
+    jobs = jobs_of(parsed.jobs)
     sizes = sizes_between(first, last, parsed.steps)
     progress("Planning sizes", 0, len(sizes))
-    with processes(min(parsed.jobs, len(sizes))) as started, started() as executor:
+    with processes(min(jobs, len(sizes))) as started, started() as executor:
         try:
             points = sweep(options, pool, sizes, executor, partial(progress, "Planning sizes"))
         except BaseException:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
@@ -15,6 +16,13 @@ from typing import Any
 from tilewright.base.errors import bad_input
 from tilewright.base.progress import LOGGER
 from tilewright.base.signals import leave_signals_to_parent
+
+
+def jobs_of(given: int | None) -> int:
+    """Processes to start: as given, or one for each core. Raises bad_input for a number below 1."""
+    if given is not None and given < 1:
+        raise bad_input("usage", "--jobs must be above 0")
+    return given or os.cpu_count() or 1
 
 
 @contextmanager
