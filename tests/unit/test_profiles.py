@@ -16,7 +16,7 @@ from tilewright.base.errors import TilewrightError
 from tilewright.check import check
 from tilewright.plan import BufferKind, Placement, PoolUse
 from tilewright.platform import load_platform
-from tilewright.schedule.profile_buffer import profile_buffer
+from tilewright.schedule.profile_buffer import guard_record, profile_buffer
 from tilewright.tools.golden import _ranges
 from tilewright.tools.measurements import profile_json
 
@@ -74,6 +74,9 @@ def test_the_buffer_is_where_the_caller_can_read() -> None:
     with pytest.raises(TilewrightError) as error:
         profile_buffer("profile", 3, without)
     assert error.value.code == "no-profile-pool"
+    with pytest.raises(TilewrightError) as error:
+        guard_record("guard_record", without)
+    assert error.value.code == "no-guards-pool"
 
 
 @pytest.mark.parametrize(

@@ -9,29 +9,37 @@ from tilewright.platform import Platform
 WORDS = 4
 """Of struct tilewright_profile in runtime/include/tilewright/profile.h, and of struct tilewright_spoilt in guard.h."""
 
+_REMEDY = "add 'state' to 'holds' of a pool that the caller can read"
+
 
 def profile_buffer(name: str, stages: int, platform: Platform) -> Buffer:
     """A buffer for the records of so many stages. Raises not_supported where no pool holds state."""
-    return _records(name, stages, platform, "profile")
+    holders = _holders(platform)
+    if not holders:
+        what = f"platform '{platform.name}' has no pool that holds 'state', so the records of a profile have no place"
+        raise not_supported("no-profile-pool", what, help=_REMEDY)
+    return _records(name, stages, platform, holders)
 
 
 def guard_record(name: str, platform: Platform) -> Buffer:
     """A buffer for the canary that a run found spoilt. Raises not_supported where no pool holds state."""
-    return _records(name, 1, platform, "guards")
+    holders = _holders(platform)
+    if not holders:
+        what = f"platform '{platform.name}' has no pool that holds 'state', so the record of a canary has no place"
+        raise not_supported("no-guards-pool", what, help=_REMEDY)
+    return _records(name, 1, platform, holders)
 
 
-def _records(name: str, count: int, platform: Platform, what: str) -> Buffer:
-    """A buffer for so many records, where the caller can read them after a run.
+def _holders(platform: Platform) -> list[str]:
+    """The pools that hold state."""
+    return [pool.name for pool in platform.pools if BufferKind.STATE in pool.holds]
+
+
+def _records(name: str, count: int, platform: Platform, holders: list[str]) -> Buffer:
+    """A buffer for so many records in one of the pools ``holders``, where the caller can read them after a run.
 
     Code beside the kernels writes the records, so the buffer's pool needs no link.
     """
-    holders = [pool.name for pool in platform.pools if BufferKind.STATE in pool.holds]
-    if not holders:
-        raise not_supported(
-            f"no-{what}-pool",
-            f"platform '{platform.name}' has no pool that holds 'state', so the records of {what} have no place",
-            help="add 'state' to 'holds' of a pool that the caller can read",
-        )
     # The caller's own buffers are where the caller can certainly read.
     pool = platform.io_pool if platform.io_pool in holders else holders[0]
     size = 4 * WORDS * max(count, 1)
