@@ -91,6 +91,7 @@ def as_late_as_possible(graph: Graph) -> Graph:
     depths: dict[str, int] = {}
     writers = {name: node for node in graph.nodes for name in node.outputs}
     readers = dict.fromkeys((node.name for node in graph.nodes), 0)
+    positions = {name: position for position, name in enumerate(readers)}
     for node in graph.nodes:
         before = {writers[name].name for name in node.inputs if name in writers}
         depths[node.name] = 1 + max((depths[name] for name in before), default=0)
@@ -103,10 +104,11 @@ def as_late_as_possible(graph: Graph) -> Graph:
         node = min(reversed(ready), key=lambda item: depths[item.name])
         ready.remove(node)
         found.append(node)
-        for other in dict.fromkeys(writers[name].name for name in node.inputs if name in writers):
+        before = {writers[name].name for name in node.inputs if name in writers}
+        for other in sorted(before, key=positions.__getitem__):
             readers[other] -= 1
-        done = {item.name for item in (*found, *ready)}
-        ready += [item for item in graph.nodes if readers[item.name] == 0 and item.name not in done]
+            if readers[other] == 0:
+                ready.append(graph.nodes[positions[other]])
     return graph.with_nodes(found[::-1])
 
 
