@@ -13,7 +13,7 @@ import pytest
 from onnx import TensorProto, helper
 from support.firmware import ARM_GCC, RISCV_GCC, WARNINGS, needs_host_compiler
 from tilewright.base import reserved_names
-from tilewright.base.c_names import c_identifier, c_prefix, unique_identifiers
+from tilewright.base.c_names import c_identifier, c_prefix, constants_object, unique_identifiers
 from tilewright.base.resources import platforms, runtime
 from tilewright.codegen.buffers import storage_of
 from tilewright.options import CompileOptions
@@ -171,3 +171,9 @@ def test_a_pool_of_constants_has_a_name_that_the_model_has(
     for module in ("pools", "buffers", "entry"):
         monkeypatch.setattr(f"tilewright.codegen.{module}.constants_object", lambda prefix, name: f"{prefix}_{name}")
     assert "error" in constants_in(pool, tmp_path)
+
+
+@pytest.mark.parametrize("pool", ["check_constants", "feed_x", "feeding", "finish", "layers", "set_weights", "start"])
+def test_a_pool_of_constants_leaves_the_names_of_options_alone(pool: str) -> None:
+    assert constants_object("kws", pool) == f"kws_pool_{pool}"
+    assert constants_object("kws", f"{pool[0]}flash") == f"kws_{pool[0]}flash"

@@ -31,11 +31,22 @@ def c_prefix(name: str) -> str:
 
 _OF_MODELS = frozenset(
     (
-        "all_layers call context corruption guards infer inference inputs is_misaligned layout model_sha256 outputs "
-        "pools profile profile_layers protected reset run set_weights status status_text weights"
+        "all_layers call check_constants context corruption feeding finish guards infer inference inputs is_misaligned "
+        "layers layout model_sha256 outputs pools profile profile_layers protected reset run set_weights start status "
+        "status_text weights"
     ).split()
 )
-_BEGINNINGS_OF_MODELS = ("argmax_", "dequantize_", "input_", "layer_", "output_", "pool_", "quantize_", "shape_")
+_BEGINNINGS_OF_MODELS = (
+    "argmax_",
+    "dequantize_",
+    "feed_",
+    "input_",
+    "layer_",
+    "output_",
+    "pool_",
+    "quantize_",
+    "shape_",
+)
 
 
 def constants_object(prefix: str, pool: str) -> str:
