@@ -69,6 +69,18 @@ def test_known_constants_are_found_again() -> None:
     assert fitted.largest_error < 0.01
 
 
+@pytest.mark.parametrize("work", [(80_000,), (80_000, 90_000)])
+def test_calls_of_one_size_give_a_factor_alone(work: tuple[int, ...]) -> None:
+    """Else a kernel of few samples could cost the same whatever it does."""
+    alike = [
+        replace(sample(1), kernel="few", tiles=1, calls=1, split_calls=0, kernel_work=each, kernel_cycles=160_000)
+        for each in work
+    ]
+    found = dict(fit([sample(number) for number in range(60)] + alike).costs.kernels)["few"]
+    assert found.call_cycles == 0.0
+    assert found.factor == pytest.approx(160_000 * len(work) / sum(work), rel=0.01)
+
+
 def test_noise_moves_constants_a_little_and_order_not_at_all() -> None:
     samples = [sample(number, noise=0.02) for number in range(60)]
     fitted = fit(samples, {"l1->l2": "l2->l1"})

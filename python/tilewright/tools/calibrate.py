@@ -26,6 +26,8 @@ from tilewright.graph import Array
 from tilewright.platform.costs import Costs, KernelCost, kernel_key
 from tilewright.tools.measurements import PROFILE_FORMAT
 
+_LEAST_RATIO_OF_WORK = 2.0
+
 
 @dataclass(frozen=True, slots=True)
 class Sample:
@@ -144,15 +146,22 @@ def _kernel_cycles(sample: Sample, costs: Costs) -> float:
 
 
 def _fit_kernels(samples: Sequence[Sample]) -> tuple[tuple[tuple[str, KernelCost], ...], float]:
-    """The costs of each kernel, and the cycles of a fork; the entry ``default`` is for kernels without samples."""
+    """The costs of each kernel, and the cycles of a fork; the entry ``default`` is for kernels without samples.
+
+    Calls that are all about as large cannot tell what each call costs from what its work costs: such a kernel
+    gets a factor alone.
+    """
     used = [sample for sample in samples if sample.kernel_cycles > 0]
     names = sorted({sample.kernel for sample in used})
     forked = any(sample.split_calls for sample in used)
+    varied = {name for name in names if _work_varies([sample for sample in used if sample.kernel == name])}
     columns = 2 * len(names) + 1
     rows = np.zeros((len(used), columns))
     for row, sample in zip(rows, used, strict=True):
         at = 2 * names.index(sample.kernel)
-        row[at], row[at + 1], row[-1] = sample.calls, sample.kernel_work, sample.split_calls
+        row[at + 1], row[-1] = sample.kernel_work, sample.split_calls
+        if sample.kernel in varied:
+            row[at] = sample.calls
     found = least_squares(rows, np.array([sample.kernel_cycles for sample in used], dtype=np.float64))
     kernels = [
         (name, KernelCost(_rounded(found[2 * number]), max(_rounded(found[2 * number + 1], 3), 0.001)))
@@ -163,6 +172,12 @@ def _fit_kernels(samples: Sequence[Sample]) -> tuple[tuple[tuple[str, KernelCost
     middle = len(kernels) // 2
     default = [("default", KernelCost(calls[middle], factors[middle]))] if kernels else []
     return (*default, *kernels), _rounded(found[-1]) if forked else Costs().fork_cycles
+
+
+def _work_varies(samples: Sequence[Sample]) -> bool:
+    """Whether the work of a call differs enough between the samples of a kernel."""
+    work = [sample.kernel_work / sample.calls for sample in samples if sample.calls]
+    return len(work) > 1 and max(work) >= _LEAST_RATIO_OF_WORK * min(work)
 
 
 def _fit_loops(
