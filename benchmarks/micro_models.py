@@ -1,7 +1,8 @@
 """Small networks whose layers are measured one by one: the micro-benchmarks of calibration.
 
-Integers in float tensors with RequantShift, as Deeploy has them; every number comes from a fixed
-seed. Layers are of sizes that do not occur in the networks on which predictions are judged.
+Integers in float tensors with RequantShift, as Deeploy has them, or QuantizeLinear and DequantizeLinear,
+as ONNX Runtime has them; every number comes from a fixed seed. Layers are of sizes that do not occur in
+the networks on which predictions are judged.
 """
 
 from __future__ import annotations
@@ -91,6 +92,153 @@ class Chain:
         return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
 
+class QdqChain(Chain):
+    """Layers between QuantizeLinear and DequantizeLinear, int8 with zero points.
+
+    ``scale``: the largest scale of a layer's channels; ``spread``: by how many powers of two others are
+    smaller. The two decide the rule.
+    """
+
+    def __init__(self, seed: int, channels: int, rows: int, columns: int, spread: float, scale: float = 0.002) -> None:
+        super().__init__(seed, channels, rows, columns)
+        self.spread = spread
+        self.scale = scale
+        self.quantized(0.02, 0)
+
+    def stored(self, array: Array, dtype: str, name: str) -> str:
+        self.initializers.append(numpy_helper.from_array(array.astype(dtype), name))
+        return name
+
+    def quantized(self, scale: float, zero_point: int) -> str:
+        """The last tensor through QuantizeLinear and DequantizeLinear."""
+        at = len(self.initializers)
+        scales = self.stored(np.array(scale), "float32", f"s{at}")
+        zeros = self.stored(np.array(zero_point), "int8", f"z{at}")
+        for operator in ("QuantizeLinear", "DequantizeLinear"):
+            self.node(operator, [self.x, scales, zeros])
+        return self.x
+
+    def dequantized(self, array: Array, dtype: str, scales: Array) -> str:
+        """A constant behind DequantizeLinear, with a scale for each element of its first axis."""
+        at, x = len(self.initializers), self.x
+        names = [
+            self.stored(array, dtype, f"w{at}"),
+            self.stored(scales, "float32", f"s{at}"),
+            self.stored(np.zeros(len(scales)), dtype, f"z{at}"),
+        ]
+        found = self.node("DequantizeLinear", names, axis=0)
+        self.x = x
+        return found
+
+    def weighted(self, operator: str, weights: Array, zero_point: int, **attributes: Any) -> str:
+        outputs = len(weights)
+        scales = self.scale * 2.0 ** -self.random.uniform(0.0, self.spread, outputs)
+        w = self.dequantized(weights, "int8", scales)
+        bias = self.dequantized(self.random.integers(-3000, 3000, outputs), "int32", 0.02 * scales)
+        self.node(operator, [self.x, w, bias], **attributes)
+        if zero_point:
+            self.node("Relu", [self.x])
+        return self.quantized(0.02, zero_point)
+
+    def conv(self, outputs: int, kernel: int, *, stride: int = 1, depthwise: bool = False) -> str:
+        channels, pad = self.shape[1], kernel // 2
+        group = channels if depthwise else 1
+        outputs = channels if depthwise else outputs
+        weights = self.random.integers(-127, 128, (outputs, channels // group, kernel, kernel))
+        self.shape[1:] = [outputs, *((extent + 2 * pad - kernel) // stride + 1 for extent in self.shape[2:])]
+        geometry = {"kernel_shape": [kernel] * 2, "strides": [stride] * 2, "pads": [pad] * 4, "group": group}
+        return self.weighted("Conv", weights, -128 if kernel > 1 else 0, **geometry)
+
+    def add(self, other: str) -> str:
+        self.node("Add", [self.x, other])
+        return self.quantized(0.03, 3)
+
+    def average(self) -> str:
+        self.shape[2:] = [1, 1]
+        self.node("GlobalAveragePool", [self.x])
+        return self.quantized(0.02, 0)
+
+    def dense(self, outputs: int) -> str:
+        self.shape = [1, int(np.prod(self.shape))]
+        self.node("Flatten", [self.x])
+        weights = self.random.integers(-127, 128, (outputs, self.shape[1]))
+        self.shape = [1, outputs]
+        return self.weighted("Gemm", weights, 0, transB=1)
+
+
+def quantized(seed: int, spread: float) -> QdqChain:
+    chain = QdqChain(seed, 3, 24, 24, spread)
+    chain.conv(20, 3)
+    chain.conv(0, 3, depthwise=True)
+    chain.conv(44, 1)
+    chain.conv(0, 5, stride=2, depthwise=True)
+    before = chain.conv(28, 1)
+    chain.conv(52, 1)
+    chain.conv(0, 7, depthwise=True)
+    chain.conv(28, 1)
+    chain.add(before)
+    chain.conv(36, 3, stride=2)
+    chain.conv(72, 1)
+    chain.conv(0, 3, depthwise=True)
+    chain.average()
+    for outputs in (200, 90, 12):
+        chain.dense(outputs)
+    return chain
+
+
+def narrowing(spread: float) -> QdqChain:
+    """Images of few channels, and products that widen and narrow, as small networks have them."""
+    chain = QdqChain(8, 3, 44, 52, spread)
+    chain.conv(12, 3, stride=2)
+    chain.conv(0, 3, depthwise=True)
+    before = chain.conv(8, 1)
+    chain.conv(24, 1)
+    chain.conv(0, 7, depthwise=True)
+    chain.conv(8, 1)
+    chain.add(before)
+    chain.conv(40, 1)
+    chain.conv(0, 5, stride=2, depthwise=True)
+    before = chain.conv(20, 1)
+    chain.conv(100, 1)
+    chain.conv(0, 3, depthwise=True)
+    chain.conv(20, 1)
+    chain.add(before)
+    chain.conv(60, 1)
+    chain.conv(0, 3, stride=2, depthwise=True)
+    chain.conv(128, 1)
+    chain.average()
+    chain.dense(6)
+    return chain
+
+
+def quantized_narrow() -> QdqChain:
+    return narrowing(4.0)
+
+
+def quantized_high() -> QdqChain:
+    """Depthwise layers whose channels differ so much that each needs a shift of its own."""
+    chain = QdqChain(9, 3, 30, 34, 13.0, 0.08)
+    chain.conv(20, 3)
+    chain.conv(0, 3, depthwise=True)
+    chain.conv(44, 1)
+    chain.conv(0, 7, depthwise=True)
+    chain.conv(0, 3, stride=2, depthwise=True)
+    chain.conv(84, 1)
+    chain.conv(0, 5, depthwise=True)
+    chain.conv(0, 7, stride=2, depthwise=True)
+    chain.conv(132, 1)
+    chain.conv(0, 3, depthwise=True)
+    return chain
+
+
+def quantized_alike() -> QdqChain:
+    return quantized(6, 0.5)
+
+
+def quantized_apart() -> QdqChain:
+    return quantized(7, 20.0)
+
+
 def convolutions() -> Chain:
     chain = Chain(1, 3, 20, 20)
     chain.conv(24, 3)
@@ -140,7 +288,16 @@ def dense() -> Chain:
     return chain
 
 
-MODELS = {"convolutions": convolutions, "residuals": residuals, "narrow": narrow, "dense": dense}
+MODELS = {
+    "convolutions": convolutions,
+    "residuals": residuals,
+    "narrow": narrow,
+    "dense": dense,
+    "quantized_alike": quantized_alike,
+    "quantized_apart": quantized_apart,
+    "quantized_narrow": quantized_narrow,
+    "quantized_high": quantized_high,
+}
 
 
 def write_models(folder: Path) -> list[Path]:
@@ -151,8 +308,10 @@ def write_models(folder: Path) -> list[Path]:
         target.mkdir(parents=True, exist_ok=True)
         onnx.save(chain.model(), target / "network.onnx")
         image = np.random.default_rng(5).integers(0, 256, chain.input_shape)
-        np.savez_compressed(target / "inputs.npz", image=image)
+        is_float = isinstance(chain, QdqChain)
+        np.savez_compressed(target / "inputs.npz", image=image.astype(np.float32) / 100 if is_float else image)
         np.savez_compressed(target / "outputs.npz", scores=np.zeros(chain.shape))
-        (target / "types.json").write_text('{"image": "uint8"}\n', encoding="utf-8")
+        types = "{}" if is_float else '{"image": "uint8"}'
+        (target / "types.json").write_text(f"{types}\n", encoding="utf-8")
         written.append(target)
     return written
