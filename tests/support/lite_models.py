@@ -182,7 +182,10 @@ def _value(value: Value, name: str, buffer: int) -> Table:
 
 
 def _code(name: str) -> Table:
-    code = OPERATORS.index(name)
+    kind, _, custom = name.partition(" ")
+    code = OPERATORS.index(kind)
+    if custom:
+        return Table({0: ("b", min(code, 127)), 1: custom, 2: ("i", 1), 3: ("i", code)})
     return Table({0: ("b", min(code, 127)), 2: ("i", 1), 3: ("i", code)})
 
 
@@ -192,6 +195,8 @@ def _step(step: Step, names: Sequence[str]) -> Table:
         1: _indices(step.inputs),
         2: _indices(step.outputs),
     }
+    if "custom" in step.options:
+        fields[5] = Vector(np.asarray(step.options["custom"], np.uint8))
     known = OPTIONS.get(step.operator)
     if known is not None:
         numbers = {option.name: number for number, option in enumerate(known.fields)}

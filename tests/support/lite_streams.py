@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -92,6 +92,22 @@ def _stream(name: str) -> LiteCase:
     return LiteCase(content, (made.inputs(values[0]),), stateful=True)
 
 
+def _newest(name: str, cycles: Sequence[int]) -> LiteCase:
+    """A buffer of the five newest rows, and a product of all of them; ``cycles`` is a FlexBuffer, or nothing."""
+    made = Made(name)
+    x = made.value(1, 1, 2, 3, scale=(0.05,))
+    rows, flat = replace(x, shape=(1, 5, 2, 3), variable=True), replace(x, shape=(1, 30))
+    w = made.weights((4, 30), 0, 1)
+    y = made.value(1, 4, scale=(0.7,))
+    steps = [
+        Step("CUSTOM CIRCULAR_BUFFER", (0,), (1,), {"custom": cycles} if cycles else {}),
+        Step("RESHAPE", (1, 5), (2,)),
+        Step("FULLY_CONNECTED", (2, 3, -1), (4,), {"activation": "NONE"}),
+    ]
+    listed = Value((2,), "int32", data=np.asarray((1, 30), np.int32))
+    return replace(made.sequence([x, rows, flat, w, y, listed], steps), stateful=True)
+
+
 STREAMS: Mapping[str, Callable[[str], LiteCase]] = MappingProxyType(
     {
         "svdf": lambda name: _svdf(name, "int8", 1),
@@ -102,5 +118,8 @@ STREAMS: Mapping[str, Callable[[str], LiteCase]] = MappingProxyType(
         "lstm_time_first": lambda name: _lstm(name, "int8", time_first=True),
         "lstm_float": lambda name: _lstm(name, "float32", time_first=False),
         "stream": _stream,
+        # {"cycles_max": 1}, and no options.
+        "newest": lambda name: _newest(name, (*b"cycles_max\0", 1, 12, 1, 1, 1, 1, 4, 2, 36, 1)),
+        "newest_plain": lambda name: _newest(name, ()),
     }
 )

@@ -142,6 +142,30 @@ def test_int4_weights_that_no_two_runtimes_round_alike(
     assert told in str(refusal(path))
 
 
+@pytest.mark.parametrize(
+    ("custom", "told"),
+    [
+        ((1, 1, 4, 2, 40, 1), ""),
+        ((1, 2, 4, 2, 40, 1), "ends a run before"),
+        ((), "ends a run before"),
+        ((2, 1, 1, 2, 44, 1), ""),
+        ((9,), "no FlexBuffer"),
+        ((1, 1, 4, 9, 40, 1), "outside"),
+        ((0, 1, 4, 2, 40, 1), "a vector of 0 elements"),
+        ((1, 1, 12, 2, 40, 1), "no integer"),
+    ],
+)
+def test_runs_that_a_buffer_skips(custom: tuple[int, ...], told: str, tmp_path: Path) -> None:
+    x = Value((1, 1, 1, 2), **QUANTISED)
+    rows = Value((1, 3, 1, 2), **QUANTISED, variable=True)
+    step = Step("CUSTOM CIRCULAR_BUFFER", (0,), (1,), {"custom": custom} if custom else {})
+    path = written(tmp_path, lite_model([x, rows], [step], (0,), (1,)))
+    if not told:
+        assert len(import_model(path).states) == 1
+        return
+    assert told in str(refusal(path))
+
+
 def test_a_shape_that_is_not_computed_is_refused(tmp_path: Path) -> None:
     values = [Value((2, 3), **QUANTISED), Value((2, 3), **QUANTISED), Value((3, 2), **QUANTISED)]
     error = refusal(written(tmp_path, lite_model(values, [ADD], (0, 1), (2,))))

@@ -20,6 +20,7 @@ from tilewright.importers.tflite.products import PRODUCTS
 from tilewright.importers.tflite.quantized_more import QUANTIZED_MORE
 from tilewright.importers.tflite.rearranging import REARRANGING
 from tilewright.importers.tflite.records import LiteModel, OperatorRecord, SubgraphRecord, TensorRecord
+from tilewright.importers.tflite.schema import CIRCULAR_BUFFER
 from tilewright.importers.tflite.svdf import SVDF
 from tilewright.importers.tflite.variables import VARIABLES, initial_values, states_of
 
@@ -116,8 +117,13 @@ def _translate(call: LiteCall) -> None:
     touched = (*(number for number in call.node.inputs if number >= 0), *call.node.outputs)
     if any(0 in call.tensors[number].shape for number in touched):
         raise Unsupported("a tensor without elements", "convert the model again, with fixed shapes")
-    kept = any(call.tensors[number].is_variable for number in call.node.inputs if number >= 0)
-    if kept and call.node.operator not in _KEEPS:
+    written = call.node.operator != CIRCULAR_BUFFER and any(call.tensors[n].is_variable for n in call.node.outputs)
+    kept = any(
+        call.tensors[number].is_variable and call.names[number] not in call.build.tensors
+        for number in call.node.inputs
+        if number >= 0
+    )
+    if written or (kept and call.node.operator not in _KEEPS):
         raise Unsupported("a tensor that is kept from run to run")
     translate(call)
 

@@ -13,8 +13,17 @@ from tilewright.base.errors import TilewrightError, bad_input
 from tilewright.base.inputs import read_content
 from tilewright.graph import Array
 from tilewright.importers.tflite.flatbuffer import Bytes, Spoilt, Table
+from tilewright.importers.tflite.flexbuffer import first_integer
 from tilewright.importers.tflite.records import LiteModel, OperatorRecord, OptionValue, SubgraphRecord, TensorRecord
-from tilewright.importers.tflite.schema import IDENTIFIER, OPERATORS, OPTIONS, TYPES, VERSION, Option
+from tilewright.importers.tflite.schema import (
+    CIRCULAR_BUFFER,
+    IDENTIFIER,
+    OPERATORS,
+    OPTIONS,
+    TYPES,
+    VERSION,
+    Option,
+)
 
 _MOST_TENSORS = 1 << 20
 _MOST_ELEMENTS = 1 << 30
@@ -184,6 +193,10 @@ def _operator(table: Table, index: int, codes: list[_Code], count: int) -> Opera
 
 def _options(table: Table, operator: str) -> Mapping[str, OptionValue]:
     """The operator's options by name, with the schema's defaults where the file has none."""
+    if operator == CIRCULAR_BUFFER:
+        place = f"{table.place}.custom_options"
+        cycles = first_integer(table.array(5, "uint8", "custom_options").tobytes(), place)
+        return {} if cycles is None else {"cycles": cycles}
     known = OPTIONS.get(operator)
     if known is None:
         return {}
@@ -210,7 +223,7 @@ def _option(table: Table | None, field: int, option: Option) -> OptionValue:
 
 
 def _require_order(subgraph: SubgraphRecord, place: str) -> None:
-    """Every tensor is written once, before it is read."""
+    """Every tensor is written once, before it is read; one that is kept from run to run may be read before."""
     constant = {number for number, tensor in enumerate(subgraph.tensors) if tensor.data is not None}
     variable = {number for number, tensor in enumerate(subgraph.tensors) if tensor.is_variable}
     known = constant | variable | set(subgraph.inputs)
@@ -219,7 +232,8 @@ def _require_order(subgraph: SubgraphRecord, place: str) -> None:
         unknown = [number for number in entry.inputs if number >= 0 and number not in known]
         if unknown:
             raise Spoilt(f"{where}: reads tensor {unknown[0]}, which nothing has written")
-        again = [number for number in entry.outputs if number in known]
+        again = [number for number in entry.outputs if number in known and number not in variable]
+        variable.difference_update(entry.outputs)
         if again or len(set(entry.outputs)) != len(entry.outputs):
             raise Spoilt(f"{where}: writes a tensor that is written already")
         known.update(entry.outputs)

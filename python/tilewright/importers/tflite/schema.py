@@ -8,6 +8,8 @@ from types import MappingProxyType
 
 IDENTIFIER = b"TFL3"
 VERSION = 3
+CIRCULAR_BUFFER = "CUSTOM CIRCULAR_BUFFER"
+"""The custom operator that streaming models of TensorFlow Lite Micro have."""
 
 OPERATORS = tuple(
     """

@@ -10,10 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+import numpy as np
+
 from tilewright.graph import Array, State
 from tilewright.importers.onnx.context import Construction, Unsupported, checked
-from tilewright.importers.tflite.context import LiteCall, Shared
+from tilewright.importers.tflite.context import LiteCall, Shared, one_type, per_tensor, same_scale
 from tilewright.importers.tflite.records import LiteModel, SubgraphRecord
+from tilewright.importers.tflite.schema import CIRCULAR_BUFFER
 
 
 def initial_values(model: LiteModel) -> dict[str, Array]:
@@ -70,6 +73,35 @@ def assign_variable(call: LiteCall) -> None:
     call.shared.held[_handle(call)] = call.input(1).name
 
 
+_PLAIN_SLOTS = (5, 13, 25)
+"""Slots of buffers without options that TensorFlow Lite Micro runs in every cycle."""
+
+
+def circular_buffer(call: LiteCall) -> None:
+    """The newest inputs on axis 1, the last one of this run; int8. Buffers that skip runs are refused."""
+    x, y = call.record(0), call.output()
+    if one_type(call, 0) != "int8" or len(y.shape) != 4 or x.shape != (y.shape[0], 1, *y.shape[2:]):
+        raise Unsupported(f"{x.type}{list(x.shape)} into {y.type}{list(y.shape)}", "int8 with four axes is supported")
+    if y.shape[0] != 1 or not y.is_variable:
+        raise Unsupported("a buffer of several batches, or one that is no variable", "convert the model again")
+    cycles = call.integer("cycles") if "cycles" in call.node.options else 0
+    if cycles != 1 and (cycles > 1 or y.shape[1] not in _PLAIN_SLOTS):
+        raise Unsupported("a buffer that ends a run before the operators behind it", "use a stride of 1 in time")
+    per_tensor(y)
+    same_scale(call, x)
+    key = call.names[call.node.outputs[0]]
+    call.shared.initial.setdefault(key, np.full(y.shape, y.zero, np.int8))
+    held, parts = call.state(key, y, y.quantization), [call.input(0).name]
+    if y.shape[1] > 1:
+        given = {"starts": (0, 1, 0, 0), "steps": (1, 1, 1, 1)}
+        newer = call.emit("Slice", [held], (1, y.shape[1] - 1, *y.shape[2:]), given, part="newer")
+        parts = [newer, *parts]
+        call.emit("Concat", parts, y.shape, {"axis": 1})
+    else:
+        call.emit("Reshape", parts, y.shape)
+    call.shared.held[key] = key
+
+
 def _handle(call: LiteCall) -> str:
     call.record(0)
     handle = call.shared.handles.get(call.node.inputs[0])
@@ -110,5 +142,6 @@ VARIABLES: Mapping[str, Callable[[LiteCall], None]] = MappingProxyType(
         "VAR_HANDLE": var_handle,
         "READ_VARIABLE": read_variable,
         "ASSIGN_VARIABLE": assign_variable,
+        CIRCULAR_BUFFER: circular_buffer,
     }
 )
