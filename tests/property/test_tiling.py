@@ -147,7 +147,7 @@ def test_tiles_fit_and_hold_what_kernels_touch(graph: Graph, chosen: TilingOptio
     platform = far_platform(1 << 20, asynchronous=overlap)
     capacity = smallest(problem_of(graph, platform), chosen) + room
     platform = far_platform(capacity, asynchronous=overlap)
-    how = {"buffering": chosen.buffering, "objective": chosen.objective, "strategy": chosen.strategy}
+    how = {"buffering": chosen.buffering, "objective": chosen.objective, "strategy": chosen.strategy.value}
     found = planned(graph, platform, **how)
     near = [buffer for buffer in found.schedule.buffers if buffer.pools == ("l1",)]
     assert sum(-(-buffer.size_bytes // 4) * 4 for buffer in near) <= capacity

@@ -19,6 +19,7 @@ from tilewright.plan import (
     CopyStart,
     Dimension,
     End,
+    ExternalWeights,
     Guards,
     Index,
     InterfaceTensor,
@@ -65,6 +66,7 @@ LEFT_OUT: dict[type, tuple[str, ...]] = {
     InterfaceTensor: ("required",),
     Kernel: ("attributes",),
     Plan: ("stack_bytes", "core_stack_bytes"),
+    ExternalWeights: ("inside_cycles", "inside_bytes"),
 }
 """Numbers of these types that decide nothing of where bytes lie and when steps run."""
 

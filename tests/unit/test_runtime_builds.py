@@ -60,7 +60,7 @@ BUILDS = {
     "ubsan": Build(
         UNDEFINED[0],
         UNDEFINED[1:],
-        ("conv_integer.c", "conv.padding_row[i] = ", "conv.dense += INT32_MAX;\n        conv.padding_row[i] = "),
+        ("conv_packed.c", "int32_t rows = 0;", "int32_t rows = INT32_MAX;"),
         "signed integer overflow",
     ),
 }
