@@ -127,13 +127,18 @@ function follow(event) {
   if (!node) return;
   if (tip.owner !== node) tip.replaceChildren(...described(...tellers.get(node)()));
   tip.owner = node;
+  tip.at = [event.clientX, event.clientY];
   const { width, height } = tip.getBoundingClientRect();
   tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - width - 6))}px`;
   tip.style.top = `${event.clientY + 16 + height < innerHeight ? event.clientY + 16 : Math.max(4, event.clientY - height - 12)}px`;
 }
 
 document.addEventListener("pointermove", follow);
-document.addEventListener("scroll", () => { element("tip").hidden = true; }, { passive: true });
+/* What scrolls away from under the pointer is told no more. */
+document.addEventListener("scroll", () => {
+  const { at, owner } = element("tip");
+  if (at && document.elementFromPoint(...at)?.closest("[data-tip]") !== owner) element("tip").hidden = true;
+}, { passive: true });
 element("close").addEventListener("click", () => { element("details").hidden = true; });
 element("search").addEventListener("input", (event) => {
   page.query = event.target.value.toLowerCase().split(/\s+/).filter(Boolean);

@@ -153,6 +153,9 @@ def test_a_layer_is_chosen_in_table_and_graph_and_shown_everywhere(browser: Brow
     assert "1: relu (Relu)" in browser.find("#tile-text")[0].text
     browser.click(browser.find("#table th[data-key=measured]")[0])
     assert [row.get_attribute("data-step") for row in browser.find("#table tbody tr")] == ["1", "0"]
+    heat = "[...document.querySelectorAll('.node.layer')].map((node) => node.style.getPropertyValue('--heat'))"
+    assert browser.run(heat) == ["100.0%", "100.0%"]
+    assert browser.run("document.querySelector('#network .tick').textContent") == "8x4 32 B"
     browser.click(browser.find("#network .node.layer circle")[0])
     browser.wait("page.selected === 0")
     assert browser.find("#table tr.selected")[0].get_attribute("data-step") == "0"
