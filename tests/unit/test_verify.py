@@ -52,6 +52,14 @@ def test_a_difference_is_an_error(
     assert "verify-differs" in capsys.readouterr().err
 
 
+@needs_host_compiler
+def test_inputs_are_taken_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    inputs = tmp_path / "inputs.npz"
+    np.savez(inputs, x=np.full((3, 2, 5), -2, np.float32))
+    assert main(["verify", str(network(tmp_path)), "--inputs", str(inputs), "--tolerance", "0:0"]) == 0
+    assert "0 of 30 elements differ, largest entry at the same place in 3 of 3 runs" in capsys.readouterr().out
+
+
 def test_a_simulator_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", str(network(tmp_path)), "--platform", "qemu-virt-rv32"]) == 4
     assert "tilewright_add_golden_test" in capsys.readouterr().err

@@ -25,8 +25,8 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def _verify(parsed: argparse.Namespace) -> int:
-    from tilewright.tools.golden import match_arrays, parse_tolerance, read_arrays
-    from tilewright.tools.verification import planned_inputs, verified
+    from tilewright.tools.golden import parse_tolerance
+    from tilewright.tools.verification import verified
 
     if parsed.file is not None and parsed.model is not None:
         raise bad_input("usage", f"the model is given twice: '{parsed.file}' and --model", help="leave one of them out")
@@ -39,10 +39,7 @@ def _verify(parsed: argparse.Namespace) -> int:
             setattr(parsed, field, value)
     options = compile_options(parsed)
     absolute, relative = parse_tolerance(parsed.tolerance) if parsed.tolerance else (float("inf"), 0.0)
-    arrays = None
-    if parsed.inputs is not None:
-        arrays = match_arrays(planned_inputs(options), read_arrays(parsed.inputs), str(parsed.inputs))
-    judgement, compared = verified(options, arrays, parsed.runs, parsed.seed)
+    judgement, compared = verified(options, parsed.inputs, parsed.runs, parsed.seed)
     lines = [f"judge: {judgement.judge}", *(f"passed over {judge}" for judge in judgement.passed_over)]
     sys.stdout.write("\n".join([*lines, *(entry.line() for entry in compared), ""]))
     worst = max(compared, key=lambda entry: entry.largest - absolute - relative * entry.magnitude)

@@ -24,6 +24,7 @@ from tilewright.plan import InterfaceTensor, Plan
 from tilewright.planning.plan_states import initial_content
 from tilewright.tools.all_files import all_files
 from tilewright.tools.bundle import bundle_files
+from tilewright.tools.golden import match_arrays, read_arrays
 from tilewright.tools.manifest import manifest_name
 
 _SANITIZERS = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -57,22 +58,24 @@ class Compared:
         return f"{self.name}: largest error {steps}, {self.different} of {self.elements} elements differ, {largest}"
 
 
-def verified(
-    options: CompileOptions, arrays: list[Array] | None, runs: int, seed: int
-) -> tuple[Judgement, list[Compared]]:
+def verified(options: CompileOptions, archive: Path | None, runs: int, seed: int) -> tuple[Judgement, list[Compared]]:
     """Compile a model for this machine, run it, and compare.
 
     Args:
-        arrays: inputs, each [runs, *shape]; None for random ones.
+        archive: npz with inputs, which decides the number of runs; None for random ones.
 
     Raises:
-        TilewrightError: the model cannot be compiled; the platform is not this machine; options give the run function
-            other arguments than whole inputs and outputs; the C ends with an error.
+        TilewrightError: the model cannot be compiled; the archive does not match its inputs; the platform is not this
+            machine; options give the run function other arguments than whole inputs and outputs; the C ends with an
+            error.
     """
     _require_runnable(options)
     artifacts, graph = compile_model(options), imported_graph(options, sized_platform(options))
     plan = artifacts.plan
-    given = drawn_inputs(plan.inputs, runs, seed) if arrays is None else arrays
+    if archive is None:
+        given = drawn_inputs(plan.inputs, runs, seed)
+    else:
+        given = match_arrays(plan.inputs, read_arrays(archive), str(archive))
     count = len(given[0]) if given else runs
     feeds = [[array[run] for array in given] for run in range(count)]
     judgement = judgement_of(options, graph, feeds)
@@ -104,11 +107,6 @@ def _require_runnable(options: CompileOptions) -> None:
         if given:
             what = f"verify gives whole inputs and takes whole outputs, which {name} forbids"
             raise not_supported("verify-option", what, help="leave it out: results are the same")
-
-
-def planned_inputs(options: CompileOptions) -> tuple[InterfaceTensor, ...]:
-    """The inputs that the model's C has."""
-    return compile_model(options).plan.inputs
 
 
 def judgement_of(options: CompileOptions, graph: Graph, feeds: Sequence[Sequence[Array]]) -> Judgement:
