@@ -140,12 +140,7 @@ static void advance(const struct conv *conv, const struct tilewright_view *y, pt
         pixels->column[i] = *ow * a->strides[1] - a->pads[1] - conv->x->shape->origin[WIDTH];
         sink->pixel[i] = tilewright_row(y, HEIGHT, *oh) + offset +
                          (ptrdiff_t)(*ow - out->origin[WIDTH]) * out->stride[WIDTH];
-        if (*ow + 1 < out->origin[WIDTH] + out->extent[WIDTH]) {
-            *ow += 1;
-        } else if (*oh + 1 < out->origin[HEIGHT] + out->extent[HEIGHT]) {
-            *oh += 1;
-            *ow = out->origin[WIDTH];
-        }
+        tilewright_next_pixel(out, oh, ow);
     }
 }
 

@@ -184,12 +184,7 @@ static void advance(const struct conv *conv, const struct tilewright_view *y, pt
         if (p + 1 >= job->pixels && p + 1 < PIXELS) {
             continue; /* the pixels that are left are not multiplied */
         }
-        if (*ow + 1 < out->origin[WIDTH] + out->extent[WIDTH]) {
-            *ow += 1;
-        } else if (*oh + 1 < out->origin[HEIGHT] + out->extent[HEIGHT]) {
-            *oh += 1;
-            *ow = out->origin[WIDTH];
-        }
+        tilewright_next_pixel(out, oh, ow);
     }
 }
 

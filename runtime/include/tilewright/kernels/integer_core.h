@@ -100,6 +100,19 @@ void tilewright_open(struct tilewright_sink *sink, const struct tilewright_rule 
                      int32_t channel_stride, int32_t pixels, const struct tilewright_view *partial,
                      uint32_t flags);
 
+/* Moves to the next pixel of a tile [n, c, h, w] in raster order; behind the last pixel stands that
+ * pixel again. */
+TILEWRIGHT_INLINE void tilewright_next_pixel(const struct tilewright_shape *y, int32_t *row,
+                                             int32_t *column)
+{
+    if (*column + 1 < y->origin[3] + y->extent[3]) {
+        *column += 1;
+    } else if (*row + 1 < y->origin[2] + y->extent[2]) {
+        *row += 1;
+        *column = y->origin[3];
+    }
+}
+
 /* Moves the sink to the next block of partial results; does nothing for a whole reduction. */
 TILEWRIGHT_INLINE void tilewright_next_block(struct tilewright_sink *sink)
 {
