@@ -188,6 +188,7 @@ TYPES: Mapping[str, Callable[[str], LiteCase]] = MappingProxyType(
         "add_int32_relu": lambda n: _whole(n, "ADD", "int32", activation="RELU"),
         "sub_int64": lambda n: _whole(n, "SUB", "int64", "litert"),
         "div_int32": lambda n: _whole(n, "DIV", "int32"),
+        "div_int32_relu": lambda n: _whole(n, "DIV", "int32", activation="RELU"),
         "floor_div_int32": lambda n: _whole(n, "FLOOR_DIV", "int32", "litert"),
         "floor_mod_int32": lambda n: _whole(n, "FLOOR_MOD", "int32", "litert"),
         "slice_ellipsis": lambda n: _sliced(n, (3, 5, 2), ((0, 1), (0, 3), (1, 1)), ellipsis_mask=1),

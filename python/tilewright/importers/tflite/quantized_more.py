@@ -10,6 +10,7 @@ import numpy as np
 from tilewright.graph import Array, DType, RequantizeTwice
 from tilewright.importers.onnx.context import Unsupported, broadcast
 from tilewright.importers.tflite.context import LiteCall, axis_of, one_type, per_tensor, same_scale
+from tilewright.importers.tflite.elementwise import whole_numbers
 from tilewright.importers.tflite.multipliers import stored_bounds, twice
 from tilewright.operators.fixed_point import inverse_root, multiplied, quantized_multiplier
 
@@ -40,8 +41,8 @@ def divide(call: LiteCall) -> None:
     if kind == "float32":
         call.activated(lambda part: call.emit("Div", names, shape, part=part), call.text("activation"))
         return
-    if kind == "int32" and not call.output().is_quantized and call.text("activation") == "NONE":
-        call.emit("DivInteger", names, shape)
+    if kind == "int32" and not call.output().is_quantized:
+        whole_numbers(call, "DivInteger", names, shape)
         return
     if kind not in _EIGHT_BIT:
         raise Unsupported(f"elements of type {kind}", "float32, int8, uint8 and int32 are supported")
