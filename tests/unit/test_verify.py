@@ -65,8 +65,8 @@ def test_a_simulator_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "tilewright_add_golden_test" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [["--weights", "external"], ["--feed", "x"], ["--io-in-pools"]])
-def test_other_arguments_of_the_run_function_are_refused(
+@pytest.mark.parametrize("words", [["--weights", "external"], ["--feed", "x"], ["--io-in-pools"], ["--profile"]])
+def test_options_that_the_program_cannot_serve_are_refused(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["verify", str(network(tmp_path)), *words]) == 4

@@ -101,11 +101,12 @@ def _require_runnable(options: CompileOptions) -> None:
     others = {
         "IO_IN_POOLS": options.io_in_pools,
         "FEED": bool(options.feed),
+        "PROFILE": options.profile,
         "WEIGHTS external": options.weights is Weights.EXTERNAL,
     }
     for name, given in others.items():
         if given:
-            what = f"verify gives whole inputs and takes whole outputs, which {name} forbids"
+            what = f"verify links no port, gives whole inputs and takes whole outputs, which {name} forbids"
             raise not_supported("verify-option", what, help="leave it out: results are the same")
 
 
