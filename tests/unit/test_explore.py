@@ -148,6 +148,8 @@ def test_the_table_goes_on_from_where_it_ended(study: Path, tmp_path: Path, caps
         ("[64, 4096, 8192]", "4096", "study-value"),
         ("models", "model", "study-key"),
         ("buffering", "bufering", "unknown-option"),
+        ('effort = "fast"', 'buffering = "double"', "study-value"),
+        ("effort =", "name =", "study-value"),
         ("net.onnx", "other.onnx", "study-file"),
     ],
 )

@@ -77,9 +77,22 @@ class StudyPoint:
     fingerprint: str
 
 
+OF_STUDY = ("model", "platform", "name", "pools")
+"""Options that a study says in keys of its own."""
+
+
 def read_study(path: Path) -> Study:
     """Read a study file. Raises bad_input with file, line and key."""
-    return read(read_toml(path, STUDY_CODES), Study)
+    root = read_toml(path, STUDY_CODES)
+    study = read(root, Study)
+    varied = [name for name, _ in study.vary]
+    for place, names in (("options", [name for name, _ in study.options]), ("vary", varied)):
+        for name in names:
+            if name in OF_STUDY:
+                raise root.table(place).wrong(f"'{name}' has keys of its own in a study", name)
+            if place == "options" and name in varied:
+                raise root.table(place).wrong(f"'{name}' is varied too", name, help="leave it out of [options]")
+    return study
 
 
 def points_of(study: Study, folder: Path) -> tuple[StudyPoint, ...]:
