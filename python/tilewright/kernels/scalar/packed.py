@@ -39,6 +39,9 @@ _TAP_CYCLES, _RUN_CYCLES, _ROUND_CYCLES = 13.0, 12.0, 3.5
 _LONGEST = 252
 """Taps of the longest run of a product of vectors: whole fours that a byte counts."""
 
+_WEIGHTS_AT_ONCE = 1 << 17
+"""Weights whose sums are held at one time, some hundred bytes for each."""
+
 _LOWEST, _HIGHEST = -(1 << 15), (1 << 15) - 1
 
 
@@ -111,6 +114,13 @@ def lengths_of_runs(weights: Array, range_of_x: tuple[int, int]) -> list[tuple[i
         weights: int64[blocks, channels, taps] that fit int8.
         range_of_x: the smallest and the largest element of x.
     """
+    some = max(_WEIGHTS_AT_ONCE // max(weights[0].size, 1), 1)
+    parts = (weights[at : at + some] for at in range(0, len(weights), some))
+    return [lengths for part in parts for lengths in _lengths_of_some(part, range_of_x)]
+
+
+def _lengths_of_some(weights: Array, range_of_x: tuple[int, int]) -> list[tuple[int, ...]]:
+    """``lengths_of_runs`` of blocks that are few enough for their sums to stand in memory."""
     blocks, _, taps = map(int, weights.shape)
     fitting = _fitting_ends(weights, range_of_x)
     lengths = np.array(sorted(fitting, reverse=True))
