@@ -5,7 +5,7 @@ set(
   console.c
   crt0.S
   protect.c
-  protect.S
+  user_mode.S
   ../common/console.c
   ../common/core_copies.c
   ../common/no_cache.c

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What protect.c and protect.S share: entries of PMP, and the way into user mode and back. */
+/* What protect.c and user_mode.S share: entries of PMP, and the way into user mode and back. */
 #ifndef TILEWRIGHT_QEMU_VIRT_PROTECT_H
 #define TILEWRIGHT_QEMU_VIRT_PROTECT_H
 
