@@ -5,15 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from tilewright.graph import Array, DType, Graph
+from tilewright.graph import DType, Graph
 from tilewright.kernels.c_structs import CStruct, CType, Rule
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, is_wide, packed_operands, steps_product
-from tilewright.kernels.kernel import CyclesOf, Declaration, Kernel, KernelChoice, TensorOperand, TileSteps
-from tilewright.kernels.liked_orders import CONVOLUTION_ORDER, MATRIX_ORDER
-from tilewright.kernels.requantization import Finish, LayerLimits
-from tilewright.kernels.scalar.fully_connected_packed import OF_CONV, OF_MATMUL, packed_vectors
+from tilewright.kernels.kernel import ConstantOperand, CyclesOf, Declaration, Kernel, KernelChoice, TileSteps
+from tilewright.kernels.requantization import LayerLimits
+from tilewright.kernels.scalar.fully_connected_packed import packed_vectors
 from tilewright.kernels.scalar.spatial_integer import IntegerConv
-from tilewright.operators.nest import AxisMap, Nest, along
+from tilewright.kernels.scalar.vector_product import (
+    OF_CONV,
+    OF_MATMUL,
+    VectorProduct,
+    kernels_by_names,
+    pointwise_product,
+)
 
 SOURCES = ("fully_connected_integer.c", "integer_finish.c")
 
@@ -30,76 +35,69 @@ class FullyConnectedInteger(CStruct):
     limits: LayerLimits
 
 
-MOST_ROWS = 2
-"""The most vectors for this kernel: with more, the 4x4 core of conv_integer.c reads each weight less often."""
+def vector_choices(product: VectorProduct) -> tuple[KernelChoice, ...]:
+    """The kernels for a product; two channels with each multiplication first, where that is possible."""
+    return (*packed_vectors(product), _vector_choice(product))
 
 
-def vector_choices(
-    nest: Nest,
-    x: TensorOperand,
-    y: TensorOperand,
-    dtype: DType,
-    weights: Array,
-    finish: Finish,
-    names: tuple[str, str, str],
-    group: AxisMap,
-) -> tuple[KernelChoice, ...]:
-    """The kernels on views [row, element], two channels with each multiplication where that is possible first.
+def _vector_choice(product: VectorProduct) -> KernelChoice:
+    """The kernel that takes one channel with each multiplication."""
+    variant = "unsigned" if product.dtype is DType.UINT8 else "integer"
+    _, channel, reduction = product.names
+    return one_channel_choice(
+        product,
+        kernel=_KERNELS[product.names],
+        called=f"tilewright_fully_connected_{variant}_{product.finish.rule.value}",
+        sources=SOURCES,
+        constants=packed_operands(product.weights, product.finish.rows, product.group, channel, reduction),
+        products=f"tilewright_vector_{product.sign}",
+        multiple=BLOCK,
+    )
+
+
+def one_channel_choice(
+    product: VectorProduct,
+    *,
+    kernel: Kernel,
+    called: str,
+    sources: tuple[str, ...],
+    constants: tuple[ConstantOperand, ...],
+    products: str,
+    multiple: int,
+) -> KernelChoice:
+    """A kernel with the attributes ``FullyConnectedInteger``, whose reduction can be cut.
 
     Args:
-        dtype: element type of x. C reads uint8 elements as they are, so ``finish`` needs biases for these.
-        weights: int64[1, channels, 1, inputs] that fit int8.
-        names: the dimensions of the nest that rows and channels of y, and elements of x, follow: ``OF_MATMUL``
-            or ``OF_CONV``.
-        group: map of the axis of groups.
+        constants: the operands of weights and of the rule.
+        products: the C function that multiplies.
+        multiple: of the elements of x of a tile.
     """
-    given = (nest, x, y, dtype, weights, finish, names, group)
-    return (*packed_vectors(*given), _vector_choice(*given))
-
-
-def _vector_choice(
-    nest: Nest,
-    x: TensorOperand,
-    y: TensorOperand,
-    dtype: DType,
-    weights: Array,
-    finish: Finish,
-    names: tuple[str, str, str],
-    group: AxisMap,
-) -> KernelChoice:
-    """The kernel that takes one channel with each multiplication; its reduction can be cut."""
-    sign, variant = ("unsigned", "unsigned") if dtype is DType.UINT8 else ("signed", "integer")
-    channels = int(weights.shape[1])
-    row, channel, reduction = names
+    row, channel, reduction = product.names
 
     def partial_bytes(steps: TileSteps) -> int:
+        nest = product.nest
         return block_sums_bytes(steps_product(nest, steps, row), steps_product(nest, steps, channel), 1)
 
     return KernelChoice(
-        kernel=_KERNELS[names],
-        called=f"tilewright_fully_connected_{variant}_{finish.rule.value}",
-        sources=SOURCES,
-        nest=nest,
-        reads=(x, *packed_operands(weights, finish.rows, group, channel, reduction)),
-        writes=(y,),
-        attributes=FullyConnectedInteger(f"tilewright_vector_{sign}", finish.block_rule, finish.layer_limits),
+        kernel=kernel,
+        called=called,
+        sources=sources,
+        nest=product.nest,
+        reads=(product.x, *constants),
+        writes=(product.y,),
+        attributes=FullyConnectedInteger(products, product.finish.block_rule, product.finish.layer_limits),
         partial_bytes=partial_bytes,
-        multiples={channel: BLOCK, reduction: BLOCK},
-        uncut=frozenset() if channels > BLOCK else frozenset({channel}),
+        multiples={channel: BLOCK, reduction: multiple},
+        uncut=frozenset() if product.weights.shape[1] > BLOCK else frozenset({channel}),
     )
 
 
 def pointwise(conv: IntegerConv, graph: Graph) -> tuple[KernelChoice, ...]:
-    """The kernel for a 1x1 convolution of 1x1 images, as at the end of classifiers."""
-    shape = graph.tensor(conv.node.inputs[0]).shape
-    groups, _, window, _ = conv.weights.shape
-    single = window == 1 and groups == 1 and all(extent == 1 for extent in shape[2:]) and conv.windows.pads == (0, 0)
-    if not single or shape[0] > MOST_ROWS or is_wide(conv.weights) or conv.dtype is DType.UINT8:
+    """The kernels for a 1x1 convolution of 1x1 images."""
+    product = pointwise_product(conv, graph)
+    if product is None or is_wide(conv.weights) or conv.dtype is DType.UINT8:
         return ()
-    if any(extent != 1 for extent in graph.tensor(conv.node.outputs[0]).shape[2:]):
-        return ()
-    x, y = (TensorOperand(operand.tensor, operand.axes, (0, 1)) for operand in conv.operands)
-    return vector_choices(conv.nest, x, y, conv.dtype, conv.weights, conv.finish, OF_CONV, along("group"))
+    return vector_choices(product)
 
 
 def _cycles(row: str, channel: str, reduction: str) -> CyclesOf:
@@ -114,10 +112,11 @@ def _cycles(row: str, channel: str, reduction: str) -> CyclesOf:
     return cycles
 
 
-_KERNELS = {
-    names: Kernel("tilewright_fully_connected_integer", FullyConnectedInteger, _cycles(*names), likes=likes)
-    for names, likes in ((OF_MATMUL, MATRIX_ORDER), (OF_CONV, CONVOLUTION_ORDER))
-}
+_KERNELS = kernels_by_names(
+    "tilewright_fully_connected_integer",
+    FullyConnectedInteger,
+    {names: _cycles(*names) for names in (OF_MATMUL, OF_CONV)},
+)
 
 DECLARATION = Declaration(
     kernels=tuple(_KERNELS.values()),

@@ -10,28 +10,22 @@ from typing import Annotated
 
 import numpy as np
 
-from tilewright.graph import Array, DType
 from tilewright.kernels.c_structs import PREFIX, BlockFinish, CStruct, CType, Int32
 from tilewright.kernels.integer import BLOCK, is_wide, packed_rows, steps_product, stored_range
 from tilewright.kernels.kernel import (
     ConstantOperand,
     CyclesOf,
     Declaration,
-    Kernel,
     KernelChoice,
     Packing,
-    TensorOperand,
     TileSteps,
 )
-from tilewright.kernels.liked_orders import CONVOLUTION_ORDER, MATRIX_ORDER
-from tilewright.kernels.requantization import Finish, LayerLimits
+from tilewright.kernels.requantization import LayerLimits
 from tilewright.kernels.scalar.packed import INLINED, lengths_of_runs, vector_run_cycles
-from tilewright.operators.nest import AxisMap, Nest, blocks, whole
+from tilewright.kernels.scalar.vector_product import OF_CONV, OF_MATMUL, VectorProduct, kernels_by_names
+from tilewright.operators.nest import blocks, whole
 
 SOURCES = ("fully_connected_packed.c", "integer_finish.c")
-
-OF_MATMUL = ("m", "n", "k")
-OF_CONV = ("n", "oc", "ic")
 
 _CHANNELS = 2 * BLOCK
 """Channels of a block."""
@@ -54,57 +48,41 @@ class FullyConnectedPacked(CStruct):
     limits: LayerLimits
 
 
-def packed_vectors(
-    nest: Nest,
-    x: TensorOperand,
-    y: TensorOperand,
-    dtype: DType,
-    weights: Array,
-    finish: Finish,
-    names: tuple[str, str, str],
-    group: AxisMap,
-) -> tuple[KernelChoice, ...]:
-    """The kernel on views [row, element], where blocks of eight channels take no more weights than blocks of four.
-
-    Args:
-        dtype: element type of x. C reads uint8 elements as they are, so ``finish`` needs biases for these.
-        weights: int64[1, channels, 1, inputs] that fit int8.
-        names: the dimensions of the nest that rows, channels of y and elements of x follow.
-        group: map of the axis of groups.
-    """
+def packed_vectors(product: VectorProduct) -> tuple[KernelChoice, ...]:
+    """The kernel, where blocks of eight channels take no more weights than blocks of four."""
+    weights, finish, sign = product.weights, product.finish, product.sign
     matrix = weights[0, :, 0]
     channels, taps = map(int, matrix.shape)
     if finish.any_values or is_wide(weights) or -channels % _CHANNELS >= BLOCK:
         return ()
     padded = np.zeros((-(-channels // _CHANNELS), _CHANNELS, taps), np.int64)
     padded.reshape(-1, taps)[:channels] = matrix
-    runs = lengths_of_runs(padded, stored_range(dtype))
+    runs = lengths_of_runs(padded, stored_range(product.dtype))
     most = max(map(len, runs)) + 1
     packed = Packing(
         (len(padded), taps, _CHANNELS), np.dtype(np.uint8), lambda _: (padded + 128).astype(np.uint8).swapaxes(1, 2)
     )
     lengths = np.array([(*block, *(0,) * (most - len(block))) for block in runs], np.uint8)
     constants = packed_rows(finish.rows, 1)
-    block, (_, channel, reduction) = blocks(names[1], _CHANNELS), names
+    block, (_, channel, reduction) = blocks(product.names[1], _CHANNELS), product.names
     inlined = finish.rule in INLINED
-    sign = "unsigned" if dtype is DType.UINT8 else "signed"
     return (
         KernelChoice(
-            kernel=_KERNELS[names],
+            kernel=_KERNELS[product.names],
             called=f"tilewright_fully_connected_packed_{sign}_{finish.rule.value}",
             sources=SOURCES,
-            nest=nest,
+            nest=product.nest,
             reads=(
-                x,
+                product.x,
                 ConstantOperand("weights", packed, (block, whole(taps), whole(_CHANNELS))),
                 ConstantOperand(
                     "requantization",
                     constants,
-                    (group, blocks(channel, BLOCK), whole(BLOCK), whole(constants.shape[3])),
+                    (product.group, blocks(channel, BLOCK), whole(BLOCK), whole(constants.shape[3])),
                 ),
                 ConstantOperand("runs", lengths, (block, whole(most))),
             ),
-            writes=(y,),
+            writes=(product.y,),
             attributes=FullyConnectedPacked(
                 run_bytes=most,
                 products=f"{PREFIX}packed_block_{sign}_{finish.rule.value if inlined else 'any'}",
@@ -132,10 +110,11 @@ def _cycles(row: str, channel: str) -> CyclesOf:
     return cycles
 
 
-_KERNELS = {
-    names: Kernel("tilewright_fully_connected_packed", FullyConnectedPacked, _cycles(*names[:2]), likes=likes)
-    for names, likes in ((OF_MATMUL, MATRIX_ORDER), (OF_CONV, CONVOLUTION_ORDER))
-}
+_KERNELS = kernels_by_names(
+    "tilewright_fully_connected_packed",
+    FullyConnectedPacked,
+    {names: _cycles(*names[:2]) for names in (OF_MATMUL, OF_CONV)},
+)
 
 DECLARATION = Declaration(
     kernels=tuple(_KERNELS.values()),

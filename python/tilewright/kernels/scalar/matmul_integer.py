@@ -43,9 +43,9 @@ from tilewright.kernels.requantization import ROW_WORDS, Limits, finish_of
 from tilewright.kernels.scalar.compact import compact
 from tilewright.kernels.scalar.conv_integer import SOURCES as CONV_SOURCES
 from tilewright.kernels.scalar.conv_integer import ConvInteger, block_cycles, block_scratch, core_of, name_of
-from tilewright.kernels.scalar.fully_connected_integer import MOST_ROWS, vector_choices
-from tilewright.kernels.scalar.fully_connected_packed import OF_MATMUL
+from tilewright.kernels.scalar.fully_connected_integer import vector_choices
 from tilewright.kernels.scalar.geometry import SINGLE_PIXELS
+from tilewright.kernels.scalar.vector_product import MOST_ROWS, OF_MATMUL, VectorProduct
 from tilewright.operators.matmul import MatMulAttributes
 from tilewright.operators.matmul import nest as nest_of
 from tilewright.operators.nest import Nest, blocks, whole
@@ -151,7 +151,7 @@ def _vectors(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
     x = TensorOperand(product.a.name, product.nest.reads[0], x_view)
     y = TensorOperand(product.y.name, product.nest.writes[0], (rank - 2, rank - 1))
     matrix, finish = weights[None, :, None], compact(finish, largest)
-    return vector_choices(product.nest, x, y, product.a.dtype, matrix, finish, OF_MATMUL, whole(1))
+    return vector_choices(VectorProduct(product.nest, x, y, product.a.dtype, matrix, finish, OF_MATMUL, whole(1)))
 
 
 def _pixels(product: Product, weights: Array) -> tuple[KernelChoice, ...]:

@@ -10,10 +10,9 @@ from tilewright.kernels.kernel import Declaration, Kernel, KernelChoice, Scratch
 from tilewright.kernels.liked_orders import MATRIX_ORDER
 from tilewright.kernels.requantization import Finish, finish_of, rule_of
 from tilewright.kernels.scalar.compact import compact
-from tilewright.kernels.scalar.fully_connected_integer import MOST_ROWS
-from tilewright.kernels.scalar.fully_connected_packed import OF_MATMUL
 from tilewright.kernels.scalar.geometry import SINGLE_PIXELS
 from tilewright.kernels.scalar.matmul_integer import Product, product_of
+from tilewright.kernels.scalar.vector_product import MOST_ROWS, OF_MATMUL, VectorProduct
 from tilewright.kernels.xpulpv2 import family as xpulpv2
 from tilewright.kernels.xpulpv2.conv import (
     NO_PADDING,
@@ -89,7 +88,8 @@ def _vectors(product: Product, weights: Array, finish: Finish) -> tuple[KernelCh
     row, element = product.views[0][3], product.views[0][1]
     x = TensorOperand(product.a.name, product.nest.reads[0], (row, element))
     y = TensorOperand(product.y.name, product.nest.writes[0], (product.views[1][3], product.views[1][1]))
-    return vector_choice(product.nest, x, y, product.a.dtype, weights[None, :, None], finish, OF_MATMUL, whole(1))
+    matrix = weights[None, :, None]
+    return vector_choice(VectorProduct(product.nest, x, y, product.a.dtype, matrix, finish, OF_MATMUL, whole(1)))
 
 
 def _cycles(choice: KernelChoice, steps: TileSteps) -> float:

@@ -5,16 +5,19 @@ The core of four pixels would compute a single vector four times.
 
 from __future__ import annotations
 
-from tilewright.graph import Array, DType, Graph
-from tilewright.kernels.integer import BLOCK, block_sums_bytes, steps_product
-from tilewright.kernels.kernel import CyclesOf, Declaration, Kernel, KernelChoice, TensorOperand, TileSteps
-from tilewright.kernels.liked_orders import CONVOLUTION_ORDER, MATRIX_ORDER
-from tilewright.kernels.requantization import Finish
-from tilewright.kernels.scalar.fully_connected_integer import MOST_ROWS, FullyConnectedInteger
-from tilewright.kernels.scalar.fully_connected_packed import OF_CONV, OF_MATMUL
+from tilewright.graph import Graph
+from tilewright.kernels.integer import steps_product
+from tilewright.kernels.kernel import CyclesOf, Declaration, KernelChoice, TileSteps
+from tilewright.kernels.scalar.fully_connected_integer import FullyConnectedInteger, one_channel_choice
 from tilewright.kernels.scalar.spatial_integer import IntegerConv
+from tilewright.kernels.scalar.vector_product import (
+    OF_CONV,
+    OF_MATMUL,
+    VectorProduct,
+    kernels_by_names,
+    pointwise_product,
+)
 from tilewright.kernels.xpulpv2 import family as xpulpv2
-from tilewright.operators.nest import AxisMap, Nest, along
 
 SOURCES = (
     "fully_connected_integer.c",
@@ -27,60 +30,30 @@ SOURCES = (
 _PRODUCTS = "tilewright_vector_xpulpv2_"
 
 
-def vector_choice(
-    nest: Nest,
-    x: TensorOperand,
-    y: TensorOperand,
-    dtype: DType,
-    weights: Array,
-    finish: Finish,
-    names: tuple[str, str, str],
-    group: AxisMap,
-) -> tuple[KernelChoice, ...]:
-    """The kernel on views [row, element]; empty where a vector is not whole words.
-
-    Args:
-        dtype: element type of x, whose elements lie side by side. C reads stored bytes as they are, so ``finish``
-            needs biases for these.
-        weights: int64[1, channels, 1, inputs] that fit int8.
-        names: the dimensions of the nest that rows and channels of y, and elements of x, follow: ``OF_MATMUL``
-            or ``OF_CONV``.
-    """
-    if weights.shape[3] % xpulpv2.WORD != 0:
+def vector_choice(product: VectorProduct) -> tuple[KernelChoice, ...]:
+    """The kernel for a product whose vectors lie side by side; empty where a vector is not whole words."""
+    finish, sign = product.finish, product.sign
+    if product.weights.shape[3] % xpulpv2.WORD != 0:
         return ()
-    row, channel, reduction = names
-    sign = "unsigned" if dtype is DType.UINT8 else "signed"
+    _, channel, reduction = product.names
     by_rule = f"{finish.rule.value}_{sign}" if finish.rule in xpulpv2.FINISHED else sign
-
-    def partial_bytes(steps: TileSteps) -> int:
-        return block_sums_bytes(steps_product(nest, steps, row), steps_product(nest, steps, channel), 1)
-
     return (
-        KernelChoice(
-            kernel=_KERNELS[names],
+        one_channel_choice(
+            product,
+            kernel=_KERNELS[product.names],
             called=f"tilewright_fully_connected_xpulpv2_{finish.rule.value}",
             sources=SOURCES,
-            nest=nest,
-            reads=(x, *xpulpv2.packed_operands(weights, finish, group, channel, reduction)),
-            writes=(y,),
-            attributes=FullyConnectedInteger(f"{_PRODUCTS}{by_rule}", finish.block_rule, finish.layer_limits),
-            partial_bytes=partial_bytes,
-            multiples={channel: BLOCK, reduction: xpulpv2.WORD},
-            uncut=frozenset() if weights.shape[1] > BLOCK else frozenset({channel}),
+            constants=xpulpv2.packed_operands(product.weights, finish, product.group, channel, reduction),
+            products=f"{_PRODUCTS}{by_rule}",
+            multiple=xpulpv2.WORD,
         ),
     )
 
 
 def pointwise(conv: IntegerConv, graph: Graph) -> tuple[KernelChoice, ...]:
-    """The kernel for a 1x1 convolution of 1x1 images, as at the end of classifiers."""
-    shape = graph.tensor(conv.node.inputs[0]).shape
-    y_shape = graph.tensor(conv.node.outputs[0]).shape
-    groups, _, window, _ = conv.weights.shape
-    single = window == 1 and groups == 1 and all(extent == 1 for extent in (*shape[2:], *y_shape[2:]))
-    if not single or shape[0] > MOST_ROWS or conv.windows.pads != (0, 0):
-        return ()
-    x, y = (TensorOperand(operand.tensor, operand.axes, (0, 1)) for operand in conv.operands)
-    return vector_choice(conv.nest, x, y, conv.dtype, conv.weights, conv.finish, OF_CONV, along("group"))
+    """The kernel for a 1x1 convolution of 1x1 images."""
+    product = pointwise_product(conv, graph)
+    return () if product is None else vector_choice(product)
 
 
 def _cycles(row: str, channel: str, reduction: str) -> CyclesOf:
@@ -103,10 +76,11 @@ _FINISHED_CYCLES = 45.0
 _RETURNED_CYCLES = 200.0
 """The same where the rule's C function finishes the sums."""
 
-_KERNELS = {
-    names: Kernel("tilewright_fully_connected_integer", FullyConnectedInteger, _cycles(*names), likes=likes)
-    for names, likes in ((OF_MATMUL, MATRIX_ORDER), (OF_CONV, CONVOLUTION_ORDER))
-}
+_KERNELS = kernels_by_names(
+    "tilewright_fully_connected_integer",
+    FullyConnectedInteger,
+    {names: _cycles(*names) for names in (OF_MATMUL, OF_CONV)},
+)
 
 DECLARATION = Declaration(
     kernels=tuple(_KERNELS.values()),
