@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
-from importlib.metadata import entry_points
 from inspect import Parameter, signature
 from typing import cast
 
 from tilewright.base.errors import bad_input
+from tilewright.base.own_code import CannotImport, offered_names, own_object
 from tilewright.placement import greedy, local_search
 from tilewright.placement.cliques import clique_bound
 from tilewright.placement.exact_search import exact
@@ -68,23 +67,16 @@ def find_algorithm(name: str) -> Algorithm:
     """
     if name in ALGORITHMS:
         return ALGORITHMS[name]
-    offered = entry_points(group=ENTRY_POINTS)
-    if name in offered.names:
-        return _callable(name, offered[name].load)
-    module, _, function = name.partition(":")
-    if not function:
+    offered = offered_names(ENTRY_POINTS)
+    if name not in offered and not name.partition(":")[2]:
         raise bad_input(
             "unknown-algorithm",
             f"unknown placement algorithm '{name}'",
-            help=f"one of {', '.join((*ALGORITHMS, *sorted(offered.names)))}, or package.module:function",
+            help=f"one of {', '.join((*ALGORITHMS, *offered))}, or package.module:function",
         )
-    return _callable(name, lambda: getattr(import_module(module), function))
-
-
-def _callable(name: str, load: Callable[[], object]) -> Algorithm:
     try:
-        own = load()
-    except Exception as error:  # a module of the user may raise anything at import
+        own = own_object(name, ENTRY_POINTS)
+    except CannotImport as error:
         raise bad_input("unknown-algorithm", f"placement algorithm '{name}' cannot be imported: {error}") from error
     if not callable(own):
         raise bad_input("unknown-algorithm", f"placement algorithm '{name}' is not a function")

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
-from importlib.metadata import entry_points
 from inspect import signature
 from typing import cast
 
 import numpy as np
 
 from tilewright.base.errors import TilewrightError, bad_input
+from tilewright.base.own_code import CannotImport, offered_names, own_object
 from tilewright.options import Strategy
 from tilewright.tiling.field import Capacities
 from tilewright.tiling.footprint import tile_bytes
@@ -97,18 +96,16 @@ def find_tiler(name: str) -> Tiler | None:
 
     Raises bad_input ``unknown-strategy`` if there is none of that name, or if it is no function(operator).
     """
-    if name in {strategy.value for strategy in Strategy}:
+    strategies = [strategy.value for strategy in Strategy]
+    if name in strategies:
         return None
-    offered = entry_points(group=ENTRY_POINTS)
-    module, _, function = name.partition(":")
-    if name not in offered.names and not function:
-        known = ", ".join((*(strategy.value for strategy in Strategy), *sorted(offered.names)))
-        raise bad_input(
-            "unknown-strategy", f"unknown strategy '{name}'", help=f"one of {known}, or package.module:function"
-        )
+    offered = offered_names(ENTRY_POINTS)
+    if name not in offered and not name.partition(":")[2]:
+        remedy = f"one of {', '.join((*strategies, *offered))}, or package.module:function"
+        raise bad_input("unknown-strategy", f"unknown strategy '{name}'", help=remedy)
     try:
-        found = offered[name].load() if name in offered.names else getattr(import_module(module), function)
-    except Exception as error:  # a module of the user may raise anything at import
+        found = own_object(name, ENTRY_POINTS)
+    except CannotImport as error:
         raise bad_input("unknown-strategy", f"strategy '{name}' cannot be imported: {error}") from error
     if not _takes_an_operator(found):
         what = f"strategy '{name}' is no function(operator) -> steps"

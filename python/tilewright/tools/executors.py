@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tilewright.base.errors import bad_input
+from tilewright.base.own_code import CannotImport, own_object
 from tilewright.base.progress import LOGGER
 from tilewright.base.signals import leave_signals_to_parent
 
@@ -71,10 +72,9 @@ def named_executor(name: str) -> Iterator[Callable[[], Executor]]:
 
     Raises bad_input for a name that leads nowhere, and where the callable gives no executor.
     """
-    module, _, attribute = name.partition(":")
     try:
-        found: Any = getattr(importlib.import_module(module), attribute)
-    except Exception as error:  # a module of the user may raise anything at import
+        found = own_object(name)
+    except CannotImport as error:
         what = f"'{name}' is no <module>:<callable>: {error}"
         raise bad_input("unknown-executor", what, at="--executor") from error
     yield lambda: _called(name, found)
