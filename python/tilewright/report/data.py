@@ -23,6 +23,7 @@ from tilewright.plan.required_values import given_copies
 from tilewright.report.alive import Lifetime, all_lifetimes, living, peak, steps
 from tilewright.report.groups import group_data
 from tilewright.report.labels import all_labels
+from tilewright.report.link_bytes import compulsory_by_link, moved_by_link
 from tilewright.report.tiles import copies_and_kernels, layer_tiles
 
 REPORT_FORMAT = 1
@@ -60,7 +61,7 @@ def report_data(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, 
         "pools": [_pool(plan, pool, alive, with_steps) for pool in plan.pools],
         "guards": _guards(plan),
         "external": _external(plan),
-        "links": [_link(plan, link) for link in plan.links],
+        "links": _links(plan),
         "layers": [_layer(layer, tiles.get(layer.name, []), (measured or {}).get(layer.name)) for layer in plan.layers],
     }
 
@@ -151,11 +152,14 @@ def _placed(placement: Placement, buffer: Buffer, lifetime: Lifetime, view: str 
     }
 
 
-def _link(plan: Plan, link: Link) -> dict[str, Any]:
+def _links(plan: Plan) -> list[dict[str, Any]]:
+    moved, least = moved_by_link(plan), compulsory_by_link(plan)
+    return [_link(plan, link, moved[link.name], least[link.name]) for link in plan.links]
+
+
+def _link(plan: Plan, link: Link, moved: int, least: int) -> dict[str, Any]:
     """What a run moves over a link: for layers, and for comparisons of inputs with their only value."""
     compared_bytes, compared = given_copies(plan, link.name)
-    moved = sum(dict(layer.link_bytes).get(link.name, 0) for layer in plan.layers)
-    least = sum(dict(layer.compulsory_link_bytes).get(link.name, 0) for layer in plan.layers)
     return {
         "name": link.name,
         "from": link.source,

@@ -15,6 +15,7 @@ from tilewright.base.errors import ExitStatus, TilewrightError, bad_input
 from tilewright.pipeline import plan_model
 from tilewright.plan import Access, Plan
 from tilewright.platform import Platform, load_platform
+from tilewright.report.link_bytes import compulsory_by_link, moved_by_link
 from tilewright.tools.study import StudyPoint
 
 MOST_ATTEMPTS = 4
@@ -115,7 +116,7 @@ def measured(point: StudyPoint) -> PointRow:
 def _planned(point: StudyPoint, plan: Plan, platform: Platform) -> PointRow:
     read_only = {pool.name for pool in plan.pools if pool.access is Access.READ_ONLY}
     used = {use.pool: use.used_bytes for use in plan.pool_use}
-    moved = {link.name: sum(dict(layer.link_bytes).get(link.name, 0) for layer in plan.layers) for link in plan.links}
+    moved = moved_by_link(plan)
     cycles = sum(layer.predicted_cycles for layer in plan.layers)
     return _row(
         point,
@@ -123,7 +124,7 @@ def _planned(point: StudyPoint, plan: Plan, platform: Platform) -> PointRow:
         ram_bytes=sum(count for pool, count in used.items() if pool not in read_only),
         constant_bytes=sum(count for pool, count in used.items() if pool in read_only),
         moved_bytes=sum(moved.values()),
-        compulsory_bytes=sum(count for layer in plan.layers for _, count in layer.compulsory_link_bytes),
+        compulsory_bytes=sum(compulsory_by_link(plan).values()),
         predicted_cycles=cycles,
         macs=sum(layer.macs for layer in plan.layers),
         energy_picojoules=_energy(platform, cycles, moved),

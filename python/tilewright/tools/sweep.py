@@ -15,6 +15,7 @@ from tilewright.base.errors import ExitStatus, TilewrightError, bad_input
 from tilewright.options import CompileOptions
 from tilewright.pipeline import plan_model
 from tilewright.plan import Plan
+from tilewright.report.link_bytes import compulsory_by_link, moved_by_link
 
 Progress = Callable[[int, int], None]
 """Called with the number of sizes that are done and the number of all sizes."""
@@ -128,8 +129,7 @@ def _with_size(options: CompileOptions, pool: str, size_bytes: int) -> CompileOp
 
 
 def _point(plan: Plan, pool: str, size_bytes: int) -> SweepPoint:
-    moved = {link.name: sum(dict(layer.link_bytes).get(link.name, 0) for layer in plan.layers) for link in plan.links}
-    compulsory = sum(count for layer in plan.layers for _, count in layer.compulsory_link_bytes)
     used = next((use.used_bytes for use in plan.pool_use if use.pool == pool), 0)
     cycles = sum(layer.predicted_cycles for layer in plan.layers)
-    return SweepPoint(size_bytes, True, used, cycles, tuple(moved.items()), compulsory)
+    moved, compulsory = tuple(moved_by_link(plan).items()), sum(compulsory_by_link(plan).values())
+    return SweepPoint(size_bytes, True, used, cycles, moved, compulsory)
