@@ -148,7 +148,8 @@ add_fours(__attribute__((unused)) const struct block *block)
 
 #else
 
-static void add_pairs(const struct block *block)
+/* The sums of pairs of channels for the first `pixels` of two pixels; the others are 0. */
+static void add_sums(const struct block *block, int32_t pixels)
 {
     const int8_t *w = block->weights;
     for (int32_t *sums = block->sums; sums != block->sums_end; sums += 2 * PIXELS) {
@@ -157,29 +158,22 @@ static void add_pairs(const struct block *block)
             sums[i] = 0;
         }
         for (int32_t n = block->quads; n > 0; n--) {
-            add_word(x, tilewright_dsp_load((const uint8_t *)w), sums, PIXELS);
-            add_word(x, tilewright_dsp_load((const uint8_t *)w + QUAD), sums + PIXELS, PIXELS);
+            add_word(x, tilewright_dsp_load((const uint8_t *)w), sums, pixels);
+            add_word(x, tilewright_dsp_load((const uint8_t *)w + QUAD), sums + PIXELS, pixels);
             x += QUAD_WORDS;
             w += 2 * QUAD;
         }
     }
 }
 
+static void add_pairs(const struct block *block)
+{
+    add_sums(block, PIXELS);
+}
+
 static void add_fours(const struct block *block)
 {
-    const int8_t *w = block->weights;
-    for (int32_t *sums = block->sums; sums != block->sums_end; sums += 2 * PIXELS) {
-        const uint32_t *x = block->x;
-        for (int32_t i = 0; i < 2 * PIXELS; i++) {
-            sums[i] = 0;
-        }
-        for (int32_t n = block->quads; n > 0; n--) {
-            add_word(x, tilewright_dsp_load((const uint8_t *)w), sums, 1);
-            add_word(x, tilewright_dsp_load((const uint8_t *)w + QUAD), sums + PIXELS, 1);
-            x += QUAD_WORDS;
-            w += 2 * QUAD;
-        }
-    }
+    add_sums(block, 1);
 }
 
 #endif
