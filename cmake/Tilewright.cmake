@@ -17,6 +17,8 @@ Cache variables:
                         made from it.
   TILEWRIGHT_CACHE_DIR  folder of such environments; the user's cache folder.
   TILEWRIGHT_WHEELS     folder of wheels, to make an environment without a network.
+  TILEWRIGHT_SOLVER     ON installs the solver CP-SAT with the environment; else the first model
+                        that needs it brings it.
   TILEWRIGHT_BOOTSTRAP  OFF forbids to make one.
   TILEWRIGHT_OPTIMIZE   compile option for generated code and kernels where the build type has
                         none; empty leaves the build type alone.

@@ -10,7 +10,7 @@ import os
 import sys
 from importlib.util import find_spec
 
-NEEDED = ("jinja2", "numpy", "onnx", "ortools")
+NEEDED = ("jinja2", "numpy", "onnx")
 SUFFIXES = (".py", ".cpp", ".hpp")
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # An interpreter without Tilewright: an environment is made from it, once for two configures at the
 # same time, whatever the cross compiler's variables say; and from a folder of wheels without a
-# network, as docs/how-to/install.md says. An environment that is cut short is made again.
+# network, as docs/how-to/install.md says. An environment that is cut short is made again. It takes
+# at most 200 MB, and brings the solver when a model needs it.
 include("${CMAKE_CURRENT_LIST_DIR}/Project.cmake")
 
 write_readme_project("${folder}")
@@ -22,7 +23,7 @@ set(
 )
 
 function(count_environments expected)
-  file(GLOB environments "${cache}/*/complete")
+  file(GLOB environments "${cache}/tool-*/complete")
   list(LENGTH environments count)
   if(NOT count EQUAL expected)
     message(FATAL_ERROR "${count} environments were made, not ${expected}")
@@ -65,6 +66,38 @@ endforeach()
 test_project("${folder}/build/two")
 expect_match("${output}" "status 0, first score 0")
 
+message("=== its size, and the solver")
+file(GLOB_RECURSE files "${cache}/*")
+set(bytes 0)
+foreach(file IN LISTS files)
+  file(SIZE "${file}" size)
+  math(EXPR bytes "${bytes} + ${size}")
+endforeach()
+message("${bytes} bytes")
+if(bytes GREATER 200000000)
+  message(FATAL_ERROR "an environment takes at most 200 MB")
+endif()
+file(GLOB tool "${cache}/tool-*/bin/python")
+foreach(run IN ITEMS brings has of_the_test)
+  set(program "${tool}")
+  if(run STREQUAL of_the_test)
+    set(program "${with_tool}")
+  endif()
+  execute_process(
+    COMMAND
+      "${program}" -m tilewright plan --model "${folder}/kws.onnx" --platform qemu-virt-rv32 --name
+      kws --algorithm cp_sat --format json
+    OUTPUT_VARIABLE plan_${run}
+    ERROR_VARIABLE errors_${run}
+    COMMAND_ERROR_IS_FATAL ANY
+  )
+endforeach()
+expect_match("${errors_brings}" "installing the solver CP-SAT")
+expect_no_match("${errors_has}" "solver")
+if(NOT plan_brings STREQUAL plan_has OR NOT plan_brings STREQUAL plan_of_the_test)
+  message(FATAL_ERROR "a plan depends on whether the solver was there")
+endif()
+
 message("=== an environment that is not complete is made again, from wheels, without a network")
 set(cache "${folder}/cache from wheels")
 foreach(
@@ -93,7 +126,7 @@ list(APPEND options "-DTILEWRIGHT_CACHE_DIR=${cache}" "-DTILEWRIGHT_WHEELS=${fol
 configure_project("${folder}" "${folder}/build/three")
 expect_match("${output}" "Making an environment")
 file(GLOB complete "${cache}/*/complete")
-file(REMOVE "${complete}" "${folder}/build/three/CMakeCache.txt")
+file(REMOVE ${complete} "${folder}/build/three/CMakeCache.txt")
 configure_project("${folder}" "${folder}/build/three")
 expect_match("${output}" "Making an environment")
 count_environments(1)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from tilewright.base.toml_file import tomllib
 
 ROOT = Path(__file__).parents[2]
+REQUIREMENTS = ROOT / "cmake" / "requirements"
 BUILD = "import sys; from scikit_build_core.build import build_wheel; build_wheel(sys.argv[1])"
 
 
@@ -55,3 +59,40 @@ def test_a_release_that_is_not_ready_is_refused(clone: Path, version: str, spoil
     assert ran.returncode != 0
     assert told in ran.stderr
     assert not (clone / "dist").exists()
+
+
+def without_blanks(lines: Iterable[str]) -> set[str]:
+    """Requirements, in one notation."""
+    return {line.replace(" ", "") for line in lines}
+
+
+def requirements(name: str) -> set[str]:
+    """What a configure installs."""
+    return without_blanks((REQUIREMENTS / f"{name}.in").read_text(encoding="utf-8").splitlines())
+
+
+def test_a_configure_installs_what_the_package_needs() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert requirements("generation") | requirements("solver") == without_blanks(project["project"]["dependencies"])
+    assert requirements("extension") == without_blanks(project["build-system"]["requires"])
+
+
+@pytest.mark.parametrize("name", ["generation", "extension", "solver"])
+def test_every_package_has_one_version_for_each_python_and_hashes(name: str) -> None:
+    text = (REQUIREMENTS / f"{name}.txt").read_text(encoding="utf-8")
+    entries = [entry.split() for entry in text.replace("\\\n", " ").splitlines()]
+    assert all("==" in entry[0] for entry in entries)
+    assert all(any(word.startswith("--hash=sha256:") for word in entry) for entry in entries)
+    named = {re.split("[=<>]", line)[0] for line in requirements(name)}
+    assert named <= {entry[0].split("==")[0] for entry in entries}
+
+
+def test_packages_that_two_sets_have_are_of_one_version() -> None:
+    versions: dict[str, set[str]] = {}
+    for name in ("generation", "extension", "solver"):
+        for line in (REQUIREMENTS / f"{name}.txt").read_text(encoding="utf-8").splitlines():
+            if "==" in line and not line.startswith(" "):
+                versions.setdefault(line.split("==")[0], set()).add(f"{name}: {line.split(' ')[0]}")
+    of_numpy = {entry.split(": ")[1] for entry in versions["numpy"] if entry.startswith("generation")}
+    assert of_numpy == {entry.split(": ")[1] for entry in versions["numpy"] if entry.startswith("solver")}
+    assert len({entry.split(": ")[1] for entry in versions["protobuf"]}) == 1

@@ -8,6 +8,7 @@ from typing import cast
 
 from tilewright.base.errors import bad_input
 from tilewright.base.own_code import CannotImport, offered_names, own_object
+from tilewright.base.solver import bring_solver
 from tilewright.placement import greedy, local_search
 from tilewright.placement.cliques import clique_bound
 from tilewright.placement.exact_search import exact
@@ -36,6 +37,7 @@ def _tetris_co_opt(model: Model, options: Options) -> Outcome:
 
 
 def _cp_sat(model: Model, options: Options) -> Outcome:
+    bring_solver()
     from tilewright.placement.oracle import cp_sat
 
     return cp_sat(model, options)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tilewright.base.solver import bring_solver
 from tilewright.placement import greedy, local_search
 from tilewright.placement.model import Model
 from tilewright.placement.native import Verdict, search_pool
@@ -99,6 +100,7 @@ def _refine(model: Model, options: Options, best: list[Spot | None] | None) -> t
     """(The master's cheapest homes that fit, False) if cheaper than ``best``, else (None, whether none can fit)."""
     if len(model.units) > MASTER_MAX_UNITS:
         return None, False
+    bring_solver()
     from tilewright.placement.master import Master  # ortools takes long to import and is rarely needed
 
     ceiling = cost(model, best) if best is not None else None

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tilewright.base.solver import bring_solver
+
 DETERMINISTIC_SECONDS = 4.0
 """A measure of work, not of time, so that the answer does not depend on the machine."""
 
@@ -59,6 +61,7 @@ def choose_jointly(
     The choice is the cheapest of all if its ``cost`` equals its ``bound``, else the cheapest that was found
     within ``DETERMINISTIC_SECONDS``; None if none was found. Cost and bound include the costs of residents.
     """
+    bring_solver()
     from ortools.sat.python import cp_model  # takes long to import and is rarely needed
 
     program = cp_model.CpModel()
