@@ -4,6 +4,7 @@ Public functions; each is described above its definition in the file of its conc
 
   tilewright_add_model            an ONNX model becomes a static library    TilewrightModel.cmake
   tilewright_add_workspace        several models share one set of pools     TilewrightWorkspace.cmake
+  tilewright_install_models       models for projects without Tilewright    TilewrightExport.cmake
   tilewright_use_port             start-up, copies and linker script        TilewrightPort.cmake
   tilewright_check_firmware       a program is compared with its plans      TilewrightFirmware.cmake
   tilewright_add_simulation_test  a test that runs a program in a simulator TilewrightTests.cmake
@@ -37,6 +38,7 @@ include("${CMAKE_CURRENT_LIST_DIR}/TilewrightModel.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightKernels.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightOperators.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightWorkspace.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/TilewrightExport.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightPort.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightFirmware.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightTests.cmake")

@@ -20,6 +20,7 @@ define_property(
   BRIEF_DOCS "The report, a JSON file"
   FULL_DOCS "-"
 )
+define_property(TARGET PROPERTY TILEWRIGHT_HEADERS BRIEF_DOCS "The generated headers" FULL_DOCS "-")
 define_property(
   TARGET
   PROPERTY TILEWRIGHT_REPORT_PROFILE
@@ -227,7 +228,10 @@ function(_tilewright_model_library target manifest)
     _tilewright_shared_objects(compiled "${compile_options};${gcc_options}" ${kernels})
   endif()
   add_library("${target}" STATIC ${sources} ${headers} ${compiled})
-  target_include_directories("${target}" PUBLIC "${folder}" "${tool_root}/runtime/include")
+  target_include_directories(
+    "${target}"
+    PUBLIC "$<BUILD_INTERFACE:${folder}>" "$<BUILD_INTERFACE:${tool_root}/runtime/include>"
+  )
   _tilewright_check_compiler("tilewright_add_model(${target})" "${compile_options}")
   target_compile_options("${target}" PUBLIC ${compile_options})
   target_link_options("${target}" PUBLIC ${compile_options})
@@ -253,6 +257,7 @@ function(_tilewright_model_library target manifest)
       TILEWRIGHT_PLAN "${folder}/${plan}"
       TILEWRIGHT_MANIFEST "${manifest}"
       TILEWRIGHT_REPORT "${folder}/${report}"
+      TILEWRIGHT_HEADERS "${headers}"
       TILEWRIGHT_C_PREFIX "${name}"
   )
   _tilewright_core_stacks("${target}" "${json}")

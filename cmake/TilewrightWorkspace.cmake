@@ -55,7 +55,7 @@ function(tilewright_add_workspace target)
     list(APPEND pools "${pool}=${bytes}")
   endforeach()
   add_library("${target}" INTERFACE)
-  target_include_directories("${target}" INTERFACE "${folder}")
+  target_include_directories("${target}" INTERFACE "$<BUILD_INTERFACE:${folder}>")
   target_link_libraries("${target}" INTERFACE ${arg_MODELS})
   list(GET platforms 0 platform)
   set_target_properties(
@@ -64,6 +64,7 @@ function(tilewright_add_workspace target)
       TILEWRIGHT_POOLS "${pools}"
       TILEWRIGHT_C_PREFIX "${name}"
       TILEWRIGHT_PLATFORM "${platform}"
+      TILEWRIGHT_HEADERS "${folder}/${name}.h"
   )
   list(JOIN pools ", " shown)
   message(STATUS "${target}: ${shown}")
