@@ -219,6 +219,17 @@ static void write_output(const struct line *line, int32_t at, int32_t entry, int
     }
 }
 
+/* Whether the mask, if there is one, lets a step count. */
+static int counts(const struct line *line, int32_t at, int32_t entry)
+{
+    if (line->attributes->mask < 0) {
+        return 1;
+    }
+    const struct tilewright_view *mask = &line->operands[line->attributes->mask];
+    return mask->base[tilewright_axis_offset(mask->shape, 3, at) +
+                      tilewright_axis_offset(mask->shape, 4, entry)] != 0;
+}
+
 static void run_entry(const struct line *line, int32_t entry)
 {
     const struct tilewright_recurrent_f32_attributes *attributes = line->attributes;
@@ -238,8 +249,10 @@ static void run_entry(const struct line *line, int32_t entry)
     }
     for (int32_t i = 0; i < length; i++) {
         const int32_t at = attributes->reverse[line->direction] != 0 ? length - 1 - i : i;
-        step(line, x->base + tilewright_axis_offset(x->shape, 3, at) +
-                       tilewright_axis_offset(x->shape, 4, entry));
+        if (counts(line, at, entry)) {
+            step(line, x->base + tilewright_axis_offset(x->shape, 3, at) +
+                           tilewright_axis_offset(x->shape, 4, entry));
+        }
         write_output(line, at, entry, 1);
     }
     for (int32_t at = length; at < steps; at++) {

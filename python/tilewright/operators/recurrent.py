@@ -62,7 +62,7 @@ def nest(node: Node, graph: Graph) -> Nest:
 
     Only dir and b can be cut. Operands, with u units and g = gates * u: X [s, b, inputs],
     W [dir, g, inputs], R [dir, g, u], B [dir, 2 g], lengths [b], initial_h and initial_c [dir, b, u],
-    P [dir, 3 u]; Y [s, dir, b, u], Y_h and Y_c [dir, b, u].
+    P [dir, 3 u], mask [s, b, 1]; Y [s, dir, b, u], Y_h and Y_c [dir, b, u].
     """
     steps, entries, inputs = graph.tensor(node.inputs[0]).shape
     directions, rows, units = graph.tensor(node.inputs[2]).shape
@@ -76,6 +76,7 @@ def nest(node: Node, graph: Graph) -> Nest:
         state,
         state,
         (along("dir"), whole(3 * units)),
+        (whole(steps), along("b"), whole(1)),
     )
     reads = tuple(axes if name else () for name, axes in zip(node.inputs, maps, strict=False))
     written = ((whole(steps), along("dir"), along("b"), whole(units)), state, state)
@@ -90,12 +91,16 @@ def nest(node: Node, graph: Graph) -> Nest:
 
 
 def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-    """ONNX's equations in float64; behind the end of its sequence, an entry gives zeros in Y and keeps its state."""
+    """ONNX's equations in float64; behind the end of its sequence, an entry gives zeros in Y and keeps its state.
+
+    A step that the mask leaves out keeps the state, and gives it in Y again.
+    """
     x = operand(arrays, 0).astype(np.float64)
     directions, _, units = operand(arrays, 2).shape
     steps, entries = x.shape[:2]
     lengths = optional_operand(arrays, 4)
     ends = np.full(entries, steps) if lengths is None else np.clip(lengths, 0, steps)
+    mask = optional_operand(arrays, 8)
     y = np.zeros((steps, directions, entries, units))
     states = [_initial(arrays, position, (directions, entries, units)) for position in (5, 6)]
     for direction in range(directions):
@@ -103,7 +108,8 @@ def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
             h, c = states[0][direction, entry], states[1][direction, entry]
             order = range(ends[entry])
             for at in reversed(order) if node.given(RecurrentAttributes).reverse[direction] else order:
-                h, c = _step(node, arrays, direction, x[at, entry], (h, c))
+                if mask is None or mask[at, entry, 0]:
+                    h, c = _step(node, arrays, direction, x[at, entry], (h, c))
                 y[at, direction, entry] = h
             states[0][direction, entry], states[1][direction, entry] = h, c
     return [result.astype(np.float32) for result in (y, *states)][: len(node.outputs)]

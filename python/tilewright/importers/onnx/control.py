@@ -3,7 +3,8 @@
 Before:  Loop(3, true, s) { s, y = f(i, s) }
 After:   s1, y1 = f(0, s);  s2, y2 = f(1, s1);  s3, y3 = f(2, s2);  y = stack(y1, y2, y3)
 
-Of If the branch that runs remains. The nodes of a body get names of their own for each iteration.
+A Loop that is RNN, GRU or LSTM becomes that operator (``recurrent_loops``). Of If the branch that runs remains. The
+nodes of a body get names of their own for each iteration.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from tilewright.graph import Array
 from tilewright.importers.onnx.context import Construction, Unsupported
+from tilewright.importers.onnx.recurrent_loops import became_recurrent
 from tilewright.importers.onnx.remedies import to_freeze
 from tilewright.importers.onnx.source import SourceGraph, SourceNode
 
@@ -45,7 +47,7 @@ class _Control:
     """One node with bodies, and how its parts are translated."""
 
     def __init__(self, node: SourceNode, build: Construction, visit: Visit) -> None:
-        self.node, self.build, self._visit = node, build, visit
+        self.node, self.build, self.visit = node, build, visit
 
     def known(self, index: int) -> Array | None:
         """The elements of an input if they are constant."""
@@ -72,7 +74,7 @@ class _Control:
         """A node of ONNX around the bodies; gives the name of its output."""
         output = target or self._fresh(f"{self._base}/{operator}")
         name = f"{self.node.name or self._base}/{operator}"
-        self._visit(SourceNode(name, operator, "", tuple(inputs), (output,), attributes))
+        self.visit(SourceNode(name, operator, "", tuple(inputs), (output,), attributes))
         return output
 
     def give(self, index: int, name: str) -> None:
@@ -110,7 +112,7 @@ class _Control:
 
     def _translate(self, written: SourceNode, node: SourceNode) -> None:
         try:
-            self._visit(node)
+            self.visit(node)
         except Unsupported as problem:
             raise Unsupported(f"in its body, {written.place}: {problem.reason}", problem.help) from None
 
@@ -139,7 +141,9 @@ def _if(control: _Control) -> None:
 
 
 def _loop(control: _Control) -> None:
-    """Becomes its body, once for each iteration. The number of iterations is known at compile time."""
+    """Becomes RNN, GRU or LSTM, or its body once for each iteration. Their number is known at compile time."""
+    if became_recurrent(control.node, control.build, control.visit):
+        return
     body = control.body("body")
     trips = _scalar(control, 0, "count")
     proceed = _scalar(control, 1, "condition")

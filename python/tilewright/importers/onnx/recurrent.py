@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from tilewright.graph import DType
@@ -91,6 +91,21 @@ def _attributes(call: Call, operator: str, directions: int) -> dict[str, object]
         "clip": float(call.attribute("clip", _NO_CLIP)),
         "linear_before_reset": int(call.attribute("linear_before_reset", 0)),
         "input_forget": int(call.attribute("input_forget", 0)),
+    }
+
+
+def attributes_of_one_direction(
+    activations: Sequence[str], backward: bool, linear_before_reset: bool
+) -> dict[str, object]:
+    """The attributes of a layer in one direction with three functions that have no parameters."""
+    return {
+        "reverse": (int(backward), 0),
+        "activations": (*activations, *["Sigmoid"] * 3),
+        "alpha": (0.0,) * 6,
+        "beta": (0.0,) * 6,
+        "clip": _NO_CLIP,
+        "linear_before_reset": int(linear_before_reset),
+        "input_forget": 0,
     }
 
 

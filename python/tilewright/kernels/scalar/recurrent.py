@@ -13,8 +13,9 @@ from tilewright.operators.recurrent import ACTIVATIONS, GATES, RecurrentAttribut
 from tilewright.operators.recurrent import nest as nest_of
 
 _MAC_CYCLES = 8.0
-_BIAS, _LENGTHS, _INITIAL_H, _INITIAL_C, _PEEPHOLES = range(3, 8)
+_BIAS, _LENGTHS, _INITIAL_H, _INITIAL_C, _PEEPHOLES, _MASK = range(3, 9)
 """Positions of the inputs that a node may leave out."""
+_TYPES = {_LENGTHS: DType.INT32, _MASK: DType.BOOL}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +23,9 @@ class RecurrentF32(CStruct):
     """RNN, GRU or LSTM over a whole sequence; per direction three activations. An operand that the node leaves
     out has number -1 here, others their position in the operand array. Operands with trailing axes: X [step,
     entry, input], W [direction, gate * unit, input], R [direction, gate * unit, unit], B [direction, 2 * gate *
-    unit], lengths [entry], initial states [direction, entry, unit], P [direction, 3 * unit], Y [step, direction,
-    entry, unit], last states; scratch: floats for each gate of the units, and for the reset state of a GRU.
+    unit], lengths [entry], initial states [direction, entry, unit], P [direction, 3 * unit], mask [step, entry, 1] of
+    bytes, Y [step, direction, entry, unit], last states; scratch: floats for each gate of the units, and for the
+    reset state of a GRU.
     """
 
     cell: Int32
@@ -40,14 +42,15 @@ class RecurrentF32(CStruct):
     initial_h: Int32
     initial_c: Int32
     peepholes: Int32
+    mask: Annotated[Int32, "steps with 0 are left out: the state stays, and Y has it again"]
     outputs: Annotated[Int32, "position of Y; Y_h follows, and Y_c for LSTM"]
     reset_at: ScratchOffset = 0
 
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
-    """The kernel for float32; lengths are int32."""
+    """The kernel for float32; lengths are int32, the mask of steps is bool."""
     for position, name in enumerate(node.inputs):
-        if name and graph.tensor(name).dtype is not (DType.INT32 if position == _LENGTHS else DType.FLOAT32):
+        if name and graph.tensor(name).dtype is not _TYPES.get(position, DType.FLOAT32):
             return ()
     nest = nest_of(node, graph)
     present = [position for position, name in enumerate(node.inputs) if name]
@@ -70,6 +73,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         initial_h=where.get(_INITIAL_H, -1),
         initial_c=where.get(_INITIAL_C, -1),
         peepholes=where.get(_PEEPHOLES, -1),
+        mask=where.get(_MASK, -1),
         outputs=len(present),
     )
     return (

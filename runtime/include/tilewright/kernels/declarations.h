@@ -1001,8 +1001,8 @@ void tilewright_l2_fixed(const struct tilewright_l2_fixed_attributes *attributes
  * leaves out has number -1 here, others their position in the operand array. Operands with trailing
  * axes: X [step, entry, input], W [direction, gate * unit, input], R [direction, gate * unit,
  * unit], B [direction, 2 * gate * unit], lengths [entry], initial states [direction, entry, unit],
- * P [direction, 3 * unit], Y [step, direction, entry, unit], last states; scratch: floats for each
- * gate of the units, and for the reset state of a GRU. */
+ * P [direction, 3 * unit], mask [step, entry, 1] of bytes, Y [step, direction, entry, unit], last
+ * states; scratch: floats for each gate of the units, and for the reset state of a GRU. */
 struct tilewright_recurrent_f32_attributes {
     int32_t cell;
     int32_t reverse[2];
@@ -1018,10 +1018,11 @@ struct tilewright_recurrent_f32_attributes {
     int32_t initial_h;
     int32_t initial_c;
     int32_t peepholes;
+    int32_t mask; /* steps with 0 are left out: the state stays, and Y has it again */
     int32_t outputs; /* position of Y; Y_h follows, and Y_c for LSTM */
     int32_t reset_at; /* bytes, in scratch */
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_recurrent_f32_attributes) == 128,
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_recurrent_f32_attributes) == 132,
                        "tilewright_recurrent_f32_attributes");
 
 void tilewright_recurrent_f32(const struct tilewright_recurrent_f32_attributes *attributes,
