@@ -11,7 +11,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from tilewright.storage.order import OrderProblem, best_order, make_problem
+from tilewright.storage.order import make_problem
+from tilewright.storage.order_search import OrderProblem, best_order
 
 OPERATORS = 60
 

@@ -8,7 +8,8 @@ from itertools import permutations
 import pytest
 from tilewright.graph import DType, Graph, Tensor
 from tilewright.graph.edit import make_node
-from tilewright.storage.order import OrderProblem, as_late_as_possible, best_order, make_problem, peak_of
+from tilewright.storage.order import as_late_as_possible, make_problem
+from tilewright.storage.order_search import OrderProblem, best_order, peak_of
 
 
 def random_problem(seed: int, operators: int) -> OrderProblem:

@@ -19,7 +19,7 @@ from tilewright.graph import DType, Graph, Node, Tensor, constant, variable
 from tilewright.options import Buffering, CompileOptions, Groups
 from tilewright.pipeline import plan_model
 from tilewright.plan import BufferKind
-from tilewright.planning import decide, retries, shortage
+from tilewright.planning import decide, prepare, retries, shortage
 from tilewright.platform.types import Platform
 from tilewright.rewrites.passes import optimise
 from tilewright.tiling import hashed
@@ -104,6 +104,15 @@ def test_plans_of_random_networks_are_sound(
         plan = plan_of(graph, platform, planned(graph, platform, **how))
         assert plan.io_in_pools == io_in_pools
         assert check(plan) == []
+
+
+def test_the_order_of_layers_is_searched_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    build = Builder((1, 4, 8, 8))
+    graph = build.graph(build.add("Add", (build.conv("x", 4, 3), build.conv("x", 4, 3)), (1, 4, 8, 8)))
+    searched, search = [], prepare.order_graph
+    monkeypatch.setattr(prepare, "order_graph", lambda *words: searched.append(words) or search(*words))
+    planned(graph, near_platform(), groups=Groups.AUTO)
+    assert len(searched) == 1
 
 
 def two_convs() -> Graph:

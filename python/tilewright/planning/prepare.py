@@ -59,29 +59,31 @@ def prepare(graph: Graph, platform: Platform, options: CompileOptions) -> Prepar
     """
     graph = with_states_last(graph, platform)
     stored = _stored(graph, platform, options)
-    prepared = _prepared(stored, _arranged(stored, options), platform, options)
-    ways = _ways_for_groups(graph, stored, platform, options) if _may_group(platform, options) else []
+    layers = _arranged(stored, options)
+    prepared = _prepared(stored, layers, platform, options)
+    ways = _ways_for_groups(graph, (stored, layers), platform, options) if _may_group(platform, options) else []
     return replace(prepared, others=tuple(_prepared(other, layers, platform, options) for other, layers in ways))
 
 
 def _ways_for_groups(
-    graph: Graph, stored: Stored, platform: Platform, options: CompileOptions
+    graph: Graph, way: tuple[Stored, list[Node]], platform: Platform, options: CompileOptions
 ) -> Iterator[tuple[Stored, list[Node]]]:
-    """Other ways to store a graph and to order its layers.
+    """Other ways than the given one to store a graph and to order its layers.
 
     Where parts lie in wholes: each Concat and Slice as a layer, whose tensors a group may hold as rings. Each layer as
     late as it can run, so that the shorter way around a block does not wait for the longer one.
     """
-    ways = [stored]
-    if stored.homes.parts:
-        ways.append(parts_apart(graph, platform, io_in_pools=options.io_in_pools))
-        yield ways[-1], _arranged(ways[-1], options)
+    ways = [way]
+    if way[0].homes.parts:
+        apart = parts_apart(graph, platform, io_in_pools=options.io_in_pools)
+        ways.append((apart, _arranged(apart, options)))
+        yield ways[-1]
     if options.order is not Order.BEST or graph.states:
         return
-    for way in ways:
-        late = layer_nodes(as_late_as_possible(way.graph), way.homes)
-        if late != _arranged(way, options):
-            yield way, late
+    for stored, layers in ways:
+        late = layer_nodes(as_late_as_possible(stored.graph), stored.homes)
+        if late != layers:
+            yield stored, late
 
 
 def prepare_as(

@@ -13,62 +13,13 @@ After:   a b c d e: b is dead before d is born
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from heapq import heappop, heappush
-from itertools import accumulate, count
-from types import MappingProxyType
 
 from tilewright.graph import Graph, Node
 from tilewright.options import Effort
 from tilewright.plan import BufferKind
 from tilewright.storage.homes import Homes
 from tilewright.storage.joining import Stored
-
-MAXIMUM_STEPS: Mapping[Effort, int] = MappingProxyType(
-    {Effort.FAST: 20_000, Effort.NORMAL: 200_000, Effort.THOROUGH: 1_000_000}
-)
-"""Operators that the exact search runs, behind all sets of finished ones, before the beam search takes its place."""
-
-BEAM_WIDTH = 48
-
-
-@dataclass(frozen=True, slots=True)
-class OrderProblem:
-    """Operators by number, with the values (by number) that they read and write.
-
-    Attributes:
-        before: for each operator a mask of the operators that must run earlier.
-        behind: for each operator the operators that must run later, because they read what it writes.
-        reads: for each operator the values that it reads.
-        writes: for each operator the values that it writes.
-        sizes: bytes of each value.
-        writers: for each value a mask of the operators that write it.
-        users: for each value a mask of the operators that read or write it.
-        kept: values that stay alive to the end.
-        given: values that are alive from the start.
-        over: for each operator the values over which it may write its result, if they die with it.
-    """
-
-    before: tuple[int, ...]
-    behind: tuple[tuple[int, ...], ...]
-    reads: tuple[tuple[int, ...], ...]
-    writes: tuple[tuple[int, ...], ...]
-    sizes: tuple[int, ...]
-    writers: tuple[int, ...]
-    users: tuple[int, ...]
-    kept: frozenset[int] = frozenset()
-    given: frozenset[int] = frozenset()
-    over: tuple[tuple[int, ...], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class OrderResult:
-    """An order, its peak, a proven lower bound for all orders, and the peak of the given order."""
-
-    order: tuple[int, ...]
-    peak_bytes: int
-    lower_bound_bytes: int
-    given_peak_bytes: int
+from tilewright.storage.order_search import MAXIMUM_STEPS, OrderProblem, best_order
 
 
 def order_graph(stored: Stored, effort: Effort = Effort.NORMAL) -> Graph:
@@ -233,139 +184,6 @@ def _pairs_in_order(
         readers = [operator for operator, values in enumerate(reads) if old in values]
         for writer in written_by.get(new, ()):
             yield from ((reader, writer) for reader in readers if reader != writer)
-
-
-def best_order(problem: OrderProblem, maximum_steps: int = MAXIMUM_STEPS[Effort.NORMAL]) -> OrderResult:
-    """The order with the lowest peak; the given order if no other has a lower peak.
-
-    The exact search ends after ``maximum_steps``; the beam search takes as many at most, but continues at least one
-    state behind each operator.
-    """
-    given = tuple(range(len(problem.reads)))
-    given_peak = peak_of(problem, given)
-    found, bound = _search(problem, given_peak, maximum_steps)
-    if found is None:
-        found = _beam(problem, maximum_steps)
-    peak = peak_of(problem, found)
-    if peak >= given_peak:
-        return OrderResult(given, given_peak, min(bound, given_peak), given_peak)
-    return OrderResult(found, peak, min(bound, peak), given_peak)
-
-
-def peak_of(problem: OrderProblem, order: Sequence[int]) -> int:
-    """The most bytes that are alive at one time while the operators run in ``order``."""
-    state = _start(problem)
-    for operator in order:
-        state = _after(problem, state, operator)
-    return state.peak
-
-
-@dataclass(frozen=True, slots=True)
-class _State:
-    """The state of memory behind some operators.
-
-    Attributes:
-        done: a mask of the operators that have run.
-        peak: most bytes that were alive while they ran.
-        alive: bytes that are alive behind the last operator that has run.
-        ready: the operators that can run next, in ascending order.
-        length: number of operators that have run.
-        last: the operator that has run last; -1 at the start.
-        earlier: the state before the last operator.
-    """
-
-    done: int
-    peak: int
-    alive: int
-    ready: tuple[int, ...]
-    length: int = 0
-    last: int = -1
-    earlier: _State | None = None
-
-
-def _start(problem: OrderProblem) -> _State:
-    alive = sum(problem.sizes[value] for value in problem.given)
-    return _State(0, alive, alive, tuple(operator for operator, before in enumerate(problem.before) if not before))
-
-
-def _after(problem: OrderProblem, state: _State, operator: int) -> _State:
-    born = sum(problem.sizes[value] for value in problem.writes[operator] if not _exists(problem, state.done, value))
-    done = state.done | 1 << operator
-    replaced = any(problem.sizes[value] == born and _is_dead(problem, done, value) for value in problem.over[operator])
-    during = state.alive + (0 if replaced else born)
-    touched = {*problem.reads[operator], *problem.writes[operator]}
-    died = sum(problem.sizes[value] for value in touched if _is_dead(problem, done, value))
-    ready = {other for other in state.ready if other != operator}
-    ready.update(other for other in problem.behind[operator] if not problem.before[other] & ~done)
-    peak, alive = max(state.peak, during), state.alive + born - died
-    return _State(done, peak, alive, tuple(sorted(ready)), state.length + 1, operator, state)
-
-
-def _exists(problem: OrderProblem, done: int, value: int) -> bool:
-    return value in problem.given or bool(done & problem.writers[value])
-
-
-def _is_dead(problem: OrderProblem, done: int, value: int) -> bool:
-    return value not in problem.kept and problem.users[value] & ~done == 0
-
-
-def _order_of(state: _State) -> tuple[int, ...]:
-    """The operators that have run, in their order."""
-    order: list[int] = []
-    at: _State | None = state
-    while at is not None and at.earlier is not None:
-        order.append(at.last)
-        at = at.earlier
-    return tuple(reversed(order))
-
-
-def _search(problem: OrderProblem, limit: int, maximum_steps: int) -> tuple[tuple[int, ...] | None, int]:
-    """The order with the lowest peak, if that peak is below ``limit`` bytes, and a lower bound of all peaks in bytes.
-
-    The order is None if every peak is at least ``limit``, or if ``maximum_steps`` do not suffice.
-    """
-    everything = (1 << len(problem.reads)) - 1
-    ties = count()
-    start = _start(problem)
-    queue: list[tuple[int, int, int, _State]] = [(start.peak, 0, next(ties), start)]
-    seen: set[int] = set()
-    steps = 0
-    while queue:
-        peak, _, _, state = heappop(queue)
-        if peak >= limit or state.done == everything:
-            return (_order_of(state) if state.done == everything else None), peak
-        if state.done in seen:
-            continue
-        seen.add(state.done)
-        steps += len(state.ready)
-        if steps > maximum_steps:
-            return None, peak
-        for operator in state.ready:
-            following = _after(problem, state, operator)
-            if following.done not in seen:
-                heappush(queue, (following.peak, -following.length, next(ties), following))
-    return None, limit
-
-
-def _beam(problem: OrderProblem, maximum_steps: int) -> tuple[int, ...]:
-    """A good order: of all states after the same number of operators, only the best ``BEAM_WIDTH`` are continued.
-
-    Fewer where these would take more than their share of ``maximum_steps``.
-    """
-    share = maximum_steps // max(len(problem.reads), 1)
-    states: list[tuple[_State, tuple[int, ...]]] = [(_start(problem), ())]
-    for _ in problem.reads:
-        following: dict[int, tuple[_State, tuple[int, ...]]] = {}
-        for state, order in states:
-            for operator in state.ready:
-                new, new_order = _after(problem, state, operator), (*order, operator)
-                old = following.get(new.done)
-                if old is None or (new.peak, new_order) < (old[0].peak, old[1]):
-                    following[new.done] = (new, new_order)
-        ranked = sorted(following.values(), key=lambda found: (found[0].peak, found[0].alive, found[1]))
-        steps = accumulate(len(state.ready) for state, _ in ranked[:BEAM_WIDTH])
-        states = ranked[: max(1, sum(taken <= share for taken in steps))]
-    return states[0][1]
 
 
 def _with_views(stored: Stored, operators: Sequence[Node]) -> list[Node]:
