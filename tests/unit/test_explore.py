@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,8 +21,9 @@ from tilewright.base.errors import TilewrightError
 from tilewright.cli.main import main
 from tilewright.tools.study import StudyPoint, points_of, read_study
 from tilewright.tools.study_page import front, study_page
-from tilewright.tools.study_plans import PointRow, explore, measured
-from tilewright.tools.study_rows import add_row, in_order, known_rows, write_rows
+from tilewright.tools.study_plans import COLUMNS, PointRow, explore, measured
+from tilewright.tools.study_rows import add_row, arriving, in_order, known_rows, write_rows
+from tilewright.tools.study_runs import run_point
 
 ROOT = Path(__file__).parents[2]
 STUDY = """
@@ -203,6 +206,60 @@ def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
     add_row(table, rows["a"])
     assert known_rows(table) == rows
     assert in_order(["a"], rows) == (rows["a"], rows["b"])
+
+
+def test_a_table_in_parquet_goes_on_from_where_it_ended(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = study.parent / "points.parquet"
+    command = ["explore", str(study), "--output", str(table), "--executor", f"{__name__}:Inline"]
+    assert main(command) == 0
+    whole, rows = table.read_bytes(), known_rows(table)
+    assert len(rows) == 8
+    assert rows == {row.fingerprint: row for row in map(measured, points(study))}
+    write_rows(table, list(rows.values())[:2])
+    for row in list(rows.values())[2:4]:
+        add_row(arriving(table), row)
+    begun = ",".join(COLUMNS) + "\n"
+    arriving(table).write_text(begun + arriving(table).read_text(encoding="utf-8"), encoding="utf-8")
+    assert main(command) == 0
+    assert table.read_bytes() == whole
+    assert "4 were known" in capsys.readouterr().out
+    assert not arriving(table).exists()
+    table.write_bytes(b"PAR1 no more")
+    assert main(command) == 2
+    assert "study-table" in capsys.readouterr().err
+
+
+def test_parquet_without_pyarrow_is_told(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(TilewrightError, match=r"needs pyarrow.*\n.*tilewright\[parquet\]") as told:
+        known_rows(study.parent / "points.parquet")
+    assert told.value.code == "no-pyarrow"
+
+
+def test_points_are_built_and_run_on_request(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One program for this machine; the other platform has no simulator, and its row says so."""
+    single = (ROOT / "platforms" / "qemu-virt-rv32-single.toml").read_text(encoding="utf-8")
+    (study.parent / "chip.toml").write_text(single[: single.index("[simulator]")], encoding="utf-8")
+    study.write_text('models = ["net.onnx"]\nplatforms = ["host", "chip.toml"]\n', encoding="utf-8")
+    table, page = study.parent / "points.csv", study.parent / "page.html"
+    command = ["explore", str(study), "--output", str(table), "--executor", f"{__name__}:Inline", "--page", str(page)]
+    assert main([*command, "--run", "all"]) == 0
+    host, chip = known_rows(table).values()
+    assert host.measured > 0
+    assert (host.counter, host.reason) == ("nanoseconds", "")
+    assert (chip.status, chip.measured) == ("planned", 0)
+    assert "has no simulator" in chip.reason
+    assert "1 run" in capsys.readouterr().out
+    assert "nanoseconds" in page.read_text(encoding="utf-8")
+    Inline.calls = 0
+    assert main([*command, "--run", "front"]) == 0
+    assert Inline.calls <= 1, "what was run is not run again"
+
+
+def test_what_cannot_be_run_is_told(study: Path) -> None:
+    options = replace(points(study)[0].options, io_in_pools=True)
+    with pytest.raises(TilewrightError, match="not run: IO_IN_POOLS"):
+        run_point(options)
 
 
 @pytest.mark.skipif(find_spec("distributed") is None, reason="needs the package distributed (Dask)")

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from tilewright.tools.study import StudyPoint
     from tilewright.tools.study_plans import PointRow
 
+RUN = ("none", "front", "all")
+"""Which points are built and run."""
+
 _STAGE = "Planning points"
+_RUNNING = "Running points"
+_TABLE = "table of points (CSV, or Parquet by a name in .parquet); points that it has are not planned again"
+_RUN = "points that are built and run in their platform's simulator: those that no other beats, or all (default: none)"
 
 
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -26,8 +32,9 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     explore = commands.add_parser("explore", parents=[common], help="plan every combination that a study file names")
     add = explore.add_argument
     add("study", type=Path, help="models, platforms, pool sizes and options to try (TOML)")
-    add("--output", type=Path, required=True, help="table of points (CSV); points that it has are not planned again")
+    add("--output", type=Path, required=True, help=_TABLE)
     add("--page", type=Path, help="write a page with the front of bytes and cycles of each model")
+    add("--run", dest="ran", choices=RUN, default="none", help=_RUN)
     where = explore.add_mutually_exclusive_group()
     where.add_argument("--jobs", type=int, help="processes (default: one for each core)")
     where.add_argument("--scheduler", metavar="ADDRESS", help="a Dask cluster, such as tcp://10.0.0.1:8786")
@@ -37,14 +44,17 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
 
 def _explore(parsed: argparse.Namespace) -> int:
     from tilewright.tools.study import points_of, read_study
-    from tilewright.tools.study_rows import in_order, known_rows, write_rows
+    from tilewright.tools.study_plans import measured, simulated
+    from tilewright.tools.study_rows import begin_rows, in_order, known_rows, write_rows
 
     points = points_of(read_study(parsed.study), parsed.study.parent)
     rows = known_rows(parsed.output)
-    write_rows(parsed.output, rows.values())
+    begin_rows(parsed.output, rows.values())
     missing = [point for point in points if point.fingerprint not in rows]
     with _executors(parsed) as started:
-        rows |= _planned(parsed.output, missing, started, len(points))
+        rows |= _worked(parsed.output, (missing, measured, _STAGE), started, len(points))
+        wanted = _to_run(points, rows, parsed.ran)
+        rows |= _worked(parsed.output, (wanted, simulated, _RUNNING), started, len(wanted))
     shown = in_order([point.fingerprint for point in points], rows)
     write_rows(parsed.output, shown)
     if parsed.page is not None:
@@ -55,19 +65,35 @@ def _explore(parsed: argparse.Namespace) -> int:
     return 0
 
 
-def _planned(
-    table: Path, missing: Sequence[StudyPoint], started: Callable[[], Executor], all_points: int
+def _to_run(points: Sequence[StudyPoint], rows: Mapping[str, PointRow], which: str) -> list[StudyPoint]:
+    """Planned points that were not run yet: none, all, or those of each model's front."""
+    from tilewright.tools.study_page import front
+
+    planned = [rows[point.fingerprint] for point in points if rows[point.fingerprint].status == "planned"]
+    if which == "front":
+        models = dict.fromkeys(row.model for row in planned)
+        planned = [row for model in models for row in front([row for row in planned if row.model == model])]
+    names = {row.fingerprint for row in planned if not row.measured} if which != "none" else set()
+    return [point for point in points if point.fingerprint in names]
+
+
+def _worked(
+    table: Path,
+    work: tuple[Sequence[StudyPoint], Callable[[StudyPoint], PointRow], str],
+    started: Callable[[], Executor],
+    all_points: int,
 ) -> dict[str, PointRow]:
-    """Rows of the points that have none, each written as it arrives."""
+    """Rows of points by a function, each written as it arrives."""
     from tilewright.tools.study_plans import explore
     from tilewright.tools.study_rows import add_row
 
+    points, function, stage = work
     rows: dict[str, PointRow] = {}
-    progress(_STAGE, all_points - len(missing), all_points)
-    for row in explore(missing, started):
+    progress(stage, all_points - len(points), all_points)
+    for row in explore(points, started, function):
         add_row(table, row)
         rows[row.fingerprint] = row
-        progress(_STAGE, all_points - len(missing) + len(rows), all_points)
+        progress(stage, all_points - len(points) + len(rows), all_points)
     return rows
 
 
@@ -85,4 +111,6 @@ def _summary(points: Sequence[StudyPoint], missing: Sequence[StudyPoint], rows: 
     """``12 points: 9 planned, 3 does not fit; 4 were known``, with the number of each status."""
     statuses = [rows[point.fingerprint].status for point in points]
     counts = ", ".join(f"{statuses.count(status)} {status}" for status in dict.fromkeys(sorted(statuses)))
-    return f"{len(points)} points: {counts}; {len(points) - len(missing)} were known\n"
+    run = sum(bool(rows[point.fingerprint].measured) for point in points)
+    ran = f"; {run} run" if run else ""
+    return f"{len(points)} points: {counts}; {len(points) - len(missing)} were known{ran}\n"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, as_completed
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from tilewright.base.errors import ExitStatus, TilewrightError, bad_input
@@ -17,6 +17,7 @@ from tilewright.plan import Access, Plan
 from tilewright.platform import Platform, load_platform
 from tilewright.report.link_bytes import compulsory_by_link, moved_by_link
 from tilewright.tools.study import StudyPoint
+from tilewright.tools.study_runs import run_point
 
 MOST_ATTEMPTS = 4
 """How often points are submitted whose executor broke, as it does where a process is killed."""
@@ -40,6 +41,8 @@ class PointRow:
         macs: multiply-accumulates of one inference.
         energy_picojoules: of one inference; 0 where the platform file has no ``[energy]``.
         used_bytes: ``l1=3976 sram=12560``: of each pool.
+        measured: what one run took in the platform's simulator; 0 where it was not run.
+        counter: what ``measured`` counts: ``cycles``, ``instructions``, ``nanoseconds``.
     """
 
     fingerprint: str
@@ -57,13 +60,19 @@ class PointRow:
     macs: int = 0
     energy_picojoules: int = 0
     used_bytes: str = ""
+    measured: int = 0
+    counter: str = ""
 
 
 COLUMNS = tuple(item.name for item in fields(PointRow))
 
 
-def explore(points: Sequence[StudyPoint], started: Callable[[], Executor]) -> Iterator[PointRow]:
-    """A row for each point, as they are done.
+def explore(
+    points: Sequence[StudyPoint],
+    started: Callable[[], Executor],
+    work: Callable[[StudyPoint], PointRow] | None = None,
+) -> Iterator[PointRow]:
+    """A row for each point, as they are done; ``work`` makes it (``measured`` if None).
 
     ``started`` gives an executor, a new one after the one before broke. Raises bad_input ``broken-executor`` where
     executors break MOST_ATTEMPTS times; the rows until then have been given.
@@ -72,7 +81,7 @@ def explore(points: Sequence[StudyPoint], started: Callable[[], Executor]) -> It
     if not waiting:
         return
     for _ in range(MOST_ATTEMPTS):
-        for row in _done(tuple(waiting.values()), started()):
+        for row in _done(tuple(waiting.values()), started(), work or measured):
             del waiting[row.fingerprint]
             yield row
         if not waiting:
@@ -81,12 +90,14 @@ def explore(points: Sequence[StudyPoint], started: Callable[[], Executor]) -> It
     raise bad_input("broken-executor", what, help="fewer --jobs if memory was short; what is known stays known")
 
 
-def _done(points: Sequence[StudyPoint], executor: Executor) -> Iterator[PointRow]:
+def _done(
+    points: Sequence[StudyPoint], executor: Executor, work: Callable[[StudyPoint], PointRow]
+) -> Iterator[PointRow]:
     """The rows that the executor gives until it breaks; it is shut down then, or when the rows are no longer wanted."""
     futures: dict[Future[PointRow], StudyPoint] = {}
     try:
         for point in points:
-            futures[executor.submit(measured, point)] = point
+            futures[executor.submit(work, point)] = point
         for future in as_completed(futures):
             try:
                 yield future.result()
@@ -111,6 +122,20 @@ def measured(point: StudyPoint) -> PointRow:
         return _row(point, status, reason="; ".join((error.what, *error.at)))
     except Exception as error:  # one defect must not end a study of hours
         return _row(point, "failed", reason=f"{type(error).__name__}: {error}")
+
+
+def simulated(point: StudyPoint) -> PointRow:
+    """Plan one point, build it and run it. Never raises; a row that could not be run says why."""
+    row = measured(point)
+    if row.status != "planned":
+        return row
+    try:
+        taken, counter = run_point(point.options)
+    except TilewrightError as error:
+        return replace(row, reason=error.what)
+    except Exception as error:  # one defect must not end a study of hours
+        return replace(row, reason=f"not run: {type(error).__name__}: {error}")
+    return replace(row, measured=taken, counter=counter)
 
 
 def _planned(point: StudyPoint, plan: Plan, platform: Platform) -> PointRow:

@@ -1,4 +1,8 @@
-"""The table of a study as CSV: rows are added as they arrive, and a study that was ended goes on from there."""
+"""The table of a study: rows are added as they arrive, and a study that was ended goes on from there.
+
+A table whose name ends in .parquet cannot be added to: its rows arrive in a CSV file beside it (``<table>.rows``),
+which is removed when the table is written.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path
 
-from tilewright.base.errors import TilewrightError, bad_input
 from tilewright.base.outputs import unwritable, write_file
+from tilewright.tools.study_parquet import PARQUET, known_parquet, no_table, parquet_bytes
 from tilewright.tools.study_plans import COLUMNS, PointRow
 
-_TEXTS = ("fingerprint", "model", "platform", "pools", "options", "status", "reason", "used_bytes")
+_TEXTS = ("fingerprint", "model", "platform", "pools", "options", "status", "reason", "used_bytes", "counter")
 
 
 def known_rows(path: Path) -> dict[str, PointRow]:
@@ -20,20 +24,18 @@ def known_rows(path: Path) -> dict[str, PointRow]:
 
     Raises bad_input ``study-table`` for a file that is no table of a study.
     """
+    if path.suffix == PARQUET:
+        return {**known_parquet(path), **known_rows(arriving(path))}
     if not path.exists():
         return {}
     try:
         lines = list(csv.reader(io.StringIO(path.read_text(encoding="utf-8"))))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise _no_table(path) from error
+        raise no_table(path) from error
     if lines and tuple(lines[0]) != COLUMNS:
-        raise _no_table(path)
+        raise no_table(path)
     rows = [_row(line) for line in lines[1:] if len(line) == len(COLUMNS)]
     return {row.fingerprint: row for row in rows if row is not None}
-
-
-def _no_table(path: Path) -> TilewrightError:
-    return bad_input("study-table", "this file is no table of a study", at=str(path), help="give another --output")
 
 
 def _row(line: Sequence[str]) -> PointRow | None:
@@ -45,16 +47,34 @@ def _row(line: Sequence[str]) -> PointRow | None:
 
 
 def add_row(path: Path, row: PointRow) -> None:
-    """Add one row at the end of the table, which ``write_rows`` has begun. Raises bad_input if that fails."""
+    """Add one row at the end of the table, which ``begin_rows`` has begun. Raises bad_input if that fails."""
     try:
-        with path.open("a", encoding="utf-8", newline="") as file:
+        with arriving(path).open("a", encoding="utf-8", newline="") as file:
             file.write(_lines([row]))
     except OSError as error:
         raise unwritable(path, error) from error
 
 
+def begin_rows(path: Path, rows: Iterable[PointRow]) -> None:
+    """What ``add_row`` adds to has the rows that are known. Raises bad_input if it cannot be written."""
+    _write_text(arriving(path), rows)
+
+
 def write_rows(path: Path, rows: Iterable[PointRow]) -> None:
     """Write the whole table: the same rows give the same bytes. Raises bad_input if that fails."""
+    if path.suffix != PARQUET:
+        _write_text(path, rows)
+        return
+    write_file(path, parquet_bytes(tuple(rows)))
+    arriving(path).unlink(missing_ok=True)
+
+
+def arriving(path: Path) -> Path:
+    """Where rows of a table arrive: in the table itself, or beside it."""
+    return path.with_name(f"{path.name}.rows") if path.suffix == PARQUET else path
+
+
+def _write_text(path: Path, rows: Iterable[PointRow]) -> None:
     text = ",".join(COLUMNS) + "\n" + _lines(rows)
     write_file(path, text.encode())
 
