@@ -27,7 +27,7 @@ from tilewright.planning.fed_groups import require_feedable
 from tilewright.planning.lock import lock_text, locked_plan, read_lock, stale_plan
 from tilewright.planning.plan_states import initial_contents, interface_inputs, interface_outputs, plan_states
 from tilewright.planning.prepare import prepare
-from tilewright.planning.protection import require_protectable, require_regions, with_granules
+from tilewright.planning.protection import require_protectable, require_regions, with_granules, with_whole_regions
 from tilewright.planning.realise import Planned
 from tilewright.planning.retries import search
 from tilewright.platform import Platform, load_platform, parse_pool_override, with_pool_overrides
@@ -59,7 +59,7 @@ def compile_model(options: CompileOptions) -> Artifacts:
     platform = sized_platform(options)
     graph = imported_graph(options, platform)
     planned = _planned(graph, platform, options)
-    plan = assemble_plan(graph, planned, platform, options)
+    plan = with_whole_regions(assemble_plan(graph, planned, platform, options), platform)
     require_regions(plan, platform)
     _require_good(plan, options)
     constants = {**planned.schedule.constants, **initial_contents(graph)}
@@ -72,7 +72,7 @@ def plan_model(options: CompileOptions) -> Plan:
     platform = sized_platform(options)
     graph = imported_graph(options, platform)
     planned = _planned(graph, platform, options)
-    plan = assemble_plan(graph, planned, platform, options)
+    plan = with_whole_regions(assemble_plan(graph, planned, platform, options), platform)
     require_regions(plan, platform)
     _require_good(plan, options)
     return plan

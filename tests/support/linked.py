@@ -21,9 +21,10 @@ from support.objects import kept
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "digits" / "digits.onnx"
 COMPILERS = {
-    "qemu-virt-rv32": (RISCV_GCC, "--specs=picolibc.specs"),
-    "mps2-an385": (ARM_GCC, "--specs=nano.specs"),
+    "qemu_virt": (RISCV_GCC, "--specs=picolibc.specs"),
+    "mps2_an385": (ARM_GCC, "--specs=nano.specs"),
 }
+"""Compiler of each port's programs."""
 MAIN = """
 #include "digits.h"
 {before}
@@ -118,7 +119,7 @@ def link_model(
     (folder / "firmware.ld").write_text(script or linker_script(loaded), encoding="utf-8")
     assert loaded.target.port is not None
     ports, link_words = port_files(loaded.target.port)
-    tool = COMPILERS.get(loaded.name, COMPILERS["qemu-virt-rv32"])
+    tool = COMPILERS[loaded.target.port]
     compiler = [*tool, *loaded.target.compile_options, "-O2", "-ffunction-sections", "-fdata-sections"]
     includes = [f"-I{folder}", f"-I{runtime / 'include'}", f"-I{runtime / 'ports' / loaded.target.port}"]
     kernels = [runtime / name for name in artifacts.plan.kernel_sources]
@@ -162,7 +163,7 @@ def link_toy(folder: Path, code: str, *, layout: str = "", library: bool = False
     source, script, program = folder / "toy.c", folder / "toy.ld", folder / "toy.elf"
     source.write_text(TOY.format(layout=layout or layout_hash(toy_plan()), code=code), encoding="utf-8")
     script.write_text(SCRIPT, encoding="utf-8")
-    words = [*COMPILERS["qemu-virt-rv32"], "-march=rv32imac", "-mabi=ilp32", "-nostartfiles", "-fno-builtin", "-O2"]
+    words = [*COMPILERS["qemu_virt"], "-march=rv32imac", "-mabi=ilp32", "-nostartfiles", "-fno-builtin", "-O2"]
     words += ["-ffunction-sections", f"-I{runtime_dir() / 'include'}", f"-T{script}", "-Wl,--no-warn-rwx-segments"]
     libraries = [] if library else ["-nostdlib", "-lgcc"]
     command = [*words, str(source), *libraries, "-o", str(program)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewright.base.c_names import plain_text
+from tilewright.base.c_names import constants_object, plain_text
 from tilewright.codegen.buffers import Storage
 from tilewright.codegen.function_text import FunctionText, block
 from tilewright.codegen.interface import Signature
@@ -90,7 +90,7 @@ def _function(prefix: str, layers: tuple[str, ...], arguments: tuple[str, ...]) 
 
 
 def protected_regions(storage: Storage, passed: str) -> tuple[tuple[str, str, bool], ...]:
-    """Address and bytes as C of the caller's tensors and of pools, and whether layers write them.
+    """Address and bytes as C of the caller's tensors, of pools and of constants, and whether layers write them.
 
     ``passed`` is the C prefix of pools that the caller provides.
     """
@@ -106,4 +106,6 @@ def protected_regions(storage: Storage, passed: str) -> tuple[tuple[str, str, bo
         if pool.base is not None:
             address = f"{macro}_POOL_{pool.name}_POINTER".upper()
         found.append((address, f"{macro}_POOL_{pool.name}_SIZE".upper(), True))
+    constants = (constants_object(storage.prefix, pool.name) for pool in storage.constant_pools)
+    found += [(f"&{name}", f"sizeof {name}", False) for name in constants]
     return tuple(found)

@@ -19,6 +19,9 @@ PORT = frozenset(
 )
 """Functions of tilewright/port.h: what lies below them is the port's own."""
 
+PROTECTED = "tilewright_protected"
+"""The port's function that calls a layer in its turn, and may have a state of its own."""
+
 _OF_FLOAT = (
     "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs floor fma fmax "
     "fmin fmod frexp hypot ldexp llrint log log10 log1p log2 lrint lround modf nearbyint pow rint round scalbn sin "
@@ -112,6 +115,17 @@ def _outside_port(calls: Calls) -> set[int]:
     return found
 
 
+def _of_protection(calls: Calls) -> set[int]:
+    """Functions of the port that call protected layers: what they call but by pointer, where the layers begin."""
+    found = {edge.callee.address for edge in calls.edges if edge.callee.name == PROTECTED}
+    grows = bool(found)
+    while grows:
+        direct = {edge.callee.address for edge in calls.edges if edge.caller.address in found and not edge.by_pointer}
+        grows = not direct <= found
+        found |= direct
+    return found
+
+
 def code_spans(calls: Calls) -> Iterator[tuple[int, int]]:
     """(address, bytes) of each function outside of the port, and of the read-only objects that they name."""
     sizes = {edge.callee.address: edge.callee.size_bytes for edge in calls.edges}
@@ -130,7 +144,7 @@ def _wrong_statics(
 ) -> Iterator[Finding]:
     """Writable objects, outside of the plan's pools, that code of the model names."""
     told = set()
-    for address in sorted(own & set(calls.bodies)):
+    for address in sorted((own - _of_protection(calls)) & set(calls.bodies)):
         for touched in sorted(calls.bodies[address].touched):
             section = image.section_at(touched)
             if section is None or not section.is_writable or section.is_code or _in_pool(touched, plan, places):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from math import lcm, prod
 
-from tilewright.base.errors import bad_input, not_supported
+from tilewright.base.errors import bad_input, does_not_fit, not_supported
 from tilewright.options import CompileOptions, Weights
-from tilewright.plan import Access, Plan
+from tilewright.plan import Access, Plan, Pool, PoolUse
 from tilewright.platform import Platform
 
 
@@ -46,14 +46,55 @@ def with_granules(platform: Platform) -> Platform:
     return replace(platform, pools=tuple(pools))
 
 
+def with_whole_regions(plan: Plan, platform: Platform) -> Plan:
+    """The plan, whose pools are one region each where regions are powers of two in parts; others are as they were.
+
+    Raises DoesNotFit for a pool that has no room for its last part.
+    """
+    parts = platform.target.protected_parts
+    if not plan.protected or not parts:
+        return plan
+    used = {use.pool: use.used_bytes for use in plan.pool_use}
+    pools = {
+        pool.name: _whole_region(pool, used[pool.name], platform.target.protected_granule_bytes, parts)
+        for pool in plan.pools
+        if pool.access is Access.READ_WRITE and used.get(pool.name)
+    }
+    return replace(
+        plan,
+        pools=tuple(pools.get(pool.name, pool) for pool in plan.pools),
+        pool_use=tuple(_in_granules(use, pools[use.pool]) if use.pool in pools else use for use in plan.pool_use),
+    )
+
+
+def _whole_region(pool: Pool, used_bytes: int, granule_bytes: int, parts: int) -> Pool:
+    """The pool with the least parts of which ``parts`` hold its bytes, aligned so that one region has them."""
+    part = granule_bytes
+    while (needed := _up(used_bytes, lcm(pool.granule_bytes, part))) > part * parts:
+        part *= 2
+    if pool.size_bytes is not None and needed > pool.size_bytes:
+        what = f"PROTECT: pool '{pool.name}' needs {needed:,} bytes in parts of {part:,}, it has {pool.size_bytes:,}"
+        raise does_not_fit("protected-pool", what, help="give the pool more room with POOLS, or leave PROTECT out")
+    return replace(pool, granule_bytes=lcm(pool.granule_bytes, part), align_bytes=lcm(pool.align_bytes, part * parts))
+
+
+def _in_granules(use: PoolUse, pool: Pool) -> PoolUse:
+    used, bound = (_up(count, pool.granule_bytes) for count in (use.used_bytes, use.lower_bound_bytes))
+    return replace(use, used_bytes=used, lower_bound_bytes=bound, optimal=used == bound)
+
+
+def _up(count: int, multiple: int) -> int:
+    return -(-count // multiple) * multiple
+
+
 def require_regions(plan: Plan, platform: Platform) -> None:
     """Raise not_supported if a protected plan has more pieces of memory than the port can protect."""
     if not plan.protected:
         return
     used = {placement.pool for placement in plan.placements}
-    writable = [pool for pool in plan.pools if pool.name in used and pool.access is Access.READ_WRITE]
+    pools = [pool for pool in plan.pools if pool.name in used]
     given = [] if plan.io_in_pools else [item for item in (*plan.inputs, *plan.outputs) if prod(item.shape)]
-    needed, most = 1 + len(writable) + len(given), platform.target.protected_regions
+    needed, most = 1 + len(pools) + len(given), platform.target.protected_regions
     if needed > most:
         raise not_supported(
             "too-many-regions",

@@ -59,3 +59,11 @@ class Target:
             maximum=4096,
         ),
     )
+    protected_parts: int = field(
+        default=0,
+        metadata=setting(
+            "equal parts of such a region that can be left out, where it is a power of two of bytes at a multiple of "
+            "itself; pools are planned so; 0: regions are any granules",
+            maximum=64,
+        ),
+    )

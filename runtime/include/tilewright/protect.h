@@ -38,9 +38,10 @@ struct tilewright_violation {
 #define TILEWRIGHT_NOT_PROTECTED (-2) /* it was not called: the regions cannot be protected */
 
 /* Call work(argument) on the stack of the caller, and return what it returns, which is not below 0.
- * `work` and what it calls read the program's code and constants and the `count` regions; they
- * write the writable ones, and at most `stack_bytes` of stack below the caller's. Any other access
- * ends it. Interrupts wait while it runs. */
+ * `work` and what it calls execute the program's code, and read the `count` regions and the
+ * program's read-only data; constants of models are regions. They write the writable regions, and
+ * at most `stack_bytes` of stack below the caller's. Any other access ends it. Interrupts wait
+ * while it runs. */
 int tilewright_protected(int (*work)(void *argument), void *argument,
                          const struct tilewright_region *regions, uint32_t count,
                          uint32_t stack_bytes, struct tilewright_violation *violation);

@@ -10,15 +10,17 @@
  * Armv8-M start in secure state. */
 #if defined(__ARM_FEATURE_MVE) /* mps3-an547 */
 #define TILEWRIGHT_MPS2_UART 0x59303000u
-#define TILEWRIGHT_MPS2_COUNTER 0x59302018u /* counts up, at 20 MHz */
+#define TILEWRIGHT_MPS2_TICKS 0x59302018u /* counts up, at 20 MHz */
 #define TILEWRIGHT_MPS2_INSTRUCTIONS(ticks) (50u * (ticks))
 #elif defined(__ARM_ARCH_8M_MAIN__) /* mps2-an505 */
 #define TILEWRIGHT_MPS2_UART 0x50200000u
 #define TILEWRIGHT_MPS2_TIMER 0x50000000u
+#define TILEWRIGHT_MPS2_TICKS (TILEWRIGHT_MPS2_TIMER + 0x4u) /* counts down */
 #define TILEWRIGHT_MPS2_INSTRUCTIONS(ticks) (50u * (ticks))
 #else /* mps2-an385, -an386, -an500 */
 #define TILEWRIGHT_MPS2_UART 0x40004000u
 #define TILEWRIGHT_MPS2_TIMER 0x40000000u
+#define TILEWRIGHT_MPS2_TICKS (TILEWRIGHT_MPS2_TIMER + 0x4u) /* counts down */
 #define TILEWRIGHT_MPS2_INSTRUCTIONS(ticks) (40u * (ticks))
 #endif
 

@@ -5,6 +5,10 @@ set(
   console.c
   start.c
   newlib.c
+  memory_protection.c
+  mpu_v7.c
+  mpu_v8.c
+  unprivileged.S
   ../common/console.c
   ../common/core_copies.c
   ../common/no_cache.c

@@ -47,8 +47,9 @@ __attribute__((naked)) static void fault(void)
 }
 
 /* The processor reads its first stack pointer and instruction from here. */
-__attribute__((used,
-               section(".text.tilewright.start"))) static const union vector vectors[EXCEPTIONS] = {
+extern const union vector tilewright_vectors[EXCEPTIONS];
+__attribute__((used, section(".text.tilewright.start")))
+const union vector tilewright_vectors[EXCEPTIONS] = {
     {.stack = __stack}, {.handler = _start}, {.handler = fault}, {.handler = fault},
     {.handler = fault}, {.handler = fault},  {.handler = fault},
 };

@@ -6,8 +6,8 @@
 
 #include <tilewright/protect.h>
 
-/* A pair of entries for each region: its first byte, and the first one behind it. */
-#define REGIONS (PROTECT_ENTRIES / 2)
+/* An entry says where a span ends, and the one before it where the span begins; so spans that
+ * follow each other share one. */
 #define READ 0x1u
 #define WRITE 0x2u
 #define EXECUTE 0x4u
@@ -17,21 +17,36 @@
 #define CAUSE_READ_FAULT 5u
 #define CAUSE_WRITE_FAULT 7u
 
-/* The linker script lays code, constants and other read-only data out between these. */
+/* The linker script lays out code, constants, and other read-only data behind them. */
 extern void _start(void);
+extern const uint8_t tilewright_code_end[];
+extern const uint8_t tilewright_rodata_start[];
 extern const uint8_t tilewright_zero_table_end[];
 
 struct entries {
     uint32_t addresses[PROTECT_ENTRIES];
     uint32_t configurations[PROTECT_ENTRIES / 4];
+    uint32_t used; /* more than there are if they do not suffice */
 };
 
-static void add(struct entries *entries, uint32_t number, uintptr_t begin, uintptr_t end,
-                uint32_t rights)
+static void append(struct entries *entries, uint32_t address, uint32_t configuration)
 {
-    entries->addresses[2u * number] = (uint32_t)begin / 4u;
-    entries->addresses[2u * number + 1u] = ((uint32_t)end + 3u) / 4u;
-    entries->configurations[number / 2u] |= (TOP_OF_RANGE | rights) << (16u * (number % 2u) + 8u);
+    const uint32_t number = entries->used;
+    entries->used += 1u;
+    if (number < PROTECT_ENTRIES) {
+        entries->addresses[number] = address;
+        entries->configurations[number / 4u] |= configuration << (8u * (number % 4u));
+    }
+}
+
+static void add(struct entries *entries, uintptr_t begin, uintptr_t end, uint32_t rights)
+{
+    const uint32_t first = (uint32_t)begin / 4u;
+    const uint32_t last = entries->used - 1u;
+    if (last >= PROTECT_ENTRIES || entries->addresses[last] != first) {
+        append(entries, first, 0);
+    }
+    append(entries, ((uint32_t)end + 3u) / 4u, TOP_OF_RANGE | rights);
 }
 
 static uintptr_t stack_pointer(void)
@@ -56,20 +71,19 @@ int tilewright_protected(int (*work)(void *argument), void *argument,
                          const struct tilewright_region *regions, uint32_t count,
                          uint32_t stack_bytes, struct tilewright_violation *violation)
 {
-    if (count + 2u > REGIONS) {
-        return TILEWRIGHT_NOT_PROTECTED;
-    }
-    struct entries entries = {{0}, {0}};
+    struct entries entries = {{0}, {0}, 0};
     struct protect_trap trap = {PROTECT_NO_TRAP, 0, 0};
     const uintptr_t stack = stack_pointer() - PROTECT_FRAME_BYTES;
-    add(&entries, 0, (uintptr_t)&_start, (uintptr_t)tilewright_zero_table_end, READ | EXECUTE);
-    add(&entries, 1, stack - stack_bytes, stack, READ | WRITE);
+    add(&entries, (uintptr_t)&_start, (uintptr_t)tilewright_code_end, EXECUTE);
+    add(&entries, (uintptr_t)tilewright_rodata_start, (uintptr_t)tilewright_zero_table_end, READ);
+    add(&entries, stack - stack_bytes, stack, READ | WRITE);
     for (uint32_t i = 0; i < count; ++i) {
         const uint32_t rights = regions[i].is_writable != 0u ? READ | WRITE : READ;
         const uintptr_t begin = regions[i].address;
-        add(&entries, i + 2u, begin, begin + regions[i].size_bytes, rights);
+        add(&entries, begin, begin + regions[i].size_bytes, rights);
     }
-    if (tilewright_protect_set(entries.addresses, entries.configurations) != 0) {
+    if (entries.used > PROTECT_ENTRIES ||
+        tilewright_protect_set(entries.addresses, entries.configurations) != 0) {
         return TILEWRIGHT_NOT_PROTECTED;
     }
     const int returned = tilewright_protect_enter(work, argument, &trap);
