@@ -10,7 +10,9 @@ tilewright_check_firmware(<executable>
   [POOL_SYMBOLS [<prefix>.]<pool>=<symbol>...]  the arrays that the application passes as pools
   [POOL_SECTIONS [<prefix>.]<pool>=<section>...] the output section of a pool, where the linker script names it
                                                 otherwise than the plan
-  [BUDGET <what>=<bytes>...]                    the most bytes of ram, flash, stack, code or constants
+  [BUDGET <what>=<number>...]                   the most bytes of ram, flash, stack, code or constants, or
+                                                instructions of a run
+  [INSTRUCTIONS]                                also bound the instructions of a run, for any input (RV32)
   [ALLOW <name>...]                             functions and variables that the models may use beside their own)
 
 After each link, compare the executable with the plans of its models: every pool lies where and as
@@ -25,11 +27,11 @@ function(tilewright_check_firmware executable)
   cmake_parse_arguments(
     PARSE_ARGV 1
     arg
-    ""
+    "INSTRUCTIONS"
     "PLATFORM"
     "MODELS;REGIONS;POOL_SYMBOLS;POOL_SECTIONS;BUDGET;ALLOW"
   )
-  set(known "MODELS;PLATFORM;REGIONS;POOL_SYMBOLS;POOL_SECTIONS;BUDGET;ALLOW")
+  set(known "INSTRUCTIONS;MODELS;PLATFORM;REGIONS;POOL_SYMBOLS;POOL_SECTIONS;BUDGET;ALLOW")
   _tilewright_check_arguments("${caller}" "${known}")
   if(NOT TARGET "${executable}")
     message(FATAL_ERROR "${caller}:\n  error[usage]: there is no target '${executable}'")
@@ -72,6 +74,9 @@ function(tilewright_check_firmware executable)
       list(APPEND options "${option}=${value}")
     endforeach()
   endforeach()
+  if(arg_INSTRUCTIONS)
+    list(APPEND options --instructions)
+  endif()
   if(CMAKE_OBJDUMP)
     list(APPEND options "--objdump=${CMAKE_OBJDUMP}")
   endif()

@@ -270,8 +270,8 @@ function(_tilewright_model_library target manifest)
     "${target}_report"
     COMMAND "${python}" -m tilewright report "${folder}/${plan}" "${profile}" "${firmware}"
     COMMAND
-      "${python}" -m tilewright report "${folder}/${plan}" "${profile}" --format html --output
-      "${folder}/${name}_report.html"
+      "${python}" -m tilewright report "${folder}/${plan}" "${profile}" "${firmware}" --format html
+      --output "${folder}/${name}_report.html"
     COMMAND_EXPAND_LISTS
     USES_TERMINAL
     VERBATIM

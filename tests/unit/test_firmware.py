@@ -261,7 +261,7 @@ def test_the_command(program: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["report", str(plan), "--firmware", str(plan)]) == 2
     assert "no verdict of check-elf" in capsys.readouterr().err
     assert main([*words, "--budget", "stack=few"]) == 2
-    assert "--budget stack=few is not <what>=<bytes>" in capsys.readouterr().err
+    assert "--budget stack=few is not <what>=<number>" in capsys.readouterr().err
     assert main([*words, "--region", "l1=here"]) == 2
     assert "--region l1=here is not <pool>=<base>:<bytes>" in capsys.readouterr().err
     assert main([*words, "--objdump", "no-such-program"]) == 2
@@ -317,7 +317,7 @@ def test_memory_of_the_chip(program: Path) -> None:
 @needs_riscv
 def test_a_budget(program: Path) -> None:
     amounts = dict(checked(program, digits().plan).memory.amounts())
-    assert set(amounts) == set(BUDGETS)
+    assert {*amounts, "instructions"} == set(BUDGETS)
     held = Linked(REGIONS, POOLS, budget=tuple(amounts.items()))
     assert checked(program, digits().plan, held).findings == ()
     tight = Linked(REGIONS, POOLS, budget=tuple((name, most - 1) for name, most in amounts.items()))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from support.firmware import needs_riscv
 from support.linked import digits, link_model, link_toy, toy_plan
 from tilewright.base.errors import TilewrightError
+from tilewright.cli import main
 from tilewright.firmware.check_image import check_image
 from tilewright.firmware.disassembly import Disassembly, disassemble, parsed
 from tilewright.firmware.findings import Linked
@@ -90,6 +93,38 @@ def test_the_verdict_says_the_bound(tmp_path: Path) -> None:
     assert "  time: digits_run takes at most 8" in verdict_text(verdict)
     assert '"instructions": 8' in verdict_json(verdict)
     assert "time:" not in verdict_text(check_image(image, [artifacts.plan], Linked()))
+
+
+@needs_riscv
+def test_the_bound_has_a_budget_and_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    artifacts = digits("qemu-virt-rv32-single", static_pools=True)
+    main_text = '#include "digits.h"\nint main(void) { return (int)digits_run(0, 0); }'
+    program, plan = link_model(tmp_path, artifacts, main_text), str(tmp_path / "digits_plan.json")
+    verdict, profile = str(tmp_path / "verdict.json"), tmp_path / "profile.json"
+    words = ["check-elf", str(program), "--plan", plan, "--json", verdict, "--budget"]
+    assert main([*words, "instructions=1000"]) == 2
+    assert "[budget] digits_run: expected at most 1,000 instructions, found 8" in capsys.readouterr().err
+    assert main([*words, "instructions=1000000"]) == 0
+    layers = [{"name": layer.name, "cycles": 160_000} for layer in artifacts.plan.layers]
+    profile.write_text(json.dumps({"counter": "instructions", "layers": layers}), encoding="utf-8")
+    capsys.readouterr()
+    report = ["report", plan, "--firmware", verdict, "--profile", str(profile)]
+    assert main(report) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("chip: RAM ")
+    assert re.fullmatch(
+        r"time: a run takes at most 8\d\d,\d{3} instructions; 800,000 measured in its layers "
+        r"\(the bound is \d\.\d % above\)",
+        lines[1],
+    )
+    assert main([*report, "--format", "html"]) == 0
+    page = capsys.readouterr().out
+    assert re.search(r"<p>at most <b>8\d\d,\d{3}</b> instructions, for any input</p>", page)
+    assert "<p>800,000 instructions measured</p>" in page
+    assert lines[0] in page
+    Path(verdict).write_text(Path(verdict).read_text(encoding="utf-8").replace('"digits"', '"other"'), encoding="utf-8")
+    assert main(report) == 2
+    assert "the verdict has no model 'digits'" in capsys.readouterr().err
 
 
 # What the caller passes is known, what it points to is not: x[64] lies behind the pointers in the struct.

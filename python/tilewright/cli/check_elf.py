@@ -15,7 +15,7 @@ from tilewright.platform import load_platform
 if TYPE_CHECKING:
     from tilewright.firmware.findings import Linked, Regions
 
-BUDGETS = ("ram", "flash", "stack", "code", "constants")
+BUDGETS = ("ram", "flash", "stack", "code", "constants", "instructions")
 
 
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -46,8 +46,8 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     check.add_argument(
         "--budget",
         **repeated,
-        metavar="WHAT=BYTES",
-        help="the most bytes of ram, flash, stack, code or constants; repeatable",
+        metavar="WHAT=NUMBER",
+        help="the most bytes of ram, flash, stack, code or constants, or instructions of a run; repeatable",
     )
     check.add_argument(
         "--instructions", action="store_true", help="also bound the instructions of a run, for any input (RV32)"
@@ -63,7 +63,9 @@ def _check(parsed: argparse.Namespace) -> int:
     from tilewright.firmware.verdict_text import verdict_json, verdict_text
 
     plans = [load_plan(path) for path in parsed.plan]
-    verdict = check_image(read_image(parsed.elf), plans, _linked(parsed), parsed.objdump, timed=parsed.instructions)
+    linked = _linked(parsed)
+    timed = parsed.instructions or "instructions" in dict(linked.budget)
+    verdict = check_image(read_image(parsed.elf), plans, linked, parsed.objdump, timed=timed)
     if parsed.json is not None:
         write_file(parsed.json, verdict_json(verdict).encode())
     if verdict.findings:
@@ -108,7 +110,7 @@ def _budget(texts: list[str]) -> tuple[tuple[str, int], ...]:
     for name, text in _pairs("--budget", texts):
         if name not in BUDGETS or not text.isdigit():
             known = ", ".join(BUDGETS)
-            raise bad_input("bad-option", f"--budget {name}={text} is not <what>=<bytes>", help=f"one of {known}")
+            raise bad_input("bad-option", f"--budget {name}={text} is not <what>=<number>", help=f"one of {known}")
         found.append((name, int(text)))
     return tuple(found)
 

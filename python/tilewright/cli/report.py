@@ -23,7 +23,7 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
         "--firmware",
         type=Path,
         metavar="FILE.json",
-        help="what check-elf found of the program: the first line says what it takes of the chip",
+        help="what check-elf found of the program: text and page begin with what it takes of the chip and of time",
     )
     report.add_argument("--steps", action="store_true", help="what begins, ends and is alive at each layer, by pool")
     report.set_defaults(run=_report)
@@ -31,10 +31,6 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
 
 def _report(parsed: argparse.Namespace) -> int:
     text = _report_text(parsed, load_plan(parsed.plan))
-    if parsed.firmware is not None and parsed.format == "text":
-        from tilewright.report.firmware_line import firmware_line
-
-        text = f"{firmware_line(parsed.firmware)}\n\n{text}"
     if parsed.output is None:
         sys.stdout.write(text)
     else:
@@ -45,20 +41,29 @@ def _report(parsed: argparse.Namespace) -> int:
 
 def _report_text(parsed: argparse.Namespace, plan: Plan) -> str:
     """The report in the form that was asked for; each form is imported only for itself."""
-    measured = layers = None
+    measured = layers = firmware = None
     if parsed.profile is not None:
         from tilewright.report.measured import read_profile
 
         measured = read_profile(parsed.profile, plan)
         layers = measured.layers
+    if parsed.firmware is not None:
+        from tilewright.report.firmware_line import read_firmware
+
+        firmware = read_firmware(parsed.firmware, plan.name)
     if parsed.format == "html":
         from tilewright.report.html import report_html
 
-        return report_html(plan, measured)
+        return report_html(plan, measured, firmware)
     if parsed.format == "json":
         from tilewright.report.data import report_json
 
         return report_json(plan, with_steps=parsed.steps, measured=layers)
     from tilewright.report.text import report_text
 
-    return report_text(plan, with_steps=parsed.steps, measured=layers)
+    text = report_text(plan, with_steps=parsed.steps, measured=layers)
+    if firmware is None:
+        return text
+    from tilewright.report.firmware_line import firmware_text
+
+    return f"{firmware_text(firmware, measured)}\n{text}"

@@ -53,7 +53,7 @@ def check_image(
         findings += found
     findings += overlaps(image, [place for model in models for place in model.pools])
     memory = chip_memory(image, models, linked)
-    findings += over_budget(memory, linked.budget)
+    findings += [*over_budget(memory, linked.budget), *_too_long(models, linked)]
     return Verdict(tuple(models), memory, tuple(findings))
 
 
@@ -81,6 +81,16 @@ def _checked(image: Image, plan: Plan, linked: Linked, code: Walker) -> tuple[Ch
 
 def _function(image: Image, name: str) -> Symbol | None:
     return next((symbol for symbol in image.functions if symbol.name == name), None)
+
+
+def _too_long(models: Sequence[CheckedModel], linked: Linked) -> list[Finding]:
+    """Runs that take more instructions than the user allows."""
+    most = dict(linked.budget).get("instructions")
+    return [
+        Finding("budget", f"{plan.name}_run", None, f"at most {most:,} instructions", f"{count:,} instructions")
+        for plan, count in ((model.plan, model.instructions) for model in models)
+        if most is not None and count is not None and count > most
+    ]
 
 
 def _too_deep(plan: Plan, below: Sequence[Calls]) -> list[Finding]:

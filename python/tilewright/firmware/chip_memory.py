@@ -79,7 +79,7 @@ def over_budget(memory: ChipMemory, budget: Sequence[tuple[str, int]]) -> Iterat
     """A finding for each amount that is above what the user allows."""
     amounts = memory.amounts()
     for name, most in budget:
-        if amounts[name] > most:
+        if amounts.get(name, 0) > most:
             yield Finding("budget", name, None, f"at most {most:,} bytes", f"{amounts[name]:,} bytes")
 
 

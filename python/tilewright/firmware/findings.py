@@ -78,7 +78,8 @@ class Linked:
         regions: memory of the chip; a pool lies in the region of its name.
         symbols: (pool, symbol) of the arrays that the application passes to the model.
         sections: (pool, output section) where the linker script gives it another name than the plan.
-        budget: the most bytes of ``ram``, ``flash``, ``stack``, ``code`` or ``constants`` (``ChipMemory``).
+        budget: the most bytes of ``ram``, ``flash``, ``stack``, ``code`` or ``constants`` (``ChipMemory``), and
+            ``instructions`` of a run.
         allowed: functions that a model may call beside its own and those of the list.
     """
 

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from tilewright.base.resources import templates
 from tilewright.plan import Plan
+from tilewright.report.firmware_line import Firmware
 from tilewright.report.measured import Measured
 from tilewright.report.page import page_data
 from tilewright.report.pages import rendered
@@ -22,8 +23,8 @@ from tilewright.report.verdict import verdict
 _SCRIPTS = ("common.js", "maps.js", "layers.js", "groups.js", "graph.js", "tiles.js")
 
 
-def report_html(plan: Plan, measured: Measured | None = None) -> str:
-    """The page as HTML text; the same plan and measured cycles give the same text."""
+def report_html(plan: Plan, measured: Measured | None = None, firmware: Firmware | None = None) -> str:
+    """The page as HTML text; the same plan, measured cycles and checked program give the same text."""
     data = page_data(plan, measured)
     data["counter"] = measured.counter if measured else "cycles"
     layers = data["layers"]
@@ -40,6 +41,7 @@ def report_html(plan: Plan, measured: Measured | None = None) -> str:
         scripts=[_own(folder / name) for name in _SCRIPTS],
         data=_embedded(data),
         verdict=verdict(data),
+        firmware=firmware,
         csv=_csv(data),
     )
 
