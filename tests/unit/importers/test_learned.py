@@ -218,3 +218,12 @@ def test_labels_of_text_are_refused(tmp_path: Path) -> None:
     proto = model("LinearClassifier", SCORES, classlabels_strings=["a", "b", "c"], **linear(3))
     with pytest.raises(TilewrightError, match="labels that are no integers"):
         imported(tmp_path, proto)
+
+
+def test_what_reads_scores_of_which_inference_says_nothing(tmp_path: Path) -> None:
+    """Of version 1 of ai.onnx.ml, which scikit-learn's converter writes, inference knows the labels only."""
+    made = model("TreeEnsembleClassifier", SCORES, classlabels_int64s=CLASSES, **forest(7, 3, "class"))
+    made.graph.output[1].name = "kept"
+    made.graph.node.append(helper.make_node("Identity", ["scores"], ["kept"]))
+    made.opset_import[1].version = 1
+    assert imported(tmp_path, made).tensor("kept").shape == (ROWS, 3)

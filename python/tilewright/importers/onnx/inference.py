@@ -16,6 +16,8 @@ from tilewright.graph import Array, Tensor
 _MOST_ELEMENTS = 256
 """Constants up to here may decide shapes and are handed over with their values, larger ones with their type only."""
 _POOLING = ("AveragePool", "LpPool", "MaxPool")
+_UNTYPED = "expected to have type but instead is null"
+"""What the inference says of a node behind an operator that it does not know; no contradiction."""
 _CONTRADICTION = ("[ShapeInferenceError]", "[TypeInferenceError]")
 
 
@@ -36,6 +38,8 @@ def inferred(
     try:
         result = onnx.shape_inference.infer_shapes(bare, strict_mode=strict)
     except onnx.shape_inference.InferenceError as error:
+        if strict and _UNTYPED in str(error):
+            return inferred(proto, tensors, constants, strict=False)
         if strict and any(mark in str(error) for mark in _CONTRADICTION):
             raise ValueError(_words(str(error))) from None
         return ()
