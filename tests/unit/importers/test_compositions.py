@@ -192,6 +192,10 @@ def test_an_input_without_elements_is_a_constant(tmp_path: Path) -> None:
     np.testing.assert_array_equal(outputs_of(graph, {"z": z})[0], z)
 
 
+def test_more_samples_of_a_region_than_tensors_hold(tmp_path: Path) -> None:
+    assert "2147483647 samples" in refusal(tmp_path, regions(16, sampling_ratio=2147483647))
+
+
 def test_dropout_of_nothing(tmp_path: Path) -> None:
     builder = ModelBuilder()
     x = builder.input("x", [2, 3])

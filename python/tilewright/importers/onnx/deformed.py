@@ -11,6 +11,9 @@ from tilewright.importers.onnx.composed import Steps
 from tilewright.importers.onnx.context import Call, Unsupported
 from tilewright.importers.onnx.grid_sample import Sampler, weighed
 
+_MOST_SAMPLES = 1 << 16
+"""Of a region on one axis; tensors hold them all."""
+
 
 def deform_conv(call: Call, steps: Steps) -> None:
     """A convolution whose elements are taken beside their usual places, by offsets from the model."""
@@ -74,8 +77,8 @@ def roi_align(call: Call, steps: Steps) -> None:
         raise Unsupported(f"mode '{mode}' for {list(x.shape)} and regions {list(rois.shape)}", "export the model again")
     regions, (batch, channels, *extents) = rois.shape[0], x.shape
     bins = tuple(int(call.attribute(f"output_{word}", 1)) for word in ("height", "width"))
-    if min(bins) < 1:
-        raise Unsupported(f"bins {list(bins)}", "export the model again")
+    if min(bins) < 1 or max(bins) * samples > _MOST_SAMPLES:
+        raise Unsupported(f"bins {list(bins)} of {samples} samples on each axis", "export the model again")
     scaled = steps("Mul", rois.name, steps.constant(float(call.attribute("spatial_scale", 1.0))))
     scaled = steps("Sub", scaled, steps.constant(0.5)) if half else scaled
     rows, columns = (_samples(steps, scaled, axis, bins[axis], samples, extents[axis], half=half) for axis in range(2))
