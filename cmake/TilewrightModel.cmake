@@ -72,6 +72,7 @@ tilewright_add_model(<target>
   [GROUPS auto|off]               layers that run together block by block, to need less memory
   [TYPES <tensor>=<dtype>...]     element type of an input
   [DIMS <symbol>=<n>...]          extent of a symbolic dimension; `*` is each that has none
+  [BOUND <tensor>=<n>...]         how many entries an output of NonMaxSuppression, NonZero, Unique or Compress has room for; another output, `<tensor>_count`, says how many there were
   [STATE <input>=<output>...]     the input holds what the run before left in the output; both are the plan's and not the caller's
   [FEED <input>]                  the caller gives this input some rows at a time, so that it never exists as a whole
   [OPERATORS <file.py|name>...]   operators that the firmware project defines itself
@@ -103,7 +104,7 @@ function(tilewright_add_model target)
     arg
     "QUANTIZED_IO;FLOAT_IO;STATIC_POOLS;IO_IN_POOLS;CHECK_CONSTANTS;GUARDS;PROTECT;PROFILE"
     "PLATFORM;NAME;BUFFERING;EFFORT;ALGORITHM;GROUPS;FEED;STACK_BYTES;WEIGHTS;MODEL;PLAN_LOCK;OPTIONS;PORT;OUTPUT_DIRECTORY"
-    "POOLS;BUDGET;TYPES;DIMS;STATE;OPERATORS;INTERFACE;OPERATOR_SOURCES"
+    "POOLS;BUDGET;TYPES;DIMS;BOUND;STATE;OPERATORS;INTERFACE;OPERATOR_SOURCES"
   )
   _tilewright_read_model()
   _tilewright_generate("${caller}" MANIFEST "${manifest}" INPUTS ${inputs} COMMAND ${command})

@@ -101,6 +101,7 @@ def imported_graph(options: CompileOptions, platform: Platform) -> Graph:
         quantized_io=options.quantized_io,
         float_io=options.float_io,
         states=options.state,
+        bounds=dict(options.bound),
         own={(item.domain, item.name): OwnImport(item.infer, item.attributes) for item in own},
     )
     _require_known_interface(graph, options)

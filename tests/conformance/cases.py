@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -69,6 +69,7 @@ class NodeCase:
         stored: the outputs as ONNX stores them; ``outputs`` are ONNX Runtime's where it is followed instead
             (docs/reference/judges.md).
         frozen: the inputs whose values decide shapes; a user gives them with ``freeze``.
+        bounds: how many entries an output has that holds what is found at run time; a user gives them with ``BOUND``.
         empty: the extents 0 of inputs, as ``DIMS`` names them; a user confirms that there are no elements.
     """
 
@@ -81,6 +82,7 @@ class NodeCase:
     atol: float
     stored: Mapping[str, Array]
     empty: tuple[str, ...] = ()
+    bounds: Mapping[str, int] = field(default_factory=dict)
 
 
 @lru_cache(maxsize=1)
@@ -130,7 +132,21 @@ def _case(case: object, loaded: Mapping[str, object]) -> NodeCase:
         1e-6 if name in _NOISY else float(case.atol),  # type: ignore[attr-defined]
         stored,
         _empty(model, deciding),
+        _bounds(model, stored),
     )
+
+
+def _bounds(model: onnx.ModelProto, stored: Mapping[str, Array]) -> dict[str, int]:
+    """As many entries as there are, of operators that find some."""
+    found = {}
+    for node in model.graph.node:
+        if node.op_type == "NonZero":
+            found[node.output[0]] = stored[node.output[0]].shape[1]
+        if node.op_type == "NonMaxSuppression":
+            found[node.output[0]] = stored[node.output[0]].shape[0]
+        if node.op_type == "Unique":
+            found[node.output[1]] = stored[node.output[1]].shape[0]
+    return found
 
 
 def _empty(model: onnx.ModelProto, frozen: set[str]) -> tuple[str, ...]:

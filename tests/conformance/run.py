@@ -68,6 +68,8 @@ def generate(case: NodeCase, prefix: str, platform: str, folder: Path, pools: Se
         values["pools"] = list(pools)
     if case.empty:
         values["dims"] = [f"{name}=0" for name in case.empty]
+    if case.bounds:
+        values["bound"] = dict(case.bounds)
     if case.frozen:
         values["freeze"] = folder / f"{prefix}.npz"
         np.savez(folder / f"{prefix}.npz", **dict(case.frozen))
@@ -124,7 +126,8 @@ def _outcome(case: NodeCase, model: Generated, executable: Path) -> Outcome:
 def _difference(case: NodeCase, model: Generated, content: bytes) -> str:
     """Empty if all outputs are as ONNX wants them."""
     position = 0
-    for item, (name, wanted) in zip(model.plan.outputs, case.outputs.items(), strict=True):
+    counts = {f"{name}_count": np.array([found], np.int32) for name, found in case.bounds.items()}
+    for item, (name, wanted) in zip(model.plan.outputs, {**case.outputs, **counts}.items(), strict=True):
         dtype = np.dtype(item.dtype)
         if dtype != wanted.dtype or item.shape != wanted.shape:
             return f"{name}: {item.dtype}{list(item.shape)}, wanted {wanted.dtype}{list(wanted.shape)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilewright.graph.graph import (
     Array,
     Attributes,
+    Bounded,
     Clamp,
     DType,
     Epilogue,
@@ -27,6 +28,7 @@ from tilewright.graph.graph import (
 __all__ = [
     "Array",
     "Attributes",
+    "Bounded",
     "Clamp",
     "DType",
     "Epilogue",

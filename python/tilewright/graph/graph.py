@@ -214,13 +214,22 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
+class Bounded:
+    """Of a tensor as many entries of one axis are real as the tensor ``count`` says; the bound is its extent."""
+
+    axis: int
+    count: str
+
+
+@dataclass(frozen=True, slots=True)
 class Graph:
     """Nodes in topological order, tensors by name, the interface in the model's order.
 
     ``extensions`` are declarations of operators that are not Tilewright's own, by ``Node.operator``. Inputs and
     outputs of ``states`` are the plan's and not the caller's. ``fed`` is the input that the caller gives row by row;
     empty for none. ``any_weights`` says that values of constants, and the scales of tensors, decide nothing:
-    neither kernels nor which constants are stored once.
+    neither kernels nor which constants are stored once. Of outputs in ``bounded`` a first part is real; outputs in
+    ``counts`` say how many entries operators found.
     """
 
     name: str
@@ -232,6 +241,8 @@ class Graph:
     states: tuple[State, ...] = ()
     fed: str = ""
     any_weights: bool = False
+    bounded: Mapping[str, Bounded] = field(default_factory=dict)
+    counts: tuple[str, ...] = ()
 
     def tensor(self, name: str) -> Tensor:
         """The tensor of that name."""

@@ -35,6 +35,7 @@ def import_model(
     float_io: bool = False,
     own: OwnOperators | None = None,
     states: Pairs = (),
+    bounds: Mapping[str, int] | None = None,
 ) -> Graph:
     """Read a model: ONNX (float32, QDQ quantised, or in the Deeploy dialect), or .tflite, told apart by content.
 
@@ -49,6 +50,8 @@ def import_model(
         own: operators that the firmware project brings along.
         states: (input, output) of what the model remembers. Where the file gives such an input a value, that is
             what it holds in the first run.
+        bounds: how many entries tensors have whose number is known at run time only: outputs of NonMaxSuppression,
+            NonZero, Unique and Compress.
 
     Returns:
         The graph in the normal form of docs/reference/graph.md, every tensor in row-major order,
@@ -59,19 +62,19 @@ def import_model(
             fit no tensor.
         TilewrightError (not supported): lists every node and dimension that cannot be translated.
     """
-    types, dims = types or {}, dims or {}
+    types, dims, bounds = types or {}, dims or {}, bounds or {}
     own = own or {}
     initial: dict[str, Array] = {}
     if kind_of(path) is FileKind.LITE:
-        graph = _lite(path, types, dims, freeze or {})
+        graph = _lite(path, {"TYPES": types, "DIMS": dims, "freeze": freeze or {}, "BOUND": bounds})
     else:
         known = KNOWN_OPERATORS | {name for _, name in own}
         model, initial = with_initial_inputs(frozen(read_model(path, known), freeze or {}), states)
         _check_types(model, types)
         if is_dialect(model, types):
-            graph = read_integers(convert(model, dims, integers_in_floats=True, own=own), types)
+            graph = read_integers(convert(model, dims, integers_in_floats=True, own=own, bounds=bounds), types)
             return with_states(graph, states, initial)
-        graph = fuse_quantized(biases_before_views(convert(model, dims, own=own)))
+        graph = fuse_quantized(biases_before_views(convert(model, dims, own=own, bounds=bounds)))
     if quantized_io:
         graph = quantized_interface(graph)
     if float_io:
@@ -79,9 +82,9 @@ def import_model(
     return with_states(graph, states, initial)
 
 
-def _lite(path: Path, types: Mapping[str, DType], dims: Mapping[str, int], freeze: Mapping[str, Array]) -> Graph:
-    """The graph of a .tflite file, whose types and shapes are all known."""
-    for keyword, given in (("TYPES", types), ("DIMS", dims), ("freeze", freeze)):
+def _lite(path: Path, options: Mapping[str, Mapping[str, object]]) -> Graph:
+    """The graph of a .tflite file, whose types and shapes are all known; ``options`` would say more of tensors."""
+    for keyword, given in options.items():
         if given:
             what = f"{keyword} names '{next(iter(given))}'; a .tflite model has no open types, shapes or values"
             raise bad_input("unknown-tensor", what, at=str(path), help=f"leave {keyword} out")

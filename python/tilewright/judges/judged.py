@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.catalogue.evaluate import evaluate
-from tilewright.graph import Array, Graph
+from tilewright.graph import Array, Bounded, Graph
 
 Runs = Sequence[Sequence[Array]]
 """For each run an array for each tensor of the interface."""
@@ -101,7 +101,7 @@ def _onnxruntime(model: Path, graph: Graph, feeds: Runs) -> list[list[Array]]:
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
     session: Any = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-    return [session.run(list(graph.outputs), dict(zip(graph.inputs, run, strict=True))) for run in feeds]
+    return _fitted(graph, feeds, lambda names, feed: session.run(names, feed))
 
 
 def _onnx_reference(model: Path, graph: Graph, feeds: Runs) -> list[list[Array]]:
@@ -109,7 +109,41 @@ def _onnx_reference(model: Path, graph: Graph, feeds: Runs) -> list[list[Array]]
     from onnx.reference import ReferenceEvaluator
 
     evaluator: Any = ReferenceEvaluator(onnx.load(str(model)))
-    return [evaluator.run(list(graph.outputs), dict(zip(graph.inputs, run, strict=True))) for run in feeds]
+    return _fitted(graph, feeds, lambda names, feed: evaluator.run(names, feed))
+
+
+def _fitted(
+    graph: Graph, feeds: Runs, compute: Callable[[list[str], dict[str, Array]], list[Array]]
+) -> list[list[Array]]:
+    """The outputs of a judge of ONNX, which knows no bounds: there a tensor has as many entries as were found.
+
+    Entries that were not found, and counts of what is no output, are those of Tilewright's references.
+    """
+    names = [name for name in graph.outputs if name not in graph.counts]
+    runs = []
+    for run in feeds:
+        feed = dict(zip(graph.inputs, run, strict=True))
+        found = dict(zip(names, compute(names, feed), strict=True))
+        if graph.counts:
+            values = evaluate(graph, feed)
+            for name in names:
+                if name in graph.bounded:
+                    _fit(found, values, name, graph.bounded[name])
+            found = {**{name: values[name] for name in graph.counts}, **found}
+        runs.append([found[name] for name in graph.outputs])
+    return runs
+
+
+def _fit(found: dict[str, Array], values: Mapping[str, Array], name: str, bounded: Bounded) -> None:
+    """Bring an output to its bound, and count its entries."""
+    own, other = values[name], found[name]
+    extent = other.shape[bounded.axis]
+    kept = tuple(
+        slice(min(extent, own.shape[bounded.axis])) if at == bounded.axis else slice(None) for at in range(own.ndim)
+    )
+    fitted = own.astype(other.dtype)
+    fitted[kept] = other[kept]
+    found[name], found[bounded.count] = fitted, np.array([extent], np.int32)
 
 
 def _require_interface(graph: Graph, outputs: Runs) -> None:

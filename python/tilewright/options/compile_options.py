@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from hashlib import sha256
@@ -12,17 +12,12 @@ from typing import Any
 from tilewright.base.c_names import c_prefix
 from tilewright.base.errors import bad_input
 from tilewright.base.inputs import read_content
-from tilewright.base.settings import choices_of, keys_of
+from tilewright.base.settings import keys_of
 from tilewright.base.toml_file import Table
 from tilewright.options.choices import Buffering, Effort, Groups, HomeChoice, Objective, Order, Strategy, Weights
 from tilewright.options.declaration import Place, names_files, option, option_of
+from tilewright.options.layer_tables import LayerBuffers, TileSteps, read_buffers, read_tiles
 from tilewright.platform import parse_pool_override
-
-TileSteps = tuple[tuple[str, int], ...]
-"""(dimension, step) pairs of one layer; ``<pool>.<dimension>`` for the larger tiles in a pool between home and core."""
-
-LayerBuffers = tuple[tuple[str, str, str], ...]
-"""(operand, pool, single, double or auto) of one layer; the pool is empty for tiles near the core."""
 
 
 def _name(table: Table, key: str) -> str:
@@ -44,41 +39,6 @@ def _pools(table: Table, key: str) -> tuple[str, ...]:
     return tuple({parse_pool_override(str(text)).pool: str(text) for text in value}.values())
 
 
-def _tiles(table: Table, key: str) -> tuple[tuple[str, TileSteps], ...]:
-    """Layer to steps by dimension; a table instead of a step is for the tiles in the pool of that name."""
-    layers = table.table(key)
-    return tuple((layer, tuple(_steps(_some(layers, layer)))) for layer in layers.values)
-
-
-def _steps(table: Table, prefix: str = "") -> Iterator[tuple[str, int]]:
-    for name, step in table.values.items():
-        if isinstance(step, Mapping):
-            yield from _steps(_some(table, name), f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", table.integer(name, 1)
-
-
-def _buffers(table: Table, key: str) -> tuple[tuple[str, LayerBuffers], ...]:
-    """Layer to slots by operand; a table instead of slots is for the tiles in the pool of that name."""
-    layers = table.table(key)
-    return tuple((layer, tuple(_slots(_some(layers, layer)))) for layer in layers.values)
-
-
-def _slots(table: Table, pool: str = "") -> Iterator[tuple[str, str, str]]:
-    for name, slots in table.values.items():
-        if isinstance(slots, Mapping) and not pool:
-            yield from _slots(_some(table, name), name)
-        else:
-            yield name, pool, table.choice(name, choices_of(Buffering))
-
-
-def _some(table: Table, key: str) -> Table:
-    """A table that has at least one key."""
-    if table.table(key).values:
-        return table.table(key)
-    raise table.must_be(key, "a table with at least one key")
-
-
 _TABLE: dict[str, Any] = {"place": Place.CALL, "by_name": True, "listed": True}
 """What options have in common that are a table in a file, and a list of ``<name>=<value>`` in a call."""
 
@@ -87,8 +47,8 @@ _TABLE: dict[str, Any] = {"place": Place.CALL, "by_name": True, "listed": True}
 class CompileOptions:
     """Everything that a user can say about one compilation.
 
-    Pairs are (name, value), a name at most once: of a tensor in ``types``, of a symbolic dimension in ``dims``, of an
-    input in ``state``, of a tensor in ``interface``, of a pool in ``budget``, of a layer in
+    Pairs are (name, value), a name at most once: of a tensor in ``types``, of a symbolic dimension in ``dims``, of a
+    tensor in ``bound``, of an input in ``state``, of a tensor in ``interface``, of a pool in ``budget``, of a layer in
     ``tiles``, ``buffers``, ``group`` and ``block``. ``pools`` are overrides as they are written.
     """
 
@@ -204,6 +164,17 @@ class CompileOptions:
             word="dim",
             minimum=0,
             shown="<symbol>=<n>",
+        ),
+    )
+    bound: tuple[tuple[str, int], ...] = field(
+        default=(),
+        metadata=option(
+            "how many entries an output of NonMaxSuppression, NonZero, Unique or Compress has room for; another "
+            "output, `<tensor>_count`, says how many there were ([more](cmake.md#sizes-found-at-run-time))",
+            **_TABLE,
+            unit="entries",
+            minimum=1,
+            shown="<tensor>=<n>",
         ),
     )
     freeze: Path | None = field(
@@ -340,7 +311,7 @@ class CompileOptions:
             "steps of a layer's dimensions from tile to tile; those that are not given are chosen "
             "([more](cmake.md#tiles-that-you-choose))",
             by_name=True,
-            reader=_tiles,
+            reader=read_tiles,
             shown="layer = { dimension = step }",
         ),
     )
@@ -350,7 +321,7 @@ class CompileOptions:
             "slots of an operand's tile buffer, instead of what `buffering` says "
             "([more](cmake.md#slots-that-you-choose))",
             by_name=True,
-            reader=_buffers,
+            reader=read_buffers,
             shown="layer = { operand = slots }",
         ),
     )

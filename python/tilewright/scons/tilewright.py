@@ -53,6 +53,7 @@ LISTS = {
     "BUDGET": "--budget",
     "TYPES": "--type",
     "DIMS": "--dim",
+    "BOUND": "--bound",
     "STATE": "--state",
     "OPERATORS": "--operators",
     "INTERFACE": "--interface",

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.catalogue.operators import attributes_for
-from tilewright.graph import Array, Attributes, DType, Epilogue, Node, Tensor, constant, variable
+from tilewright.graph import Array, Attributes, Bounded, DType, Epilogue, Node, Tensor, constant, variable
 from tilewright.graph.edit import NO_ATTRIBUTES
 from tilewright.importers.onnx.remedies import to_freeze
 from tilewright.importers.onnx.source import SourceNode
@@ -51,6 +51,9 @@ class Construction:
         integers_in_floats: whether float tensors may hold integers (the Deeploy dialect).
         computed_bytes: how many bytes more the constants that are computed may take.
         unrolled: how many nodes the bodies of control flow have become.
+        bounds: the extent that the user gives to what an operator finds, by the names of its outputs.
+        bounded: tensors of which only a first part is real, by name.
+        counts: the tensors that say how many entries were found; they become outputs of the model.
         last_axis_softmax: whether Softmax without an axis runs over the last one, whatever the opset.
     """
 
@@ -60,6 +63,9 @@ class Construction:
     last_axis_softmax: bool = False
     computed_bytes: int = LEAST_COMPUTED_BYTES
     unrolled: int = 0
+    bounds: Mapping[str, int] = field(default_factory=dict)
+    bounded: dict[str, Bounded] = field(default_factory=dict)
+    counts: list[str] = field(default_factory=list)
     tensors: dict[str, Tensor] = field(default_factory=dict)
     nodes: list[Node] = field(default_factory=list)
     reserved: set[str] = field(default_factory=set)

@@ -16,6 +16,7 @@ from tilewright.graph import Graph, Node
 from tilewright.graph.edit import make_node, sorted_nodes
 from tilewright.importers.deeploy.nodes import DIALECT, OF_DEEPLOY, REINTERPRETED, gather_one
 from tilewright.importers.onnx.arithmetic import ARITHMETIC
+from tilewright.importers.onnx.bounds import follow, require_known_extents, require_no_constants, require_used
 from tilewright.importers.onnx.breadth import breadth
 from tilewright.importers.onnx.compositions import composed
 from tilewright.importers.onnx.context import (
@@ -29,6 +30,7 @@ from tilewright.importers.onnx.context import (
 )
 from tilewright.importers.onnx.contrib import contrib
 from tilewright.importers.onnx.control import CONTROL, captured, expand_control
+from tilewright.importers.onnx.found import found
 from tilewright.importers.onnx.guard import require_agreement
 from tilewright.importers.onnx.integer_products import integer_products
 from tilewright.importers.onnx.learned import learned
@@ -36,7 +38,6 @@ from tilewright.importers.onnx.model_inputs import Problem, add_inputs, for_each
 from tilewright.importers.onnx.movement import MOVEMENT
 from tilewright.importers.onnx.operands import require_operands
 from tilewright.importers.onnx.quantization import QUANTIZATION
-from tilewright.importers.onnx.remedies import SIZED_AT_RUN_TIME, to_freeze
 from tilewright.importers.onnx.source import SourceModel, SourceNode
 from tilewright.importers.onnx.spatial import SPATIAL
 from tilewright.importers.onnx.tree_ensembles import trees
@@ -45,7 +46,7 @@ from tilewright.importers.qoperator.nodes import qoperators
 
 _EARLIER = MappingProxyType({**MOVEMENT, **SPATIAL, **ARITHMETIC, **QUANTIZATION})
 _SINGLE = MappingProxyType({**_EARLIER, **breadth(_EARLIER)})
-_STANDARD = MappingProxyType({**_SINGLE, **composed(_SINGLE)})
+_STANDARD = MappingProxyType({**_SINGLE, **composed(_SINGLE), **found(_SINGLE)})
 LEARNED = MappingProxyType({**learned(_STANDARD), **trees(_STANDARD)})
 FOREIGN = MappingProxyType({**qoperators(_STANDARD), **integer_products(_STANDARD), **contrib(_STANDARD), **LEARNED})
 TRANSLATORS: Mapping[str, Callable[[Call], None]] = MappingProxyType({**_STANDARD, **FOREIGN})
@@ -73,6 +74,7 @@ def convert(
     *,
     integers_in_floats: bool = False,
     own: OwnOperators = _NONE,
+    bounds: Mapping[str, int] = MappingProxyType({}),
 ) -> Graph:
     """The model as a graph in normal form, float32 where it is quantised with Q and DQ nodes.
 
@@ -81,20 +83,30 @@ def convert(
             that have no value of their own.
         integers_in_floats: read the Deeploy dialect; float32 tensors then may hold integers.
         own: operators that the firmware project brings along.
+        bounds: how many entries tensors have whose number is known at run time only.
 
     Raises:
-        TilewrightError (bad input): the graph is inconsistent, or ``dims`` names no dimension.
+        TilewrightError (bad input): the graph is inconsistent, ``dims`` names no dimension, or ``bounds`` no such
+            tensor.
         TilewrightError (not supported): every node and dimension that cannot be translated.
     """
     dims = for_each_dimension(model, dims)
     model = without_empty_inputs(model, dims)
     of_deeploy = any(node.operator in OF_DEEPLOY for node in model.nodes)
-    build = Construction(model.opset, integers_in_floats, dict(model.constants), last_axis_softmax=of_deeploy)
+    build = Construction(
+        model.opset, integers_in_floats, dict(model.constants), last_axis_softmax=of_deeploy, bounds=bounds
+    )
     build.computed_bytes += COMPUTED_FACTOR * _given_bytes(model)
     build.reserved.update(name for node in model.nodes for name in node.outputs)
     build.reserved.update(value.name for value in model.inputs)
 
     def visit(node: SourceNode) -> None:
+        first = len(build.nodes)
+        translate(node)
+        follow(build, first)
+        require_no_constants(node.inputs, node.outputs, build)
+
+    def translate(node: SourceNode) -> None:
         brought = own_operator(node, own)
         if brought is not None:
             translate_own(Call(node, build), brought)
@@ -111,6 +123,7 @@ def convert(
             problems.append(Problem(f"output '{name}'", "its node does not give it at inference", "leave it out"))
     if problems:
         raise _refusal(model, problems)
+    require_used(build, model.file)
     require_agreement(model, build, dims)
     return _finished(model, build)
 
@@ -194,11 +207,6 @@ def _translate(node: SourceNode, model: SourceModel, build: Construction) -> Non
         return
     if node.operator == "Gather" and gather_one(Call(node, build)):
         return
-    if node.operator in SIZED_AT_RUN_TIME and node.domain in ("", "ai.onnx"):
-        what = f"how many elements {node.operator} gives is known at run time only"
-        raise Unsupported(
-            what, f"{to_freeze(build.nodes, build.tensors, node.inputs)}; or end the model before it, and call it in C"
-        )
     if not _known_operator(node) or node.operator not in TRANSLATORS:
         domain = f" of domain '{node.domain}'" if node.domain not in ("", "ai.onnx") else ""
         raise Unsupported(f"operator {node.operator}{domain} is not supported", _way_out(node.operator))
@@ -254,10 +262,12 @@ def _fold_shape(node: SourceNode, build: Construction) -> None:
     if not name:
         raise Unsupported("input 0 is missing", "export the model again")
     shape = build.constants[name].shape if name in build.constants else build.tensor(name).shape
+    first, last = node.attributes.get("start", 0), node.attributes.get("end")
+    every = range(len(shape))
+    require_known_extents(name, every if node.operator == "Size" else every[first:last], build)
     if node.operator == "Size":
         build.constants[node.outputs[0]] = np.asarray(np.prod(shape, dtype=np.int64))
         return
-    first, last = node.attributes.get("start", 0), node.attributes.get("end")
     build.constants[node.outputs[0]] = np.asarray(shape[first:last], np.int64)
 
 
@@ -283,8 +293,10 @@ def _finished(model: SourceModel, build: Construction) -> Graph:
             outputs.append(_copied_output(name, build))
         else:
             outputs.append(name)
+    outputs += build.counts
     inputs = tuple(value.name for value in model.inputs if value.name in build.tensors)
-    graph = Graph(model.name, (), build.tensors, inputs, tuple(outputs))
+    bounded = {name: build.bounded[name] for name in outputs if name in build.bounded}
+    graph = Graph(model.name, (), build.tensors, inputs, tuple(outputs), bounded=bounded, counts=tuple(build.counts))
     return graph.with_nodes(_needed(build, outputs), build.tensors)
 
 

@@ -298,6 +298,9 @@ PATTERNS: Mapping[str, str | _By] = MappingProxyType(
         "MatMulInteger": _product("A[{a}] B[{b}] a_zero_point?[{rows}] b_zero_point?[{columns}]"),
         "MaxUnpool": "X[*s] I[*s] output_shape?[#s]",
         **dict.fromkeys(("OptionalGetElement", "OptionalHasElement"), "input?"),
+        "NonMaxSuppression": "boxes[b,n,4] scores[b,c,n] max_output_boxes_per_class?[@] iou_threshold?[@] "
+        "score_threshold?[@]",
+        "NonZero": _ONE,
         "OneHot": "indices depth[@] values[2]",
         "PRelu": "X[*s] slope[<*s]",
         "Pad": _pad,
@@ -329,6 +332,7 @@ PATTERNS: Mapping[str, str | _By] = MappingProxyType(
         "TfIdfVectorizer": _ONE,
         "TopK": "X K?[1]",
         "Trilu": "input k?[@]",
+        "Unique": _ONE,
         "Unsqueeze": "data axes?[_|@]",
         "Upsample": _upsample,
         "Where": "condition[~s] X[~s] Y[~s]",

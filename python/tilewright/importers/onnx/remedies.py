@@ -6,9 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tilewright.graph import Node, Tensor
 
-SIZED_AT_RUN_TIME = frozenset({"NonMaxSuppression", "NonZero", "Unique"})
-"""Operators whose output has as many elements as they find."""
-
 _MOST_NAMED = 3
 
 

@@ -399,6 +399,47 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_softmax_fixed_attributes) == 8,
 void tilewright_softmax_fixed(const struct tilewright_softmax_fixed_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+#define TILEWRIGHT_FOUND_SIGNED 0
+#define TILEWRIGHT_FOUND_UNSIGNED 1
+#define TILEWRIGHT_FOUND_REAL 2
+
+/* Operands: x of bool with six axes, positions int64 [rank, bound], count int32 [1]. */
+struct tilewright_found_non_zero_attributes {
+    int32_t rank;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_found_non_zero_attributes) == 4,
+                       "tilewright_found_non_zero_attributes");
+
+void tilewright_found_non_zero(const struct tilewright_found_non_zero_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Operands: x [row, width], different rows [bound, width], their first rows int64 [bound], numbers
+ * int64 [row], counts int64 [bound], count int32 [1]; scratch: int32 for each row. */
+struct tilewright_found_unique_attributes {
+    int32_t element_bytes;
+    int32_t kind; /* 0: signed, 1: unsigned integers, 2: float */
+    int32_t is_sorted;
+    int32_t order_at; /* bytes, in scratch */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_found_unique_attributes) == 16,
+                       "tilewright_found_unique_attributes");
+
+void tilewright_found_unique(const struct tilewright_found_unique_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Operands: boxes [batch, box, 4], scores [batch, class, box], most int64 [1], overlap [1],
+ * threshold [1], found int64 [bound, 3], count int32 [1]; scratch: a byte for each box. */
+struct tilewright_found_boxes_attributes {
+    int32_t by_center;
+    int32_t has_threshold;
+    int32_t closed_at; /* bytes, in scratch */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_found_boxes_attributes) == 12,
+                       "tilewright_found_boxes_attributes");
+
+void tilewright_found_boxes(const struct tilewright_found_boxes_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
 tilewright_vector_products tilewright_vector_signed, tilewright_vector_unsigned;
 
 /* Products of 8-bit vectors with a constant matrix: y[row, n] = bias[n] + sum x[row, k] * w[n, k].
