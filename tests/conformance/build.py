@@ -168,6 +168,8 @@ int main(int count, char **words)
 
 def _model_function(model: Generated) -> str:
     prefix, plan = model.prefix, model.plan
+    if plan.io_in_pools:
+        return _placed_function(model)
     lines = [f"static int run_{prefix}(FILE *in, FILE *out)", "{", "    (void)in;"]
     for group, items, source in (("inputs", plan.inputs, "read_exactly(in, "), ("outputs", plan.outputs, "fresh(")):
         if items:
@@ -181,6 +183,19 @@ def _model_function(model: Generated) -> str:
         lines.append(f"    fwrite(outputs.{item.identifier}, 1, {_size(prefix, 'outputs', item)}, out);")
         lines.append(f"    free(outputs.{item.identifier});")
     lines += [f"    free((void *)(uintptr_t)inputs.{item.identifier});" for item in plan.inputs]
+    return "\n".join([*lines, "    return (int)status;", "}"])
+
+
+def _placed_function(model: Generated) -> str:
+    """The same where inputs and outputs lie in the model's own pools."""
+    prefix, plan = model.prefix, model.plan
+    lines = [f"static int run_{prefix}(FILE *in, FILE *out)", "{", "    (void)read_exactly;", "    (void)fresh;"]
+    for item in plan.inputs:
+        size = _size(prefix, "inputs", item)
+        lines.append(f"    if (fread({prefix}_input_{item.identifier}(), 1, {size}, in) != {size}) {{ return 94; }}")
+    lines.append(f"    const enum {prefix}_status status = {prefix}_run();")
+    for item in plan.outputs:
+        lines.append(f"    fwrite({prefix}_output_{item.identifier}(), 1, {_size(prefix, 'outputs', item)}, out);")
     return "\n".join([*lines, "    return (int)status;", "}"])
 
 

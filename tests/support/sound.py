@@ -69,6 +69,8 @@ def trails(offset: int, behind: int) -> Plan:
 RASTER = Stores(WriteOrder.RASTER, (0,), ("d0", "d1"))
 REVERSE = replace(RASTER, backward=("d0", "d1"))
 
+PERMUTED = Stores(WriteOrder.PERMUTED, (0,))
+
 APART = Stores(WriteOrder.RASTER, (0,), ("d0",), apart=("d1",))
 
 

@@ -39,7 +39,7 @@ from support.edits import (
     with_buffer,
     write,
 )
-from support.sound import APART, BASE, RASTER, REDUCTION, REVERSE, above, stored, trails, window
+from support.sound import APART, BASE, PERMUTED, RASTER, REDUCTION, REVERSE, above, stored, trails, window
 from support.spoilt_memory import Spoilt
 
 NO_HALO = (plans.along("oh", 8), plans.whole(4))
@@ -222,6 +222,12 @@ BOXES: Spoilt = {
 ORDER: Spoilt = {
     "transposition over its input": (Rule.WRITE_ORDER, lambda: transposed(4)),
     "transposition a word too close": (Rule.WRITE_ORDER, lambda: transposed(104)),
+    "permutation from another address": (Rule.WRITE_ORDER, lambda: stored(transposed(4), PERMUTED)),
+    "permutation with gaps": (Rule.WRITE_ORDER, lambda: stored(fewer_columns(), PERMUTED)),
+    "permutation of another read": (
+        Rule.WRITE_ORDER,
+        lambda: stored(transposed(0), Stores(WriteOrder.PERMUTED, ())),
+    ),
     "window in place": (Rule.WRITE_ORDER, pooled_in_place),
     "window in raster order too close": (Rule.WRITE_ORDER, lambda: window(1, 32)),
     "window in reverse order below": (

@@ -10,6 +10,7 @@ from support.groups import in_channel_tiles, two_stages
 from support.sound import (
     APART,
     BASE,
+    PERMUTED,
     RASTER,
     REDUCTION,
     REVERSE,
@@ -50,6 +51,7 @@ SOUND = {
     "columns apart in place": stored(trails(0, 0), APART),
     "elements in reverse order": stored(above(trails(0, 4), 4), REVERSE),
     "transposition apart": transposed(108),
+    "permutation in place": stored(transposed(0), PERMUTED),
     "part of the caller's input": caller_view(8),
     "words": words(),
     "ring": ring(),

@@ -1,7 +1,7 @@
 """Rule on one call: what it writes misses what it still has to read.
 
-A kernel may store over a read at the same address, element on element, or at the distance that its
-maps and the order of its stores demand; that distance is computed here.
+A kernel may store over a read at the same address, element on element or in another order, or at the distance
+that its maps and the order of its stores demand; that distance is computed here.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ def check_overwriting(
     allowed = position in stores.over
     if allowed and stores.order is WriteOrder.ELEMENTWISE and _is_elementwise(facts, source, write):
         return
+    if allowed and stores.order is WriteOrder.PERMUTED and _are_same_bytes(facts, source, write):
+        return
     if not _share_bytes(shadow, one, other):
         return
     is_raster = allowed and stores.order is WriteOrder.RASTER
@@ -86,6 +88,21 @@ def _is_elementwise(facts: Facts, read: Touched, write: Touched) -> bool:
     if read.seen.bytes.base != write.seen.bytes.base or len(read.axes) != len(write.axes):
         return False
     return _layout(facts, read) == _layout(facts, write)
+
+
+def _are_same_bytes(facts: Facts, read: Touched, write: Touched) -> bool:
+    """Both begin at one address, and each is all of its bytes up to one end, without gaps or rings."""
+    ends = [end.seen.bytes for end in (read, write)]
+    assert ends[0] is not None
+    assert ends[1] is not None
+    alike = (ends[0].base, ends[0].end) == (ends[1].base, ends[1].end)
+    return alike and all(
+        facts.buffers[end.seen.buffer].ring_axis is None
+        and prod(last - first for first, last in end.seen.rectangle) * facts.element_bytes(end.seen.buffer)
+        == span.end - span.base
+        for end, span in zip((read, write), ends, strict=True)
+        if span is not None
+    )
 
 
 def _layout(facts: Facts, end: Touched) -> tuple[object, ...]:

@@ -38,12 +38,14 @@ class WriteOrder(Enum):
 
     UNKNOWN: it may read anything after its first store. ELEMENTWISE: it has loaded the elements at
     the position of the stored one, and loads none of them again. RASTER: it walks over the points of
-    ``Stores.walk`` in blocks, and reads nothing of earlier blocks again but what later ones need.
+    ``Stores.walk`` in blocks, and reads nothing of earlier blocks again but what later ones need. PERMUTED: where
+    result and read are the same bytes, it puts their elements into another order.
     """
 
     UNKNOWN = "unknown"
     ELEMENTWISE = "elementwise"
     RASTER = "raster"
+    PERMUTED = "permuted"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from tilewright.graph import Graph, Node
 from tilewright.kernels.registry import choices
 from tilewright.options import CompileOptions, Groups, Order, TileSteps
 from tilewright.platform import Platform
+from tilewright.rewrites.interleaved_inputs import with_interleaved_inputs
 from tilewright.storage.homes import Homes
 from tilewright.storage.joining import Stored, layer_nodes, may_group, parts_apart, plan_storage
 from tilewright.storage.order import as_late_as_possible, order_graph
@@ -70,20 +71,30 @@ def _ways_for_groups(
 ) -> Iterator[tuple[Stored, list[Node]]]:
     """Other ways than the given one to store a graph and to order its layers.
 
-    Where parts lie in wholes: each Concat and Slice as a layer, whose tensors a group may hold as rings. Each layer as
-    late as it can run, so that the shorter way around a block does not wait for the longer one.
+    Where parts lie in wholes: each Concat and Slice as a layer, whose tensors a group may hold as rings. Images of the
+    caller with their channels side by side, so that a group is done with them row by row. Each layer as late as it can
+    run, so that the shorter way around a block does not wait for the longer one.
     """
     ways = [way]
-    if way[0].homes.parts:
-        apart = parts_apart(graph, platform, io_in_pools=options.io_in_pools)
-        ways.append((apart, _arranged(apart, options)))
-        yield ways[-1]
+    apart = parts_apart(graph, platform, io_in_pools=options.io_in_pools) if way[0].homes.parts else None
+    for stored in (apart, _interleaved(graph, platform, options)):
+        if stored is not None:
+            ways.append((stored, _arranged(stored, options)))
+            yield ways[-1]
     if options.order is not Order.BEST or graph.states:
         return
     for stored, layers in ways:
         late = layer_nodes(as_late_as_possible(stored.graph), stored.homes)
         if late != layers:
             yield stored, late
+
+
+def _interleaved(graph: Graph, platform: Platform, options: CompileOptions) -> Stored | None:
+    """The graph stored with an Interleave behind inputs in planes; None where that could not be in place."""
+    if not options.io_in_pools:
+        return None
+    other = with_interleaved_inputs(graph, platform.target.kernels, platform.core)
+    return None if other is None else _stored(other, platform, options)
 
 
 def prepare_as(
@@ -94,9 +105,10 @@ def prepare_as(
     stored = _stored(graph, platform, options)
     names = {node.name for node in layer_nodes(stored.graph, stored.homes)}
     if names != set(wanted) and _may_group(platform, options):
-        other = parts_apart(graph, platform, io_in_pools=options.io_in_pools)
-        if {node.name for node in layer_nodes(other.graph, other.homes)} == set(wanted):
-            stored = other
+        others = (parts_apart(graph, platform, io_in_pools=options.io_in_pools), _interleaved(graph, platform, options))
+        for other in (item for item in others if item is not None):
+            if {node.name for node in layer_nodes(other.graph, other.homes)} == set(wanted):
+                stored = other
     return _prepared(stored, arrange(stored), platform, options)
 
 

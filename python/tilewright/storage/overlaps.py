@@ -68,6 +68,8 @@ def layer_use(kernel: KernelChoice, graph: Graph) -> LayerUse:
 def raster_use(kernel: KernelChoice, graph: Graph, homes: Homes) -> LayerUse:
     """``layer_use``, with the inputs that the output of a kernel which stores in raster order may overlap."""
     use = layer_use(kernel, graph)
+    if kernel.stores.order is WriteOrder.PERMUTED:
+        return _permuted_use(use, graph, homes)
     if kernel.stores.order is not WriteOrder.RASTER or len(kernel.writes) != 1:
         return use
     written = _placed(kernel.writes[0], graph, homes)
@@ -79,6 +81,12 @@ def raster_use(kernel: KernelChoice, graph: Graph, homes: Homes) -> LayerUse:
             if found is not None:
                 behind[item.tensor] = found
     return replace(use, over=tuple(behind), behind=behind)
+
+
+def _permuted_use(use: LayerUse, graph: Graph, homes: Homes) -> LayerUse:
+    """The use of a kernel that permutes elements in place, where its only input and its output have no gaps."""
+    dense = all(homes.sizes[name] == graph.tensor(name).size_bytes for name in use.touched)
+    return replace(use, over=use.reads, behind=dict.fromkeys(use.reads, SAME_PLACE)) if dense else use
 
 
 def _placed(item: TensorOperand, graph: Graph, homes: Homes) -> Placed:

@@ -558,6 +558,22 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_scatter_attributes) == (sizeof(v
 void tilewright_scatter(const struct tilewright_scatter_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+/* Planes of rows become pixels: elements that are a plane apart in x lie side by side in y. y has
+ * the bytes of x, or shares none with x. Operands: x [1, planes, ...]; y, of the same extents;
+ * scratch: a row of all planes, then a bit for each row of each plane. */
+struct tilewright_interleave_planes_attributes {
+    int32_t element_bytes; /* 1, 2, 4 or 8 */
+    int32_t planes;
+    int32_t rows; /* of a plane */
+    int32_t row_length; /* elements */
+    int32_t moved_at; /* bytes, in scratch */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_interleave_planes_attributes) == 20,
+                       "tilewright_interleave_planes_attributes");
+
+void tilewright_interleave_planes(const struct tilewright_interleave_planes_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
 tilewright_line_finish tilewright_line_cut;
 
 /* Each element of y is the mean of four of x. Operands: x [n, c, h, w] of 8 bits; a word for each
