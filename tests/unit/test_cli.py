@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -88,6 +89,16 @@ def test_messages_as_json(capsys: pytest.CaptureFixture[str], option: tuple[str,
         assert (message["severity"], message["code"], message["exit_status"]) == ("error", "platform-unknown", 2)
         assert "did you mean 'host'" in " ".join(message["help"])
     assert json.loads(run(capsys, *option, "generat")[2])["code"] == "usage"
+
+
+def test_cycles_are_looked_for_rarely() -> None:
+    before = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
+    with pytest.raises(SystemExit):
+        cli.main(["--version"])
+    found = gc.get_threshold()
+    gc.set_threshold(*before)
+    assert found[0] >= 10_000
 
 
 def test_version_and_cmake_folder(capsys: pytest.CaptureFixture[str]) -> None:

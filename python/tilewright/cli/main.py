@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import gc
 import os
 import sys
 import traceback
@@ -89,8 +90,13 @@ class _ShowFolder(argparse.Action):
         raise SystemExit(ExitStatus.DONE)
 
 
+_COLLECTIONS = (50_000, 20, 50)
+"""When Python looks for unused cycles of objects: a plan has many objects, few cycles, and lives to the end."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status; only ``--debug`` lets a traceback out."""
+    gc.set_threshold(*_COLLECTIONS)
     words = list(sys.argv[1:] if arguments is None else arguments)
     messages = Diagnostics.of(words)
     try:
