@@ -30,6 +30,8 @@ need libnewlib-arm-none-eabi /usr/lib/arm-none-eabi/newlib/nano.specs
 need qemu-system-arm qemu-system-arm
 need clang clang
 need clang-format clang-format
+need clang-tidy clang-tidy
+need cppcheck cppcheck
 need g++ g++
 need cmake cmake
 need ninja-build ninja
