@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from support.linked import EXAMPLE
 from tilewright.base.errors import TilewrightError
+from tilewright.check import Rule
 from tilewright.cli import main
 from tilewright.tools.evidence_files import evidence_files
+from tilewright.tools.requirements import REQUIREMENTS, requirements_page
 
 VERDICT = {"agrees": True, "findings": [], "memory": {"line": "chip", "stack": 592}, "models": []}
 
@@ -30,7 +33,7 @@ def built(folder: Path) -> Path:
 
 def test_everything_is_there(build: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evidence", str(build), "--output-dir", str(tmp_path / "evidence")]) == 0
-    assert capsys.readouterr().out.endswith(f"7 files of evidence in {tmp_path / 'evidence'}\n")
+    assert capsys.readouterr().out.endswith(f"8 files of evidence in {tmp_path / 'evidence'}\n")
     summary = json.loads((tmp_path / "evidence" / "summary.json").read_text(encoding="utf-8"))
     assert set(summary["models"]) == {"tilewright_model"}
     assert summary["programs"] == {"digits.check.json": VERDICT["memory"]}
@@ -45,6 +48,23 @@ def test_the_same_build_gives_the_same_bytes(build: Path, tmp_path: Path) -> Non
     other = evidence_files(built(tmp_path / "another place"))
     assert evidence_files(build) == other
     assert all(str(tmp_path).encode() not in content for content in other.values())
+
+
+def test_every_rule_is_a_requirement_with_tests() -> None:
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "how-to" / "ship-it.md").read_text(encoding="utf-8")
+    table = page.split("| rule | what it demands |")[1].split("\n\n")[0]
+    told = [
+        name
+        for row in table.splitlines()
+        if row.startswith("| `")
+        for name in re.findall(r"`([a-z-]+)`", row[: row.index("|", 2)])
+    ]
+    assert sorted(name for item in REQUIREMENTS for name in item.firmware) == sorted(told)
+    assert sorted(rule.value for item in REQUIREMENTS for rule in item.rules) == sorted(rule.value for rule in Rule)
+    assert [path for item in REQUIREMENTS for path in item.tests if not (root / path).is_file()] == []
+    assert all(item.tests and (item.evidence or item.options) for item in REQUIREMENTS)
+    assert len(requirements_page().splitlines()) == 6 + len(REQUIREMENTS)
 
 
 def test_what_is_refused(build: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from tilewright.base.inputs import read_content
 from tilewright.check import Rule, require_sound
 from tilewright.plan.json import loads
 from tilewright.tools.manifest import sha256_hex
+from tilewright.tools.requirements import requirements_page
 
 _GUIDE = """# Evidence
 
@@ -25,6 +26,8 @@ and what was found. How to repeat each part, in a build folder of the same input
 | `models/*/checker.json` | the plan keeps every rule that is listed | `tilewright check <plan>` |
 | `models/*/report.json` | where the memory goes, with bounds | `tilewright report <plan> --format json` |
 | `programs/*.json` | a program is what its plans say; its stack | `tilewright check-elf <program> --plan <plan>` |
+| `programs/*.json`, `instructions` | the most that a run takes | `tilewright check-elf <program> --instructions` |
+| `requirements.md` | what holds each requirement, and its tests | `make test` in Tilewright's repository |
 | `timing/*.json` | cycles of each layer, measured | `tilewright simulate` of a program with PROFILE |
 """
 
@@ -50,6 +53,7 @@ def evidence_files(build: Path) -> dict[str, bytes]:
     profiles = sorted(build.rglob("*_profile.json"))
     files |= {f"timing/{_label(build, path)}": read_content(path) for path in profiles}
     files["README.md"] = _GUIDE.encode()
+    files["requirements.md"] = requirements_page().encode()
     summary = {
         "tool_version": __version__,
         "models": models,
