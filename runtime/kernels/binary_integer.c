@@ -5,6 +5,10 @@
 #include "tilewright/kernels/integer_line.h"
 #include "tilewright/kernels/walk.h"
 
+#if defined(__ARM_FEATURE_MVE)
+#include <arm_mve.h>
+#endif
+
 struct binary {
     const struct tilewright_binary_integer_attributes *attributes;
     const int32_t *row;
@@ -163,6 +167,38 @@ TILEWRIGHT_INLINE uint8_t shifted(const uint8_t *a, const uint8_t *b,
     return (uint8_t)value;
 }
 
+#if defined(__ARM_FEATURE_MVE)
+/* Elements side by side, four at a time. */
+static void shifted_vectors(const uint8_t *a, const uint8_t *b, uint8_t *y, int32_t count,
+                            const struct tilewright_add_shifted_attributes *constants)
+{
+    const int32x4_t a_flip = vdupq_n_s32(constants->a_flip);
+    const int32x4_t b_flip = vdupq_n_s32(constants->b_flip);
+    const int32x4_t minimum = vdupq_n_s32(constants->minimum);
+    const int32x4_t maximum = vdupq_n_s32(constants->maximum);
+    __asm__ volatile("wlstp.32 lr, %[count], 2f\n"
+                     "1:\n"
+                     "vldrb.u32 q0, [%[a]], #4\n"
+                     "vldrb.u32 q1, [%[b]], #4\n"
+                     "veor q0, q0, %q[af]\n"
+                     "veor q1, q1, %q[bf]\n"
+                     "vadd.i32 q0, q0, q1\n"
+                     "vmul.i32 q0, q0, %[multiplier]\n"
+                     "vadd.i32 q0, q0, %[addend]\n"
+                     "vshl.s32 q0, %[shift]\n"
+                     "vmax.s32 q0, q0, %q[min]\n"
+                     "vmin.s32 q0, q0, %q[max]\n"
+                     "vstrb.32 q0, [%[y]], #4\n"
+                     "letp lr, 1b\n"
+                     "2:\n"
+                     : [a] "+r"(a), [b] "+r"(b), [y] "+r"(y)
+                     : [count] "r"(count), [af] "w"(a_flip), [bf] "w"(b_flip),
+                       [multiplier] "r"(constants->multiplier), [addend] "r"(constants->addend),
+                       [shift] "r"(-constants->shift), [min] "w"(minimum), [max] "w"(maximum)
+                     : "lr", "memory", "q0", "q1");
+}
+#endif
+
 static void shifted_row(uint8_t *const *at, const int32_t *stride, int32_t count,
                         const void *context)
 {
@@ -176,6 +212,12 @@ static void shifted_row(uint8_t *const *at, const int32_t *stride, int32_t count
     const uint8_t *b = at[1];
     uint8_t *y = at[2];
 
+#if defined(__ARM_FEATURE_MVE)
+    if (stride_a == 1 && stride_b == 1 && stride_y == 1) {
+        shifted_vectors(a, b, y, count, &constants);
+        return;
+    }
+#endif
     if (stride_a == 1 && stride_b == 1 && stride_y == 1) {
         for (; count >= 2; count -= 2) {
             const uint8_t first = shifted(a, b, &constants);

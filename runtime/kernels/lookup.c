@@ -4,6 +4,10 @@
 #include "tilewright/kernels/basics.h"
 #include "tilewright/kernels/walk.h"
 
+#if defined(__ARM_FEATURE_MVE)
+#include <arm_mve.h>
+#endif
+
 enum { X, TABLE, Y };
 
 struct lookup {
@@ -21,6 +25,18 @@ static void bytes_row(uint8_t *const *at, const int32_t *stride, int32_t count, 
     const int32_t stride_y = stride[1];
     const uint8_t *x = at[0];
     uint8_t *y = at[1];
+#if defined(__ARM_FEATURE_MVE)
+    if (stride_x == 1 && stride_y == 1) {
+        const uint8x16_t flips = vdupq_n_u8((uint8_t)flip);
+        for (; count > 0; count -= 16) {
+            const mve_pred16_t held = vctp8q((uint32_t)count);
+            const uint8x16_t places = veorq_u8(vldrbq_z_u8(x, held), flips);
+            vstrbq_p_u8(y, vldrbq_gather_offset_z_u8(table, places, held), held);
+            x += 16;
+            y += 16;
+        }
+    }
+#endif
     if (stride_x == 1 && stride_y == 1) {
         for (; count >= 4; count -= 4) {
             const uint8_t a = table[x[0] ^ flip];

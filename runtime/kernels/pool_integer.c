@@ -3,6 +3,10 @@
 
 #include "tilewright/kernels/integer_core.h"
 
+#if defined(__ARM_FEATURE_MVE)
+#include <arm_mve.h>
+#endif
+
 enum { X, Y, PARTIAL };
 enum { BATCH, CHANNEL, HEIGHT, WIDTH };
 
@@ -29,6 +33,37 @@ TILEWRIGHT_INLINE const uint8_t *row_at(const struct rows *w, const uint8_t *fir
                : tilewright_row(w->x, HEIGHT, w->rows.first + i * w->rows.dilation) + offset;
 }
 
+/* `result` and a line of the window: the larger of it and all byte ^ flip, or its sum with them. */
+TILEWRIGHT_INLINE int32_t fold_line(int32_t result, const uint8_t *at, ptrdiff_t step, int32_t taps,
+                                    int32_t flip, const int is_sum)
+{
+#if defined(__ARM_FEATURE_MVE)
+    /* As far as a vector of 16-bit offsets reaches. */
+    if (step >= 0 && step <= UINT16_MAX / 7) {
+        const uint16x8_t places = vmulq_n_u16(vidupq_n_u16(0, 1), (uint16_t)step);
+        const uint16x8_t flips = vdupq_n_u16((uint16_t)flip);
+        for (; taps > 0; taps -= 8) {
+            const mve_pred16_t held = vctp16q((uint32_t)taps);
+            const uint16x8_t x = veorq_u16(vldrbq_gather_offset_z_u16(at, places, held), flips);
+            result = (int32_t)(is_sum ? vaddvaq_p_u16((uint32_t)result, x, held)
+                                      : vmaxvq_p_u16((uint16_t)result, x, held));
+            at += 8 * step;
+        }
+        return result;
+    }
+#endif
+    for (; taps > 0; taps--) {
+        const int32_t value = *at ^ flip;
+        if (is_sum) {
+            result += value;
+        } else if (value > result) {
+            result = value;
+        }
+        at += step;
+    }
+    return result;
+}
+
 /* The largest of all byte ^ flip in the window, or their sum. */
 TILEWRIGHT_INLINE int32_t folded(const struct rows *w, const uint8_t *first, ptrdiff_t offset,
                                  const int is_sum)
@@ -36,17 +71,14 @@ TILEWRIGHT_INLINE int32_t folded(const struct rows *w, const uint8_t *first, ptr
     const ptrdiff_t step = w->step;
     const int32_t flip = w->flip;
     int32_t result = 0;
+#if defined(__ARM_FEATURE_MVE)
+    if (w->x->shape->ring_rows == 0 && w->pitch == w->columns.taps * step) {
+        return fold_line(0, first, step, w->rows.taps * w->columns.taps, flip, is_sum);
+    }
+#endif
     for (int32_t i = 0; i < w->rows.taps; i++) {
-        const uint8_t *at = row_at(w, first, offset, i);
-        for (int32_t j = w->columns.taps; j > 0; j--) {
-            const int32_t value = *at ^ flip;
-            if (is_sum) {
-                result += value;
-            } else if (value > result) {
-                result = value;
-            }
-            at += step;
-        }
+        result =
+            fold_line(result, row_at(w, first, offset, i), step, w->columns.taps, flip, is_sum);
     }
     return result;
 }
