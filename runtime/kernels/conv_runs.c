@@ -1,109 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tilewright/kernels/runs.h"
+#include "tilewright/kernels/gather_runs.h"
 
 enum { X, WEIGHTS, ROWS, Y, SCRATCH };
 enum { BATCH, CHANNEL, HEIGHT, WIDTH };
 enum { PIXELS = TILEWRIGHT_RUN_PIXELS };
-
-/* The part of a call's state that is the same for all pixels. */
-struct conv {
-    const struct tilewright_conv_runs_attributes *attributes;
-    const struct tilewright_view *x;
-    struct tilewright_run *runs;
-    const uint8_t *padding; /* a pixel of padding, its channels side by side */
-    int32_t inputs;         /* channels of x that a window covers */
-    int32_t row_taps;       /* taps of a row of the kernel that lie side by side; 0: they do not */
-    int32_t inside;         /* columns of x at which a row of the kernel may begin */
-};
-
-/* Positions in x of the first tap of the pixels: rows of the whole tensor, and columns counted from
- * the tile's first column. */
-struct pixels {
-    int32_t row[PIXELS];
-    int32_t column[PIXELS];
-};
-
-/* The pixels of a job, for families that gather their taps. */
-struct tilewright_gather {
-    const struct conv *conv;
-    const struct pixels *pixels;
-    ptrdiff_t offset; /* bytes to the pixels' image and group in x */
-};
-
-TILEWRIGHT_INLINE uint8_t *copy_bytes(uint8_t *restrict out, const uint8_t *restrict from,
-                                      int32_t count)
-{
-#if defined(__ARM_FEATURE_UNALIGNED)
-    for (; count >= 4; count -= 4) {
-        tilewright_store_word(out, tilewright_load_word(from));
-        out += 4;
-        from += 4;
-    }
-#endif
-    for (; count > 0; count--) {
-        *out++ = *from++;
-    }
-    return out;
-}
-
-TILEWRIGHT_INLINE uint8_t *fill_bytes(uint8_t *out, uint8_t byte, int32_t count)
-{
-    for (; count > 0; count--) {
-        *out++ = byte;
-    }
-    return out;
-}
-
-static TILEWRIGHT_NOINLINE uint8_t *gather_taps(const struct conv *conv, const uint8_t *from,
-                                                int32_t column, uint8_t *out)
-{
-    const struct tilewright_conv_runs_attributes *a = conv->attributes;
-    const struct tilewright_shape *shape = conv->x->shape;
-    for (int32_t kw = 0; kw < a->kernel[1]; kw++) {
-        const int32_t tap = kw * a->dilations[1];
-        const int32_t inside = (uint32_t)(column + tap) < (uint32_t)shape->extent[WIDTH];
-        const uint8_t *x = from + (ptrdiff_t)tap * shape->stride[WIDTH];
-        for (int32_t c = 0; c < conv->inputs; c++) {
-            *out++ = inside != 0 ? *x : (uint8_t)a->padding;
-            x += shape->stride[CHANNEL];
-        }
-    }
-    return out;
-}
-
-void tilewright_gather_pixel(const struct tilewright_runs_job *job, int32_t p, uint8_t *out)
-{
-    const struct tilewright_gather *gather = job->gather;
-    const struct conv *conv = gather->conv;
-    const struct tilewright_conv_runs_attributes *a = conv->attributes;
-    const struct tilewright_shape *shape = conv->x->shape;
-    const int32_t column = gather->pixels->column[p];
-    const int32_t inputs = conv->inputs, columns = a->kernel[1];
-    /* Columns of a row of the kernel before x, and before the end of x. */
-    const int32_t before = column >= 0 ? 0 : tilewright_smaller(-column, columns);
-    const int32_t until = tilewright_smaller(shape->extent[WIDTH] - column, columns);
-    const int32_t held = until > before ? until - before : 0;
-
-    for (int32_t kh = 0; kh < a->kernel[0]; kh++) {
-        const int32_t row = gather->pixels->row[p] + kh * a->dilations[0];
-        if ((uint32_t)(row - shape->origin[HEIGHT]) >= (uint32_t)shape->extent[HEIGHT]) {
-            out = fill_bytes(out, (uint8_t)a->padding, columns * inputs);
-            continue;
-        }
-        const uint8_t *from = tilewright_row(conv->x, HEIGHT, row) + gather->offset +
-                              (ptrdiff_t)column * shape->stride[WIDTH];
-        if (conv->row_taps == 0) {
-            out = gather_taps(conv, from, column, out);
-            continue;
-        }
-        out = fill_bytes(out, (uint8_t)a->padding, before * inputs);
-        out = copy_bytes(out, from + before * inputs, held * inputs);
-        out = fill_bytes(out, (uint8_t)a->padding, (columns - before - held) * inputs);
-    }
-}
-
 /* Lists a tap: one run, or one for each channel if channels lie apart. */
-TILEWRIGHT_INLINE struct tilewright_run *list_tap(const struct conv *conv,
+TILEWRIGHT_INLINE struct tilewright_run *list_tap(const struct tilewright_runs_conv *conv,
                                                   struct tilewright_run *run,
                                                   const uint8_t *const *from, const int32_t *column,
                                                   int32_t kw)
@@ -129,7 +31,8 @@ TILEWRIGHT_INLINE struct tilewright_run *list_tap(const struct conv *conv,
 
 /* Lists the runs of all taps; `offset` is the bytes to the pixels' image and group in x. Returns
  * the end of the list. */
-static struct tilewright_run *list_runs(const struct conv *conv, const struct pixels *pixels,
+static struct tilewright_run *list_runs(const struct tilewright_runs_conv *conv,
+                                        const struct tilewright_runs_pixels *pixels,
                                         ptrdiff_t offset)
 {
     const struct tilewright_conv_runs_attributes *a = conv->attributes;
@@ -169,18 +72,24 @@ static struct tilewright_run *list_runs(const struct conv *conv, const struct pi
 
 /* Sets the positions in x and the addresses of results of the tile's next pixels. Pixels that reach
  * behind the last one compute that pixel again, which needs no extra code. */
-static void advance(const struct conv *conv, const struct tilewright_view *y, ptrdiff_t offset,
-                    int32_t *oh, int32_t *ow, struct pixels *pixels,
-                    struct tilewright_runs_job *job)
+static void advance(const struct tilewright_runs_conv *conv, const struct tilewright_view *y,
+                    ptrdiff_t offset, int32_t *oh, int32_t *ow,
+                    struct tilewright_runs_pixels *pixels, struct tilewright_runs_job *job)
 {
     const struct tilewright_conv_runs_attributes *a = conv->attributes;
     const struct tilewright_shape *out = y->shape;
 
+    int32_t row = *oh;
+    uint8_t *line = tilewright_row(y, HEIGHT, row) + offset;
     for (int32_t p = 0; p < PIXELS; p++) {
-        pixels->row[p] = *oh * a->strides[0] - a->pads[0];
-        pixels->column[p] = *ow * a->strides[1] - a->pads[1] - conv->x->shape->origin[WIDTH];
-        job->pixel[p] = tilewright_row(y, HEIGHT, *oh) + offset +
-                        (ptrdiff_t)(*ow - out->origin[WIDTH]) * out->stride[WIDTH];
+        if (row != *oh) {
+            row = *oh;
+            line = tilewright_row(y, HEIGHT, row) + offset;
+        }
+        const int32_t column = *ow;
+        pixels->row[p] = row * a->strides[0] - a->pads[0];
+        pixels->column[p] = column * a->strides[1] - a->pads[1] - conv->x->shape->origin[WIDTH];
+        job->pixel[p] = line + (ptrdiff_t)(column - out->origin[WIDTH]) * out->stride[WIDTH];
         if (p + 1 >= job->pixels && p + 1 < PIXELS) {
             continue; /* the pixels that are left are not multiplied */
         }
@@ -188,25 +97,30 @@ static void advance(const struct conv *conv, const struct tilewright_view *y, pt
     }
 }
 
-static struct conv prepare(const struct tilewright_conv_runs_attributes *a,
-                           const struct tilewright_view *operands)
+static struct tilewright_runs_conv prepare(const struct tilewright_conv_runs_attributes *a,
+                                           const struct tilewright_view *operands)
 {
     const struct tilewright_shape *shape = operands[X].shape;
     uint8_t *const padding = operands[SCRATCH].base + a->padding_at;
     const int32_t reach = (a->kernel[1] - 1) * a->dilations[1];
-    struct conv conv = {a,
-                        &operands[X],
-                        (struct tilewright_run *)(void *)operands[SCRATCH].base,
-                        padding,
-                        a->group_inputs,
-                        0,
-                        shape->extent[WIDTH] - reach};
+    struct tilewright_runs_conv conv = {a,
+                                        &operands[X],
+                                        (struct tilewright_run *)(void *)operands[SCRATCH].base,
+                                        padding,
+                                        a->group_inputs,
+                                        0,
+                                        shape->extent[WIDTH] - reach,
+                                        0,
+                                        {0}};
     const int32_t is_beside = conv.inputs == 1 || shape->stride[CHANNEL] == 1;
     const int32_t is_dense = a->dilations[1] == 1 && shape->stride[WIDTH] == conv.inputs;
     if (a->is_depthwise == 0 && is_beside != 0 && (a->kernel[1] == 1 || is_dense != 0)) {
         conv.row_taps = a->kernel[1] * conv.inputs;
     }
     conv.inside = conv.inside < 0 ? 0 : conv.inside;
+    if (a->gathers != 0 && conv.row_taps == 0) {
+        tilewright_list_places(&conv, shape);
+    }
     if (a->padding >= 0 && a->gathers == 0) {
         const int32_t held = a->is_depthwise != 0 ? shape->extent[CHANNEL] : conv.inputs;
         for (int32_t i = 0; i < held; i++) {
@@ -260,7 +174,7 @@ static void blocks(const struct tilewright_conv_runs_attributes *a, struct tilew
 void tilewright_conv_runs(const struct tilewright_conv_runs_attributes *a,
                           const struct tilewright_view *operands, uint32_t flags)
 {
-    const struct conv conv = prepare(a, operands);
+    const struct tilewright_runs_conv conv = prepare(a, operands);
     const struct tilewright_shape *in = operands[X].shape;
     const struct tilewright_view *y = &operands[Y];
     const struct tilewright_shape *out = y->shape;
@@ -289,7 +203,7 @@ void tilewright_conv_runs(const struct tilewright_conv_runs_attributes *a,
             int32_t row = out->origin[HEIGHT];
             int32_t column = out->origin[WIDTH];
             for (int32_t pixel = 0; pixel < count; pixel += job.pixels) {
-                struct pixels pixels;
+                struct tilewright_runs_pixels pixels;
                 advance(&conv, y, offset_out, &row, &column, &pixels, &job);
                 const struct tilewright_gather gather = {&conv, &pixels, offset_in};
                 job.gather = &gather;

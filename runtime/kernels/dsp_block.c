@@ -28,7 +28,7 @@ TILEWRIGHT_INLINE void gather(const struct tilewright_runs_job *job, const int32
     for (int32_t p = 0; p < (is_single != 0 ? 1 : PIXELS); p++) {
         uint32_t *restrict out = (uint32_t *)(void *)job->gathered + 2 * p;
         const uint8_t *from = bytes;
-        tilewright_gather_pixel(job, p, bytes);
+        tilewright_gather_pixels(job, p, p + 1, bytes, 0, 0);
         for (int32_t n = quads; n > 0; n--) {
             const uint32_t word = tilewright_load_word(from);
             out[0] = extended(word, is_unsigned);

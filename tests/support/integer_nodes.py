@@ -62,12 +62,15 @@ SOURCES = (
     "vector_xpulpv2.c",
     "depthwise_xpulpv2.c",
     "conv_runs.c",
+    "gather_runs.c",
     "interpolate_integer.c",
     "rvv_block_c.c",
     "add_split.c",
     "dsp_block.c",
     "depthwise_dsp.c",
     "mve_block.c",
+    "mve_finish.c",
+    "depthwise_mve.c",
 )
 
 FAMILIES = ("scalar", "xpulpv2", "rvv", "dsp", "mve")

@@ -40,8 +40,8 @@ DSP = Tried("dsp", "cortex-m4", ("dsp_block.c",), 2, "PAIRED(t, c, taps, count)"
 MVE = Tried(
     "mve",
     "cortex-m55",
-    ("mve_block.c",),
-    2,
+    ("mve_block.c", "mve_finish.c"),
+    3,
     "(depth) ? (t) * (count) + (c) : (c) * (taps) + (t)",
     zero_of_unsigned=128,
 )
@@ -76,7 +76,7 @@ def run_program(tried: Tried, folder: Path, *, spoilt: bool = False) -> tuple[in
     source = folder / "program.c"
     source.write_text(defines + text, encoding="utf-8")
     build = build_riscv if tried.platform.startswith("rv32") else build_arm
-    names = ("conv_runs.c", "integer_finish.c", *tried.sources)
+    names = ("conv_runs.c", "gather_runs.c", "integer_finish.c", *tried.sources)
     program = build(platform_of(tried), [source, *(KERNELS / name for name in names)], folder / "program.elf")
     lines: list[str] = []
     status = simulate(platform_of(tried), program, 120, heard=lines.append)
@@ -86,6 +86,36 @@ def run_program(tried: Tried, folder: Path, *, spoilt: bool = False) -> tuple[in
 @pytest.mark.parametrize("tried", TRIED)
 def test_results_are_those_of_plain_loops(tried: Tried, tmp_path: Path) -> None:
     assert run_program(tried, tmp_path) == (0, "400 cases: 0 differ")
+
+
+def run_vectors(name: str, sources: tuple[str, ...], folder: Path, wanted: str = "") -> tuple[int, str]:
+    """Exit status and last line of a program for Cortex-M55; ``wanted`` takes the place of a sum in its loops."""
+    text = (PROGRAM.parent / name).read_text(encoding="utf-8")
+    source = folder / name
+    source.write_text(text.replace("    return sum;", wanted or "    return sum;"), encoding="utf-8")
+    platform = load_platform("cortex-m55")
+    program = build_arm(platform, [source, *(KERNELS / kernel for kernel in sources)], folder / "program.elf")
+    lines: list[str] = []
+    status = simulate(platform, program, 120, heard=lines.append)
+    return status, lines[-1]
+
+
+@needs_arm
+def test_gathered_windows_give_what_plain_loops_give(tmp_path: Path) -> None:
+    found = run_vectors("depthwise_kernels.c", ("depthwise_mve.c",), tmp_path)
+    assert found == (0, "400 cases: 0 differ")
+
+
+@needs_arm
+def test_a_wrong_sum_of_a_window_is_seen(tmp_path: Path) -> None:
+    status, _ = run_vectors("depthwise_kernels.c", ("depthwise_mve.c",), tmp_path, "    return sum + (int32_t)1000;")
+    assert status == 1
+
+
+@needs_arm
+def test_vectors_give_what_elements_apart_give(tmp_path: Path) -> None:
+    sources = ("add_split.c", "binary_integer.c", "integer_line.c", "lookup.c", "pool_integer.c", "walk.c")
+    assert run_vectors("vector_rows.c", sources, tmp_path) == (0, "200 cases: 0 differ")
 
 
 @needs_riscv

@@ -324,7 +324,7 @@ def _called(family: Family, finish: Finish) -> str:
 
 
 def _sources(family: Family) -> tuple[str, ...]:
-    return ("conv_runs.c", *family.sources, "integer_finish.c")
+    return ("conv_runs.c", "gather_runs.c", *family.sources, "integer_finish.c")
 
 
 def _backward(choice: KernelChoice, inputs: int) -> ConvRuns:

@@ -11,7 +11,7 @@ from tilewright.kernels.requantization import Rule
 from tilewright.kernels.runs import ConvRuns, Family, conv_choices, in_blocks, kernels_of, product_choices
 from tilewright.plan import Core
 
-PIXELS = 2
+PIXELS = 3
 """Pixels that are multiplied together."""
 
 _LANES = 16
@@ -25,7 +25,7 @@ def _packed(weights: Array, block: int) -> Array:
 
 
 def _gathered_bytes(taps: int) -> int:
-    """Both pixels, each in whole vectors."""
+    """All pixels, each in whole vectors."""
     return PIXELS * -(-taps // _LANES) * _LANES
 
 
@@ -36,19 +36,25 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     images = steps_product(nest, steps, "n") if is_conv else steps_product(nest, steps, "b0")
     pixels = steps_product(nest, steps, "oh", "ow", "m", "b1")
     window = prod(given.windows.kernel)
-    pairs = images * -(-pixels // PIXELS)
+    threes = -(-pixels // PIXELS)
     if given.is_depthwise:
         vectors = -(-steps_product(nest, steps, "group") // _LANES)
-        return 150.0 + pairs * (150.0 + 60.0 * window + vectors * (PIXELS * 17.0 * window + 180.0))
+        return 150.0 + images * threes * (150.0 + 70.0 * window + vectors * (PIXELS * 19.0 * window + 250.0))
+    groups = images * steps_product(nest, steps, "group")
     channels = steps_product(nest, steps, "oc" if is_conv else "n")
-    vectors = -(-given.taps // _LANES)
-    of_pair = 330.0 + 2.5 * given.taps + channels * (5.5 * vectors + 17.0)
-    return 150.0 + steps_product(nest, steps, "group") * pairs * of_pair
+    vectors, fours = -(-given.taps // _LANES), -(-channels // 4)
+    rows = given.windows.kernel[0]
+    of_pixel = 60.0 + rows * (7.0 + 4.0 * -(-given.taps // rows // _LANES))
+    if pixels == 1:
+        return 150.0 + groups * (200.0 + of_pixel + fours * (10.0 * vectors + 60.0))
+    pairs = -(-channels // 2)
+    of_three = 250.0 + PIXELS * of_pixel + pairs * (13.0 + 12.0 * vectors) + 27.0 * fours + 2.5 * channels
+    return 150.0 + groups * threes * of_three
 
 
 FAMILY = Family(
     "mve",
-    ("mve_block.c",),
+    ("mve_block.c", "mve_finish.c"),
     (Rule.FOLDED, Rule.LAYER, Rule.HIGH),
     _BLOCK,
     PIXELS,

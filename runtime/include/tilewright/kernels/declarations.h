@@ -1518,6 +1518,32 @@ tilewright_runs_products tilewright_mve_products_signed, tilewright_mve_products
     tilewright_mve_channels_signed, tilewright_mve_channels_unsigned, tilewright_mve_folded,
     tilewright_mve_layer, tilewright_mve_high, tilewright_mve_sums;
 
+tilewright_depthwise_compute tilewright_depthwise_mve_folded, tilewright_depthwise_mve_high;
+
+/* Depthwise convolution of 8-bit tensors by up to 16 taps. Operands: x [n, c, h, w]; weights int8
+ * [c][kernel]; constants [c][words of the rule]; y [n, c, h, w]; scratch: the padded window of one
+ * channel. */
+struct tilewright_depthwise_mve_attributes {
+    int32_t kernel[2];
+    int32_t strides[2];
+    int32_t dilations[2];
+    int32_t pads[2]; /* above and to the left */
+    int32_t padding; /* the stored byte that stands for zero */
+    int32_t is_unsigned; /* 1: x is uint8 */
+    tilewright_depthwise_compute *compute;
+    int32_t biased; /* 1: rows of the rule begin with the bias */
+    int32_t row_words; /* words of a row of the rule */
+    int32_t minimum; /* the bits of a float: rule rescale */
+    int32_t maximum;
+    int32_t addend; /* of rules with one for the layer */
+    int32_t shift; /* of rules with one for the layer */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_mve_attributes) == (sizeof(void *) == 4 ? 68 : 72),
+                       "tilewright_depthwise_mve_attributes");
+
+void tilewright_depthwise_mve(const struct tilewright_depthwise_mve_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
 #undef TILEWRIGHT_SIZE_ASSERT
 #ifdef __cplusplus
 }

@@ -68,6 +68,11 @@ struct tilewright_depthwise_plane;
 typedef void tilewright_depthwise_sums(const struct tilewright_depthwise_integer_attributes *a,
                                        const struct tilewright_depthwise_plane *plane);
 
+struct tilewright_depthwise_lines;
+
+/* Computes and stores lines of one channel. */
+typedef void tilewright_depthwise_compute(struct tilewright_depthwise_lines *lines);
+
 /* Combines `count` numbers of a with those of b, and adds the bias; the results take a's place. */
 typedef void tilewright_combine(int32_t *a, const int32_t *b, int32_t bias, int32_t count);
 

@@ -31,14 +31,16 @@ struct tilewright_runs_job {
     tilewright_runs_products *finished;
     int32_t biased; /* 1: a row begins with the bias */
     int32_t offset; /* of the block's first channel in pixels of x: depthwise */
-    /* For families that gather taps: where to, and what tilewright_gather_pixel needs. */
+    /* For families that gather taps: where to, and what tilewright_gather_pixels needs. */
     uint8_t *gathered;
     const struct tilewright_gather *gather;
     int32_t taps; /* of a channel */
 };
 
-/* Copies the taps of the job's pixel `p` to `out`, one behind the other, padding among them. */
-void tilewright_gather_pixel(const struct tilewright_runs_job *job, int32_t p, uint8_t *out);
+/* Copies the taps of the job's pixels from `first` to before `end` to `out`, `step` bytes from
+ * pixel to pixel, one tap behind the other, padding among them; each byte ^ flip. */
+void tilewright_gather_pixels(const struct tilewright_runs_job *job, int32_t first, int32_t end,
+                              uint8_t *out, int32_t step, uint8_t flip);
 
 #ifdef __cplusplus
 }

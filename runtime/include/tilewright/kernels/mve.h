@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What products and finishes of family mve share. Only for kernels. */
+#ifndef TILEWRIGHT_KERNELS_MVE_H
+#define TILEWRIGHT_KERNELS_MVE_H
+
+#include "tilewright/kernels/runs.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { PIXELS = TILEWRIGHT_RUN_PIXELS };
+enum { LANES = 16 };    /* bytes of a vector */
+enum { CHANNELS = 32 }; /* whose sums are on the stack at a time; even */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

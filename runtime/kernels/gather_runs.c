@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies of the taps of a few pixels, for families that multiply them side by side. */
+#include "tilewright/kernels/gather_runs.h"
+
+#if defined(__ARM_FEATURE_MVE)
+#include <arm_mve.h>
+#endif
+
+enum { BATCH, CHANNEL, HEIGHT, WIDTH };
+enum { LANES = 8 }; /* 16-bit offsets of a vector */
+
+#if defined(__ARM_FEATURE_MVE)
+
+TILEWRIGHT_INLINE uint8_t *copy_bytes(uint8_t *out, const uint8_t *from, int32_t count)
+{
+    uint8_t *to = out;
+    __asm__ volatile("wlstp.8 lr, %[count], 2f\n"
+                     "1:\n"
+                     "vldrb.8 q0, [%[from]], #16\n"
+                     "vstrb.8 q0, [%[to]], #16\n"
+                     "letp lr, 1b\n"
+                     "2:\n"
+                     : [from] "+r"(from), [to] "+r"(to)
+                     : [count] "r"(count)
+                     : "lr", "memory", "q0");
+    return out + count;
+}
+
+TILEWRIGHT_INLINE uint8_t *fill_bytes(uint8_t *out, uint8_t byte, int32_t count)
+{
+    uint8_t *to = out;
+    __asm__ volatile("vdup.8 q0, %[byte]\n"
+                     "wlstp.8 lr, %[count], 2f\n"
+                     "1:\n"
+                     "vstrb.8 q0, [%[to]], #16\n"
+                     "letp lr, 1b\n"
+                     "2:\n"
+                     : [to] "+r"(to)
+                     : [count] "r"(count), [byte] "r"(byte)
+                     : "lr", "memory", "q0");
+    return out + count;
+}
+
+TILEWRIGHT_INLINE void flip_bytes(uint8_t *bytes, uint8_t flip, int32_t count)
+{
+    __asm__ volatile("vdup.8 q1, %[flip]\n"
+                     "wlstp.8 lr, %[count], 2f\n"
+                     "1:\n"
+                     "vldrb.8 q0, [%[bytes]]\n"
+                     "veor q0, q0, q1\n"
+                     "vstrb.8 q0, [%[bytes]], #16\n"
+                     "letp lr, 1b\n"
+                     "2:\n"
+                     : [bytes] "+r"(bytes)
+                     : [count] "r"(count), [flip] "r"(flip)
+                     : "lr", "memory", "q0", "q1");
+}
+
+/* Copies rows of `count` bytes, `stride` bytes apart, each byte ^ flip. */
+TILEWRIGHT_INLINE void copy_rows(uint8_t *out, const uint8_t *from, int32_t stride, int32_t count,
+                                 int32_t rows, uint8_t flip)
+{
+    const uint8x16_t flips = vdupq_n_u8(flip);
+    do {
+        const uint8_t *x = from;
+        uint8_t *to = out;
+        __asm__ volatile("wlstp.8 lr, %[count], 2f\n"
+                         "1:\n"
+                         "vldrb.8 q0, [%[x]], #16\n"
+                         "veor q0, q0, %q[flips]\n"
+                         "vstrb.8 q0, [%[to]], #16\n"
+                         "letp lr, 1b\n"
+                         "2:\n"
+                         : [x] "+r"(x), [to] "+r"(to)
+                         : [count] "r"(count), [flips] "w"(flips)
+                         : "lr", "memory", "q0");
+        from += stride;
+        out += count;
+    } while (--rows != 0);
+}
+
+/* The same of bytes at `places` from the first one, of which there are at most
+ * TILEWRIGHT_GATHERED_MOST. */
+TILEWRIGHT_INLINE void gather_rows(uint8_t *out, const uint8_t *from, int32_t stride, int32_t count,
+                                   int32_t rows, uint8_t flip, const uint16_t *places)
+{
+    const uint16x8_t flips = vdupq_n_u16(flip);
+    const uint16x8_t first = vldrhq_u16(places), second = vldrhq_u16(places + LANES);
+    const mve_pred16_t held = vctp16q((uint32_t)count);
+    const mve_pred16_t more = vctp16q((uint32_t)(count < LANES ? 0 : count - LANES));
+    do {
+        vstrbq_p_u16(out, veorq_u16(vldrbq_gather_offset_z_u16(from, first, held), flips), held);
+        if (count > LANES) {
+            vstrbq_p_u16(out + LANES,
+                         veorq_u16(vldrbq_gather_offset_z_u16(from, second, more), flips), more);
+        }
+        from += stride;
+        out += count;
+    } while (--rows != 0);
+}
+
+#else
+
+TILEWRIGHT_INLINE uint8_t *copy_bytes(uint8_t *restrict out, const uint8_t *restrict from,
+                                      int32_t count)
+{
+#if defined(__ARM_FEATURE_UNALIGNED)
+    for (; count >= 4; count -= 4) {
+        tilewright_store_word(out, tilewright_load_word(from));
+        out += 4;
+        from += 4;
+    }
+#endif
+    for (; count > 0; count--) {
+        *out++ = *from++;
+    }
+    return out;
+}
+
+TILEWRIGHT_INLINE uint8_t *fill_bytes(uint8_t *out, uint8_t byte, int32_t count)
+{
+    for (; count > 0; count--) {
+        *out++ = byte;
+    }
+    return out;
+}
+
+TILEWRIGHT_INLINE void flip_bytes(uint8_t *bytes, uint8_t flip, int32_t count)
+{
+    for (; count > 0; count--) {
+        *bytes++ ^= flip;
+    }
+}
+
+TILEWRIGHT_INLINE void copy_rows(uint8_t *out, const uint8_t *from, int32_t stride, int32_t count,
+                                 int32_t rows, uint8_t flip)
+{
+    do {
+        uint8_t *const first = out;
+        out = copy_bytes(out, from, count);
+        if (flip != 0) {
+            flip_bytes(first, flip, count);
+        }
+        from += stride;
+    } while (--rows != 0);
+}
+
+TILEWRIGHT_INLINE void gather_rows(uint8_t *out, const uint8_t *from, int32_t stride, int32_t count,
+                                   int32_t rows, uint8_t flip, const uint16_t *places)
+{
+    do {
+        for (int32_t i = 0; i < count; i++) {
+            *out++ = from[places[i]] ^ flip;
+        }
+        from += stride;
+    } while (--rows != 0);
+}
+
+#endif
+
+static TILEWRIGHT_NOINLINE uint8_t *gather_taps(const struct tilewright_runs_conv *conv,
+                                                const uint8_t *from, int32_t column, uint8_t *out)
+{
+    const struct tilewright_conv_runs_attributes *a = conv->attributes;
+    const struct tilewright_shape *shape = conv->x->shape;
+    for (int32_t kw = 0; kw < a->kernel[1]; kw++) {
+        const int32_t tap = kw * a->dilations[1];
+        const int32_t inside = (uint32_t)(column + tap) < (uint32_t)shape->extent[WIDTH];
+        const uint8_t *x = from + (ptrdiff_t)tap * shape->stride[WIDTH];
+        for (int32_t c = 0; c < conv->inputs; c++) {
+            *out++ = inside != 0 ? *x : (uint8_t)a->padding;
+            x += shape->stride[CHANNEL];
+        }
+    }
+    return out;
+}
+
+static TILEWRIGHT_NOINLINE void gather_pixel(const struct tilewright_runs_job *job, int32_t p,
+                                             uint8_t *out)
+{
+    /* Copies stay in registers: the compiler knows that stores of bytes do not change them. */
+    const struct tilewright_gather *gather = job->gather;
+    const struct tilewright_runs_conv *conv = gather->conv;
+    const struct tilewright_conv_runs_attributes *a = conv->attributes;
+    const struct tilewright_shape *shape = conv->x->shape;
+    const int32_t column = gather->pixels->column[p];
+    const int32_t inputs = conv->inputs, columns = a->kernel[1], row_taps = conv->row_taps;
+    /* Bytes of a row of the kernel before x, within x and behind x. */
+    const int32_t before = (column >= 0 ? 0 : tilewright_smaller(-column, columns)) * inputs;
+    const int32_t until = tilewright_smaller(shape->extent[WIDTH] - column, columns) * inputs;
+    const int32_t held = until > before ? until - before : 0;
+    const int32_t behind = columns * inputs - before - held;
+    const int32_t ring = shape->ring_rows != 0 && shape->ring_axis == HEIGHT ? shape->ring_rows : 0;
+    const int32_t first = shape->origin[HEIGHT], stride = shape->stride[HEIGHT];
+    const uint32_t rows = (uint32_t)shape->extent[HEIGHT];
+    const int32_t dilation = a->dilations[0];
+    const uint8_t padding = (uint8_t)a->padding;
+    const uint8_t *base =
+        conv->x->base + gather->offset + (ptrdiff_t)column * shape->stride[WIDTH] + before;
+    int32_t row = gather->pixels->row[p];
+
+    for (int32_t left = a->kernel[0]; left > 0; left--) {
+        if ((uint32_t)(row - first) >= rows) {
+            out = fill_bytes(out, padding, before + held + behind);
+        } else {
+            const int32_t slot = ring != 0 ? row % ring : row - first;
+            const uint8_t *from = base + (ptrdiff_t)slot * stride;
+            if (row_taps == 0) {
+                out = gather_taps(conv, from - before, column, out);
+            } else {
+                out = before == 0 ? out : fill_bytes(out, padding, before);
+                out = copy_bytes(out, from, held);
+                out = behind == 0 ? out : fill_bytes(out, padding, behind);
+            }
+        }
+        row += dilation;
+    }
+}
+
+void tilewright_gather_pixels(const struct tilewright_runs_job *job, int32_t first, int32_t end,
+                              uint8_t *out, int32_t step, uint8_t flip)
+{
+    const struct tilewright_gather *gather = job->gather;
+    const struct tilewright_runs_conv *conv = gather->conv;
+    const struct tilewright_conv_runs_attributes *a = conv->attributes;
+    const struct tilewright_shape *shape = conv->x->shape;
+    const int32_t ring = shape->ring_axis == HEIGHT ? shape->ring_rows : 0;
+    const int32_t rows = a->kernel[0], count = a->kernel[1] * conv->inputs;
+    const int32_t pitch = shape->stride[HEIGHT], across = shape->stride[WIDTH];
+    const int32_t down = a->dilations[0] * pitch, top = shape->origin[HEIGHT];
+    const int32_t is_simple = ring == 0 && (conv->row_taps | conv->is_gathered) != 0;
+    const uint32_t held = is_simple != 0 ? (uint32_t)shape->extent[HEIGHT] : 0;
+    const int32_t reach = (rows - 1) * a->dilations[0]; /* below 0 where kernels walk backward */
+
+    for (int32_t p = first; p < end; p++) {
+        const int32_t row = gather->pixels->row[p] - top, column = gather->pixels->column[p];
+        if ((uint32_t)row >= held || (uint32_t)(row + reach) >= held ||
+            (uint32_t)column >= (uint32_t)conv->inside) {
+            gather_pixel(job, p, out);
+            if (flip != 0) {
+                flip_bytes(out, flip, count * rows);
+            }
+        } else {
+            const uint8_t *from = conv->x->base + gather->offset + (ptrdiff_t)row * pitch +
+                                  (ptrdiff_t)column * across;
+            if (conv->row_taps != 0) {
+                copy_rows(out, from, down, count, rows, flip);
+            } else {
+                gather_rows(out, from, down, count, rows, flip, conv->places);
+            }
+        }
+        out += step;
+    }
+}
+
+void tilewright_list_places(struct tilewright_runs_conv *conv, const struct tilewright_shape *shape)
+{
+    const int32_t columns = conv->attributes->kernel[1], inputs = conv->inputs;
+    const int32_t step = conv->attributes->dilations[1] * shape->stride[WIDTH];
+    const int32_t apart = shape->stride[CHANNEL];
+    if (columns * inputs > TILEWRIGHT_GATHERED_MOST || step < 0 || apart < 0 ||
+        step > UINT16_MAX / TILEWRIGHT_GATHERED_MOST / 2 ||
+        apart > UINT16_MAX / TILEWRIGHT_GATHERED_MOST / 2) {
+        return;
+    }
+    conv->is_gathered = 1;
+    for (int32_t i = 0; i < columns * inputs; i++) {
+        conv->places[i] = (uint16_t)(i / inputs * step + i % inputs * apart);
+    }
+}
