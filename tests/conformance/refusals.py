@@ -17,7 +17,6 @@ REFUSED: Mapping[str, str] = {
     "test_adagrad": "training",
     "test_adam": "training",
     "test_scan_sum": "Scan of opset 8 has a batch axis; a converter gives Scan of opset 9",
-    "test_ai_onnx_ml_tree_ensemble_set_membership": "TreeEnsemble of ai.onnx.ml 5; its older operators are read",
     "test_constantofshape_int_shape_zero": "an output without elements",
     "test_shape_start_greater_than_end": "an output without elements",
     "test_split_zero_size_splits": "an output without elements",

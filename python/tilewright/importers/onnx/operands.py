@@ -244,7 +244,7 @@ _BINARY = (
 ).split()
 _LEARNED = (
     "Binarizer LinearClassifier LinearRegressor Normalizer SVMClassifier SVMRegressor Scaler "
-    "TreeEnsembleClassifier TreeEnsembleRegressor"
+    "TreeEnsemble TreeEnsembleClassifier TreeEnsembleRegressor"
 ).split()
 _REDUCTIONS = [f"Reduce{word}" for word in "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split()]
 _POOLS = "AveragePool GlobalAveragePool GlobalLpPool GlobalMaxPool LpPool MaxPool".split()

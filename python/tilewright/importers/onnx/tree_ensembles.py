@@ -1,4 +1,4 @@
-"""TreeEnsembleRegressor and TreeEnsembleClassifier of ai.onnx.ml, as one operator and what follows it.
+"""TreeEnsemble, TreeEnsembleRegressor and TreeEnsembleClassifier of ai.onnx.ml, as one operator and what follows it.
 
 Nodes are numbered anew from each root, so that branches stand behind their node: a walk always ends.
 """
@@ -13,10 +13,9 @@ import numpy as np
 from tilewright.graph import DType
 from tilewright.importers.onnx.composed import Steps, Translators
 from tilewright.importers.onnx.context import Call, Unsupported
+from tilewright.importers.onnx.ensemble_nodes import LEAF, Grown, TreeNode, grown
 from tilewright.importers.onnx.learned import class_labels, finish_binary, finish_classes, transformed
 from tilewright.operators.trees import AGGREGATES, MISSING_TRUE, MODES
-
-_LEAF = "LEAF"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +29,14 @@ class _Tables:
     values: list[float] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class _Node:
-    feature: int
-    threshold: float
-    mode: str
-    first: tuple[int, int]
-    second: tuple[int, int]
-    missing_true: bool
+_Place = tuple[int, int]
+_Leaves = Mapping[_Place, list[tuple[int, float]]]
 
 
 def regressor(call: Call, steps: Steps) -> None:
     """The sum, mean, least or largest of what the leaves of all trees give to each target."""
     targets = int(call.attribute("n_targets", 1))
-    sums = _ensemble(call, steps, "target", targets)
+    sums = _ensemble(call, steps, _of_lists(call, "target", targets), targets)
     steps.finish(transformed(steps, sums, str(call.attribute("post_transform", "NONE"))))
 
 
@@ -54,19 +47,39 @@ def classifier(call: Call, steps: Steps) -> None:
     post = str(call.attribute("post_transform", "NONE"))
     if len(labels) == 2 and len(classes) == 1:
         shares = all(weight >= 0 for weight in call.numbers("class_weights", ()))
-        score = _ensemble(call, steps, "class", 1)
+        score = _ensemble(call, steps, _of_lists(call, "class", 1), 1)
         finish_binary(call, steps, score, labels, post, threshold=0.5 if shares else 0.0, shares=shares)
         return
-    finish_classes(call, steps, _ensemble(call, steps, "class", len(labels)), labels, post)
+    finish_classes(
+        call, steps, _ensemble(call, steps, _of_lists(call, "class", len(labels)), len(labels)), labels, post
+    )
 
 
-def _ensemble(call: Call, steps: Steps, word: str, targets: int) -> str:
+def ensemble(call: Call, steps: Steps) -> None:
+    """What the leaves of all trees give to each target; a node may ask whether a feature is in a set."""
+    aggregates = ("AVERAGE", "SUM", "MIN", "MAX")
+    post, number = int(call.attribute("post_transform", 0)), int(call.attribute("aggregate_function", 1))
+    if post:
+        what = f"post_transform {post}: ONNX Runtime's numbers of transforms are not the specification's"
+        raise Unsupported(what, "leave it out, and put Softmax or Sigmoid behind the node")
+    if not 0 <= number < len(aggregates):
+        raise Unsupported(f"aggregate_function {number}", "export the model again")
+    targets = int(call.attribute("n_targets", 1))
+    steps.finish(_ensemble(call, steps, grown(call), targets, aggregates[number]))
+
+
+def _of_lists(call: Call, word: str, targets: int) -> Grown:
+    """The trees of the older operators."""
+    return Grown(_nodes(call), dict(_leaves(call, word, 0 if targets == 1 else None)))
+
+
+def _ensemble(call: Call, steps: Steps, trees: Grown, targets: int, given: str = "") -> str:
     """The aggregated values for each row and target."""
     x = steps.cast(call.operand(0), DType.FLOAT32)
     shape = steps.tensor(x).shape
     x = x if len(shape) == 2 else steps.reshape(x, 1, *shape)
-    tables = _tables(call, word, targets, steps.tensor(x).shape[-1])
-    aggregate = str(call.attribute("aggregate_function", "SUM"))
+    tables = _tables(trees, targets, steps.tensor(x).shape[-1])
+    aggregate = given or str(call.attribute("aggregate_function", "SUM"))
     kind = "SUM" if aggregate == "AVERAGE" else aggregate
     if kind not in AGGREGATES:
         raise Unsupported(f"aggregate_function '{aggregate}'")
@@ -86,11 +99,10 @@ def _ensemble(call: Call, steps: Steps, word: str, targets: int) -> str:
     return steps("Add", sums, steps.constant(base)) if any(base) else sums
 
 
-def _tables(call: Call, word: str, targets: int, features: int) -> _Tables:
-    nodes = _nodes(call)
-    leaves = _leaves(call, word, 0 if targets == 1 else None)
+def _tables(trees: Grown, targets: int, features: int) -> _Tables:
+    nodes, leaves = trees.nodes, trees.leaves
     tables = _Tables()
-    children = {branch for node in nodes.values() if node.mode != _LEAF for branch in (node.first, node.second)}
+    children = {branch for node in nodes.values() if node.mode != LEAF for branch in (node.first, node.second)}
     for root in (place for place in nodes if place not in children):
         tables.roots.append(_numbered(tables, nodes, leaves, root))
     if len(tables.nodes) != len(nodes) or not nodes:
@@ -100,7 +112,7 @@ def _tables(call: Call, word: str, targets: int, features: int) -> _Tables:
     return tables
 
 
-def _nodes(call: Call) -> dict[tuple[int, int], _Node]:
+def _nodes(call: Call) -> dict[tuple[int, int], TreeNode]:
     """Nodes by (tree, number)."""
     trees, numbers = call.integers("nodes_treeids", ()), call.integers("nodes_nodeids", ())
     modes = call.attribute("nodes_modes", [])
@@ -112,9 +124,9 @@ def _nodes(call: Call) -> dict[tuple[int, int], _Node]:
         raise Unsupported("attributes of nodes of different lengths", "export the model again")
     found = {}
     for tree, number, mode, true, false, feature, value, tracks in zip(*lists, strict=True):
-        if mode not in (*MODES, _LEAF):
+        if mode not in (*MODES, LEAF):
             raise Unsupported(f"nodes of mode '{mode}'")
-        found[tree, number] = _Node(feature, value, mode, (tree, true), (tree, false), bool(tracks))
+        found[tree, number] = TreeNode(feature, value, mode, (tree, true), (tree, false), bool(tracks))
     return found
 
 
@@ -132,7 +144,7 @@ def _leaves(call: Call, word: str, only: int | None) -> Mapping[tuple[int, int],
 
 def _numbered(
     tables: _Tables,
-    nodes: Mapping[tuple[int, int], _Node],
+    nodes: Mapping[tuple[int, int], TreeNode],
     leaves: Mapping[tuple[int, int], list[tuple[int, float]]],
     root: tuple[int, int],
 ) -> int:
@@ -143,7 +155,7 @@ def _numbered(
         node = nodes.get(place)
         if node is None:
             raise Unsupported(f"a branch to node {place[1]}, which tree {place[0]} lacks", "export the model again")
-        for branch in (node.first, node.second) if node.mode != _LEAF else ():
+        for branch in (node.first, node.second) if node.mode != LEAF else ():
             if branch in numbers and branch != node.first:
                 raise Unsupported(f"two branches to one node of tree {place[0]}", "export the model again")
             numbers[branch] = start + len(order)
@@ -156,9 +168,9 @@ def _numbered(
 
 
 def _add_node(
-    tables: _Tables, node: _Node, numbers: Mapping[tuple[int, int], int], values: list[tuple[int, float]]
+    tables: _Tables, node: TreeNode, numbers: Mapping[tuple[int, int], int], values: list[tuple[int, float]]
 ) -> None:
-    if node.mode == _LEAF:
+    if node.mode == LEAF:
         tables.nodes.append((-1, len(tables.values), len(values), 0))
         tables.thresholds.append(0.0)
         tables.targets.extend(target for target, _ in values)
@@ -179,4 +191,8 @@ def trees(earlier: Translators) -> Translators:
         both.__doc__ = translate.__doc__
         return both
 
-    return {"TreeEnsembleRegressor": of(regressor), "TreeEnsembleClassifier": of(classifier)}
+    return {
+        "TreeEnsemble": of(ensemble),
+        "TreeEnsembleRegressor": of(regressor),
+        "TreeEnsembleClassifier": of(classifier),
+    }
