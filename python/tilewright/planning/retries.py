@@ -15,6 +15,7 @@ from tilewright.base.errors import TilewrightError
 from tilewright.options import Buffering, CompileOptions
 from tilewright.placement import DoesNotFit
 from tilewright.plan.lifetimes import layer_at
+from tilewright.planning.constant_room import require_room_for_constants
 from tilewright.planning.core_stacks import require_room_for_stacks, with_room_for_stacks
 from tilewright.planning.decide import Decider, each_for_itself, with_layers
 from tilewright.planning.decisions import Decisions
@@ -70,6 +71,7 @@ def search(prepared: Prepared, platform: Platform, options: CompileOptions) -> P
     for a smaller pool. Raises TilewrightError ``does-not-fit`` with pool, need, have, missing
     bytes, operator and the smallest size that works.
     """
+    require_room_for_constants(prepared, platform)
     decider = Decider(prepared, platform, options, find_tiler(options.strategy))
     planned = _explained(decider)
     stacks = platform.core_stacks

@@ -33,9 +33,7 @@ def with_constant_homes(
     pools = [pool for pool in platform.pools if BufferKind.CONSTANT in pool.holds]
     travelling = all(platform.access_cycles(pool.name) is None for pool in pools)
     first = pools[0].size_bytes if pools else None
-    # An upper bound, whichever kernels are taken.
-    most = sum(max(sum(map(_stored_bytes, _constants(problem))) for problem in layer) for layer in problems)
-    if not travelling or len(pools) < 2 or first is None or most <= first:
+    if not travelling or len(pools) < 2 or first is None or most_constant_bytes(problems) <= first:
         return [list(layer) for layer in problems]
     used = [operand for layer in problems for operand in _constants(layer[0])]
     sizes = {_content(operand, arrays): _stored_bytes(operand) for operand in used}
@@ -50,6 +48,16 @@ def with_constant_homes(
         homes[content] = pools[at].name
     last = pools[-1].name
     return [[_rehomed(problem, homes, last, platform, arrays) for problem in layer] for layer in problems]
+
+
+def most_constant_bytes(problems: Sequence[Sequence[TilingProblem]]) -> int:
+    """An upper bound of all constants, whichever kernels are taken."""
+    return sum(max(sum(map(_stored_bytes, _constants(problem))) for problem in layer) for layer in problems)
+
+
+def constant_bytes(problem: TilingProblem, arrays: HashedArrays) -> dict[Content, int]:
+    """The bytes that a layer's constants take with a kernel, equal ones once."""
+    return {_content(operand, arrays): _stored_bytes(operand) for operand in _constants(problem)}
 
 
 def _rehomed(
