@@ -1,7 +1,7 @@
 """Constants that scale or shift what a convolution or product reads go into its weights and bias.
 
 Before:  Mul(x, s) -> Add(t) -> Conv(w, b)                     (Rescaling and Normalization of Keras)
-After:   Conv(x, w * s, b + sum of w * t)                      the shift only where the Conv has no padding
+After:   Conv(x, w * s, b + sum of w * t)                      where the Conv has padding, Conv(Add(x, t / s), w * s)
 Before:  Concat(Conv(..), Conv(..)) -> Mul(s) -> Add(t)        (BatchNormalization behind a Concat)
 After:   Concat(Conv(..) -> Mul -> Add, Conv(..) -> Mul -> Add), whose constants fold into the convolutions
 """
@@ -18,6 +18,7 @@ from tilewright.graph.edit import GraphEditor, joined_sources, make_node
 from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.conv import ConvAttributes
 from tilewright.operators.matmul import MatMulAttributes
+from tilewright.operators.movement import TransposeAttributes
 from tilewright.operators.operator import Affine
 from tilewright.rewrites.fuse import per_channel
 
@@ -38,6 +39,7 @@ def fold_scaling(graph: Graph) -> Graph:
 
 def _folded(editor: GraphEditor, node: Node) -> Node | None:
     """The Conv or MatMul that reads what the constant operator before it reads; None where nothing can fold."""
+    _in_front_of_transpose(editor, node, node.inputs[0])
     before = editor.producer(node.inputs[0])
     weights = editor.tensors[node.inputs[1]]
     if before is None or before.epilogue is not None or node.epilogue is not None:
@@ -57,10 +59,76 @@ def _folded(editor: GraphEditor, node: Node) -> Node | None:
     else:
         shifted = _shifted_bias(editor, node, wide * spread)
         if shifted is None:
-            return None
+            return _with_scale_of_shift(editor, node, before)
         inputs = (x, node.inputs[1], shifted)
     editor.remove(before)
     return editor.replace(node, replace(node, inputs=inputs, sources=joined_sources(before, node)))
+
+
+def _in_front_of_transpose(editor: GraphEditor, node: Node, name: str) -> None:
+    """A constant operator before the Transpose of which a node reads ``name`` stands behind it from now on.
+
+    TensorFlow scales images whose channels are last.
+    """
+    transpose = editor.producer(name)
+    if transpose is None or not isinstance(transpose.attributes, TransposeAttributes):
+        return
+    before = editor.producer(transpose.inputs[0])
+    alone = editor.sole_reader(transpose.outputs[0]) is node and editor.sole_reader(transpose.inputs[0]) is transpose
+    if not alone or before is None or before.epilogue is not None:
+        return
+    position = _constant_position(editor, before)
+    if position is None:
+        return
+    x, data = before.inputs[1 - position], editor.tensors[before.inputs[position]].data
+    output = editor.tensors[transpose.outputs[0]]
+    if data is None or editor.tensors[x].shape != editor.tensors[before.outputs[0]].shape:
+        return
+    perm = transpose.attributes.perm
+    aligned = data.reshape((1,) * (len(perm) - data.ndim) + data.shape).transpose(perm)
+    inner = editor.variable(output, f"{x}/transposed", quantization=None)
+    operands = (inner.name, editor.constant(f"{output.name}/constant", np.ascontiguousarray(aligned)).name)
+    editor.remove(before)
+    editor.replace(transpose, replace(transpose, inputs=(x,), outputs=(inner.name,)))
+    editor.add(replace(before, inputs=operands if position else operands[::-1], outputs=(output.name,)))
+
+
+def _constant_position(editor: GraphEditor, node: Node) -> int | None:
+    """Which operand of a Mul, Add or Sub is the constant; None for other operators, or where none or both are."""
+    if declared(node, editor.extensions).affine is Affine.NONE:
+        return None
+    found = [position for position, name in enumerate(node.inputs) if editor.tensors[name].data is not None]
+    return found[0] if len(found) == 1 else None
+
+
+def _with_scale_of_shift(editor: GraphEditor, node: Node, shift: Node) -> Node | None:
+    """Conv(x * s + t, w), whose padding is not shifted, as Conv(x + t / s, w * s); None where there is no such Mul."""
+    position = _constant_position(editor, shift)
+    if position is None or (position == 0 and declared(shift, editor.extensions).affine is Affine.DIFFERENCE):
+        return None
+    _in_front_of_transpose(editor, shift, shift.inputs[1 - position])
+    scale = editor.producer(shift.inputs[1 - position])
+    if scale is None or scale.epilogue is not None:
+        return None
+    if declared(scale, editor.extensions).affine is not Affine.FACTOR:
+        return None
+    weights, values = editor.tensors[node.inputs[1]], editor.tensors[shift.inputs[position]].data
+    x, factors = _source_and_values(editor, scale, 1)
+    alone = editor.sole_reader(scale.outputs[0]) is shift
+    if not alone or values is None or weights.data is None or factors is None or not factors.all():
+        return None
+    shape = editor.tensors[scale.outputs[0]].shape
+    spread = _along_weights(node, weights.data, factors)
+    if spread is None or editor.tensors[x].shape != shape:
+        return None
+    column = factors.reshape((1, -1, *(1,) * (len(shape) - 2)))
+    moved = editor.constant(f"{shift.outputs[0]}/shift", (values.astype(np.float64) / column).astype(np.float32)).name
+    scaled = editor.constant(
+        f"{node.outputs[0]}/weights", (weights.data.astype(np.float64) * spread).astype(np.float32)
+    )
+    editor.remove(scale)
+    editor.replace(shift, replace(shift, inputs=(x, moved) if position else (moved, x)))
+    return editor.replace(node, replace(node, inputs=(node.inputs[0], scaled.name, *node.inputs[2:])))
 
 
 def _read_axis(editor: GraphEditor, node: Node) -> int:

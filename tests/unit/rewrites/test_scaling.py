@@ -35,6 +35,29 @@ def test_a_shift_in_front_of_padding_stays(tmp_path):
     assert operators(assert_equal_to_runtime(tmp_path, net.model("y"))) == {"Sub": 1, "Conv": 1}
 
 
+def test_a_factor_of_zero_in_front_of_a_shift_stays(tmp_path):
+    """What is shifted cannot be divided by it."""
+    net = Network()
+    x = net.node("Mul", net.input("x", [1, 2, 7, 7]), net.constant(np.float32([[[0]], [[2]]])))
+    net.node("Conv", net.node("Add", x, net.weights(2, 1, 1)), net.weights(8, 2, 3, 3), pads=[1] * 4, output="y")
+    assert operators(assert_equal_to_runtime(tmp_path, net.model("y"))) == {"Mul": 1, "Add": 1, "Conv": 1}
+
+
+@pytest.mark.parametrize(("pads", "left"), [(0, {}), (1, {"Add": 1})])
+def test_preprocessing_of_keras_goes_into_a_convolution(tmp_path, pads, left):
+    """Rescaling and Normalization scale, shift and scale channels that are last, in front of a Transpose.
+
+    Where the convolution pads, one shift is left of the three.
+    """
+    net = Network()
+    x = net.node("Mul", net.input("x", [1, 7, 7, 3]), net.constant(np.float32(1 / 127.5)))
+    x = net.node("Mul", net.node("Add", x, net.weights(1, 1, 1, 3)), net.weights(1, 1, 1, 3))
+    x = net.node("Transpose", x, perm=[0, 3, 1, 2])
+    net.node("Conv", x, net.weights(8, 3, 3, 3), pads=[pads] * 4, output="y")
+    graph = assert_equal_to_runtime(tmp_path, net.model("y"))
+    assert operators(graph) == {"Transpose": 1, "Conv": 1, **left}
+
+
 @pytest.mark.parametrize("transposed", [0, 1])
 def test_scale_and_shift_go_into_a_product(tmp_path, transposed):
     net = Network()
