@@ -53,10 +53,17 @@ def _gelu_by_tanh() -> Formula:
     return product(TENSOR, function_of("Sigmoid", twice))
 
 
+def _mish() -> Formula:
+    """x * tanh(softplus(x)), tanh(u) = 2 * sigmoid(2 u) - 1."""
+    twice = scaled(function_of("Softplus", TENSOR), 2.0)
+    return product(TENSOR, total((scaled(function_of("Sigmoid", twice), 2.0), number(-1.0))))
+
+
 _FORMULAS = (
     (product(TENSOR, clipped(total((scaled(TENSOR, 1.0 / 6.0), number(0.5))), 0.0, 1.0)), Activation("HardSwish")),
     (_gelu(), Activation("Gelu", GeluAttributes(by_tanh=False))),
     (_gelu_by_tanh(), Activation("Gelu", GeluAttributes(by_tanh=True))),
+    (_mish(), Activation("Mish")),
 )
 
 
@@ -68,7 +75,9 @@ _MOST_SOURCES = 24
 
 
 def name_activations(graph: Graph) -> Graph:
-    """One node for each chain of float32 operators that is HardSwish, Gelu, Swish, LeakyRelu or PRelu of one tensor.
+    """One node for each chain of float32 operators that is an activation of one tensor.
+
+    Activations are HardSwish, Gelu, Mish, Swish, LeakyRelu and PRelu.
 
     A chain stays where something else reads a tensor in it. Results change by less than float32 rounding of the
     chain's own steps: the operator rounds once.

@@ -216,6 +216,9 @@ def _applied(operator: str, operands: list[Formula]) -> Formula:
         case "Tanh", [a]:
             # tanh(u) = 2 sigmoid(2 u) - 1, so that both ways to write one function have one formula.
             return total((scaled(function_of("Sigmoid", scaled(a, 2.0)), 2.0), number(-1.0)))
+        case "Erf", [a] if len(a.terms) == 1 and a.terms[0].coefficient < 0.0:
+            # erf(-u) = -erf(u).
+            return scaled(function_of("Erf", scaled(a, -1.0)), -1.0)
         case (("Erf" | "Sigmoid" | "Exp" | "Softplus"), [a]):
             return function_of(operator, a)
     raise NoFormula

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from support.onnx_models import (
@@ -213,3 +215,13 @@ def test_an_output_that_is_an_input_or_a_constant_is_copied(tmp_path):
     np.testing.assert_array_equal(same, feeds["x"])
     assert constant.shape == (2, 2)
     assert c == "c"
+
+
+def test_erfc_of_tf2onnx(tmp_path):
+    """ONNX has no Erfc, but Keras's GELU arrives with it: 1 - Erf."""
+    build = ModelBuilder(15)
+    x = build.input("x", [2, 7])
+    graph = imported(tmp_path, build.model(build.node("Erfc", x, output="y")))
+    values = np.linspace(-3.0, 3.0, 14, dtype=np.float32).reshape(2, 7)
+    wanted = [[math.erfc(value) for value in row] for row in values.tolist()]
+    np.testing.assert_allclose(outputs_of(graph, {"x": values})[0], wanted, rtol=1e-5, atol=1e-6)

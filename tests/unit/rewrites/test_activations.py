@@ -48,6 +48,16 @@ def gelu_of_tf2onnx(net, x):
     return net.node("Mul", net.node("Mul", net.scalar(0.5), one_more), x)
 
 
+def gelu_of_a_negative_argument(net, x):
+    """As Keras 3 computes it: x / 2 * (1 - erf(-x / sqrt 2))."""
+    error = net.node("Erf", net.node("Mul", net.node("Neg", x), net.scalar(np.sqrt(0.5))))
+    return net.node("Mul", net.node("Mul", net.scalar(0.5), x), net.node("Sub", net.scalar(1), error))
+
+
+def mish_of_keras(net, x):
+    return net.node("Mul", net.node("Tanh", net.node("Softplus", x)), x)
+
+
 def gelu_by_tanh_of_keras(net, x):
     cube = net.node("Mul", net.scalar(0.044715), net.node("Pow", x, net.scalar(3)))
     tanh = net.node("Tanh", net.node("Mul", net.scalar(np.sqrt(2 / np.pi)), net.node("Add", x, cube)))
@@ -69,7 +79,9 @@ def leaky_relu_of_two_relus(net, x):
         (hard_swish_by_hard_sigmoid, "HardSwish"),
         (gelu_of_torch, "Gelu"),
         (gelu_of_tf2onnx, "Gelu"),
+        (gelu_of_a_negative_argument, "Gelu"),
         (gelu_by_tanh_of_keras, "Gelu"),
+        (mish_of_keras, "Mish"),
         (leaky_relu_of_two_relus, "LeakyRelu"),
     ],
 )

@@ -103,6 +103,14 @@ def folded(operator: str) -> Translate:
     return translate
 
 
+def erfc(call: Call) -> None:
+    """1 - Erf. tf2onnx writes it for GELU of Keras, though ONNX does not define it."""
+    x = typed(call, 0, _FLOAT)
+    error = call.emit("Erf", [x.name], x.shape, part="erf")
+    one = call.literal(np.ones((), np.float32), f"{call.node.outputs[0]}/one")
+    call.emit("Sub", [one, error], x.shape, _OFFSETS)
+
+
 def mean(call: Call) -> None:
     """Multiplies the sum of all tensors, which broadcast, by 1 / their number."""
     parts = [typed(call, index, _FLOAT) for index in range(len(call.node.inputs))]
@@ -313,6 +321,7 @@ def elementwise(earlier: Mapping[str, Translate]) -> dict[str, Translate]:
             "Min": folded("Min"),
             "Max": folded("Max"),
             "Mean": mean,
+            "Erfc": erfc,
             "Mod": mod,
             "Pow": power,
             "BitShift": bit_shift,
