@@ -13,13 +13,14 @@ from support.lite_breadth import BREADTH
 from support.lite_elements import ELEMENTS
 from support.lite_made import RUNS, LiteCase
 from support.lite_products import PRODUCTS
+from support.lite_rare import RARE
 from support.lite_streams import STREAMS
 from support.lite_types import TYPES
 
 __all__ = ["CASES", "RUNS", "LiteCase", "lite_case"]
 
 CASES: Mapping[str, Callable[[str], LiteCase]] = MappingProxyType(
-    {**PRODUCTS, **ELEMENTS, **STREAMS, **BREADTH, **TYPES}
+    {**PRODUCTS, **ELEMENTS, **STREAMS, **BREADTH, **TYPES, **RARE}
 )
 
 

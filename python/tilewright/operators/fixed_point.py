@@ -51,7 +51,7 @@ def divided_by_power(x: Array, exponent: Array | int) -> Array:
     return quotient
 
 
-def multiplied_by_power(x: Array, exponent: int) -> Array:
+def multiplied_by_power(x: Array, exponent: Array | int) -> Array:
     """x * 2^exponent, clipped to 32 bits."""
     limited: Array = np.clip(x << exponent, _INT32_MIN, _INT32_MAX)
     return limited
@@ -109,6 +109,38 @@ def _reciprocal(a: Array) -> Array:
         error = (1 << 29) - high_product(half_sum, x)
         x = x + multiplied_by_power(high_product(x, error), 2)
     return x
+
+
+def log_of_sum(x: Array, integer_bits: int, result_bits: int) -> Array:
+    """log of Q<integer_bits> numbers from 1 on, as Q<result_bits>.
+
+    x is 2^n * r with r near the fourth root of 1/2, by one of two scalings; log r is a quotient of polynomials.
+    """
+    a_leading = _leading_zeros(x)
+    a_rest = multiplied_by_power(high_product(multiplied_by_power(x, a_leading - 1), _ROOT), 1)
+    b_leading = _leading_zeros(high_product(x, _ROOT)) - 1
+    b_rest = multiplied_by_power(x, b_leading)
+    bits = 31 - (result_bits + 1)
+    quarter = 1 << (bits - 2)
+    a_power = multiplied_by_power(integer_bits - a_leading, bits) + quarter
+    b_power = multiplied_by_power(integer_bits - b_leading, bits) - quarter
+    rest, power = np.minimum(a_rest, b_rest), np.maximum(a_power, b_power)
+    middle = _half_sum(rest, np.asarray(_FOURTH_ROOT))
+    q = 2 * (rest - _FOURTH_ROOT)
+    square = high_product(q, q)
+    numerator = high_product(q, rest) + high_product(high_product(q, square), 117049297)
+    denominator = high_product(middle, 1057819769 + q + high_product(square, 127690142)) + high_product(q, 638450708)
+    quotient = high_product(divided_by_power(numerator, result_bits + 1), one_over_one_plus(denominator))
+    return multiplied_by_power(high_product(power, 1488522236) + quotient, 1)
+
+
+_ROOT, _FOURTH_ROOT = 1518500250, 1805811301
+"""Square root and fourth root of 1/2, as Q0.31."""
+
+
+def _leading_zeros(x: Array) -> Array:
+    """Of numbers from 1 to 2^31 - 1, in 32 bits."""
+    return 32 - np.frexp(x.astype(np.float64))[1].astype(np.int64)
 
 
 def _half_sum(a: Array, b: Array) -> Array:

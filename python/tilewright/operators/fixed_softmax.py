@@ -1,4 +1,4 @@
-"""Softmax of 8-bit integers in LiteRT's fixed-point arithmetic."""
+"""Softmax and LogSoftmax of 8-bit integers in LiteRT's fixed-point arithmetic."""
 
 from __future__ import annotations
 
@@ -7,13 +7,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.graph import Array, Attributes, Graph, Node
-from tilewright.operators.fixed_point import divided_by_power, exp_on_negative, high_product, one_over_one_plus
+from tilewright.operators.fixed_point import (
+    divided_by_power,
+    exp_on_negative,
+    high_product,
+    log_of_sum,
+    multiplied,
+    one_over_one_plus,
+)
 from tilewright.operators.integer_norm import last_axis_nest
 from tilewright.operators.operator import Arrays, Operator, operand
 
 _INPUT_BITS = 5
 """Bits in front of the binary point of a scaled difference."""
 _SUM_BITS = 12
+_RESULT_BITS = 4
+"""Bits in front of the binary point of a logarithm of a probability."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +39,29 @@ class FixedSoftmaxAttributes(Attributes):
     lowest: int
 
 
+@dataclass(frozen=True, slots=True)
+class FixedLogSoftmaxAttributes(FixedSoftmaxAttributes):
+    """From a Q5.26 number back to a difference of stored integers: times divisor / 2^31 / 2^right.
+
+    Attributes:
+        divisor: from 2^30 to 2^31 - 1.
+    """
+
+    divisor: int
+    right: int
+
+
 def powers(node: Node) -> Array:
     """exp(-d) as Q0.31 for every difference d of two 8-bit integers, int64[256]."""
     given = node.given(FixedSoftmaxAttributes)
-    difference = -np.arange(256, dtype=np.int64)
-    counted = difference >= given.lowest
-    scaled = high_product(np.where(counted, difference, 0) << given.left, given.multiplier)
-    return np.where(counted, exp_on_negative(scaled, _INPUT_BITS), 0)
+    counted = -np.arange(256, dtype=np.int64) >= given.lowest
+    return np.where(counted, exp_on_negative(np.where(counted, scaled_differences(node), 0), _INPUT_BITS), 0)
+
+
+def scaled_differences(node: Node) -> Array:
+    """-d as Q5.26 for every difference d of two 8-bit integers, int64[256]; what exceeds 32 bits does not count."""
+    given = node.given(FixedSoftmaxAttributes)
+    return high_product(-np.arange(256, dtype=np.int64) << given.left, given.multiplier)
 
 
 def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
@@ -55,4 +80,25 @@ def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     return [(np.minimum(levels, (1 << bits) - 1) + np.iinfo(wanted).min).astype(wanted)]
 
 
-OPERATORS = (Operator("FixedSoftmax", last_axis_nest, reference, FixedSoftmaxAttributes),)
+def log_reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """16 * (d - log sum of powers) + the largest integer of y's type over the last axis, where d is x - its maximum.
+
+    Differences that are too low for Q5.26 give the smallest integer.
+    """
+    given, x = node.given(FixedLogSoftmaxAttributes), operand(arrays, 0).astype(np.int64)
+    difference = x.max(axis=-1, keepdims=True) - x
+    total = divided_by_power(powers(node)[difference], _SUM_BITS).sum(axis=-1, keepdims=True)
+    logarithm = log_of_sum(total, _SUM_BITS, _INPUT_BITS)
+    least = multiplied(logarithm - (1 << 31), given.divisor, -given.right)
+    lowest = np.maximum(given.lowest - 1, least)
+    counted = -difference > lowest
+    scaled = np.where(counted, scaled_differences(node)[difference], 0)
+    limits = np.iinfo(graph.tensor(node.outputs[0]).dtype.numpy)
+    levels = divided_by_power(scaled - logarithm, 31 - _INPUT_BITS - _RESULT_BITS) + limits.max
+    return [np.where(counted, np.clip(levels, limits.min, limits.max), limits.min).astype(limits.dtype)]
+
+
+OPERATORS = (
+    Operator("FixedSoftmax", last_axis_nest, reference, FixedSoftmaxAttributes),
+    Operator("FixedLogSoftmax", last_axis_nest, log_reference, FixedLogSoftmaxAttributes),
+)

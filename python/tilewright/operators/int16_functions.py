@@ -1,4 +1,4 @@
-"""Logistic, tanh and softmax of int16 by tables, as LiteRT's reference kernels have them."""
+"""Functions and softmax of int16 by tables, as LiteRT's reference kernels have them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from tilewright.operators import elementwise
 from tilewright.operators.fixed_point import multiplied
 from tilewright.operators.integer_norm import last_axis_nest
 from tilewright.operators.operator import Arrays, Operator, operand
+from tilewright.operators.quantization import lookup_nest
 from tilewright.operators.sigmoid_table import logistic_halves, tanh_halves
 
 _STEPS = 512
 _RANGE = np.float32(65535)
+_UNIT = np.float32(2) / _RANGE
+"""Scale of the results of the softmax's functions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +46,28 @@ def _sigmoid(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 
 def powers_table() -> Array:
     """exp on [-10, 0] as Q0.15, int16[513]."""
-    return _table(np.float32(10.0) / _RANGE, 32767, np.exp)
+    return interpolated_table(np.float32(10.0) / _RANGE, 32767, _UNIT, np.exp)
 
 
 def reciprocal_table() -> Array:
     """1 / (1 + x) on [0, 1] as Q0.15, int16[513]."""
-    return _table(np.float32(1.0) / _RANGE, -32768, lambda x: 1 / (1 + x))
+    return interpolated_table(np.float32(1.0) / _RANGE, -32768, _UNIT, lambda x: 1 / (1 + x))
 
 
-def _table(scale: np.floating, zero: int, function: Callable[[Array], Array]) -> Array:
-    """Values at 513 places, each corrected by half of what interpolation errs at the middle of its step.
+def interpolated_table(
+    scale: np.floating, zero: int, y_scale: np.floating, function: Callable[[Array], Array]
+) -> Array:
+    """int16[513]: values at 513 places, each corrected by half of what interpolation errs at the middle of its step.
 
     All in float32, halves away from zero.
+
+    Args:
+        scale, zero: of the argument; y_scale: of the value, whose zero point is 0.
+        function: of float64, whose results are rounded to float32.
     """
     low, high = np.float32(scale * (-32768 - zero)), np.float32(scale * (32767 - zero))
     step = np.float32((high - low) / _STEPS)
-    unit = np.float32(65536) / np.float32(np.float32(2) / _RANGE * 65535)
+    unit = np.float32(65536) / np.float32(np.float32(y_scale * 32767) - np.float32(y_scale * -32768))
     at = np.arange(_STEPS + 1, dtype=np.float32)
 
     def value(x: Array) -> Array:
@@ -88,6 +97,14 @@ def _between(values: Array, table: Array) -> Array:
     return result
 
 
+def _interpolated(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """Between entries x >> 7 and its successor; their difference is cut to 16 bits."""
+    values, entries = operand(arrays, 0).astype(np.int64), operand(arrays, 1)
+    at = 256 + (values >> 7)
+    slope = np.diff(entries.astype(np.int64)).astype(np.int16).astype(np.int64)[at]
+    return [(entries[at] + ((slope * (values & 0x7F) + 64) >> 7)).astype(np.int16)]
+
+
 def _softmax(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """Over the last axis; 32768 stands for 1, and 32767 is the largest result."""
     given, x = node.given(SoftmaxHalvesAttributes), operand(arrays, 0).astype(np.int64)
@@ -103,6 +120,7 @@ def _softmax(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 
 
 OPERATORS = (
+    Operator("InterpolatedHalves", lookup_nest, _interpolated),
     Operator("SigmoidHalves", elementwise.nest, _sigmoid, SigmoidHalvesAttributes),
     Operator("SoftmaxHalves", last_axis_nest, _softmax, SoftmaxHalvesAttributes),
 )

@@ -16,6 +16,7 @@ from support.firmware import needs_host_compiler
 from support.host_runs import OBJECTS, TILED, run_outputs
 from support.lite_breadth import BREADTH
 from support.lite_cases import CASES, RUNS, lite_case
+from support.lite_rare import RARE
 from support.lite_types import TYPES
 from support.stateful import computed, run_program
 from tilewright.catalogue.evaluate import evaluate
@@ -31,11 +32,12 @@ from tilewright.rewrites.passes import optimise
 
 TIGHT = ("l1=1200",)
 ROOM_FOR_TABLES = ("l1=3000",)
+_WIDE = {**BREADTH, **TYPES, **RARE}
 _FRESH = [name for name in CASES if not lite_case(name).stateful]
 BUILDS = {
     "untiled": ("host", _FRESH),
-    "in tiles": (TILED, [name for name in _FRESH if name not in BREADTH and name not in TYPES]),
-    "breadth in tiles": (TILED, [name for name in _FRESH if name in BREADTH or name in TYPES]),
+    "in tiles": (TILED, [name for name in _FRESH if name not in _WIDE]),
+    "breadth in tiles": (TILED, [name for name in _FRESH if name in _WIDE]),
 }
 """Platform, and cases that begin anew in each run, which one executable holds together."""
 VECTORS = Path(__file__).parent / "lite_vectors.npz"
@@ -95,7 +97,7 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Firmwa
         platform, names = BUILDS[kind]
         for name in names:
             values = {"model": written(name, folder), "platform": platform, "name": name, "static_pools": True}
-            values["pools"] = () if platform == "host" else TIGHT if name not in TYPES else ROOM_FOR_TABLES
+            values["pools"] = () if platform == "host" else TIGHT if name not in {**TYPES, **RARE} else ROOM_FOR_TABLES
             artifacts = compile_model(build_options(("test", values)))
             models.append(Generated(name, artifacts.plan, dict(artifacts.files)))
         return build(folder, models, runtime_library(OBJECTS)), {model.prefix: model.plan for model in models}

@@ -184,12 +184,18 @@ def softmax(call: LiteCall) -> None:
         raise Unsupported(
             f"an output with scale {y.scale} and zero point {y.zero_point}", f"scale 1/{levels} is supported"
         )
+    multiplier, left = _softmax_factor(x, beta)
+    given = {"multiplier": multiplier, "left": left, "lowest": -input_radius(_SOFTMAX_BITS, left)}
+    call.emit("FixedSoftmax", [call.input(0).name], shape, given, dtype=DType(y.type))
+
+
+def _softmax_factor(x: TensorRecord, beta: float) -> tuple[int, int]:
+    """Multiplier and shift to the left from differences of stored integers to Q5.26."""
     real = min(float(np.float32(beta)) * float(x.unit) * (1 << (31 - _SOFTMAX_BITS)), float((1 << 31) - 1))
     multiplier, left = quantized_multiplier(real)
     if left < 0:
         raise Unsupported(f"an input scale of {float(x.unit)}")
-    given = {"multiplier": multiplier, "left": left, "lowest": -input_radius(_SOFTMAX_BITS, left)}
-    call.emit("FixedSoftmax", [call.input(0).name], shape, given, dtype=DType(y.type))
+    return multiplier, left
 
 
 def input_radius(integer_bits: int, left: int) -> int:
@@ -270,7 +276,7 @@ def activation(call: LiteCall) -> None:
     if kind == "int16" and call.node.operator in INT16_FUNCTIONS:
         INT16_FUNCTIONS[call.node.operator](call)
         return
-    if kind == "float32":
+    if kind == "float32" or (kind == "int32" and call.node.operator == "ABS" and not call.record(0).is_quantized):
         operator, given = function.real(call)
         call.emit(operator, [call.input(0).name], call.input(0).shape, given)
         return
@@ -280,11 +286,24 @@ def activation(call: LiteCall) -> None:
 
 
 def log_softmax(call: LiteCall) -> None:
-    """Over the last axis; float32."""
-    if one_type(call, 0) != "float32":
-        raise Unsupported(f"elements of type {one_type(call, 0)}", "float32 is supported")
-    shape = call.input(0).shape
-    call.emit("LogSoftmax", [call.input(0).name], shape, {"axis": axis_of(-1, len(shape))})
+    """Over the last axis; float32, int8 and uint8."""
+    kind, shape = one_type(call, 0), call.input(0).shape
+    if kind == "float32":
+        call.emit("LogSoftmax", [call.input(0).name], shape, {"axis": axis_of(-1, len(shape))})
+        return
+    if kind not in _EIGHT_BIT or not shape:
+        raise Unsupported(f"elements of type {kind}", "float32, int8 and uint8 are supported")
+    x, y = call.record(0), call.output()
+    per_tensor(x)
+    per_tensor(y)
+    if (y.scale, y.zero) != ((2.0**-4,), np.iinfo(kind).max):
+        raise Unsupported(
+            f"an output with scale {y.scale} and zero point {y.zero_point}", "scale 1/16 below the type's largest"
+        )
+    multiplier, left = _softmax_factor(x, 1.0)
+    divisor, shift = quantized_multiplier((1 << (31 - left)) / multiplier)
+    given = {"multiplier": multiplier, "left": left, "lowest": -input_radius(_SOFTMAX_BITS, left)}
+    call.emit("FixedLogSoftmax", [call.input(0).name], shape, given | {"divisor": divisor, "right": -shift})
 
 
 ELEMENTWISE: Mapping[str, Callable[[LiteCall], None]] = MappingProxyType(

@@ -34,7 +34,7 @@ def hybrid_product(call: LiteCall, rows: str, shape: tuple[int, int], bias: Sequ
     w = call.constant(1, "the weights")
     scales = _scales(call, shape[1]).reshape(1, -1)
     asymmetric = bool(call.integer("asymmetric"))
-    stored, scale = _quantized(call, rows, asymmetric)
+    stored, scale = quantized_rows(call, rows, asymmetric=asymmetric)
     if asymmetric:
         pixels = call.reshaped(stored, (shape[0], w.shape[1], 1, 1), "pixels")
         weights = call.literal(np.ascontiguousarray(w[:, :, None, None]), "weights")
@@ -77,7 +77,7 @@ def hybrid_convolution(
     scales = _scales(call, channels)
     each = scales.size == channels and _is_per_channel(call)
     flat = call.reshaped(call.input(0).name, (x.shape[0], prod(x.shape[1:])), "rows")
-    stored, scale = _quantized(call, flat, each)
+    stored, scale = quantized_rows(call, flat, asymmetric=each)
     image = call.reshaped(stored, x.shape, "image")
     first = call.transposed(image, (0, 3, 1, 2), "first")
     given = {
@@ -107,7 +107,7 @@ def hybrid_convolution(
     call.activated(lambda part: last(call, total, part), call.text("activation"))
 
 
-def _quantized(call: LiteCall, rows: str, asymmetric: bool) -> tuple[str, str]:
+def quantized_rows(call: LiteCall, rows: str, *, asymmetric: bool) -> tuple[str, str]:
     """Stored integers of ``rows`` [rows, inputs], and the scales [rows, 1]."""
     shape = call.build.tensor(rows).shape
     kind = DType.INT16 if asymmetric else DType.INT8

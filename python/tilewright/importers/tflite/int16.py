@@ -8,11 +8,14 @@ from types import MappingProxyType
 
 import numpy as np
 
-from tilewright.graph import DType, RequantizeTwice
+from tilewright.graph import Array, DType, RequantizeTwice
 from tilewright.importers.onnx.context import Unsupported
 from tilewright.importers.tflite.context import LiteCall, per_tensor
 from tilewright.importers.tflite.multipliers import away, twice
+from tilewright.importers.tflite.pointwise import gelu_by_erf, gelu_by_tanh
+from tilewright.importers.tflite.records import TensorRecord
 from tilewright.operators.fixed_point import quantized_multiplier
+from tilewright.operators.int16_functions import interpolated_table
 
 _LARGEST = 32767
 _POWERS = {"LOGISTIC": (0,), "TANH": (0, 1)}
@@ -73,11 +76,13 @@ def limited(call: LiteCall, name: str, low: int, high: int, part: str) -> str:
 def absolute(call: LiteCall) -> None:
     """The quotient of the scales in float32."""
     x, y = call.record(0), call.output()
-    if x.is_quantized:
-        per_tensor(x)
-        per_tensor(y)
-    if not x.is_quantized or x.zero or y.zero:
-        raise Unsupported("int16 without scale, or with a zero point", "quantise the model again")
+    if not x.is_quantized:
+        call.emit("Abs", [call.input(0).name], x.shape)
+        return
+    per_tensor(x)
+    per_tensor(y)
+    if x.zero or y.zero:
+        raise Unsupported("int16 with a zero point", "quantise the model again")
     wide = call.emit("Cast", [call.input(0).name], x.shape, dtype=DType.INT32, part="wide")
     size = call.emit("Abs", [wide], x.shape, part="size")
     epilogue = twice([float(x.unit / y.unit)], y)
@@ -113,6 +118,46 @@ def softmax(call: LiteCall) -> None:
     call.emit("SoftmaxHalves", [call.input(0).name], x.shape, given)
 
 
+def interpolated(call: LiteCall) -> None:
+    """A function by interpolation in a table of 513 entries, as LiteRT has it."""
+    x, y = call.record(0), call.output()
+    per_tensor(x)
+    per_tensor(y)
+    if x.zero or y.zero:
+        raise Unsupported("int16 with a zero point", "quantise the model again")
+    function = INTERPOLATED[call.node.operator](call, y)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        table = interpolated_table(x.unit, 0, y.unit, function)
+    call.emit("InterpolatedHalves", [call.input(0).name, call.literal(table, "table")], x.shape)
+
+
+def _log(call: LiteCall, y: TensorRecord) -> Callable[[Array], Array]:
+    """Of what is not above 0 the smallest result."""
+    smallest = np.float32(np.float32(-32768) * y.unit)
+    return lambda x: np.where(x <= 0, smallest, np.log(np.where(x <= 0, 1, x)))
+
+
+def _exp(call: LiteCall, y: TensorRecord) -> Callable[[Array], Array]:
+    return lambda x: np.exp(np.minimum(x, 88.0))
+
+
+def _gelu(call: LiteCall, y: TensorRecord) -> Callable[[Array], Array]:
+    return gelu_by_tanh if call.integer("approximate") else gelu_by_erf
+
+
+INTERPOLATED: Mapping[str, Callable[[LiteCall, TensorRecord], Callable[[Array], Array]]] = MappingProxyType(
+    {"EXP": _exp, "LOG": _log, "GELU": _gelu}
+)
+"""Functions of int16 that LiteRT has in tables: from the call and its output to a function of float64."""
+
 INT16_FUNCTIONS: Mapping[str, Callable[[LiteCall], None]] = MappingProxyType(
-    {"LOGISTIC": sigmoid, "TANH": sigmoid, "RELU": relu, "RELU6": relu6, "ABS": absolute, "LEAKY_RELU": leaky}
+    {
+        **dict.fromkeys(INTERPOLATED, interpolated),
+        "LOGISTIC": sigmoid,
+        "TANH": sigmoid,
+        "RELU": relu,
+        "RELU6": relu6,
+        "ABS": absolute,
+        "LEAKY_RELU": leaky,
+    }
 )

@@ -12,6 +12,8 @@ from tilewright.importers.onnx.context import Unsupported, broadcast, dtype_name
 from tilewright.importers.tflite.bilinear import resize_bilinear
 from tilewright.importers.tflite.context import LiteCall, axis_of, one_type, per_tensor, same_scale
 from tilewright.importers.tflite.elementwise import tabulated_function
+from tilewright.importers.tflite.hybrid_more import hybrid_matmul
+from tilewright.importers.tflite.int16 import INTERPOLATED, interpolated
 from tilewright.importers.tflite.multipliers import stored_bounds, tensor_multiplier, twice
 from tilewright.importers.tflite.pointwise import FUNCTIONS
 from tilewright.importers.tflite.quantized_more import scaled, squares_of_halves
@@ -43,12 +45,17 @@ _COMPARISONS = {
 
 
 def unary(call: LiteCall) -> None:
-    """Float32; NEG and SIGN of integers without scale, LOG of int8 by a table too."""
+    """Float32; NEG of integers, SIGN of those without scale; by tables LOG of int8 and int16, SQRT of int8."""
     kind, x = one_type(call, 0), call.input(0)
+    if kind == "int16" and call.node.operator in INTERPOLATED:
+        interpolated(call)
+        return
     if kind in ("int8", "uint8") and call.node.operator in FUNCTIONS:
         tabulated_function(call, FUNCTIONS[call.node.operator].stored)
         return
-    plain = kind in _INTEGERS and not call.record(0).is_quantized and call.node.operator in ("NEG", "SIGN")
+    # LiteRT negates the stored integers of signed types, whatever their scale.
+    signed = call.node.operator == "NEG" and kind in ("int8", "int16")
+    plain = signed or (kind in _INTEGERS and not call.record(0).is_quantized and call.node.operator in ("NEG", "SIGN"))
     if kind != "float32" and not plain:
         raise Unsupported(f"elements of type {kind}", "float32 is supported")
     call.emit(_REAL_UNARY[call.node.operator], [x.name], x.shape)
@@ -68,10 +75,8 @@ def _real(call: LiteCall, index: int = 0) -> str:
 
 
 def extremes(call: LiteCall) -> None:
-    """The larger or the smaller one, with broadcasting; one type, and one scale but for int16."""
-    # TensorFlow Lite Micro compares the stored integers of all types; converters give 8 bits one scale.
-    if one_type(call, 0, 1) != "int16" and call.record(0).is_quantized:
-        same_scale(call, call.record(0), call.record(1))
+    """The larger or the smaller stored one, with broadcasting; one type, whatever the scales."""
+    one_type(call, 0, 1)
     a, b = call.input(0), call.input(1)
     call.emit(_BINARY[call.node.operator], [a.name, b.name], broadcast(a.shape, b.shape))
 
@@ -83,20 +88,38 @@ def real_binary(call: LiteCall) -> None:
 
 
 def floored(call: LiteCall) -> None:
-    """FLOOR_DIV and FLOOR_MOD of float32 and of integers without scale, with broadcasting."""
+    """FLOOR_DIV and FLOOR_MOD of float32 and of stored integers, with broadcasting."""
     kind, names = one_type(call, 0, 1), [call.input(0).name, call.input(1).name]
     shape = broadcast(call.input(0).shape, call.input(1).shape)
-    if call.record(0).is_quantized or kind not in ("float32", *_INTEGERS):
-        raise Unsupported(f"elements of type {kind}", "float32 and integers without scale are supported")
+    if kind not in ("float32", *_INTEGERS):
+        raise Unsupported(f"elements of type {kind}", "float32 and integers are supported")
     if call.node.operator == "FLOOR_MOD":
         call.emit("Mod", names, shape)
         return
     if kind == "float32":
         call.emit("Floor", [call.emit("Div", names, shape, part="quotient")], shape)
         return
+    _floored_quotient(call, names, shape)
+
+
+def _floored_quotient(call: LiteCall, names: list[str], shape: tuple[int, ...]) -> None:
+    """(a - a mod b) / b; the difference may need more bits than a has."""
+    dtype, wider = call.input(0).dtype, _WIDER.get(call.input(0).dtype)
+    if wider is not None:
+        names = [call.emit("Cast", [name], call.build.tensor(name).shape, dtype=wider, part="wide") for name in names]
     rest = call.emit("Mod", names, shape, part="rest")
     whole = call.emit("SubInteger", [names[0], rest], shape, part="whole")
-    call.emit("DivInteger", [whole, names[1]], shape)
+    quotient = call.emit("DivInteger", [whole, names[1]], shape, part="" if wider is None else "quotient")
+    if wider is not None:
+        call.emit("Cast", [quotient], shape, dtype=dtype)
+
+
+_WIDER = {
+    DType.INT8: DType.INT32,
+    DType.UINT8: DType.INT32,
+    DType.INT16: DType.INT32,
+    DType.INT32: DType.INT64,
+}
 
 
 def squared_difference(call: LiteCall) -> None:
@@ -136,16 +159,20 @@ def _int8_squares(call: LiteCall, shape: tuple[int, ...]) -> None:
 
 
 def comparison(call: LiteCall) -> None:
-    """Float32, bool, int32, int64; int16 without scale; int8 and uint8, each with its scale, with broadcasting."""
+    """Float32, bool, int32, int64; int8, uint8 and int16, each with its scale, with broadcasting.
+
+    LiteRT orders int16 by the stored integers, and TensorFlow Lite Micro's GREATER of int16 is never true.
+    """
     kinds = {call.record(0).type, call.record(1).type}
     operator, swapped, negated = _COMPARISONS[call.node.operator]
     names = [call.input(0).name, call.input(1).name]
     shape = broadcast(call.input(0).shape, call.input(1).shape)
-    scaled_halves = kinds == {"int16"} and call.record(0).is_quantized
-    if len(kinds) != 1 or scaled_halves or not kinds & {"float32", "bool", "int32", "int64", "int16", "int8", "uint8"}:
+    if len(kinds) != 1 or not kinds & {"float32", "bool", "int32", "int64", "int16", "int8", "uint8"}:
         raise Unsupported(f"operands of types {', '.join(sorted(kinds))}")
     if kinds <= {"int8", "uint8"} and call.record(0).is_quantized:
         names = [_compared(call, index) for index in range(2)]
+    if kinds == {"int16"} and call.record(0).is_quantized and operator == "Equal":
+        names = [_compared_half(call, index) for index in range(2)]
     if swapped:
         names.reverse()
     name = call.emit(operator, names, shape, dtype=DType.BOOL, part="equal" if negated else "")
@@ -159,6 +186,21 @@ def _compared(call: LiteCall, index: int) -> str:
     per_tensor(record)
     q, shift = quantized_multiplier(float(record.unit))
     return scaled(call, index, 8, (q, shift))
+
+
+def _compared_half(call: LiteCall, index: int) -> str:
+    """As ``_compared`` for int16."""
+    record, x = call.record(index), call.input(index)
+    per_tensor(record)
+    wide = call.emit("Cast", [x.name], x.shape, dtype=DType.INT32, part=f"wide{index}")
+    factor = call.literal(np.asarray(256, np.int32), "factor")
+    zero = call.literal(np.asarray(record.zero, np.int32), "zero")
+    offset = call.emit("SubInteger", [wide, zero], x.shape, part=f"offset{index}")
+    shifted = call.emit("MulInteger", [offset, factor], x.shape, part=f"shifted{index}")
+    q, shift = quantized_multiplier(float(record.unit))
+    epilogue = RequantizeTwice((q,), (shift,), 0, -(1 << 31), (1 << 31) - 1)
+    bounded = {"largest": 1 << 24}
+    return call.emit("Requantize", [shifted], x.shape, bounded, part=f"scaled{index}", epilogue=epilogue)
 
 
 def logic(call: LiteCall) -> None:
@@ -283,8 +325,8 @@ def _offset(call: LiteCall, name: str, zero_point: int) -> str:
 
 
 def batch_matmul(call: LiteCall) -> None:
-    """Products of matrices, whose batch axes broadcast; float32, int8 and uint8."""
-    kind, a, b = one_type(call, 0, 1), call.input(0), call.input(1)
+    """Products of matrices, whose batch axes broadcast; float32, int8, also to int32, uint8, float32 with int8."""
+    a, b = call.input(0), call.input(1)
     if len(a.shape) < 2 or len(b.shape) < 2:
         raise Unsupported(f"operands {list(a.shape)} and {list(b.shape)}")
     turned = [bool(call.integer("adj_x")), bool(call.integer("adj_y"))]
@@ -295,6 +337,14 @@ def batch_matmul(call: LiteCall) -> None:
     shape = (*broadcast(a.shape[:-2], b.shape[:-2]), rows, columns)
     given: dict[str, object] = {"transpose_a": turned[0], "transpose_b": turned[1]}
     names = [a.name, b.name]
+    if (a.dtype, b.dtype) == (DType.FLOAT32, DType.INT8):
+        hybrid_matmul(call, shape, (turned[0], turned[1]))
+        return
+    if (a.dtype.value, b.dtype.value, call.output().type) == ("int8", "int8", "int32"):
+        # LiteRT multiplies the stored integers, whatever their zero points.
+        call.emit("MatMul", names, shape, given | {"a_zero_point": 0, "b_zero_point": (0,)}, dtype=DType.INT32)
+        return
+    kind = one_type(call, 0, 1)
     if kind == "float32":
         call.emit("MatMul", names, shape, given)
         return

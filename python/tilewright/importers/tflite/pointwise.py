@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import erf, floor, frexp
+from math import erfc, floor, frexp
 from types import MappingProxyType
 from typing import Any
 
@@ -77,18 +77,27 @@ def _leaky(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Stored:
     return stored
 
 
+def gelu_by_tanh(real: Array) -> Array:
+    """GELU's approximation, each step in float32 as LiteRT has it."""
+    x = real.astype(np.float32)
+    argument = _SQRT_2_BY_PI * (x + np.float32(0.044715) * x * x * x)
+    return np.asarray(np.float32(0.5) * x * (1 + np.tanh(argument.astype(np.float64)).astype(np.float32)))
+
+
+def gelu_by_erf(real: Array) -> Array:
+    """GELU itself, each step in float32 as LiteRT has it."""
+    x = real.astype(np.float32)
+    factor = np.vectorize(erfc, otypes=[np.float64])(x * np.float32(-np.sqrt(0.5))).astype(np.float32)
+    return np.asarray(np.float32(0.5) * x * factor)
+
+
+_SQRT_2_BY_PI = np.float32(0.7978845608028654)
+
+
 def _gelu(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Stored:
     """By tanh, or by the error function."""
-
-    def by_tanh(real: Array) -> Array:
-        return np.asarray(0.5 * real * (1 + np.tanh(0.7978845608028654 * (real + 0.044715 * real**3))))
-
-    def by_erf(real: Array) -> Array:
-        return np.asarray(0.5 * real * (1 + np.vectorize(erf)(real * 0.7071067811865476)))
-
-    function = by_tanh if call.integer("approximate") else by_erf
-    wide = _real_function(lambda real: function(real.astype(np.float64)).astype(np.float32))
-    return wide(call, x, y)
+    function = gelu_by_tanh if call.integer("approximate") else gelu_by_erf
+    return _real_function(function)(call, x, y)
 
 
 def _curve(function: Callable[[Array, int], Array], bits: int, offset: int) -> Callable[..., Stored]:
@@ -175,6 +184,17 @@ def _abs(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Stored:
     return lambda stored: np.abs(stored - x.zero if same else multiplied(np.abs(stored - x.zero), q, shift)) + y.zero
 
 
+def _sqrt(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Stored:
+    """In float32, towards 0; what is below 0 counts as 0."""
+
+    def stored(values: Array) -> Array:
+        real = np.maximum(x.unit * (values - x.zero).astype(np.float32), np.float32(0))
+        steps: Array = (np.sqrt(real) / y.unit).astype(np.int64)
+        return steps + y.zero
+
+    return stored
+
+
 def _clamped(low: float, high: float) -> Callable[..., Stored]:
     """A clamp between two real numbers, behind the quotient of the scales in float32."""
 
@@ -212,6 +232,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "LOGISTIC": Function(lambda call: ("Sigmoid", {}), _curve(logistic, 8, -128)),
         "TANH": Function(lambda call: ("Tanh", {}), _curve(tanh, 7, 0)),
         "LOG": Function(lambda call: ("Log", {}), _real_function(np.log)),
+        "SQRT": Function(lambda call: ("Sqrt", {}), _sqrt),
         "GELU": Function(lambda call: ("Gelu", {"by_tanh": bool(call.integer("approximate"))}), _gelu),
         "HARD_SWISH": Function(lambda call: ("HardSwish", {}), _hard_swish),
     }

@@ -13,6 +13,7 @@ from tilewright.graph import Array, DType, Epilogue, RequantizeShift, Requantize
 from tilewright.importers.onnx.context import Unsupported
 from tilewright.importers.tflite.context import LiteCall, one_type, per_tensor
 from tilewright.importers.tflite.hybrid import hybrid_convolution, hybrid_product, is_hybrid
+from tilewright.importers.tflite.hybrid_more import hybrid_image
 from tilewright.importers.tflite.images import FIRST, last, windows_of
 from tilewright.importers.tflite.multipliers import channel_multipliers, stored_bounds, tensor_multiplier, twice
 from tilewright.importers.tflite.pooled import average_pool, l2_pool, max_pool
@@ -92,7 +93,21 @@ def transpose_conv(call: LiteCall) -> None:
     }
     operator = "ConvTranspose" if x.type == "float32" else "ConvTransposeInteger"
     shape = (y.shape[0], channels, y.shape[1], y.shape[2])
+    if is_hybrid(inner):
+        _hybrid_transposed(inner, given, shape)
+        return
     _emit_convolution(inner, operator, np.transpose(w, (3, 0, 1, 2)), given, shape)
+
+
+def _hybrid_transposed(call: LiteCall, given: dict[str, Any], shape: tuple[int, ...]) -> None:
+    image, weights = hybrid_image(call, call.record(1).scale)
+    first = call.transposed(image, FIRST, "first")
+    turned = call.literal(np.ascontiguousarray(np.transpose(weights, (3, 0, 1, 2))), "weights")
+    inputs = [first, turned, *_bias(call, shape[1])]
+    call.activated(
+        lambda part: last(call, call.emit("ConvTranspose", inputs, shape, given, part="conv"), part),
+        call.text("activation"),
+    )
 
 
 def _emit_convolution(
@@ -201,7 +216,7 @@ def _bias(call: LiteCall, channels: int) -> list[str]:
 
 
 def fully_connected(call: LiteCall) -> None:
-    """Product with weights [outputs, inputs], constant ones but for float32. Int16 with int8 weights."""
+    """Product with weights [outputs, inputs], constant ones but for float32 and int8. Int16 with int8 weights."""
     x, w = call.record(0), call.record(1)
     if len(w.shape) != 2 or w.shape[1] == 0 or prod(x.shape) % w.shape[1]:
         raise Unsupported(f"weights {list(w.shape)} do not fit input {list(x.shape)}")
@@ -221,7 +236,8 @@ def fully_connected(call: LiteCall) -> None:
         )
         return
     kind = one_type(call, 0)
-    if kind not in _BIASES or not _fits_weights(kind, w) or w.data is None:
+    computed = w.data is None and kind != "int8"
+    if kind not in _BIASES or not _fits_weights(kind, w) or computed:
         raise Unsupported(f"input {x.type}, weights {w.type}", _SUPPORTED)
     _require_settled(call)
     per_tensor(x)

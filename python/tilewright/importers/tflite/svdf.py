@@ -11,9 +11,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from tilewright.graph import DType, RequantizeTwice
+from tilewright.graph import Array, DType, RequantizeTwice
 from tilewright.importers.onnx.context import Unsupported
 from tilewright.importers.tflite.context import LiteCall, per_tensor
+from tilewright.importers.tflite.hybrid import quantized_rows
 from tilewright.importers.tflite.multipliers import twice
 from tilewright.operators.fixed_point import quantized_multiplier
 
@@ -21,7 +22,7 @@ _X, _FEATURE, _TIME, _BIAS, _STATE = range(5)
 
 
 def svdf(call: LiteCall) -> None:
-    """Float32, and int8 with a state of int8 or int16."""
+    """Float32, also with int8 weights, and int8 with a state of int8 or int16."""
     x, feature, time = call.record(_X), call.record(_FEATURE), call.record(_TIME)
     rank, state = call.integer("rank"), call.record(_STATE)
     shapes = (x.shape, feature.shape, time.shape)
@@ -47,6 +48,8 @@ def _features(call: LiteCall, batch: int, filters: int) -> str:
     x, w, state = call.record(_X), call.record(_FEATURE), call.record(_STATE)
     call.constant(_FEATURE, "the weights of features")
     operands, shape = [call.input(_X).name, call.input(_FEATURE).name], (batch, filters)
+    if x.type == "float32" and w.type == "int8":
+        return _hybrid_features(call, shape)
     if x.type == "float32":
         return call.emit("MatMul", operands, shape, {"transpose_b": True}, part="features")
     if (x.type, w.type) != ("int8", "int8") or state.type not in ("int8", "int16"):
@@ -68,11 +71,38 @@ def _features(call: LiteCall, batch: int, filters: int) -> str:
     return call.emit("Lookup", [features, call.literal(table, "offset")], shape, part="stored")
 
 
+def _hybrid_features(call: LiteCall, shape: tuple[int, int]) -> str:
+    """Features of float32 by weights of int8: rows are quantised at run time."""
+    per_tensor(call.record(_FEATURE))
+    if call.integer("asymmetric"):
+        raise Unsupported("asymmetric rows", "quantise the whole model to int8")
+    stored, scale = quantized_rows(call, call.input(_X).name, asymmetric=False)
+    given = {"transpose_b": True, "a_zero_point": 0, "b_zero_point": (0,)}
+    operands = [stored, call.input(_FEATURE).name]
+    sums = call.emit("MatMul", operands, shape, given, dtype=DType.INT32, part="sums")
+    real = call.emit("Cast", [sums], shape, dtype=DType.FLOAT32, part="real")
+    unit = call.literal(np.asarray([call.record(_FEATURE).unit], np.float32), "weight_scale")
+    factors = call.emit("Mul", [scale, unit], (shape[0], 1), part="factors")
+    return call.emit("Mul", [real, factors], shape, part="features")
+
+
+def _time_weights(call: LiteCall) -> Array:
+    """The weights of time; those of int8 beside float32 as real numbers."""
+    weights, w = call.constant(_TIME, "the weights of time"), call.record(_TIME)
+    if call.record(_X).type != "float32" or w.type == "float32":
+        return weights
+    if w.type != "int8":
+        raise Unsupported(f"weights of time of {w.type} beside float32", "float32 and int8 are supported")
+    per_tensor(w)
+    real: Array = (weights.astype(np.int64) - w.zero).astype(np.float32) * w.unit
+    return real
+
+
 def _over_time(call: LiteCall, new: str, shape: tuple[int, int, int], rank: int) -> None:
     """The output: sums over time and over the filters of each unit."""
     x, w, state, y = call.record(_X), call.record(_TIME), call.record(_STATE), call.output()
     batch, filters, times = shape
-    weights, units = call.constant(_TIME, "the weights of time"), filters // rank
+    weights, units = _time_weights(call), filters // rank
     bias = [] if not call.has(_BIAS) else [call.reshaped(call.input(_BIAS).name, (units,), "bias")]
     if x.type == "int8":
         for record in (w, y):

@@ -21,7 +21,8 @@ from tilewright.kernels.kernel import (
 from tilewright.kernels.requantization import doubled
 from tilewright.kernels.scalar.binary_integer import Elements, elements_of
 from tilewright.operators import elementwise
-from tilewright.operators.fixed_softmax import powers
+from tilewright.operators.fixed_point import divided_by_power
+from tilewright.operators.fixed_softmax import FixedLogSoftmaxAttributes, powers, scaled_differences
 from tilewright.operators.integer_norm import last_axis_nest
 from tilewright.operators.nest import whole
 from tilewright.operators.scaled_sum import ScaledSumAttributes
@@ -58,8 +59,22 @@ class SoftmaxFixed(CStruct):
     offset: Annotated[Int32, "y is the probability, from 0 to 255 or 65535, less this"]
 
 
+@dataclass(frozen=True, slots=True)
+class LogSoftmaxFixed(CStruct):
+    """LogSoftmax of 8-bit tensors over the last axis of the view, in 1/16 below the largest y. Operands: x; exp(-d) for
+    differences d = 0 ... 255, Q12.19 int32, then -d as Q5.26; y of x's type.
+    """
+
+    flip: Annotated[Int32, "128: x is int8; 0: uint8"]
+    lowest: Annotated[Int32, "the lowest -d that counts"]
+    divisor: Annotated[Int32, "a Q5.26 number * divisor / 2^31 / 2^right is a difference"]
+    right: Int32
+
+
 _INT32_MAX = (1 << 31) - 1
 _MOST_ELEMENTS = 1 << 12
+_SUM_SHIFT = 12
+"""From powers as Q0.31 to those that are added up, Q12.19."""
 _OFFSETS = {DType.INT8: 128, DType.UINT8: 0, DType.INT16: 32768}
 
 
@@ -140,11 +155,40 @@ def softmax(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     )
 
 
+def log_softmax(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel for FixedLogSoftmax of 8-bit tensors."""
+    x, given = graph.tensor(node.inputs[0]), node.given(FixedLogSoftmaxAttributes)
+    rank = len(x.shape)
+    if x.dtype not in EIGHT_BIT or not 0 < rank <= MAX_RANK or x.shape[-1] >= _MOST_ELEMENTS or given.right < 0:
+        return ()
+    sums = divided_by_power(powers(node), _SUM_SHIFT)
+    differences = np.clip(scaled_differences(node), -_INT32_MAX - 1, 0)
+    tables = np.concatenate([sums, differences]).astype(np.int32)
+    return (
+        flat_choice(
+            node,
+            graph,
+            kernel=_LOG_SOFTMAX,
+            sources=("softmax_fixed.c", "walk.c"),
+            nest=last_axis_nest(node, graph),
+            constants=(ConstantOperand("tables", tables, (whole(512),)),),
+            attributes=LogSoftmaxFixed(
+                flip=128 if x.dtype is DType.INT8 else 0,
+                lowest=given.lowest,
+                divisor=given.divisor,
+                right=given.right,
+            ),
+            uncut=frozenset({f"d{rank - 1}"}),
+        ),
+    )
+
+
 _BYTES = Kernel("tilewright_add_scaled", AddScaled, per_element(42.0), elementwise_over_tensors)
 _HALVES = Kernel("tilewright_add_scaled_halves", AddScaled, per_element(46.0), elementwise_over_tensors)
 _SOFTMAX = Kernel("tilewright_softmax_fixed", SoftmaxFixed, per_element(50.0))
+_LOG_SOFTMAX = Kernel("tilewright_log_softmax_fixed", LogSoftmaxFixed, per_element(40.0))
 
 DECLARATION = Declaration(
-    operators={"ScaledSum": add, "FixedSoftmax": softmax},
-    kernels=(_BYTES, _HALVES, _SOFTMAX),
+    operators={"ScaledSum": add, "FixedSoftmax": softmax, "FixedLogSoftmax": log_softmax},
+    kernels=(_BYTES, _HALVES, _SOFTMAX, _LOG_SOFTMAX),
 )

@@ -1,4 +1,4 @@
-"""Functions and poolings of int16 (runtime/kernels/{sigmoid_halves,softmax_halves,pool_halves}.c)."""
+"""Functions and poolings of int16 (runtime/kernels/{interpolated,sigmoid,softmax,pool}_halves.c)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from tilewright.graph import DType, Graph, Node, RoundAway
 from tilewright.kernels.c_structs import CStruct, Int32
-from tilewright.kernels.integer import flat_choice, per_element, steps_product
+from tilewright.kernels.integer import flat_choice, flat_operand, per_element, steps_product
 from tilewright.kernels.kernel import (
     HEIGHT,
     MAX_RANK,
@@ -36,11 +36,15 @@ from tilewright.operators.integer_norm import last_axis_nest
 from tilewright.operators.nest import whole
 from tilewright.operators.pooling import AveragePoolAttributes
 from tilewright.operators.pooling import nest as pool_nest
+from tilewright.operators.quantization import lookup_nest
 from tilewright.operators.sigmoid_table import sigmoid_table
 from tilewright.operators.spatial import Windows
 
 _MOST_ELEMENTS = 1 << 16
 """Of a softmax: the sum of that many powers fits 32 bits."""
+
+_LOW_BITS = 7
+"""Of an argument of InterpolatedHalves, whose table has 513 entries."""
 
 _MOST_TAPS = 1 << 15
 """Of an average: the sum of that many int16 and half their number fits 32 bits."""
@@ -55,6 +59,15 @@ class SigmoidHalves(CStruct):
     multiplier: Int32
     shift: Int32
     is_tanh: Annotated[Int32, "1: tanh; 0: logistic"]
+
+
+@dataclass(frozen=True, slots=True)
+class InterpolatedHalves(CStruct):
+    """y between the entry of the high bits of x and its successor, by the low bits of x; the difference of both entries
+    is cut to 16 bits. Operands: x of int16, int16[2^(16 - bits) + 1], y of int16.
+    """
+
+    bits: Annotated[Int32, "how many of x are low; 7 in LiteRT"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +107,27 @@ def sigmoid(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             nest=elementwise.nest(node, graph),
             constants=(ConstantOperand("logistic", sigmoid_table(), (whole(256),)),),
             attributes=SigmoidHalves(given.multiplier, given.shift, int(given.is_tanh)),
+        ),
+    )
+
+
+def interpolated(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel for InterpolatedHalves."""
+    table = graph.tensor(node.inputs[1]).data
+    if table is None or len(graph.tensor(node.outputs[0]).shape) > MAX_RANK:
+        return ()
+    nest = lookup_nest(node, graph)
+    return (
+        KernelChoice(
+            kernel=_INTERPOLATED,
+            sources=("interpolated_halves.c", "walk.c"),
+            nest=nest,
+            reads=(
+                flat_operand(node.inputs[0], nest.reads[0], graph),
+                ConstantOperand("table", np.ascontiguousarray(table.reshape(-1)), (whole(513),)),
+            ),
+            writes=(flat_operand(node.outputs[0], nest.writes[0], graph),),
+            attributes=InterpolatedHalves(_LOW_BITS),
         ),
     )
 
@@ -155,10 +189,19 @@ def _pool_cycles(choice: KernelChoice, steps: TileSteps) -> float:
 
 
 _SIGMOID = Kernel("tilewright_sigmoid_halves", SigmoidHalves, per_element(30.0), elementwise_over_tensors)
+_INTERPOLATED = Kernel(
+    "tilewright_interpolated_halves", InterpolatedHalves, per_element(16.0), elementwise_over_tensors
+)
 _SOFTMAX = Kernel("tilewright_softmax_halves", SoftmaxHalves, per_element(70.0))
 _POOL = Kernel("tilewright_pool_halves", PoolHalves, _pool_cycles, ring_axes=frozenset({HEIGHT}), likes=POOLING_ORDER)
 
 DECLARATION = Declaration(
-    operators={"SigmoidHalves": sigmoid, "SoftmaxHalves": softmax, "MaxPool": pool, "AveragePool": pool},
-    kernels=(_SIGMOID, _SOFTMAX, _POOL),
+    operators={
+        "InterpolatedHalves": interpolated,
+        "SigmoidHalves": sigmoid,
+        "SoftmaxHalves": softmax,
+        "MaxPool": pool,
+        "AveragePool": pool,
+    },
+    kernels=(_INTERPOLATED, _SIGMOID, _SOFTMAX, _POOL),
 )

@@ -399,6 +399,21 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_softmax_fixed_attributes) == 8,
 void tilewright_softmax_fixed(const struct tilewright_softmax_fixed_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+/* LogSoftmax of 8-bit tensors over the last axis of the view, in 1/16 below the largest y.
+ * Operands: x; exp(-d) for differences d = 0 ... 255, Q12.19 int32, then -d as Q5.26; y of x's
+ * type. */
+struct tilewright_log_softmax_fixed_attributes {
+    int32_t flip; /* 128: x is int8; 0: uint8 */
+    int32_t lowest; /* the lowest -d that counts */
+    int32_t divisor; /* a Q5.26 number * divisor / 2^31 / 2^right is a difference */
+    int32_t right;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_log_softmax_fixed_attributes) == 16,
+                       "tilewright_log_softmax_fixed_attributes");
+
+void tilewright_log_softmax_fixed(const struct tilewright_log_softmax_fixed_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
 #define TILEWRIGHT_FOUND_SIGNED 0
 #define TILEWRIGHT_FOUND_UNSIGNED 1
 #define TILEWRIGHT_FOUND_REAL 2
@@ -486,6 +501,17 @@ void tilewright_fully_connected_packed(const struct tilewright_fully_connected_p
 void tilewright_gelu_f32(const struct tilewright_clamp_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 void tilewright_gelu_tanh_f32(const struct tilewright_clamp_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* y between the entry of the high bits of x and its successor, by the low bits of x; the difference
+ * of both entries is cut to 16 bits. Operands: x of int16, int16[2^(16 - bits) + 1], y of int16. */
+struct tilewright_interpolated_halves_attributes {
+    int32_t bits; /* how many of x are low; 7 in LiteRT */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_interpolated_halves_attributes) == 4,
+                       "tilewright_interpolated_halves_attributes");
+
+void tilewright_interpolated_halves(const struct tilewright_interpolated_halves_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
 /* y = function(x * multiplier / 2^shift / 3 / 2^12) as Q0.15. Operands: x of int16, the logistic
