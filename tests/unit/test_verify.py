@@ -60,6 +60,15 @@ def test_inputs_are_taken_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "0 of 30 elements differ, largest entry at the same place in 3 of 3 runs" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("word", ["--runs", "--seed"])
+def test_random_inputs_and_a_file_of_inputs_are_refused(
+    word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["verify", str(network(tmp_path)), "--inputs", str(tmp_path / "inputs.npz"), word, "3"]
+    assert main(command) == 2
+    assert f"{word} is for random inputs" in capsys.readouterr().err
+
+
 def test_a_simulator_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", str(network(tmp_path)), "--platform", "qemu-virt-rv32"]) == 4
     assert "tilewright_add_golden_test" in capsys.readouterr().err

@@ -16,12 +16,26 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     verify = commands.add_parser("verify", parents=[common], help="compare a model's C with somebody else's outputs")
     verify.add_argument("file", nargs="?", metavar="FILE", help="the model, as --model")
     add_options(verify)
-    verify.add_argument("--runs", type=int, default=8, metavar="N", help="runs with random inputs")
-    verify.add_argument("--seed", type=int, default=0, metavar="N", help="of the random inputs")
+    verify.add_argument("--runs", type=int, metavar="N", help=f"runs with random inputs; {_RUNS} by default")
+    verify.add_argument("--seed", type=int, metavar="N", help="of the random inputs; 0 by default")
     verify.add_argument("--inputs", type=Path, metavar="FILE.npz", help="inputs in place of random ones")
     what = "end with an error where |got - want| > abs + rel * the largest |want|; integers in stored units"
     verify.add_argument("--tolerance", metavar="ABS:REL", help=what)
     verify.set_defaults(run=_verify)
+
+
+_RUNS = 8
+
+
+def _drawn(parsed: argparse.Namespace) -> tuple[int, int]:
+    """Number and seed of runs with random inputs, which a file of inputs replaces."""
+    for word in ("runs", "seed"):
+        if parsed.inputs is not None and getattr(parsed, word) is not None:
+            raise bad_input("usage", f"--{word} is for random inputs, but --inputs gives others", help="leave one out")
+    runs: int = _RUNS if parsed.runs is None else parsed.runs
+    if runs < 1:
+        raise bad_input("usage", f"--runs is {runs}, but must be above 0")
+    return runs, parsed.seed or 0
 
 
 def _verify(parsed: argparse.Namespace) -> int:
@@ -32,14 +46,13 @@ def _verify(parsed: argparse.Namespace) -> int:
         raise bad_input("usage", f"the model is given twice: '{parsed.file}' and --model", help="leave one of them out")
     if parsed.file is not None:
         parsed.model = parsed.file
-    if parsed.runs < 1:
-        raise bad_input("usage", f"--runs is {parsed.runs}, but must be above 0")
+    runs, seed = _drawn(parsed)
     for field, value in (("platform", "host"), ("name", "model"), ("static_pools", True)):
         if getattr(parsed, field) is None:
             setattr(parsed, field, value)
     options = compile_options(parsed)
     absolute, relative = parse_tolerance(parsed.tolerance) if parsed.tolerance else (float("inf"), 0.0)
-    judgement, compared = verified(options, parsed.inputs, parsed.runs, parsed.seed)
+    judgement, compared = verified(options, parsed.inputs, runs, seed)
     lines = [f"judge: {judgement.judge}", *(f"passed over {judge}" for judge in judgement.passed_over)]
     sys.stdout.write("\n".join([*lines, *(entry.line() for entry in compared), ""]))
     worst = max(compared, key=lambda entry: entry.largest - absolute - relative * entry.magnitude)
