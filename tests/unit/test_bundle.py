@@ -8,7 +8,12 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
+import tarfile
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from support.firmware import needs_arm, needs_host_compiler, needs_riscv
@@ -121,3 +126,118 @@ def test_one_folder_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["generate", "--model", "x.onnx", "--platform", "host", "--output-dir", "a", "--bundle", "b"]
     assert main(words) != 0
     assert "--bundle: not allowed with argument --output-dir" in capsys.readouterr().err
+
+
+STAND_INS = """
+cmake_minimum_required(VERSION 3.22)
+project(sdk LANGUAGES C)
+set(ESP_PLATFORM {esp})
+set(COMPONENT_LIB __idf_digits)
+function(idf_component_register)
+  cmake_parse_arguments(arg "" "" "SRCS;INCLUDE_DIRS" ${{ARGN}})
+  add_library(${{COMPONENT_LIB}} STATIC ${{arg_SRCS}})
+  target_include_directories(${{COMPONENT_LIB}} PUBLIC ${{arg_INCLUDE_DIRS}})
+endfunction()
+{zephyr}
+add_subdirectory({bundle} digits)
+get_target_property(type {target} TYPE)
+message(STATUS "{target} is a ${{type}}")
+"""
+ZEPHYR = """
+macro(zephyr_library_named name)
+  set(ZEPHYR_CURRENT_LIBRARY ${name})
+  add_library(${name} STATIC)
+endmacro()
+macro(zephyr_library_sources)
+  target_sources(${ZEPHYR_CURRENT_LIBRARY} PRIVATE ${ARGN})
+endmacro()
+macro(zephyr_include_directories)
+  include_directories(${ARGN})
+  target_include_directories(${ZEPHYR_CURRENT_LIBRARY} PUBLIC ${ARGN})
+endmacro()
+"""
+
+
+@needs_host_compiler
+@pytest.mark.parametrize(
+    ("esp", "zephyr", "target"), [("ON", "", "__idf_digits"), ("OFF", ZEPHYR, "digits"), ("OFF", "", "digits")]
+)
+def test_sdks_compile_it_by_its_own_lists(tmp_path: Path, esp: str, zephyr: str, target: str) -> None:
+    """With stand-ins for the functions of ESP-IDF and Zephyr that it calls, and as a plain CMake project."""
+    bundle = bundled(tmp_path)
+    lists = STAND_INS.format(esp=esp, zephyr=zephyr, bundle=bundle, target=target)
+    (tmp_path / "CMakeLists.txt").write_text(lists, encoding="utf-8")
+    configured = subprocess.run(["cmake", "-S", ".", "-B", "build"], cwd=tmp_path, capture_output=True, text=True)
+    assert configured.returncode == 0, configured.stderr
+    assert f"{target} is a STATIC_LIBRARY\n" in configured.stdout
+    built = subprocess.run(["cmake", "--build", "build", "-v"], cwd=tmp_path, capture_output=True, text=True)
+    assert built.returncode == 0, built.stdout + built.stderr
+    assert re.search(r"-ffp-contract=off .*-O2 .*-Os .*conv_integer\.c", built.stdout)
+
+
+def test_platformio_compiles_single_files_with_their_options(tmp_path: Path) -> None:
+    """The script, with a stand-in for PlatformIO's environment."""
+    script = (bundled(tmp_path) / "platformio_options.py").read_text(encoding="utf-8")
+    library = json.loads((tmp_path / "third_party" / "digits" / "library.json").read_text(encoding="utf-8"))
+    assert library["build"]["extraScript"] == "platformio_options.py"
+    env = Environment("riscv32-esp-elf-gcc")
+    exec(compile(script, "platformio_options.py", "exec"), {"Import": lambda name: None, "env": env})
+    assert env.compiled("/lib/digits/runtime/kernels/conv_integer.c") == [
+        "-g",
+        "-fno-schedule-insns",
+        "-fno-tree-ter",
+        "-Os",
+    ]
+    assert env.compiled("/lib/digits/digits.c") is None
+    other = Environment("clang")
+    exec(compile(script, "platformio_options.py", "exec"), {"Import": lambda name: None, "env": other})
+    assert other.middleware is None
+
+
+class Environment(dict[str, Any]):
+    """What the script calls of an environment of SCons in PlatformIO."""
+
+    def __init__(self, compiler: str) -> None:
+        super().__init__(CC=compiler, CCFLAGS=["-g"])
+        self.middleware: Callable[[Any, Any], Any] | None = None
+
+    def subst(self, text: str) -> str:
+        return str(self[text.removeprefix("$")])
+
+    def Append(self, CCFLAGS: list[str]) -> None:
+        self["CCFLAGS"] = self["CCFLAGS"] + CCFLAGS
+
+    def AddBuildMiddleware(self, callback: Callable[[Any, Any], Any], pattern: str) -> None:
+        assert pattern == "*.c"
+        self.middleware = callback
+
+    def Object(self, node: Any, CCFLAGS: list[str]) -> list[str]:
+        return CCFLAGS
+
+    def compiled(self, path: str) -> Any:
+        assert self.middleware is not None
+        node = SimpleNamespace(srcnode=lambda: SimpleNamespace(get_path=lambda: path))
+        made = self.middleware(self, node)
+        return None if made is node else made
+
+
+@pytest.mark.long
+def test_package_managers_take_it(tmp_path: Path) -> None:
+    """PlatformIO and ESP-IDF's component manager from PyPI pack it; a spoilt manifest is refused."""
+    bundle = bundled(tmp_path)
+    programs = tmp_path / "tools" / "bin"
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "tools"], check=True)
+    install = [programs / "python", "-m", "pip", "install", "--quiet", "platformio", "idf-component-manager"]
+    subprocess.run(install, check=True)
+    platformio = [programs / "pio", "pkg", "pack", bundle, "--output", tmp_path / "digits.tar.gz"]
+    component = [programs / "compote", "component", "pack", "--name", "digits", "--project-dir", bundle]
+    component += ["--dest-dir", tmp_path / "packed"]
+    for command in (platformio, component):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    with tarfile.open(tmp_path / "digits.tar.gz") as packed:
+        assert "runtime/kernels/conv_integer.c" in packed.getnames()
+    for file, command in (("library.json", platformio), ("idf_component.yml", component)):
+        text = (bundle / file).read_text(encoding="utf-8")
+        (bundle / file).write_text(text.replace("0.1.0", "no version"), encoding="utf-8")
+        assert subprocess.run(command, capture_output=True, check=False).returncode != 0, file

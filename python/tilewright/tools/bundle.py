@@ -3,6 +3,7 @@
 kws/kws.mk              a fragment for GNU make: builds libkws.a
 kws/kws_build.json      sources, folders of headers and options, for generators of other builds
 kws/kws.c, kws.h, ...   generated files
+kws/CMakeLists.txt      for ESP-IDF, Zephyr and other CMake projects, with the manifests of bundle_manifests
 kws/runtime/            the C files of kernels and copies that the plan names
 kws/include/tilewright/ headers of the runtime
 """
@@ -16,6 +17,7 @@ from typing import Any
 from tilewright.base.inputs import read_content
 from tilewright.base.resources import runtime
 from tilewright.codegen.render import render
+from tilewright.tools.bundle_manifests import manifest_files
 
 CODE_OPTIONS = ("-std=c11", "-ffp-contract=off", "-ffunction-sections", "-fdata-sections")
 """Options of every C file of a library; a test holds them equal to those of the CMake functions."""
@@ -40,7 +42,8 @@ def bundle_files(manifest: bytes, version: str) -> dict[str, bytes]:
     build = _build(facts, kernels)
     fragment = render("bundle.mk.j2", name=name, version=version, **build)
     text = json.dumps(build, indent=2, sort_keys=True) + "\n"
-    return {**kernels, **headers, f"{name}.mk": fragment.encode(), f"{name}_build.json": text.encode()}
+    packages = manifest_files(name, version, build, tuple(facts["platform"]["compile_options"]))
+    return {**kernels, **headers, **packages, f"{name}.mk": fragment.encode(), f"{name}_build.json": text.encode()}
 
 
 def _build(facts: Mapping[str, Any], kernels: Mapping[str, bytes]) -> dict[str, Any]:
