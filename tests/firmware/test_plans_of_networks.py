@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -66,13 +65,13 @@ def test_every_wait_is_needed(name: str, buffering: Buffering) -> None:
     tree = spoilt(plan_of(name, buffering))
     assert rules(tree) == []
     removed = 0
-    for number, body in enumerate(bodies(tree["program"])):
-        for position, step in enumerate(body):
+    for body in list(bodies(tree["program"])):
+        for position, step in enumerate(list(body)):
             if step["step"] != "wait":
                 continue
-            edited = deepcopy(tree)
-            del list(bodies(edited["program"]))[number][position]
-            assert rules(edited), f"nothing was noticed without {step}"
+            del body[position]
+            assert rules(tree), f"nothing was noticed without {step}"
+            body.insert(position, step)
             removed += 1
     assert removed > 20
 
@@ -80,13 +79,13 @@ def test_every_wait_is_needed(name: str, buffering: Buffering) -> None:
 @pytest.mark.parametrize("name", NETWORKS)
 def test_every_copy_is_needed(name: str) -> None:
     tree = spoilt(plan_of(name, Buffering.SINGLE))
-    for number, body in enumerate(bodies(tree["program"])):
-        for position, step in enumerate(body):
+    for body in list(bodies(tree["program"])):
+        for position, step in enumerate(list(body)):
             if step["step"] != "copy_start":
                 continue
-            edited = deepcopy(tree)
-            del list(bodies(edited["program"]))[number][position]
-            assert rules(edited), f"nothing was noticed without {step}"
+            del body[position]
+            assert rules(tree), f"nothing was noticed without {step}"
+            body.insert(position, step)
 
 
 @pytest.mark.parametrize("name", NETWORKS)
