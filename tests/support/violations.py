@@ -17,6 +17,7 @@ _MOST_BASES = 5
 """Sound nodes of one operator, each with other attributes or other ranks."""
 _MOST_ELEMENTS = 4000
 _VERSIONS = {"ai.onnx.ml": 3}
+_NEWER = {"TreeEnsemble": 5}
 _TYPES = (np.float32, np.int8, np.uint8, np.int32, np.int64, np.bool_)
 
 
@@ -58,7 +59,8 @@ class OneNode:
         outputs = [onnx.ValueInfoProto(name=name) for name in node.output if name]
         graph = helper.make_graph([node], "one", inputs, outputs, constants)
         opsets = [helper.make_opsetid("", self.opset)]
-        opsets += [helper.make_opsetid(node.domain, _VERSIONS.get(node.domain, 1))] if node.domain else []
+        version = _NEWER.get(node.op_type, _VERSIONS.get(node.domain, 1))
+        opsets += [helper.make_opsetid(node.domain, version)] if node.domain else []
         return helper.make_model(graph, opset_imports=opsets, ir_version=min(10, onnx.IR_VERSION))
 
     def feeds(self) -> dict[str, Array]:
