@@ -166,6 +166,12 @@ def test_runs_that_a_buffer_skips(custom: tuple[int, ...], told: str, tmp_path: 
     assert told in str(refusal(path))
 
 
+def test_a_scale_of_real_numbers_is_refused(tmp_path: Path) -> None:
+    values = [Value((2,), **QUANTISED), Value((2,), "float32", **QUANTISED)]
+    error = refusal(written(tmp_path, lite_model(values, [Step("QUANTIZE", (0,), (1,))], (0,), (1,))))
+    assert "float32 with a scale" in str(error)
+
+
 def test_a_shape_that_is_not_computed_is_refused(tmp_path: Path) -> None:
     values = [Value((2, 3), **QUANTISED), Value((2, 3), **QUANTISED), Value((3, 2), **QUANTISED)]
     error = refusal(written(tmp_path, lite_model(values, [ADD], (0, 1), (2,))))

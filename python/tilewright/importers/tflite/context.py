@@ -282,10 +282,16 @@ def one_type(call: LiteCall, *indices: int) -> str:
     return kinds.pop()
 
 
+_STORED = ("int8", "uint8", "int16", "int32", "int64")
+"""Types of integers that stand for real numbers."""
+
+
 def per_tensor(record: TensorRecord) -> None:
     """Unsupported unless a tensor is quantised with one positive scale and a zero point that its type holds."""
     if len(record.scale) != 1 or record.scale[0] <= 0.0:
         raise Unsupported(f"'{record.name}' is {record.type} without one scale", "quantise the model as a whole")
+    if record.type not in _STORED:
+        raise Unsupported(f"'{record.name}' is {record.type} with a scale", "convert the model again")
     limits = np.iinfo(record.type)
     if not limits.min <= record.zero <= limits.max:
         raise Unsupported(f"the zero point {record.zero} of '{record.name}' is no {record.type}")
