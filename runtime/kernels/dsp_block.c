@@ -290,7 +290,8 @@ TILEWRIGHT_INLINE void store(uint8_t *at, int32_t sum, struct tilewright_constan
 }
 
 TILEWRIGHT_INLINE void store_all(struct tilewright_runs_job *job,
-                                 const enum tilewright_rule_kind rule, const int32_t saturates)
+                                 const enum tilewright_rule_kind rule, const int32_t saturates,
+                                 const int32_t is_single)
 {
     const int32_t words = job->row_bytes / 4, stride = job->channel_stride;
     const struct tilewright_limits limits = job->limits;
@@ -298,18 +299,16 @@ TILEWRIGHT_INLINE void store_all(struct tilewright_runs_job *job,
     const int32_t *restrict sums = job->sums;
     const int32_t *const end = sums + PIXELS * job->channels;
     uint8_t *a = job->pixel[0];
-    /* Of one pixel the second sum is that of an element that is not there: its result is stored
-     * first, and the first one over it. */
-    uint8_t *b = job->pixels == 1 ? a : job->pixel[1];
+    uint8_t *b = job->pixel[1];
     do {
         const struct tilewright_constants constants = tilewright_constants_of(row, &limits, rule);
         const int32_t bias = rule == TILEWRIGHT_RULE_FOLDED ? 0 : *row;
-        const int32_t first = sums[0] + bias;
-        const int32_t second = (int32_t)((uint32_t)sums[1] + (uint32_t)bias);
-        store(b, second, constants, &limits, rule, saturates);
-        store(a, first, constants, &limits, rule, saturates);
+        if (is_single == 0) {
+            store(b, sums[1] + bias, constants, &limits, rule, saturates);
+            b += stride;
+        }
+        store(a, sums[0] + bias, constants, &limits, rule, saturates);
         a += stride;
-        b += stride;
         row += words;
         sums += PIXELS;
     } while (sums != end);
@@ -319,10 +318,15 @@ TILEWRIGHT_INLINE void store_all(struct tilewright_runs_job *job,
 
 TILEWRIGHT_INLINE void finish(struct tilewright_runs_job *job, const enum tilewright_rule_kind rule)
 {
-    if (job->limits.minimum == INT8_MIN && job->limits.maximum == INT8_MAX) {
-        store_all(job, rule, 1);
+    const int saturates = job->limits.minimum == INT8_MIN && job->limits.maximum == INT8_MAX;
+    if (job->pixels == 1 && saturates) {
+        store_all(job, rule, 1, 1);
+    } else if (job->pixels == 1) {
+        store_all(job, rule, 0, 1);
+    } else if (saturates) {
+        store_all(job, rule, 1, 0);
     } else {
-        store_all(job, rule, 0);
+        store_all(job, rule, 0, 0);
     }
 }
 

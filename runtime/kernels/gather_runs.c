@@ -2,6 +2,8 @@
 /* Copies of the taps of a few pixels, for families that multiply them side by side. */
 #include "tilewright/kernels/gather_runs.h"
 
+#include "tilewright/kernels/dsp.h"
+
 #if defined(__ARM_FEATURE_MVE)
 #include <arm_mve.h>
 #endif
@@ -101,21 +103,40 @@ TILEWRIGHT_INLINE void gather_rows(uint8_t *out, const uint8_t *from, int32_t st
 
 #else
 
+#if defined(__ARM_FEATURE_DSP)
+
+/* Neither the words nor the last three bytes are a loop for which compilers call memmove. */
 TILEWRIGHT_INLINE uint8_t *copy_bytes(uint8_t *restrict out, const uint8_t *restrict from,
                                       int32_t count)
 {
-#if defined(__ARM_FEATURE_UNALIGNED)
-    for (; count >= 4; count -= 4) {
-        tilewright_store_word(out, tilewright_load_word(from));
+    for (int32_t left = count / 4; left > 0; left--) {
+        tilewright_store_word(out, tilewright_dsp_load(from));
         out += 4;
         from += 4;
     }
-#endif
+    if ((count & 2) != 0) {
+        *(tilewright_half_word *)(void *)out = *(const tilewright_half_word *)(const void *)from;
+        out += 2;
+        from += 2;
+    }
+    if ((count & 1) != 0) {
+        *out++ = *from;
+    }
+    return out;
+}
+
+#else
+
+TILEWRIGHT_INLINE uint8_t *copy_bytes(uint8_t *restrict out, const uint8_t *restrict from,
+                                      int32_t count)
+{
     for (; count > 0; count--) {
         *out++ = *from++;
     }
     return out;
 }
+
+#endif
 
 TILEWRIGHT_INLINE uint8_t *fill_bytes(uint8_t *out, uint8_t byte, int32_t count)
 {

@@ -54,7 +54,7 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     list_of_runs = 120.0 + 30.0 * prod(given.windows.kernel)
     gather = (3.4 if taps % _QUAD == 0 else 14.0) * taps
     of_pair = list_of_runs + gather + channels * (2.02 * taps + 42.0)
-    of_single = list_of_runs + gather + channels * (1.4 * taps + 30.0)
+    of_single = list_of_runs + gather + channels * (1.4 * taps + 23.0)
     return 150.0 + images * (pairs * of_pair + single * of_single)
 
 
