@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewright.graph import Attributes, DType, Tensor
-from tilewright.importers.onnx.context import Call, Unsupported
+from tilewright.importers.construction import Unsupported
+from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.source import SourceNode
 from tilewright.operators.attributes import attributes_from
 

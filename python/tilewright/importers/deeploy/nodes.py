@@ -14,7 +14,8 @@ from types import MappingProxyType
 import numpy as np
 
 from tilewright.graph import Array, Attributes
-from tilewright.importers.onnx.context import Call, Unsupported, broadcast
+from tilewright.importers.construction import Unsupported, broadcast
+from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.quantization import exponent, scalar
 
 _INT32_MAX = (1 << 31) - 1

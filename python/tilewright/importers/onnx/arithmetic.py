@@ -9,7 +9,8 @@ from types import MappingProxyType
 import numpy as np
 
 from tilewright.graph import Array, Tensor
-from tilewright.importers.onnx.context import Call, Unsupported, broadcast
+from tilewright.importers.construction import Unsupported, broadcast
+from tilewright.importers.onnx.context import Call
 
 Translate = Callable[[Call], None]
 _MOST_AXES = 4

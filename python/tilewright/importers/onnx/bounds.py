@@ -12,7 +12,7 @@ from math import prod
 from tilewright.base.errors import bad_input, suggestion
 from tilewright.catalogue.operators import OPERATORS
 from tilewright.graph import Bounded, Graph, Node
-from tilewright.importers.onnx.context import Construction, Unsupported
+from tilewright.importers.construction import Construction, Unsupported
 from tilewright.operators.nest import AxisMap, Iteration, Nest
 
 _HELP = (

@@ -6,8 +6,9 @@ from math import prod
 
 import numpy as np
 
+from tilewright.importers.construction import Unsupported
 from tilewright.importers.onnx.composed import Steps
-from tilewright.importers.onnx.context import Call, Unsupported
+from tilewright.importers.onnx.context import Call
 
 
 def col2im(call: Call, steps: Steps) -> None:

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.graph import DType, Tensor
-from tilewright.importers.onnx.context import Call, Unsupported
+from tilewright.importers.construction import Unsupported
+from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.source import SourceNode
 
 Translators = Mapping[str, Callable[[Call], None]]

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.importers.onnx.context import Call, Unsupported, broadcast
+from tilewright.importers.construction import Unsupported, broadcast
+from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.normalization import normalized
 from tilewright.importers.onnx.source import SourceNode
 from tilewright.importers.qoperator.nodes import Translators, inner

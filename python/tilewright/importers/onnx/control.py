@@ -17,7 +17,7 @@ from types import MappingProxyType
 import numpy as np
 
 from tilewright.graph import Array
-from tilewright.importers.onnx.context import Construction, Unsupported
+from tilewright.importers.construction import Construction, Unsupported
 from tilewright.importers.onnx.recurrent_loops import became_recurrent
 from tilewright.importers.onnx.remedies import to_freeze
 from tilewright.importers.onnx.source import SourceGraph, SourceNode

@@ -14,27 +14,27 @@ import numpy as np
 from tilewright.base.errors import TilewrightError, bad_input, not_supported
 from tilewright.graph import Graph, Node
 from tilewright.graph.edit import make_node, sorted_nodes
-from tilewright.importers.deeploy.nodes import DIALECT, OF_DEEPLOY, REINTERPRETED, gather_one
-from tilewright.importers.onnx.arithmetic import ARITHMETIC
-from tilewright.importers.onnx.bounds import follow, require_known_extents, require_no_constants, require_used
-from tilewright.importers.onnx.breadth import breadth
-from tilewright.importers.onnx.compositions import composed
-from tilewright.importers.onnx.context import (
+from tilewright.importers.construction import (
     COMPUTED_FACTOR,
     MAX_BYTES,
-    Call,
     Construction,
     Unsupported,
     checked,
     constant_tensor,
 )
+from tilewright.importers.deeploy.nodes import DIALECT, OF_DEEPLOY, REINTERPRETED, gather_one
+from tilewright.importers.onnx.arithmetic import ARITHMETIC
+from tilewright.importers.onnx.bounds import follow, require_known_extents, require_no_constants, require_used
+from tilewright.importers.onnx.breadth import breadth
+from tilewright.importers.onnx.compositions import composed
+from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.contrib import contrib
 from tilewright.importers.onnx.control import CONTROL, captured, expand_control
 from tilewright.importers.onnx.found import found
 from tilewright.importers.onnx.guard import require_agreement
 from tilewright.importers.onnx.integer_products import integer_products
 from tilewright.importers.onnx.learned import learned
-from tilewright.importers.onnx.model_inputs import Problem, add_inputs, for_each_dimension, without_empty_inputs
+from tilewright.importers.onnx.model_inputs import add_inputs, for_each_dimension, without_empty_inputs
 from tilewright.importers.onnx.movement import MOVEMENT
 from tilewright.importers.onnx.operands import require_operands
 from tilewright.importers.onnx.quantization import QUANTIZATION
@@ -42,6 +42,7 @@ from tilewright.importers.onnx.source import SourceModel, SourceNode
 from tilewright.importers.onnx.spatial import SPATIAL
 from tilewright.importers.onnx.tree_ensembles import trees
 from tilewright.importers.own import OwnOperators, own_operator, translate_own
+from tilewright.importers.problems import Problem, untranslatable
 from tilewright.importers.qoperator.nodes import qoperators
 
 _EARLIER = MappingProxyType({**MOVEMENT, **SPATIAL, **ARITHMETIC, **QUANTIZATION})
@@ -64,7 +65,6 @@ _OFTEN_FOLDED = frozenset(
         "ReduceProd ReduceSum ReduceMax ReduceMin Min Max Mod Abs Neg Tile ScatterND"
     ).split()
 )
-_MOST_LISTED = 20
 _NONE: OwnOperators = MappingProxyType({})
 
 
@@ -122,7 +122,7 @@ def convert(
         if name not in unknown and name not in build.tensors and name not in build.constants:
             problems.append(Problem(f"output '{name}'", "its node does not give it at inference", "leave it out"))
     if problems:
-        raise _refusal(model, problems)
+        raise untranslatable(model.file, problems)
     require_used(build, model.file)
     require_agreement(model, build, dims)
     return _finished(model, build)
@@ -269,20 +269,6 @@ def _fold_shape(node: SourceNode, build: Construction) -> None:
         build.constants[node.outputs[0]] = np.asarray(np.prod(shape, dtype=np.int64))
         return
     build.constants[node.outputs[0]] = np.asarray(shape[first:last], np.int64)
-
-
-def _refusal(model: SourceModel, problems: list[Problem]) -> TilewrightError:
-    listed = problems[:_MOST_LISTED]
-    places = [f"{problem.place}: {problem.reason}" for problem in listed]
-    if len(problems) > len(listed):
-        places.append(f"and {len(problems) - len(listed)} more")
-    count = "one place" if len(problems) == 1 else f"{len(problems)} places"
-    return not_supported(
-        "unsupported-model",
-        f"{count} in '{model.file}' cannot be translated",
-        at=tuple(places),
-        help=tuple(dict.fromkeys(problem.help for problem in listed if problem.help)),
-    )
 
 
 def _finished(model: SourceModel, build: Construction) -> Graph:

@@ -7,8 +7,9 @@ from math import prod
 import numpy as np
 
 from tilewright.graph import Array, DType
+from tilewright.importers.construction import Unsupported
 from tilewright.importers.onnx.composed import Steps
-from tilewright.importers.onnx.context import Call, Unsupported
+from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.grid_sample import Sampler, weighed
 
 _MOST_SAMPLES = 1 << 16

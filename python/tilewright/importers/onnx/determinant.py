@@ -6,8 +6,9 @@ from itertools import combinations, permutations
 
 import numpy as np
 
+from tilewright.importers.construction import Unsupported
 from tilewright.importers.onnx.composed import Steps
-from tilewright.importers.onnx.context import Call, Unsupported
+from tilewright.importers.onnx.context import Call
 
 _MOST_ROWS = 5
 """Of six rows there are 720 permutations."""

@@ -15,7 +15,8 @@ from math import prod
 import numpy as np
 
 from tilewright.graph import DType
-from tilewright.importers.onnx.context import Call, Unsupported
+from tilewright.importers.construction import Unsupported
+from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.elementwise import typed
 
 _FLOAT = frozenset({DType.FLOAT32})

@@ -8,7 +8,8 @@ from types import MappingProxyType
 import numpy as np
 
 from tilewright.graph import DType, Tensor
-from tilewright.importers.onnx.context import Call, Unsupported, broadcast, dtype_named
+from tilewright.importers.construction import Unsupported, broadcast, dtype_named
+from tilewright.importers.onnx.context import Call
 
 Translate = Callable[[Call], None]
 

@@ -11,8 +11,9 @@ from math import prod
 import numpy as np
 
 from tilewright.graph import Bounded, DType
+from tilewright.importers.construction import Unsupported
 from tilewright.importers.onnx.composed import Steps, Translators
-from tilewright.importers.onnx.context import Call, Unsupported
+from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.remedies import to_freeze
 from tilewright.importers.onnx.source import SourceNode
 

@@ -7,8 +7,9 @@ from math import prod
 import numpy as np
 
 from tilewright.graph import Array, DType
+from tilewright.importers.construction import Unsupported
 from tilewright.importers.onnx.composed import Steps
-from tilewright.importers.onnx.context import Call, Unsupported
+from tilewright.importers.onnx.context import Call
 
 _MOST_ELEMENTS = 1 << 22
 """Of the matrix, whose size is the square of the transform's length."""

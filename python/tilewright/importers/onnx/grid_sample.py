@@ -8,8 +8,9 @@ from math import prod
 import numpy as np
 
 from tilewright.graph import DType
+from tilewright.importers.construction import Unsupported
 from tilewright.importers.onnx.composed import Steps
-from tilewright.importers.onnx.context import Call, Unsupported
+from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.indexing import emit_gather
 
 _CUBIC = -0.75

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from math import prod
 
 from tilewright.base.errors import TilewrightError, bad_input
-from tilewright.importers.onnx.context import Construction, computed_type
+from tilewright.importers.construction import Construction, computed_type
 from tilewright.importers.onnx.source import NO_CLAIM, SourceModel, SourceValue
+from tilewright.importers.problems import listed
 
-_MOST_LISTED = 20
 _SEQUENCE = "sequence_type"
 
 
@@ -90,13 +90,10 @@ def _agree(value: SourceValue, got: _Computed, dims: Mapping[str, int], *, types
 
 
 def _refusal(model: SourceModel, problems: Sequence[str]) -> TilewrightError:
-    listed = list(problems[:_MOST_LISTED])
-    if len(problems) > len(listed):
-        listed.append(f"and {len(problems) - len(listed)} more")
     count = "a contradiction" if len(problems) == 1 else f"{len(problems)} contradictions"
     return bad_input(
         "model-contradiction",
         f"{count} between the nodes of '{model.file}' and the types and shapes of its tensors",
-        at=tuple(listed),
+        at=listed(problems),
         help="export the model again, or correct what it declares of these tensors",
     )

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from tilewright.graph import DType, Tensor
-from tilewright.importers.onnx.context import MAX_RANK, Call, Unsupported, broadcast
+from tilewright.importers.construction import MAX_RANK, Unsupported, broadcast
+from tilewright.importers.onnx.context import Call
 
 Translate = Callable[[Call], None]
 

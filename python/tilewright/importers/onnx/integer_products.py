@@ -16,7 +16,8 @@ import numpy as np
 
 from tilewright.graph import Array, DType, Tensor
 from tilewright.graph.edit import with_attributes
-from tilewright.importers.onnx.context import Call, Unsupported
+from tilewright.importers.construction import Unsupported
+from tilewright.importers.onnx.context import Call
 from tilewright.importers.qoperator.nodes import Translators, inner
 
 _EIGHT_BIT = frozenset({DType.INT8, DType.UINT8})

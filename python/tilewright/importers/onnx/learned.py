@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from tilewright.graph import Array, DType
+from tilewright.importers.construction import Unsupported
 from tilewright.importers.onnx.composed import Steps, Translators
-from tilewright.importers.onnx.context import Call, Unsupported
+from tilewright.importers.onnx.context import Call
 
 Translate = Callable[[Call], None]
 _KERNELS = ("LINEAR", "POLY", "RBF", "SIGMOID")

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from tilewright.base.errors import bad_input
 from tilewright.graph import variable
-from tilewright.importers.onnx.context import Construction, Unsupported, checked, dtype_named
+from tilewright.importers.construction import Construction, Unsupported, checked, dtype_named
 from tilewright.importers.onnx.source import SourceModel, SourceValue
+from tilewright.importers.problems import Problem
 
 _EVERY = "*"
 """Stands in DIMS for every dynamic dimension that has no value of its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """What cannot be translated: where, why, and what would work."""
-
-    place: str
-    reason: str
-    help: str
 
 
 def for_each_dimension(model: SourceModel, dims: Mapping[str, int]) -> Mapping[str, int]:

@@ -8,7 +8,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from tilewright.importers.onnx.context import Call, Unsupported
+from tilewright.importers.construction import Unsupported
+from tilewright.importers.onnx.context import Call
 
 Shape = tuple[int, ...]
 

@@ -7,8 +7,9 @@ from itertools import pairwise
 import numpy as np
 
 from tilewright.graph import Array, DType
+from tilewright.importers.construction import Unsupported
 from tilewright.importers.onnx.composed import Steps
-from tilewright.importers.onnx.context import Call, Unsupported
+from tilewright.importers.onnx.context import Call
 
 _MODES = ("TF", "IDF", "TFIDF")
 

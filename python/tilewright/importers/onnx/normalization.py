@@ -9,7 +9,8 @@ from types import MappingProxyType
 import numpy as np
 
 from tilewright.graph import DType, Tensor
-from tilewright.importers.onnx.context import Call, Unsupported
+from tilewright.importers.construction import Unsupported
+from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.elementwise import typed
 
 Translate = Callable[[Call], None]

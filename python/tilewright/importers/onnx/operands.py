@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from tilewright.importers.onnx.context import Construction, Unsupported, computed_type
+from tilewright.importers.construction import Construction, Unsupported, computed_type
 from tilewright.importers.onnx.patterns import Mismatch, Shape, parsed, require_match
 from tilewright.importers.onnx.schema_checks import FormalInput, formal_inputs
 from tilewright.importers.onnx.source import SourceNode

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from tilewright.graph import Array, DType, RequantizeShift, Tensor
-from tilewright.importers.onnx.context import Call, Unsupported, dtype_named
+from tilewright.importers.construction import Unsupported, dtype_named
+from tilewright.importers.onnx.context import Call
 from tilewright.plan import Quantization
 
 _STORED = frozenset({DType.INT8, DType.UINT8, DType.INT16, DType.UINT16, DType.INT32})

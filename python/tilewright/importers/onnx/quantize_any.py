@@ -8,7 +8,8 @@ from types import MappingProxyType
 import numpy as np
 
 from tilewright.graph import DType
-from tilewright.importers.onnx.context import Call, Unsupported, broadcast
+from tilewright.importers.construction import Unsupported, broadcast
+from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.elementwise import ELEMENT_TYPES, typed
 
 Translate = Callable[[Call], None]

@@ -24,9 +24,9 @@ from tilewright.importers.onnx.inference import inferred, require_bytes
 from tilewright.importers.onnx.number_formats import with_known_formats
 from tilewright.importers.onnx.schema_checks import is_unchanged, nodes_of, schema_problems
 from tilewright.importers.onnx.source import NO_CLAIM, SourceGraph, SourceModel, SourceNode, SourceValue
+from tilewright.importers.problems import listed
 
 OLDEST_OPSET = 7
-_MOST_LISTED = 20
 _HELP_BROKEN = "export the model again, or fetch it again if it came over a network"
 
 
@@ -178,10 +178,9 @@ def _check_nodes(proto: onnx.ModelProto, path: Path) -> None:
     problems = schema_problems(proto)
     if not problems:
         return
-    listed = [f"{place}: {problem}" for place, problem in problems[:_MOST_LISTED]]
-    listed += [f"and {len(problems) - _MOST_LISTED} more"] if len(problems) > _MOST_LISTED else []
+    places = listed([f"{place}: {problem}" for place, problem in problems])
     what = f"{len(problems)} contradictions to what ONNX says of the operators in '{path}'"
-    raise bad_input("model-broken", what, at=tuple(listed), help=_HELP_BROKEN)
+    raise bad_input("model-broken", what, at=places, help=_HELP_BROKEN)
 
 
 def _check_values(graph: onnx.GraphProto, path: Path) -> None:

@@ -10,7 +10,8 @@ from types import MappingProxyType
 import numpy as np
 
 from tilewright.graph import Array
-from tilewright.importers.onnx.context import Call, Unsupported
+from tilewright.importers.construction import Unsupported
+from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.elementwise import ELEMENT_TYPES
 from tilewright.importers.onnx.indexing import emit_gather
 from tilewright.importers.onnx.movement import require_rest

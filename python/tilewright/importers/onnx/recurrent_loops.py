@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tilewright.graph import Array, DType
-from tilewright.importers.onnx.context import Call, Construction, Unsupported
+from tilewright.importers.construction import Construction, Unsupported
+from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.loop_body import BodyValues
 from tilewright.importers.onnx.loop_cells import STATE, Cell, cell_of, zero_where_masked
 from tilewright.importers.onnx.loop_values import Atoms, NoCell, Sum

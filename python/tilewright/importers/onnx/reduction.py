@@ -7,7 +7,8 @@ from math import prod
 from types import MappingProxyType
 
 from tilewright.graph import DType
-from tilewright.importers.onnx.context import Call, Unsupported
+from tilewright.importers.construction import Unsupported
+from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.elementwise import typed
 from tilewright.importers.onnx.spatial import over, whole_extent
 from tilewright.operators.pooling import AveragePoolAttributes

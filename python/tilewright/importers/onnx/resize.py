@@ -9,7 +9,8 @@ from types import MappingProxyType
 import numpy as np
 
 from tilewright.graph import Array, DType
-from tilewright.importers.onnx.context import Call, Unsupported
+from tilewright.importers.construction import Unsupported
+from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.indexing import emit_gather
 from tilewright.operators.interpolation import integer_tables
 

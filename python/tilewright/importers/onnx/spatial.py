@@ -7,7 +7,8 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from tilewright.graph import Tensor
-from tilewright.importers.onnx.context import Call, Unsupported
+from tilewright.importers.construction import Unsupported
+from tilewright.importers.onnx.context import Call
 from tilewright.operators.conv import ConvAttributes
 from tilewright.operators.pooling import AveragePoolAttributes
 from tilewright.operators.spatial import Windows

@@ -9,7 +9,8 @@ from types import MappingProxyType
 import numpy as np
 
 from tilewright.graph import DType
-from tilewright.importers.onnx.context import Call, Unsupported
+from tilewright.importers.construction import Unsupported
+from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.elementwise import typed
 from tilewright.importers.onnx.spatial import over, spatial_input, whole_extent, windows_of_call
 from tilewright.operators.spatial import Windows

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tilewright.graph import DType
+from tilewright.importers.construction import Unsupported
 from tilewright.importers.onnx.composed import Steps, Translators
-from tilewright.importers.onnx.context import Call, Unsupported
+from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.ensemble_nodes import LEAF, Grown, TreeNode, grown
 from tilewright.importers.onnx.learned import class_labels, finish_binary, finish_classes, transformed
 from tilewright.operators.trees import AGGREGATES, MISSING_TRUE, MODES

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from tilewright.graph import DType, Tensor
-from tilewright.importers.onnx.context import Call, Unsupported, dtype_named
+from tilewright.importers.construction import Unsupported, dtype_named
+from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.source import SourceNode
 from tilewright.plan import Quantization
 

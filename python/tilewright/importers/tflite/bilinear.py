@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from tilewright.graph import Array, DType, RequantizeTwice
-from tilewright.importers.onnx.context import Unsupported
+from tilewright.importers.construction import Unsupported
 from tilewright.importers.tflite.context import LiteCall, one_type, same_scale
 from tilewright.importers.tflite.images import line_positions
 from tilewright.importers.tflite.multipliers import stored_bounds

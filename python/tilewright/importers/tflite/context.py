@@ -12,7 +12,7 @@ import numpy as np
 from tilewright.catalogue.evaluate import evaluate_node
 from tilewright.catalogue.operators import attributes_for
 from tilewright.graph import Array, Attributes, DType, Epilogue, Graph, Node, Tensor
-from tilewright.importers.onnx.context import Construction, Unsupported, checked, constant_tensor, dtype_named
+from tilewright.importers.construction import Construction, Unsupported, checked, constant_tensor, dtype_named
 from tilewright.importers.tflite.multipliers import real_bounds
 from tilewright.importers.tflite.records import OperatorRecord, SubgraphRecord, TensorRecord
 from tilewright.plan import Quantization

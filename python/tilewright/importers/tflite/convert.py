@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from tilewright.base.errors import not_supported
 from tilewright.graph import Array, Graph, Tensor, identity_order
 from tilewright.graph.edit import GraphEditor, make_node, untaken
-from tilewright.importers.onnx.context import Construction, Unsupported, checked, dtype_named
+from tilewright.importers.construction import Construction, Unsupported, checked, dtype_named
+from tilewright.importers.problems import Problem, untranslatable
 from tilewright.importers.tflite.context import LiteCall, Shared
 from tilewright.importers.tflite.elementwise import ELEMENTWISE
 from tilewright.importers.tflite.lstm import LSTM
@@ -38,7 +38,6 @@ TRANSLATORS: Mapping[str, Callable[[LiteCall], None]] = MappingProxyType(
     }
 )
 _KEEPS = ("SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM")
-_MOST_LISTED = 20
 _WAY_OUT = "replace the operator by supported ones (docs/reference/litert.md)"
 
 
@@ -52,7 +51,7 @@ def convert_lite(model: LiteModel) -> Graph:
     names = _names(subgraph)
     build = Construction(0, False, _constants(subgraph, names))
     build.reserved.update(names)
-    problems: list[tuple[str, Unsupported]] = []
+    problems: list[Problem] = []
     unknown = _add_inputs(subgraph, names, build, problems)
     shared = Shared([names[number] for number in subgraph.inputs], model.subgraphs, initial_values(model))
     for node in subgraph.operators:
@@ -62,10 +61,10 @@ def convert_lite(model: LiteModel) -> Graph:
         try:
             _translate(LiteCall(node, subgraph.tensors, names, build, shared))
         except Unsupported as problem:
-            problems.append((_place(node, names), problem))
+            problems.append(Problem(_place(node, names), problem.reason, problem.help))
             unknown.update(node.outputs)
     if problems:
-        raise _refusal(model, problems)
+        raise untranslatable(model.file, problems)
     for name, value in shared.expected.items():
         build.tensors[name] = replace(build.tensors[name], required=tuple(value.reshape(-1).tolist()))
     return _finished(model, subgraph, names, build, shared)
@@ -90,9 +89,7 @@ def _constants(subgraph: SubgraphRecord, names: list[str]) -> dict[str, Array]:
     }
 
 
-def _add_inputs(
-    subgraph: SubgraphRecord, names: list[str], build: Construction, problems: list[tuple[str, Unsupported]]
-) -> set[int]:
+def _add_inputs(subgraph: SubgraphRecord, names: list[str], build: Construction, problems: list[Problem]) -> set[int]:
     """Add the graph's inputs; gives the numbers of those that cannot be taken."""
     unknown = set()
     for number in subgraph.inputs:
@@ -100,7 +97,7 @@ def _add_inputs(
         try:
             build.tensors[names[number]] = checked(_variable(names[number], record))
         except Unsupported as problem:
-            problems.append((f"input '{names[number]}'", problem))
+            problems.append(Problem(f"input '{names[number]}'", problem.reason, problem.help))
             unknown.add(number)
     return unknown
 
@@ -133,20 +130,6 @@ def _place(node: OperatorRecord, names: list[str]) -> str:
     return f"operator {node.index} ({node.operator}){output}"
 
 
-def _refusal(model: LiteModel, problems: list[tuple[str, Unsupported]]) -> Exception:
-    listed = problems[:_MOST_LISTED]
-    places = [f"{place}: {problem.reason}" for place, problem in listed]
-    if len(problems) > len(listed):
-        places.append(f"and {len(problems) - len(listed)} more")
-    count = "one place" if len(problems) == 1 else f"{len(problems)} places"
-    return not_supported(
-        "unsupported-model",
-        f"{count} in '{model.file}' cannot be translated",
-        at=tuple(places),
-        help=tuple(dict.fromkeys(problem.help for _, problem in listed if problem.help)),
-    )
-
-
 def _finished(
     model: LiteModel, subgraph: SubgraphRecord, names: list[str], build: Construction, shared: Shared
 ) -> Graph:
@@ -161,7 +144,7 @@ def _finished(
     try:
         states = states_of(shared, build, lambda name: _copied(name, build), [*inputs, *outputs])
     except Unsupported as problem:
-        raise _refusal(model, [("variables", problem)]) from None
+        raise untranslatable(model.file, [Problem("variables", problem.reason, problem.help)]) from None
     inputs += [state.input for state in states]
     outputs += [state.output for state in states]
     name = subgraph.name or Path(model.file).stem

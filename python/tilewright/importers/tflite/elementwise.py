@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from tilewright.graph import Array, DType, RequantizeTwice
-from tilewright.importers.onnx.context import Unsupported, broadcast
+from tilewright.importers.construction import Unsupported, broadcast
 from tilewright.importers.tflite.context import LiteCall, axis_of, one_type, per_tensor
 from tilewright.importers.tflite.images import FIRST, LAST
 from tilewright.importers.tflite.int16 import INT16_FUNCTIONS, limited

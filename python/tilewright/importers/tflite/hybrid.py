@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 
 from tilewright.graph import Array, DType, Rescale
-from tilewright.importers.onnx.context import Unsupported
+from tilewright.importers.construction import Unsupported
 from tilewright.importers.tflite.context import LiteCall
 from tilewright.importers.tflite.images import last
 from tilewright.operators.spatial import Windows

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from tilewright.graph import DType
-from tilewright.importers.onnx.context import Unsupported, broadcast
+from tilewright.importers.construction import Unsupported, broadcast
 from tilewright.importers.tflite.context import LiteCall, per_tensor
 from tilewright.importers.tflite.hybrid import quantized_rows
 

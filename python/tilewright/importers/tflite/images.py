@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tilewright.graph import Array
-from tilewright.importers.onnx.context import Unsupported
+from tilewright.importers.construction import Unsupported
 from tilewright.importers.tflite.context import LiteCall
 from tilewright.operators.spatial import Windows
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from tilewright.graph import Array, DType, RequantizeTwice
-from tilewright.importers.onnx.context import Unsupported
+from tilewright.importers.construction import Unsupported
 from tilewright.importers.tflite.context import LiteCall, per_tensor
 from tilewright.importers.tflite.multipliers import away, twice
 from tilewright.importers.tflite.pointwise import gelu_by_erf, gelu_by_tanh

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from tilewright.graph import Array, DType
-from tilewright.importers.onnx.context import Unsupported
+from tilewright.importers.construction import Unsupported
 from tilewright.importers.tflite.context import LiteCall, per_tensor
 from tilewright.operators.fixed_point import quantized_multiplier
 from tilewright.operators.integer_lstm import LstmIntegerAttributes

@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 from tilewright.graph import DType, RequantizeTwice
-from tilewright.importers.onnx.context import Unsupported, broadcast, dtype_named
+from tilewright.importers.construction import Unsupported, broadcast, dtype_named
 from tilewright.importers.tflite.bilinear import resize_bilinear
 from tilewright.importers.tflite.context import LiteCall, axis_of, one_type, per_tensor, same_scale
 from tilewright.importers.tflite.elementwise import tabulated_function

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from tilewright.graph import Array
-from tilewright.importers.onnx.context import Unsupported
+from tilewright.importers.construction import Unsupported
 from tilewright.importers.tflite.context import LiteCall, axis_of, one_type, same_scale
 from tilewright.importers.tflite.images import FIRST, LAST
 from tilewright.importers.tflite.quantized_more import joined

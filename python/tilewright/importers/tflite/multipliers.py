@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from tilewright.graph import Array, RequantizeTwice
-from tilewright.importers.onnx.context import Unsupported
+from tilewright.importers.construction import Unsupported
 from tilewright.importers.tflite.records import TensorRecord
 from tilewright.operators.fixed_point import quantized_multiplier
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.graph import Array
-from tilewright.importers.onnx.context import Unsupported
+from tilewright.importers.construction import Unsupported
 from tilewright.importers.tflite.context import LiteCall
 from tilewright.importers.tflite.multipliers import away
 from tilewright.importers.tflite.records import TensorRecord

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tilewright.graph import RoundAway
-from tilewright.importers.onnx.context import Unsupported
+from tilewright.importers.construction import Unsupported
 from tilewright.importers.tflite.context import LiteCall, one_type, per_tensor
 from tilewright.importers.tflite.images import FIRST, last, windows_of
 from tilewright.importers.tflite.int16 import limited

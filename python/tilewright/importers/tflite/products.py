@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.graph import Array, DType, Epilogue, RequantizeShift, RequantizeTwice
-from tilewright.importers.onnx.context import Unsupported
+from tilewright.importers.construction import Unsupported
 from tilewright.importers.tflite.context import LiteCall, one_type, per_tensor
 from tilewright.importers.tflite.hybrid import hybrid_convolution, hybrid_product, is_hybrid
 from tilewright.importers.tflite.hybrid_more import hybrid_image

@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 from tilewright.graph import Array, DType, RequantizeTwice
-from tilewright.importers.onnx.context import Unsupported, broadcast
+from tilewright.importers.construction import Unsupported, broadcast
 from tilewright.importers.tflite.context import LiteCall, axis_of, one_type, per_tensor, same_scale
 from tilewright.importers.tflite.elementwise import whole_numbers
 from tilewright.importers.tflite.multipliers import stored_bounds, twice

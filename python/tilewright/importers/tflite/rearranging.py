@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from tilewright.graph import Array, DType
-from tilewright.importers.onnx.context import Unsupported, broadcast, dtype_named
+from tilewright.importers.construction import Unsupported, broadcast, dtype_named
 from tilewright.importers.tflite.context import LiteCall, axis_of, one_type
 from tilewright.importers.tflite.images import nearest_positions
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from tilewright.graph import Array, DType, RequantizeTwice
-from tilewright.importers.onnx.context import Unsupported
+from tilewright.importers.construction import Unsupported
 from tilewright.importers.tflite.context import LiteCall, per_tensor
 from tilewright.importers.tflite.hybrid import quantized_rows
 from tilewright.importers.tflite.multipliers import twice

@@ -13,7 +13,7 @@ from types import MappingProxyType
 import numpy as np
 
 from tilewright.graph import Array, State
-from tilewright.importers.onnx.context import Construction, Unsupported, checked
+from tilewright.importers.construction import Construction, Unsupported, checked
 from tilewright.importers.tflite.context import LiteCall, Shared, one_type, per_tensor, same_scale
 from tilewright.importers.tflite.records import LiteModel, SubgraphRecord
 from tilewright.importers.tflite.schema import CIRCULAR_BUFFER
