@@ -93,6 +93,8 @@ def test_the_verdict_says_the_bound(tmp_path: Path) -> None:
     assert "  time: digits_run takes at most 8" in verdict_text(verdict)
     assert '"instructions": 8' in verdict_json(verdict)
     assert "time:" not in verdict_text(check_image(image, [artifacts.plan], Linked()))
+    limited = check_image(image, [artifacts.plan], Linked(budget=(("instructions", 1000),)))
+    assert [finding.rule for finding in limited.findings] == ["budget"]
 
 
 @needs_riscv
@@ -172,8 +174,10 @@ def test_toys(tmp_path: Path, case: str) -> None:
     ],
 )
 def test_what_has_no_bound(tmp_path: Path, body: str, what: str) -> None:
-    with pytest.raises(TilewrightError, match=what):
+    with pytest.raises(TilewrightError, match=what) as told:
         toy_bound(tmp_path, body)
+    assert [str(tmp_path) in place for place in told.value.at] == [True]
+    assert "check the program without INSTRUCTIONS" in str(told.value)
 
 
 @needs_riscv
@@ -183,8 +187,9 @@ def test_other_machines_and_fed_models_have_no_bound(tmp_path: Path) -> None:
         instruction_bound(replace(image, machine=Machine.ARM), Disassembly((), ()), toy_plan())
     plan = toy_plan()
     fed = replace(plan, inputs=(replace(plan.inputs[0], fed_axis=1),))
-    with pytest.raises(TilewrightError, match="whose input is fed"):
+    with pytest.raises(TilewrightError, match="whose input is fed") as told:
         instruction_bound(image, Disassembly((), ()), fed)
+    assert told.value.at == (str(image.path),)
 
 
 class _NoMemory:

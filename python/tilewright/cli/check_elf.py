@@ -63,9 +63,8 @@ def _check(parsed: argparse.Namespace) -> int:
     from tilewright.firmware.verdict_text import verdict_json, verdict_text
 
     plans = [load_plan(path) for path in parsed.plan]
-    linked = _linked(parsed)
-    timed = parsed.instructions or "instructions" in dict(linked.budget)
-    verdict = check_image(read_image(parsed.elf), plans, linked, parsed.objdump, timed=timed)
+    image, linked = read_image(parsed.elf), _linked(parsed)
+    verdict = check_image(image, plans, linked, parsed.objdump, timed=parsed.instructions)
     if parsed.json is not None:
         write_file(parsed.json, verdict_json(verdict).encode())
     if verdict.findings:

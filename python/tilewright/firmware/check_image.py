@@ -39,11 +39,12 @@ class Verdict:
 def check_image(
     image: Image, plans: Sequence[Plan], linked: Linked, objdump: str | None = None, *, timed: bool = False
 ) -> Verdict:
-    """Check a program against the plans of all its models; ``timed`` also bounds the instructions of a run.
+    """Check a program against the plans of all its models; ``timed``, or a budget, also bounds a run's instructions.
 
     Raises bad_input ``elf-model`` if a model is not in the program, the errors of ``disassemble``, and not_supported
     ``time-bound`` where instructions have no bound.
     """
+    timed = timed or linked.most_instructions is not None
     code = walker(image, disassemble(image, objdump))
     models: list[CheckedModel] = []
     findings: list[Finding] = []
@@ -85,7 +86,7 @@ def _function(image: Image, name: str) -> Symbol | None:
 
 def _too_long(models: Sequence[CheckedModel], linked: Linked) -> list[Finding]:
     """Runs that take more instructions than the user allows."""
-    most = dict(linked.budget).get("instructions")
+    most = linked.most_instructions
     return [
         Finding("budget", f"{plan.name}_run", None, f"at most {most:,} instructions", f"{count:,} instructions")
         for plan, count in ((model.plan, model.instructions) for model in models)

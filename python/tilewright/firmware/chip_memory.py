@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewright.firmware.findings import CheckedModel, Finding, Linked
+from tilewright.firmware.findings import INSTRUCTIONS, CheckedModel, Finding, Linked
 from tilewright.firmware.image import Image, Section
 from tilewright.plan import Access
 
@@ -76,10 +76,10 @@ def chip_memory(image: Image, models: Sequence[CheckedModel], linked: Linked) ->
 
 
 def over_budget(memory: ChipMemory, budget: Sequence[tuple[str, int]]) -> Iterator[Finding]:
-    """A finding for each amount that is above what the user allows."""
+    """A finding for each amount of bytes that is above what the user allows."""
     amounts = memory.amounts()
     for name, most in budget:
-        if amounts.get(name, 0) > most:
+        if name != INSTRUCTIONS and amounts[name] > most:
             yield Finding("budget", name, None, f"at most {most:,} bytes", f"{amounts[name]:,} bytes")
 
 

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from tilewright.firmware.call_graph import Calls
 from tilewright.plan import Plan
 
+INSTRUCTIONS = "instructions"
+"""The budget that counts no bytes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -88,6 +91,11 @@ class Linked:
     sections: tuple[tuple[str, str], ...] = ()
     allowed: frozenset[str] = frozenset()
     budget: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def most_instructions(self) -> int | None:
+        """The instructions that a run may take; None where nobody limits them."""
+        return dict(self.budget).get(INSTRUCTIONS)
 
     def symbol_of(self, model: str, pool: str) -> str | None:
         """The array of a model's pool: ``<model>.<pool>`` counts before ``<pool>``."""

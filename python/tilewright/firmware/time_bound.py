@@ -88,7 +88,7 @@ class _Memory:
     def store(self, address: Word, size: int, value: Word) -> None:
         """Write a value; raises not_supported for an unknown address."""
         if address is None:
-            raise _refused("a store to an address that depends on data")
+            raise _refused("a store to an address that depends on data", self.image)
         place = address & ~3
         before = self.words.get(place)
         if size < 4 and value is not None and before is not None:
@@ -133,7 +133,8 @@ class _Run:
                 step(self.registers)
             count += block.count
             if count > _MOST:
-                raise _refused(f"a run of more than {_MOST:,} instructions", self.image.function_at(block.address))
+                function = self.image.function_at(block.address)
+                raise _refused(f"a run of more than {_MOST:,} instructions", self.image, function)
             if block.condition is None:
                 count += self._go(block)
                 continue
@@ -176,7 +177,7 @@ class _Run:
         function = self.image.function_at(block.address)
         cases = () if function is None or link else self._cases(function)
         if not cases or self.nested >= _DEEPEST:
-            raise _refused("a jump to an address that depends on data", function)
+            raise _refused("a jump to an address that depends on data", self.image, function)
         self.nested += 1
         count = self._ways(cases, frozenset())
         assert count is not None, "all cases end where the function returns"
@@ -201,14 +202,14 @@ class _Run:
         function = self.image.function_at(block.last.address)
         self.nested += 1
         if function is None or self.nested > _DEEPEST:
-            raise _refused("a loop whose end depends on data", function)
+            raise _refused("a loop whose end depends on data", self.image, function)
         meeting = self._meeting(function, block.last.address)
         starts = (block.target, block.behind)
         count = self._ways(starts, meeting.near)
         if count is None and meeting.near != {meeting.certain}:
             count = self._ways(starts, frozenset(() if meeting.certain is None else (meeting.certain,)))
         if count is None:
-            raise _refused("a branch whose ways do not meet", function)
+            raise _refused("a branch whose ways do not meet", self.image, function)
         self.nested -= 1
         return count
 
@@ -277,9 +278,9 @@ class _Run:
                 return block
             step = step_of(instruction, self.memory)
             if step is None:
-                raise _refused(f"the instruction {instruction.name}", function)
+                raise _refused(f"the instruction {instruction.name}", self.image, function)
             steps.append(step)
-        raise _refused(f"code at {address:#x}, which no function has", function)
+        raise _refused(f"code at {address:#x}, which no function has", self.image, function)
 
 
 def _function_end(function: Symbol | None) -> int:
@@ -295,10 +296,14 @@ def _link(name: str, operands: tuple[str, ...]) -> str:
     return "" if link == "zero" else link
 
 
-def _refused(what: str, function: Symbol | None = None) -> TilewrightError:
-    where = (function.name,) if function is not None else ()
-    remedy = "docs/how-to/ship-it.md says which programs have a bound"
-    return not_supported("time-bound", f"{what} has no bound", at="; ".join(where), help=remedy)
+def _refused(what: str, image: Image, function: Symbol | None = None) -> TilewrightError:
+    """The error for a program, or a function of it, without a bound."""
+    where = str(image.path) if function is None else f"{image.path}: {function.name}"
+    remedies = (
+        "docs/how-to/ship-it.md says which programs have a bound",
+        "or check the program without INSTRUCTIONS and BUDGET instructions",
+    )
+    return not_supported("time-bound", f"{what} has no bound", at=where, help=remedies)
 
 
 def instruction_bound(image: Image, code: Disassembly, plan: Plan) -> int:
@@ -308,13 +313,13 @@ def instruction_bound(image: Image, code: Disassembly, plan: Plan) -> int:
     whose loops depend on data.
     """
     if image.machine is not Machine.RISCV or image.word_bytes != 4:
-        raise _refused("another instruction set than RV32")
+        raise _refused("another instruction set than RV32", image)
     if any(item.fed_axis is not None for item in plan.inputs):
-        raise _refused(f"model '{plan.name}', whose input is fed,")
+        raise _refused(f"model '{plan.name}', whose input is fed,", image)
     name = f"{plan.name}_run"
     root = next((symbol for symbol in image.functions if symbol.name == name), None)
     if root is None:
-        raise _refused(f"a program without {name}")
+        raise _refused(f"a program without {name}", image)
     memory = _Memory(image)
     registers: Registers = [0, *(None for _ in range(32))]
     registers[REGISTERS["sp"]] = _STACK
