@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.base.outputs import write_file
 from tilewright.base.progress import progress
+from tilewright.base.settings import choices_of
+from tilewright.tools.study_front import Run, points_to_run
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -17,9 +19,6 @@ if TYPE_CHECKING:
 
     from tilewright.tools.study import StudyPoint
     from tilewright.tools.study_plans import PointRow
-
-RUN = ("none", "front", "all")
-"""Which points are built and run."""
 
 _STAGE = "Planning points"
 _RUNNING = "Running points"
@@ -34,7 +33,7 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     add("study", type=Path, help="models, platforms, pool sizes and options to try (TOML)")
     add("--output", type=Path, required=True, help=_TABLE)
     add("--page", type=Path, help="write a page with the front of bytes and cycles of each model")
-    add("--run", dest="ran", choices=RUN, default="none", help=_RUN)
+    add("--run", dest="ran", choices=choices_of(Run), default=Run.NONE.value, help=_RUN)
     where = explore.add_mutually_exclusive_group()
     where.add_argument("--jobs", type=int, help="processes (default: one for each core)")
     where.add_argument("--scheduler", metavar="ADDRESS", help="a Dask cluster, such as tcp://10.0.0.1:8786")
@@ -53,7 +52,7 @@ def _explore(parsed: argparse.Namespace) -> int:
     missing = [point for point in points if point.fingerprint not in rows]
     with _executors(parsed) as started:
         rows |= _worked(parsed.output, (missing, measured, _STAGE), started, len(points))
-        wanted = _to_run(points, rows, parsed.ran)
+        wanted = points_to_run(points, rows, Run(parsed.ran))
         rows |= _worked(parsed.output, (wanted, simulated, _RUNNING), started, len(wanted))
     shown = in_order([point.fingerprint for point in points], rows)
     write_rows(parsed.output, shown)
@@ -61,20 +60,8 @@ def _explore(parsed: argparse.Namespace) -> int:
         from tilewright.tools.study_page import study_page
 
         write_file(parsed.page, study_page(parsed.study.stem, shown).encode())
-    sys.stdout.write(_summary(points, missing, rows))
+    sys.stdout.write(_summary(points, len(missing), wanted, rows))
     return 0
-
-
-def _to_run(points: Sequence[StudyPoint], rows: Mapping[str, PointRow], which: str) -> list[StudyPoint]:
-    """Planned points that were not run yet: none, all, or those of each model's front."""
-    from tilewright.tools.study_page import front
-
-    planned = [rows[point.fingerprint] for point in points if rows[point.fingerprint].status == "planned"]
-    if which == "front":
-        models = dict.fromkeys(row.model for row in planned)
-        planned = [row for model in models for row in front([row for row in planned if row.model == model])]
-    names = {row.fingerprint for row in planned if not row.measured} if which != "none" else set()
-    return [point for point in points if point.fingerprint in names]
 
 
 def _worked(
@@ -107,10 +94,19 @@ def _executors(parsed: argparse.Namespace) -> AbstractContextManager[Callable[[]
     return processes(jobs_of(parsed.jobs))
 
 
-def _summary(points: Sequence[StudyPoint], missing: Sequence[StudyPoint], rows: Mapping[str, PointRow]) -> str:
-    """``12 points: 9 planned, 3 does not fit; 4 were known``, with the number of each status."""
+def _summary(
+    points: Sequence[StudyPoint], planned: int, wanted: Sequence[StudyPoint], rows: Mapping[str, PointRow]
+) -> str:
+    """``12 points: 9 planned, 3 does not fit; 4 were known; 2 run, 1 could not be run``, by status.
+
+    Args:
+        planned: the points that were not known.
+        wanted: the points that were to be run now.
+    """
     statuses = [rows[point.fingerprint].status for point in points]
     counts = ", ".join(f"{statuses.count(status)} {status}" for status in dict.fromkeys(sorted(statuses)))
     run = sum(bool(rows[point.fingerprint].measured) for point in points)
-    ran = f"; {run} run" if run else ""
-    return f"{len(points)} points: {counts}; {len(points) - len(missing)} were known{ran}\n"
+    failed = sum(not rows[point.fingerprint].measured for point in wanted)
+    ran = f"; {run} run" if run or failed else ""
+    ran += f", {failed} could not be run (see reason)" if failed else ""
+    return f"{len(points)} points: {counts}; {len(points) - planned} were known{ran}\n"

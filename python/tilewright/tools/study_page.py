@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilewright.report.pages import rendered
+from tilewright.tools.study_front import front
 from tilewright.tools.study_plans import PointRow
 
 WIDTH, HEIGHT, MARGIN = 720, 360, 56
@@ -33,15 +34,6 @@ def study_page(name: str, rows: Sequence[PointRow]) -> str:
         models.append({"name": model, "dots": _dots(planned, best), "front": best, "others": others})
     size = {"width": WIDTH, "height": HEIGHT, "margin": MARGIN}
     return rendered("study.html.j2", name=name, models=models, **size)
-
-
-def front(rows: Sequence[PointRow]) -> tuple[PointRow, ...]:
-    """The points that no other point beats in RAM and in cycles, from the least RAM on."""
-    best: list[PointRow] = []
-    for row in sorted(rows, key=lambda row: (row.ram_bytes, row.predicted_cycles)):
-        if not best or row.predicted_cycles < best[-1].predicted_cycles:
-            best.append(row)
-    return tuple(best)
 
 
 def _dots(rows: Sequence[PointRow], best: Sequence[PointRow]) -> tuple[Dot, ...]:

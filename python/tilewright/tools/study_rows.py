@@ -9,14 +9,15 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, fields
 from pathlib import Path
 
 from tilewright.base.outputs import unwritable, write_file
 from tilewright.tools.study_parquet import PARQUET, known_parquet, no_table, parquet_bytes
 from tilewright.tools.study_plans import COLUMNS, PointRow
 
-_TEXTS = ("fingerprint", "model", "platform", "pools", "options", "status", "reason", "used_bytes", "counter")
+_TEXTS = frozenset(item.name for item in fields(PointRow) if item.type == "str")
+"""Columns of texts; all others are numbers."""
 
 
 def known_rows(path: Path) -> dict[str, PointRow]:
