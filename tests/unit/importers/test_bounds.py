@@ -192,3 +192,7 @@ def test_bounds_that_say_nothing_are_refused(tmp_path: Path) -> None:
     for name, frozen in (("fond", {}), ("found", {"x": np.eye(6, 5, dtype=np.float32)})):
         with pytest.raises(TilewrightError, match=f"BOUND names '{name}'"):
             imported(tmp_path, _behind("Neg"), bounds={name: 7, **({} if frozen else {"found": 7})}, freeze=frozen)
+    plain = ModelBuilder(17)
+    model = plain.model(plain.node("Neg", plain.input("x", [2])))
+    with pytest.raises(TilewrightError, match="help: nothing needs a bound in this model: leave it out"):
+        imported(tmp_path, model, bounds={"y": 7})

@@ -58,9 +58,14 @@ def require_used(build: Construction, file: str) -> None:
     for name in build.bounds:
         if name not in build.bounded:
             what = f"BOUND names '{name}', which is no output of NonMaxSuppression, NonZero, Unique or Compress"
-            known = name in build.constants
-            remedy = "it is computed at compile time: leave the bound out" if known else suggestion(name, build.bounded)
-            raise bad_input("unknown-tensor", what, at=file, help=remedy or "leave it out")
+            raise bad_input("unknown-tensor", what, at=file, help=_remedy(name, build))
+
+
+def _remedy(name: str, build: Construction) -> str:
+    """What to write in the place of a bound that fits no tensor."""
+    if name in build.constants:
+        return "it is computed at compile time: leave the bound out"
+    return suggestion(name, build.bounded) if build.bounded else "nothing needs a bound in this model: leave it out"
 
 
 def _mixes(name: str, build: Construction) -> Unsupported:
