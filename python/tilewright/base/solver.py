@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from tilewright.base.errors import bad_input
+from tilewright.base.errors import TilewrightError, bad_input
 
 FILE = "tilewright-solver.json"
 """In an environment's folder: ``command`` (argument vector), ``done`` and ``lock`` (files)."""
@@ -53,7 +53,7 @@ def _install(command: Sequence[str], done: Path) -> None:
     done.write_text("", encoding="utf-8")
 
 
-def _absent(why: str, command: str) -> Exception:
+def _absent(why: str, command: str) -> TilewrightError:
     remedies = (
         f"install it: {command}",
         "with CMake and without a network, set TILEWRIGHT_WHEELS to a folder that has the wheels of ortools, too",

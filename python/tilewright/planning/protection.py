@@ -49,7 +49,7 @@ def with_granules(platform: Platform) -> Platform:
 def with_whole_regions(plan: Plan, platform: Platform) -> Plan:
     """The plan, whose pools are one region each where regions are powers of two in parts; others are as they were.
 
-    Raises DoesNotFit for a pool that has no room for its last part.
+    Raises does_not_fit ``protected-pool`` for a pool that has no room for its last part.
     """
     parts = platform.target.protected_parts
     if not plan.protected or not parts:
