@@ -76,6 +76,12 @@ class Construction:
             name = f"{base}_{number}"
         return name
 
+    def reserve(self, base: str) -> str:
+        """A tensor name that neither the model nor the graph uses, taken from now on."""
+        name = self.fresh(base)
+        self.reserved.add(name)
+        return name
+
     def fresh_node(self, base: str) -> str:
         """A node name that is not taken."""
         name, number = base, 1

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from support.onnx_models import imported, operators, outputs_of, runtime_outputs
+from tilewright.importers.onnx import control
 from tilewright.rewrites.passes import optimise
 
 STEPS, INPUTS, UNITS = 5, 3, 4
@@ -246,3 +247,19 @@ def test_a_mask_that_one_state_has_is_none(tmp_path):
 
     graph = check(tmp_path, model_of("lstm", masked=True, change=change), masked=True)
     assert "LSTM" not in operators(graph)
+
+
+def test_finding_out_takes_none_of_the_bytes_for_constants(tmp_path, monkeypatch):
+    """A loop that is no recurrent operator is unrolled with all that the model may compute."""
+    attempts = []
+
+    def attempt(node, build, visit):
+        before = build.computed_bytes
+        found = became_recurrent(node, build, visit)
+        attempts.append((found, before - build.computed_bytes))
+        return found
+
+    became_recurrent = control.became_recurrent
+    monkeypatch.setattr(control, "became_recurrent", attempt)
+    imported(tmp_path, model_of("rnn", change=replaced("new_h", "Sin")))
+    assert attempts == [(False, 0)]

@@ -15,7 +15,8 @@ from tilewright.importers.construction import Unsupported
 from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.source import SourceNode
 
-Translators = Mapping[str, Callable[[Call], None]]
+Translate = Callable[[Call], None]
+Translators = Mapping[str, Translate]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +28,7 @@ class Steps:
 
     def __call__(self, operator: str, *inputs: str, **attributes: Any) -> str:
         """Translate an operator, and give the name of its only output."""
-        output = self.call.build.fresh(f"{self.call.node.outputs[0]}/{operator}")
-        self.call.build.reserved.add(output)
+        output = self.call.build.reserve(f"{self.call.node.outputs[0]}/{operator}")
         node = SourceNode(self.call.node.name, operator, "", inputs, (output,), attributes)
         self.known[operator](Call(node, self.call.build))
         return output
@@ -60,3 +60,16 @@ class Steps:
         outputs = self.call.node.outputs
         if output < len(outputs) and outputs[output]:
             self.call.emit("Reshape", [name], self.tensor(name).shape, output=output)
+
+
+def with_steps(earlier: Translators, composed: Mapping[str, Callable[[Call, Steps], None]]) -> dict[str, Translate]:
+    """Translators by operator of those that consist of others; ``earlier`` has the translators of the others."""
+
+    def of(translate: Callable[[Call, Steps], None]) -> Translate:
+        def both(call: Call) -> None:
+            translate(call, Steps(call, earlier))
+
+        both.__doc__ = translate.__doc__
+        return both
+
+    return {name: of(translate) for name, translate in composed.items()}

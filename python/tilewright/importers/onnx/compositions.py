@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from tilewright.importers.onnx.columns import col2im
-from tilewright.importers.onnx.composed import Steps, Translators
-from tilewright.importers.onnx.context import Call
+from tilewright.importers.onnx.composed import Translators, with_steps
 from tilewright.importers.onnx.deformed import deform_conv, roi_align
 from tilewright.importers.onnx.determinant import det
 from tilewright.importers.onnx.fourier import dft, stft
@@ -16,14 +13,6 @@ from tilewright.importers.onnx.ngrams import tf_idf_vectorizer
 
 def composed(earlier: Translators) -> Translators:
     """Translators by operator; ``earlier`` has those of the operators that they consist of."""
-
-    def of(translate: Callable[[Call, Steps], None]) -> Callable[[Call], None]:
-        def both(call: Call) -> None:
-            translate(call, Steps(call, earlier))
-
-        both.__doc__ = translate.__doc__
-        return both
-
     table = {
         "Col2Im": col2im,
         "DFT": dft,
@@ -34,4 +23,4 @@ def composed(earlier: Translators) -> Translators:
         "STFT": stft,
         "TfIdfVectorizer": tf_idf_vectorizer,
     }
-    return {name: of(translate) for name, translate in table.items()}
+    return with_steps(earlier, table)

@@ -66,13 +66,13 @@ class _Control:
 
     def constant(self, array: Array, word: str) -> str:
         """A name for elements known at compile time."""
-        name = self._fresh(f"{self._base}/{word}")
+        name = self.build.reserve(f"{self._base}/{word}")
         self.build.constants[name] = array
         return name
 
     def emit(self, operator: str, inputs: Sequence[str], target: str = "", **attributes: int) -> str:
         """A node of ONNX around the bodies; gives the name of its output."""
-        output = target or self._fresh(f"{self._base}/{operator}")
+        output = target or self.build.reserve(f"{self._base}/{operator}")
         name = f"{self.node.name or self._base}/{operator}"
         self.visit(SourceNode(name, operator, "", tuple(inputs), (output,), attributes))
         return output
@@ -103,10 +103,10 @@ class _Control:
         prefix = f"{self._base}/{iteration}/"
         names = dict(zip(graph.inputs, given, strict=True))
         for name, array in graph.constants.items():
-            names[name] = self._fresh(f"{prefix}{name}")
+            names[name] = self.build.reserve(f"{prefix}{name}")
             self.build.constants[names[name]] = array
         for node in graph.nodes:
-            names.update((name, self._fresh(f"{prefix}{name}")) for name in node.outputs if name)
+            names.update((name, self.build.reserve(f"{prefix}{name}")) for name in node.outputs if name)
             self._translate(node, _renamed(node, names, prefix))
         return [names.get(name, name) for name in graph.outputs]
 
@@ -119,11 +119,6 @@ class _Control:
     def remedy(self, name: str) -> str:
         """What would make a tensor known at compile time."""
         return f"{to_freeze(self.build.nodes, self.build.tensors, [name])}, or export without control flow"
-
-    def _fresh(self, base: str) -> str:
-        name = self.build.fresh(base)
-        self.build.reserved.add(name)
-        return name
 
     @property
     def _base(self) -> str:

@@ -110,7 +110,7 @@ def convert(
         brought = own_operator(node, own)
         if brought is not None:
             translate_own(Call(node, build), brought)
-        elif node.operator in CONTROL and node.domain in ("", "ai.onnx"):
+        elif node.operator in CONTROL and node.is_standard:
             expand_control(node, build, visit)
         else:
             _translate(node, model, build)
@@ -152,7 +152,7 @@ def _visit_all(
 def _known_operator(node: SourceNode) -> bool:
     if node.operator in DIALECT or node.operator in CONTROL:
         return True
-    return node.operator in TRANSLATORS and (node.domain in ("", "ai.onnx") or node.operator in _ANY_DOMAIN)
+    return node.operator in TRANSLATORS and (node.is_standard or node.operator in _ANY_DOMAIN)
 
 
 def _in_order(model: SourceModel) -> list[SourceNode]:
@@ -193,11 +193,11 @@ def _inconsistent(model: SourceModel, what: str) -> TilewrightError:
 
 
 def _translate(node: SourceNode, model: SourceModel, build: Construction) -> None:
-    if node.operator in ("Shape", "Size") and node.domain in ("", "ai.onnx"):
+    if node.operator in ("Shape", "Size") and node.is_standard:
         _fold_shape(node, build)
         return
     dialect = _of_dialect(node, build)
-    if dialect is None and (node.domain in ("", "ai.onnx") or node.operator in _ANY_DOMAIN):
+    if dialect is None and (node.is_standard or node.operator in _ANY_DOMAIN):
         require_operands(node, build)
     if dialect is None and _foldable(node, build):
         _fold(node, model, build)
@@ -208,7 +208,7 @@ def _translate(node: SourceNode, model: SourceModel, build: Construction) -> Non
     if node.operator == "Gather" and gather_one(Call(node, build)):
         return
     if not _known_operator(node) or node.operator not in TRANSLATORS:
-        domain = f" of domain '{node.domain}'" if node.domain not in ("", "ai.onnx") else ""
+        domain = "" if node.is_standard else f" of domain '{node.domain}'"
         raise Unsupported(f"operator {node.operator}{domain} is not supported", _way_out(node.operator))
     TRANSLATORS[node.operator](Call(node, build))
 
@@ -237,7 +237,7 @@ def _given_bytes(model: SourceModel) -> int:
 
 
 def _foldable(node: SourceNode, build: Construction) -> bool:
-    if node.operator.startswith(_NOT_FOLDED) or node.domain not in ("", "ai.onnx"):
+    if node.operator.startswith(_NOT_FOLDED) or not node.is_standard:
         return False
     if not any(node.inputs):
         return node.operator == "Constant"

@@ -5,14 +5,13 @@ Their outputs get the extent that the user declares with ``BOUND``, and a count 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
 
 import numpy as np
 
 from tilewright.graph import Bounded, DType
 from tilewright.importers.construction import Unsupported
-from tilewright.importers.onnx.composed import Steps, Translators
+from tilewright.importers.onnx.composed import Steps, Translators, with_steps
 from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.remedies import to_freeze
 from tilewright.importers.onnx.source import SourceNode
@@ -151,18 +150,10 @@ def _bound(call: Call, names: tuple[str, ...] | list[str], most: int) -> int:
 
 def found(earlier: Translators) -> Translators:
     """Translators by operator; ``earlier`` has those of the operators that they consist of."""
-
-    def of(translate: Callable[[Call, Steps], None]) -> Callable[[Call], None]:
-        def both(call: Call) -> None:
-            translate(call, Steps(call, earlier))
-
-        both.__doc__ = translate.__doc__
-        return both
-
     table = {
         "Compress": compress,
         "NonMaxSuppression": non_max_suppression,
         "NonZero": non_zero,
         "Unique": unique,
     }
-    return {name: of(translate) for name, translate in table.items()}
+    return with_steps(earlier, table)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from tilewright.graph import Array, DType
 from tilewright.importers.construction import Unsupported
-from tilewright.importers.onnx.composed import Steps, Translators
+from tilewright.importers.onnx.composed import Steps, Translators, with_steps
 from tilewright.importers.onnx.context import Call
 
-Translate = Callable[[Call], None]
 _KERNELS = ("LINEAR", "POLY", "RBF", "SIGMOID")
 
 
@@ -264,14 +261,6 @@ def kernels(call: Call, steps: Steps, x: str, count: int) -> str:
 
 def learned(earlier: Translators) -> Translators:
     """Translators by operator of ai.onnx.ml; ``earlier`` has those of the ONNX operators."""
-
-    def of(translate: Callable[[Call, Steps], None]) -> Translate:
-        def both(call: Call) -> None:
-            translate(call, Steps(call, earlier))
-
-        both.__doc__ = translate.__doc__
-        return both
-
     table = {
         "ArrayFeatureExtractor": array_feature_extractor,
         "Binarizer": binarizer,
@@ -284,4 +273,4 @@ def learned(earlier: Translators) -> Translators:
         "Scaler": scaler,
         "ZipMap": zip_map,
     }
-    return {name: of(translate) for name, translate in table.items()}
+    return with_steps(earlier, table)

@@ -54,7 +54,7 @@ class BodyValues:
             return constant_row(array, None)
         if name not in self._values:
             node = self._nodes.get(name)
-            if node is None or node.domain not in ("", "ai.onnx"):
+            if node is None or not node.is_standard:
                 raise NoCell
             results = self._results(node)
             self._values.update(zip(node.outputs, results, strict=True))

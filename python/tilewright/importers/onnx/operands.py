@@ -37,7 +37,7 @@ def require_operands(node: SourceNode, build: Construction) -> None:
     pattern = parsed(entry if isinstance(entry, str) else entry(node, shapes, build.opset))
     try:
         require_match(pattern, operands, node.attributes, types=types)
-        if types and node.domain in ("", "ai.onnx"):
+        if types and node.is_standard:
             _require_types(formal_inputs(node.operator, build.opset), operands)
     except Mismatch as problem:
         name = node.inputs[problem.position] if problem.position < len(node.inputs) else ""

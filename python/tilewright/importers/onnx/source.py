@@ -21,6 +21,11 @@ class SourceNode:
     attributes: Mapping[str, Any]
 
     @property
+    def is_standard(self) -> bool:
+        """Whether the operator is one of ONNX itself."""
+        return self.domain in ("", "ai.onnx")
+
+    @property
     def place(self) -> str:
         """The node as messages name it."""
         name = f"'{self.name}'" if self.name else f"of '{self.outputs[0]}'"

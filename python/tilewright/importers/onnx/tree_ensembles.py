@@ -5,14 +5,14 @@ Nodes are numbered anew from each root, so that branches stand behind their node
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from tilewright.graph import DType
 from tilewright.importers.construction import Unsupported
-from tilewright.importers.onnx.composed import Steps, Translators
+from tilewright.importers.onnx.composed import Steps, Translators, with_steps
 from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.ensemble_nodes import LEAF, Grown, TreeNode, grown
 from tilewright.importers.onnx.learned import class_labels, finish_binary, finish_classes, transformed
@@ -184,16 +184,9 @@ def _add_node(
 
 def trees(earlier: Translators) -> Translators:
     """Translators by operator; ``earlier`` has those of the ONNX operators."""
-
-    def of(translate: Callable[[Call, Steps], None]) -> Callable[[Call], None]:
-        def both(call: Call) -> None:
-            translate(call, Steps(call, earlier))
-
-        both.__doc__ = translate.__doc__
-        return both
-
-    return {
-        "TreeEnsemble": of(ensemble),
-        "TreeEnsembleRegressor": of(regressor),
-        "TreeEnsembleClassifier": of(classifier),
+    composed = {
+        "TreeEnsemble": ensemble,
+        "TreeEnsembleRegressor": regressor,
+        "TreeEnsembleClassifier": classifier,
     }
+    return with_steps(earlier, composed)
