@@ -105,6 +105,13 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Firmwa
     return built
 
 
+def test_filters_shift_whole_rows_of_features(tmp_path: Path) -> None:
+    values = {"model": written("svdf", tmp_path), "platform": "host", "name": "net"}
+    plan = compile_model(build_options(("test", values))).plan
+    copies = [layer.label.split(" ", 1)[1] for layer in plan.layers if " copy " in layer.label]
+    assert copies == ["copy 2x4x6", "copy 2x5x6"]
+
+
 @needs_host_compiler
 @pytest.mark.parametrize("platform", ["host", TILED], ids=["untiled", "tiled"])
 def test_c_that_remembers(platform: str, tmp_path: Path) -> None:

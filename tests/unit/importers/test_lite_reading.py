@@ -108,6 +108,19 @@ def test_contradictions(values: list[Value], steps: list[Step], told: str, tmp_p
     assert told in error.what
 
 
+def test_a_state_in_two_layouts_is_refused(tmp_path: Path) -> None:
+    state = Value((1, 6), scale=(0.5,), zero_point=(0,), variable=True)
+    values = [Value((1, 4), scale=(0.5,), zero_point=(0,)), state]
+    for filters, times in ((2, 3), (3, 2)):
+        for shape in ((filters, 4), (filters, times)):
+            values.append(Value(shape, scale=(0.5,), zero_point=(0,), data=np.ones(shape, np.int8)))
+        values.append(Value((1, filters), scale=(0.5,), zero_point=(0,)))
+    given = {"rank": 1, "activation": "RELU"}
+    steps = [Step("SVDF", (0, 2, 3, -1, 1), (4,), given), Step("SVDF", (0, 5, 6, -1, 1), (7,), given)]
+    error = refusal(written(tmp_path, lite_model(values, steps, (0,), (4, 7))))
+    assert "input 4 is kept in another layout by another operator" in str(error)
+
+
 def test_every_unsupported_operator_is_named(tmp_path: Path) -> None:
     values = [Value((2,), **QUANTISED) for _ in range(4)]
     steps = [Step("COS", (0,), (1,)), Step("UNIQUE", (0,), (2,)), Step("ADD", (1, 2), (3,), {"activation": "NONE"})]

@@ -129,8 +129,12 @@ class LiteCall:
         shared.first[key] = shared.held[key] = name
         return name
 
-    def kept(self, index: int) -> str:
-        """What an input that is kept from run to run holds now; int8 begins with the zero point."""
+    def kept(self, index: int, shape: Sequence[int] = ()) -> str:
+        """What an input that is kept from run to run holds now; int8 begins with the zero point.
+
+        Args:
+            shape: of the graph's tensor, whose elements may stand in another order; that of the file by default.
+        """
         record, key = self.record(index), self.names[self.node.inputs[index]]
         if not record.is_variable:
             raise Unsupported(f"input {index} is no variable", "convert the model again")
@@ -138,7 +142,11 @@ class LiteCall:
             per_tensor(record)
         zero = record.zero if record.is_quantized and record.type == "int8" else 0
         self.shared.initial.setdefault(key, np.full(record.shape, zero, record.type))
-        return self.state(key, record, record.quantization)
+        own = replace(record, shape=tuple(shape) or record.shape)
+        name = self.state(key, own, record.quantization)
+        if self.build.tensor(name).shape != own.shape:
+            raise Unsupported(f"input {index} is kept in another layout by another operator", "convert the model again")
+        return name
 
     def keep(self, index: int, name: str) -> None:
         """Let an input that is kept from run to run hold another tensor."""

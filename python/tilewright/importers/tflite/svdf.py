@@ -2,6 +2,9 @@
 
 Before:  y[u] = bias[u] + sum over the filters f of unit u, and t, of w_time[f, t] * state[f, t]
 After:   features = MatMul(x, w_feature), state' = Concat(Slice(state, 1:), features), y = Conv(state') in groups
+
+The file's state is [n, filter, time]. The graph's is [n, time, filter], so that the features of a run lie side by side:
+a run's shift moves one block of bytes, and the convolution reads an image whose channels are last.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from tilewright.graph import Array, DType, RequantizeTwice
 from tilewright.importers.construction import Unsupported
 from tilewright.importers.tflite.context import LiteCall, per_tensor
 from tilewright.importers.tflite.hybrid import quantized_rows
+from tilewright.importers.tflite.images import FIRST
 from tilewright.importers.tflite.multipliers import twice
 from tilewright.operators.fixed_point import quantized_multiplier
 
@@ -32,14 +36,13 @@ def svdf(call: LiteCall) -> None:
     fits = feature.shape[1] == x.shape[1] and time.shape[0] == filters and filters % rank == 0
     if not fits or np.prod(state.shape) != batch * filters * times:
         raise Unsupported(f"weights {list(feature.shape)} and {list(time.shape)}, state {list(state.shape)}")
-    old = call.reshaped(call.kept(_STATE), (batch, filters, times), "old")
-    features = call.reshaped(_features(call, batch, filters), (batch, filters, 1), "column")
-    parts = [features]
+    old = call.kept(_STATE, (batch, times, filters))
+    parts = [call.reshaped(_features(call, batch, filters), (batch, 1, filters), "row")]
     if times > 1:
-        given = {"starts": (0, 0, 1), "steps": (1, 1, 1)}
-        parts.insert(0, call.emit("Slice", [old], (batch, filters, times - 1), given, part="later"))
-    new = call.emit("Concat", parts, (batch, filters, times), {"axis": 2}, part="new")
-    call.keep(_STATE, call.reshaped(new, state.shape, "kept"))
+        given = {"starts": (0, 1, 0), "steps": (1, 1, 1)}
+        parts.insert(0, call.emit("Slice", [old], (batch, times - 1, filters), given, part="later"))
+    new = call.emit("Concat", parts, (batch, times, filters), {"axis": 1}, part="new")
+    call.keep(_STATE, new)
     _over_time(call, new, (batch, filters, times), rank)
 
 
@@ -111,7 +114,7 @@ def _over_time(call: LiteCall, new: str, shape: tuple[int, int, int], rank: int)
         if state.type == "int16":
             _halves_over_time(call, new, shape, rank, bias, epilogue)
             return
-    image = call.reshaped(new, (batch, filters, 1, times), "image")
+    image = call.transposed(call.reshaped(new, (batch, 1, times, filters), "window"), FIRST, "image")
     kernel = call.literal(weights.reshape(units, rank, 1, times), "kernel")
     given = {"kernel": (1, times), "strides": (1, 1), "dilations": (1, 1), "pads": (0, 0, 0, 0), "group": units}
     sums = (batch, units, 1, 1)
@@ -128,17 +131,18 @@ def _halves_over_time(
     call: LiteCall, new: str, shape: tuple[int, int, int], rank: int, bias: list[str], epilogue: RequantizeTwice
 ) -> None:
     """Sums of products of int16, in 32 bits."""
-    units, times = shape[1] // rank, shape[2]
+    batch, filters, times = shape
+    units = filters // rank
     weights = call.constant(_TIME, "the weights of time")
     if np.abs(weights.astype(np.int64)).reshape(units, -1).sum(axis=1).max() << 15 >= 1 << 31:
         raise Unsupported("weights of time whose sums exceed 32 bits", "use a state of int8")
-    wide = call.emit("Cast", [new], shape, dtype=DType.INT32, part="wide")
-    kernel = call.literal(weights.astype(np.int32).reshape(1, *shape[1:]), "kernel")
-    products = call.emit("MulInteger", [wide, kernel], shape, part="products")
-    rows = call.reshaped(products, (shape[0], units, rank * times), "filters")
-    sums = call.emit("ReduceSum", [rows], (shape[0], units), {"axes": (2,), "keepdims": False}, part="sums")
-    total = call.emit("AddInteger", [sums, *bias], (shape[0], units), part="total") if bias else sums
-    stored = call.emit("Requantize", [total], (shape[0], units), dtype=DType.INT8, part="stored", epilogue=epilogue)
+    wide = call.emit("Cast", [new], (batch, times, filters), dtype=DType.INT32, part="wide")
+    kernel = call.literal(weights.astype(np.int32).T.reshape(1, times, filters), "kernel")
+    products = call.emit("MulInteger", [wide, kernel], (batch, times, filters), part="products")
+    rows = call.reshaped(products, (batch, times, units, rank), "filters")
+    sums = call.emit("ReduceSum", [rows], (batch, units), {"axes": (1, 3), "keepdims": False}, part="sums")
+    total = call.emit("AddInteger", [sums, *bias], (batch, units), part="total") if bias else sums
+    stored = call.emit("Requantize", [total], (batch, units), dtype=DType.INT8, part="stored", epilogue=epilogue)
     call.emit("Reshape", [stored], call.output().shape)
 
 
