@@ -6,24 +6,14 @@
 #include <tilewright/kernels/integer_rules.h>
 #include <tilewright/runtime.h>
 
+#include "random_work.h"
+
 enum { CASES = 400, BYTES = 20000, MOST_CHANNELS = 9, MOST_TAPS = 16 };
 
 static uint8_t x[BYTES], y[2][BYTES];
 static int8_t weights[MOST_CHANNELS * MOST_TAPS];
 static _Alignas(4) uint8_t scratch[4096];
 static int32_t rows[4 * MOST_CHANNELS];
-static uint32_t state = 1;
-
-static uint32_t next(void)
-{
-    state = state * 1664525u + 1013904223u;
-    return state >> 8;
-}
-
-static int32_t between(int32_t low, int32_t high)
-{
-    return low + (int32_t)(next() % (uint32_t)(high - low + 1));
-}
 
 static int32_t smaller(int32_t a, int32_t b)
 {

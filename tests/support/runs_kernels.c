@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Convolutions by runs of taps with the instructions of a family, against plain loops, on random
- * work: shapes, strides, pads, groups, tiles, rings, layouts, rules. FAMILY is the family's name.
- */
+ * work: shapes, strides, pads, groups, tiles, rings, layouts, rules, rows from the last to the
+ * first. FAMILY is the family's name. */
 #include <stdio.h>
 #include <string.h>
 #include <tilewright/kernels/integer_rules.h>
 #include <tilewright/kernels/runs.h>
+
+#include "random_work.h"
 
 #ifndef CASES
 #define CASES 400
@@ -32,18 +34,6 @@ static uint8_t x[X_BYTES], y[2][Y_BYTES];
 static _Alignas(16) int8_t weights[W_BYTES], packed[W_BYTES];
 static _Alignas(16) uint8_t scratch[SCRATCH_BYTES];
 static int32_t rows[4 * MOST_CHANNELS];
-static uint32_t state = 1;
-
-static uint32_t next(void)
-{
-    state = state * 1664525u + 1013904223u;
-    return state >> 8;
-}
-
-static int32_t between(int32_t low, int32_t high)
-{
-    return low + (int32_t)(next() % (uint32_t)(high - low + 1));
-}
 
 /* A random case: attributes, shapes of the tiles of x and y, and what the loops below need. */
 struct work {
@@ -51,6 +41,7 @@ struct work {
     struct tilewright_shape in, out;
     enum tilewright_rule_kind rule;
     int32_t groups, is_unsigned;
+    int32_t rows_in, rows_out; /* of the whole x and y */
 };
 
 static int32_t taps_of(const struct work *work)
@@ -110,6 +101,13 @@ static void set_axis(struct work *work, int32_t axis, int32_t whole_in, int32_t 
     work->in.extent[axis] = end - begin;
 }
 
+/* With up to two rows more of a ring. */
+static int32_t bytes_of_x(const struct work *work)
+{
+    const struct tilewright_shape *in = &work->in;
+    return in->stride[0] * in->extent[0] + 2 * in->stride[2];
+}
+
 static int32_t set_shapes(struct work *work)
 {
     const int32_t channels_in = work->groups * work->a.group_inputs;
@@ -124,7 +122,12 @@ static int32_t set_shapes(struct work *work)
         if (room < 0) {
             return 0;
         }
-        set_axis(work, axis, whole, room / work->a.strides[axis - 2] + 1);
+        const int32_t whole_out = room / work->a.strides[axis - 2] + 1;
+        set_axis(work, axis, whole, whole_out);
+        if (axis == 2) {
+            work->rows_in = whole;
+            work->rows_out = whole_out;
+        }
     }
     in->extent[0] = out->extent[0] = between(1, 2);
     in->extent[1] = depth ? channels : channels_in;
@@ -143,8 +146,7 @@ static int32_t set_shapes(struct work *work)
         in->ring_axis = 2;
         in->ring_rows = in->extent[2] + between(0, 2);
     }
-    return in->stride[0] * in->extent[0] + 2 * in->stride[2] <= X_BYTES &&
-           out->stride[0] * out->extent[0] <= Y_BYTES;
+    return bytes_of_x(work) <= X_BYTES && out->stride[0] * out->extent[0] <= Y_BYTES;
 }
 
 static int32_t set_work(struct work *work)
@@ -247,6 +249,25 @@ static void by_loops(const struct work *work)
     }
 }
 
+/* The view of a tile whose rows are counted from the last of `whole` rows to the first. */
+static struct tilewright_view turned(uint8_t *base, struct tilewright_shape *shape, int32_t whole)
+{
+    const struct tilewright_view view = {base + (shape->extent[2] - 1) * shape->stride[2], shape};
+    shape->origin[2] = whole - shape->origin[2] - shape->extent[2];
+    shape->stride[2] = -shape->stride[2];
+    return view;
+}
+
+/* The same work from the last row to the first, as plans that store an output over its input do. */
+static void turn(struct work *work, struct tilewright_view *x_view, struct tilewright_view *y_view)
+{
+    struct tilewright_conv_runs_attributes *a = &work->a;
+    a->pads[0] = (work->rows_out - 1) * a->strides[0] - a->pads[0] - (work->rows_in - 1);
+    a->dilations[0] = -a->dilations[0];
+    *x_view = turned(x, &work->in, work->rows_in);
+    *y_view = turned(y[0], &work->out, work->rows_out);
+}
+
 int main(void)
 {
     uint32_t differences = 0, cases = 0;
@@ -255,21 +276,24 @@ int main(void)
         if (!set_work(&work) || work.groups * work.a.group_outputs * work.a.taps > W_BYTES) {
             continue;
         }
-        const struct tilewright_view views[] = {{x, &work.in},
-                                                {(uint8_t *)packed, NULL},
-                                                {(uint8_t *)rows, NULL},
-                                                {y[0], &work.out},
-                                                {scratch, NULL}};
-        for (int32_t i = 0; i < X_BYTES; i++) {
+        struct tilewright_view views[] = {{x, &work.in},
+                                          {(uint8_t *)packed, NULL},
+                                          {(uint8_t *)rows, NULL},
+                                          {y[0], &work.out},
+                                          {scratch, NULL}};
+        for (int32_t i = 0; i < bytes_of_x(&work); i++) {
             x[i] = (uint8_t)next();
         }
-        for (int32_t i = 0; i < W_BYTES; i++) {
+        for (int32_t i = 0; i < work.groups * work.a.group_outputs * work.a.taps; i++) {
             weights[i] = (int8_t)between(0, 15) == 0 ? -128 : (int8_t)next();
         }
         memset(y, 0, sizeof y);
         pack_weights(&work);
-        tilewright_conv_runs(&work.a, views, TILEWRIGHT_WHOLE);
         by_loops(&work);
+        if (work.in.ring_rows == 0 && between(0, 2) == 0) {
+            turn(&work, &views[0], &views[3]);
+        }
+        tilewright_conv_runs(&work.a, views, TILEWRIGHT_WHOLE);
         differences += memcmp(y[0], y[1], Y_BYTES) != 0;
         cases++;
     }

@@ -1,25 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels whose elements side by side take vectors, against the same kernels with elements apart,
- * which take none. */
+ * which take none; and windows of poolings against plain loops. */
 #include <stdio.h>
 #include <tilewright/kernels/declarations.h>
 #include <tilewright/runtime.h>
 
+#include "random_work.h"
+
 enum { CASES = 200, MOST = 70, APART = 3 };
 
 static uint8_t a[2][APART * MOST], b[2][APART * MOST], y[2][APART * MOST], table[256];
-static uint32_t state = 1;
-
-static uint32_t next(void)
-{
-    state = state * 1664525u + 1013904223u;
-    return state >> 8;
-}
-
-static int32_t between(int32_t low, int32_t high)
-{
-    return low + (int32_t)(next() % (uint32_t)(high - low + 1));
-}
 
 static int32_t flip(void)
 {
@@ -93,32 +83,67 @@ static uint32_t compare(kernel *run)
     return differences;
 }
 
-/* The largest elements of a window of x, and the same by a loop. */
+/* A window of x, whose rows are whole or not. */
+struct pool {
+    int32_t kernel[2], dilations[2], is_unsigned;
+};
+
+enum { ROWS = 5, COLUMNS = 13, CHANNELS = 3 };
+
+/* The largest element, or the sum of all over their number, rounded half away from zero. */
+static int32_t by_loop(const struct pool *pool, const uint8_t *x, int32_t is_sum)
+{
+    int32_t largest = -128, sum = 0;
+    const int32_t count = pool->kernel[0] * pool->kernel[1];
+    for (int32_t i = 0; i < count; i++) {
+        const int32_t row = i / pool->kernel[1] * pool->dilations[0];
+        const int32_t column = i % pool->kernel[1] * pool->dilations[1];
+        const uint8_t byte = x[CHANNELS * (row * COLUMNS + column)];
+        const int32_t value = pool->is_unsigned != 0 ? byte : (int8_t)byte;
+        largest = value > largest ? value : largest;
+        sum += value;
+    }
+    return is_sum != 0 ? (sum + (sum > 0 ? count / 2 : -(count / 2))) / count : largest;
+}
+
+/* Elements of y that differ, of one window for all channels. */
 static uint32_t compare_pools(void)
 {
-    enum { ROWS = 5, COLUMNS = 13, CHANNELS = 3 };
     static uint8_t x[ROWS * COLUMNS * CHANNELS];
-    uint32_t differences = 0;
-    const struct tilewright_max_pool_integer_attributes given = {.kernel = {ROWS, COLUMNS},
-                                                                 .strides = {1, 1},
-                                                                 .dilations = {1, 1},
-                                                                 .is_unsigned = between(0, 1)};
-    const int32_t flipped = given.is_unsigned != 0 ? 0 : 128;
     const struct tilewright_shape in = {
         {0, 1, COLUMNS * CHANNELS, CHANNELS}, {1, CHANNELS, ROWS, COLUMNS}, {0}, 0, 0};
     const struct tilewright_shape out = {{0, 1, 0, 0}, {1, CHANNELS, 1, 1}, {0}, 0, 0};
     const struct tilewright_view views[] = {{x, &in}, {y[0], &out}};
+    struct pool pool = {{between(1, ROWS), COLUMNS}, {1, 1}, between(0, 1)};
+    const int32_t is_sum = between(0, 1);
+    uint32_t differences = 0;
+
+    if (between(0, 2) != 0) {
+        pool.dilations[1] = between(1, 2);
+        pool.kernel[1] = between(1, (COLUMNS - 1) / pool.dilations[1] + 1);
+    }
     for (int32_t i = 0; i < ROWS * COLUMNS * CHANNELS; i++) {
         x[i] = (uint8_t)next();
     }
-    tilewright_max_pool_integer(&given, views, TILEWRIGHT_WHOLE);
+    if (is_sum != 0) {
+        const struct tilewright_average_pool_away_attributes given = {
+            .kernel = {pool.kernel[0], pool.kernel[1]},
+            .strides = {1, 1},
+            .dilations = {pool.dilations[0], pool.dilations[1]},
+            .is_unsigned = pool.is_unsigned,
+            .minimum = -128,
+            .maximum = 255};
+        tilewright_average_pool_away(&given, views, TILEWRIGHT_WHOLE);
+    } else {
+        const struct tilewright_max_pool_integer_attributes given = {
+            .kernel = {pool.kernel[0], pool.kernel[1]},
+            .strides = {1, 1},
+            .dilations = {pool.dilations[0], pool.dilations[1]},
+            .is_unsigned = pool.is_unsigned};
+        tilewright_max_pool_integer(&given, views, TILEWRIGHT_WHOLE);
+    }
     for (int32_t c = 0; c < CHANNELS; c++) {
-        int32_t largest = 0;
-        for (int32_t i = 0; i < ROWS * COLUMNS; i++) {
-            const int32_t value = x[CHANNELS * i + c] ^ flipped;
-            largest = value > largest ? value : largest;
-        }
-        differences += y[0][c] != (uint8_t)(largest ^ flipped);
+        differences += y[0][c] != (uint8_t)by_loop(&pool, x + c, is_sum);
     }
     return differences;
 }

@@ -11,8 +11,14 @@ from tilewright.base.resources import runtime_dir
 from tilewright.platform import Platform, load_platform
 from tilewright.tools.simulate import simulate
 
+WRONG_SUM = ("    return sum;", "    return sum + (int32_t)1000;")
+VECTORS = {
+    "depthwise_kernels.c": ("depthwise_mve.c",),
+    "vector_rows.c": ("add_split.c", "binary_integer.c", "integer_line.c", "lookup.c", "pool_integer.c", "walk.c"),
+}
 KERNELS = runtime_dir() / "kernels"
-PROGRAM = Path(__file__).parents[1] / "support" / "runs_kernels.c"
+PROGRAMS = Path(__file__).parents[1] / "support"
+RANDOM = "random_work.h"
 
 
 @dataclass(frozen=True)
@@ -48,9 +54,11 @@ MVE = Tried(
 TRIED = [
     pytest.param(RVV, marks=needs_riscv, id="rvv-128"),
     pytest.param(replace(RVV, command=("vlen=128", "vlen=256")), marks=needs_riscv, id="rvv-256"),
+    pytest.param(DSP, marks=needs_arm, id="dsp-cortex-m4"),
+    # The same instructions as those of Cortex-M4.
     *(
-        pytest.param(replace(DSP, platform=name), marks=needs_arm, id=f"dsp-{name}")
-        for name in ("cortex-m4", "cortex-m7", "cortex-m33")
+        pytest.param(replace(DSP, platform=name), marks=[needs_arm, pytest.mark.long], id=f"dsp-{name}")
+        for name in ("cortex-m7", "cortex-m33")
     ),
     pytest.param(MVE, marks=needs_arm, id="mve"),
 ]
@@ -64,17 +72,24 @@ def platform_of(tried: Tried) -> Platform:
     return replace(platform, simulator=replace(platform.simulator, command=command))
 
 
+def write_program(folder: Path, name: str, before: str = "", *, edit: tuple[str, str] = ("", "")) -> Path:
+    """A program of tests/support with the text ``before`` in front; ``edit`` replaces text that it has."""
+    text = (PROGRAMS / name).read_text(encoding="utf-8")
+    assert edit[0] in text
+    (folder / RANDOM).write_text((PROGRAMS / RANDOM).read_text(encoding="utf-8"), encoding="utf-8")
+    source = folder / name
+    source.write_text(before + (text.replace(*edit) if edit[0] else text), encoding="utf-8")
+    return source
+
+
 def run_program(tried: Tried, folder: Path, *, spoilt: bool = False) -> tuple[int, str]:
     """Exit status and last line; ``spoilt``: the loops add 1000 to each sum."""
     defines = f"#define FAMILY {tried.family}\n#define PIXELS {tried.pixels}\n"
     defines += f"#define PACKED_AT(t, c, taps, count, depth) ({tried.packed_at})\n"
     defines += f"#define MULTIPLE {tried.multiple}\n#define IS_DEPTHWISE {int(tried.is_depthwise)}\n"
     defines += f"#define GATHERS {int(tried.gathers)}\n#define ZERO_OF_UNSIGNED {tried.zero_of_unsigned}\n"
-    text = PROGRAM.read_text(encoding="utf-8")
-    if spoilt:
-        text = text.replace("    return sum;", "    return sum + (int32_t)1000;").replace("CASES 400", "CASES 4")
-    source = folder / "program.c"
-    source.write_text(defines + text, encoding="utf-8")
+    defines += "#define CASES 4\n" if spoilt else ""
+    source = write_program(folder, "runs_kernels.c", defines, edit=WRONG_SUM if spoilt else ("", ""))
     build = build_riscv if tried.platform.startswith("rv32") else build_arm
     names = ("conv_runs.c", "gather_runs.c", "integer_finish.c", *tried.sources)
     program = build(platform_of(tried), [source, *(KERNELS / name for name in names)], folder / "program.elf")
@@ -88,34 +103,34 @@ def test_results_are_those_of_plain_loops(tried: Tried, tmp_path: Path) -> None:
     assert run_program(tried, tmp_path) == (0, "400 cases: 0 differ")
 
 
-def run_vectors(name: str, sources: tuple[str, ...], folder: Path, wanted: str = "") -> tuple[int, str]:
-    """Exit status and last line of a program for Cortex-M55; ``wanted`` takes the place of a sum in its loops."""
-    text = (PROGRAM.parent / name).read_text(encoding="utf-8")
-    source = folder / name
-    source.write_text(text.replace("    return sum;", wanted or "    return sum;"), encoding="utf-8")
-    platform = load_platform("cortex-m55")
-    program = build_arm(platform, [source, *(KERNELS / kernel for kernel in sources)], folder / "program.elf")
+def run_vectors(name: str, folder: Path, edit: tuple[str, str] = ("", "")) -> tuple[int, str]:
+    """Exit status and last line of a program for Cortex-M55; ``edit`` replaces text of it."""
+    source, platform = write_program(folder, name, edit=edit), load_platform("cortex-m55")
+    program = build_arm(platform, [source, *(KERNELS / kernel for kernel in VECTORS[name])], folder / "program.elf")
     lines: list[str] = []
     status = simulate(platform, program, 120, heard=lines.append)
     return status, lines[-1]
 
 
 @needs_arm
-def test_gathered_windows_give_what_plain_loops_give(tmp_path: Path) -> None:
-    found = run_vectors("depthwise_kernels.c", ("depthwise_mve.c",), tmp_path)
-    assert found == (0, "400 cases: 0 differ")
+@pytest.mark.parametrize(("name", "cases"), [("depthwise_kernels.c", 400), ("vector_rows.c", 200)])
+def test_vectors_give_what_plain_loops_give(name: str, cases: int, tmp_path: Path) -> None:
+    assert run_vectors(name, tmp_path) == (0, f"{cases} cases: 0 differ")
 
 
 @needs_arm
-def test_a_wrong_sum_of_a_window_is_seen(tmp_path: Path) -> None:
-    status, _ = run_vectors("depthwise_kernels.c", ("depthwise_mve.c",), tmp_path, "    return sum + (int32_t)1000;")
+@pytest.mark.parametrize(
+    ("name", "edit"),
+    [
+        ("depthwise_kernels.c", WRONG_SUM),
+        ("vector_rows.c", ("sum > 0 ?", "sum >= -100 ?")),
+        ("vector_rows.c", ("run(views, seed)", "run(views, seed + (uint32_t)i)")),
+    ],
+)
+def test_wrong_results_of_vectors_are_seen(name: str, edit: tuple[str, str], tmp_path: Path) -> None:
+    status, output = run_vectors(name, tmp_path, edit)
     assert status == 1
-
-
-@needs_arm
-def test_vectors_give_what_elements_apart_give(tmp_path: Path) -> None:
-    sources = ("add_split.c", "binary_integer.c", "integer_line.c", "lookup.c", "pool_integer.c", "walk.c")
-    assert run_vectors("vector_rows.c", sources, tmp_path) == (0, "200 cases: 0 differ")
+    assert not output.endswith(": 0 differ")
 
 
 @needs_riscv
