@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.firmware import needs_arm, needs_riscv
+from support.firmware import ARM_GCC, needs_arm, needs_riscv
 from support.linked import EXAMPLE, link_model
 from tilewright.base.errors import TilewrightError
+from tilewright.base.resources import runtime_dir
 from tilewright.firmware.check_image import check_image
 from tilewright.firmware.findings import Linked
 from tilewright.firmware.image import read_image
@@ -260,6 +262,39 @@ def test_a_pool_is_one_region_of_parts(used_bytes: int, region: tuple[int, int, 
     if use.used_bytes > used_bytes:
         with pytest.raises(TilewrightError, match="PROTECT: pool 'sram' needs 2,048 bytes in parts of 256"):
             with_whole_regions(replace(plan, pools=tight, pool_use=uses), platform)
+
+
+def functions_that_enter(folder: Path, edit: tuple[str, str] = ("inline", "inline")) -> list[str]:
+    """The functions of the port of Cortex-M that call the way into layers, not optimised; ``edit`` replaces text."""
+    port = runtime_dir() / "ports" / "mps2_an385"
+    text = (port / "memory_protection.c").read_text(encoding="utf-8")
+    assert edit[0] in text
+    source, out = folder / "memory_protection.c", folder / "memory_protection.s"
+    source.write_text(text.replace(*edit), encoding="utf-8")
+    words = [
+        ARM_GCC,
+        "-mcpu=cortex-m4",
+        "-mthumb",
+        "-std=c11",
+        "-O0",
+        f"-I{runtime_dir() / 'include'}",
+        f"-I{port}",
+        "-S",
+        str(source),
+        "-o",
+        str(out),
+    ]
+    subprocess.run(words, check=True)
+    parts = re.split(r"^(\w+):$", out.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return [name for name, body in zip(parts[1::2], parts[2::2], strict=True) if "tilewright_mpu_enter" in body]
+
+
+@needs_arm
+def test_no_frame_lies_in_the_stack_of_layers(tmp_path: Path) -> None:
+    """Whose function reads the stack pointer enters layers itself, also without optimisation."""
+    assert functions_that_enter(tmp_path) == ["tilewright_protected"]
+    apart = ("__attribute__((always_inline)) static inline", "static")
+    assert functions_that_enter(tmp_path, apart) == ["work_within"]
 
 
 def test_a_lock_keeps_the_granules(tmp_path: Path) -> None:

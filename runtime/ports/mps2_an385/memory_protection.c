@@ -170,9 +170,12 @@ static void own_spans(struct mpu_span *spans, const struct mpu_way *way)
 #endif
 }
 
-/* Call the work with the unit's new entries; returns what the faults' status says. */
-static uint32_t work_within(struct unit *unit, const struct unit *before, uint32_t count,
-                            int (*work)(void *argument), void *argument, struct mpu_way *way)
+/* Call the work with the unit's new entries; returns what the faults' status says. Inlined whatever
+ * the optimisation: a frame of its own would lie below the stack pointer that tilewright_protected
+ * has read, where the layers' stack begins. */
+__attribute__((always_inline)) static inline uint32_t
+work_within(struct unit *unit, const struct unit *before, uint32_t count,
+            int (*work)(void *argument), void *argument, struct mpu_way *way)
 {
     *word_register(CONFIGURABLE_FAULT_STATUS) = UINT32_MAX;
     set(unit, count);
