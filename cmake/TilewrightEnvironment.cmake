@@ -4,7 +4,7 @@ Python environments that a configure makes where no interpreter has this Tilewri
 
   <cache>/packages-<key>/        what Tilewright needs from others, for one interpreter and one set
                                  of requirements (cmake/requirements); some 150 MB
-  <cache>/tool-<version>-<key>/  this Tilewright over those packages; a few MB
+  <cache>/tool-<version>-<key>/  this Tilewright over those packages; 14 MB
     users/                       a file for each source tree that uses the folder, which names it
 
 A folder that no source tree uses any more is removed when the next one is made.
