@@ -25,6 +25,11 @@ TOOLS = {
 
 _LINE = re.compile(r"^\s*([0-9a-f]+):\s*\t?(\S+)(?:\s+(.*))?$")
 _NOTE = re.compile(r"\s*(?:[@;#]\s|//|<).*$")
+_UNKNOWN = frozenset((".2byte", ".4byte", ".insn", "<unknown>"))
+"""How objdump prints instructions that it does not know; data stands as .byte, .short, .word or .dword."""
+
+UNKNOWN = ".insn"
+"""The name of an instruction that objdump does not know; its only operand is the encoding, where that was printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +72,23 @@ def disassemble(image: Image, tool: str | None = None) -> Disassembly:
         raise bad_input("objdump", f"cannot run {command}: {error.strerror or error}") from error
     if done.returncode != 0:
         raise bad_input("objdump", f"{command} failed: {done.stderr.strip()}", at=str(image.path))
-    return parsed(done.stdout)
+    return parsed(done.stdout, has_own=image.machine is Machine.RISCV)
 
 
-def parsed(text: str) -> Disassembly:
-    """Instructions from what objdump prints; data among them is left out."""
+def parsed(text: str, *, has_own: bool = False) -> Disassembly:
+    """Instructions from what objdump prints; data among them is left out.
+
+    With ``has_own`` the machine may have instructions of its own, which are ``UNKNOWN`` to objdump.
+    """
     found = []
     for line in text.splitlines():
-        if (matched := _LINE.match(line)) is None or matched[2].startswith(("<", ".")):
+        if (matched := _LINE.match(line)) is None:
+            continue
+        if has_own and matched[2] in _UNKNOWN:
+            encoding = re.findall(r"0x[0-9a-f]+", matched[3] or "")[-1:]
+            found.append(Instruction(int(matched[1], 16), UNKNOWN, tuple(encoding)))
+            continue
+        if matched[2].startswith(("<", ".")):
             continue
         operands = _NOTE.sub("", matched[3] or "").strip()
         found.append(Instruction(int(matched[1], 16), matched[2], _split(operands)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tilewright.firmware.disassembly import Instruction
+from tilewright.firmware.disassembly import UNKNOWN, Instruction
 from tilewright.firmware.machine import STACK_POINTER, Call, Effect, Reader, Registers, Value, with_value, without
 
 _BRANCHES = frozenset(
@@ -16,6 +16,15 @@ _NO_RESULT = frozenset("nop fence fence.i ebreak ecall wfi unimp".split())
 _ENDS = frozenset("ret mret sret dret".split())
 _CLOBBERED = ("ra", *(f"t{n}" for n in range(7)), *(f"a{n}" for n in range(8)))
 _MEMORY = re.compile(r"(-?\w*)\((\w+)!?\)")
+_NAMES = (
+    *("zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1"),
+    *(f"a{n}" for n in range(8)),
+    *(f"s{n}" for n in range(2, 12)),
+    *(f"t{n}" for n in range(3, 7)),
+)
+"""Registers by number."""
+_BRANCH = 0x63
+"""The opcode of all branches, those of a chip's own included."""
 _SAVE = re.compile(r"__riscv_save_(\d+)")
 
 
@@ -35,6 +44,8 @@ def start(global_pointer: int | None) -> Registers:
 def effect(instruction: Instruction, registers: Registers, read: Reader) -> Effect:
     """What an instruction does when these registers are known."""
     name, operands = instruction.name.removeprefix("c."), instruction.operands
+    if name == UNKNOWN:
+        return _unknown(instruction, registers)
     if name in _BRANCHES:
         return Effect(registers, branches=(int(operands[-1], 16),))
     if name in _ENDS:
@@ -51,6 +62,17 @@ def effect(instruction: Instruction, registers: Registers, read: Reader) -> Effe
     is_address = value is not None and not value.on_stack and name in ("add", "addi")
     touched = (value.number,) if value is not None and is_address else ()
     return Effect(with_value(registers, operands[0], value), touched=touched)
+
+
+def _unknown(instruction: Instruction, registers: Registers) -> Effect:
+    """An instruction of the chip's own: it may change the registers in the places of result and address."""
+    if not instruction.operands:
+        return Effect({name: value for name, value in registers.items() if name in (STACK_POINTER, "gp", "zero")})
+    code = int(instruction.operands[0], 16)
+    if code & 0x7F == _BRANCH:
+        offset = (code >> 7 & 0x1E) | (code >> 20 & 0x7E0) | (code << 4 & 0x800) | (code >> 19 & 0x1000)
+        return Effect(registers, branches=(instruction.address + offset - (offset >> 12 << 13),))
+    return Effect(without(registers, *{_NAMES[code >> at & 31] for at in (7, 15)} - {"zero"}))
 
 
 def _jump(name: str, operands: tuple[str, ...], registers: Registers) -> Effect:
