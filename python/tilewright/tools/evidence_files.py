@@ -29,6 +29,7 @@ and what was found. How to repeat each part, in a build folder of the same input
 | `programs/*.json`, `instructions` | the most that a run takes | `tilewright check-elf <program> --instructions` |
 | `requirements.md` | what holds each requirement, and its tests | `make test` in Tilewright's repository |
 | `timing/*.json` | cycles of each layer, measured | `tilewright simulate` of a program with PROFILE |
+| not in this folder | the C computes what others compute for the model | `tilewright verify <model>`, on this machine |
 """
 
 
