@@ -23,6 +23,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "digits" / "digits.onnx"
 COMPILERS = {
     "qemu_virt": (RISCV_GCC, "--specs=picolibc.specs"),
     "mps2_an385": (ARM_GCC, "--specs=nano.specs"),
+    "pulp_open": (RISCV_GCC, "--specs=picolibc.specs"),
 }
 """Compiler of each port's programs."""
 MAIN = """

@@ -83,7 +83,13 @@ def _linked(parsed: argparse.Namespace) -> Linked:
         sections=_pairs("--pool-section", parsed.pool_section),
         allowed=frozenset(parsed.allow),
         budget=_budget(parsed.budget),
+        core_stack_bytes=_core_stack_bytes(parsed),
     )
+
+
+def _core_stack_bytes(parsed: argparse.Namespace) -> int:
+    stacks = load_platform(parsed.platform).core_stacks if parsed.platform else None
+    return stacks.size_bytes if stacks is not None else 0
 
 
 def _regions(parsed: argparse.Namespace) -> Regions:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tilewright.firmware.image import Image, Symbol
 from tilewright.firmware.pointers import PointerFinder, Pointers
 from tilewright.firmware.walk import Body, CallSite, Walker
+
+SPLIT = "tilewright_split_part"
+"""What each core of a split call begins with: it calls the layer's cut, and then its kernel."""
+
+PART = re.compile(r"(layer_\d+_).*_part(_call)?")
+"""The names of a layer's cuts and of what calls its kernels, behind the model's; the group is common to a layer."""
+
+FORKS = frozenset(("tilewright_fork", "tilewright_fork_start", "tilewright_fork_join"))
+"""Functions of the port that have cores work."""
 
 Chain = tuple[int, ...]
 """Functions that call each other, by address, the first one first."""
@@ -54,8 +63,9 @@ class Follower:
     """Follows calls from function to function.
 
     Pointers go down the calls: a function knows those in its own code and constants, and what its callers hand it.
-    Generated code alone calls the functions of layers, from its table of them. A function that is called by pointer
-    is none of its callers: pointers of the runtime lead from kernels to their parts, never back.
+    Generated code alone calls the functions of layers, from its table of them, and ``SPLIT`` alone calls parts of
+    layers. A function that is called by pointer is none of its callers: pointers of the runtime lead from kernels to
+    what they are made of, never back.
     """
 
     image: Image
@@ -69,9 +79,12 @@ class Follower:
     depths: dict[tuple[int, frozenset[int], frozenset[int]], tuple[int, Chain]] = field(default_factory=dict)
     pointers: dict[int, Pointers] = field(default_factory=dict)
 
-    def calls(self, root: Symbol) -> Calls:
-        """Everything below a function."""
-        stack_bytes, chain = self._depth(root, frozenset(), ())
+    def calls(self, root: Symbol, told_by: Sequence[Symbol] = ()) -> Calls:
+        """Everything below a function; ``told_by`` know functions that they tell it through memory."""
+        own = [self._own(function) for function in told_by]
+        told = frozenset(address for pointers in own for address in pointers.in_code | pointers.in_data)
+        handed = frozenset(address for address in told if not self._is_layer(address))
+        stack_bytes, chain = self._depth(root, handed, ())
         names = tuple((self._named(address), self.bodies[address].frame_bytes) for address in chain)
         return Calls(
             root=root,
@@ -120,7 +133,7 @@ class Follower:
     def _targets(self, caller: Symbol, site: CallSite, known: frozenset[int], chain: Chain) -> Iterator[Symbol]:
         """The functions that a call may reach; cycles and calls that reach none are noted."""
         by_pointer = site.target is None
-        addresses = sorted(known - set(chain)) if site.target is None else [site.target]
+        addresses = [site.target] if site.target is not None else sorted(self._answering(caller, known, chain))
         callees = [symbol for address in addresses if (symbol := self.image.function_at(address)) is not None]
         if not callees:
             self.lost[caller.address, site.address] = (caller, site.address)
@@ -133,5 +146,42 @@ class Follower:
             self.edges.setdefault(edge, Edge(caller, callee, site.address, by_pointer))
             yield callee
 
+    def _answering(self, caller: Symbol, known: frozenset[int], chain: Chain) -> frozenset[int]:
+        """The functions that a call by pointer may reach, of those that the caller knows."""
+        known = known - frozenset(chain)
+        if self._is_of_model(caller.address):
+            return known
+        parts = frozenset(address for address in known if self._is_part(address))
+        if self._is_split(caller.address):
+            return frozenset(address for address in parts if self._base(address).endswith("_call")) or parts
+        if len(chain) > 1 and self._is_split(chain[-2]):
+            return frozenset(address for address in parts if not self._base(address).endswith("_call")) or parts
+        splits = frozenset(address for address in known if self._is_split(address))
+        if splits and self._is_forked(chain):
+            return splits
+        return known - parts - splits
+
+    def _is_forked(self, chain: Chain) -> bool:
+        """Whether the way leads from a layer into the port's fork, and to no part from there."""
+        forks = [place for place, address in enumerate(chain) if self._base(address) in FORKS]
+        if not forks or any(map(self._is_part, chain)):
+            return False
+        caller = chain[max(forks[0] - 1, 0)]
+        return self._is_of_model(caller) or self._base(caller).startswith("tilewright_split_")
+
+    def _base(self, address: int) -> str:
+        """A function's name in its source; compilers put a dot and more behind it."""
+        return self._named(address).partition(".")[0]
+
+    def _is_split(self, address: int) -> bool:
+        return self._base(address) == SPLIT
+
+    def _is_of_model(self, address: int) -> bool:
+        return self._named(address).startswith(f"{self.model}_")
+
+    def _is_part(self, address: int) -> bool:
+        return PART.fullmatch(self._base(address).removeprefix(f"{self.model}_")) is not None
+
     def _is_layer(self, address: int) -> bool:
-        return re.match(rf"{re.escape(self.model)}_layer_\d+_(?!.*_part\b)", self._named(address)) is not None
+        is_named = re.match(rf"{re.escape(self.model)}_layer_\d+_", self._named(address)) is not None
+        return is_named and not self._is_part(address)

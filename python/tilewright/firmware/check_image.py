@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from tilewright.base.errors import bad_input
 from tilewright.firmware.call_graph import Calls, Follower
 from tilewright.firmware.chip_memory import ChipMemory, chip_memory, over_budget
+from tilewright.firmware.cluster_cores import GUARD_BYTES, CoreStack, core_stacks
 from tilewright.firmware.code_rules import code_findings, code_spans
 from tilewright.firmware.constant_rules import wrong_constants
 from tilewright.firmware.disassembly import disassemble
@@ -70,18 +71,34 @@ def _checked(image: Image, plan: Plan, linked: Linked, code: Walker) -> tuple[Ch
         remedy = "check a program that calls the model; link-time optimisation must not inline the call away"
         raise bad_input("elf-model", f"the program has no function {running[0]}", at=str(image.path), help=remedy)
     weights = tuple((place.address, place.address + place.size_bytes) for place in places)
-    below = [Follower(image, code, plan.name, PointerFinder(image, weights)).calls(root) for root in roots]
-    for calls in below:
+
+    def follow(root: Symbol, told_by: Sequence[Symbol] = ()) -> Calls:
+        return Follower(image, code, plan.name, PointerFinder(image, weights)).calls(root, told_by)
+
+    below = [follow(root) for root in roots]
+    cores = core_stacks(image, plan, follow, code.body)
+    for calls in (*below, *(calls for core in cores for calls in core.below)):
         findings += (item for item in code_findings(image, plan, calls, places, linked) if item not in findings)
-    findings += _too_deep(plan, below)
+    findings += [*_too_deep(plan, below), *_too_deep_on_cores(plan, cores, linked)]
     constants = sum(buffer.sha256 is not None for buffer in plan.buffers)
     deepest = max((calls for calls in below if calls.root.name in running), key=lambda calls: calls.stack_bytes)
     spans = frozenset(item for calls in below for item in code_spans(calls))
-    return CheckedModel(plan, tuple(places), constants, deepest, spans), findings
+    spans |= {item for core in cores for calls in core.below for item in code_spans(calls)}
+    return CheckedModel(plan, tuple(places), constants, deepest, spans, cores=cores), findings
 
 
 def _function(image: Image, name: str) -> Symbol | None:
     return next((symbol for symbol in image.functions if symbol.name == name), None)
+
+
+def _too_deep_on_cores(plan: Plan, cores: Sequence[CoreStack], linked: Linked) -> list[Finding]:
+    """Cores that share calls and take more than the port gives each of them."""
+    most = (plan.core_stack_bytes or linked.core_stack_bytes) - GUARD_BYTES
+    return [
+        Finding("stack", core.who, None, f"at most {most:,} bytes of each core's stack", f"{core.stack_bytes:,} bytes")
+        for core in cores
+        if core.who == "workers" and core.stack_bytes > most > 0
+    ]
 
 
 def _too_long(models: Sequence[CheckedModel], linked: Linked) -> list[Finding]:

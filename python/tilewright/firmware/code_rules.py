@@ -152,10 +152,17 @@ def _wrong_statics(
             symbol = _object_at(image, touched)
             if symbol is None or symbol.name in told or symbol.name in linked.allowed or _is_weights(symbol, plan):
                 continue
+            caller = next(item for item in image.functions if item.address == address)
+            if _is_of_another_file(symbol, caller):
+                continue
             told.add(symbol.name)
-            caller = next(item.name for item in image.functions if item.address == address)
-            found = f"a writable object of {symbol.size_bytes:,} bytes that {caller} uses"
+            found = f"a writable object of {symbol.size_bytes:,} bytes that {caller.name} uses"
             yield Finding("static", symbol.name, symbol.address, "no writable object outside of pools", found)
+
+
+def _is_of_another_file(symbol: Symbol, function: Symbol) -> bool:
+    """Whether a function cannot name an object: it computes an address that an index takes back into another one."""
+    return bool(symbol.file and function.file and symbol.file != function.file)
 
 
 def _is_weights(symbol: Symbol, plan: Plan) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewright.firmware.call_graph import Calls
+from tilewright.firmware.cluster_cores import CoreStack
 from tilewright.plan import Plan
 
 INSTRUCTIONS = "instructions"
@@ -52,6 +53,7 @@ class CheckedModel:
         calls: what lies below its run.
         code: (address, bytes) of functions below its entries, outside of the port, and of data that they name.
         instructions: the most that a run takes; None if they were not asked for.
+        cores: stacks of cores that run the model for the one that called it.
     """
 
     plan: Plan
@@ -60,6 +62,7 @@ class CheckedModel:
     calls: Calls
     code: frozenset[tuple[int, int]]
     instructions: int | None = None
+    cores: tuple[CoreStack, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,7 @@ class Linked:
         sections: (pool, output section) where the linker script gives it another name than the plan.
         budget: the most bytes of ``ram``, ``flash``, ``stack``, ``code`` or ``constants`` (``ChipMemory``), and
             ``instructions`` of a run.
+        core_stack_bytes: the stack of each core that shares calls, where the plan asks for no larger one; 0: not known.
         allowed: functions that a model may call beside its own and those of the list.
     """
 
@@ -91,6 +95,7 @@ class Linked:
     sections: tuple[tuple[str, str], ...] = ()
     allowed: frozenset[str] = frozenset()
     budget: tuple[tuple[str, int], ...] = ()
+    core_stack_bytes: int = 0
 
     @property
     def most_instructions(self) -> int | None:

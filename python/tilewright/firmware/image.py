@@ -13,6 +13,7 @@ from tilewright.base.errors import bad_input
 from tilewright.firmware.elf_file import elf_file, symbol_tables
 
 _WRITE, _ALLOC, _EXECUTE, _TLS = 1, 2, 4, 0x400
+_SEGMENT_WRITE = 2
 _THUMB_BIT = 1
 
 
@@ -135,7 +136,8 @@ def read_image(path: Path) -> Image:
 
 
 def _image(path: Path, file: Any) -> Image:
-    sections = tuple(_section(section) for section in file.iter_sections())
+    constant = tuple(_constant_spans(file))
+    sections = tuple(_section(section, constant) for section in file.iter_sections())
     known = {machine.value: machine for machine in Machine}
     machine = known.get(str(file["e_machine"]), Machine.OTHER)
     symbols = tuple(_symbols(file, sections, machine))
@@ -164,16 +166,23 @@ def _copied(file: Any) -> Iterator[tuple[int, int]]:
             yield int(segment["p_paddr"]), int(segment["p_filesz"])
 
 
-def _section(section: Any) -> Section:
-    flags = int(section["sh_flags"])
+def _constant_spans(file: Any) -> Iterator[tuple[int, int]]:
+    """Addresses that no segment lets a program write, whatever the flags of sections in them."""
+    for segment in file.iter_segments():
+        if segment["p_type"] == "PT_LOAD" and not segment["p_flags"] & _SEGMENT_WRITE:
+            yield int(segment["p_vaddr"]), int(segment["p_vaddr"] + segment["p_memsz"])
+
+
+def _section(section: Any, constant: tuple[tuple[int, int], ...]) -> Section:
+    flags, address = int(section["sh_flags"]), int(section["sh_addr"])
     in_file = section["sh_type"] not in ("SHT_NOBITS", "SHT_NULL")
     return Section(
         name=str(section.name),
-        address=int(section["sh_addr"]),
+        address=address,
         size_bytes=int(section["sh_size"]),
         content=bytes(section.data()) if in_file else b"",
         is_allocated=bool(flags & _ALLOC),
-        is_writable=bool(flags & _WRITE),
+        is_writable=bool(flags & _WRITE) and not any(begin <= address < end for begin, end in constant),
         is_code=bool(flags & _EXECUTE),
         is_tls=bool(flags & _TLS) and not in_file,
     )

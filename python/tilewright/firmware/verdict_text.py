@@ -35,6 +35,9 @@ def _agreed(model: CheckedModel) -> str:
     lines.append(
         f"  stack: {calls.root.name} takes at most {calls.stack_bytes:,} of {plan.stack_bytes:,} bytes: {chain}"
     )
+    for core in model.cores:
+        inner = core.calls.deepest[min(1, len(core.calls.deepest) - 1)][0]
+        lines.append(f"  stack of {core.who}: at most {core.stack_bytes:,} bytes, with {inner}")
     if model.instructions is not None:
         lines.append(f"  time: {plan.name}_run takes at most {model.instructions:,} instructions")
     return "".join(f"{line}\n" for line in lines)
@@ -85,6 +88,7 @@ def _model(model: CheckedModel) -> dict[str, object]:
         "constants": model.constants,
         "stack_bytes": model.calls.stack_bytes,
         "stack_limit_bytes": model.plan.stack_bytes,
+        **({"cores": {core.who: core.stack_bytes for core in model.cores}} if model.cores else {}),
         **({"instructions": model.instructions} if model.instructions is not None else {}),
         "deepest": [{"function": name, "frame_bytes": size} for name, size in model.calls.deepest],
     }

@@ -32,7 +32,7 @@ class Requirement:
 
 _CHECKER, _PROGRAM = ("models/*/checker.json",), ("programs/*.json",)
 _PLANS = ("tests/unit/test_check.py", "tests/property/test_mutated_plans.py")
-_LINKED = ("tests/unit/test_firmware.py",)
+_LINKED = ("tests/unit/test_firmware.py", "tests/unit/test_cluster_firmware.py")
 
 REQUIREMENTS = (
     Requirement(
