@@ -24,7 +24,7 @@ from tilewright.platform import Platform
 from tilewright.schedule.constants import Constants, Names
 from tilewright.schedule.group_loops import BuiltGroup, build_group, ring_buffer
 from tilewright.schedule.handover import hand_over
-from tilewright.schedule.marks import home_marks
+from tilewright.schedule.marks import Marks, home_marks
 from tilewright.schedule.profile_buffer import guard_record, profile_buffer
 from tilewright.schedule.tile_loops import BuiltLayer, ScheduledLayer, build_layer
 from tilewright.schedule.uses import consuming, group_use, layer_of_use
@@ -88,29 +88,9 @@ def build_schedule(
         assert not groups, "layers of a group copy nothing, so no store can be handed over"
         bodies = hand_over(layers, bodies, frozenset(constants.buffers), marks.ends)
     grouped = {unit.first: build_group(unit.group, [bodies[at] for at in unit.numbers]) for unit in units if unit.group}
-    uses = []
-    for unit in units:
-        if unit.group is None:
-            uses.append(layer_of_use(layers[unit.first], bodies[unit.first].body, tensors, graph, homes))
-        else:
-            uses.append(consuming(_use_of(unit, layers, graph), grouped[unit.first].body, tensors))
-    overlaps = find_overlaps(uses, homes, graph)
-    parts = _Parts()
-    parts.steps += [End(name) for name in marks.ends.get(-1, ())]
-    for number, unit in enumerate(units):
-        parts.steps += [Begin(name) for name in marks.begins.get(number, ())]
-        if unit.group is None:
-            parts.add(layers[unit.first], bodies[unit.first])
-        else:
-            parts.add_group(grouped[unit.first], [layers[at] for at in unit.numbers])
-        parts.steps += [End(name) for name in marks.ends.get(number, ())]
-    facts = tuple(
-        replace(
-            layer_facts(layer.problem, layer.choice, layer.others),
-            label=layer_label(number, len(layers), layer.problem.node, graph),
-        )
-        for number, layer in enumerate(layers)
-    )
+    built = _Built(layers, units, bodies, grouped)
+    overlaps = find_overlaps(built.uses(tensors, graph, homes), homes, graph)
+    parts = built.parts(marks)
     profile = [profile_buffer(names.take("profile"), len(layers), platform)] if profiled else []
     record = [guard_record(names.take("guard_record"), platform)] if guarded else []
     records = (*profile, *record)
@@ -121,8 +101,9 @@ def build_schedule(
     named = (*tensors.values(), *constants.buffers.values(), *records, *parts.near)
     buffers = tuple(replace(buffer, accessed_bytes=parts.accesses[buffer.name]) for buffer in named)
     measured = profile[0].name if profile else None
-    left = any(built.hands_over for built in bodies)
+    left = any(body.hands_over for body in bodies)
     noted = record[0].name if record else None
+    facts = _facts(layers, graph)
     return Schedule(program, buffers, relations, constants.data, facts, overlaps, measured, left, homes.left, noted)
 
 
@@ -175,6 +156,51 @@ class _Parts:
         self.steps += [End(name) for name in reversed(built.around)]
         self.near += built.buffers
         self.accesses.update(built.accesses)
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """All layers as they were built: each alone, and those of a group by the number of its first layer."""
+
+    layers: Sequence[ScheduledLayer]
+    units: Sequence[_Unit]
+    bodies: Sequence[BuiltLayer]
+    grouped: Mapping[int, BuiltGroup]
+
+    def uses(self, tensors: Mapping[str, Buffer], graph: Graph, homes: Homes) -> list[LayerUse]:
+        """What each layer or group touches, with what its steps show of the order of reads and writes."""
+        found = []
+        for unit in self.units:
+            if unit.group is None:
+                body = self.bodies[unit.first].body
+                found.append(layer_of_use(self.layers[unit.first], body, tensors, graph, homes))
+            else:
+                found.append(consuming(_use_of(unit, self.layers, graph), self.grouped[unit.first].body, tensors))
+        return found
+
+    def parts(self, marks: Marks) -> _Parts:
+        """The layers one after the other, each between the marks of the homes that it begins and ends."""
+        parts = _Parts()
+        parts.steps += [End(name) for name in marks.ends.get(-1, ())]
+        for number, unit in enumerate(self.units):
+            parts.steps += [Begin(name) for name in marks.begins.get(number, ())]
+            if unit.group is None:
+                parts.add(self.layers[unit.first], self.bodies[unit.first])
+            else:
+                parts.add_group(self.grouped[unit.first], [self.layers[at] for at in unit.numbers])
+            parts.steps += [End(name) for name in marks.ends.get(number, ())]
+        return parts
+
+
+def _facts(layers: Sequence[ScheduledLayer], graph: Graph) -> tuple[LayerFacts, ...]:
+    """What reports say of each layer, with its label."""
+    return tuple(
+        replace(
+            layer_facts(layer.problem, layer.choice, layer.others),
+            label=layer_label(number, len(layers), layer.problem.node, graph),
+        )
+        for number, layer in enumerate(layers)
+    )
 
 
 def _bodies(
