@@ -44,8 +44,7 @@ def import_model(
             model is in the Deeploy dialect, which stores integers in float tensors.
         dims: a value for each symbol of a dynamic dimension; ``<input>.<axis>`` names one without symbol.
         freeze: values of graph inputs that become constants, so that they may decide shapes.
-        quantized_io: leave out Quantize at inputs and Dequantize at outputs, so that the
-            interface holds the stored integers.
+        quantized_io: leave out Quantize at inputs and Dequantize at outputs: the interface holds stored integers.
         float_io: the interface holds real numbers where the model stores quantised integers.
         own: operators that the firmware project brings along.
         states: (input, output) of what the model remembers. Where the file gives such an input a value, that is
@@ -54,16 +53,13 @@ def import_model(
             NonZero, Unique and Compress.
 
     Returns:
-        The graph in the normal form of docs/reference/graph.md, every tensor in row-major order,
-        quantised operators fused.
+        The graph in normal form (docs/reference/graph.md), tensors in row-major order, quantised operators fused.
 
     Raises:
-        TilewrightError (bad input): no such file, broken file, ``types``, ``dims`` or ``freeze`` that
-            fit no tensor.
+        TilewrightError (bad input): no such file, broken file; types, dims, values or bounds that fit no tensor.
         TilewrightError (not supported): lists every node and dimension that cannot be translated.
     """
-    types, dims, bounds = types or {}, dims or {}, bounds or {}
-    own = own or {}
+    types, dims, bounds, own = types or {}, dims or {}, bounds or {}, own or {}
     initial: dict[str, Array] = {}
     if kind_of(path) is FileKind.LITE:
         graph = _lite(path, {"TYPES": types, "DIMS": dims, "freeze": freeze or {}, "BOUND": bounds})
@@ -75,10 +71,8 @@ def import_model(
             graph = read_integers(convert(model, dims, integers_in_floats=True, own=own, bounds=bounds), types)
             return with_states(graph, states, initial)
         graph = fuse_quantized(biases_before_views(convert(model, dims, own=own, bounds=bounds)))
-    if quantized_io:
-        graph = quantized_interface(graph)
-    if float_io:
-        graph = float_interface(graph, {name for pair in states for name in pair})
+    graph = quantized_interface(graph) if quantized_io else graph
+    graph = float_interface(graph, {name for pair in states for name in pair}) if float_io else graph
     return with_states(graph, states, initial)
 
 

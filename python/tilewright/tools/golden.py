@@ -94,29 +94,10 @@ def golden_files(request: GoldenRequest) -> dict[str, bytes]:
     inputs = match_arrays(plan.inputs, read_arrays(request.inputs), str(request.inputs))
     outputs = match_arrays(plan.outputs, read_arrays(request.outputs), str(request.outputs))
     runs = _common_runs([*inputs, *outputs], (*plan.inputs, *plan.outputs), request)
-    pool = next(pool for pool in plan.pools if pool.name == plan.io_pool)
-    sides = [
-        [_tensor(plan, item, array, side, pool) for item, array in zip(items, arrays, strict=True)]
-        for side, items, arrays in (("input", plan.inputs, inputs), ("output", plan.outputs, outputs))
-    ]
-    context: dict[str, Any] = {
-        "prefix": plan.name,
-        "inputs": sides[0],
-        "outputs": sides[1],
-        "tensors": [*sides[0], *sides[1]],
-        "pools": [] if plan.static_pools else [_pool(plan, pool) for pool in storage_of(plan).pools],
-        "io_in_pools": plan.io_in_pools,
-        "whole_inputs": [text for item, text in zip(plan.inputs, sides[0], strict=True) if item.fed_axis is None],
-        "is_fed": any(item.fed_axis is not None for item in plan.inputs),
-        "arguments": _arguments(plan),
-        "used_pools": [{"name": use.pool, "used_bytes": use.used_bytes} for use in plan.pool_use],
-        "far": _far(plan, [*sides[0], *sides[1]]),
-        "links": plan.links,
+    context = {
+        **_of_plan(plan, inputs, outputs),
         "runs": runs,
         "unit": request.unit,
-        "profiled": plan.profile is not None,
-        "profile_arguments": _pool_argument(plan),
-        "stateful": bool(plan.states),
         "layer_runs": 0,
         "layer_tensors": [],
         "absolute": repr(absolute),
@@ -137,6 +118,32 @@ def golden_files(request: GoldenRequest) -> dict[str, bytes]:
         "files": {name: sha256_hex(content) for name, content in files.items()},
     }
     return {**files, "golden_manifest.json": (json.dumps(manifest, indent=2) + "\n").encode()}
+
+
+def _of_plan(plan: Plan, inputs: list[Array], outputs: list[Array]) -> dict[str, Any]:
+    """What templates print of the plan and of the vectors of its inputs and outputs."""
+    pool = next(pool for pool in plan.pools if pool.name == plan.io_pool)
+    sides = [
+        [_tensor(plan, item, array, side, pool) for item, array in zip(items, arrays, strict=True)]
+        for side, items, arrays in (("input", plan.inputs, inputs), ("output", plan.outputs, outputs))
+    ]
+    return {
+        "prefix": plan.name,
+        "inputs": sides[0],
+        "outputs": sides[1],
+        "tensors": [*sides[0], *sides[1]],
+        "pools": [] if plan.static_pools else [_pool(plan, pool) for pool in storage_of(plan).pools],
+        "io_in_pools": plan.io_in_pools,
+        "whole_inputs": [text for item, text in zip(plan.inputs, sides[0], strict=True) if item.fed_axis is None],
+        "is_fed": any(item.fed_axis is not None for item in plan.inputs),
+        "arguments": _arguments(plan),
+        "used_pools": [{"name": use.pool, "used_bytes": use.used_bytes} for use in plan.pool_use],
+        "far": _far(plan, [*sides[0], *sides[1]]),
+        "links": plan.links,
+        "profiled": plan.profile is not None,
+        "profile_arguments": _pool_argument(plan),
+        "stateful": bool(plan.states),
+    }
 
 
 def parse_tolerance(text: str) -> tuple[float, float]:

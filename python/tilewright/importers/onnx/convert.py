@@ -92,21 +92,10 @@ def convert(
     """
     dims = for_each_dimension(model, dims)
     model = without_empty_inputs(model, dims)
-    of_deeploy = any(node.operator in OF_DEEPLOY for node in model.nodes)
-    build = Construction(
-        model.opset, integers_in_floats, dict(model.constants), last_axis_softmax=of_deeploy, bounds=bounds
-    )
-    build.computed_bytes += COMPUTED_FACTOR * _given_bytes(model)
-    build.reserved.update(name for node in model.nodes for name in node.outputs)
-    build.reserved.update(value.name for value in model.inputs)
+    build = _begun(model, bounds, integers_in_floats=integers_in_floats)
 
     def visit(node: SourceNode) -> None:
         first = len(build.nodes)
-        translate(node)
-        follow(build, first)
-        require_no_constants(node.inputs, node.outputs, build)
-
-    def translate(node: SourceNode) -> None:
         brought = own_operator(node, own)
         if brought is not None:
             translate_own(Call(node, build), brought)
@@ -114,6 +103,8 @@ def convert(
             expand_control(node, build, visit)
         else:
             _translate(node, model, build)
+        follow(build, first)
+        require_no_constants(node.inputs, node.outputs, build)
 
     problems: list[Problem] = []
     unknown = add_inputs(model, dims, build, problems)
@@ -126,6 +117,18 @@ def convert(
     require_used(build, model.file)
     require_agreement(model, build, dims)
     return _finished(model, build)
+
+
+def _begun(model: SourceModel, bounds: Mapping[str, int], *, integers_in_floats: bool) -> Construction:
+    """A construction without nodes, which knows the model's constants and the names that the model takes."""
+    of_deeploy = any(node.operator in OF_DEEPLOY for node in model.nodes)
+    build = Construction(
+        model.opset, integers_in_floats, dict(model.constants), last_axis_softmax=of_deeploy, bounds=bounds
+    )
+    build.computed_bytes += COMPUTED_FACTOR * _given_bytes(model)
+    build.reserved.update(name for node in model.nodes for name in node.outputs)
+    build.reserved.update(value.name for value in model.inputs)
+    return build
 
 
 def _visit_all(

@@ -40,9 +40,8 @@ def choices(node: Node, graph: Graph, core: Core) -> tuple[KernelChoice, ...]:
     finish = compact(found, largest)
     channels, taps = map(int, weights.shape)
     views, nest = product.views, product.nest
-    direct = taps % xpulpv2.WORD == 0 and product.a.order[-1] == views[0][1]
     can_cut = taps % xpulpv2.WORD == 0
-    vectors = _vectors(product, weights, finish) if product.a.order[-1] == views[0][1] else ()
+    vectors = _vectors(product, weights, finish) if _side_by_side(product) else ()
 
     def partial_bytes(steps: TileSteps) -> int:
         pixels = steps_product(nest, steps, "b1", "m")
@@ -61,23 +60,34 @@ def choices(node: Node, graph: Graph, core: Core) -> tuple[KernelChoice, ...]:
                 *xpulpv2.packed_operands(weights[None, :, None], finish, whole(1), "n", "k"),
             ),
             writes=(TensorOperand(product.y.name, nest.writes[0], views[1]),),
-            attributes=ConvXpulpv2(
-                SINGLE_PIXELS,
-                group_inputs=taps,
-                group_outputs=channels,
-                padding=NO_PADDING,
-                is_unsigned=int(product.a.dtype is DType.UINT8),
-                is_planar=0,
-                is_direct=int(direct),
-                finish=finish.block,
-                finished=xpulpv2.finished(finish, int(product.a.dtype is DType.UINT8)),
-                row_words=finish.row_words,
-                limits=finish.layer_limits,
-            ),
+            attributes=_attributes(product, weights, finish),
             partial_bytes=partial_bytes if can_cut else None,
             multiples={"n": BLOCK, "k": xpulpv2.WORD},
             uncut=uncut,
         ),
+    )
+
+
+def _side_by_side(product: Product) -> bool:
+    """Whether the elements of a row of the first operand lie one behind the other."""
+    return product.a.order[-1] == product.views[0][1]
+
+
+def _attributes(product: Product, weights: Array, finish: Finish) -> ConvXpulpv2:
+    channels, taps = map(int, weights.shape)
+    is_unsigned = int(product.a.dtype is DType.UINT8)
+    return ConvXpulpv2(
+        SINGLE_PIXELS,
+        group_inputs=taps,
+        group_outputs=channels,
+        padding=NO_PADDING,
+        is_unsigned=is_unsigned,
+        is_planar=0,
+        is_direct=int(taps % xpulpv2.WORD == 0 and _side_by_side(product)),
+        finish=finish.block,
+        finished=xpulpv2.finished(finish, is_unsigned),
+        row_words=finish.row_words,
+        limits=finish.layer_limits,
     )
 
 
