@@ -60,14 +60,14 @@ static int order(const struct rows *rows, int32_t i, int32_t j)
     return 0;
 }
 
-/* Of equal rows the one in front stands first. */
+/* Whether row i sorts behind row j. Equal rows keep their order. */
 static int stands_behind(const struct rows *rows, int32_t i, int32_t j)
 {
     const int found = order(rows, i, j);
     return found > 0 || (found == 0 && i > j);
 }
 
-/* Move the entry at `at` down in a heap of `count` entries, whose first one stands last. */
+/* Move the entry at `at` down in a heap of `count` entries, whose root sorts last. */
 static void sift_down(const struct rows *rows, int32_t *heap, int32_t at, int32_t count)
 {
     const int32_t moved = heap[at];
@@ -121,7 +121,7 @@ static void copy_row(const struct rows *rows, int32_t row, const struct tilewrig
     }
 }
 
-/* Give each row the first row that equals it. Sorting has put that one in front of its like. */
+/* Give each row the first row that equals it, which sorting has put in front of the others. */
 static void find_first(const struct rows *rows, const int32_t *numbers, int32_t count,
                        const struct tilewright_view *first)
 {
@@ -150,8 +150,8 @@ static int32_t number_rows(const struct rows *rows, const struct tilewright_view
                            int32_t *numbers, int32_t count, int32_t is_sorted)
 {
     int32_t found = 0;
-    /* Of sorted rows, the order is read ahead of where a number replaces it: a first row's number
-     * is kept, below zero, in the row's own entry of operands[3] until all are known. */
+    /* The sorted order in `numbers` is read until each different row has its number, so these wait
+     * in operands[3], as -1 - number in the entry of the first of equal rows. */
     for (int32_t i = 0; i < count; i++) {
         const int32_t row = is_sorted ? numbers[i] : i;
         if (*entry(&operands[3], row) == row) {

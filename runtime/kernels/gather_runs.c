@@ -81,8 +81,8 @@ TILEWRIGHT_INLINE void copy_rows(uint8_t *out, const uint8_t *from, int32_t stri
     } while (--rows != 0);
 }
 
-/* The same of bytes at `places` from the first one, of which there are at most
- * TILEWRIGHT_GATHERED_MOST. */
+/* Copies rows of `count` bytes, at most TILEWRIGHT_GATHERED_MOST, that lie at `places` from the
+ * row's first one; the rows are `stride` bytes apart, each byte ^ flip. */
 TILEWRIGHT_INLINE void gather_rows(uint8_t *out, const uint8_t *from, int32_t stride, int32_t count,
                                    int32_t rows, uint8_t flip, const uint16_t *places)
 {
@@ -105,7 +105,8 @@ TILEWRIGHT_INLINE void gather_rows(uint8_t *out, const uint8_t *from, int32_t st
 
 #if defined(__ARM_FEATURE_DSP)
 
-/* Neither the words nor the last three bytes are a loop for which compilers call memmove. */
+/* Words, then the last three bytes without a loop: of a loop over bytes compilers make a call of
+ * memmove. */
 TILEWRIGHT_INLINE uint8_t *copy_bytes(uint8_t *restrict out, const uint8_t *restrict from,
                                       int32_t count)
 {

@@ -10,7 +10,7 @@
 #if defined(__ARM_FEATURE_MVE)
 
 /* clang-format off */
-/* The constants of four channels, whose addresses stand before the last four ones'. */
+/* Load the constants of the next four channels: `rows` has the addresses of the four before. */
 #define TILEWRIGHT_MVE_TWO_WORDS                                                                   \
     "vldrw.u32 q0, [%q[rows], #32]!\n"                                                             \
     "vldrw.u32 q1, [%q[rows], #4]\n"
@@ -102,7 +102,7 @@ TILEWRIGHT_INLINE void finish_beside(const struct tilewright_runs_job *job,
 
 #endif
 
-/* Any channels. */
+/* Channels that may lie apart. */
 TILEWRIGHT_INLINE void finish_apart(const struct tilewright_runs_job *job,
                                     const enum tilewright_rule_kind rule)
 {

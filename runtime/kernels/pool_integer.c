@@ -33,7 +33,7 @@ TILEWRIGHT_INLINE const uint8_t *row_at(const struct rows *w, const uint8_t *fir
                : tilewright_row(w->x, HEIGHT, w->rows.first + i * w->rows.dilation) + offset;
 }
 
-/* `result` and a line of the window: the larger of it and all byte ^ flip, or its sum with them. */
+/* The largest of `result` and all byte ^ flip of a line of the window, or their sum. */
 TILEWRIGHT_INLINE int32_t fold_line(int32_t result, const uint8_t *at, ptrdiff_t step, int32_t taps,
                                     int32_t flip, const int is_sum)
 {
