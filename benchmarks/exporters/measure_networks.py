@@ -34,8 +34,8 @@ fixed seed. Names begin with the exporter: `keras` (Keras 3), `tf2onnx`, `tf_ker
 two, also for torchvision), `qdq`, `qoperator` and `dynamic` (ONNX Runtime's quantiser). Cycles are predicted for
 `qemu-virt-rv32f-single`, bytes are those of tensors. "Before" is commit 16c12f1, the last one before patterns of
 exporters were rewritten; its predicted cost of single kernels was another, too. Error: the largest difference from
-ONNX Runtime, of the largest output; `qoperator` networks with inputs of uint8 differ where the processor has no VNNI
-(docs/reference/judges.md). Empty: not measured."""
+ONNX Runtime, of the largest output; qoperator-keras-conv1d was compared on a processor whose sums of uint8 and int8
+saturate (docs/reference/judges.md). Empty: not measured."""
 
 
 def main() -> int:

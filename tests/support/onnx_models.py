@@ -12,6 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from tilewright.catalogue.evaluate import evaluate
 from tilewright.graph import Graph
 from tilewright.importers.load import import_model
+from tilewright.judges.exact_products import with_exact_products
 from tilewright.rewrites.passes import optimise
 
 
@@ -74,7 +75,8 @@ def runtime_outputs(model, feeds):
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = 1
     options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    exact = with_exact_products(model)
+    session = onnxruntime.InferenceSession(exact.SerializeToString(), options, providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(names, feeds), strict=True))
 

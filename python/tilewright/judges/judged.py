@@ -12,6 +12,7 @@ import numpy as np
 
 from tilewright.catalogue.evaluate import evaluate
 from tilewright.graph import Array, Bounded, Graph
+from tilewright.judges.exact_products import load_exact
 
 Runs = Sequence[Sequence[Array]]
 """For each run an array for each tensor of the interface."""
@@ -100,7 +101,8 @@ def _onnxruntime(model: Path, graph: Graph, feeds: Runs) -> list[list[Array]]:
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
-    session: Any = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    exact = load_exact(model).SerializeToString()
+    session: Any = onnxruntime.InferenceSession(exact, options, providers=["CPUExecutionProvider"])
     return _fitted(graph, feeds, lambda names, feed: session.run(names, feed))
 
 
