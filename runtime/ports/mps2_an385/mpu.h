@@ -35,6 +35,10 @@
 
 #if TILEWRIGHT_HAS_MPU
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Entries of the unit that the port uses at most. */
 #if TILEWRIGHT_MPU_VERSION == 8
 #define TILEWRIGHT_MPU_ENTRIES 16u
@@ -83,6 +87,10 @@ extern const uint8_t tilewright_mpu_returned[];
 
 /* Ticks of the board's counter, from unprivileged mode. */
 uint32_t tilewright_mpu_count(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
 

@@ -233,7 +233,7 @@ _ONE = "X"
 _TWO = "A[~s] B[~s]"
 _ANY = "data*[~s]"
 _UNARY = (
-    "Abs Acos Acosh Asin Asinh Atan Atanh Cast Ceil Celu Cos Cosh Elu Erf Exp Flatten Floor Gelu HardSigmoid HardSwish "
+    "Abs Acos Acosh Asin Asinh Atan Atanh Cast Ceil Celu Cos Cosh Elu Erf Erfc Exp Flatten Floor Gelu HardSigmoid HardSwish "
     "Hardmax Identity IsInf IsNaN LeakyRelu Log LogSoftmax LpNormalization LRN Mish Neg Not QuickGelu Reciprocal Relu "
     "Round Selu Shrink Sigmoid Sign Sin Sinh Softmax Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Transpose "
     "BitwiseNot ArgMax ArgMin"
