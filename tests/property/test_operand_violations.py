@@ -28,7 +28,7 @@ _NO_VERDICT = re.compile(
 """ONNX Runtime has no code for what ONNX allows, or a number that is known at run time only lies outside."""
 
 _WITHOUT_JUDGE = frozenset({"Erfc", "RMSNorm", "RequantShift", "ZipMap"})
-"""Operators of tf2onnx and of Deeploy's dialect, which ONNX Runtime does not know, and one whose output is no tensor."""
+"""Operators of tf2onnx and of Deeploy's dialect, which ONNX Runtime lacks, and one whose output is no tensor."""
 
 
 _ABSOLUTE = {"DynamicQuantizeLSTM": 0.02}

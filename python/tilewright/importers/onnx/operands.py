@@ -233,10 +233,10 @@ _ONE = "X"
 _TWO = "A[~s] B[~s]"
 _ANY = "data*[~s]"
 _UNARY = (
-    "Abs Acos Acosh Asin Asinh Atan Atanh Cast Ceil Celu Cos Cosh Elu Erf Erfc Exp Flatten Floor Gelu HardSigmoid HardSwish "
-    "Hardmax Identity IsInf IsNaN LeakyRelu Log LogSoftmax LpNormalization LRN Mish Neg Not QuickGelu Reciprocal Relu "
-    "Round Selu Shrink Sigmoid Sign Sin Sinh Softmax Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Transpose "
-    "BitwiseNot ArgMax ArgMin"
+    "Abs Acos Acosh Asin Asinh Atan Atanh Cast Ceil Celu Cos Cosh Elu Erf Erfc Exp Flatten Floor Gelu HardSigmoid "
+    "HardSwish Hardmax Identity IsInf IsNaN LeakyRelu Log LogSoftmax LpNormalization LRN Mish Neg Not QuickGelu "
+    "Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin Sinh Softmax Softplus Softsign Sqrt Swish Tan Tanh "
+    "ThresholdedRelu Transpose BitwiseNot ArgMax ArgMin"
 ).split()
 _BINARY = (
     "Add And BitShift BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less LessOrEqual Mod Mul Or Pow "
