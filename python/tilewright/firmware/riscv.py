@@ -25,6 +25,8 @@ _NAMES = (
 """Registers by number."""
 _BRANCH = 0x63
 """The opcode of all branches, those of a chip's own included."""
+_SYSTEM = 0x73
+"""The opcode of accesses to control and status registers (CSR), which older assemblers get as data."""
 _SAVE = re.compile(r"__riscv_save_(\d+)")
 
 
@@ -72,6 +74,9 @@ def _unknown(instruction: Instruction, registers: Registers) -> Effect:
     if code & 0x7F == _BRANCH:
         offset = (code >> 7 & 0x1E) | (code >> 20 & 0x7E0) | (code << 4 & 0x800) | (code >> 19 & 0x1000)
         return Effect(registers, branches=(instruction.address + offset - (offset >> 12 << 13),))
+    if code & 0x7F == _SYSTEM:
+        # Code that reads the stack pointer from a CSR has kept it there before.
+        return Effect(without(registers, *{_NAMES[code >> 7 & 31]} - {"zero", STACK_POINTER}))
     return Effect(without(registers, *{_NAMES[code >> at & 31] for at in (7, 15)} - {"zero"}))
 
 
