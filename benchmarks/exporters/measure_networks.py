@@ -151,10 +151,11 @@ def compared(file: Path) -> dict[str, Any]:
     from tilewright.tools.verification import verified
 
     try:
-        judgement, outputs = verified(options_of(file, "host", ()), None, 1, 0)
+        found = verified(options_of(file, "host", ()), None, 1, 0)
     except TilewrightError as error:
         return {"refused": str(error)}
-    worst = max(outputs, key=lambda item: item.largest / max(item.magnitude, 1e-30))
+    judgement = found.judgement
+    worst = max(found.compared, key=lambda item: item.largest / max(item.magnitude, 1e-30))
     if not judgement.judge.startswith("ONNX Runtime"):
         return {"refused": f"by ONNX Runtime: {'; '.join(judgement.passed_over)}"}
     return {"judge": judgement.judge, "error": worst.largest, "magnitude": worst.magnitude}

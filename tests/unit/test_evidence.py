@@ -12,9 +12,20 @@ from tilewright.base.errors import TilewrightError
 from tilewright.check import Rule
 from tilewright.cli import main
 from tilewright.tools.evidence_files import evidence_files
+from tilewright.tools.manifest import file_sha256
 from tilewright.tools.requirements import REQUIREMENTS, requirements_page
 
 VERDICT = {"agrees": True, "findings": [], "memory": {"line": "chip", "stack": 592}, "models": []}
+
+COMPARISON = {
+    "agrees": True,
+    "judge": "ONNX Runtime 1",
+    "model": {"file": "digits.onnx", "sha256": file_sha256(EXAMPLE)},
+    "outputs": [{"name": "scores", "largest_error": 0.0}],
+    "platform": "host",
+    "seed": 3,
+    "tolerance": {"abs": 0.0, "rel": 0.0},
+}
 
 
 @pytest.fixture
@@ -27,16 +38,21 @@ def built(folder: Path) -> Path:
     words = ["--platform", "host", "--name", "digits", "--output-dir", str(folder / "tilewright" / "model")]
     assert main(["generate", "--model", str(EXAMPLE), *words]) == 0
     (folder / "digits.check.json").write_text(json.dumps(VERDICT), encoding="utf-8")
+    (folder / "digits.verify.json").write_text(json.dumps(COMPARISON), encoding="utf-8")
     (folder / "digits_profile.json").write_text("{}", encoding="utf-8")
     return folder
 
 
 def test_everything_is_there(build: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evidence", str(build), "--output-dir", str(tmp_path / "evidence")]) == 0
-    assert capsys.readouterr().out.endswith(f"8 files of evidence in {tmp_path / 'evidence'}\n")
+    assert capsys.readouterr().out.endswith(f"9 files of evidence in {tmp_path / 'evidence'}\n")
     summary = json.loads((tmp_path / "evidence" / "summary.json").read_text(encoding="utf-8"))
     assert set(summary["models"]) == {"tilewright_model"}
     assert summary["programs"] == {"digits.check.json": VERDICT["memory"]}
+    assert summary["verified"] == {
+        "digits.verify.json": {name: value for name, value in COMPARISON.items() if name != "agrees"}
+    }
+    assert "verified/digits.verify.json" in summary["files"]
     checker = json.loads((tmp_path / "evidence/models/tilewright_model/checker.json").read_text(encoding="utf-8"))
     assert checker["sound"]
     assert "overlap" in checker["rules"]
@@ -81,3 +97,22 @@ def test_what_is_refused(build: Path, tmp_path: Path) -> None:
     with pytest.raises(TilewrightError) as raised:
         evidence_files(build)
     assert raised.value.code == "evidence-stale"
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "code", "what"),
+    [
+        ({"agrees": False}, "evidence-verify", "differs from the judge's outputs"),
+        ({"agrees": None}, "evidence-verify", "no tolerance was given"),
+        ({"model": {"file": "digits.onnx", "sha256": "0"}}, "evidence-stale", "another content"),
+        ({"model": None}, "evidence-verify", "no comparison"),
+    ],
+)
+def test_comparisons_that_show_nothing_are_refused(
+    spoilt: dict[str, object], code: str, what: str, build: Path
+) -> None:
+    (build / "digits.verify.json").write_text(json.dumps({**COMPARISON, **spoilt}), encoding="utf-8")
+    with pytest.raises(TilewrightError) as raised:
+        evidence_files(build)
+    assert raised.value.code == code
+    assert what in str(raised.value)

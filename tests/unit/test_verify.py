@@ -15,6 +15,7 @@ from tilewright.cli import main
 from tilewright.graph import Array
 from tilewright.plan import Plan
 from tilewright.tools import verification
+from tilewright.tools.manifest import file_sha256, sha256_hex
 
 
 def network(folder: Path) -> Path:
@@ -50,6 +51,47 @@ def test_a_difference_is_an_error(
     assert "y: largest error 0.5, 30 of 30 elements differ" in text
     assert main([*command, "--tolerance", "0.1:0"]) == 2
     assert "verify-differs" in capsys.readouterr().err
+
+
+@needs_host_compiler
+def test_the_comparison_is_written_for_programs(tmp_path: Path) -> None:
+    model, file = network(tmp_path), tmp_path / "net.verify.json"
+    command = ["verify", str(model), "--runs", "2", "--seed", "7", "--json", str(file)]
+    assert main([*command, "--tolerance", "0:0"]) == 0
+    written = file.read_bytes()
+    found = json.loads(written)
+    assert found["model"] == {"file": "net.onnx", "sha256": file_sha256(model)}
+    assert found["agrees"] is True
+    assert (found["seed"], found["tolerance"]) == (7, {"abs": 0.0, "rel": 0.0})
+    assert found["judge"].startswith("ONNX Runtime ")
+    drawn = np.random.default_rng(7).normal(0.0, 1.0, (2, 2, 5)).astype(np.float32)
+    assert found["inputs_sha256"] == [sha256_hex(drawn.tobytes())]
+    [output] = found["outputs"]
+    assert (output["name"], output["largest_error"], output["different"], output["elements"]) == ("y", 0.0, 0, 20)
+    generated = tmp_path / "generated"
+    words = ["--platform", "host", "--name", "model", "--static-pools", "--output-dir", str(generated)]
+    assert main(["generate", "--model", str(model), *words]) == 0
+    for path in generated.iterdir():
+        assert found["files"][path.name] == file_sha256(path)
+    assert main([*command, "--tolerance", "0:0"]) == 0
+    assert file.read_bytes() == written
+    assert main(["verify", str(model), "--runs", "2", "--seed", "8", "--json", str(file)]) == 0
+    other = json.loads(file.read_text())
+    assert other["inputs_sha256"] != found["inputs_sha256"]
+    assert other["agrees"] is None
+
+
+def test_a_difference_is_written_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def infinite(program: Path, plan: Plan, feeds: list[list[Array]]) -> list[list[Array]]:
+        return [[np.full_like(array, np.inf) for array in run] for run in feeds]
+
+    monkeypatch.setattr(verification, "_built", lambda *given: tmp_path)
+    monkeypatch.setattr(verification, "_computed", infinite)
+    file = tmp_path / "net.verify.json"
+    assert main(["verify", str(network(tmp_path)), "--runs", "3", "--tolerance", "1:0", "--json", str(file)]) == 2
+    found = json.loads(file.read_text())
+    assert found["agrees"] is False
+    assert (found["outputs"][0]["largest_error"], found["outputs"][0]["different"]) == (None, 30)
 
 
 @needs_host_compiler

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.base.errors import bad_input
+from tilewright.base.outputs import write_file
 from tilewright.cli.compiling import add_options, compile_options
 
 
@@ -21,6 +22,8 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     verify.add_argument("--inputs", type=Path, metavar="FILE.npz", help="inputs in place of random ones")
     what = "end with an error where |got - want| > abs + rel * the largest |want|; integers in stored units"
     verify.add_argument("--tolerance", metavar="ABS:REL", help=what)
+    where = "write the comparison there too, agreeing or not"
+    verify.add_argument("--json", type=Path, metavar="FILE.json", help=where)
     verify.set_defaults(run=_verify)
 
 
@@ -41,6 +44,7 @@ def _drawn(parsed: argparse.Namespace) -> tuple[int, int]:
 def _verify(parsed: argparse.Namespace) -> int:
     from tilewright.tools.golden import parse_tolerance
     from tilewright.tools.verification import verified
+    from tilewright.tools.verification_json import Asked, verification_json
 
     if parsed.file is not None and parsed.model is not None:
         raise bad_input("usage", f"the model is given twice: '{parsed.file}' and --model", help="leave one of them out")
@@ -51,11 +55,15 @@ def _verify(parsed: argparse.Namespace) -> int:
         if getattr(parsed, field) is None:
             setattr(parsed, field, value)
     options = compile_options(parsed)
-    absolute, relative = parse_tolerance(parsed.tolerance) if parsed.tolerance else (float("inf"), 0.0)
-    judgement, compared = verified(options, parsed.inputs, runs, seed)
+    tolerance = parse_tolerance(parsed.tolerance) if parsed.tolerance else None
+    found = verified(options, parsed.inputs, runs, seed)
+    worst = found.worst(*(tolerance or (float("inf"), 0.0)))
+    if parsed.json is not None:
+        asked = Asked(options.model.name, options.platform, None if parsed.inputs else seed, tolerance)
+        write_file(parsed.json, verification_json(found, asked))
+    judgement = found.judgement
     lines = [f"judge: {judgement.judge}", *(f"passed over {judge}" for judge in judgement.passed_over)]
-    sys.stdout.write("\n".join([*lines, *(entry.line() for entry in compared), ""]))
-    worst = max(compared, key=lambda entry: entry.largest - absolute - relative * entry.magnitude)
-    if worst.largest > absolute + relative * worst.magnitude:
+    sys.stdout.write("\n".join([*lines, *(entry.line() for entry in found.compared), ""]))
+    if worst is not None:
         raise bad_input("verify-differs", f"'{worst.name}' differs by {worst.largest:g}", at=str(options.model))
     return 0

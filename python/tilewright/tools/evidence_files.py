@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,10 @@ and what was found. How to repeat each part, in a build folder of the same input
 | `programs/*.json`, `instructions` | the most that a run takes | `tilewright check-elf <program> --instructions` |
 | `requirements.md` | what holds each requirement, and its tests | `make test` in Tilewright's repository |
 | `timing/*.json` | cycles of each layer, measured | `tilewright simulate` of a program with PROFILE |
-| not in this folder | the C computes what others compute for the model | `tilewright verify <model>`, on this machine |
+| `verified/*.json` | the C computes what others compute for the model | `tilewright verify <model> --json <file>` |
+
+`verified/` has the files `*.verify.json` of the build folder. `tilewright verify` compiles the model for the machine on
+which it runs, so these files show the arithmetic of the C, and golden tests in a simulator that of the target.
 """
 
 
@@ -37,8 +40,9 @@ def evidence_files(build: Path) -> dict[str, bytes]:
     """File name to content of all evidence on a build folder; the same files there give the same bytes.
 
     Raises bad_input ``evidence-none`` if no model was generated below the folder, ``evidence-stale`` if a generated
-    file is not what its manifest says, ``evidence-firmware`` if a program is not what its plans say, and
-    ``plan-<rule>`` for a plan that is not sound.
+    file is not what its manifest says or a comparison is of no model of the build, ``evidence-firmware`` if a program
+    is not what its plans say, ``evidence-verify`` if a model's C differs from its judge's outputs by more than the
+    tolerance, and ``plan-<rule>`` for a plan that is not sound.
     """
     files: dict[str, bytes] = {}
     models = {}
@@ -51,6 +55,8 @@ def evidence_files(build: Path) -> dict[str, bytes]:
         raise bad_input("evidence-none", "no model was generated below the folder", at=str(build), help=remedy)
     programs = dict(_programs(build))
     files |= {f"programs/{label}": content for label, content in programs.items()}
+    comparisons = dict(_comparisons(build, {model["inputs"]["model"] for model in models.values()}))
+    files |= {f"verified/{label}": content for label, content in comparisons.items()}
     profiles = sorted(build.rglob("*_profile.json"))
     files |= {f"timing/{_label(build, path)}": read_content(path) for path in profiles}
     files["README.md"] = _GUIDE.encode()
@@ -59,6 +65,7 @@ def evidence_files(build: Path) -> dict[str, bytes]:
         "tool_version": __version__,
         "models": models,
         "programs": {label: json.loads(content)["memory"] for label, content in programs.items()},
+        "verified": {label: _compared(content) for label, content in comparisons.items()},
         "files": {name: sha256_hex(content) for name, content in sorted(files.items())},
     }
     files["summary.json"] = _json(summary)
@@ -114,6 +121,37 @@ def _programs(build: Path) -> Iterator[tuple[str, bytes]]:
             what = "a program is not what its plans say"
             raise bad_input("evidence-firmware", what, at=str(path), help="tilewright check-elf says where")
         yield _label(build, path), content
+
+
+def _comparisons(build: Path, models: Set[str]) -> Iterator[tuple[str, bytes]]:
+    """The files that ``tilewright verify --json`` wrote, of models with these hashes and none else."""
+    for path in sorted(build.rglob("*.verify.json")):
+        content = read_content(path)
+        try:
+            found = json.loads(content)
+            name, sha256, agrees = found["model"]["file"], found["model"]["sha256"], found["agrees"]
+            _compared(content)
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            what = "the file is no comparison of a model"
+            raise bad_input(
+                "evidence-verify", what, at=str(path), help="tilewright verify --json writes one"
+            ) from error
+        if sha256 not in models:
+            what = f"'{name}' was verified with another content than that of the build"
+            raise bad_input("evidence-stale", what, at=str(path), help="tilewright verify again, or remove the file")
+        if agrees is not True:
+            what = "the C differs from the judge's outputs by more than the tolerance"
+            if agrees is None:
+                what = "differences were only told, since no tolerance was given"
+            remedy = "tilewright verify with the --tolerance that must hold"
+            raise bad_input("evidence-verify", what, at=str(path), help=remedy)
+        yield _label(build, path), content
+
+
+def _compared(content: bytes) -> dict[str, Any]:
+    """A comparison in the summary."""
+    found = json.loads(content)
+    return {key: found[key] for key in ("model", "judge", "platform", "seed", "tolerance", "outputs")}
 
 
 def _json(content: Mapping[str, Any]) -> bytes:

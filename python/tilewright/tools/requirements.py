@@ -17,6 +17,7 @@ class Requirement:
         rules: rules of the checker of plans that hold it.
         firmware: rules of check-elf that hold it.
         options: options of the model that hold it at run time.
+        verified: whether ``tilewright verify`` holds it.
         evidence: files of the evidence that show it, empty where an option is needed.
         tests: files of Tilewright's tests; each has a deliberate failure.
     """
@@ -26,6 +27,7 @@ class Requirement:
     rules: tuple[Rule, ...] = ()
     firmware: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
+    verified: bool = False
     evidence: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
 
@@ -100,6 +102,13 @@ REQUIREMENTS = (
         ),
         evidence=_CHECKER,
         tests=(*_PLANS, "tests/unit/test_check_coverage.py"),
+    ),
+    Requirement(
+        "computes-right",
+        "The C computes what others' code computes for the model, within a tolerance that the project names.",
+        verified=True,
+        evidence=("verified/*.json",),
+        tests=("tests/unit/test_verify.py", "tests/property/test_random_models.py"),
     ),
     Requirement(
         "copies-in-time",
@@ -235,6 +244,8 @@ def requirements_page(requirements: tuple[Requirement, ...] = REQUIREMENTS) -> s
     for item in requirements:
         rules = [rule.value for rule in item.rules]
         held = [*rules, *(f"check-elf {name}" for name in item.firmware), *(f"option {name}" for name in item.options)]
+        if item.verified:
+            held.append("tilewright verify")
         cells = (item.name, item.text, ", ".join(held) or "-", ", ".join(item.evidence) or "-", ", ".join(item.tests))
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

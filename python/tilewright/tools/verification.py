@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -58,7 +58,29 @@ class Compared:
         return f"{self.name}: largest error {steps}, {self.different} of {self.elements} elements differ, {largest}"
 
 
-def verified(options: CompileOptions, archive: Path | None, runs: int, seed: int) -> tuple[Judgement, list[Compared]]:
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What a judge and the C computed, and what the C was made of.
+
+    Attributes:
+        model_sha256: of the model's content, as in the plan.
+        given: for each input of the plan its arrays of all runs.
+        files: name to content of all that was generated and compiled.
+    """
+
+    judgement: Judgement
+    compared: tuple[Compared, ...]
+    model_sha256: str
+    given: tuple[Array, ...]
+    files: Mapping[str, bytes]
+
+    def worst(self, absolute: float, relative: float) -> Compared | None:
+        """The output that exceeds absolute + relative * its magnitude the most; None if none does."""
+        found = max(self.compared, key=lambda entry: entry.largest - absolute - relative * entry.magnitude)
+        return found if found.largest > absolute + relative * found.magnitude else None
+
+
+def verified(options: CompileOptions, archive: Path | None, runs: int, seed: int) -> Verified:
     """Compile a model for this machine, run it, and compare.
 
     Args:
@@ -79,16 +101,15 @@ def verified(options: CompileOptions, archive: Path | None, runs: int, seed: int
     count = len(given[0]) if given else runs
     feeds = [[array[run] for array in given] for run in range(count)]
     judgement = judgement_of(options, graph, feeds)
+    generated = all_files(options, artifacts)
+    files = {**generated, **bundle_files(generated[manifest_name(plan.name)], __version__)}
     with tempfile.TemporaryDirectory() as folder:
-        files = all_files(options, artifacts)
-        program = _built(
-            Path(folder), plan, {**files, **bundle_files(files[manifest_name(plan.name)], __version__)}, count
-        )
-        outputs = _computed(program, plan, feeds)
-    return judgement, [
+        outputs = _computed(_built(Path(folder), plan, files, count), plan, feeds)
+    compared = tuple(
         _compared(item, [run[at] for run in outputs], [run[at] for run in judgement.outputs])
         for at, item in enumerate(plan.outputs)
-    ]
+    )
+    return Verified(judgement, compared, plan.model_sha256, tuple(given), files)
 
 
 def _require_runnable(options: CompileOptions) -> None:
@@ -135,7 +156,7 @@ def _drawn(item: InterfaceTensor, runs: int, rng: np.random.Generator) -> Array:
     return drawn
 
 
-def _built(folder: Path, plan: Plan, files: dict[str, bytes], runs: int) -> Path:
+def _built(folder: Path, plan: Plan, files: Mapping[str, bytes], runs: int) -> Path:
     """The program, compiled by CC, else by the first of cc, gcc and clang."""
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -204,7 +225,7 @@ def _compared(item: InterfaceTensor, got: list[Array], want: list[Array]) -> Com
     x, y = a.astype(np.float64), b.astype(np.float64)
     same = (x == y) | (np.isnan(x) & np.isnan(y))
     with np.errstate(invalid="ignore"):
-        errors = np.nan_to_num(np.where(same, 0.0, np.abs(x - y)), nan=np.inf)
+        errors = np.nan_to_num(np.where(same, 0.0, np.abs(x - y)), nan=np.inf, posinf=np.inf)
     agreeing = sum(int(p.argmax() == q.argmax()) for p, q in zip(got, want, strict=True))
     scale = item.quantization.scale if item.quantization is not None else ()
     step = 0.0 if real else float(scale[0]) if len(scale) == 1 else 1.0
