@@ -100,7 +100,7 @@ def _declared(reference: str) -> Iterator[OwnOperator]:
 
 
 def _module_of_file(path: Path) -> ModuleType:
-    """Run the file. It is no import, so that nothing is written beside it."""
+    """Run the file as a module, without Python's import, which would write compiled code beside it."""
     try:
         text = read_utf8(path)
     except (OSError, UnicodeDecodeError) as error:

@@ -112,7 +112,7 @@ def imported_graph(options: CompileOptions, platform: Platform) -> Graph:
 
 
 def _require_replaceable(platform: Platform, options: CompileOptions) -> None:
-    """Raise TilewrightError where WEIGHTS external cannot be."""
+    """Raise TilewrightError if the platform or other options do not allow WEIGHTS external."""
     if options.weights is Weights.INSIDE:
         return
     if options.check_constants:
@@ -146,7 +146,7 @@ def _require_good(plan: Plan, options: CompileOptions) -> None:
 
 
 def _require_sound(plan: Plan, options: CompileOptions) -> None:
-    """A defect in our own plan is ours; in a lock it is the file's."""
+    """Raise TilewrightError for a plan that is not sound: an internal defect, or of a lock a stale file."""
     try:
         require_sound(plan)
     except TilewrightError as error:
@@ -213,7 +213,7 @@ def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: C
 
 
 def _external(graph: Graph, planned: Planned, platform: Platform, options: CompileOptions) -> ExternalWeights | None:
-    """The file with the constants, and what the model would take without it; None where the program has them."""
+    """The file with the constants, and bytes and cycles with constants in the program; None where they are there."""
     if options.weights is Weights.INSIDE or not planned.schedule.constants:
         return None
     pools = {item.pool for item in planned.placements if platform.pool(item.pool).access is Access.READ_ONLY}

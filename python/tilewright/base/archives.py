@@ -28,7 +28,8 @@ def read_archive(path: Path) -> dict[str, npt.NDArray[Any]]:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ArchiveError: what cannot be read, no archive of numbers, or arrays beyond MOST_UNPACKED_BYTES.
+        ArchiveError: the file cannot be read, is no archive of numbers, or its arrays take more than
+            MOST_UNPACKED_BYTES.
     """
     try:
         with path.open("rb") as file:
@@ -60,7 +61,7 @@ def _arrays(archive: zipfile.ZipFile) -> dict[str, npt.NDArray[Any]]:
 
 
 def _require_bytes(member: IO[bytes], info: zipfile.ZipInfo) -> None:
-    """The header of an array must not speak of more bytes than there are: NumPy allocates them first."""
+    """Raise ArchiveError if an array's header promises more bytes than there are: NumPy would allocate them first."""
     version = np.lib.format.read_magic(member)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = read(member)

@@ -64,7 +64,7 @@ def in_comment(name: str) -> str:
 
 
 def text_part(text: str) -> str:
-    """What may stand in a C text of at most 4,095 bytes: of a long one beginning and end."""
+    """A text for a C string literal, which may have 4,095 bytes: of a longer text its beginning and its end."""
     if len(text) <= _LONGEST_TEXT:
         return text
     return f"{text[: _LONGEST_TEXT // 2]}...{text[-_LONGEST_TEXT // 2 :]}"
@@ -101,7 +101,10 @@ def unique_identifiers(names: Iterable[str]) -> dict[str, str]:
 
 
 def numbered(stems: Mapping[str, str]) -> dict[str, str]:
-    """Names with their C names, in capital letters or not, made different: x, x become x, x_2."""
+    """Name to C identifier, from name to stem: equal stems are numbered, so x, x, X become x, x_2, X_3.
+
+    Identifiers differ in more than capital letters, as macros have them in capitals.
+    """
     taken: set[str] = set()
     different = {}
     for name, stem in stems.items():

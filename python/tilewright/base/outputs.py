@@ -19,8 +19,8 @@ def write_all(directory: Path, files: Mapping[str, bytes], *, manifest: str | No
     A file that has its content already is not touched. New contents are first written
     beside their files, then renamed, so that an error leaves every earlier file as it was.
     Symbolic links stay, and what they lead to is written. Pipes and devices are written to.
-    ``manifest`` names the file among ``files`` that lists them under ``files``: it is
-    replaced last, and what its earlier version lists and the new one does not is removed.
+    ``manifest`` names the file among ``files`` that lists all of them under its key ``files``.
+    The manifest is replaced last; files that only its earlier version lists are removed.
     Raises bad_input if the directory cannot be written.
     """
     try:
@@ -39,7 +39,7 @@ def write_all(directory: Path, files: Mapping[str, bytes], *, manifest: str | No
 
 
 def write_file(path: Path, content: bytes) -> bool:
-    """Write one file as ``write_all`` does; whether it changed."""
+    """Write one file as ``write_all`` does, and return whether the file changed."""
     return bool(write_all(path.parent, {path.name: content}))
 
 

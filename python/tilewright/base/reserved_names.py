@@ -20,7 +20,7 @@ _COMPILERS = """
     AVR MSDOS NDEBUG OS2 PPC WIN32 WIN64 arm fortran hpux i386 linux m68k mips powerpc
     riscv sgi sparc sun unix vax
 """
-"""What compilers of one system or another define beside the standard, ``gnu`` modes among them."""
+"""Macros beyond the standard that a compiler of some system defines, in ``gnu`` modes or always."""
 _HEADERS = """
     BIG_ENDIAN BITINT_MAXWIDTH BUFSIZ BYTE_ORDER CHAR_BIT CLK_TCK CLOCKS_PER_SEC CSIGNAL DECIMAL_DIG DOMAIN EOF
     FALLTHROUGH FAST_STRCMP F_LOCK F_OK F_TEST F_TLOCK F_ULOCK HAVE_INITFINI_ARRAY HUGE I INFINITY LITTLE_ENDIAN

@@ -244,9 +244,9 @@ def _pairs(table: Table, key: Key) -> tuple[tuple[str, Any], ...]:
 
 
 def _as_table(table: Table, key: Key) -> Table:
-    """The same where a list of ``<name>=<value>`` is a table, and whole numbers may be texts.
+    """The table with ``key`` as a table: from a list of ``<name>=<value>``, with texts read as whole numbers.
 
-    Names of tensors may hold '=', so the last one of an entry separates.
+    Names of tensors may hold '=', so the last '=' of an entry separates.
     """
     given = table.values[key.name]
     if isinstance(given, (list, tuple)):

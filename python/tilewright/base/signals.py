@@ -18,18 +18,18 @@ from collections.abc import Iterator
 from types import FrameType
 
 AGAIN_SECONDS = 0.2
-"""Between a signal and the same one sent again."""
+"""Seconds between a signal and the same signal sent again."""
 
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 _STOP = 0
-"""No signal has this number."""
+"""Ends the thread that sends signals again; no signal has this number."""
 
 
 @contextlib.contextmanager
 def ending_signals_raise() -> Iterator[None]:
-    """SIGTERM and SIGINT raise KeyboardInterrupt inside; what is ignored, as in the background of a shell, stays so.
+    """Inside, SIGTERM and SIGINT raise KeyboardInterrupt; a signal that is ignored (by nohup, say) stays ignored.
 
-    Outside the main thread nothing changes, as Python has handlers there only.
+    In another thread than the main one nothing changes: Python runs handlers of signals in the main thread only.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -45,7 +45,7 @@ def ending_signals_raise() -> Iterator[None]:
         yield
     finally:
         signal.set_wakeup_fd(noted)
-        # Not by closing it: a process that was forked may have it open.
+        # Closing the pipe would not end the thread: a forked process may have it open.
         os.write(writer, bytes([_STOP]))
         watcher.join()
         for number, handler in earlier.items():
@@ -55,12 +55,12 @@ def ending_signals_raise() -> Iterator[None]:
 
 
 def leave_signals_to_parent() -> None:
-    """For a forked process: its signals are not to be taken for its parent's."""
+    """In a forked process: stop writing its signals to the pipe of its parent, which would take them for its own."""
     signal.set_wakeup_fd(-1)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Raise, unless the command is unwinding already: what it cleans up on the way is not to be cut short."""
+    """Raise KeyboardInterrupt, unless the command is unwinding already: its cleaning up must not be cut short."""
     error = sys.exc_info()[1]
     while error is not None:
         if isinstance(error, KeyboardInterrupt):
@@ -70,7 +70,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _insist(reader: int, main: int) -> None:
-    """Send each signal that is ours, and that ``reader`` tells of, to the main thread again and again."""
+    """Send each signal that ``reader`` tells of and ``_interrupt`` handles to the main thread again and again."""
     pending: int | None = None
     while True:
         told, _, _ = select.select([reader], [], [], None if pending is None else AGAIN_SECONDS)
@@ -78,7 +78,7 @@ def _insist(reader: int, main: int) -> None:
             numbers = os.read(reader, 64)
             if _STOP in numbers:
                 return
-            # Others, such as a launcher of simulators, have handlers of their own for a while.
+            # For a while other code, such as a launcher of simulators, has handlers of its own.
             ours = [number for number in numbers if signal.getsignal(number) is _interrupt]
             pending = ours[-1] if ours else pending
         elif pending is not None and signal.getsignal(pending) is _interrupt:

@@ -1,7 +1,7 @@
-"""CP-SAT, which few models need and which is as large as all else: brought when a model needs it.
+"""Installs the solver CP-SAT when a model needs it: few models do, and CP-SAT is as large as all else together.
 
-An installation by pip has it. An environment that CMake made is without it and has a file that says how to bring
-it, in the one version that every such environment gets, so that no plan depends on when it came.
+An installation by pip has CP-SAT already. An environment that CMake made has instead a file that says how to install
+it. Every such environment gets the same version, so that no plan depends on the day of the installation.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from pathlib import Path
 from tilewright.base.errors import TilewrightError, bad_input
 
 FILE = "tilewright-solver.json"
-"""In an environment's folder: ``command`` (argument vector), ``done`` and ``lock`` (files)."""
+"""In an environment's folder: ``command`` (argument vector of the installation), ``done`` and ``lock`` (files)."""
 
 _log = logging.getLogger(__name__)
 
 
 def bring_solver(environment: Path | None = None) -> None:
-    """When this returns, ``ortools`` can be imported; ``environment`` is the running interpreter's if None.
+    """Make sure that ``ortools`` can be imported; ``environment`` is the running interpreter's if None.
 
     Raises:
-        TilewrightError: ``no-solver``, if it is not installed and cannot be brought.
+        TilewrightError: ``no-solver``, if CP-SAT is not installed and cannot be.
     """
     recipe = (environment or Path(sys.prefix)) / FILE
     if not recipe.is_file():

@@ -107,7 +107,7 @@ def _cell_counts(cuts: Sequence[Counts], lower: Counts, upper: Counts, shape: tu
 
 
 def _check_sequence(dimensions: tuple[Dimension, ...], lower: Counts, place: str, log: Log) -> None:
-    """The tiles of a sequential dimension come in order, whatever the others are."""
+    """The tiles of a sequential dimension come in order, whatever the tiles of the other dimensions are."""
     for column, dimension in enumerate(dimensions):
         if dimension.iteration is not Iteration.SEQUENTIAL:
             continue

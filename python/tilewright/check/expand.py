@@ -266,7 +266,7 @@ class _Entry:
 
 
 def not_kept_bounds(axis: AxisRange, kept: str, digits: Digits) -> tuple[int, int]:
-    """The part of an axis that a copy brings: behind what the tile before along ``kept`` touches."""
+    """The elements of an axis that a copy brings: those behind the elements of the previous tile along ``kept``."""
     ((begin, end),) = rectangle_of((axis,), digits)
     digit = digits[kept]
     if digit.coordinate == 0:

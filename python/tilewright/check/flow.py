@@ -104,7 +104,7 @@ class _Machine:
                     check_overwriting(self.facts, self.shadow, (position, read), written, event, self.log)
 
     def _keep_sums(self, kernel: Kernel, event: Event) -> None:
-        """What the parts of a reduction left in scratch is there until the last part."""
+        """The sums that one part of a cut reduction leaves in scratch stay there until the last part."""
         done, _ = progress(kernel, event.digits)
         for name in kernel.scratch:
             part = self._whole(name)
@@ -175,9 +175,9 @@ class _Machine:
                 self.log.report(Rule.END_BEFORE_WAIT, message, event.site.place)
 
     def _release(self, name: str, family: set[str]) -> None:
-        """What a buffer held is gone, but for the bytes in which others of its family, which are alive, lie.
+        """A buffer that ends loses its content, except bytes that living buffers of its ``family`` have too.
 
-        Outputs, states that are left, and what the caller owns, hold their bytes beyond the end of the program.
+        Outputs, states that a run leaves, constants and the caller's buffers keep their content.
         """
         own = self._whole(name)
         others = [part for other in family if (part := self._whole(other)) is not None]
@@ -340,7 +340,10 @@ class _Machine:
             self._move(step, outgoing, incoming, event)
 
     def _touched(self, step: CopyStart, source: Seen, destination: Seen, event: Event) -> tuple[tuple[Seen, Seen], ...]:
-        """What a copy moves: both ends; where one is a ring, in parts that do not wrap, and of kept rows nothing."""
+        """The pairs (source, destination) that a copy moves: one pair without a ring.
+
+        With a ring, one pair for each run of rows that does not wrap; kept rows are not copied and have none.
+        """
         ends = (source, destination)
         axes = [self.facts.buffers[seen.buffer].ring_axis for seen in ends]
         axis = axes[1] if axes[1] is not None else axes[0]

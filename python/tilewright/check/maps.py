@@ -12,7 +12,10 @@ from tilewright.plan import AxisRange, BufferKind, Kernel, Operand
 
 
 def check_maps(facts: Facts, every: Iterable[Site], calls: Iterable[Calls], log: Log) -> None:
-    """Writes are the map of the box exactly, reads contain it; borders are those of the tensor."""
+    """Each rectangle that a call writes is the map of the call's box; each that it reads contains that map.
+
+    Rectangles are clipped where the tensor ends, nowhere else.
+    """
     lengths: dict[str, tuple[int, ...]] = {}
     for site in every:
         reads, writes = operands_of(site.step)
@@ -33,7 +36,10 @@ def _check_borders(
     site: Site,
     log: Log,
 ) -> None:
-    """A home is the whole tensor, and all clip where it ends; how long it is in a ring, all say alike."""
+    """Every rectangle of a home is clipped to the tensor's extents, which are those of the buffer.
+
+    On the axis of a ring the buffer is shorter than the tensor: there all steps must name one extent.
+    """
     buffer = facts.buffers[name]
     if buffer.kind is BufferKind.TILE:
         return
@@ -59,7 +65,7 @@ def _check_calls(calls: Calls, log: Log) -> None:
 
 
 def _check_axis(calls: Calls, operand: Operand, axis: int, mapped: AxisRange, is_write: bool, log: Log) -> None:
-    """Compare one axis in every call."""
+    """Compare the rectangle of one axis with its map in every call."""
     given = operand.rectangle[axis]
     begin, end = touched(given, {name: calls.index(name) for name, _ in given.terms})
     first, behind = touched(mapped, calls.box())
@@ -77,7 +83,7 @@ def _check_axis(calls: Calls, operand: Operand, axis: int, mapped: AxisRange, is
 
 
 def folded(axis: AxisRange, whole: Mapping[str, int]) -> AxisRange:
-    """The same axis with what dimensions without an index add to its bounds."""
+    """The axis range with the dimensions of ``whole``, which no index cuts, folded into its two offsets."""
     first, last = axis.first_offset, axis.last_offset
     for name, stride in axis.terms:
         if name in whole:
@@ -88,6 +94,6 @@ def folded(axis: AxisRange, whole: Mapping[str, int]) -> AxisRange:
 
 
 def plain(axis: AxisRange) -> tuple[object, ...]:
-    """What makes two axis ranges equal in every tile."""
+    """A value that is equal for two axis ranges only if they are equal in every tile."""
     terms = sorted(item for item in axis.terms if item[1])
     return terms, axis.first_offset, axis.last_offset, axis.divisor, axis.extent

@@ -10,7 +10,10 @@ Demand = Callable[[bool, str], None]
 
 
 def check_kernel_nest(kernel: Kernel, ranks: Sequence[int], demand: Demand) -> None:
-    """``ranks`` are those of the buffers of reads, then writes."""
+    """Dimensions, maps and order of stores of a kernel step fit each other and its operands.
+
+    ``ranks`` are the ranks of the buffers of reads, then writes; ``demand`` reports what is not true.
+    """
     names = [dimension.name for dimension in kernel.dimensions]
     demand(bool(names), "a kernel without an iteration space")
     demand(len(set(names)) == len(names), f"two dimensions of one name among {', '.join(names)}")

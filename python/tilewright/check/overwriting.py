@@ -149,7 +149,7 @@ def _least_behind(values: Counts) -> Counts:
 
 
 def _keeps_apart(facts: Facts, shadow: Shadow, read: Touched, write: Touched, event: Event) -> bool:
-    """Whether what the kernel writes for a point of the dimensions ``apart`` is read for no other such point."""
+    """Whether the bytes that the kernel writes for one point of the dimensions ``apart`` are read for no other."""
     kernel = event.site.step
     assert isinstance(kernel, Kernel)
     if not kernel.stores.apart:
@@ -158,7 +158,7 @@ def _keeps_apart(facts: Facts, shadow: Shadow, read: Touched, write: Touched, ev
     places = [part for some in parts for part in some if part is not None]
     if any(part.base < 0 for part in places):
         return False
-    # Of an operand that is smaller than its map, which another rule reports, the parts reach further.
+    # Parts may reach beyond an operand that is smaller than its map; another rule reports that.
     readers = np.zeros(max((part.end for part in places), default=0), np.int32)
     for number, part in enumerate(parts[0], start=1):
         if part is not None:

@@ -56,7 +56,7 @@ _Dims = tuple[tuple[int, int], ...]
 def _form(
     element_bytes: int, extents: tuple[int, ...], strides: tuple[int, ...]
 ) -> tuple[_Dims, int, tuple[tuple[int, ...], tuple[int, ...]]] | None:
-    """What a region has wherever it lies: ``dims``, the bytes from its first to behind its last, ``window``."""
+    """The parts of a region that do not depend on its base: ``dims``, bytes from first to last, ``window``."""
     dims = [(element_bytes, 1)]
     for stride, extent in sorted(zip(strides, extents, strict=True)):
         if extent == 0:
@@ -215,7 +215,7 @@ def pieces(facts: Facts, shadow: Shadow, seen: Seen) -> tuple[Seen, ...]:
 
 
 def part_of(facts: Facts, shadow: Shadow, seen: Seen, axis: int, bounds: tuple[int, int]) -> Seen:
-    """The same operand, of one axis only some elements."""
+    """The operand cut down to the elements ``bounds`` of one axis."""
     rectangle = (*seen.rectangle[:axis], bounds, *seen.rectangle[axis + 1 :])
     return locate(facts, shadow, seen.buffer, rectangle, seen.slot, None if seen.slot < 0 else seen.held)
 

@@ -180,7 +180,7 @@ class _Checked:
         self._report(f"the cores' parts of {operand.buffer} overlap or leave a gap")
 
     def _agrees(self, operand: Operand, axis: int, tile: Interval, whole: Interval) -> bool:
-        """The split's range of the whole tile is the operand's; a cut dimension stands in both."""
+        """Whether the operand's axis follows the split dimension alone, and is ``whole`` for the whole tile."""
         ranges = operand.rectangle[axis]
         names = {name for name, _ in ranges.terms}
         if names - {self.split.dimension}:

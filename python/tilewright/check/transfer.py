@@ -61,10 +61,10 @@ def _check_line(link: Link, source: Region, destination: Region, event: Event, l
 
 
 def _check_rounding(facts: Facts, shadow: Shadow, link: Link, ends: tuple[Seen, Seen], event: Event, log: Log) -> None:
-    """A link that rounds lines up may touch a little more than asked, inside the buffers.
+    """A link that rounds lines up may touch bytes behind each line, if these lie inside the buffers.
 
-    What it writes too much must fall into the destination's own slot, behind each line; and not if the slot is
-    filled part by part, as there other elements may lie.
+    Bytes that the link writes behind a line must lie in the destination's own slot and before the next line. A slot
+    that several copies fill has no such bytes: other elements may lie there.
     """
     source, destination = ends
     assert source.bytes is not None
@@ -79,7 +79,7 @@ def _check_rounding(facts: Facts, shadow: Shadow, link: Link, ends: tuple[Seen, 
     slot_end = destination.base + facts.buffers[destination.buffer].slot_bytes
     is_whole = destination.slot >= 0 and destination.held == destination.rectangle
     has_room = is_whole and int(starts[-1]) + length <= slot_end
-    # What is read too much is used by nobody, so it may belong to the tensor in which a part lies.
+    # Nothing uses the bytes read behind a line, so they may belong to the tensor of which the source is a view.
     root = facts.root[source.buffer]
     source_end = shadow.homes[root][1] + facts.buffers[root].size_bytes
     if not (apart and has_room and int(_line_starts(source.bytes, run)[-1]) + length <= source_end):

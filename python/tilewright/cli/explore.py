@@ -70,7 +70,7 @@ def _worked(
     started: Callable[[], Executor],
     all_points: int,
 ) -> dict[str, PointRow]:
-    """Rows of points by a function, each written as it arrives."""
+    """Row by fingerprint of each point, as ``work`` makes it; each row is written as it arrives."""
     from tilewright.tools.study_plans import explore
     from tilewright.tools.study_rows import add_row
 

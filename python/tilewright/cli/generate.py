@@ -62,7 +62,7 @@ def _generate_from(parsed: argparse.Namespace) -> int:
 
 
 def _write(parsed: argparse.Namespace, files: Mapping[str, bytes], manifest_file: str) -> None:
-    """The files, to which a bundle adds all else that a build needs."""
+    """Write the generated files, and with ``--bundle`` everything else that a build needs."""
     if not parsed.bundle:
         write_all(parsed.output_dir, files, manifest=manifest_file)
         return

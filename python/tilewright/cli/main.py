@@ -91,7 +91,7 @@ class _ShowFolder(argparse.Action):
 
 
 _COLLECTIONS = (50_000, 20, 50)
-"""When Python looks for unused cycles of objects: a plan has many objects, few cycles, and lives to the end."""
+"""Thresholds of Python's garbage collector, which looks for cycles: a plan has many objects and few cycles."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -129,13 +129,13 @@ def _run(words: Sequence[str], messages: Diagnostics) -> int:
 
 
 def _wait_for_readers() -> None:
-    """Let a full pipe be waited for, also where whoever opened it does not; Python would lose what it does not take."""
+    """Make writes to a full pipe wait, also if its opener chose otherwise: Python would lose what the pipe refuses."""
     with suppress(OSError, ValueError):
         os.set_blocking(sys.stdout.fileno(), True)
 
 
 def _leave_standard_output() -> None:
-    """Send what is still buffered nowhere: at its end Python would try again, and complain."""
+    """Let buffered output go nowhere: otherwise Python would write it again when it ends, and complain."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -148,7 +148,7 @@ def _defect(error: Exception) -> tuple[TilewrightError, int]:
 
 
 def _failure(code: str, what: str, status: int, *remedies: str) -> tuple[TilewrightError, int]:
-    """What is no mistake in the input but is told like one, and its exit status."""
+    """An error that is no mistake in the input, in the form of one that is, and its exit status."""
     return TilewrightError(code, what, help=remedies), status
 
 

@@ -1,5 +1,6 @@
 """The linked firmware, read from its ELF file, against the plans of the models in it.
 
-A chip runs neither the plan nor the C but what a linker made of both. This part reads that and proves that it is what
-the plan says: where pools lie, what constants hold, what the code below ``<p>_run`` calls, and how much stack it takes.
+A chip runs neither the plan nor the C, but the program that a linker made of them. This part reads that program and
+proves that it agrees with the plan: where pools lie, which bytes constants have, which functions ``<p>_run`` reaches,
+and how much stack a run takes. A *way* is a path through the instructions of a function.
 """

@@ -21,14 +21,14 @@ _RETURNS = ("lr", "r14")
 
 
 def start(_global_pointer: int | None) -> Registers:
-    """What is known at the start of a function."""
+    """The known registers at the start of a function: the stack pointer alone."""
     return {STACK_POINTER: Value(0, on_stack=True)}
 
 
 def effect(instruction: Instruction, registers: Registers, read: Reader) -> Effect:
     """What an instruction does when these registers are known.
 
-    An instruction that is not carried out under some condition has its effect, or none: the deeper stack counts.
+    A conditional instruction may have its effect or none: of the two stack pointers behind it the deeper one counts.
     """
     name, operands = instruction.name, instruction.operands
     if name.startswith(_SWITCHES):
@@ -175,7 +175,7 @@ def _operand(text: str, registers: Registers) -> Value | None:
 
 
 def _killed(name: str, operands: tuple[str, ...], registers: Registers) -> Registers:
-    """The registers without the results of an instruction of which nothing more is known."""
+    """The registers without those that an instruction writes, for instructions whose results are not followed."""
     if not operands or _NO_RESULT.match(name):
         return registers
     results = operands[:2] if _TWO_RESULTS.match(name) else operands[:1]

@@ -11,16 +11,19 @@ from tilewright.firmware.pointers import PointerFinder, Pointers
 from tilewright.firmware.walk import Body, CallSite, Walker
 
 SPLIT = "tilewright_split_part"
-"""What each core of a split call begins with: it calls the layer's cut, and then its kernel."""
+"""The function that each core of a split call runs: it computes the core's part, then calls the kernel on it."""
 
 PART = re.compile(r"(layer_\d+_).*_part(_call)?")
-"""The names of a layer's cuts and of what calls its kernels, behind the model's; the group is common to a layer."""
+"""Names, without the model's prefix, of the functions of a layer's parts and of those that call its kernel on them.
+
+The first group of the pattern is the same for all functions of a layer.
+"""
 
 FORKS = frozenset(("tilewright_fork", "tilewright_fork_start", "tilewright_fork_join"))
-"""Functions of the port that have cores work."""
+"""Functions of the port that start cores on a split call, or wait for their end."""
 
 Chain = tuple[int, ...]
-"""Functions that call each other, by address, the first one first."""
+"""Addresses of functions, each of which calls the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """What lies below one function.
+    """What lies below one function: all that it reaches by calls.
 
     Attributes:
         root: the function.
@@ -43,7 +46,7 @@ class Calls:
         deepest: names of the functions that take it, the root first, with the bytes that each has taken at its call.
         edges: all calls that were followed.
         bodies: functions that were reached, by address.
-        cycles: functions that call themselves, each as the names of the way round.
+        cycles: recursions, each as the names of the functions from the first call of one of them to its second.
         lost: calls by pointer that no known function answers: (caller, address).
         named: function to the (address, bytes) of read-only objects that it names, itself or through others.
     """
@@ -62,10 +65,10 @@ class Calls:
 class Follower:
     """Follows calls from function to function.
 
-    Pointers go down the calls: a function knows those in its own code and constants, and what its callers hand it.
-    Generated code alone calls the functions of layers, from its table of them, and ``SPLIT`` alone calls parts of
-    layers. A function that is called by pointer is none of its callers: pointers of the runtime lead from kernels to
-    what they are made of, never back.
+    A call by pointer may reach every function whose address the caller knows: from its own code and constants, or
+    because one of its callers knows it. Three facts make that set smaller. Only generated code calls the functions of
+    layers, from its table of them. Only ``SPLIT`` calls parts of layers. And no call by pointer goes back to a caller:
+    pointers of the runtime lead from kernels to their inner functions.
     """
 
     image: Image
@@ -80,7 +83,7 @@ class Follower:
     pointers: dict[int, Pointers] = field(default_factory=dict)
 
     def calls(self, root: Symbol, told_by: Sequence[Symbol] = ()) -> Calls:
-        """Everything below a function; ``told_by`` know functions that they tell it through memory."""
+        """Everything below ``root``, which knows by memory what the functions ``told_by`` know."""
         own = [self._own(function) for function in told_by]
         told = frozenset(address for pointers in own for address in pointers.in_code | pointers.in_data)
         handed = frozenset(address for address in told if not self._is_layer(address))
@@ -112,8 +115,8 @@ class Follower:
         return self.pointers[function.address]
 
     def _depth(self, function: Symbol, handed: frozenset[int], above: Chain) -> tuple[int, Chain]:
-        """Bytes that a call takes at most, and the functions that take them."""
-        # Where no pointers are handed down, it does not matter who called.
+        """The most stack of a call in bytes, and the chain of functions that takes it."""
+        # Callers matter only through the pointers that they hand down.
         key = (function.address, handed, frozenset(above) if handed else frozenset())
         if key in self.depths:
             return self.depths[key]
@@ -131,7 +134,7 @@ class Follower:
         return self.depths[key]
 
     def _targets(self, caller: Symbol, site: CallSite, known: frozenset[int], chain: Chain) -> Iterator[Symbol]:
-        """The functions that a call may reach; cycles and calls that reach none are noted."""
+        """The functions that a call may reach; recursions go to ``cycles``, calls that reach nothing to ``lost``."""
         by_pointer = site.target is None
         addresses = [site.target] if site.target is not None else sorted(self._answering(caller, known, chain))
         callees = [symbol for address in addresses if (symbol := self.image.function_at(address)) is not None]
@@ -162,7 +165,7 @@ class Follower:
         return known - parts - splits
 
     def _is_forked(self, chain: Chain) -> bool:
-        """Whether the way leads from a layer into the port's fork, and to no part from there."""
+        """Whether the chain goes from a layer into the port's fork, and not yet on to a part."""
         forks = [place for place, address in enumerate(chain) if self._base(address) in FORKS]
         if not forks or any(map(self._is_part, chain)):
             return False

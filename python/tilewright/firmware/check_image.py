@@ -22,14 +22,14 @@ from tilewright.firmware.walk import Walker, walker
 from tilewright.plan import Plan
 
 ENTRIES = ("run", "load", "reset", "check_constants", "set_weights")
-"""Functions of a model that an application calls, behind the prefix."""
+"""Names, without the model's prefix, of the functions that an application calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The models of a program, what it takes of the chip, and everything that is wrong with it.
+    """The models of a program, the memory that it takes, and its faults.
 
-    Nothing is, if there are no findings.
+    Without ``findings`` the program agrees with the plans of its models.
     """
 
     models: tuple[CheckedModel, ...]
@@ -92,7 +92,7 @@ def _function(image: Image, name: str) -> Symbol | None:
 
 
 def _too_deep_on_cores(plan: Plan, cores: Sequence[CoreStack], linked: Linked) -> list[Finding]:
-    """Cores that share calls and take more than the port gives each of them."""
+    """A finding for each core that shares calls and takes more stack than the port gives each core."""
     most = (plan.core_stack_bytes or linked.core_stack_bytes) - GUARD_BYTES
     return [
         Finding("stack", core.who, None, f"at most {most:,} bytes of each core's stack", f"{core.stack_bytes:,} bytes")
@@ -102,7 +102,7 @@ def _too_deep_on_cores(plan: Plan, cores: Sequence[CoreStack], linked: Linked) -
 
 
 def _too_long(models: Sequence[CheckedModel], linked: Linked) -> list[Finding]:
-    """Runs that take more instructions than the user allows."""
+    """A finding for each run that takes more instructions than the user allows."""
     most = linked.most_instructions
     return [
         Finding("budget", f"{plan.name}_run", None, f"at most {most:,} instructions", f"{count:,} instructions")
@@ -112,7 +112,7 @@ def _too_long(models: Sequence[CheckedModel], linked: Linked) -> list[Finding]:
 
 
 def _too_deep(plan: Plan, below: Sequence[Calls]) -> list[Finding]:
-    """What takes more stack than header and report say."""
+    """A finding for each entry of the model that takes more stack than header and report say."""
     return [
         Finding(
             "stack",

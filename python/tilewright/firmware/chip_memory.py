@@ -12,16 +12,16 @@ from tilewright.plan import Access
 
 @dataclass(frozen=True, slots=True)
 class ChipMemory:
-    """Bytes of a program.
+    """Bytes of a chip's memory that a program takes.
 
     Attributes:
         pools: writable pools of the models, each array once.
-        stack: what the deepest run of a model takes.
-        static: all other writable data of the program; the inputs and outputs of models are among it, or on the stack.
+        stack: the stack of the deepest run of a model.
+        static: all other writable data of the program, the inputs and outputs of models among them.
         code: functions below the models' runs, outside of the port, and the read-only data that they name.
         constants: read-only pools of the models.
         other: code and read-only data of everything else, with the initial values of writable data.
-        left: (region, its size, bytes that nothing takes) where regions are known; a stack is not taken off.
+        left: (region, its size, bytes that nothing takes) where regions are known; stacks count as not taken.
     """
 
     pools: int
@@ -43,7 +43,7 @@ class ChipMemory:
         return self.code + self.constants + self.other
 
     def amounts(self) -> Mapping[str, int]:
-        """What a budget can be given for."""
+        """Bytes by the names that a budget can have."""
         return {
             "ram": self.ram,
             "flash": self.flash,

@@ -1,4 +1,7 @@
-"""The cores that run a model for the core that called it: who walks its program, and who shares its calls."""
+"""Stacks of the cores that run a model for the core that called it.
+
+The walker is the core that runs the model's program; the workers are the cores that share its split calls.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from tilewright.firmware.walk import Body
 from tilewright.plan import Plan
 
 CORE_MAIN = "pulp_cluster_main"
-"""The port's function in which a core waits for work; what it takes comes on top."""
+"""The port's function in which a core waits for work; its frame is on every core's stack."""
 
 GUARD_BYTES = 16
 """The end of a stack that the port lets nobody write."""
@@ -24,9 +27,9 @@ class CoreStack:
 
     Attributes:
         who: ``walker`` or ``workers``.
-        calls: what lies below the function that takes the most.
-        below: the same of all functions that such a core begins with; of workers once for each layer.
-        stack_bytes: what it takes, the port's own part included.
+        calls: what lies below the function that takes the most stack.
+        below: what lies below each function that such a core begins with; of workers one entry for each layer.
+        stack_bytes: the most stack of the core, the port's own frame included.
     """
 
     who: str
@@ -36,7 +39,7 @@ class CoreStack:
 
 
 Follow = Callable[[Symbol, Sequence[Symbol]], Calls]
-"""What lies below a function, which others tell what they know."""
+"""Gives what lies below a function, to which other functions pass the addresses that they know."""
 
 
 def core_stacks(image: Image, plan: Plan, follow: Follow, body: Callable[[Symbol], Body]) -> tuple[CoreStack, ...]:
@@ -49,7 +52,7 @@ def core_stacks(image: Image, plan: Plan, follow: Follow, body: Callable[[Symbol
     for item in image.functions:
         if (matched := layer.fullmatch(item.name)) is not None:
             layers.setdefault(matched[1], []).append(item)
-    # A layer tells its parts the functions that its attributes name.
+    # A layer's parts know the functions that the layer's attributes name.
     split = [functions for _, functions in sorted(layers.items()) if any(map(_is_part(plan), functions))]
     workers = [follow(start, functions) for functions in split for start in _functions(image, SPLIT)]
     groups = (("walker", [follow(item, ()) for item in walkers]), ("workers", workers))
@@ -63,7 +66,7 @@ def _is_part(plan: Plan) -> Callable[[Symbol], bool]:
 
 
 def _functions(image: Image, name: str) -> list[Symbol]:
-    """Functions of a name, with what compilers put behind it."""
+    """Functions of a name, also with a suffix that compilers append (``.constprop.0``)."""
     return [item for item in image.functions if item.name.partition(".")[0] == name]
 
 

@@ -17,10 +17,10 @@ PORT = frozenset(
         "cache_invalidate idle"
     ).split()
 )
-"""Functions of tilewright/port.h: what lies below them is the port's own."""
+"""Functions of tilewright/port.h; rules of the model's code do not apply to the functions below them."""
 
 PROTECTED = "tilewright_protected"
-"""The port's function that calls a layer in its turn, and may have a state of its own."""
+"""The port's function that calls a protected layer; it may have static variables."""
 
 _OF_FLOAT = (
     "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs floor fma fmax "
@@ -33,7 +33,7 @@ LIBRARY = frozenset(("memcpy", "memmove", "memset", "memcmp", "abs", "labs", *_O
 _COMPILER = re.compile(
     r"__(aeabi_\w+|riscv_(save|restore)_\d+|gnu_\w+|\w+[sdt]i[234]|\w+[sdht]f[2-4]?\w*|clz_tab|\w+_veneer)"
 )
-"""Functions of libgcc and its like, which compilers call for what the chip has no instruction for."""
+"""Functions of libgcc or compiler-rt, which compilers call for operations without an instruction on the chip."""
 
 FORBIDDEN = frozenset(
     (
@@ -86,7 +86,7 @@ def _own_functions(plan: Plan, calls: Calls, linked: Linked) -> set[int]:
 
 
 def _wrong_calls(calls: Calls, own: set[int], linked: Linked) -> Iterator[Finding]:
-    """Calls of the model's own code to what is not listed, and calls to what nothing outside of the port may reach."""
+    """Calls by the model's own code of functions that are not listed; calls of ``FORBIDDEN`` outside of the port."""
     outside_port = _outside_port(calls)
     told = set()
     for edge in calls.edges:
@@ -116,7 +116,7 @@ def _outside_port(calls: Calls) -> set[int]:
 
 
 def _of_protection(calls: Calls) -> set[int]:
-    """Functions of the port that call protected layers: what they call but by pointer, where the layers begin."""
+    """Functions of the port between ``PROTECTED`` and the layers, which are called by pointer."""
     found = {edge.callee.address for edge in calls.edges if edge.callee.name == PROTECTED}
     grows = bool(found)
     while grows:
@@ -161,7 +161,10 @@ def _wrong_statics(
 
 
 def _is_of_another_file(symbol: Symbol, function: Symbol) -> bool:
-    """Whether a function cannot name an object: it computes an address that an index takes back into another one."""
+    """Whether an object is local to another source file, so that a function cannot name it.
+
+    Such an address is computed all the same: for an index that leads back into an object of the function's own file.
+    """
     return bool(symbol.file and function.file and symbol.file != function.file)
 
 

@@ -11,11 +11,11 @@ from tilewright.firmware.image import Image, Symbol
 from tilewright.plan import Access, Buffer, Plan
 
 ELEMENT_BITS = {"bool": 8}
-"""Types whose name has no number."""
+"""Bits of the element types whose name does not say them."""
 
 
 def content_bytes(buffer: Buffer) -> int:
-    """Bytes of a constant's elements: what the hash is taken of. What links read behind them does not count."""
+    """Bytes of a constant's elements, of which the hash is taken; padding that links read behind them is left out."""
     digits = "".join(character for character in buffer.dtype if character.isdigit())
     return prod(buffer.shape) * (ELEMENT_BITS.get(buffer.dtype) or int(digits)) // 8
 

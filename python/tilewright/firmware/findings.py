@@ -1,4 +1,4 @@
-"""What a check of a linked program says: what agrees, and what does not."""
+"""Input and results of the check of a linked program."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tilewright.firmware.cluster_cores import CoreStack
 from tilewright.plan import Plan
 
 INSTRUCTIONS = "instructions"
-"""The budget that counts no bytes."""
+"""The name of the budget that counts instructions; all others count bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +44,16 @@ class PlacedPool:
 
 @dataclass(frozen=True, slots=True)
 class CheckedModel:
-    """What was found of one model.
+    """One model of the program, as the check found it.
 
     Attributes:
         plan: its plan.
         pools: where its pools lie.
-        constants: how many constants have the plan's bytes, if there is no finding.
+        constants: how many constants the plan has; without a finding all of them have the plan's bytes.
         calls: what lies below its run.
         code: (address, bytes) of functions below its entries, outside of the port, and of data that they name.
         instructions: the most that a run takes; None if they were not asked for.
-        cores: stacks of cores that run the model for the one that called it.
+        cores: stacks of the cores that run the model, where another core calls it.
     """
 
     plan: Plan
@@ -83,11 +83,11 @@ class Linked:
     Attributes:
         regions: memory of the chip; a pool lies in the region of its name.
         symbols: (pool, symbol) of the arrays that the application passes to the model.
-        sections: (pool, output section) where the linker script gives it another name than the plan.
+        sections: (pool, output section) where the linker script names the section otherwise than the plan.
         budget: the most bytes of ``ram``, ``flash``, ``stack``, ``code`` or ``constants`` (``ChipMemory``), and
             ``instructions`` of a run.
         core_stack_bytes: the stack of each core that shares calls, where the plan asks for no larger one; 0: not known.
-        allowed: functions that a model may call beside its own and those of the list.
+        allowed: functions that a model may call beside its own and ``code_rules.LIBRARY``.
     """
 
     regions: Regions = Regions()

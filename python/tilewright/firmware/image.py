@@ -145,7 +145,7 @@ def _image(path: Path, file: Any) -> Image:
     if not functions:
         remedy = "check the program before its symbols are stripped"
         raise bad_input("elf-stripped", "the program has no symbols of functions", at=str(path), help=remedy)
-    # Of several names of one function the one that a program calls it by: libraries begin their own with a line.
+    # Of several names of one function the public one counts; libraries begin internal names with an underscore.
     functions.sort(key=lambda item: (item.address, item.is_local, item.name.startswith("_"), item.name))
     by_address = {item.address: item for item in reversed(functions)}
     return Image(
@@ -167,7 +167,7 @@ def _copied(file: Any) -> Iterator[tuple[int, int]]:
 
 
 def _constant_spans(file: Any) -> Iterator[tuple[int, int]]:
-    """Addresses that no segment lets a program write, whatever the flags of sections in them."""
+    """Addresses [begin, end) of segments that a program may not write, whatever the flags of their sections are."""
     for segment in file.iter_segments():
         if segment["p_type"] == "PT_LOAD" and not segment["p_flags"] & _SEGMENT_WRITE:
             yield int(segment["p_vaddr"]), int(segment["p_vaddr"] + segment["p_memsz"])

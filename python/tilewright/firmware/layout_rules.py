@@ -10,11 +10,11 @@ from tilewright.plan import Plan
 from tilewright.plan.layout_hash import layout_hash
 
 SECTION = ".tilewright.layout"
-"""Every file that includes a model's header adds ``<model>:<layout hash>`` here; no target's memory has it."""
+"""The section to which every file that includes a model's header adds ``<model>:<layout hash>``; it is not loaded."""
 
 
 def wrong_layouts(image: Image, plan: Plan) -> Iterator[Finding]:
-    """A finding where the program has other layouts of the model than the plan's, or none."""
+    """A finding if the program has a layout hash of the model that is not the plan's, or none at all."""
     wanted = f"{plan.name}:{layout_hash(plan)}"
     found = [record for record in _records(image) if record.startswith(f"{plan.name}:")]
     if not found:

@@ -1,4 +1,4 @@
-"""What one instruction does to what is followed through a function: the stack pointer, and registers with known values.
+"""What one instruction does to the values that are followed through a function: stack pointer and known registers.
 
 Instruction sets differ in their names only; ``riscv.py`` and ``arm.py`` say for each instruction which ``Effect`` it
 has. A register that is not in ``Registers`` holds an unknown value.
@@ -42,11 +42,11 @@ class Effect:
     """What an instruction does.
 
     Attributes:
-        registers: known values behind it, on all ways on inside the function.
+        registers: values known behind the instruction, on every way that goes on inside the function.
         falls: whether the next instruction may run.
         branches: addresses to which it may jump; those outside of the function are calls that do not return here.
-        call: a function that it calls, or a jump through a register.
-        touched: addresses that it computes or accesses.
+        call: the function that the instruction calls, or a jump through a register.
+        touched: addresses that the instruction computes or accesses.
     """
 
     registers: Registers

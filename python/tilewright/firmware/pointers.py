@@ -1,4 +1,4 @@
-"""Functions to which pointers lead that a function can see: in its instructions, and in constants that they name."""
+"""Finds the functions whose addresses a function knows: from its instructions, and from constants that these name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tilewright.firmware.image import Image, Machine, Symbol, SymbolKind
 
 _LEAST_ADDRESS = 256
-"""Smaller numbers are counts, also where a program begins with a table of vectors at address 0."""
+"""Smaller numbers are taken for counts: at these addresses a program has a table of vectors at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,10 @@ class Pointers:
 
 @dataclass(slots=True)
 class PointerFinder:
-    """Looks up objects of a program; read-only ones count, since others hold what the program wrote.
+    """Finds pointers in the read-only objects of a program; writable objects hold what the program wrote last.
 
-    ``weights`` are the addresses [begin, end) of constants of the plan, whose bytes may look like pointers.
+    Objects within ``weights`` are left out: addresses [begin, end) of the plan's constants, whose bytes may look like
+    pointers.
     """
 
     image: Image

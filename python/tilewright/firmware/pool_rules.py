@@ -1,4 +1,4 @@
-"""Rules of pools: each lies where and as large as the plan says, and nothing lies in it."""
+"""Rules of pools: each has the address and the size that the plan says, and no other object lies in it."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from tilewright.firmware.image import Image, Symbol, SymbolKind
 from tilewright.plan import Access, Plan, Pool
 
 _COPIES = re.compile(r"(\.lto_priv)?\.\d+|\.lto_priv")
-"""What compilers put behind the name of a local object."""
+"""Suffixes that compilers append to the name of a local object."""
 
 
 def used_pools(plan: Plan) -> tuple[tuple[Pool, int], ...]:
-    """The pools of the program in which the plan places bytes, and how many it uses; one in a file is left out."""
+    """(Pool, bytes used) of the plan's pools that are in the program; a pool whose constants come in a file is not."""
     used = {use.pool: use.used_bytes for use in plan.pool_use}
     file = plan.external.pool if plan.external is not None else ""
     return tuple((pool, used[pool.name]) for pool in plan.pools if used.get(pool.name) and pool.name != file)
 
 
 def placed_pools(image: Image, plan: Plan, linked: Linked) -> tuple[list[PlacedPool], list[Finding]]:
-    """Where each pool in use lies, and what is wrong with it for itself."""
+    """The address of each pool in use, and findings about single pools; ``overlaps`` compares pools with each other."""
     places: list[PlacedPool] = []
     findings: list[Finding] = []
     for pool, used_bytes in used_pools(plan):
@@ -52,7 +52,7 @@ def _place(image: Image, plan: Plan, pool: Pool, used_bytes: int, linked: Linked
 
 
 def _objects(image: Image, name: str) -> list[Symbol]:
-    """Objects of a name; if there are none, those whose name a compiler made longer."""
+    """Objects of a name; if there are none, those of that name with a compiler's suffix."""
     objects = [item for item in image.symbols if item.kind is SymbolKind.OBJECT and item.name.startswith(name)]
     exact = [item for item in objects if item.name == name]
     return exact or [item for item in objects if _COPIES.fullmatch(item.name[len(name) :])]
@@ -110,7 +110,7 @@ def _wrong_section(place: PlacedPool, plan: Plan, pool: Pool, linked: Linked, im
 
 
 def overlaps(image: Image, places: list[PlacedPool]) -> Iterator[Finding]:
-    """Whatever lies in a pool that is neither the pool nor a name for a place in it.
+    """A finding for each object that lies in a pool and is neither the pool nor a name for a place in it.
 
     Two models may share an array: the user then names the same symbol for both.
     """

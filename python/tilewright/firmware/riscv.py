@@ -31,14 +31,14 @@ _SAVE = re.compile(r"__riscv_save_(\d+)")
 
 
 def saved_bytes(name: str) -> int | None:
-    """Bytes by which a function of libgcc that saves registers lowers its caller's stack pointer on RV32."""
+    """Bytes by which libgcc's ``__riscv_save_<n>`` lowers its caller's stack pointer on RV32; None for other names."""
     if (matched := _SAVE.fullmatch(name)) is None:
         return None
     return 16 * (int(matched[1]) // 4 + 1)
 
 
 def start(global_pointer: int | None) -> Registers:
-    """What is known at the start of a function."""
+    """The known registers at the start of a function: stack pointer, ``zero`` and ``gp``."""
     known = {STACK_POINTER: Value(0, on_stack=True), "zero": Value(0)}
     return known if global_pointer is None else {**known, "gp": Value(global_pointer)}
 
@@ -67,7 +67,7 @@ def effect(instruction: Instruction, registers: Registers, read: Reader) -> Effe
 
 
 def _unknown(instruction: Instruction, registers: Registers) -> Effect:
-    """An instruction of the chip's own: it may change the registers in the places of result and address."""
+    """An instruction of the chip's own: it may change the registers in the fields rd and rs1 of its encoding."""
     if not instruction.operands:
         return Effect({name: value for name, value in registers.items() if name in (STACK_POINTER, "gp", "zero")})
     code = int(instruction.operands[0], 16)
@@ -75,7 +75,7 @@ def _unknown(instruction: Instruction, registers: Registers) -> Effect:
         offset = (code >> 7 & 0x1E) | (code >> 20 & 0x7E0) | (code << 4 & 0x800) | (code >> 19 & 0x1000)
         return Effect(registers, branches=(instruction.address + offset - (offset >> 12 << 13),))
     if code & 0x7F == _SYSTEM:
-        # Code that reads the stack pointer from a CSR has kept it there before.
+        # The stack pointer is only read from a CSR by code that saved it there before.
         return Effect(without(registers, *{_NAMES[code >> 7 & 31]} - {"zero", STACK_POINTER}))
     return Effect(without(registers, *{_NAMES[code >> at & 31] for at in (7, 15)} - {"zero"}))
 

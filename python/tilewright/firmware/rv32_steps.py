@@ -87,7 +87,7 @@ _UNARY: Mapping[str, Callable[[int], int]] = {
     "zext.b": lambda a: a & 255,
 }
 _LOADS = {"lb": (1, 7), "lh": (2, 15), "lw": (4, 0), "lbu": (1, 0), "lhu": (2, 0)}
-"""Bytes, and the number of the sign's bit in a value that is extended by it; 0 for none."""
+"""By load: bytes, and the number of the sign bit that the load extends; 0 for a load without sign."""
 
 _STORES = {"sb": 1, "sh": 2, "sw": 4}
 _COMPARED: Mapping[str, Callable[[int, int], bool]] = {
@@ -116,7 +116,7 @@ def number_of(text: str) -> int:
 
 
 def step_of(instruction: Instruction, memory: Memory) -> Step | None:
-    """What an instruction does that goes on behind it; None for one that is not known."""
+    """The step of an instruction that is neither a branch nor a jump; None for an unknown instruction."""
     name, operands = instruction.name, instruction.operands
     if name in _BINARY or name in _WITH_NUMBER:
         return _binary(name, operands)
@@ -135,7 +135,7 @@ def step_of(instruction: Instruction, memory: Memory) -> Step | None:
 
 
 def condition_of(instruction: Instruction) -> Condition:
-    """Whether a branch is taken; None where that is unknown."""
+    """The condition of a branch: from the registers to whether it is taken, None where that is unknown."""
     name, operands = instruction.name, instruction.operands
     first = REGISTERS[operands[0]]
     second = 0 if name not in _COMPARED else REGISTERS[operands[1]]

@@ -1,8 +1,9 @@
 """The most instructions that a model's run takes, from the program's instructions.
 
-The run is executed with inputs, tensors and scratch unknown. What decides about loops is known: it stands in the
-program's constants. Where a branch depends on an unknown value, both ways are executed up to where they meet, and the
-longer one counts. So the sum is at least what any input takes. What the caller passes lies at multiples of 16 bytes.
+The run is executed with inputs, tensors and scratch unknown. The bounds of loops are known, as they stand in the
+program's constants. Where a branch depends on an unknown value, both ways are executed up to the place where they meet,
+and the longer one counts. So no input takes more instructions than the sum. The arrays and structs that the caller
+passes are assumed to lie at multiples of 16 bytes.
 
 Before:  if (value > 127) { value = 127; }   with a value that is unknown
 After:   the instructions of the longer way; behind it, what differs between the ways is unknown
@@ -33,21 +34,21 @@ from tilewright.firmware.ways import Meeting, meeting_points
 from tilewright.plan import Plan
 
 _END = 0xFFFFFFFE
-"""Where the run returns to."""
+"""The address to which the run returns."""
 
 _STACK, _CALLERS, _STEP = 0x7F000000, 0x60000000, 0x01000000
-"""Addresses of the stack, of what the caller passes, and from one thing that the caller passes to the next."""
+"""Addresses of the stack and of the first array that the caller passes, and bytes from one such array to the next."""
 
 _DEEPEST = 64
-"""Branches on unknown values inside of each other; a loop whose end is unknown goes on until here."""
+"""Branches on unknown values that may nest; a loop whose end is unknown nests until this limit, and is refused."""
 
 _MOST = 1 << 31
-"""A run of more instructions is no run of a model."""
+"""The most instructions that are executed before the program is refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Instructions in a row, the last of which decides about the next one; without ``last`` the row just goes on."""
+    """A basic block: instructions in a row. ``last`` is the branch or jump at its end, None if it has none."""
 
     address: int
     steps: tuple[Step, ...]
@@ -146,7 +147,7 @@ class _Run:
         return count
 
     def _go(self, block: _Block) -> int:
-        """Go to the next block; behind a switch on unknown values the instructions of its longest case."""
+        """Go to the next block by a jump, and return 0; or the instructions of the longest case of a switch."""
         if block.last is None:
             self.pc = block.behind
             return 0
@@ -185,7 +186,7 @@ class _Run:
         return count
 
     def _cases(self, function: Symbol) -> tuple[int, ...]:
-        """The places in a function whose addresses, or distances from the table, stand in tables that it names."""
+        """The addresses in a function that stand in its jump tables, as addresses or as distances from the table."""
         inside = {item.address for item in self.code.between(function.address, function.end)}
         found: set[int] = set()
         for table in self.walker.body(function).touched - inside:
@@ -197,7 +198,7 @@ class _Run:
         return tuple(sorted(found))
 
     def _both(self, block: _Block) -> int:
-        """Both ways of a branch up to where they meet: the instructions of the longer one."""
+        """Execute both ways of a branch up to where they meet, and return the instructions of the longer one."""
         assert block.last is not None
         function = self.image.function_at(block.last.address)
         self.nested += 1
@@ -214,7 +215,11 @@ class _Run:
         return count
 
     def _ways(self, starts: tuple[int, ...], places: frozenset[int]) -> int | None:
-        """The instructions of the longest of some ways; None, and nothing changed, where they do not meet."""
+        """Execute several ways from the same state, and return the instructions of the longest.
+
+        Behind them, registers and words that differ between the ways are unknown. None, and nothing changed, if the
+        ways do not reach the same one of ``places``.
+        """
         before = (self.pc, self.registers, self.frames)
         log, counts, ends = self.memory.log, [], []
         for start in starts:
@@ -237,7 +242,7 @@ class _Run:
         return max(counts)
 
     def _undone(self) -> dict[int, Word]:
-        """What was written since the log began; the words are again what they were before."""
+        """Take back all writes since the log began, and return the words that they wrote."""
         log = self.memory.log
         after = {place: self.memory.words.get(place) for place, _ in log}
         for place, before in reversed(log):
@@ -251,7 +256,7 @@ class _Run:
         return self.meetings[function.address][address]
 
     def _starts(self, function: Symbol) -> frozenset[int]:
-        """The addresses in a function to which its jumps lead."""
+        """The targets of a function's branches and jumps."""
         if function.address not in self.starts:
             jumps = (*BRANCHES, "j", "jal")
             found = (item for item in self.code.between(function.address, function.end) if item.name in jumps)

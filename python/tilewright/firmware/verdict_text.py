@@ -44,7 +44,7 @@ def _agreed(model: CheckedModel) -> str:
 
 
 def verdict_json(verdict: Verdict) -> str:
-    """The same for programs."""
+    """A verdict as JSON text, for other programs to read."""
     document = {
         "agrees": not verdict.findings,
         "findings": [

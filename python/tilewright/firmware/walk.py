@@ -11,12 +11,12 @@ from tilewright.firmware.image import Image, Machine, Symbol
 from tilewright.firmware.machine import STACK_POINTER, Effect, Reader, Registers, Value
 
 _MOST_FRAME_BYTES = 1 << 24
-"""A stack pointer that sinks below this sinks without end."""
+"""A frame beyond this size is taken for one without bound, as in a loop that lowers the stack pointer."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """A call from ``address``, when the caller has taken ``depth_bytes``; ``target`` is None for one by pointer."""
+    """A call from ``address``, when the caller has taken ``depth_bytes`` of stack; ``target`` is None for a pointer."""
 
     address: int
     target: int | None
@@ -67,7 +67,7 @@ class _Walk:
 
 
 def _met(first: Registers, second: Registers) -> Registers:
-    """What holds on both of two ways; of two stack pointers the lower."""
+    """Values that are the same on two ways; of two stack pointers the lower."""
     both = {name: value for name, value in first.items() if second.get(name) == value}
     one, other = first.get(STACK_POINTER), second.get(STACK_POINTER)
     if one is not None and other is not None and one.on_stack and other.on_stack:
@@ -97,7 +97,7 @@ class Walker:
             rest = next((item.address for item in instructions if item.address not in walk.known), None)
             if rest is None or not walk.jumps:
                 break
-            # The jump through a register was a switch: its cases are the instructions that nothing else reaches.
+            # A jump through a register is a switch if some instructions are reached by nothing else: its cases.
             is_switch = True
             pointer = Value(-max(walk.jumps.values()), on_stack=True)
             walk.reach(rest, {**self.start, STACK_POINTER: pointer})
@@ -122,7 +122,7 @@ class Walker:
             if target is None and effect.call.is_jump:
                 walk.jumps[address] = depth
             elif target in place and (effect.call.is_jump or target != function.address):
-                # A jump inside, or a subroutine of assembler inside of its only caller.
+                # A jump inside the function, or a call of a subroutine that lies inside the function (assembler).
                 walk.reach(target, after)
             elif (saved := self._saved_bytes(target)) is not None:
                 after = {**registers, STACK_POINTER: registers[STACK_POINTER].plus(-saved)}
@@ -137,13 +137,13 @@ class Walker:
             walk.reach(instructions[number + 1].address, after)
 
     def _saved_bytes(self, target: int | None) -> int | None:
-        """What a function that saves registers for its caller takes; None for every other function."""
+        """Bytes of the caller's stack that a function takes to save registers there; None for every other function."""
         symbol = None if target is None else self.image.function_at(target)
         return None if symbol is None else riscv.saved_bytes(symbol.name)
 
 
 def walker(image: Image, code: Disassembly) -> Walker:
-    """What follows the functions of a program."""
+    """The walker for the instruction set of a program."""
     if image.machine is Machine.ARM:
         return Walker(image, code, arm.start(None), arm.effect)
     pointer = next((symbol.address for symbol in image.named("__global_pointer$")), None)

@@ -1,4 +1,4 @@
-"""Where the two ways of each branch of a function meet again."""
+"""Where the two ways of each branch of a function meet again: the branch's post-dominator, or an earlier place."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Meeting:
     """Where the ways of a branch may meet.
 
     Attributes:
-        near: places of which both ways usually reach the same one first: in a loop its start, and those behind it.
-        certain: the first instruction through which both ways go; None if they meet behind the function.
+        near: places of which both ways usually reach the same one first: in a loop its start and its exits.
+        certain: the first instruction through which every way from the branch goes; None if there is none.
     """
 
     near: frozenset[int]
@@ -63,7 +63,7 @@ def _loops(ways: Mapping[int, tuple[int, ...]]) -> list[tuple[int, frozenset[int
 
 
 def _above(order: Sequence[int], ways: Mapping[int, tuple[int, ...]]) -> dict[int, int]:
-    """For each instruction the next one through which all ways from it go."""
+    """For each instruction its immediate post-dominator: the next instruction through which all ways from it go."""
     above: dict[int, int] = {_EXIT: _EXIT}
     changes = True
     while changes:

@@ -196,12 +196,12 @@ def sorted_nodes(nodes: Iterable[Node]) -> list[Node]:
 
 
 def with_attributes(node: Node, **changes: Any) -> Node:
-    """The node with some attributes changed; TypeError for a name that they do not have."""
+    """The node with some attributes changed; TypeError for a name that its attributes do not have."""
     return replace(node, attributes=replace(node.attributes, **changes))
 
 
 def joined_sources(*nodes: Node) -> tuple[str, ...]:
-    """The model's nodes that several nodes stand for, each once."""
+    """Names of all nodes of the model that the given nodes stand for, each name once."""
     return tuple(dict.fromkeys(source for node in nodes for source in node.sources))
 
 

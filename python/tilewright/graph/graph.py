@@ -215,7 +215,10 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Bounded:
-    """Of a tensor as many entries of one axis are real as the tensor ``count`` says; the bound is its extent."""
+    """A tensor of which only the first entries along ``axis`` are real, as many as the tensor ``count`` says.
+
+    The bound of that number is the axis's extent.
+    """
 
     axis: int
     count: str
@@ -227,9 +230,9 @@ class Graph:
 
     ``extensions`` are declarations of operators that are not Tilewright's own, by ``Node.operator``. Inputs and
     outputs of ``states`` are the plan's and not the caller's. ``fed`` is the input that the caller gives row by row;
-    empty for none. ``any_weights`` says that values of constants, and the scales of tensors, decide nothing:
-    neither kernels nor which constants are stored once. Of outputs in ``bounded`` a first part is real; outputs in
-    ``counts`` say how many entries operators found.
+    empty for none. ``any_weights`` says that no decision (which kernel runs, which constants are stored once) may
+    depend on values of constants or scales of tensors, because a file may bring other values. ``bounded`` names the
+    outputs of which only the first entries are real; the outputs in ``counts`` say how many entries operators found.
     """
 
     name: str

@@ -95,7 +95,7 @@ def _tflm(model: Path, count: int, feeds: Runs) -> list[list[Array]]:
 
 
 def _onnxruntime(model: Path, graph: Graph, feeds: Runs) -> list[list[Array]]:
-    """Without its rewrites, which move single steps of quantised results."""
+    """ONNX Runtime without its rewrites of the graph, which change some quantised results by one step."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -117,9 +117,10 @@ def _onnx_reference(model: Path, graph: Graph, feeds: Runs) -> list[list[Array]]
 def _fitted(
     graph: Graph, feeds: Runs, compute: Callable[[list[str], dict[str, Array]], list[Array]]
 ) -> list[list[Array]]:
-    """The outputs of a judge of ONNX, which knows no bounds: there a tensor has as many entries as were found.
+    """The outputs of a judge of ONNX, brought to the graph's bounds (``Graph.bounded``).
 
-    Entries that were not found, and counts of what is no output, are those of Tilewright's references.
+    In ONNX such a tensor has as many entries as were found. Entries behind these, and counts of tensors that are no
+    outputs, come from Tilewright's references.
     """
     names = [name for name in graph.outputs if name not in graph.counts]
     runs = []

@@ -36,7 +36,7 @@ def given_arguments(parsed: argparse.Namespace, kind: type = CompileOptions) -> 
 
 
 def _number_of(key: Key, value: Any) -> Any:
-    """Numbers as numbers; a text that is none stays, and is told when it is read."""
+    """The value as a number if the option is one; a text that is no number stays, for ``build_options`` to refuse."""
     try:
         return key.type(value) if key.type in (int, float) else value
     except ValueError:
@@ -54,7 +54,7 @@ def _metavar(key: Key) -> str:
 
 
 def _capitals(words: str) -> str:
-    """Alternatives, each in capitals up to its dot."""
+    """Alternatives, each in capitals up to its dot: ``name|file.toml`` becomes ``NAME|FILE.toml``."""
     return re.sub(r"(?:^|(?<=\|))[^.|]*", lambda found: found[0].upper(), words)
 
 

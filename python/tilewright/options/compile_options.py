@@ -348,7 +348,10 @@ class CompileOptions:
     )
 
     def to_json(self) -> dict[str, Any]:
-        """The options without model and platform, of which only the content counts; files are their hashes."""
+        """Field to value as JSON, with the SHA-256 of each file in place of its name.
+
+        Model and platform are left out: only their content counts, which is hashed elsewhere.
+        """
         keys = (key for key in keys_of(type(self)) if key.field not in ("model", "platform"))
         return {
             key.field: _content(getattr(self, key.field), option_of(key).file_suffix if names_files(key) else None)
@@ -357,7 +360,7 @@ class CompileOptions:
 
 
 def _content(value: Any, file_suffix: str | None) -> Any:
-    """A value as JSON. Where it names files (``file_suffix`` is not None), those that end so are their hashes."""
+    """A value as JSON; a text that ends in ``file_suffix`` is a file and becomes the SHA-256 of its content."""
     if isinstance(value, Enum):
         return value.value
     if file_suffix is None:

@@ -76,7 +76,7 @@ def option_of(key: Key) -> Option:
 
 
 def must_be_given(key: Key) -> bool:
-    """Whether nothing is known unless the user says it."""
+    """Whether the user must give the option: there is no default, and nothing else from which a value follows."""
     return key.is_required and not key.setting.default
 
 
@@ -86,7 +86,7 @@ def argument_of(key: Key) -> str:
 
 
 def is_repeated(key: Key) -> bool:
-    """Whether the argument takes one entry of several."""
+    """Whether the option is a list, of which the argument takes one entry and may be repeated."""
     return key.item is not None
 
 

@@ -22,7 +22,7 @@ Span = tuple[int, int]
 class Canaries:
     """Bytes of a pool that hold canaries while layers ``first`` to ``last`` (counted from 0) run.
 
-    ``at`` is the first of them, counted from the first byte of ``buffer``; ``buffer`` is None for the ends of the pool.
+    ``at`` is the offset of the first of these bytes from the first byte of ``buffer``, which is None at a pool's ends.
     """
 
     buffer: str | None

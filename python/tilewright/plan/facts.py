@@ -22,8 +22,8 @@ class LinkLoad:
 class LayerWork:
     """What a stage's predicted cycles are made of, for calibration.
 
-    ``calls`` counts calls of the kernel, ``split_calls`` those that several cores share. ``kernel_work`` is what the
-    kernel's own formula gives for all calls, before calibration, of the core that is done last.
+    ``calls`` counts calls of the kernel, ``split_calls`` those that several cores share. ``kernel_work`` is the sum of
+    the kernel's own cost formula over all calls, before calibration; of a shared call the core that ends last counts.
     """
 
     calls: int
@@ -36,9 +36,9 @@ class LayerWork:
 class KernelOffer:
     """Another kernel that could run a stage, and why it does not.
 
-    ``predicted_cycles`` are those of the kernel's best tiles, copies included. With ``calls_only`` they are those of
-    one call for the whole operator, which no tiles undercut: it takes nearly as long as the best tiles of a kernel
-    tried before, or longer, so that no tiles were looked for. None: not even the kernel's smallest tiles fit.
+    ``predicted_cycles`` are those of the kernel's best tiles, copies included; None if not even its smallest tiles
+    fit. With ``calls_only`` they are those of one call for the whole operator, which no tiles undercut: this call takes
+    nearly as long as the best tiles of a kernel tried before, or longer, so no tiles were looked for.
     """
 
     kernel: str
@@ -66,9 +66,10 @@ class LayerReasons:
 class LayerFacts:
     """What is known about a stage before it runs; for reports only. A plan has them in the order of its stages.
 
-    ``tile`` gives (dimension, step, extent); ``link_bytes`` and ``compulsory_link_bytes``
-    (link, bytes). ``symbol`` is the C function of ``kernel`` where that has another name. ``label`` is the short name
-    that people read: number, what the stage is, and what sets it apart.
+    ``tile`` gives (dimension, step, extent), ``copies`` (operand, slots of its tile buffer), ``link_bytes`` (link,
+    bytes moved in one inference), ``compulsory_link_bytes`` (link, the least bytes of any tiles). ``symbol`` is
+    the C function of ``kernel`` where that has another name. ``label`` is the short name that people read: number, what
+    the stage is, and what sets it apart.
     """
 
     name: str

@@ -13,8 +13,8 @@ def layout_hash(plan: Plan) -> str:
     """16 hexadecimal digits that two plans share if their code, headers and places of bytes are the same.
 
     What is known about the plan (model file, version, facts for reports) and the content of constants do not count.
-    Nor do the numbers in attributes where these stand in a file with the constants; then the version counts, which
-    decides what a kernel makes of both.
+    Where a file beside the program has the constants and the numbers in attributes, these numbers do not count either,
+    but the version of Tilewright does: it decides how constants are packed and what the numbers mean.
     """
     external = plan.external
     bare = replace(

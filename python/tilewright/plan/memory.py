@@ -174,8 +174,9 @@ class StateTensor:
 
 @dataclass(frozen=True, slots=True)
 class Guards:
-    """Room for canaries: in ``pools`` each buffer has ``below_bytes`` before its first byte and ``behind_bytes`` behind
-    its last one to itself while it lives, and so has each pool at its two ends.
+    """Room for canaries in ``pools``: ``below_bytes`` before a buffer and ``behind_bytes`` behind it.
+
+    While the buffer lives, nothing else lies there. Each pool has the same room at its two ends.
 
     ``record`` names the buffer in which a run notes the canary that it found spoilt.
     """
@@ -190,7 +191,8 @@ class Guards:
 class ExternalWeights:
     """A file with the constants of one pool, and with the numbers in attributes of kernels, in the program's order.
 
-    With constants in the program the model would take ``inside_cycles``, as predicted, and ``inside_bytes`` of it.
+    For comparison: with the constants in the program, ``inside_cycles`` would be predicted for an inference, and
+    ``inside_bytes`` of the pool would be used.
     """
 
     pool: str

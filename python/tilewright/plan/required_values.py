@@ -17,7 +17,7 @@ def given_link(plan: Plan) -> int | None:
 
 
 def given_copies(plan: Plan, link: str) -> tuple[int, int]:
-    """Bytes and copies of a run over a link for comparisons of inputs with their only value."""
+    """(Bytes, copies) that one run moves over a link in order to compare inputs with their only value."""
     index = given_link(plan)
     if index is None or plan.links[index].name != link:
         return 0, 0

@@ -1,4 +1,4 @@
-"""Constants that no plan could hold: told before tiles are chosen, which takes minutes for a large model."""
+"""Refuses constants that no plan could hold before tiles are chosen, which takes minutes for a large model."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def require_room_for_constants(prepared: Prepared, platform: Platform) -> None:
 
 
 def least_bytes(layers: Sequence[Sequence[Mapping[Content, int]]]) -> int:
-    """What all plans store at least.
+    """The bytes of constants that every plan stores, whichever kernels it takes.
 
     Args:
         layers: for each layer, for each kernel that can run it, the bytes of each constant by its content. Equal

@@ -22,7 +22,7 @@ def larger_stack_bytes(planned: Planned, platform: Platform) -> int:
 
 
 def with_room_for_stacks(planned: Planned, platform: Platform) -> Platform:
-    """The platform, with a pool of the bytes that stacks leave where the plan uses more; else unchanged."""
+    """The platform; if the plan uses more of a pool than stacks leave, with a pool of the bytes that they leave."""
     stacks = platform.core_stacks
     if stacks is None or _missing_bytes(planned, platform, stacks) <= 0:
         return platform
@@ -65,7 +65,7 @@ def _room_bytes(planned: Planned, platform: Platform, stacks: CoreStacks) -> int
 def _missing_bytes(planned: Planned, platform: Platform, stacks: CoreStacks) -> int:
     """Bytes of the pool that the plan uses beyond what stacks leave; at most 0 where both fit.
 
-    0 where every core's own stack will do: for those the linker has to find room.
+    0 where the platform's default stacks are large enough: the linker has to find room for these.
     """
     if not larger_stack_bytes(planned, platform):
         return 0

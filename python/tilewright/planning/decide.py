@@ -23,11 +23,11 @@ from tilewright.tiling.problem import TilingProblem
 
 @dataclass(frozen=True, slots=True)
 class Decider:
-    """What decisions are made from: a prepared graph, the platform with its pools, the user's wishes and own tiler.
+    """Chooses kernels and tiles from a prepared graph, the platform with its pools, and the user's options and tiler.
 
-    What was chosen for a layer is ``known`` by the layer's number and the bytes that it had of those
-    pools that its tiles could be in; Deciders for other sizes of other pools share it. So do layers
-    that are alike: by their form and those bytes, ``shared`` has the position of the kernel and the choice.
+    Each choice is made once. ``known`` has the choice by the layer's number and the bytes available in each pool that
+    its tiles may use, so Deciders that differ in other pools use it too. ``shared`` has, by the form of layers that are
+    alike and by these bytes, the position of the kernel and the choice.
     """
 
     prepared: Prepared
@@ -55,7 +55,7 @@ class Decider:
         self, problems: Sequence[TilingProblem], limits: Capacities, room: tuple[int | None, ...]
     ) -> KernelDecision:
         """The best kernel and tiles of a layer, or of one that is alike."""
-        # A tiler may look at the layer's name, so its layers are alike for nobody.
+        # A user's tiler may look at the layer's name, so no two layers are alike to it.
         options, alike = self.options, form(problems) if self.tiler is None else None
         if alike is not None and (alike, room) in self.shared:
             taken, found = self.shared[alike, room]
@@ -76,11 +76,11 @@ class Decider:
 
     @property
     def by_cost(self) -> bool:
-        """Whether what is left to choose is chosen by predicted cost."""
+        """Whether tiles that the user does not give are chosen by predicted cost."""
         return self.tiler is not None or self.options.strategy == Strategy.COST.value
 
     def decided(self, layers: Sequence[ScheduledLayer], bound: int) -> Decisions:
-        """Decisions of these layers; no other tiles cost less than ``bound``."""
+        """Decisions with these layers, whose tiles cost ``bound`` at least, whichever are chosen."""
         if self.options.strategy != Strategy.COST.value:
             return Decisions(tuple(layers))
         proof = TilingProof(self.options.objective.value, cost_of(layers), max(0, bound))

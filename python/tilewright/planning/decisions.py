@@ -11,13 +11,13 @@ from tilewright.schedule.tile_loops import ScheduledLayer
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """A search or a lock gives them; the program follows from them.
+    """Decisions of a search or a lock, from which the program follows.
 
     Attributes:
         layers: kernel, tiles, loop order and slots of each layer, in the order in which they run.
-        hand_over: whether layers leave their last store to the next one where that can be.
+        hand_over: whether layers hand their last store over to the next layer, which awaits it, where that is possible.
         groups: layers that follow each other and run together block by block, in order.
-        front: what groups would cost, from the fastest to those of the fewest bytes; empty where there are none.
+        front: bytes and cycles of each choice of groups, from the fastest to the smallest; empty without groups.
         tiling: what the tiles cost together and the least that any tiles cost; None where
             nothing was minimised.
     """

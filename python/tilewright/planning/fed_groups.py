@@ -1,4 +1,4 @@
-"""Inputs that are fed: with which other options, on which platforms, and by which groups of layers."""
+"""Inputs that are fed row by row: which options and platforms allow it, and which groups of layers take the rows."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def feeding(found: Iterable[Interval], layers: Layers, graph: Graph) -> list[Int
 
 
 def _holds_some(interval: Interval, layers: Layers) -> bool:
-    """Whether only the group needs the rows that its first layer takes, and never all of them at a time."""
+    """Whether only the group reads the rows that its first layer reads, and never all rows at a time."""
     taking = layers.streams[interval.first]
     if taking is None or not layers.alive.is_inside(taking.written, interval.first, interval.end):
         return False
@@ -74,7 +74,7 @@ def _holds_some(interval: Interval, layers: Layers) -> bool:
 
 
 def _require_rings(rows: str, layers: Layers, graph: Graph) -> None:
-    """Raise not_supported for a layer whose kernel finds rows in a whole tensor only."""
+    """Raise not_supported for a layer whose kernel cannot read rows from a ring, only from a whole tensor."""
     for problem, stream in zip(layers.problems, layers.streams, strict=True):
         if stream is not None and any(read.tensor == rows and not read.may_be_ring for read in stream.reads):
             why = f"the kernel of {problem.node.operator} '{problem.node.name}' needs all of it in one piece"

@@ -1,4 +1,4 @@
-"""Groups and blocks that the user gives for layers: which intervals they leave to the choice.
+"""Groups and blocks that the user gives for layers, and the intervals of layers that agree with them.
 
 Before:  group = {conv_1 = "front", conv_2 = "front", sum = "alone"}, block = {conv_1 = 4}
 After:   no interval has one of conv_1 and conv_2 without the other, or a third layer beside them; sum runs alone;

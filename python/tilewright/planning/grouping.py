@@ -39,7 +39,7 @@ class Grouping:
         return with_layers(found, [self._priced(layer) for layer in found.layers])
 
     def _priced(self, layer: ScheduledLayer) -> ScheduledLayer:
-        """The layer with its cost in the unit of the objective."""
+        """The layer with its cost in cycles or bytes, as the objective asks."""
         choice = layer.choice
         costs = {Objective.CYCLES: choice.predicted_cycles, Objective.BYTES_USED: sum(choice.near_bytes.values())}
         return replace(layer, choice=replace(choice, cost=costs.get(self.decider.options.objective, 0)))
@@ -99,11 +99,11 @@ def grouping_of(decisions: Decisions, decider: Decider) -> Grouping | None:
 
 
 _ANY_SIZE = 1 << 60
-"""Bytes that a group may take which the user wants."""
+"""The limit in bytes for a group that the user gives: none."""
 
 
 def _refined(covers: Sequence[Cover], found: Sequence[Interval], layers: Layers) -> list[Cover]:
-    """The covers that are possible where groups that need the most of one may have blocks of several sizes."""
+    """The covers that are possible when the group that decides a cover's bytes may have blocks of several sizes."""
     largest = [interval for cover in covers for interval in cover.intervals if interval.bytes == cover.bytes]
     mixed = [other for interval in dict.fromkeys(largest) for other in refined(layers, interval)]
     return front((*found, *mixed), len(layers.problems))
@@ -173,7 +173,7 @@ def smaller(ways: Sequence[Way], taken: Way, missing: int) -> Way | None:
 
 
 def _in_blocks(layer: ScheduledLayer, group: Group, number: int, layers: Layers) -> ScheduledLayer:
-    """The layer with the block that it makes at a time in its group."""
+    """The layer with the block of rows that it computes at a time in its group."""
     timed = group.stages[number - group.first]
     dimension = timed.stream.dimension
     cycles, scratch, problem = layers.cost(number, timed)

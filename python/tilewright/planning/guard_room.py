@@ -41,7 +41,7 @@ def _is_in_reach(name: str, platform: Platform) -> bool:
 
 
 def place_with_room(items: Sequence[Item], limits: Sequence[PoolLimit], guards: Guards | None, place: _Place) -> Result:
-    """What ``place`` finds for items with room on both sides, in pools with room at their ends.
+    """The result of ``place`` for items that are enlarged by their room, in pools that are reduced by theirs.
 
     Offsets are those of the items without their room. Raises what ``place`` raises.
     """
@@ -62,14 +62,17 @@ def place_with_room(items: Sequence[Item], limits: Sequence[PoolLimit], guards: 
 
 
 def _whole(sizes: Mapping[str, int], pool: PoolLimit, guards: Guards) -> int:
-    """The bytes of a pool whose items take so many with their own room."""
+    """The bytes used of a pool, from the bytes ``sizes`` that its enlarged items use."""
     size = sizes[pool.name]
     own = guards.below_bytes - guards.behind_bytes if size and pool.name in guards.pools else 0
     return used_bytes(size + own, pool, guards)
 
 
 def used_bytes(end: int, pool: PoolLimit, guards: Guards | None) -> int:
-    """The bytes that a pool takes whose last buffer ends before ``end``, with the canaries behind both, in granules."""
+    """The bytes used of a pool whose last buffer ends at ``end``.
+
+    Canaries behind that buffer and at the pool's end are included; the sum is rounded up to granules.
+    """
     if guards is not None and end and pool.name in guards.pools:
         end += 2 * guards.behind_bytes
     return -(-end // pool.granule_bytes) * pool.granule_bytes
@@ -82,13 +85,13 @@ def _larger(item: Item, around: int, guards: Guards) -> Item:
 
 
 def _smaller(pool: PoolLimit, around: int) -> PoolLimit:
-    """A pool without its ends. Its whole is counted in granules behind the search."""
+    """A pool without the room at its ends, and without granules: these are counted behind the search."""
     size = None if pool.size_bytes is None else max(0, pool.size_bytes - around)
     return replace(pool, size_bytes=size, granule_bytes=1)
 
 
 def enclosing_trails(schedule: Schedule, trails: Mapping[str, tuple[Trail, ...]]) -> dict[str, tuple[Trail, ...]]:
-    """The permissions to lie over an input that let an output cover the input whole: else canaries would lie in it."""
+    """The trails with which an output covers its input whole; with others its canaries would lie in the input."""
     sizes = {buffer.name: buffer.size_bytes for buffer in schedule.buffers}
     found = {}
     for name, permissions in trails.items():
@@ -104,7 +107,7 @@ def enclosing_trails(schedule: Schedule, trails: Mapping[str, tuple[Trail, ...]]
 
 
 def through_layers(program: Sequence[Step], alive: Mapping[str, Lifetime]) -> dict[str, Lifetime]:
-    """Lifetimes that begin and end between layers: canaries stand as long as a layer runs."""
+    """Lifetimes widened to whole layers: canaries stay in place while a layer runs."""
     spans: list[Lifetime] = []
     at = 0
     for step in program:

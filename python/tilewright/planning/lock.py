@@ -94,7 +94,7 @@ def locked_plan(graph: Graph, platform: Platform, options: CompileOptions, lock:
 
 
 def _in_locked_homes(prepared: Prepared, platform: Platform, options: CompileOptions, lock: Lock) -> Prepared:
-    """Tensors that travel, in the pools of their addresses."""
+    """The prepared graph with the homes of travelling tensors in the pools of the lock's addresses."""
     known = {
         item.root: lock.addresses[item.root][0]
         for item in travellers(prepared, platform)
@@ -153,7 +153,7 @@ def _platform_digest(platform: Platform) -> str:
 
 
 def _facts(value: Any) -> Any:
-    """A value without what has its default, so that a lock outlives new fields."""
+    """The values of a dataclass's fields without those that are defaults, so that new fields keep old locks valid."""
     if isinstance(value, tuple):
         return tuple(_facts(item) for item in value)
     if isinstance(value, Enum):
@@ -165,7 +165,7 @@ def _facts(value: Any) -> Any:
 
 
 def _problem_digest(items: Sequence[Item]) -> str:
-    """Of everything that decides where buffers may lie."""
+    """SHA-256 of everything that decides where buffers may lie."""
     facts = [
         (item.name, item.size_bytes, item.align_bytes, item.pools, item.lifetime, item.at_offset, item.trails)
         for item in items
@@ -201,7 +201,10 @@ def _check_buffers(items: Sequence[Item], options: CompileOptions, lock: Lock) -
 def _addresses(
     items: Sequence[Item], pools: Sequence[PoolLimit], guards: Guards | None, options: CompileOptions, lock: Lock
 ) -> Result:
-    """As the lock has them; bytes used must be those of the addresses, so that nobody is told a wrong bound."""
+    """The lock's addresses as a result of placement.
+
+    Raises bad_input if the lock's bytes used are not those of its addresses, since reports would show a wrong bound.
+    """
     _check_buffers(items, options, lock)
     placements = {item.name: (lock.addresses[item.name][0], lock.addresses[item.name][1]) for item in items}
     stated = {pool.name: lock.pools.get(pool.name, (-1, 0, False)) for pool in pools}

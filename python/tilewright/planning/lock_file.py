@@ -64,15 +64,15 @@ class LayerEntry:
         tile: cut dimension to its step, the outermost loop first.
         slots: operand whose tiles are copied to the slots of their buffer.
         hinted: whether hints of the hardware decided between tiles; for reports.
-        other_kernels: symbol, cycles (None: no tiles fit) and whether those are of its calls alone, of
-            each kernel that was not taken; for reports.
+        other_kernels: for each kernel that was not taken: symbol, cycles (None: no tiles fit), and whether the cycles
+            are those of its calls alone; for reports.
         kept: operand to the loop index along which its rows are kept near the core.
         staged_slots: operand to the slots of its larger tiles between home and core, where not 1.
         group: the first layer of the group with which the layer runs block by block; empty for a layer alone.
         block: rows of a block of a layer in a group; 0 for a layer alone.
-        staged: operand with larger tiles to the index along which smaller ones form a larger one, and how
-            many they are; an empty table where one larger tile is the whole operand. Where an operand has larger
-            tiles in several pools, those beyond the one nearest to the core are named <operand>@<pool>, in
+        staged: for each operand with larger tiles between home and core: the index along which smaller tiles form a
+            larger one, to their number; an empty table where one larger tile is the whole operand. With larger tiles in
+            several pools, the key is <operand> for the pool nearest to the core and <operand>@<pool> for the others, in
             ``staged_slots`` as well.
     """
 
@@ -108,7 +108,7 @@ class Lock:
         problem_sha256: digest of everything that decides where buffers may lie.
         pools: pool to bytes used, lower bound in bytes, and whether the former is proved to be the least.
         addresses: buffer to pool, offset in bytes and size in bytes.
-        handed_over: whether layers leave their last store for the next one to wait for.
+        handed_over: whether layers hand their last store over to the next layer, which awaits it.
         front: bytes, cycles and whether it is taken of each choice of groups; for reports.
     """
 

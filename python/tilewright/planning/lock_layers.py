@@ -21,7 +21,7 @@ STALE = "plan-lock"
 
 
 def layer_entry(layer: ScheduledLayer, group: str = "", block: int = 0) -> LayerEntry:
-    """What a lock says of a layer; one in a group has a block instead of tiles."""
+    """The entry of a layer in a lock; a layer in a group has a block instead of tiles."""
     problem, choice = layer.problem, layer.choice
     names = [operand.name for operand in problem.operands]
     staged = {
@@ -91,7 +91,7 @@ def _kept(
 
 
 def _keys(operand: TileOperand) -> list[str]:
-    """What a lock calls the larger tiles of an operand: those nearest to the core by its name alone."""
+    """Names of an operand's larger tiles in a lock: ``x`` in the pool nearest to the core, ``x@l2`` in others."""
     return [f"{operand.name}@{pool}" if number else operand.name for number, pool in enumerate(operand.between)]
 
 

@@ -12,13 +12,13 @@ from tilewright.schedule.building import Schedule
 
 
 def interface_inputs(graph: Graph) -> tuple[str, ...]:
-    """The inputs that the caller gives."""
+    """The inputs that the caller gives: all but those of states."""
     found = {state.input for state in graph.states}
     return tuple(name for name in graph.inputs if name not in found)
 
 
 def interface_outputs(graph: Graph) -> tuple[str, ...]:
-    """The outputs that the caller gets."""
+    """The outputs that the caller gets: all but those of states."""
     left = {state.output for state in graph.states}
     return tuple(name for name in graph.outputs if name not in left)
 

@@ -1,6 +1,6 @@
 """What every plan of a graph starts from: storage, layers in their order, and the kernels that can run each.
 
-Nothing here depends on how large pools are, but for constants that exceed their first pool.
+Sizes of pools decide nothing here, except that constants which exceed their first pool live in the next one.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Prepared:
         problems: for each layer, in the order in which they run, a problem for each kernel that
             can run it, in order of preference.
         arrays: constants with their hashes.
-        others: the same stored or ordered in other ways, for the sake of groups; empty where there are no groups.
+        others: the same graph, stored or ordered in other ways that allow other groups; empty without groups.
     """
 
     graph: Graph
@@ -71,9 +71,10 @@ def _ways_for_groups(
 ) -> Iterator[tuple[Stored, list[Node]]]:
     """Other ways than the given one to store a graph and to order its layers.
 
-    Where parts lie in wholes: each Concat and Slice as a layer, whose tensors a group may hold as rings. Images of the
-    caller with their channels side by side, so that a group is done with them row by row. Each layer as late as it can
-    run, so that the shorter way around a block does not wait for the longer one.
+    There are three. Where the parts of a Concat or Slice lie in the whole tensor, the operator becomes a layer of its
+    own, so that a group can hold its tensors as rings. Images whose channels are planes get their channels side by
+    side, so that a group is done with an image row after row. Each layer runs as late as it can, so that a short
+    branch (a residual, say) does not hold its result while a long branch runs.
     """
     ways = [way]
     apart = parts_apart(graph, platform, io_in_pools=options.io_in_pools) if way[0].homes.parts else None
@@ -90,7 +91,7 @@ def _ways_for_groups(
 
 
 def _interleaved(graph: Graph, platform: Platform, options: CompileOptions) -> Stored | None:
-    """The graph stored with an Interleave behind inputs in planes; None where that could not be in place."""
+    """The graph stored with an Interleave behind inputs whose channels are planes; None unless it can run in place."""
     if not options.io_in_pools:
         return None
     other = with_interleaved_inputs(graph, platform.target.kernels, platform.core)
@@ -100,7 +101,7 @@ def _interleaved(graph: Graph, platform: Platform, options: CompileOptions) -> S
 def prepare_as(
     graph: Graph, platform: Platform, options: CompileOptions, wanted: Collection[str], arrange: Arrange
 ) -> Prepared:
-    """``prepare`` for layers that are known: with the storage that needs the layers ``wanted``, in a given order."""
+    """``prepare`` for a lock: the way to store the graph that has exactly the layers ``wanted``, in a given order."""
     graph = with_states_last(graph, platform)
     stored = _stored(graph, platform, options)
     names = {node.name for node in layer_nodes(stored.graph, stored.homes)}
@@ -113,7 +114,7 @@ def prepare_as(
 
 
 def _may_group(platform: Platform, options: CompileOptions) -> bool:
-    """Whether there may be groups; not of layers whose tiles the user gives by the names that they have without."""
+    """Whether groups may be formed: not if the user gives tiles, whose layers may have other names in a group."""
     return options.groups is not Groups.OFF and may_group(platform) and not options.tiles and not options.buffers
 
 

@@ -35,7 +35,7 @@ def require_protectable(options: CompileOptions, platform: Platform) -> None:
 
 
 def with_granules(platform: Platform) -> Platform:
-    """The platform, whose writable pools are whole regions that can be protected."""
+    """The platform with writable pools whose alignment and size are multiples of what the port can protect."""
     granule = platform.target.protected_granule_bytes
     pools = (
         replace(pool, granule_bytes=lcm(pool.granule_bytes, granule), align_bytes=lcm(pool.align_bytes, granule))
@@ -47,7 +47,7 @@ def with_granules(platform: Platform) -> Platform:
 
 
 def with_whole_regions(plan: Plan, platform: Platform) -> Plan:
-    """The plan, whose pools are one region each where regions are powers of two in parts; others are as they were.
+    """The plan with pools that are one region each, on a platform whose regions are powers of two in parts.
 
     Raises does_not_fit ``protected-pool`` for a pool that has no room for its last part.
     """
@@ -68,7 +68,7 @@ def with_whole_regions(plan: Plan, platform: Platform) -> Plan:
 
 
 def _whole_region(pool: Pool, used_bytes: int, granule_bytes: int, parts: int) -> Pool:
-    """The pool with the least parts of which ``parts`` hold its bytes, aligned so that one region has them."""
+    """The pool with the smallest parts of which ``parts`` hold its bytes, aligned so that it is one region."""
     part = granule_bytes
     while (needed := _up(used_bytes, lcm(pool.granule_bytes, part))) > part * parts:
         part *= 2

@@ -31,9 +31,10 @@ Placer = Callable[[Sequence[Item], Sequence[PoolLimit], Union[Guards, None]], Re
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A placed schedule, and the decisions that it follows from.
+    """A placed schedule, and the decisions from which it follows.
 
-    ``relations`` are those of the schedule, and which outputs lie over an input. ``guards`` is the room for canaries.
+    ``relations`` are those of the schedule, with one for each output that lies over an input. ``guards`` is the room
+    for canaries.
     """
 
     decisions: Decisions
@@ -133,7 +134,10 @@ def placement_items(schedule: Schedule, alive: Lifetimes, options: CompileOption
 
 
 def _views(schedule: Schedule) -> dict[str, tuple[str, int]]:
-    """Each view, and each state that is left, with the buffer in which it lies, and the bytes from that one's start."""
+    """View to (the buffer in which it lies, its distance from that buffer's start in bytes).
+
+    A state as a run leaves it lies at distance 0 in the state as the run finds it.
+    """
     views = (item for item in schedule.relations if item.kind is RelationKind.AT_OFFSET)
     inside = {item.first: (schedule.left.get(item.second, item.second), item.offset_bytes) for item in views}
     return {**inside, **{new: (old, 0) for new, old in schedule.left.items()}}
@@ -177,9 +181,12 @@ def _pool_use(
     result: Result,
     guards: Guards | None,
 ) -> tuple[PoolUse, ...]:
-    """Bytes used of each pool and their bound; what is alive together is a bound too, and sees the lives of parts."""
+    """Bytes used of each pool, and their bound: the placement's, or the most bytes alive at one time if that is more.
+
+    Bytes alive may be more than the placement's bound, as they count the lifetimes of a buffer's parts one by one.
+    """
     if guards is not None:
-        # Where canaries lie, the search alone knows a bound.
+        # With canaries only the search has a bound: pressure does not count them.
         return tuple(
             PoolUse(pool.name, result.used[pool.name], result.lower_bound[pool.name], result.optimal[pool.name])
             for pool in platform.pools
@@ -200,7 +207,7 @@ def _pool_use(
 
 
 def _spans_apart(items: Sequence[Item]) -> dict[str, tuple[int, int]]:
-    """Bytes [begin, end) of items where no two families share any."""
+    """Bytes [begin, end) of items, as if each item with its views had a place of its own."""
     starts: dict[str, int] = {}
     end = 0
     for item in items:

@@ -1,8 +1,7 @@
-"""The search for decisions that can be realised: what found no place says what is tried next.
+"""The search for decisions whose buffers can all be placed.
 
-Each layer's tiles are the best for themselves as long as everything can be placed. Where it
-cannot, the remedies of ``first_that_fits`` are tried one behind the other: each changes the
-decisions that failed, and the next one changes those.
+It begins with the best tiles of each layer for itself. If some buffer finds no place, the remedies of
+``first_that_fits`` are tried in turn: each changes the decisions that failed last.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ EXACT = "exact"
 """The placement algorithm that finds a place where there is one."""
 
 ROUNDS = 31
-"""How often the tiles of a layer are made smaller at most, all layers together."""
+"""How often tiles are made smaller at most, counted over all layers together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class _Failure:
         decisions: what was decided.
         limits: pool to bytes that the tiles of each layer could take, by number of the layer.
         schedule: the program of the decisions.
-        overflow: what found no place, and how many bytes are missing.
+        overflow: the pool that was too small, and how many bytes are missing.
     """
 
     decisions: Decisions
@@ -65,7 +64,7 @@ _Remedy = Callable[[_Failure, Decider], _Attempt | None]
 
 
 def search(prepared: Prepared, platform: Platform, options: CompileOptions) -> Planned:
-    """The plan of a prepared graph, beside the stacks that its kernels need.
+    """The plan of a prepared graph, which leaves room for the stacks that its kernels need.
 
     Where stacks need some of a pool whose size the user did not give, the plan is made again
     for a smaller pool. Raises TilewrightError ``does-not-fit`` with pool, need, have, missing
@@ -223,22 +222,23 @@ def _after(failure: _Failure, remedies: Iterator[_Remedy], decider: Decider) -> 
 
 
 def _each_store_awaited(failure: _Failure, _: Decider) -> _Attempt | None:
-    """Each layer awaits its last store, so that fewer buffers are alive at once; not if all layers did already."""
+    """Let each layer await its last store, so that fewer buffers are alive at once; None if all layers did already."""
     if not failure.schedule.handed_over:
         return None
     return replace(failure.decisions, hand_over=False), failure.limits
 
 
 def _tiles_together(failure: _Failure, decider: Decider) -> _Attempt | None:
-    """Tiles that leave room for the homes in their pools; not where tiles share no pool with homes."""
+    """Choose tiles that leave room for the homes in their pools; None if tiles share no pool with homes."""
     decisions = together(failure.schedule, failure.decisions, decider)
     return None if decisions is None else (decisions, failure.limits)
 
 
 def _smaller_at_the_peak(failure: _Failure, decider: Decider) -> _Attempt | None:
-    """Less of the pool, by what is missing, for the layer at its peak: gaps between buffers take room as well.
+    """Give the layer at the pool's peak fewer bytes of it, by the bytes that are missing.
 
-    None where smaller tiles of that layer do not help.
+    The bytes can be missing though the layer's tiles fit, because gaps between buffers take room as well. None if
+    smaller tiles of that layer do not help.
     """
     number = _at_peak(failure)
     if number is None:
@@ -249,7 +249,7 @@ def _smaller_at_the_peak(failure: _Failure, decider: Decider) -> _Attempt | None
     try:
         layers[number] = decider.choose(number, limit)
     except TileOverflow:
-        # The failure is told in terms of what the platform has, not of a share of it.
+        # This overflow would name the layer's share; the first failure names the pool's size on the platform.
         return None
     limits = (*failure.limits[:number], limit, *failure.limits[number + 1 :])
     return replace(with_layers(failure.decisions, layers), hand_over=False), limits

@@ -19,7 +19,7 @@ from tilewright.storage.pressure import union_bytes
 from tilewright.tiling.overflow import TileOverflow
 
 ATTEMPTS = 32
-"""Plans that are made at most for one error; of a size that is not proved smallest by then it says 'works'."""
+"""The most plans that are made for one error; a size not proved smallest by then is called one that 'works'."""
 
 SHOWN = 6
 """Buffers that a message names."""
@@ -29,7 +29,7 @@ LONGEST_NAME = 48
 
 
 Attempt = Callable[[Platform], Planned]
-"""Plans for a platform. Raises TileOverflow or DoesNotFit."""
+"""Makes a plan for a platform. Raises TileOverflow or DoesNotFit."""
 
 Sizes = Mapping[str, int]
 """Pool to bytes."""
@@ -41,8 +41,8 @@ class _Search:
 
     Attributes:
         attempt: makes a plan for a platform.
-        platform: with the sizes that do not work.
-        failure: why the last plan that did not fit did not.
+        platform: the platform, whose sizes of pools do not work.
+        failure: why the last plan that was tried did not fit.
         left: plans that may still be made.
     """
 
@@ -84,7 +84,7 @@ def explained(overflow: TileOverflow | DoesNotFit, attempt: Attempt, platform: P
 
 
 def with_exact(error: TilewrightError, exact: Planned | None, overflow: DoesNotFit) -> TilewrightError:
-    """The error, which says that ALGORITHM exact fits, and in how many bytes, if ``exact`` is the plan it found."""
+    """The error; if ``exact`` is a plan, with the remedy ALGORITHM exact and the bytes in which that plan fits."""
     if exact is None:
         return error
     pool = overflow.diagnosis.pool
@@ -124,7 +124,7 @@ def _smallest(search: _Search, pool: str, have: int, guess: int) -> tuple[int, P
 
 
 def _together(search: _Search, overflow: TileOverflow | DoesNotFit) -> TilewrightError:
-    """No pool alone is to blame: the pools that must all grow, with sizes that work together."""
+    """The error where no single pool is too small: the pools that must all grow, with sizes that work together."""
     limits = {pool.name: pool.usable_bytes for pool in search.platform.pools if pool.usable_bytes is not None}
     found = _guilty(search, limits)
     if found is None:
@@ -147,7 +147,7 @@ def _together(search: _Search, overflow: TileOverflow | DoesNotFit) -> Tilewrigh
 def _guilty(search: _Search, limits: Mapping[str, int]) -> tuple[list[str], Planned] | None:
     """Pools of which none can keep its size, in the platform's order, and a plan where these are unlimited.
 
-    None where nothing works. A pool that tiles fill because there is room is found to need no more than it has.
+    None where nothing works. A pool that tiles fill only because it has room is not among these pools.
     """
     guilty = list(limits)
     fitting = search.fit(dict.fromkeys(guilty))

@@ -26,7 +26,7 @@ from tilewright.tiling.problem import TilingProblem, rehomed
 from tilewright.tiling.staging import stores_whole_units
 
 Room = Mapping[tuple[str, int], int]
-"""Bytes that whole tensors may take together of a pool while a layer runs, by both."""
+"""(Pool, number of a layer) to the bytes of the pool that whole tensors may take together while the layer runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Traveller:
 
     Attributes:
         root: the tensor whose bytes they share.
-        size_bytes: of all.
+        size_bytes: bytes of all of them together.
         pools: (pool, cycles of its way to the core and back), in the platform's order.
         first: the first layer that runs while they live.
         last: the last such layer.
@@ -71,7 +71,7 @@ def with_homes(prepared: Prepared, platform: Platform, pools: Mapping[str, str])
 
 
 def travellers(prepared: Prepared, platform: Platform) -> list[Traveller]:
-    """Everything that the plan places, travels, and may live in several pools."""
+    """The tensors that the plan places, that travel over links to the core, and that may live in several pools."""
     homes, graph = prepared.homes, prepared.graph
     touched = [layer_use(ways[0].kernel, graph).touched for ways in prepared.problems]
     lives = group_lives(touched, homes)
@@ -118,9 +118,9 @@ def _cycles(operand: TileOperand, platform: Platform, pool: str) -> int | None:
 def spilled(
     prepared: Prepared, platform: Platform, schedule: Schedule, overflow: DoesNotFit, room: Room, choice: HomeChoice
 ) -> tuple[Prepared, Room] | None:
-    """Homes that leave what was missing of the pool that overflowed, and the room that tensors have then.
+    """``prepared`` with homes that free the missing bytes of the pool that overflowed, and the room of these homes.
 
-    ``room`` is that of the homes before, which ``schedule`` has. None if no tensor can leave the pool.
+    ``room`` is the room of the homes of ``schedule``. None if no tensor can leave the pool.
     """
     found, pool = travellers(prepared, platform), overflow.diagnosis.pool
     if not any(prepared.homes.pools[item.root] == (pool,) for item in found):
@@ -135,16 +135,16 @@ def spilled(
 def _less(
     found: Sequence[Traveller], prepared: Prepared, schedule: Schedule, overflow: DoesNotFit, platform: Platform
 ) -> Room:
-    """The room that each layer leaves to whole tensors in the pool that overflowed, where it needs too much."""
+    """The room in the pool that overflowed, for each layer during which whole tensors must take fewer bytes of it."""
     diagnosis = overflow.diagnosis
     pool, have = diagnosis.pool, platform.pool(diagnosis.pool).usable_bytes or 0
     alive = _alive_bytes(schedule, pool, prepared)
     peak = max(alive)
-    # Lives of parts have holes that are not seen here: the peak is what placement says.
+    # Lifetimes of parts have holes, which are not seen here: the true peak is the one of placement.
     unseen = max(0, peak - diagnosis.needed)
     excess = {number: size - unseen - have for number, size in enumerate(alive)}
     if max(excess.values()) <= 0:
-        # Gaps between buffers take what is missing.
+        # All buffers would fit, so gaps between buffers take the missing bytes.
         excess[alive.index(peak)] = max(1, diagnosis.missing)
     held = [item for item in found if prepared.homes.pools[item.root] == (pool,)]
     return {
@@ -178,7 +178,7 @@ def _alive_bytes(schedule: Schedule, pool: str, prepared: Prepared) -> list[int]
 
 
 def _cheapest(found: Sequence[Traveller], room: Room, layers: int) -> dict[str, str] | None:
-    """A pool for each root, so that all have room, with the fewest cycles on the way; None if there is none."""
+    """A pool for each root so that all tensors have room, with the fewest cycles on links; None if there is none."""
     most = sum(item.size_bytes for item in found)
     pools = sorted({pool for pool, _ in room})
     rooms = [{pool: room.get((pool, number), most) for pool in pools} for number in range(layers)]

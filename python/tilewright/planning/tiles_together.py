@@ -27,7 +27,7 @@ from tilewright.tiling.joint import Candidate, Resident, choose_jointly
 from tilewright.tiling.overflow import TileOverflow
 
 WAYS = 12
-"""Most candidates of one layer and pool in the joint choice, each of fewer bytes than the one before."""
+"""The most candidates of one layer and pool in the joint choice; each takes fewer bytes than the one before."""
 
 SMALLER = 0.8
 """The share of a candidate's bytes that the next one may take at most."""

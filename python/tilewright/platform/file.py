@@ -28,7 +28,7 @@ PLATFORM_CODES = Codes("platform-file", "platform-syntax", "platform-key", "plat
 """Codes of errors in platform files."""
 
 _ENDS = ("name", "source", "target")
-"""What the two links of a table that works both ways do not share."""
+"""Fields in which the two links of a table with ``both_ways`` differ."""
 
 
 def parse_platform(path: Path) -> Platform:
@@ -139,7 +139,7 @@ def _check_links(root: Table, links: tuple[LinkTable, ...], pools: dict[str, Poo
         _check_ends(table, link, pools)
         unit = max(link.align_bytes, link.round_up_bytes)
         if link.max_bytes % unit:
-            # What is cut there goes on at an address that the link must take.
+            # A copy that is cut after 'max_bytes' goes on at that offset, which must suit the link.
             what = f"'max_bytes' must be a multiple of {unit}, as addresses and lengths"
             raise table.wrong(what, "max_bytes")
         for one_way in _one_way_links(link):
@@ -160,9 +160,9 @@ def _check_ends(table: Table, link: LinkTable, pools: dict[str, PoolTable]) -> N
 
 
 def _check_reachable(root: Table, written: PlatformFile) -> None:
-    """A pool that neither kernels nor a link can reach is a mistake in the file, as is a link that rounds up there.
+    """Refuse a pool that neither kernels nor a link can reach, and a link that rounds up where nothing has room for it.
 
-    Only tiles between a home and the kernels' pool have room behind their lines.
+    Room behind their lines have only tiles in pools between a home and the kernels' pool.
     """
     near = {name for name, _ in written.core.access_cycles}
     for table, link in zip(root.tables("link"), written.link, strict=True):

@@ -1,7 +1,7 @@
 """SCons tool: the CMake functions' counterparts, over the same command line and manifests.
 
 ``env.TilewrightModel``, ``env.TilewrightPort`` and ``env.TilewrightSimulate``. ``TILEWRIGHT_PYTHON``
-in the construction environment is the interpreter that has Tilewright; the one of SCons if absent.
+in the construction environment is the interpreter that has Tilewright; if absent, SCons' own interpreter.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def _folder(env: Any, path: str) -> Path:
 
 
 def _platform(env: Any, platform: str) -> tuple[str, Path]:
-    """What the tool is given (a shipped name, or a file), and the file."""
+    """The platform as the command line takes it (a shipped name, or the path of a file), and its file."""
     if platform.endswith(".toml") or "/" in platform:
         file = _file(env, platform)
         return file, Path(file)
@@ -166,7 +166,7 @@ def _platform(env: Any, platform: str) -> tuple[str, Path]:
 
 
 def _generated(env: Any, caller: str, manifest: Path, inputs: Sequence[Path], command: Sequence[str]) -> Any:
-    """The manifest, after the tool has run if fingerprint or generated files are not as they were."""
+    """The manifest; the tool runs first if the fingerprint or a generated file has changed since its last run."""
     names = {str(path): f"{path.name} {_sha256(path)}" for path in inputs}
     facts = [_tool_hash(), *[names.get(word, word) for word in command], *names.values()]
     fingerprint = hashlib.sha256("\n".join(facts).encode()).hexdigest()
@@ -209,7 +209,7 @@ def _run(env: Any, caller: str, words: Sequence[str]) -> None:
 
 
 def _library(env: Any, target: str, folder: Path, manifest: Any, operators: list[Path]) -> Any:
-    """``operators`` are C files of the project's own operators, whose headers lie beside them."""
+    """The static library of a model; ``operators`` are C files of the project's own operators, headers beside them."""
     options = manifest["platform"]["compile_options"]
     include = [str(folder), str(ROOT / "runtime" / "include")]
     env.AppendUnique(CPPPATH=include, CCFLAGS=options, LINKFLAGS=options)
@@ -227,7 +227,7 @@ def _library(env: Any, target: str, folder: Path, manifest: Any, operators: list
 
 
 def _use_gcc_options(own: Any, options: Any) -> dict[Path, list[str]]:
-    """Add what GCC is given for all files of a library, if the compiler is GCC; gives what single sources get too."""
+    """If the compiler is GCC, add its options for all files of a library; return the options of single sources."""
     command = [*shlex.split(own.subst("$CC")), "-dM", "-E", "-x", "c", "-"]
     done = subprocess.run(command, input="", capture_output=True, text=True, check=False)
     if "__GNUC__" not in done.stdout or "__clang__" in done.stdout:
@@ -245,7 +245,7 @@ def _optimize(env: Any) -> list[str]:
 def _objects(
     env: Any, folder: Path, sources: Iterable[Path], options: Mapping[Path, list[str]] = MappingProxyType({})
 ) -> list[Any]:
-    """Objects in a folder of the build, whose names tell sources of one name apart; some with more options."""
+    """Objects of sources, some with options of their own; names of objects differ where two sources share one name."""
     nodes: list[Any] = []
     for source in sources:
         target = str(folder / "objects" / f"{source.parent.name}-{source.stem}")

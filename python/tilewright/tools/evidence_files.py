@@ -1,4 +1,4 @@
-"""What is known of the models and programs in a build folder, as one folder of files for who has to judge them."""
+"""Gathers what is known of the models and programs in a build folder, as files for whoever has to judge them."""
 
 from __future__ import annotations
 

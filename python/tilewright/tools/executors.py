@@ -33,7 +33,7 @@ def processes(count: int) -> Iterator[Callable[[], Executor]]:
 
 
 def _silent() -> None:
-    """In a process of the pool: what a fork inherits, the bar and the watch for signals, is the parent's."""
+    """In a process of the pool: leave the progress bar and the signals, which a fork inherits, to the parent."""
     leave_signals_to_parent()
     logging.getLogger(LOGGER).disabled = True
 
@@ -68,7 +68,7 @@ def _executor(found: Any) -> Executor:
 
 @contextmanager
 def named_executor(name: str) -> Iterator[Callable[[], Executor]]:
-    """What ``module:callable`` gives, called without arguments, each time one is started.
+    """The executor that ``module:callable`` returns; the callable is called, without arguments, for each one started.
 
     Raises bad_input for a name that leads nowhere, and where the callable gives no executor.
     """
@@ -81,7 +81,7 @@ def named_executor(name: str) -> Iterator[Callable[[], Executor]]:
 
 
 def _called(name: str, found: Any) -> Executor:
-    """What the callable gives; an executor is what has ``submit`` and ``shutdown``, whatever its class."""
+    """The executor that the callable returns: any object with ``submit`` and ``shutdown``, whatever its class."""
     try:
         executor = found()
     except Exception as error:  # the user's own code may raise anything

@@ -218,7 +218,7 @@ def _common_runs(arrays: list[Array], items: tuple[InterfaceTensor, ...], reques
 
 def _tensor(plan: Plan, item: InterfaceTensor, array: Array, side: str, pool: Pool) -> _Tensor:
     if item.fed_axis is not None:
-        # The harness gives all rows at once, one behind the other.
+        # The test's firmware feeds all rows at once, one behind the other.
         array = np.moveaxis(array, 1 + item.fed_axis, 1)
     content = stored_bytes(np.ascontiguousarray(array))
     variable = f"{side}_{item.identifier}"

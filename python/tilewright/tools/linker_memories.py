@@ -96,7 +96,7 @@ def _value(expression: str, symbols: Mapping[str, int], before: list[Memory], pl
 
 
 def _tokens(expression: str, known: Mapping[str, int]) -> Iterator[int | str]:
-    """Numbers, with names in the place of which their values stand, and operators."""
+    """Numbers and operators of an expression; each name that is known becomes its value."""
     text = re.sub(
         r"\b(ORIGIN|LENGTH)\s*\(\s*([\w.$-]+)\s*\)", lambda found: str(known[f"{found[1]}({found[2]})"]), expression
     )
@@ -116,7 +116,10 @@ def _number(text: str) -> int:
 
 
 def _operators(tokens: list[int | str], position: int, binding: int) -> tuple[int, int]:
-    """The value of the operators that bind at least so tightly, and where it ends."""
+    """The value of what begins at ``position``, as far as operators bind at least as tightly as ``binding``.
+
+    Also the position behind it.
+    """
     value, position = _operand(tokens, position)
     while position < len(tokens) and _BINDING.get(str(tokens[position]), 0) >= binding:
         operator = str(tokens[position])

@@ -20,7 +20,7 @@ from tilewright.tools.study import StudyPoint
 from tilewright.tools.study_runs import run_point
 
 MOST_ATTEMPTS = 4
-"""How often points are submitted whose executor broke, as it does where a process is killed."""
+"""How often a point is submitted whose executor breaks, as an executor does when one of its processes is killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +72,10 @@ def explore(
     started: Callable[[], Executor],
     work: Callable[[StudyPoint], PointRow] | None = None,
 ) -> Iterator[PointRow]:
-    """A row for each point, as they are done; ``work`` makes it (``measured`` if None).
+    """A row for each point in the order in which points are done; ``work`` makes a row (``measured`` if None).
 
-    ``started`` gives an executor, a new one after the one before broke. Raises bad_input ``broken-executor`` where
-    executors break MOST_ATTEMPTS times; the rows until then have been given.
+    ``started`` gives an executor, and another one if the first breaks. Raises bad_input ``broken-executor`` after
+    MOST_ATTEMPTS executors broke; rows that were done before have been yielded.
     """
     waiting = {point.fingerprint: point for point in points}
     if not waiting:

@@ -57,7 +57,7 @@ def add_row(path: Path, row: PointRow) -> None:
 
 
 def begin_rows(path: Path, rows: Iterable[PointRow]) -> None:
-    """What ``add_row`` adds to has the rows that are known. Raises bad_input if it cannot be written."""
+    """Write the known rows to the file to which ``add_row`` adds. Raises bad_input if it cannot be written."""
     _write_text(arriving(path), rows)
 
 

@@ -27,7 +27,7 @@ _TAKEN = re.compile(r"^taken ([0-9]+)$", re.MULTILINE)
 
 
 def run_point(options: CompileOptions) -> tuple[int, str]:
-    """What one run takes, and in what (``cycles``, ``instructions``, ``nanoseconds``).
+    """(Count, what is counted) of one run: ``cycles``, ``instructions`` or ``nanoseconds``.
 
     Raises:
         TilewrightError: ``study-run``, if the platform has no simulator, the options give the run function other

@@ -52,7 +52,7 @@ class Compared:
     magnitude: float
 
     def line(self) -> str:
-        """For the user."""
+        """The comparison as a line of text for the user."""
         steps = f"{self.largest:g} steps of {self.step:g}" if self.step else f"{self.largest:.3g}"
         largest = f"largest entry at the same place in {self.agreeing} of {self.runs} runs"
         return f"{self.name}: largest error {steps}, {self.different} of {self.elements} elements differ, {largest}"
@@ -132,7 +132,7 @@ def _require_runnable(options: CompileOptions) -> None:
 
 
 def judgement_of(options: CompileOptions, graph: Graph, feeds: Sequence[Sequence[Array]]) -> Judgement:
-    """What the best judge there is computes for a model."""
+    """The outputs that the best installed judge computes for a model."""
     initial = {state.input: initial_content(graph, state) for state in graph.states}
     return judged(Path(options.model), graph, feeds, initial)
 
@@ -219,7 +219,7 @@ def _computed(program: Path, plan: Plan, feeds: Sequence[Sequence[Array]]) -> li
 
 
 def _compared(item: InterfaceTensor, got: list[Array], want: list[Array]) -> Compared:
-    """NaN equals NaN, infinities are equal."""
+    """An output against the judge's; NaN equals NaN, and an infinity equals the infinity of its sign."""
     a, b = np.stack(got), np.stack(want)
     real = a.dtype.kind == "f"
     x, y = a.astype(np.float64), b.astype(np.float64)
