@@ -1,4 +1,4 @@
-"""Operators along one axis: LogSoftmax, Hardmax, LpNormalization, running sums and products, TopK."""
+"""Operators along one axis: LogSoftmax, Hardmax, LpNormalization, running sums, TopK, coupled probabilities."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.elementwise import dimensions_of, identity_maps
 from tilewright.operators.nest import AxisMap, Iteration, Nest, whole
 from tilewright.operators.operator import Arrays, Operator, operand
+
+_MOST_ROUNDS = 100
+_CLOSE = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,42 @@ def top_k(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     return [np.take_along_axis(x, order, axis), order.astype(np.int64)]
 
 
+def pairwise_coupling(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """Probabilities of classes from those of the first of two, for the pairs (0, 1), (0, 2), ..., (1, 2), ...
+
+    The minimum of sum over pairs (r[j, i] * p[i] - r[i, j] * p[j])^2, where r[j, i] = 1 - r[i, j], over p whose sum is
+    1: the second method of Wu, Lin and Weng, one class after the other, in float32, until no derivative is further
+    from the mean than 0.005 by the number of classes, or 100 times. Support vector machines are trained to it.
+    """
+    axis = node.given(AxisAttributes).axis
+    x = np.moveaxis(operand(arrays, 0), axis, -1)
+    count = graph.tensor(node.outputs[0]).shape[axis]
+    lines = [_coupled(line, count) for line in x.reshape(-1, x.shape[-1])]
+    return [np.moveaxis(np.array(lines, np.float32).reshape(*x.shape[:-1], count), -1, axis)]
+
+
+def _coupled(pairs: Array, count: int) -> Array:
+    share = np.zeros((count, count), np.float32)
+    first, second = np.triu_indices(count, 1)
+    share[first, second], share[second, first] = pairs, np.float32(1) - pairs
+    factors = -share.T * share
+    np.fill_diagonal(factors, (share.T**2).sum(axis=1))
+    p = np.full(count, np.float32(1) / np.float32(count), np.float32)
+    for _ in range(_MOST_ROUNDS):
+        slopes = factors @ p
+        mean = np.float32(p @ slopes)
+        if np.abs(slopes - mean).max() < np.float32(_CLOSE / count):
+            break
+        for at in range(count):
+            slope = np.float32(factors[at] @ p)
+            step = (mean - slope) / factors[at, at]
+            total = np.float32(1) + step
+            mean = (mean + step * (step * factors[at, at] + np.float32(2) * slope)) / total / total
+            p[at] += step
+            p /= total
+    return p
+
+
 def quantize_line(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """Each line in steps of a scale of its own, and the scales; float32, as LiteRT's hybrid operators compute.
 
@@ -165,5 +204,6 @@ OPERATORS = (
     _operator("CumSum", _running, RunningAttributes),
     _operator("CumProd", _running, RunningAttributes),
     Operator("TopK", nest, top_k, TopKAttributes),
+    Operator("PairwiseCoupling", nest, pairwise_coupling, AxisAttributes),
     Operator("QuantizeLine", nest, quantize_line, AxisAttributes),
 )

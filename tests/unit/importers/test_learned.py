@@ -13,10 +13,15 @@ from onnx import TensorProto, helper
 from support.host_runs import TILED, generated, host_outputs
 from support.onnx_models import imported
 from tilewright.base.errors import TilewrightError
+from tilewright.graph import DType, Graph, variable
+from tilewright.graph.edit import make_node
+from tilewright.operators.attributes import AxisAttributes
+from tilewright.operators.line import pairwise_coupling
 
 RNG = np.random.default_rng(7)
 ROWS, FEATURES = 9, 5
 CLASSES = [0, 1, 2]
+NAN = float("nan")
 
 
 def model(operator: str, outputs: dict[str, int | None], **attributes: Any) -> onnx.ModelProto:
@@ -149,6 +154,33 @@ OTHERS = {
         rho=[0.1, 0.2, -0.3],
         **svm("RBF", 9, 2),
     ),
+    **{
+        f"SVMClassifier of {count} with probabilities": model(
+            "SVMClassifier",
+            SCORES,
+            classlabels_ints=list(range(count)),
+            vectors_per_class=[2] * count,
+            **{
+                name: RNG.uniform(-1.5, 1.0, count * (count - 1) // 2).astype(np.float32).tolist()
+                for name in ("rho", "prob_a", "prob_b")
+            },
+            **svm("RBF", 2 * count, count - 1),
+        )
+        for count in (2, 3, 7)
+    },
+    "Imputer of NaN": model("Imputer", FLOAT, imputed_value_floats=[1.0, 2.0, 3.0, 4.0, 5.0], replaced_value_float=NAN),
+    "Imputer of a number": model("Imputer", FLOAT, imputed_value_floats=[7.5], replaced_value_float=0.25),
+    "Imputer of integers": model(
+        "Imputer",
+        {"y": TensorProto.INT64},
+        imputed_value_int64s=[5, 6, 7, 8, 9],
+        replaced_value_int64=-1,
+        of=TensorProto.INT64,
+    ),
+    "OneHotEncoder": model("OneHotEncoder", FLOAT, cats_int64s=[2, -3, 0], of=TensorProto.INT64),
+    "OneHotEncoder of real numbers": model("OneHotEncoder", FLOAT, cats_int64s=[-1, 0, 1]),
+    "FeatureVectorizer that cuts": model("FeatureVectorizer", FLOAT, inputdimensions=[3]),
+    "FeatureVectorizer that fills": model("FeatureVectorizer", FLOAT, inputdimensions=[8], of=TensorProto.INT64),
     "SVMClassifier of two": model(
         "SVMClassifier", SCORES, classlabels_ints=[0, 1], vectors_per_class=[3, 3], rho=[0.1], **svm("RBF", 6, 1)
     ),
@@ -159,6 +191,8 @@ def feeds(proto: onnx.ModelProto) -> dict[str, np.ndarray]:
     if proto.graph.input[0].type.tensor_type.elem_type == TensorProto.INT64:
         return {"x": RNG.integers(-4, 5, (ROWS, FEATURES))}
     x = RNG.normal(size=(ROWS, FEATURES)).astype(np.float32)
+    if proto.graph.node[0].op_type == "Imputer":
+        x[::3, 1], x[::4, 2] = NAN, 0.25
     return {"x": x}
 
 
@@ -197,6 +231,28 @@ def test_others(name: str, tmp_path: Path) -> None:
     compare(OTHERS[name], feeds(OTHERS[name]), tmp_path)
 
 
+def test_features_side_by_side(tmp_path: Path) -> None:
+    proto = model("FeatureVectorizer", FLOAT, inputdimensions=[5, 2, 1])
+    proto.graph.node[0].input.extend(["second", "third"])
+    shapes = {"second": [ROWS, 2], "third": [ROWS, 1]}
+    for name, shape in shapes.items():
+        proto.graph.input.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
+    given = feeds(proto)
+    given |= {name: RNG.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    compare(proto, given, tmp_path)
+
+
+def test_probabilities_of_other_classes_are_noticed() -> None:
+    """Of eight classes, probabilities of pairs in another order are other probabilities of classes."""
+    pairs = RNG.uniform(0.05, 0.95, (1, 28)).astype(np.float32)
+    node = make_node("PairwiseCoupling", ["x"], ["y"], attributes=AxisAttributes(1))
+    tensors = {name: variable(name, DType.FLOAT32, (1, count)) for name, count in (("x", 28), ("y", 8))}
+    graph = Graph("coupled", (node,), tensors, ("x",), ("y",))
+    straight, turned = (pairwise_coupling(node, graph, [given])[0] for given in (pairs, pairs[:, ::-1]))
+    assert abs(straight.sum() - 1.0) < 1e-6
+    assert np.abs(straight - turned).max() > 0.01
+
+
 def test_another_threshold_is_noticed(tmp_path: Path) -> None:
     other = onnx.ModelProto()
     other.CopyFrom(OTHERS["Binarizer"])
@@ -218,6 +274,30 @@ def test_labels_of_text_are_refused(tmp_path: Path) -> None:
     proto = model("LinearClassifier", SCORES, classlabels_strings=["a", "b", "c"], **linear(3))
     with pytest.raises(TilewrightError, match="labels that are no integers"):
         imported(tmp_path, proto)
+
+
+REFUSED = {
+    "categories that are no numbers": model("OneHotEncoder", FLOAT, cats_strings=["a", "b"]),
+    "two are equal": model("OneHotEncoder", FLOAT, cats_int64s=[1, 1]),
+    "3 values for 5 columns": model("Imputer", FLOAT, imputed_value_floats=[1.0, 2.0, 3.0]),
+    "inputdimensions": model("FeatureVectorizer", FLOAT, inputdimensions=[1, 2]),
+    "1 prob_a and 1 prob_b for 3 comparisons": model(
+        "SVMClassifier",
+        SCORES,
+        classlabels_ints=CLASSES,
+        vectors_per_class=[1, 1, 1],
+        rho=[0.0] * 3,
+        prob_a=[1.0],
+        prob_b=[1.0],
+        **svm("RBF", 3, 2),
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_refused(reason: str, tmp_path: Path) -> None:
+    with pytest.raises(TilewrightError, match=reason):
+        imported(tmp_path, REFUSED[reason])
 
 
 def test_what_reads_scores_of_which_inference_says_nothing(tmp_path: Path) -> None:

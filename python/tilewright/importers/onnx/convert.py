@@ -26,6 +26,7 @@ from tilewright.importers.deeploy.nodes import DIALECT, OF_DEEPLOY, REINTERPRETE
 from tilewright.importers.onnx.arithmetic import ARITHMETIC
 from tilewright.importers.onnx.bounds import follow, require_known_extents, require_no_constants, require_used
 from tilewright.importers.onnx.breadth import breadth
+from tilewright.importers.onnx.categories import categories
 from tilewright.importers.onnx.compositions import composed
 from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.contrib import contrib
@@ -40,6 +41,7 @@ from tilewright.importers.onnx.operands import require_operands
 from tilewright.importers.onnx.quantization import QUANTIZATION
 from tilewright.importers.onnx.source import SourceModel, SourceNode
 from tilewright.importers.onnx.spatial import SPATIAL
+from tilewright.importers.onnx.support_vectors import support_vectors
 from tilewright.importers.onnx.tree_ensembles import trees
 from tilewright.importers.own import OwnOperators, own_operator, translate_own
 from tilewright.importers.problems import Problem, untranslatable
@@ -48,7 +50,9 @@ from tilewright.importers.qoperator.nodes import qoperators
 _EARLIER = MappingProxyType({**MOVEMENT, **SPATIAL, **ARITHMETIC, **QUANTIZATION})
 _SINGLE = MappingProxyType({**_EARLIER, **breadth(_EARLIER)})
 _STANDARD = MappingProxyType({**_SINGLE, **composed(_SINGLE), **found(_SINGLE)})
-LEARNED = MappingProxyType({**learned(_STANDARD), **trees(_STANDARD)})
+LEARNED = MappingProxyType(
+    {**learned(_STANDARD), **trees(_STANDARD), **support_vectors(_STANDARD), **categories(_STANDARD)}
+)
 FOREIGN = MappingProxyType({**qoperators(_STANDARD), **integer_products(_STANDARD), **contrib(_STANDARD), **LEARNED})
 TRANSLATORS: Mapping[str, Callable[[Call], None]] = MappingProxyType({**_STANDARD, **FOREIGN})
 _ANY_DOMAIN = frozenset("RequantShift QuantizeLinear DequantizeLinear Gelu RMSNorm".split()) | frozenset(FOREIGN)

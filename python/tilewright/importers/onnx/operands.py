@@ -339,6 +339,9 @@ PATTERNS: Mapping[str, str | _By] = MappingProxyType(
         # Of ai.onnx.ml.
         **dict.fromkeys(_LEARNED, "X:T; T: float32|float64|int32|int64"),
         **dict.fromkeys(("LabelEncoder", "ZipMap"), _ONE),
+        "FeatureVectorizer": "X*:T[...]; T: float32|float64|int32|int64",
+        "Imputer": "X:T; T: float32|int64",
+        "OneHotEncoder": "X:T; T: float32|float64|int32|int64",
         "ArrayFeatureExtractor": "X:T Y:int64; T: float32|float64|int32|int64",
         # Of com.microsoft.
         "BiasGelu": "A:float32[*s,n] B:float32[n]",

@@ -20,10 +20,13 @@ _TYPES = {
     **dict.fromkeys(("LogSoftmax", "Hardmax", "LpNormalization"), _FLOAT),
     **dict.fromkeys(("CumSum", "CumProd"), _SUMS),
     "TopK": frozenset(DType) - {DType.BOOL},
+    "PairwiseCoupling": _FLOAT,
     "QuantizeLine": _FLOAT,
 }
 _STEMS = {"TopK": "top_k"}
 _TOP_K_CYCLES = 15.0
+_COUPLING_CYCLES = 1200.0
+"""For each comparison of two classes: some ten rounds, each of which reads it four times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,7 @@ _KERNELS = {
     "LogSoftmax": replace(_LINE, cycles=per_point(130.0)),
     "TopK": replace(_LINE, cycles=_top_k_cycles),
     "QuantizeLine": replace(_LINE, cycles=per_point(90.0)),
+    "PairwiseCoupling": replace(_LINE, cycles=per_point(_COUPLING_CYCLES)),
 }
 
 DECLARATION = Declaration(
@@ -111,6 +115,7 @@ DECLARATION = Declaration(
         "line_hardmax_f32": 544,
         "line_log_softmax_f32": 608,
         "line_lp_normalization_f32": 624,
+        "line_pairwise_coupling_f32": 720,
         "line_quantize_line_i16": 640,
         "line_quantize_line_i8": 608,
         "line_top_k_f32": 592,

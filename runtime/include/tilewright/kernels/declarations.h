@@ -625,7 +625,8 @@ tilewright_line_body tilewright_line_log_softmax_f32, tilewright_line_hardmax_f3
     tilewright_line_cum_prod_i64, tilewright_line_top_k_f32, tilewright_line_top_k_i8,
     tilewright_line_top_k_u8, tilewright_line_top_k_i16, tilewright_line_top_k_u16,
     tilewright_line_top_k_i32, tilewright_line_top_k_u32, tilewright_line_top_k_i64,
-    tilewright_line_quantize_line_i8, tilewright_line_quantize_line_i16;
+    tilewright_line_pairwise_coupling_f32, tilewright_line_quantize_line_i8,
+    tilewright_line_quantize_line_i16;
 
 /* Operands: reads, then writes, all with six axes that differ only along `axis`. */
 struct tilewright_line_attributes {
