@@ -28,8 +28,9 @@ class HomeShape:
 def group_clearance(stages: Sequence[Timed], name: str, given: HomeShape, made: HomeShape) -> Clearance | None:
     """How near the output of a group may lie to an input; None where a stage may read the whole input at any time.
 
-    Rows along an inner axis lie in several planes. Of the input, what is still to be read lies behind the row in the
-    first plane. Of the output, only the first plane counts where the input is no larger and both begin together.
+    A row along an axis that is not outermost in memory has a piece in each plane. Bytes of the input that are still to
+    be read then lie behind the row's piece in the first plane. Of the output only the first plane counts, if the input
+    is no larger than that plane and both begin at one address.
     """
     last = stages[-1].stream
     axes = {read.axis for timed in stages for read in timed.stream.reads if read.tensor == name}
@@ -63,7 +64,7 @@ def trailing_bytes(stages: Sequence[Timed], tensor: str, row_bytes: int, written
     most: int | None = None
     for timed in stages:
         for read in (read for read in timed.stream.reads if read.tensor == tensor):
-            # What the last stage reads, it may read again while it writes.
+            # The last stage may read its rows again while it writes.
             unread = times if timed is last else times + 1
             lower, upper = block_bounds(read.rows, timed.blocks)
             lowest = still_read(lower, upper, read.rows.extent, timed, unread)
@@ -73,4 +74,4 @@ def trailing_bytes(stages: Sequence[Timed], tensor: str, row_bytes: int, written
 
 
 _FREE = -(1 << 60)
-"""Where nothing is read any more once the first row is written."""
+"""The distance where nothing is read any more once the first row is written: any."""

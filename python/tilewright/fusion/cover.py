@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from tilewright.fusion.intervals import Interval
 
 NEARLY_AS_FAST = 1.03
-"""A cover may take so much longer than the fastest one, to need fewer bytes."""
+"""A cover that needs fewer bytes may take this multiple of the cycles of the fastest cover."""
 
 
 @dataclass(frozen=True, slots=True)

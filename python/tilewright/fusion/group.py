@@ -62,7 +62,10 @@ def group_in_steps(
 
 
 def _shortened(stages: Sequence[Timed]) -> tuple[Timed, ...]:
-    """The stages without iterations at which none works; what works once does so at any rate."""
+    """The stages without iterations at which none of them works.
+
+    A stage of a single block gets a rate at which that is possible: its rate does not matter.
+    """
     common = gcd(*(stage.every for stage in stages if stage.count > 1)) or 1
     return tuple(
         replace(stage, first=stage.first // common, every=stage.every // common if stage.count > 1 else 1)

@@ -28,10 +28,13 @@ from tilewright.tiling.problem import TILE_ALIGN_BYTES, TilingProblem
 Counts = npt.NDArray[np.int64]
 
 CALL_CYCLES = 700.0
-"""Cycles of a stage's block beside its kernel: whether it runs, where its rows lie, the call. Measured on RV32."""
+"""Cycles of a stage's block beside its kernel: to test whether it runs, to find its rows, and to call.
+
+Measured on RV32.
+"""
 
 FLOAT_CALL_CYCLES = 2_500.0
-"""The same for results in float32, whose kernels prepare more in each call than their formulas say."""
+"""``CALL_CYCLES`` for results in float32, whose kernels prepare more in each call than their formulas say."""
 
 BLOCK_ELEMENTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 """Positions of a result, without its channels, that a block has at least; each is tried for a whole group."""
@@ -64,10 +67,10 @@ class Alive:
     """Bytes of homes alive while layers run, and which of them a group could hold as rings.
 
     Attributes:
-        begins, ends, sizes: of each family of homes its first layer, its last layer, its bytes, all aligned.
-        lives: by tensor that is alone in its home, the layers through which it lives.
-        whole: by tensor that has all bytes of its home, as views of it may have too, the layers through which it lives.
-        shapes: by such a tensor, its bytes and where they lie.
+        begins, ends, sizes: for each family of homes its first layer, its last layer, and its bytes, aligned.
+        lives: life of each tensor that is alone in its home, which no other tensor shares.
+        whole: life of each tensor that has all bytes of its home, which views of it may share.
+        shapes: shape of each tensor in ``whole``.
     """
 
     begins: Counts
@@ -110,11 +113,11 @@ class Layers:
     """The layers of a program as streams, and what is computed of them once.
 
     Attributes:
-        problems: of each layer, as it runs alone.
-        streams: of each layer; None for one that cannot run by rows.
-        alive: homes.
-        others: by number of a layer the same layer with kernels that only groups take.
-        known: what timetables know of pairs of stages.
+        problems: each layer as it runs alone.
+        streams: each layer as a stream; None for a layer that cannot run by rows.
+        alive: bytes of homes.
+        others: number of a layer to the same layer with the kernels that only groups take.
+        known: ``Timetable.known`` of all timetables of these streams.
         costs: (layer, rows of a block, fewer rows of the first block) to cycles and bytes of scratch, and the layer
             with the kernel for which these are the fewest cycles.
         fed: number of the layer that takes the rows of a fed input one by one; None without one.
@@ -131,7 +134,7 @@ class Layers:
     given: Mapping[int, int] = field(default_factory=dict)
 
     def cost(self, number: int, timed: Timed) -> tuple[float, int, TilingProblem]:
-        """Predicted cycles of a layer in its blocks, bytes of its scratch, and the layer with the kernel that it takes.
+        """Predicted cycles of a layer in its blocks, bytes of its scratch, and the layer with the best kernel for them.
 
         Kernels that only groups take are tried where a block has some of the rows.
         """

@@ -111,7 +111,7 @@ def stream_of(problem: TilingProblem) -> Stream | None:
 def _ways(
     problem: TilingProblem, result: TileOperand, inputs: list[TileOperand]
 ) -> Iterator[tuple[int, str, list[RowRead]]]:
-    """The axes of the result that could be those of rows, outermost first: axis, dimension, what its rows need."""
+    """(Axis, dimension, reads) for each axis of the result along which rows may lie, outermost first."""
     outer = rows_axis(result)
     for axis in (axis for axis in result.order if result.extents[axis] > 1):
         dimension = _dimension(problem, result, axis)

@@ -183,8 +183,9 @@ class Timetable:
     def _delay_makers(self, reader: Timed) -> None:
         """Let stages that only ``reader`` reads work no earlier than it needs them, where rings take fewer bytes then.
 
-        The shorter way around a block would else be done first, and its ring hold rows for as long as the longer way is
-        behind. Its input is kept longer instead, which the longer way may read too.
+        Of two branches with a common reader (a residual sum, say), the shorter one would else run ahead, and its ring
+        hold rows until the longer branch has made its own. A delayed branch keeps more rows of its input, which the
+        other branch may read too.
         """
         for read in reader.stream.reads:
             number = self.makers.get(read.tensor)
@@ -227,7 +228,7 @@ class Timetable:
 
 
 def _pair(maker: Timed, reader: Timed, number: int) -> tuple[object, ...]:
-    """What tells apart two stages but for the iterations at which they begin; ``number`` is the reader's read."""
+    """A key for ``known``: two stages but for the iterations at which they begin; ``number`` is the reader's read."""
     stream = reader.stream
     return stream.written, number, maker.step, maker.every, maker.shift, reader.step, reader.every, reader.shift
 

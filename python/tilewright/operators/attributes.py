@@ -20,7 +20,7 @@ class AxisAttributes(Attributes):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NamedAttributes(Attributes, Mapping[str, Any]):
-    """Attributes by name, as they stand in the model: for a project's operator that declares no type for them."""
+    """Attributes by name, as the model gives them: for a project's operator that declares no type for them."""
 
     given: Mapping[str, Any]
 

@@ -1,6 +1,7 @@
 """Fixed-point arithmetic of LiteRT's reference kernels, on int64 arrays that hold 32-bit values.
 
-Qi.f is an integer that stands for itself / 2^f, with i bits in front of the binary point.
+Qi.f is an integer that stands for itself / 2^f, with i bits in front of the binary point. The functions follow, bit
+for bit, gemmlowp's fixedpoint/fixedpoint.h and tensorflow/lite/kernels/internal/common.h.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ def quantized_multiplier(real: float) -> tuple[int, int]:
 
 
 def halved_multiplier(q: int) -> int:
-    """A multiplier of 31 bits as one of 15, rounded."""
+    """A multiplier of 31 bits rounded to one of 15 bits."""
     return 32767 if q >= 0x7FFF0000 else (q + (1 << 15)) >> 16
 
 
 def multiplied(x: Array, q: Array | int, shift: Array | int) -> Array:
-    """x * 2^shift * q / 2^31, rounded half up, and once more, half away from zero, by a shift to the right."""
+    """x * 2^shift * q / 2^31, rounded half up; a negative shift rounds once more, half away from zero."""
     left, right = np.maximum(shift, 0), np.maximum(-np.asarray(shift), 0)
     return divided_by_power(high_product(x << left, q), right)
 
@@ -139,7 +140,7 @@ _ROOT, _FOURTH_ROOT = 1518500250, 1805811301
 
 
 def _leading_zeros(x: Array) -> Array:
-    """Of numbers from 1 to 2^31 - 1, in 32 bits."""
+    """Zero bits above the highest set bit of 32-bit numbers from 1 to 2^31 - 1."""
     return 32 - np.frexp(x.astype(np.float64))[1].astype(np.int64)
 
 

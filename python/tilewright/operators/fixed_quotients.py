@@ -1,4 +1,4 @@
-"""Quotients of 8-bit integers, and lines less their lengths, as LiteRT's reference kernels have them."""
+"""Quotients of 8-bit integers (DIV), and vectors divided by their length (L2_NORMALIZATION), as in LiteRT's kernels."""
 
 from __future__ import annotations
 
@@ -41,19 +41,23 @@ def reciprocals() -> Array:
 
 
 def _divide(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-    """The numerator is shifted to 31 bits before its product with the reciprocal; what has divisor 0 is 0."""
+    """(a - za) / (b - zb) in y's steps; the numerator fills 31 bits before its product with the reciprocal of b - zb.
+
+    Where b - zb is 0, the quotient is 0 before the zero point is added.
+    """
     given = node.given(DivFixedAttributes)
     a = operand(arrays, 0).astype(np.int64) - given.a_zero_point
     b = operand(arrays, 1).astype(np.int64) - given.b_zero_point
     a, size = np.broadcast_arrays(np.where(b < 0, -a, a), np.abs(b))
     bits = np.frexp(size.astype(np.float64))[1].astype(np.int64)
-    # Of negative numbers the leading bits of 2 * |a| - 1 count.
+    # LiteRT counts the leading sign bits of a; for a negative number they are those of 2 * |a| - 1.
     counted = np.where(a < 0, 2 * np.abs(a) - 1, a)
     headroom = 32 - np.frexp(counted.astype(np.float64))[1].astype(np.int64) - (a >= 0)
     quotient = high_product(a << headroom, reciprocals()[size])
     shift = given.shift - (bits - 1) - headroom
     result = multiplied(quotient, given.multiplier, np.maximum(shift, -31))
-    # LiteRT shifts by 32 bits and more as by their rest of 32, and rounds up what is not negative. Zeros are there.
+    # For 32 bits or more LiteRT shifts by the remainder of 32, and adds 1 unless the product is negative.
+    # Dividends of 0 are such cases.
     high = high_product(quotient, given.multiplier)
     result = np.where(shift < -31, (high >> (-shift & 31)) + (high >= 0), result) + given.zero_point
     limited = np.clip(np.where(size == 0, given.zero_point, result), given.minimum, given.maximum)
@@ -61,14 +65,14 @@ def _divide(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 
 
 def _l2(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-    """Steps of 1/128 over the last axis; a uint8 y has 128 for 0."""
+    """x / (square root of the sum of x^2) over the last axis, in steps of 1/128; for a uint8 y, 128 stands for 0."""
     x = operand(arrays, 0).astype(np.int64) - node.given(L2FixedAttributes).x_zero_point
     sums = (x * x).sum(axis=-1, keepdims=True)
     pairs = np.asarray([inverse_root(int(value)) for value in sums.reshape(-1)], np.int64).reshape(-1, 2)
     inverse, right = (pairs[:, side].reshape(sums.shape) for side in range(2))
     kind = graph.tensor(node.outputs[0]).dtype.numpy
     if kind == np.uint8:
-        # Rounded behind the factor 128; int8 before it.
+        # A uint8 result is rounded after the factor 128, an int8 result before it.
         return [(np.clip(multiplied(x << 7, inverse, -right), -128, 127) + 128).astype(kind)]
     return [np.clip(multiplied(x, inverse, 7 - right), -128, 127).astype(kind)]
 

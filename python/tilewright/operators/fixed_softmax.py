@@ -1,4 +1,4 @@
-"""Softmax and LogSoftmax of 8-bit integers in LiteRT's fixed-point arithmetic."""
+"""Softmax and LogSoftmax of 8-bit integers in the fixed-point arithmetic of LiteRT's SOFTMAX and LOG_SOFTMAX."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def powers(node: Node) -> Array:
 
 
 def scaled_differences(node: Node) -> Array:
-    """-d as Q5.26 for every difference d of two 8-bit integers, int64[256]; what exceeds 32 bits does not count."""
+    """-d as Q5.26 for every difference d of two 8-bit integers, int64[256]; entries beyond 32 bits are not used."""
     given = node.given(FixedSoftmaxAttributes)
     return high_product(-np.arange(256, dtype=np.int64) << given.left, given.multiplier)
 

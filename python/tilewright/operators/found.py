@@ -54,9 +54,10 @@ def non_zero(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 
 
 def unique(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-    """For x[rows, width]: the different rows, the first row of each, for each row of x the number of its like, counts.
+    """ONNX Unique of the rows of x[rows, width]. NaN equals NaN, and is above all numbers.
 
-    NaN equals NaN, and is above all numbers.
+    The outputs: the different rows; for each of them the position of its first occurrence in x; for each row of x the
+    number of its different row; and how often each different row occurs.
     """
     x = operand(arrays, 0)
     bound = graph.tensor(node.outputs[0]).shape[0]
@@ -97,10 +98,11 @@ def _order(a: Array, b: Array) -> int:
 
 
 def non_max_suppression(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-    """(batch, class, box) of the boxes that are kept, best first, of boxes[b, n, 4] and scores[b, c, n] float32.
+    """ONNX NonMaxSuppression: (batch, class, box) of the boxes that are kept, best first.
 
-    most int64[1] of each class, unless a box shares more than overlap[1] of its union with a better one;
-    threshold[1]. A score that is NaN is no candidate. Of equal scores the box in front is better.
+    The inputs are boxes float32[b, n, 4], scores float32[b, c, n], ``most`` int64[1], ``overlap`` and ``threshold``
+    float32[1]. At most ``most`` boxes of a class are kept. A box is left out if it shares more than ``overlap`` of the
+    union of both with a better box, or if its score is NaN. Of equal scores the first is better.
     """
     boxes, scores, most, overlap, threshold = (operand(arrays, index) for index in range(5))
     given = node.given(SuppressionAttributes)

@@ -1,4 +1,4 @@
-"""Functions and softmax of int16 by tables, as LiteRT's reference kernels have them."""
+"""Functions and softmax of int16 tensors by tables, with the arithmetic of LiteRT's reference kernels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UNIT = np.float32(2) / _RANGE
 
 @dataclass(frozen=True, slots=True)
 class SigmoidHalvesAttributes(Attributes):
-    """The argument is x * multiplier / 2^shift / 3, as Q3.12; the function logistic, or tanh."""
+    """The function is logistic, or tanh with ``is_tanh``; its argument is x * multiplier / 2^shift / 3, as Q3.12."""
 
     multiplier: int
     shift: int
@@ -32,7 +32,10 @@ class SigmoidHalvesAttributes(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class SoftmaxHalvesAttributes(Attributes):
-    """A difference of two stored integers times multiplier / 2^31 * 2^shift is one of 10 / 65535, rounded twice."""
+    """A difference d of two stored integers stands for d * multiplier / 2^31 * 2^shift steps of 10 / 65535.
+
+    The product is rounded twice, as by ``RequantizeTwice``.
+    """
 
     multiplier: int
     shift: int
@@ -57,9 +60,9 @@ def reciprocal_table() -> Array:
 def interpolated_table(
     scale: np.floating, zero: int, y_scale: np.floating, function: Callable[[Array], Array]
 ) -> Array:
-    """int16[513]: values at 513 places, each corrected by half of what interpolation errs at the middle of its step.
+    """int16[513]: values at 513 places, each corrected by half the error of interpolation in the middle of its step.
 
-    All in float32, halves away from zero.
+    All steps are computed in float32 and rounded half away from zero.
 
     Args:
         scale, zero: of the argument; y_scale: of the value, whose zero point is 0.
@@ -90,7 +93,7 @@ def _rounded(x: Array) -> Array:
 
 
 def _between(values: Array, table: Array) -> Array:
-    """Interpolation in a table of 513 entries; values int64 that hold int16."""
+    """Linear interpolation in a table of 513 entries over all int16; ``values`` are int64 that hold int16."""
     entries, at = table.astype(np.int64), 256 + (values >> 7)
     base: Array = entries[at]
     result: Array = base + (((entries[at + 1] - base) * (values & 0x7F) + 64) >> 7)
@@ -98,7 +101,7 @@ def _between(values: Array, table: Array) -> Array:
 
 
 def _interpolated(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-    """Between entries x >> 7 and its successor; their difference is cut to 16 bits."""
+    """The table's function of x, between entry x >> 7 and the next one; the difference of both wraps to 16 bits."""
     values, entries = operand(arrays, 0).astype(np.int64), operand(arrays, 1)
     at = 256 + (values >> 7)
     slope = np.diff(entries.astype(np.int64)).astype(np.int16).astype(np.int64)[at]
@@ -106,7 +109,7 @@ def _interpolated(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 
 
 def _softmax(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-    """Over the last axis; 32768 stands for 1, and 32767 is the largest result."""
+    """Softmax over the last axis, in steps of 1 / 32768; the largest result is 32767."""
     given, x = node.given(SoftmaxHalvesAttributes), operand(arrays, 0).astype(np.int64)
     scaled = multiplied(x - x.max(axis=-1, keepdims=True), given.multiplier, given.shift)
     power = _between(np.clip(scaled + 32767, -32768, 32767), powers_table())

@@ -1,4 +1,4 @@
-"""LSTM of int8 with a cell state of int16."""
+"""LSTM of int8 with a cell state of int16, as LiteRT's UNIDIRECTIONAL_SEQUENCE_LSTM without peepholes computes it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def nest(node: Node, graph: Graph) -> Nest:
 
 
 def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-    """Step by step, all integers as LiteRT's kernels have them."""
+    """The steps of the sequence one after the other, with the integers of LiteRT's kernels."""
     given = node.given(LstmIntegerAttributes)
     x, h, c, w, r, bias = (operand(arrays, index).astype(np.int64) for index in range(6))
     rows = []

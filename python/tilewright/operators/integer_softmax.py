@@ -1,6 +1,7 @@
 """Softmax approximations of the Deeploy dialect over the last axis: iSoftmax, ITAMax, ITAPartialMax.
 
-The operators take 8-bit integers and give unsigned probabilities from 0 to levels - 1.
+The operators take 8-bit integers and give unsigned probabilities from 0 to levels - 1. iSoftmax is the polynomial of
+I-BERT (Kim et al., 2021), the others are the softmax of the accelerator ITA (Islamoglu et al., 2023).
 """
 
 from __future__ import annotations

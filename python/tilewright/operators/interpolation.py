@@ -20,7 +20,7 @@ from tilewright.operators.nest import AxisMap, Nest
 from tilewright.operators.operator import Arrays, Operator, operand
 
 MOST_UNITS = 1 << 11
-"""Shares of two axes and an element of 8 bits fit 31 bits."""
+"""The largest unit: the product of two shares and an element of 8 bits then fits 31 bits."""
 
 _MOST_AXES = 4
 _CLOSE = 1e-5
@@ -104,7 +104,7 @@ def _neighbours(indices: Array, weights: Array) -> tuple[int, Array, Array] | No
 
 
 def nest(node: Node, graph: Graph) -> Nest:
-    """Dimensions d0, d1, ... over the output's axes; tiles read the rows and columns between which theirs stand."""
+    """Dimensions d0, d1, ... over the output's axes; a tile reads the rows and columns around its elements."""
     given = node.given(InterpolateIntegerAttributes)
     x, shape = graph.tensor(node.inputs[0]).shape, graph.tensor(node.outputs[0]).shape
     reads = list(identity_maps(shape))

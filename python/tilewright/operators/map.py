@@ -165,7 +165,7 @@ _REAL = frozenset(
     "Abs Neg Sign Exp Log Sqrt Reciprocal Floor Ceil Round Erf Sin Cos Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh "
     "Softplus Softsign Elu Selu Celu ThresholdedRelu Shrink Mish Min Max FMod Pow PRelu".split()
 )
-"""Functions of real numbers: of float32 tensors that are quantised they are tables (``Operator.function``)."""
+"""Functions of real numbers; of a quantised tensor of 8 bits each becomes a table (``Operator.function``)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ class QuantizationAttributes(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class RequantizeAttributes(Attributes):
-    """What the epilogue does not say.
+    """Attributes of Requantize beside the node's epilogue.
 
     Attributes:
         channel_axis: output axis that per-channel values of the epilogue follow.

@@ -1,4 +1,4 @@
-"""Logistic and tanh of int16 by a table of 256 values of the logistic function, as LiteRT has them."""
+"""Logistic and tanh of int16 by LiteRT's table of 256 values of the logistic function."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _RAISED = (
     *(4, 8, 12, 14, 15, 16, 17, 19, 20, 21, 22, 25, 27, 28, 29, 30, 31, 33, 34, 35, 37, 39, 40, 41, 43, 44, 45),
     *(46, 49, 50, 54, 62, 63, 64, 66, 82, 86, 93, 100, 103, 112, 116, 135, 255),
 )
-"""Where LiteRT's table is one above the rounded value."""
+"""Positions at which LiteRT's table is one above the rounded value."""
 
 
 def sigmoid_table() -> Array:

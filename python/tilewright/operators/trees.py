@@ -1,4 +1,4 @@
-"""Ensembles of decision trees, as ai.onnx.ml has them."""
+"""Ensembles of decision trees: ONNX's ai.onnx.ml operator TreeEnsemble."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AGGREGATES = ("SUM", "MIN", "MAX")
 """How the values that leaves give to one target become one, by number."""
 
 MISSING_TRUE = len(MODES)
-"""Added to the number of a mode where NaN takes the first branch whatever the comparison says."""
+"""Added to the number of a mode if NaN takes the first branch, whatever the comparison says."""
 
 NODE_WORDS = 4
 
@@ -41,7 +41,7 @@ def nest(node: Node, graph: Graph) -> Nest:
 
 
 def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
-    """For each row and tree from the root to a leaf, whose values are added to its targets in float32."""
+    """For each row, each tree is walked from its root to a leaf, whose values are added to its targets in float32."""
     x, nodes, thresholds, roots, targets, values = (operand(arrays, index) for index in range(6))
     aggregate = node.given(TreeAttributes).aggregate
     result = np.full(graph.tensor(node.outputs[0]).shape, 0.0 if aggregate == "SUM" else nan, np.float32)

@@ -15,7 +15,7 @@ from tilewright.operators.operator import Arrays, Integers, OnIntegers, Operator
 from tilewright.operators.spatial import OUTPUT_NAMES, TAP_NAMES, Windows, spatial_extents
 
 _BOTH = (slice(None), slice(None))
-"""All entries of the batch and all channels."""
+"""The first two axes of a tensor, batch and channels, taken whole."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ def find_algorithm(name: str) -> Algorithm:
 
 
 def _declares_an_algorithm(own: Callable[..., object]) -> bool:
-    """Whether it takes ``model`` and ``options``, by these names: nothing else is called, such as ``os:remove``."""
+    """Whether a function takes ``model`` and ``options``, by these names; no other is called, such as ``os:remove``."""
     try:
         parameters = list(signature(own).parameters.values())
     except (TypeError, ValueError):

@@ -76,7 +76,7 @@ def _tiling(plan: Plan) -> dict[str, Any] | None:
 
 
 def _external(plan: Plan) -> dict[str, Any] | None:
-    """What it costs that a file has the constants: cycles as predicted and bytes, both ways; None without a file."""
+    """Predicted cycles and bytes with the constants in a file, and in the program; None without a file."""
     if plan.external is None:
         return None
     used = next(use.used_bytes for use in plan.pool_use if use.pool == plan.external.pool)

@@ -49,7 +49,7 @@ def report_text(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, 
 
 
 def summary_text(plan: Plan) -> str:
-    """What decides whether a plan will do, as tables of text: pools and links."""
+    """The pools and links of a plan as tables of text."""
     data = report_data(plan)
     parts = [_title(data), "Pools (bytes)\n" + _pools(data)]
     if data["guards"]:

@@ -37,7 +37,7 @@ def _kernel(kernel: Kernel, loop: Loop | None, tensors: dict[str, str]) -> dict[
 
 
 def _groups(loop: Loop) -> list[list[Any]]:
-    """The coarse indices of a loop, each with the index that it groups in the end, and how many tiles of that one."""
+    """For each coarse index of a loop: its name, the plain index of which it is made, and how many of its tiles."""
     found: dict[str, tuple[str, int]] = {}
     for coarse in loop.coarse:
         index, tiles = found.get(coarse.of, (coarse.of, 1))

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 WORTH = 0.95
-"""A next step costs at most so much of what the plan takes; nearer ones are no news."""
+"""A next choice is shown if it takes at most this share of the plan's bytes or cycles."""
 
 Report = Mapping[str, Any]
 

@@ -90,7 +90,7 @@ def in_rows(graph: Graph) -> Graph:
 
 
 def _rows_first(tensor: Tensor) -> Order:
-    """The order of the tensor, or, where whole channels would be rows, the one that has the axis behind them first."""
+    """The memory order with rows outermost: the tensor's own, or, if that begins with channels, the next axis first."""
     long = long_axes(tensor.order, tensor.shape)
     if len(tensor.shape) < 3 or not long or long[0] != 1 or len(long) < 2:
         return tensor.order

@@ -1,7 +1,7 @@
-"""Images of the caller whose channels lie in planes: channels side by side, in the bytes of the image.
+"""Input images whose channels lie in planes get their channels side by side, in the bytes of the image.
 
-A layer that reads planes is done with a row only where it is done with that row of all planes, so that what it frees
-lies in pieces; behind an Interleave in place, rows are free one behind the other.
+A row of such an image has a piece in each plane, so the bytes of rows that a layer has read lie in pieces. Behind an
+Interleave in place, the bytes of rows that were read are one piece, which an output can take.
 
 Before:  x [1, 3, 144, 144] in planes -> conv
 After:   x -> Interleave -> x.interleaved, channels last -> conv
@@ -19,7 +19,7 @@ from tilewright.plan import Core
 
 
 def with_interleaved_inputs(graph: Graph, families: tuple[str, ...], core: Core) -> Graph | None:
-    """The graph with an Interleave behind each such input; None if there is none.
+    """The graph with an Interleave behind each input image in planes; None if there is none.
 
     Args:
         families, core: the families of kernels in order of preference, and the core that runs them.
@@ -37,7 +37,7 @@ def with_interleaved_inputs(graph: Graph, families: tuple[str, ...], core: Core)
 
 
 def _lies_in_planes(graph: Graph, name: str, families: tuple[str, ...], core: Core) -> bool:
-    """Whether an input of several channels lies in planes, and all that read it like pixels better."""
+    """Whether an input of several channels lies in planes, and the kernels of all its readers like channels last."""
     tensor, readers = graph.tensor(name), graph.consumers()[name]
     rank = len(tensor.shape)
     is_image = rank > 2 and tensor.shape[0] == 1 and tensor.shape[1] > 1 and max(tensor.shape[2:]) > 1

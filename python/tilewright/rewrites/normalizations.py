@@ -28,7 +28,7 @@ class _Deviation:
     Attributes:
         of: the tensor whose squares are taken.
         axes: the axes of the mean.
-        epsilon: what is added to the mean.
+        epsilon: the constant that is added to the mean.
     """
 
     of: str
@@ -95,7 +95,7 @@ def _name_affine(editor: GraphEditor, node: Node) -> bool:
 
 
 def _factors(editor: GraphEditor, name: str) -> tuple[_Deviation, str] | None:
-    """The deviation by which a factor divides, and what it multiplies by besides ("" for nothing)."""
+    """Of a factor gamma / deviation: the deviation, and the tensor gamma ("" for 1)."""
     alone = _made_by(editor, name, "Reciprocal")
     if alone is not None:
         deviation = _deviation(editor, alone.inputs[0])
@@ -137,7 +137,7 @@ def _deviation(editor: GraphEditor, name: str) -> _Deviation | None:
 
 
 def _centred(editor: GraphEditor, name: str) -> tuple[str, tuple[int, ...]] | None:
-    """The x and the axes of x - mean(x)."""
+    """(x, axes of the mean) if the tensor is x - mean(x)."""
     difference = _made_by(editor, name, "Sub")
     found = None if difference is None else _mean(editor, difference.inputs[1])
     return found if difference is not None and found is not None and found[0] == difference.inputs[0] else None

@@ -26,7 +26,7 @@ _STEPS: Mapping[float, tuple[str, ...]] = MappingProxyType(
         -2.0: ("Square", "Reciprocal"),
     }
 )
-"""By exponent: operators one behind the other. Square multiplies a tensor by itself, Times by the base of the power."""
+"""By exponent: operators one behind the other. Square multiplies a tensor by itself, Times by the power's base."""
 
 
 def expand_powers(graph: Graph) -> Graph:

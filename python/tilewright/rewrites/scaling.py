@@ -66,9 +66,9 @@ def _folded(editor: GraphEditor, node: Node) -> Node | None:
 
 
 def _in_front_of_transpose(editor: GraphEditor, node: Node, name: str) -> None:
-    """A constant operator before the Transpose of which a node reads ``name`` stands behind it from now on.
+    """Move a constant Mul, Add or Sub before the Transpose that computes ``name`` behind that Transpose.
 
-    TensorFlow scales images whose channels are last.
+    TensorFlow scales images whose channels are last, before they are transposed.
     """
     transpose = editor.producer(name)
     if transpose is None or not isinstance(transpose.attributes, TransposeAttributes):
@@ -102,7 +102,10 @@ def _constant_position(editor: GraphEditor, node: Node) -> int | None:
 
 
 def _with_scale_of_shift(editor: GraphEditor, node: Node, shift: Node) -> Node | None:
-    """Conv(x * s + t, w), whose padding is not shifted, as Conv(x + t / s, w * s); None where there is no such Mul."""
+    """Conv(x * s + t, w) as Conv(x + t / s, w * s); None where no constant Mul stands before the shift.
+
+    The form for a Conv with padding: the padding is not shifted, so only the factor s can go into the weights.
+    """
     position = _constant_position(editor, shift)
     if position is None or (position == 0 and declared(shift, editor.extensions).affine is Affine.DIFFERENCE):
         return None
@@ -132,7 +135,7 @@ def _with_scale_of_shift(editor: GraphEditor, node: Node, shift: Node) -> Node |
 
 
 def _read_axis(editor: GraphEditor, node: Node) -> int:
-    """The axis of the first input that the sum of products runs over besides windows."""
+    """The axis of the first input over which the sum of products runs: channels of a Conv, the last of a MatMul."""
     if isinstance(node.attributes, ConvAttributes):
         return 1
     rank = len(editor.tensors[node.inputs[0]].shape)

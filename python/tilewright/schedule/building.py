@@ -43,8 +43,8 @@ class Schedule:
 
     ``overlaps`` are outputs that may lie over an input. ``profile`` names the buffer for a profile's records,
     ``guard_record`` the one for a spoilt canary.
-    ``handed_over`` says that at least one layer leaves its last store to the next layer. ``left`` has for each state
-    that the program leaves the buffer in which it found the state, whose address it takes.
+    ``handed_over`` says that at least one layer hands its last store over to the next layer. ``left`` has for each
+    state that the program leaves the buffer in which it found the state, whose address it takes.
     """
 
     program: tuple[Step, ...]
@@ -74,8 +74,8 @@ def build_schedule(
     """Turn chosen tiles into a program with explicit lifetimes: a layer of one stage for each operator or group.
 
     Homes live as ``marks.home_marks`` says. Constants live throughout, and so do the buffers of records that a
-    ``profiled`` and a ``guarded`` program write. With ``handed_over`` each layer leaves its last store to the next
-    layer where ``handover`` allows it; ``groups`` exclude that.
+    ``profiled`` and a ``guarded`` program write. With ``handed_over`` each layer hands its last store over to the next
+    layer where ``handover`` allows it; with ``groups`` none does.
     """
     tensors = _with_rings(_home_buffers(graph, homes, platform), groups)
     names = Names(set(tensors))
@@ -109,7 +109,7 @@ def build_schedule(
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """What becomes one layer of the program: a layer by its number, or a group."""
+    """One layer of the program: an operator's layer by its number, or a group of them."""
 
     numbers: range
     group: Group | None = None
@@ -263,7 +263,7 @@ def _home_bytes(homes: Homes, name: str, words: Mapping[str, int], excess: int) 
 
 
 def _home_align_bytes(homes: Homes, name: str, element_bytes: int, words: Mapping[str, int]) -> int:
-    """What the caller owns, and parts, need only be aligned as their elements, if links take single bytes."""
+    """Bytes of a home's alignment: of a part, or a caller's buffer over links of single bytes, those of an element."""
     if homes.groups[name] in homes.parts or (homes.roots[name] != name and homes.is_callers(name)):
         return element_bytes
     if homes.is_callers(name):

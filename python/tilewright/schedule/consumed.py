@@ -23,7 +23,7 @@ _NEVER = 1 << 60
 """The place of a wait that is in another layer."""
 
 _MOST_BYTES, _MOST_TILES = 1 << 22, 1 << 13
-"""Larger buffers, and layers of more tiles, are not tried byte by byte."""
+"""For larger buffers, or layers of more tiles, bytes are not compared one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class _Touches:
     high: _Counts
 
     def window(self, words: _Counts, block: int, buffer: Buffer) -> _Counts:
-        """What a block touches, as a part of an array that has a number for each byte of the buffer."""
+        """The entries of ``words``, one for each byte of the buffer, of the bytes that a block touches."""
         size = np.dtype(buffer.dtype).itemsize
         shape = (*np.maximum(self.high[block] - self.low[block] + 1, 0).tolist(), size)
         strides = [8 * stride for stride in (*buffer.strides_bytes, 1)]

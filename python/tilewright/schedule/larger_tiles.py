@@ -84,7 +84,7 @@ def larger_tiles(problem: TilingProblem, choice: TileChoice, position: int, name
 
 
 def _parts(staging: Staging, smaller: Staging, level: LargerTile) -> tuple[str, int] | None:
-    """The index of the larger tiles before, and how many of them form a larger one; None for another index."""
+    """The index of the ``smaller`` tiles, and how many of them form a larger one; None if it is another index."""
     if staging.index is None or staging.index != smaller.index:
         return None
     return level.coarse[0].name, staging.tiles // smaller.tiles
@@ -93,9 +93,9 @@ def _parts(staging: Staging, smaller: Staging, level: LargerTile) -> tuple[str, 
 def loads(levels: Sequence[LargerTile], home: str, fine: CopyStart, *, ahead: bool) -> list[Step]:
     """The steps of a load through larger tiles, down to the start of the copy ``fine`` from home to the core's tile.
 
-    ``ahead`` says that tiles are loaded one before they are worked on. A larger tile may be refilled only when
-    everything that was cut from it has arrived: each copy is awaited where the next one of the same tiles starts,
-    unless it is awaited at once.
+    ``ahead`` says that each tile is loaded one iteration before the kernel works on it. A larger tile may be refilled
+    only when all smaller tiles cut from it have arrived: each copy is awaited before the next copy of the same operand
+    starts, unless it is awaited at once.
     """
     early = fine.runs
     inner = levels[0]
@@ -138,9 +138,9 @@ class Stores:
 def stores(levels: Sequence[LargerTile], home: str, fine: CopyStart, copies: int) -> Stores:
     """The steps of a store through larger tiles; ``fine`` starts the copy from the core's tile, of ``copies`` slots.
 
-    A larger tile is stored when everything that belongs to it has arrived. A copy is awaited before the bytes that
-    it reads are written again; so late for the last larger tiles on the way, and before the next one of the same
-    tiles starts for all others, as their arrival is what the next larger tile waits for.
+    A larger tile is stored when all tiles that belong to it have arrived. A copy to the home is awaited just before
+    the bytes that it reads are written again. Every other copy is awaited before the next copy of the same operand
+    starts, since the larger tile to which it goes waits for its arrival.
     """
     chain = _Chain(tuple(levels), home, fine, copies)
     behind = chain.start(0, fine.runs.first)

@@ -1,4 +1,4 @@
-"""The buffers of what a program notes beside its kernels: what it measures of each stage, which canary is spoilt."""
+"""The buffers of records that a program writes beside its kernels: measurements of stages, and a spoilt canary."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def _tile_shape(operand: TileOperand, choice: TileChoice) -> tuple[int, ...]:
 
 
 def words_buffer(problem: TilingProblem, names: Names) -> Buffer | None:
-    """The buffer through which bytes travel that are no whole words of a link; None if there are none."""
+    """The scratch buffer for bytes at the ends of lines that are no whole words of a link; None if there are none."""
     size = problem.words_bytes
     if not size:
         return None
@@ -70,7 +70,7 @@ def words_buffer(problem: TilingProblem, names: Names) -> Buffer | None:
 
 
 def scratch_buffers(problem: TilingProblem, choice: TileChoice, pools: tuple[str, ...], names: Names) -> list[Buffer]:
-    """What the kernel needs beside its operands, by role; cores that share a call have their views in the last one."""
+    """The kernel's scratch buffers, one for each role; the last one has the views of cores that share a call."""
     return [
         Buffer(
             name=names.take(f"{problem.node.name}.{role}"),

@@ -47,7 +47,7 @@ def group_use(uses: Sequence[LayerUse], inside: Mapping[str, object]) -> LayerUs
 
 
 def consuming(use: LayerUse, body: Sequence[Step], buffers: Mapping[str, Buffer]) -> LayerUse:
-    """The use with the inputs over which a body may write its only output, since it is done with their first bytes."""
+    """The use with the inputs over which a body may write its only output, as it has read their first bytes before."""
     if len(use.writes) != 1:
         return use
     behind = {}

@@ -88,7 +88,7 @@ def backward_choice(kernel: KernelChoice, axes: Sequence[AxisMap], shape: Sequen
 
 
 def _reach(item: Placed) -> int:
-    """Bytes from the first to the last one of an operand."""
+    """Bytes from an operand's first byte to behind its last."""
     pairs = zip(item.shape, item.strides_bytes, strict=True)
     return item.element_bytes + sum((extent - 1) * pitch for extent, pitch in pairs)
 
@@ -109,7 +109,7 @@ def _apart(
 
 
 def _period(name: str, extents: Mapping[str, int], item: Placed) -> tuple[int, int] | None:
-    """Bytes from point to point of a dimension, and from one of its periods to the next; None if points share bytes."""
+    """Bytes from one point of a dimension to the next, and bytes of all its points; None if points share bytes."""
     steps = [
         (abs(stride) * pitch, term)
         for axis, pitch in zip(item.axes, item.strides_bytes, strict=True)

@@ -51,7 +51,7 @@ def as_late_as_possible(graph: Graph) -> Graph:
     ready = [node for node in graph.nodes if readers[node.name] == 0]
     found: list[Node] = []
     while ready:
-        # Backward: what is soonest done without the others is what can wait for them.
+        # From the last operator to the first: of those that may stand here, the one with the shortest way to it.
         node = min(reversed(ready), key=lambda item: depths[item.name])
         ready.remove(node)
         found.append(node)

@@ -16,7 +16,7 @@ from tilewright.options import Effort
 MAXIMUM_STEPS: Mapping[Effort, int] = MappingProxyType(
     {Effort.FAST: 20_000, Effort.NORMAL: 200_000, Effort.THOROUGH: 1_000_000}
 )
-"""Operators that the exact search runs, behind all sets of finished ones, before the beam search takes its place."""
+"""The most steps of the exact search; a step runs one operator behind one set of finished operators."""
 
 BEAM_WIDTH = 48
 

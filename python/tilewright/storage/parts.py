@@ -47,7 +47,7 @@ def join_parts(graph: Graph, chosen: Collection[str], links: Iterable[Link] = ()
     An input of a Concat that cannot lie in the output (it is the caller's, a constant, in another
     memory order, or would be in two places) is copied into its part, if another input can lie there.
     """
-    # What a link reads too much, as it rounds up, is the whole's; of stores, larger tiles are whole units.
+    # Links that round up may read behind a part, where the whole goes on; stores of larger tiles are whole units.
     grain = lcm(*(link.align_bytes for link in links))
     families = Families(graph, grain)
     wanted = [node for node in graph.nodes if node.name in chosen]

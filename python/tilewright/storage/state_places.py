@@ -1,8 +1,8 @@
 """States: the tensor that a run leaves takes the bytes of the one that the run found.
 
-That is possible where whatever reads the old state has run before the layer that writes the new one, or where that
-layer itself writes element on element. Else the new state has bytes of its own, and a Copy behind all readers
-brings it to its place.
+That is possible where every reader of the old state has run before the layer that writes the new one, or where that
+layer itself writes element on element. Else the new state has bytes of its own, and a Copy behind all readers of the
+old state moves it there.
 
 Before:  state h -> n; n = Add(Concat(h, x)), y = Sub(h, n): Sub needs h after n was computed
 After:   n/state = Copy(n), behind Sub; state h -> n/state, at the address of h
@@ -51,7 +51,7 @@ def _readers(graph: Graph, tensor: str) -> set[str]:
 
 
 def _writers(graph: Graph, state: State) -> set[str]:
-    """The node that computes the new state, and the views between the two."""
+    """Names of the node that computes the new state, and of the views between that node and the state."""
     producers = graph.producers()
     found: set[str] = set()
     node = producers.get(state.output)

@@ -20,7 +20,7 @@ _COST_NOTHING = (Limits, LayerLimits)
 
 
 def form(candidates: Sequence[TilingProblem]) -> Hashable | None:
-    """What decides about kernel and tiles of a layer, beside platform, options and capacities.
+    """A key that two layers share if the same kernel and tiles are best for both on one platform, in equal pools.
 
     Names of tensors and values of constants decide nothing. None if layers cannot be compared: where the user
     gives tiles or slots by name, and for a project's own kernels, whose costs may follow from anything.

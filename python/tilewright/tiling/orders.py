@@ -46,7 +46,7 @@ class Orders:
     each: tuple[_Totals, ...] = ()
 
     def alone(self) -> list[Orders]:
-        """Each order as if it were the best of every candidate; none where only the best were asked for."""
+        """One ``Orders`` for each order, as if it were best for every candidate; empty if ``each`` is."""
         size = self.best.size
         return [
             Orders(self.orders, np.full(size, number), found.cycles, found.moved, found.starts, found.hidden)

@@ -114,7 +114,7 @@ def find_tiler(name: str) -> Tiler | None:
 
 
 def _takes_an_operator(found: object) -> bool:
-    """Whether it is called with ``operator``, by that name: nothing else is called, such as ``os:remove``."""
+    """Whether the function takes ``operator``, by that name; no other function is called, such as ``os:remove``."""
     try:
         return callable(found) and list(signature(found).parameters) == ["operator"]
     except (TypeError, ValueError):
@@ -124,7 +124,7 @@ def _takes_an_operator(found: object) -> bool:
 def with_own_tiles(problem: TilingProblem, tiler: Tiler, name: str, capacities: Capacities) -> TilingProblem:
     """The problem with the steps that a tiler gives; as it is where nothing travels, or the user gives steps.
 
-    Raises bad_input ``own-tiler`` for what is no answer, or no tiles of the operator.
+    Raises bad_input ``own-tiler`` for an answer that is no mapping of steps, or has steps that cannot be.
     """
     if not problem.moves or problem.given:
         return problem

@@ -46,17 +46,20 @@ class Path:
 
     @property
     def far_links(self) -> tuple[Link, ...]:
-        """The links behind it."""
+        """The links behind ``link``, up to the home."""
         return self.links[1:]
 
     @property
     def align_bytes(self) -> int:
-        """Alignment that the links want of what they read and write."""
+        """The alignment in bytes that the links ask of the addresses they read and write."""
         return max((link.align_bytes for link in self.links), default=1)
 
 
 def _check_far(link: Link, element_bytes: int, node: Node, name: str) -> None:
-    """The core moves no bytes of larger tiles, so a link between pools that it does not address takes elements."""
+    """Raise not_supported for a far link that cannot copy single elements.
+
+    The core cannot help: it does not address the pools at the ends of such a link.
+    """
     if element_bytes % link.align_bytes == 0:
         return
     raise not_supported(
@@ -109,7 +112,7 @@ def links_between(platform: Platform, near: str, home: str, *, write: bool) -> t
 
 
 def _leads_back(platform: Platform, link: Link) -> bool:
-    """Whether bytes beside those that a store changes can be read: words of its link may have more than its bytes."""
+    """Whether some link leads the other way: a store of whole words must first read the bytes around its own."""
     return any((other.source, other.target) == (link.target, link.source) for other in platform.links)
 
 

@@ -31,7 +31,7 @@ VIEWS_ALIGN_BYTES = 8
 """The cores' views of operands hold pointers."""
 
 WORDS_BYTES = 64
-"""The least bytes of the buffer through which bytes travel that are no whole words of a link."""
+"""The least bytes of the buffer for bytes at the ends of lines that are no whole words of a link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class TilingProblem:
 
     @property
     def words_bytes(self) -> int:
-        """Bytes of the buffer through which bytes travel that are no whole words of a link; 0 if there are none."""
+        """Bytes of the buffer for bytes at the ends of lines that are no whole words of a link; 0 if there are none."""
         return max(WORDS_BYTES, self.word_bytes) if self.word_bytes > 1 else 0
 
     def scratch_bytes(self, steps: TileSteps) -> int:
@@ -142,7 +142,7 @@ class TilingProblem:
         return self.kernel.for_tiles(self._part(steps)).fields
 
     def _part(self, steps: TileSteps) -> TileSteps:
-        """Steps of what one core has of a tile."""
+        """Steps of the part of a tile that one core computes."""
         core_split = self.core_split(steps)
         return steps if core_split is None else core_split.part(steps)
 
