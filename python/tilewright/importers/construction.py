@@ -15,7 +15,7 @@ from tilewright.graph import Array, Bounded, DType, Node, Tensor, constant
 
 MAX_RANK = 6
 MAX_BYTES = 1 << 30
-"""Of one tensor: offsets and strides of kernels are of 32 bits, with a sign, and plans are checked that far."""
+"""The most bytes of a tensor: kernels have signed offsets and strides of 32 bits, and plans are checked that far."""
 LEAST_COMPUTED_BYTES = 16 * 2**20
 COMPUTED_FACTOR = 4
 """Constants computed at compile time may take LEAST_COMPUTED_BYTES and so many times the bytes of the model's own."""
@@ -41,8 +41,8 @@ class Construction:
         integers_in_floats: whether float tensors may hold integers (the Deeploy dialect).
         computed_bytes: how many bytes more the constants that are computed may take.
         unrolled: how many nodes the bodies of control flow have become.
-        bounds: the extent that the user gives to what an operator finds, by the names of its outputs.
-        bounded: tensors of which only a first part is real, by name.
+        bounds: by output of an operator that finds entries, the most entries, as the user declares.
+        bounded: by name, the tensors of which only the first entries are real.
         counts: the tensors that say how many entries were found; they become outputs of the model.
         last_axis_softmax: whether Softmax without an axis runs over the last one, whatever the opset.
     """

@@ -32,8 +32,8 @@ _LARGEST = (1 << 31) - 1
 @dataclass(frozen=True, slots=True)
 class AddSplit(CStruct):
     """y = limit((((a ^ flip) * high + (b ^ flip) * high + high) + (((a ^ flip) * low + (b ^ flip) * low + low) >> 12))
-    >> shift): `high` and `low` are an operand's own, the last ones those of the addend; low parts have 12 bits. An
-    operand's flip is 128 for int8, 0 for uint8. Operands: a, b, y.
+    >> shift). Each of a and b is multiplied by `high` and `low` of its own multiplier; the last `high` and `low` are
+    those of the addend; low parts have 12 bits. An operand's flip is 128 for int8, 0 for uint8. Operands: a, b, y.
     """
 
     a_flip: Int32
@@ -153,7 +153,7 @@ def _shifted(epilogue: RequantizeShift, sign: int) -> Callable[[Array, Array], A
 
 
 def _is_exact(given: AddSplit, wanted: Sum, dtypes: tuple[DType, DType]) -> bool:
-    """Whether C computes what is wanted of every pair of elements, without overflow."""
+    """Whether C gives the wanted element for every pair of elements, without overflow."""
     lows, highs = zip(*map(stored_range, dtypes), strict=True)
     a, b = (np.arange(low, high + 1, dtype=np.int64) for low, high in zip(lows, highs, strict=True))
     a, b = a[:, None], b[None, :]

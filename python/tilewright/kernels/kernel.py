@@ -135,7 +135,7 @@ def elementwise_over_tensors(choice: KernelChoice) -> Stores:
 def raster_over(
     *walk: str, block: int = 1, restarts: tuple[str, ...] = (), apart: tuple[str, ...] = (), rereads: bool = False
 ) -> StoresOf:
-    """``stores`` of kernels that walk over their output and read of their first read what lies ahead.
+    """``stores`` of kernels that walk over their output and load from their first read only what lies ahead of it.
 
     Args:
         walk: dimensions in their order, outermost first; those that the nest of a node lacks are left out.
@@ -151,7 +151,7 @@ def raster_over(
         if begins_anew and block > 1 and rereads:
             return UNKNOWN_STORES
         walked, alone = (tuple(name for name in names if name in extents) for names in (walk, apart))
-        # Blocks of one point are a promise that holds for larger blocks too.
+        # Blocks that begin anew have several sizes. A kernel of any block size keeps the promise for blocks of one.
         return Stores(WriteOrder.RASTER, (0,), walked, 1 if begins_anew else block, apart=alone, rereads=rereads)
 
     return stores

@@ -29,13 +29,13 @@ class LikedOrder:
 
 
 ANY_ORDER = LikedOrder(Layout.ANY, 0)
-"""Of kernels that run as fast on any order."""
+"""The order of kernels that are as fast on any order."""
 
 CONVOLUTION_ORDER = LikedOrder(Layout.CHANNELS_LAST, 16)
-"""Of convolutions: each element is read for each tap of a window."""
+"""The order of convolutions, which read each element for each tap of a window."""
 
 POOLING_ORDER = LikedOrder(Layout.CHANNELS_LAST, 4)
-"""Of pooling."""
+"""The order of pooling."""
 
 MATRIX_ORDER = LikedOrder(Layout.ROW_MAJOR, 4)
-"""Of matrix products."""
+"""The order of matrix products."""

@@ -52,7 +52,7 @@ MOST_APART = 4
 
 @dataclass(frozen=True, slots=True)
 class Finishing(CStruct):
-    """How sums become elements, and by whom."""
+    """The C functions that finish sums, and the rule's constants for them."""
 
     finished: Annotated[str, CType("tilewright_runs_products *", is_pointer=True), "how products finish sums"]
     finish: Annotated[BlockFinish, "NULL: products finish"]

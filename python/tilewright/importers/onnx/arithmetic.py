@@ -14,7 +14,7 @@ from tilewright.importers.onnx.context import Call
 
 Translate = Callable[[Call], None]
 _MOST_AXES = 4
-"""Of operands of a product, as kernels take them; more batch axes become one."""
+"""The most axes of a product's operands that kernels take; of more, the batch axes become one."""
 
 
 def gemm(call: Call) -> None:

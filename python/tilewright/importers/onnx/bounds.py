@@ -1,7 +1,7 @@
 """Tensors of which only a first part is real: entries that operators find, up to a bound that the user declares.
 
-What computes each entry by itself gives a tensor of which as many entries are real. What would mix real entries with
-the others, or count them, is refused.
+A node that computes each entry by itself gives a tensor with as many real entries. A node that would mix real entries
+with the others, or count them, is refused.
 """
 
 from __future__ import annotations

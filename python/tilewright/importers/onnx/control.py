@@ -1,4 +1,4 @@
-"""If, Loop and Scan where what decides is known at compile time.
+"""If, Loop and Scan whose conditions and numbers of iterations are known at compile time.
 
 Before:  Loop(3, true, s) { s, y = f(i, s) }
 After:   s1, y1 = f(0, s);  s2, y2 = f(1, s1);  s3, y3 = f(2, s2);  y = stack(y1, y2, y3)

@@ -13,7 +13,7 @@ from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.grid_sample import Sampler, weighed
 
 _MOST_SAMPLES = 1 << 16
-"""Of a region on one axis; tensors hold them all."""
+"""The most samples of a region on one axis; tensors hold all of them."""
 
 
 def deform_conv(call: Call, steps: Steps) -> None:

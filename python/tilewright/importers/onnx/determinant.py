@@ -11,7 +11,7 @@ from tilewright.importers.onnx.composed import Steps
 from tilewright.importers.onnx.context import Call
 
 _MOST_ROWS = 5
-"""Of six rows there are 720 permutations."""
+"""The most rows of a matrix; six rows would have 720 permutations."""
 
 
 def det(call: Call, steps: Steps) -> None:

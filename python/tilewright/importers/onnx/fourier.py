@@ -12,7 +12,7 @@ from tilewright.importers.onnx.composed import Steps
 from tilewright.importers.onnx.context import Call
 
 _MOST_ELEMENTS = 1 << 22
-"""Of the matrix, whose size is the square of the transform's length."""
+"""The most elements of the matrix, whose size is the square of the transform's length."""
 
 
 def dft(call: Call, steps: Steps) -> None:

@@ -72,7 +72,7 @@ def _flat_index(steps: Steps, places: list[str], extents: tuple[int, ...]) -> st
 
 
 class Sampler:
-    """Neighbours of places along one axis: (index, weight) of each, where what lies outside follows the padding."""
+    """Neighbours of places along one axis: (index, weight) of each; those outside follow the padding mode."""
 
     def __init__(self, steps: Steps, padding: str, corners: bool) -> None:
         self.steps, self.padding, self.corners = steps, padding, corners
@@ -90,7 +90,7 @@ class Sampler:
     def around(self, place: str, extent: int, mode: str) -> list[tuple[str, str]]:
         """As ``taps``, of places that are counted in elements."""
         steps = self.steps
-        # Of cubic interpolation only the neighbours follow border and reflection.
+        # With cubic interpolation, border and reflection move the neighbours alone, not the place.
         place = place if mode == "cubic" else self._moved_inside(place, extent)
         if mode == "nearest":
             return [self._tap(steps("Round", place), extent, steps.constant(1.0), place)]
@@ -120,7 +120,7 @@ class Sampler:
         return steps("Add", total, steps.constant(factors[-1]))
 
     def _moved_inside(self, place: str, extent: int) -> str:
-        """Places themselves follow border and reflection before their neighbours do."""
+        """Places moved inside by border or reflection, before their neighbours are taken."""
         if self.padding == "border":
             return self._clipped(place, extent)
         return self._reflected(place, extent) if self.padding == "reflection" else place

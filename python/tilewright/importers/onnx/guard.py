@@ -50,7 +50,7 @@ def _contradictions(
 ) -> Iterator[str]:
     for value in values:
         got = _computed(value.name, build)
-        # What ZipMap makes of a tensor is left out.
+        # Outputs of ZipMap are maps in the file and tensors here.
         if (
             value.element_type == _SEQUENCE
             or got is None

@@ -25,9 +25,9 @@ _MASK = 8
 
 
 def became_recurrent(node: SourceNode, build: Construction, visit: Callable[[SourceNode], None]) -> bool:
-    """Translate a Loop into a recurrent operator; whether that is possible.
+    """Translate a Loop into a recurrent operator, and return whether that is possible.
 
-    Else the graph is as it was: nothing reads the constants that were computed to find out, nor do they count.
+    If not, the graph is as it was: constants that were computed to find out are not read, and do not count.
     """
     body = node.attributes.get("body")
     if not isinstance(body, SourceGraph) or len(body.inputs) != len(node.inputs):

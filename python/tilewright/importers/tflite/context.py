@@ -169,7 +169,7 @@ class LiteCall:
         return float(value)
 
     def known(self, array: Array) -> None:
-        """The output, which is known at compile time."""
+        """Give the operator's output, which is known at compile time, as a constant."""
         self.build.take_bytes(array.nbytes)
         self.build.constants[self.names[self.node.outputs[0]]] = array
 

@@ -117,7 +117,7 @@ def quantized_rows(call: LiteCall, rows: str, *, asymmetric: bool) -> tuple[str,
 
 
 def _is_per_channel(call: LiteCall) -> bool:
-    """LiteRT tells by the number of scales; one channel with one scale counts too."""
+    """Whether the weights have a scale for each channel: LiteRT compares both numbers, so one channel has, too."""
     w = call.record(1)
     return len(w.scale) == w.shape[w.axis]
 

@@ -132,7 +132,7 @@ def interpolated(call: LiteCall) -> None:
 
 
 def _log(call: LiteCall, y: TensorRecord) -> Callable[[Array], Array]:
-    """Of what is not above 0 the smallest result."""
+    """The logarithm; arguments that are not above 0 give y's smallest value."""
     smallest = np.float32(np.float32(-32768) * y.unit)
     return lambda x: np.where(x <= 0, smallest, np.log(np.where(x <= 0, 1, x)))
 

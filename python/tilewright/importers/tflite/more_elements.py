@@ -308,7 +308,7 @@ def prelu(call: LiteCall) -> None:
 
 
 _HALVES = (-(1 << 15), (1 << 15) - 1)
-"""What int16 holds."""
+"""The smallest and the largest int16."""
 
 
 def _pair(real: float) -> tuple[tuple[int], tuple[int]]:

@@ -1,4 +1,4 @@
-"""Quantised operators beside those of common networks: quotients, running sums, lengths of lines."""
+"""Quantised operators beside those of common networks: quotients, running sums, vectors of length 1."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def add_n(call: LiteCall) -> None:
 
 
 def l2_normalization(call: LiteCall) -> None:
-    """Each line of the last axis less its length; float32, int8 and uint8."""
+    """Each line of the last axis divided by its length; float32, int8 and uint8."""
     kind, x = one_type(call, 0), call.input(0)
     shape = x.shape
     if kind in _EIGHT_BIT:

@@ -28,7 +28,7 @@ from tilewright.kernels.scalar.spatial_integer import IntegerConv, PaddedInput, 
 from tilewright.operators.nest import along, whole
 
 _COMPUTED = {Rule.FOLDED: "folded", Rule.LAYER: "high", Rule.HIGH: "high"}
-"""The C functions that finish by a rule, without what their names have in common."""
+"""Rule to the end of the name of the C function that multiplies and finishes by it."""
 
 _COMPUTE = "depthwise_mve_"
 

@@ -31,10 +31,10 @@ from tilewright.operators.nest import along
 SOURCES = ("conv_integer.c", "integer_core.c", "integer_finish.c")
 
 _FEW = 2
-"""The most pixels behind whole blocks that C computes as such: more take as long as a block."""
+"""The most pixels behind whole blocks that C computes one by one: more take as long as a block."""
 
 _FEW_TOO = f"&{PREFIX}core_few"
-"""The core that has a form for few pixels; where rows are whole blocks, that would be code without use."""
+"""The core with a form for few pixels, which is not linked where all rows are whole blocks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ _PAIR = 2
 """Pixels of a word."""
 
 _TWO_RUNS = f"{name_of(SHORTER)}_{name_of(LONGER)}"
-"""How names of C's cores say that runs have two lengths."""
+"""The end of the name of the C core with runs of two lengths."""
 
 _CALLED_CYCLES = 28.0
 """Instructions for each element that a finish outside the core takes more than one inside."""
@@ -95,7 +95,7 @@ def packed(conv: IntegerConv) -> tuple[KernelChoice, ...]:
 
 
 def _choice(conv: IntegerConv, runs: str, channels: Sorted | None) -> KernelChoice:
-    """The kernel with one core; ``runs`` is how its name says its runs."""
+    """The kernel with one core, whose name in C ends in ``runs``."""
     groups, group_outputs, window, group_inputs = map(int, conv.weights.shape)
     taps = window * group_inputs
     x, y = conv.operands

@@ -29,7 +29,7 @@ from tilewright.operators.nest import Nest, along, whole
 SOURCES = ("depthwise_integer.c", "integer_core.c", "integer_finish.c")
 
 _SUMS = "tilewright_depthwise_"
-"""What the C functions have in common that add up the products."""
+"""The beginning of the names of the C functions that add up the products."""
 
 _SMALL_PLANE = 128
 """The most outputs of one channel for which C keeps all sums of the channel."""

@@ -41,13 +41,13 @@ from tilewright.operators.sigmoid_table import sigmoid_table
 from tilewright.operators.spatial import Windows
 
 _MOST_ELEMENTS = 1 << 16
-"""Of a softmax: the sum of that many powers fits 32 bits."""
+"""The most elements of a softmax: the sum of their powers fits 32 bits."""
 
 _LOW_BITS = 7
-"""Of an argument of InterpolatedHalves, whose table has 513 entries."""
+"""Low bits of an argument of InterpolatedHalves, between two of the table's 513 entries."""
 
 _MOST_TAPS = 1 << 15
-"""Of an average: the sum of that many int16 and half their number fits 32 bits."""
+"""The most taps of an average: the sum of their int16, and half their number, fits 32 bits."""
 
 
 @dataclass(frozen=True, slots=True)

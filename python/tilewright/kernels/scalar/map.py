@@ -54,7 +54,7 @@ class Map(CStruct):
 
 
 _OPERATORS = tuple(operator for operator in FUNCTIONS if operator != "Expand")
-"""Expand is a copy (movement.py)."""
+"""The operators of this file; Expand is a copy (movement.py)."""
 
 _SIMPLE = elementwise_kernel("map", Map, 12.0)
 _COSTLY = elementwise_kernel("map", Map, 120.0)

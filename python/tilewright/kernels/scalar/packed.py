@@ -31,7 +31,7 @@ SHORTER, LONGER = (2, 2, 2, 2), (3, 3, 3)
 """The runs of the core that has runs of two lengths."""
 
 _MOST_SORTED = 256
-"""Channels whose positions fit bytes."""
+"""The most channels whose positions fit bytes."""
 
 _TAP_CYCLES, _RUN_CYCLES, _ROUND_CYCLES = 13.0, 12.0, 3.5
 """Instructions for a tap, a run and a round, of four channels and two pixels (RV32IMAC, GCC 12.2, -O2)."""
@@ -193,7 +193,7 @@ def runs_cycles(taps: int, runs: Runs) -> float:
 
 
 def name_of(runs: Runs) -> str:
-    """How the names of C's cores say the runs: (4, 4) is 44."""
+    """The end of the name of the C core with these runs: 44 for (4, 4)."""
     return "".join(map(str, runs))
 
 

@@ -1,4 +1,4 @@
-"""Quotients of 8-bit integers, and lines less their lengths (runtime/kernels/{div_fixed,l2_fixed}.c)."""
+"""Quotients of 8-bit integers, and vectors divided by their lengths (runtime/kernels/{div_fixed,l2_fixed}.c)."""
 
 from __future__ import annotations
 
@@ -25,10 +25,13 @@ from tilewright.operators.integer_norm import last_axis_nest
 from tilewright.operators.nest import whole
 
 _MOST_ELEMENTS = 1 << 15
-"""Of a line: the sum of that many squares fits 32 bits."""
+"""The most elements of a line: the sum of their squares fits 32 bits."""
 
 _MOST_SHIFT = 23
-"""Of a quotient: each numerator is shifted to the left by that at least, so that nothing is left to shift."""
+"""The most ``shift`` of a quotient.
+
+Each numerator is shifted to the left by at least as many bits first, so that only shifts to the right remain.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class DivFixed(CStruct):
 
 @dataclass(frozen=True, slots=True)
 class L2Fixed(CStruct):
-    """Each line of the view's last axis less its length, in steps of 1/128. Operands: x and y of 8 bits."""
+    """Each line of the view's last axis divided by its length, in steps of 1/128. Operands: x and y of 8 bits."""
 
     is_unsigned: Annotated[Int32, "1: x and y are uint8, and 128 stands for 0 in y"]
     x_zero_point: Int32

@@ -12,7 +12,7 @@ from tilewright.kernels.kernel import Declaration, Kernel, KernelChoice, TileSte
 from tilewright.operators.trees import AGGREGATES, MISSING_TRUE, NODE_WORDS, TreeAttributes, nest
 
 _TREE_CYCLES = 200.0
-"""Of one row in one tree: some ten nodes."""
+"""Instructions for one row in one tree, in which a row meets about ten nodes."""
 
 
 @dataclass(frozen=True, slots=True)

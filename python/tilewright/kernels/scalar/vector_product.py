@@ -1,4 +1,4 @@
-"""What kernels for products of few 8-bit vectors with a constant matrix are made from."""
+"""Products of few 8-bit vectors with a constant matrix, in the form from which kernels of all families are made."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class VectorProduct:
 
     @property
     def sign(self) -> str:
-        """How the names of C's functions say the elements of x."""
+        """The part of C's function names that tells int8 from uint8 elements of x."""
         return "unsigned" if self.dtype is DType.UINT8 else "signed"
 
 

@@ -33,15 +33,15 @@ class DepthwiseXpulpv2(CStruct):
 
 _COLUMNS = "tilewright_xpulpv2_"
 _SHAPES = {(3, 1): "plane", (5, 2): "five", (7, 2): "seven"}
-"""By rows of a window and words of a row, what the assembler functions are called."""
+"""(Rows of a window, words of a row) to the end of the name of the assembler function that multiplies."""
 _CHANNELS = 4
 """Channels whose windows are loaded together."""
 _WORD = 4
 _BY_ASSEMBLER = {Rule.FOLDED: "folded", Rule.HIGH: "high", Rule.LAYER: "high"}
-"""By rule, what the assembler function that finishes sums is called; LAYER shares HIGH's."""
+"""Rule to the name, without prefix, of the assembler function that finishes sums; LAYER and HIGH share one."""
 
 _OUTPUT_CYCLES = {"folded": 10.0, "high": 15.0}
-"""By what finishes, cycles of an output beside the words of its window."""
+"""Name of the assembler function that finishes to cycles of an output beside the words of its window."""
 _OUTPUT_BY_LINE = 34.0
 _WORD_CYCLES = 2.0
 

@@ -1054,8 +1054,8 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_div_fixed_attributes) == 32,
 void tilewright_div_fixed(const struct tilewright_div_fixed_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
-/* Each line of the view's last axis less its length, in steps of 1/128. Operands: x and y of 8
- * bits. */
+/* Each line of the view's last axis divided by its length, in steps of 1/128. Operands: x and y of
+ * 8 bits. */
 struct tilewright_l2_fixed_attributes {
     int32_t is_unsigned; /* 1: x and y are uint8, and 128 stands for 0 in y */
     int32_t x_zero_point;
@@ -1517,9 +1517,9 @@ void tilewright_conv_runs(const struct tilewright_conv_runs_attributes *attribut
 #define TILEWRIGHT_ADD_SPLIT_BELOW 12
 
 /* y = limit((((a ^ flip) * high + (b ^ flip) * high + high) + (((a ^ flip) * low + (b ^ flip) * low
- * + low) >> 12)) >> shift): `high` and `low` are an operand's own, the last ones those of the
- * addend; low parts have 12 bits. An operand's flip is 128 for int8, 0 for uint8. Operands: a, b,
- * y. */
+ * + low) >> 12)) >> shift). Each of a and b is multiplied by `high` and `low` of its own
+ * multiplier; the last `high` and `low` are those of the addend; low parts have 12 bits. An
+ * operand's flip is 128 for int8, 0 for uint8. Operands: a, b, y. */
 struct tilewright_add_split_attributes {
     int32_t a_flip;
     int32_t b_flip;
