@@ -81,13 +81,12 @@ def _product(call: LiteCall, names: list[str], shape: tuple[int, ...]) -> None:
 def _sum(
     call: LiteCall, kind: str, a: TensorRecord, b: TensorRecord, y: TensorRecord
 ) -> tuple[dict[str, int], RequantizeTwice]:
-    """Attributes of ScaledSum: ADD computes its three factors in float64, SUB in float32."""
+    """Attributes of ScaledSum, whose three factors are computed in float64."""
     left = _SUM_LEFT[kind]
-    real = float if call.node.operator == "ADD" else np.float32
-    widest = real(2.0) * max(real(a.unit), real(b.unit))
-    factors = [real(a.unit) / widest, real(b.unit) / widest]
-    (a_multiplier, a_shift), (b_multiplier, b_shift) = (quantized_multiplier(float(factor)) for factor in factors)
-    out = quantized_multiplier(float(widest / (real(1 << left) * real(y.unit))))
+    widest = 2.0 * max(float(a.unit), float(b.unit))
+    factors = [float(a.unit) / widest, float(b.unit) / widest]
+    (a_multiplier, a_shift), (b_multiplier, b_shift) = (quantized_multiplier(factor) for factor in factors)
+    out = quantized_multiplier(widest / ((1 << left) * float(y.unit)))
     if out[1] > 0:
         raise Unsupported(f"an output scale of {float(y.unit)}, so small that sums would be shifted left")
     given = {

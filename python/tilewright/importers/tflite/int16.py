@@ -11,7 +11,7 @@ import numpy as np
 from tilewright.graph import Array, DType, RequantizeTwice
 from tilewright.importers.construction import Unsupported
 from tilewright.importers.tflite.context import LiteCall, per_tensor
-from tilewright.importers.tflite.multipliers import away, twice
+from tilewright.importers.tflite.multipliers import away, quotient, twice
 from tilewright.importers.tflite.pointwise import gelu_by_erf, gelu_by_tanh
 from tilewright.importers.tflite.records import TensorRecord
 from tilewright.operators.fixed_point import quantized_multiplier
@@ -47,11 +47,11 @@ def sigmoid(call: LiteCall) -> None:
 
 
 def relu(call: LiteCall) -> None:
-    """The quotient of the scales in float32."""
+    """A clamp behind the quotient of the scales."""
     x, y = call.record(0), call.output()
     per_tensor(x)
     per_tensor(y)
-    q, shift = quantized_multiplier(float(x.unit / y.unit))
+    q, shift = quantized_multiplier(quotient(x, y))
     epilogue = RequantizeTwice((q,), (shift,), y.zero, y.zero, _LARGEST)
     call.emit("Requantize", [call.input(0).name], x.shape, {"x_zero_point": x.zero}, epilogue=epilogue)
 
@@ -74,7 +74,7 @@ def limited(call: LiteCall, name: str, low: int, high: int, part: str) -> str:
 
 
 def absolute(call: LiteCall) -> None:
-    """The quotient of the scales in float32."""
+    """Of stored integers less the zero point, times the quotient of the scales."""
     x, y = call.record(0), call.output()
     if not x.is_quantized:
         call.emit("Abs", [call.input(0).name], x.shape)
@@ -85,7 +85,7 @@ def absolute(call: LiteCall) -> None:
         raise Unsupported("int16 with a zero point", "quantise the model again")
     wide = call.emit("Cast", [call.input(0).name], x.shape, dtype=DType.INT32, part="wide")
     size = call.emit("Abs", [wide], x.shape, part="size")
-    epilogue = twice([float(x.unit / y.unit)], y)
+    epilogue = twice([quotient(x, y)], y)
     call.emit("Requantize", [size], x.shape, dtype=DType.INT16, epilogue=epilogue)
 
 
@@ -94,12 +94,12 @@ def leaky(call: LiteCall) -> None:
     x, y = call.record(0), call.output()
     if (*x.zero_point, *y.zero_point) != (0, 0):
         raise Unsupported("int16 with a zero point")
-    alpha = float(x.unit * np.float32(call.real("alpha")) / y.unit)
+    alpha = quotient(x, y, call.real("alpha"))
     if alpha < 0:
         raise Unsupported(f"alpha {call.real('alpha')}", "a factor above 0 is supported")
     zero = call.literal(np.zeros((), np.int16), "zero")
     shape, parts = call.input(0).shape, []
-    for operator, real in (("Max", float(x.unit / y.unit)), ("Min", alpha)):
+    for operator, real in (("Max", quotient(x, y)), ("Min", alpha)):
         side = call.emit(operator, [call.input(0).name, zero], shape, part=operator.lower())
         parts.append(call.emit("Requantize", [side], shape, part="factor", epilogue=twice([real], y)))
     call.emit("AddInteger", parts, shape)

@@ -62,6 +62,13 @@ def twice(reals: Sequence[float], output: TensorRecord, activation: str = "NONE"
     return RequantizeTwice(multipliers, shifts, output.zero, *stored_bounds(activation, output))
 
 
+def quotient(x: TensorRecord, y: TensorRecord, factor: float = 1.0) -> float:
+    """x scale * factor / y scale of an activation: in float64; of uint8, which LiteRT computes, in float32."""
+    if x.type == "uint8":
+        return float(x.unit * np.float32(factor) / y.unit)
+    return float(x.unit) * float(np.float32(factor)) / float(y.unit)
+
+
 def channel_multipliers(x: TensorRecord, w: TensorRecord, y: TensorRecord) -> list[float]:
     """x scale * w scale / y scale in float64: convolutions, and fully connected layers with several scales."""
     return [float(x.unit) * scale / float(y.unit) for scale in w.scale]

@@ -13,7 +13,7 @@ import numpy as np
 from tilewright.graph import Array
 from tilewright.importers.construction import Unsupported
 from tilewright.importers.tflite.context import LiteCall
-from tilewright.importers.tflite.multipliers import away
+from tilewright.importers.tflite.multipliers import away, quotient
 from tilewright.importers.tflite.records import TensorRecord
 from tilewright.operators.fixed_point import (
     divided_by_power,
@@ -50,8 +50,8 @@ def _clip(low: float, high: float) -> Callable[[LiteCall], tuple[str, dict[str, 
 
 
 def _relu(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Stored:
-    """The quotient of the scales in float32."""
-    q, shift = quantized_multiplier(float(x.unit / y.unit))
+    """A clamp behind the quotient of the scales."""
+    q, shift = quantized_multiplier(quotient(x, y))
     return lambda stored: np.maximum(multiplied(stored - x.zero, q, shift) + y.zero, y.zero)
 
 
@@ -64,10 +64,10 @@ def _relu6(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Stored:
 
 
 def _leaky(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Stored:
-    """Both factors in float32; of a negative alpha, the product's sign changes."""
-    alpha = float(x.unit * np.float32(call.real("alpha")) / y.unit)
+    """A factor for either side of 0; of a negative alpha, the product's sign changes."""
+    alpha = quotient(x, y, call.real("alpha"))
     q, shift = quantized_multiplier(abs(alpha))
-    q_identity, shift_identity = quantized_multiplier(float(x.unit / y.unit))
+    q_identity, shift_identity = quantized_multiplier(quotient(x, y))
 
     def stored(values: Array) -> Array:
         offset = values - x.zero
@@ -178,8 +178,8 @@ def _real_function(function: Callable[[Array], Array]) -> Callable[..., Stored]:
 
 
 def _abs(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Stored:
-    """The quotient of the scales in float32, where they differ."""
-    q, shift = quantized_multiplier(float(x.unit / y.unit))
+    """Times the quotient of the scales, where they differ."""
+    q, shift = quantized_multiplier(quotient(x, y))
     same = x.scale == y.scale
     return lambda stored: np.abs(stored - x.zero if same else multiplied(np.abs(stored - x.zero), q, shift)) + y.zero
 
