@@ -15,12 +15,13 @@ from support.lite_made import RUNS, LiteCase
 from support.lite_products import PRODUCTS
 from support.lite_rare import RARE
 from support.lite_streams import STREAMS
+from support.lite_ties import TIES
 from support.lite_types import TYPES
 
 __all__ = ["CASES", "RUNS", "LiteCase", "lite_case"]
 
 CASES: Mapping[str, Callable[[str], LiteCase]] = MappingProxyType(
-    {**PRODUCTS, **ELEMENTS, **STREAMS, **BREADTH, **TYPES, **RARE}
+    {**PRODUCTS, **ELEMENTS, **STREAMS, **BREADTH, **TYPES, **RARE, **TIES}
 )
 
 

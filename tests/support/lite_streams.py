@@ -13,17 +13,22 @@ from support.lite_made import LiteCase, Made
 from support.lite_models import Step, Value, lite_model
 
 
-def _svdf(name: str, kind: str, rank: int) -> LiteCase:
-    """The type is that of the state and of the weights over time; features overflow the int8 state's zero point."""
+def _svdf(name: str, kind: str, rank: int, largest: int = 120) -> LiteCase:
+    """The type is that of the state and of the weights over time; features overflow the int8 state's zero point.
+
+    With weights over time of more than 8 bits, sums may be beyond 32 bits, and features are shifted left.
+    """
     made = Made(name, "float32" if kind == "float32" else "int8")
     x = made.value(2, 9, scale=(0.05,))
     feature, unit = made.weights((6, 9), 0, 1), (0.04,)
     zero = (0,) if kind == "int16" else (37,)
     state = Value((2, 30), kind, (0.003,) if kind == "int16" else (0.25,), zero, variable=True)
-    drawn = made.rng.integers(-120, 120, (6, 5), np.int16, endpoint=True).astype(kind)
+    if largest > 127:
+        state, unit = replace(state, scale=(feature.scale[0] * x.scale[0] / 1.5,)), (4e-4,)
+    drawn = made.rng.integers(-largest, largest, (6, 5), np.int16, endpoint=True).astype(kind)
     time = Value((6, 5), kind, unit, (0,), drawn)
     b = made.rng.integers(-300, 300, 6 // rank).astype(np.int32)
-    bias = Value(b.shape, "int32", (float(np.float32(state.scale[0]) * np.float32(0.04)),), (0,), b)
+    bias = Value(b.shape, "int32", (float(np.float32(state.scale[0]) * np.float32(unit[0])),), (0,), b)
     y = made.value(2, 6 // rank, scale=(0.6,))
     if kind == "float32":
         feature = Value((6, 9), kind, data=made.rng.normal(0, 1, (6, 9)).astype(np.float32))
@@ -113,6 +118,7 @@ STREAMS: Mapping[str, Callable[[str], LiteCase]] = MappingProxyType(
         "svdf": lambda name: _svdf(name, "int8", 1),
         "svdf_rank": lambda name: _svdf(name, "int8", 2),
         "svdf_int16": lambda name: _svdf(name, "int16", 2),
+        "svdf_int16_wide": lambda name: _svdf(name, "int16", 2, 20000),
         "svdf_float": lambda name: _svdf(name, "float32", 2),
         "lstm": lambda name: _lstm(name, "int8", time_first=False),
         "lstm_time_first": lambda name: _lstm(name, "int8", time_first=True),

@@ -17,6 +17,7 @@ from support.host_runs import OBJECTS, TILED, run_outputs
 from support.lite_breadth import BREADTH
 from support.lite_cases import CASES, RUNS, lite_case
 from support.lite_rare import RARE
+from support.lite_ties import TIES
 from support.lite_types import TYPES
 from support.stateful import computed, run_program
 from tilewright.catalogue.evaluate import evaluate
@@ -32,7 +33,8 @@ from tilewright.rewrites.passes import optimise
 
 TIGHT = ("l1=1200",)
 ROOM_FOR_TABLES = ("l1=3000",)
-_WIDE = {**BREADTH, **TYPES, **RARE}
+_ROOMY = {**TYPES, **RARE, **TIES}
+_WIDE = {**BREADTH, **_ROOMY}
 _FRESH = [name for name in CASES if not lite_case(name).stateful]
 BUILDS = {
     "untiled": ("host", _FRESH),
@@ -97,7 +99,7 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Firmwa
         platform, names = BUILDS[kind]
         for name in names:
             values = {"model": written(name, folder), "platform": platform, "name": name, "static_pools": True}
-            values["pools"] = () if platform == "host" else TIGHT if name not in {**TYPES, **RARE} else ROOM_FOR_TABLES
+            values["pools"] = () if platform == "host" else TIGHT if name not in _ROOMY else ROOM_FOR_TABLES
             artifacts = compile_model(build_options(("test", values)))
             models.append(Generated(name, artifacts.plan, dict(artifacts.files)))
         return build(folder, models, runtime_library(OBJECTS)), {model.prefix: model.plan for model in models}

@@ -49,7 +49,7 @@ def svdf(call: LiteCall) -> None:
 def _features(call: LiteCall, batch: int, filters: int) -> str:
     """The features of this run, [n, filters], of the state's type."""
     x, w, state = call.record(_X), call.record(_FEATURE), call.record(_STATE)
-    call.constant(_FEATURE, "the weights of features")
+    weights = call.constant(_FEATURE, "the weights of features")
     operands, shape = [call.input(_X).name, call.input(_FEATURE).name], (batch, filters)
     if x.type == "float32" and w.type == "int8":
         return _hybrid_features(call, shape)
@@ -65,13 +65,19 @@ def _features(call: LiteCall, batch: int, filters: int) -> str:
     epilogue = RequantizeTwice((q,), (shift,), 0, int(limits.min), int(limits.max))
     if state.type == "int16":
         sums = call.emit("MatMul", operands, shape, given, dtype=DType.INT32, part="sums")
-        return call.emit("Requantize", [sums], shape, dtype=DType.INT16, part="features", epilogue=epilogue)
+        bounded = {"largest": _largest(weights, x.zero)}
+        return call.emit("Requantize", [sums], shape, bounded, dtype=DType.INT16, part="features", epilogue=epilogue)
     features = call.emit("MatMul", operands, shape, given, dtype=DType.INT8, part="features", epilogue=epilogue)
     if state.zero == 0:
         return features
     # The zero point is added behind the clamp, in 8 bits.
     table = np.arange(-128 + state.zero, 128 + state.zero).astype(np.int8)
     return call.emit("Lookup", [features, call.literal(table, "offset")], shape, part="stored")
+
+
+def _largest(weights: Array, x_zero: int) -> int:
+    """The largest magnitude of a feature's sum."""
+    return int(np.abs(weights.astype(np.int64)).sum(axis=1).max()) * max(128 + x_zero, 127 - x_zero)
 
 
 def _hybrid_features(call: LiteCall, shape: tuple[int, int]) -> str:
@@ -130,12 +136,10 @@ def _over_time(call: LiteCall, new: str, shape: tuple[int, int, int], rank: int)
 def _halves_over_time(
     call: LiteCall, new: str, shape: tuple[int, int, int], rank: int, bias: list[str], epilogue: RequantizeTwice
 ) -> None:
-    """Sums of products of int16, in 32 bits."""
+    """Sums of products of int16; those beyond 32 bits wrap around, as TensorFlow Lite Micro's do on its targets."""
     batch, filters, times = shape
     units = filters // rank
     weights = call.constant(_TIME, "the weights of time")
-    if np.abs(weights.astype(np.int64)).reshape(units, -1).sum(axis=1).max() << 15 >= 1 << 31:
-        raise Unsupported("weights of time whose sums exceed 32 bits", "use a state of int8")
     wide = call.emit("Cast", [new], (batch, times, filters), dtype=DType.INT32, part="wide")
     kernel = call.literal(weights.astype(np.int32).T.reshape(1, times, filters), "kernel")
     products = call.emit("MulInteger", [wide, kernel], (batch, times, filters), part="products")
