@@ -239,8 +239,9 @@ function(_tilewright_install caller folder site packages)
   file(REMOVE_RECURSE "${folder}/build")
 endfunction()
 
-# Removes what no source tree uses any more: other states of this one, those of trees that are gone,
-# packages below none of the rest, and the environments of earlier versions, which held everything.
+# Removes folders that no source tree uses any more: environments of other states of this tree or of
+# trees that are gone, packages below no environment that is left, and environments of versions that
+# held their packages themselves.
 function(_tilewright_remove_unused cache packages tool)
   _tilewright_layout(here)
   string(SHA256 user "${here_root}")
@@ -284,7 +285,7 @@ function(_tilewright_read_users result folder)
   set(${result} "${users}" PARENT_SCOPE)
 endfunction()
 
-# Without the variables that speak of the cross compiler.
+# Runs a command of the set-up without the variables that name the firmware's compiler.
 function(_tilewright_bootstrap_step caller)
   set(unset "")
   foreach(

@@ -123,8 +123,8 @@ function(_tilewright_target_options target)
   endforeach()
 endfunction()
 
-# Warns, once for each set of options, where the C compiler does not take what a platform asks of it: mostly a
-# toolchain file is missing. The code is generated all the same, so that reports can be had without a compiler.
+# Warns, once for each set of options, if the C compiler does not take a platform's options: mostly a toolchain
+# file is missing. The code is generated all the same, so that reports can be made without a compiler.
 function(_tilewright_check_compiler caller compile_options)
   get_property(checked GLOBAL PROPERTY _TILEWRIGHT_CHECKED_COMPILE_OPTIONS)
   string(JOIN " " shown ${compile_options})

@@ -132,8 +132,8 @@ function(tilewright_add_model target)
   endif()
 endfunction()
 
-# From arg_<keyword> of tilewright_add_model: platform, and manifest, inputs and command of what is
-# to be generated.
+# Sets, from arg_<keyword> of tilewright_add_model, the platform, and the manifest, inputs and
+# command of the generation.
 macro(_tilewright_read_model)
   _tilewright_option_keywords(options)
   set(known "${options_FLAG}" "${options_VALUE}" "${options_FILE}" "${options_LIST}")
@@ -167,7 +167,7 @@ macro(_tilewright_read_model)
   list(REMOVE_DUPLICATES inputs)
 endmacro()
 
-# What C names begin with for a target.
+# Sets the prefix of a target's C names.
 function(_tilewright_c_prefix result target)
   string(MAKE_C_IDENTIFIER "${target}" name)
   string(REGEX REPLACE "_+" "_" name "${name}")
@@ -205,8 +205,8 @@ function(_tilewright_option_arguments result files_result)
   set(${files_result} "${files}" PARENT_SCOPE)
 endfunction()
 
-# The library of what a manifest lists. Kernels are part of it: two models in one program share
-# them all the same, since a linker takes a member for a symbol from the first archive.
+# The library of the files that a manifest lists. Kernels are part of it; two models in one program
+# share kernels all the same, since a linker takes each symbol from the first archive that has it.
 function(_tilewright_model_library target manifest)
   _tilewright_layout(tool)
   file(READ "${manifest}" json)
@@ -279,8 +279,8 @@ function(_tilewright_model_library target manifest)
   )
 endfunction()
 
-# What each core's stack must hold where kernels need more than a port gives. An executable has the
-# largest value of all models that it is linked with; tilewright_use_port tells the port.
+# The bytes that each core's stack must have, where kernels need more than a port gives. An executable
+# has the largest value of all models that it is linked with; tilewright_use_port tells the port.
 function(_tilewright_core_stacks target json)
   string(JSON bytes ERROR_VARIABLE absent GET "${json}" core_stack_bytes)
   if(absent)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a project brings along beside the model: operators of its own, files that options name.
+# Files that a project brings along beside the model: its own operators, and files that options name.
 include_guard(GLOBAL)
 
-# Files beside an options file that it names: what it gives changes with them.
+# Sets the files that an options file names: the generated code changes with them.
 function(_tilewright_files_of_options result options)
   set(${result} "" PARENT_SCOPE)
   if(NOT EXISTS "${options}")

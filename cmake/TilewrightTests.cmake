@@ -106,8 +106,8 @@ function(tilewright_add_golden_test)
   )
 endfunction()
 
-# From arg_<keyword> of tilewright_add_golden_test: platform, and manifest, inputs and command of
-# what is to be generated.
+# Sets, from arg_<keyword> of tilewright_add_golden_test, the platform, and the manifest, inputs and
+# command of the generation.
 macro(_tilewright_read_golden)
   set(caller "tilewright_add_golden_test(${arg_NAME})")
   _tilewright_check_arguments(
@@ -239,7 +239,7 @@ function(_tilewright_platform_of result target)
   endforeach()
 endfunction()
 
-# Where the profiles of the models with PROFILE go that a target links directly.
+# Sets the files for the profiles of the models with PROFILE that a target links directly.
 function(_tilewright_profile_options result target stem)
   set(models "")
   get_target_property(libraries "${target}" LINK_LIBRARIES)
@@ -265,7 +265,8 @@ function(_tilewright_profile_options result target stem)
   set(${result} "${options}" PARENT_SCOPE)
 endfunction()
 
-# Why a simulator's programs cannot be run, or nothing; and the environment that they need.
+# Sets the reason why a simulator's programs cannot be run, or nothing, and the environment that they
+# need.
 function(_tilewright_simulator_problem result environment platform)
   set(${result} "" PARENT_SCOPE)
   set(${environment} "" PARENT_SCOPE)

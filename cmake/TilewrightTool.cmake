@@ -154,8 +154,8 @@ function(_tilewright_depend_on manifest)
   set_property(DIRECTORY PROPERTY CMAKE_CONFIGURE_DEPENDS ${known})
 endfunction()
 
-# Run `tilewright <argument>...`; a failure is fatal, with the tool's message indented (CMake
-# wraps what is not) and the command that shows it again.
+# Run `tilewright <argument>...`; a failure is fatal, with the tool's message, indented because CMake
+# wraps other lines, and the command that shows the message again.
 function(_tilewright_run caller)
   _tilewright_interpreter(python "${caller}")
   set(command "${python}" -m tilewright ${ARGN})

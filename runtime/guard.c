@@ -15,7 +15,7 @@ void tilewright_guards_set(const struct tilewright_guard *guards, uint32_t count
     for (uint32_t i = 0; i < count; ++i) {
         const struct tilewright_guard *guard = &guards[i];
         if (guard->first == layer) {
-            /* A compiler that sees the kernels knows that they do not write here. */
+            /* Volatile, because a compiler that sees all kernels knows that none writes here. */
             volatile uint8_t *bytes = pools[guard->pool] + guard->offset;
             for (uint32_t byte = 0; byte < guard->size_bytes; ++byte) {
                 bytes[byte] = canary(guard->offset + byte);

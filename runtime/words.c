@@ -6,7 +6,8 @@
 #include <tilewright/copy_lines.h>
 #include <tilewright/tile.h>
 
-/* One copy of a rectangle: how, which way, and the token of the last copy that was started. */
+/* One copy of a rectangle: the buffer for words, the direction, and the token of the last copy that
+ * was started. */
 struct transfer {
     const struct tilewright_words *words;
     uint32_t link;
@@ -75,7 +76,8 @@ static bool through_buffer(const struct transfer *transfer, uint8_t *tile, uint8
     return true;
 }
 
-/* Copy a line: the words within it by the link, if they lie alike on both sides. */
+/* Copy a line: the words within it by the link, if both addresses have one remainder modulo a word.
+ */
 static bool copy_line(struct transfer *transfer, uint8_t *tile, uint8_t *home, uint32_t bytes)
 {
     const uint32_t align = transfer->words->align_bytes;

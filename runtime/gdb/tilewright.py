@@ -172,7 +172,7 @@ def found(models, name):
 
 
 def typed(buffer):
-    """Such as int8[1, 4]."""
+    """The type and shape of a buffer as text, such as int8[1, 4]."""
     return f"{buffer['dtype']}{list(buffer['shape'])}"
 
 

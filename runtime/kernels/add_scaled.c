@@ -5,8 +5,8 @@
 #include "tilewright/kernels/integer_line.h"
 #include "tilewright/kernels/walk.h"
 
-/* A factor below 1 as rule twice has it. Without a shift to the right there is no second rounding:
- * then `round` is 0, and so is `half`. */
+/* A factor below 1 as in rule twice: doubled / 2^32 / 2^shift. A shift of 0 has no second rounding:
+ * then `round` and `half` are 0. */
 struct factor {
     int32_t doubled;
     int32_t round; /* all bits set: numbers below 0 round away from it */

@@ -232,7 +232,7 @@ TILEWRIGHT_INLINE void set_weights(struct tilewright_depthwise_lines *lines, con
  * same for all channels, and is not written again. */
 static void load(const struct window *window, const struct tilewright_view *x, ptrdiff_t offset)
 {
-    /* As far as a vector of 16-bit offsets reaches. */
+    /* The largest stride for which 16-bit offsets reach the last of eight bytes. */
     enum { MOST_STRIDE = UINT16_MAX / 7 };
     const struct tilewright_shape *shape = x->shape;
     const int32_t count = window->along.held, flip = window->flip;
@@ -279,7 +279,7 @@ static struct window open(const struct tilewright_depthwise_mve_attributes *a,
     return window;
 }
 
-/* What lines of all channels have in common. */
+/* The fields of lines that are the same for all channels. */
 static struct tilewright_depthwise_lines
 prepare(const struct tilewright_depthwise_mve_attributes *a, const struct window *window,
         const struct tilewright_shape *out)

@@ -40,7 +40,7 @@ static int32_t quotient(const struct division *division, int32_t a, int32_t b)
     const int32_t left = shift > 0 ? shift : 0;
     const int32_t high = tilewright_high_up((int32_t)((uint32_t)fraction << left), given->doubled);
     if (shift < -31) {
-        /* LiteRT shifts by the rest of 32, and rounds up what is not negative. */
+        /* LiteRT shifts by the remainder of 32, and adds 1 unless the product is negative. */
         return tilewright_limit((int64_t)(high >> (-shift & 31)) + (high >= 0), -(1 << 30),
                                 1 << 30) +
                given->zero_point;

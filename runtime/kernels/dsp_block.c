@@ -7,7 +7,7 @@
 
 enum { QUAD = 4 }; /* taps whose elements stand together: of each pixel taps 0 and 2, 1 and 3 */
 enum { PIXELS = 2 };
-enum { CHANNELS = 32 }; /* whose sums are on the stack at a time; a multiple of 4 */
+enum { CHANNELS = 32 }; /* channels whose sums are on the stack at a time; a multiple of 4 */
 enum { QUAD_WORDS = PIXELS * QUAD / 2 };
 
 TILEWRIGHT_INLINE uint32_t extended(uint32_t bytes, const int32_t is_unsigned)
@@ -178,7 +178,7 @@ static void add_fours(const struct block *block)
 
 #endif
 
-/* The sums of the last channel, where it has no other to pair with. */
+/* The sums of the last channel of an odd number, which has no channel to pair with. */
 static TILEWRIGHT_NOINLINE void add_last(const struct block *block)
 {
     const uint32_t *x = block->x;
@@ -345,7 +345,7 @@ void tilewright_dsp_high(struct tilewright_runs_job *job)
     finish(job, TILEWRIGHT_RULE_HIGH);
 }
 
-/* Stands for rules whose functions are in C: the job keeps the sums. */
+/* The finish for rules whose functions are in C: it does nothing, so the job keeps the sums. */
 void tilewright_dsp_sums(struct tilewright_runs_job *job)
 {
     (void)job;

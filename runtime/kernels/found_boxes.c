@@ -117,7 +117,8 @@ static void open_candidates(const struct candidates *all, int32_t has_threshold,
     }
 }
 
-/* Find the boxes of one class; gives how many there are with those before. */
+/* Find the boxes of one class; returns the number of boxes found so far, earlier classes included.
+ */
 static int32_t find_boxes(const struct candidates *all, const struct tilewright_view *operands,
                           int32_t *place, int32_t count)
 {

@@ -134,7 +134,7 @@ static void find_first(const struct rows *rows, const int32_t *numbers, int32_t 
     }
 }
 
-/* Store what is found of a row that no row before it equals. */
+/* Store a row that no earlier row equals, and its position. */
 static void store_found(const struct rows *rows, const struct tilewright_view *operands,
                         int32_t row, int32_t number)
 {

@@ -35,9 +35,9 @@ TILEWRIGHT_INLINE void add_tap(uint32_t *sum, uint32_t *all, const uint8_t *x, c
     }
 }
 
-/* The sums of a run within its lanes: a low lane's fits 16 bits, so that with 2^15 added it does
- * not reach into the high half, which is then the high lane's sum. The low lanes are had at the end
- * from the totals of all runs. */
+/* Adds the sums of a run to those of its lanes. A low lane's sum fits 16 bits: with 2^15 added it
+ * does not reach into the high half, which is then the high lane's sum. Sums of low lanes are
+ * computed at the end, from the totals of all runs. */
 TILEWRIGHT_INLINE void add_run(uint32_t *total, int32_t *high, const uint32_t *sum, uint32_t all)
 {
     const uint32_t excess = (all << 7) + (all << 23);

@@ -70,7 +70,7 @@ static void normalise(const void *context, const uint8_t *x, uint8_t *y)
         at += l2->x_stride;
     }
     const int32_t inverse = inverse_root(sum, &right);
-    /* Of uint8 the elements are multiplied by 128 before they are rounded, of int8 behind. */
+    /* Elements of uint8 are multiplied by 128 before they are rounded, those of int8 after. */
     const int32_t before = flip == 0 ? 7 : right < 7 ? 7 - right : 0;
     const int32_t behind = flip == 0 ? right : right < 7 ? 0 : right - 7;
     for (int32_t i = 0; i < l2->count; i++) {

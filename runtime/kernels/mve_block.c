@@ -260,7 +260,7 @@ TILEWRIGHT_INLINE void products(struct tilewright_runs_job *job, const int32_t i
     const int8_t *weights = (const int8_t *)job->weights;
 
     if (job->offset == 0) {
-        /* What stands behind the last tap of a pixel is not multiplied. */
+        /* Bytes behind the last tap of a pixel are not multiplied. */
         tilewright_gather_pixels(job, 0, job->pixels, job->gathered, padded(job->taps),
                                  is_unsigned != 0 ? 0x80u : 0);
     }

@@ -151,7 +151,7 @@ void tilewright_mve_high(struct tilewright_runs_job *job)
     finish(job, TILEWRIGHT_RULE_HIGH);
 }
 
-/* Stands for rules whose functions are in C: the job keeps the sums. */
+/* The finish for rules whose functions are in C: it does nothing, so the job keeps the sums. */
 void tilewright_mve_sums(struct tilewright_runs_job *job)
 {
     (void)job;

@@ -10,15 +10,15 @@ enum { LANES = 2 };
 enum { LANES = TILEWRIGHT_BLOCK };
 #endif
 
-/* A word holds pixel a in its low half and pixel b in its high half: a + b * 2^16. Of a run of taps
+/* A word holds pixel a in its low half and pixel b in its high half: a + b * 2^16. In a run of taps
  * whose weights' magnitudes add up to at most 255, the sum of a fits 16 bits: added to 2^15 it does
- * not reach into the high half, which is then the sum of b. What is dropped there, the sum of a, is
- * had from the sum of all words at the end: it is that less b * 2^16. */
+ * not reach into the high half, which is then the sum of b. The sum of a is computed once, at the
+ * end: it is the total of all words minus the sum of b times 2^16. */
 TILEWRIGHT_INLINE void add_run(uint32_t *total, int32_t *high, const uint32_t *restrict x,
                                const int8_t *restrict w, const int32_t run)
 {
     uint32_t sum[LANES];
-    /* A constant in a register is the first addend of a multiplication that adds. */
+    /* With the constant in a register, the first product is a multiplication that adds. */
     uint32_t half = 0x8000u;
     TILEWRIGHT_HIDE(half);
     TILEWRIGHT_UNROLL_4
@@ -87,8 +87,8 @@ TILEWRIGHT_INLINE const int8_t *add_rounds(uint32_t *total, int32_t *high, const
     return w;
 }
 
-/* If `longer` is not 0, it says the runs of the last channels, as many as the sink's `longer`, and
- * behind the weights of a block stand the numbers of its channels in y. */
+/* If `longer` is not 0, it gives the runs of the last channels, whose number is the sink's
+ * `longer`; behind the weights of a block then stand the numbers of the block's channels in y. */
 TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *columns, int32_t taps,
                             const uint8_t *weights, const int32_t *restrict rows, int32_t channels,
                             tilewright_block_finish *finish, const int32_t runs,

@@ -38,7 +38,7 @@ TILEWRIGHT_INLINE int32_t fold_line(int32_t result, const uint8_t *at, ptrdiff_t
                                     int32_t flip, const int is_sum)
 {
 #if defined(__ARM_FEATURE_MVE)
-    /* As far as a vector of 16-bit offsets reaches. */
+    /* Strides for which 16-bit offsets reach the last of eight bytes. */
     if (step >= 0 && step <= UINT16_MAX / 7) {
         const uint16x8_t places = vmulq_n_u16(vidupq_n_u16(0, 1), (uint16_t)step);
         const uint16x8_t flips = vdupq_n_u16((uint16_t)flip);

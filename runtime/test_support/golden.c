@@ -12,7 +12,7 @@
 /* Distance of a NaN from a number. */
 #define HUGE_DISTANCE 1e300
 
-/* What an output is filled with before a run, so that an element nobody writes is seen. */
+/* The byte that fills an output before a run, so that an element which nothing writes differs. */
 #define UNWRITTEN 0xa5
 
 struct element {

@@ -63,10 +63,10 @@ struct golden_test {
     uint32_t link_count;
     double absolute;
     double relative;
-    int keeps_inputs; /* not where inputs lie in the model's pools */
+    int keeps_inputs; /* 1: a run leaves inputs as they are; 0: inputs lie in pools */
     const char *unit; /* what tilewright_cycles counts */
     int (*run)(void);
-    void (*reset)(void); /* what the first run remembers; NULL if the model remembers nothing */
+    void (*reset)(void); /* sets states as before the first run; NULL: no states */
     void (*print_profile)(const char *unit); /* NULL if the model does not measure itself */
 };
 

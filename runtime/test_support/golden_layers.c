@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is compared at the moment: the hook gets nothing but a layer's number. */
+/* The test and the run that are compared: the hook gets only a layer's number. */
 static struct {
     const struct golden_test *test;
     uint32_t run;

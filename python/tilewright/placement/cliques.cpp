@@ -206,7 +206,7 @@ bool matters(const Unit &unit, Bytes step)
     return step % unit.modulus != 0 || unit.residue % unit.modulus != 0;
 }
 
-// All offsets of a placement without slack are multiples of this.
+// The greatest number of which all offsets of a placement without slack are multiples.
 Bytes common_step(const Problem &problem)
 {
     Bytes step = 0;

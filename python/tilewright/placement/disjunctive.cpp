@@ -11,7 +11,7 @@ namespace
 
 constexpr int kDeepest = 20000;
 constexpr std::int64_t kStepsPerNode = 64;
-// Beyond this the bounds of a unit have passed every offset that a placement can have.
+// A bound beyond kFar has passed every offset that a placement can have.
 constexpr Bytes kFar = kUnlimited / 4;
 
 Bytes align_down(const Unit &unit, Bytes offset)
@@ -105,7 +105,7 @@ bool DisjunctiveSearch::propagate()
             fits = fits && lower(arc.to, high_[unit] - arc.distance);
         }
     }
-    // Bounds on a circle of gaps may creep up byte by byte; such work counts as well.
+    // Bounds on a circle of gaps may creep up byte by byte, so steps of the queue count as nodes, too.
     nodes_ += static_cast<std::int64_t>(queue_.size()) / kStepsPerNode;
     queue_.clear();
     return fits && cliques_fit();

@@ -19,7 +19,8 @@ struct Zone {
     Bytes high;
 };
 
-// One zone is the rule, and there are many neighbours: it needs no memory of its own.
+// The zones of a pair. Most pairs have one, and there are many pairs, so one zone needs no memory of
+// its own.
 class Zones
 {
   public:
@@ -116,8 +117,8 @@ inline Bytes align_up(const Unit &unit, Bytes offset)
     return offset + (rest < 0 ? rest + unit.modulus : rest);
 }
 
-// All offsets are multiples of this, so bytes up to the next multiple behind a unit are lost
-// unless it is the topmost. 1 where units are fixed.
+// A number of which all offsets are multiples, so bytes up to the next multiple behind a unit are
+// lost unless the unit is the topmost. 1 where units are fixed.
 Bytes common_grain(const Problem &problem);
 
 inline Bytes round_up(Bytes value, Bytes grain)

@@ -25,7 +25,7 @@ Verdict ValleySearch::run(Bytes capacity, const Strategy &strategy, std::int64_t
     depth_ = 0;
     choices_.clear();
     budget_ = budget;
-    // What one strategy learns about its valleys is of no use to another.
+    // Failures that one strategy met are of no use to another strategy.
     learned_[learned_index_].swap(failures_);
     learned_index_ = kValueOrders * static_cast<std::size_t>(strategy.selector) +
                      static_cast<std::size_t>(strategy.order);

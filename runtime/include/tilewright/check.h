@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether constants still are what the plan says, a slice at a time. */
+/* Checks, in slices, that constants still have the bytes of the plan. */
 #ifndef TILEWRIGHT_CHECK_H
 #define TILEWRIGHT_CHECK_H
 

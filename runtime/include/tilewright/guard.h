@@ -33,8 +33,8 @@ struct tilewright_guard {
     uint16_t last;
 };
 
-/* What a run notes: the number of the layer and 1 (0: nothing was found), the canaries in the
- * table, the byte among these, and its value. */
+/* The record of a run: the number of the layer + 1 (0: no canary was spoilt), the position of the
+ * canaries in the table, the byte among these, and the byte's value. */
 struct tilewright_spoilt {
     uint32_t layer;
     uint32_t guard;
@@ -51,7 +51,7 @@ int tilewright_guards_check(const struct tilewright_guard *guards, uint32_t coun
                             uint8_t *const *pools, uint32_t layer,
                             struct tilewright_spoilt *spoilt);
 
-/* What a note says, with the names of the layers. */
+/* The corruption that a run noted in `spoilt`, with the names of its buffer and its layer. */
 struct tilewright_corruption tilewright_guards_told(const struct tilewright_guard *guards,
                                                     const char *const *layers,
                                                     const struct tilewright_spoilt *spoilt);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tilewright check-elf looks for in a program: layouts of files, and functions of models. */
+/* Marks that tilewright check-elf looks for in a program: layouts of files, functions of models. */
 #ifndef TILEWRIGHT_LAYOUT_H
 #define TILEWRIGHT_LAYOUT_H
 

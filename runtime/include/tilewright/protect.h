@@ -24,8 +24,8 @@ enum tilewright_access {
     TILEWRIGHT_ACCESS_OTHER /* no access: an instruction that layers may not execute */
 };
 
-/* What ended a layer: the access, the byte that it was for, and the instruction. `layer` is its
- * name. */
+/* The access that ended a layer: its kind, the byte's address, and the instruction's address.
+ * `layer` is the layer's name. */
 struct tilewright_violation {
     const char *layer;
     uintptr_t address;

@@ -11,10 +11,9 @@
 extern "C" {
 #endif
 
-/* How bytes travel that are no whole words: through `buffer`, which the core addresses, of
- * `size_bytes`, aligned to `align_bytes` like all that the link takes. `back` is the link that
- * leads from the home to the tile; a store reads a word over it before a part of the word
- * changes. */
+/* The buffer through which bytes travel that are no whole words. The core addresses it; it has
+ * `size_bytes` and is aligned to `align_bytes`, as the link asks of all addresses. `back` is the
+ * link from the home to the tile: over it a store reads a word before it changes a part of it. */
 struct tilewright_words {
     uint8_t *buffer;
     uint32_t size_bytes;
@@ -22,10 +21,10 @@ struct tilewright_words {
     uint32_t back;
 };
 
-/* As tilewright_fetch and tilewright_store, of rectangles at any addresses. Whole words that lie
- * alike in tile and home are copies of the link; other bytes are there, or stored, on return. The
- * words at both ends of what is stored are read and written whole. Writes the token of the last
- * copy to `token`; FAULT if one failed before the return. */
+/* As tilewright_fetch and tilewright_store, for rectangles at any addresses. The link copies words
+ * that are whole in tile and home; all other bytes have been copied on return. A store reads and
+ * writes the words at both ends of a line whole. Writes the token of the link's last copy to
+ * `token`; FAULT if a copy failed before the return. */
 enum tilewright_port_status tilewright_fetch_words(const struct tilewright_words *words,
                                                    uint32_t link, uint8_t *tile,
                                                    const struct tilewright_shape *shape,

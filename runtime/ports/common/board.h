@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every bare-metal port has beside tilewright/port.h: console and exit. */
+/* Functions of every bare-metal port beside tilewright/port.h: console and exit. */
 #ifndef TILEWRIGHT_BOARD_H
 #define TILEWRIGHT_BOARD_H
 

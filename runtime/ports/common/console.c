@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the consoles and exits of all boards have in common; console.c of each board has the rest.
+/* The part of console and exit that all boards share; console.c of each board has the rest.
  */
 #include "board.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory as C expects it, then main; what a trap prints. */
+/* Sets up memory as C expects it and calls main; prints traps. */
 #include "board.h"
 
 #include <stddef.h>

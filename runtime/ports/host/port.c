@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The machine that builds. */
+/* The port for programs that run on the machine that builds them. */
 #define _POSIX_C_SOURCE 199309L
 #include <tilewright/port.h>
 

@@ -146,7 +146,7 @@ static void tell(const struct mpu_way *way, uint32_t status, struct tilewright_v
         violation->address = way->instruction;
         violation->access = TILEWRIGHT_ACCESS_EXECUTE;
     } else if ((status & (FAULT_DATA | FAULT_STACKING)) != 0u) {
-        /* What the processor could not push it wrote. */
+        /* Without an instruction, the processor itself failed to push registers: a write. */
         const int stores = way->instruction == 0u || is_store(way->instruction);
         violation->access = stores ? TILEWRIGHT_ACCESS_WRITE : TILEWRIGHT_ACCESS_READ;
     }

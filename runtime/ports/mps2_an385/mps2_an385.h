@@ -5,7 +5,7 @@
 
 #include "../common/board.h"
 
-/* Where the first UART and the first timer are, and instructions for its ticks: under -icount
+/* Addresses of the first UART and the first timer, and instructions per tick: under -icount
  * shift=0 QEMU lets an instruction take a nanosecond; timers run at 20, 20 and 25 MHz. Boards for
  * Armv8-M start in secure state. */
 #if defined(__ARM_FEATURE_MVE) /* mps3-an547 */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What newlib asks of the system: text goes to the console, there are no files and no processes. */
+/* The system calls of newlib: text goes to the console, there are no files and no processes. */
 #include "mps2_an385.h"
 
 #include <stddef.h>

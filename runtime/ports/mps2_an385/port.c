@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What QEMU's mps2-an385 and its relatives count. */
+/* Counters of QEMU's mps2-an385 and related boards. */
 #include "mps2_an385.h"
 #include "mpu.h"
 

@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
-/* What kernels of integers need; those of floats may want more, for which a plan with less of l1
- * leaves room: the models that a program is linked with say how much. */
+/* The stack that integer kernels need. Float kernels may need more: the models that a program is
+ * linked with say how much, and their plans leave that room in l1. */
 #ifndef TILEWRIGHT_PULP_STACK_BYTES
 #ifdef TILEWRIGHT_CORE_STACK_BYTES
 #define TILEWRIGHT_PULP_STACK_BYTES TILEWRIGHT_CORE_STACK_BYTES
@@ -17,7 +17,7 @@
 #endif
 #endif
 #define STACK_BYTES TILEWRIGHT_PULP_STACK_BYTES
-/* What the walker needs, which runs kernels too: those that no cores share. */
+/* The walker's stack: walking the program, and kernels that no cores share. */
 #define WALK_BYTES 768u
 #define WALKER_STACK_BYTES (STACK_BYTES + WALK_BYTES)
 /* Words at a stack's end that nothing may have written: frames have holes. */
@@ -49,7 +49,7 @@ struct post {
     int32_t source_stride;
 };
 
-/* What the fabric controller and the walker tell each other, in L2. */
+/* Messages between the fabric controller and the walker, in L2. */
 struct mailbox {
     volatile uint32_t booted;
     volatile uint32_t started;
@@ -255,7 +255,7 @@ static void run_on_cluster(uint32_t cores, work_function work, void *argument)
     check_stacks();
 }
 
-/* Who walks is settled by the first program: cores are started once. */
+/* The first program decides which core walks, because cores are started once. */
 void tilewright_dispatch(uint32_t cores, work_function work, void *argument)
 {
     if (mailbox.booted == 0u) {
@@ -277,7 +277,7 @@ void tilewright_fork(uint32_t cores, work_function work, void *argument)
     run_on_cluster(cores > 1u ? cores : 0u, work, argument);
 }
 
-/* Among the cores of a fork; one that runs a job alone has nobody to wait for. */
+/* Waits for the cores of a fork; a core that runs a job alone waits for none. */
 void tilewright_barrier(void)
 {
     if (pulp_is_controller() || pulp_hart() == CONTROL_CORE || cluster.team == 0u) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies between L2 and L1 by the cluster's DMA (mchan); those of HyperRAM go elsewhere. Copies
  * that are started over one link, with neither a wait nor another link between, are a group: one of
- * the DMA's 16 counters counts them all. Of what starts a copy, the most costs the instruction
- * cache, so the usual way is short and every copy takes it. */
+ * the DMA's 16 counters counts them all. Misses of the instruction cache are most of the cost of
+ * starting a copy, so the code for the usual copy is short, and every copy runs through it. */
 #include "registers.h"
 
 #include <stddef.h>
 
-/* Links share queues where there are more: waiting may then take longer, never less long. */
+/* With more links than queues, links share a queue: a wait may then take longer than needed. */
 #define QUEUES 4u
 #define IN_FLIGHT 4u
 
@@ -18,7 +18,7 @@
 #define EVENT (1u << 20)
 #define MOST_BYTES 0x1fffcu
 
-/* As much as the DMA tells apart; chips have less. */
+/* The L1 that the DMA can address; chips have less. */
 #define L1_BASE 0x10000000u
 #define L1_SIZE 0x00100000u
 
@@ -32,7 +32,7 @@ struct queue {
 
 static PULP_L1 struct queue queues[QUEUES];
 
-/* Whose last group takes further copies, if any does. */
+/* The queue whose last group takes further copies, or NULL. */
 static PULP_L1 struct queue *open;
 
 static inline uint32_t port(void)
@@ -116,7 +116,7 @@ static void long_line(uint32_t commands, tilewright_address_t near, tilewright_a
     }
 }
 
-/* What the DMA cannot do in one command: lines with gaps in L1, and many bytes. */
+/* Copies that the DMA cannot make by one command: lines with gaps in L1, or many bytes. */
 static void all_lines(uint32_t commands, tilewright_address_t near, tilewright_address_t far,
                       uint32_t lines, uint32_t line_bytes, int32_t near_stride, int32_t far_stride,
                       uint32_t direction)

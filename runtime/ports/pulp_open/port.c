@@ -14,7 +14,7 @@ tilewright_token_t pulp_hyper_start(tilewright_address_t destination, tilewright
            PULP_POSTED;
 }
 
-/* Whoever is not a worker is core 0. */
+/* Every core that is no worker counts as core 0. */
 uint32_t tilewright_core_id(void)
 {
     return pulp_is_controller() ? 0u : pulp_hart() % TILEWRIGHT_PULP_CORES;

@@ -17,8 +17,8 @@ extern "C" {
 #define PULP_EXIT_VALID 0x80000000u
 #define PULP_FC_CACHE 0x1a108800u
 
-/* Where the uDMA's HyperBus channel has what its eight transactions share; 0x1a102580 in a GVSoC
- * of 2025, which has two. */
+/* Address of the registers that the eight transactions of the uDMA's HyperBus channel share;
+ * 0x1a102580 in a GVSoC of 2025, which has two transactions. */
 #ifndef PULP_HYPER_COMMON
 #define PULP_HYPER_COMMON 0x1a102880u
 #endif
@@ -115,7 +115,7 @@ static inline int pulp_is_hyper(tilewright_address_t address)
     return address - TILEWRIGHT_HYPER_BASE < TILEWRIGHT_HYPER_SIZE;
 }
 
-/* L3, called by whoever runs kernels. On the controller the copy is complete after this. */
+/* L3, called by the core that runs kernels. On the controller the copy is complete on return. */
 tilewright_token_t pulp_hyper_start(tilewright_address_t destination, tilewright_address_t source,
                                     uint32_t lines, uint32_t line_bytes, int32_t destination_stride,
                                     int32_t source_stride);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What QEMU's virt machine counts. */
+/* The counter of QEMU's virt machine. */
 #include <tilewright/port.h>
 
 /* Instructions retired (instret, CSR 0xc02, which user mode reads too), which QEMU counts exactly

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What protect.c and user_mode.S share: entries of PMP, and the way into user mode and back. */
+/* Functions of user_mode.S for protect.c: write the entries of PMP, enter user mode and return. */
 #ifndef TILEWRIGHT_QEMU_VIRT_PROTECT_H
 #define TILEWRIGHT_QEMU_VIRT_PROTECT_H
 
@@ -15,7 +15,7 @@
 
 #define PROTECT_NO_TRAP UINT32_MAX
 
-/* What ended user mode: mcause, mepc, mtval. */
+/* The trap that ended user mode: mcause, mepc, mtval. */
 struct protect_trap {
     uint32_t cause;
     uint32_t instruction;

@@ -87,8 +87,8 @@ typedef void tilewright_xpulpv2_column(struct tilewright_xpulpv2_plane *plane);
 
 struct tilewright_runs_job;
 
-/* Computes a block of channels for a few pixels: multiplies the job's runs and finishes the sums;
- * or the second step of that alone. */
+/* Computes a block of channels for a few pixels: multiplies the job's runs and finishes the sums,
+ * or finishes sums that the job has already. */
 typedef void tilewright_runs_products(struct tilewright_runs_job *job);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What convolutions by runs know of a call, for copies of taps. Only for kernels. */
+/* The state of a call of a convolution by runs, from which taps are copied. Only for kernels. */
 #ifndef TILEWRIGHT_KERNELS_GATHER_RUNS_H
 #define TILEWRIGHT_KERNELS_GATHER_RUNS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How sums become stored elements, by rule (integer_core.h); every function is inlined for one
- * rule. Only for kernels. */
+/* Functions that turn sums into stored elements by a rule (integer_core.h); each is inlined once
+ * for each rule. Only for kernels. */
 #ifndef TILEWRIGHT_KERNELS_INTEGER_RULES_H
 #define TILEWRIGHT_KERNELS_INTEGER_RULES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What products and finishes of family mve share. Only for kernels. */
+/* Numbers that the products and finishes of family mve share. Only for kernels. */
 #ifndef TILEWRIGHT_KERNELS_MVE_H
 #define TILEWRIGHT_KERNELS_MVE_H
 
@@ -11,7 +11,7 @@ extern "C" {
 
 enum { PIXELS = TILEWRIGHT_RUN_PIXELS };
 enum { LANES = 16 };    /* bytes of a vector */
-enum { CHANNELS = 32 }; /* whose sums are on the stack at a time; even */
+enum { CHANNELS = 32 }; /* channels whose sums are on the stack at a time; even */
 
 #ifdef __cplusplus
 }

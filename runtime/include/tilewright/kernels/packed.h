@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words of two pixels: the low half is the first one's element, and the whole word that and the
- * second one's element times 2^16. Only for kernels. */
+/* Words of two pixels: the first pixel's element plus the second pixel's element times 2^16. Only
+ * for kernels. */
 #ifndef TILEWRIGHT_KERNELS_PACKED_H
 #define TILEWRIGHT_KERNELS_PACKED_H
 
@@ -17,7 +17,7 @@ extern "C" {
 #define TILEWRIGHT_UNROLL_16
 #endif
 
-/* Hides from the compiler what is in a register, so that a constant stays there. */
+/* Hides a register's value from the compiler, so that a constant stays in the register. */
 #if defined(__arm__) && defined(__GNUC__)
 #define TILEWRIGHT_HIDE(value) __asm__("" : "+r"(value))
 #else

@@ -29,7 +29,7 @@ static inline uint32_t tilewright_to_u32(double x)
     return x >= 4294967295.0 ? UINT32_MAX : (uint32_t)x;
 }
 
-/* Of [least, most], which are whole numbers. */
+/* x rounded towards zero and clipped to [least, most], as tilewright_to_i64 does. */
 static inline int32_t tilewright_to_range(double x, int32_t least, int32_t most)
 {
     if (x != x) {
