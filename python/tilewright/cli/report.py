@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tilewright.base.errors import bad_input
 from tilewright.base.outputs import write_file
 from tilewright.cli.plan_file import load_plan
 from tilewright.plan import Plan
@@ -25,6 +26,8 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
         metavar="FILE.json",
         help="what check-elf found of the program: text and page begin with what it takes of the chip and of time",
     )
+    what = "another plan, <name>_plan.json: the page shows what changed since, and both timelines"
+    report.add_argument("--compare", type=Path, metavar="PLAN", help=what)
     report.add_argument("--steps", action="store_true", help="what begins, ends and is alive at each layer, by pool")
     report.set_defaults(run=_report)
 
@@ -41,6 +44,9 @@ def _report(parsed: argparse.Namespace) -> int:
 
 def _report_text(parsed: argparse.Namespace, plan: Plan) -> str:
     """The report in the form that was asked for; each form is imported only for itself."""
+    if parsed.compare is not None and parsed.format != "html":
+        remedy = "--format html, or 'tilewright diff' for text and JSON"
+        raise bad_input("usage", f"--compare is for the page, but --format is {parsed.format}", help=remedy)
     measured = layers = firmware = None
     if parsed.profile is not None:
         from tilewright.report.measured import read_profile
@@ -54,7 +60,7 @@ def _report_text(parsed: argparse.Namespace, plan: Plan) -> str:
     if parsed.format == "html":
         from tilewright.report.html import report_html
 
-        return report_html(plan, measured, firmware)
+        return report_html(plan, measured, firmware, load_plan(parsed.compare) if parsed.compare else None)
     if parsed.format == "json":
         from tilewright.report.data import report_json
 

@@ -37,15 +37,15 @@ def diff_data(old: Plan, new: Plan) -> dict[str, Any]:
 def diff_text(old: Plan, new: Plan) -> str:
     """The differences as tables of text, with a trailing newline."""
     data = diff_data(old, new)
-    pools = [(item["name"], *_change(item["used_bytes"])) for item in data["pools"]]
-    links = [(item["name"], *_change(item["bytes"])) for item in data["links"]]
+    pools = [(item["name"], *change(item["used_bytes"])) for item in data["pools"]]
+    links = [(item["name"], *change(item["bytes"])) for item in data["links"]]
     parts = ["Pools (bytes)\n" + table(("pool", "old", "new", "change"), pools)]
     if links:
         parts.append("Links (bytes in one inference)\n" + table(("link", "old", "new", "change"), links))
-    cycles = [("all layers", *_change(data["predicted_cycles"]))]
+    cycles = [("all layers", *change(data["predicted_cycles"]))]
     parts.append("Predicted cycles\n" + table(("", "old", "new", "change"), cycles))
     if data["layers"]:
-        rows = [(shorten(item["name"]), item["change"], _shown(item)) for item in data["layers"]]
+        rows = [(shorten(item["name"]), item["change"], shown_facts(item)) for item in data["layers"]]
         parts.append("Layers that differ\n" + table(("layer", "", "old -> new"), rows, 3))
     else:
         same = "The programs are the same." if data["same_program"] else "Layers are the same; addresses differ."
@@ -78,15 +78,17 @@ def _layers(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -
     return found
 
 
-def _change(pair: Sequence[int | None]) -> tuple[str, str, str]:
+def change(pair: Sequence[int | None]) -> tuple[str, str, str]:
+    """The old number, the new one and the difference as texts; ``=`` where there is none."""
     old, new = pair
     shown = ["-" if value is None else f"{value:,}" for value in pair]
-    change = (new or 0) - (old or 0)
-    share = f" ({100 * change / old:+.1f} %)" if old and change else ""
-    return shown[0], shown[1], f"{change:+,}{share}" if change else "="
+    more = (new or 0) - (old or 0)
+    share = f" ({100 * more / old:+.1f} %)" if old and more else ""
+    return shown[0], shown[1], f"{more:+,}{share}" if more else "="
 
 
-def _shown(layer: dict[str, Any]) -> str:
+def shown_facts(layer: dict[str, Any]) -> str:
+    """What differs in a layer, old and new; empty where nothing but its place does."""
     texts = []
     for key, (old, new) in layer["facts"].items():
         if key == "tile":

@@ -14,18 +14,26 @@ from markupsafe import Markup
 
 from tilewright.base.resources import templates
 from tilewright.plan import Plan
+from tilewright.report.compared import compared
 from tilewright.report.firmware_line import Firmware
 from tilewright.report.measured import Measured
 from tilewright.report.page import page_data
 from tilewright.report.pages import rendered
+from tilewright.report.timeline import timeline
 from tilewright.report.verdict import verdict
 
-_SCRIPTS = ("common.js", "maps.js", "layers.js", "groups.js", "graph.js", "tiles.js")
+_SCRIPTS = ("common.js", "maps.js", "layers.js", "timeline.js", "groups.js", "graph.js", "tiles.js")
 
 
-def report_html(plan: Plan, measured: Measured | None = None, firmware: Firmware | None = None) -> str:
-    """The page as HTML text; the same plan, measured cycles and checked program give the same text."""
+def report_html(
+    plan: Plan, measured: Measured | None = None, firmware: Firmware | None = None, other: Plan | None = None
+) -> str:
+    """The page as HTML text; the same plans, measured cycles and checked program give the same text.
+
+    ``other`` is an older plan, or one of other options, with which the page compares.
+    """
     data = page_data(plan, measured)
+    data["compared"] = other and {"timeline": timeline(other), "labels": [layer.label for layer in other.layers]}
     data["counter"] = measured.counter if measured else "cycles"
     layers = data["layers"]
     known = [layer["measured_cycles"] for layer in layers if layer["measured_cycles"] is not None]
@@ -43,6 +51,7 @@ def report_html(plan: Plan, measured: Measured | None = None, firmware: Firmware
         verdict=verdict(data),
         firmware=firmware,
         csv=_csv(data),
+        compared=other and compared(other, plan),
     )
 
 

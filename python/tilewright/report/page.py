@@ -13,6 +13,7 @@ from tilewright.report.drawing import draw
 from tilewright.report.measured import Measured
 from tilewright.report.reasons import reasons
 from tilewright.report.tile_boxes import layer_geometry
+from tilewright.report.timeline import timeline
 from tilewright.report.touches import Edge, Touched, alive_steps, edges, touched_buffers
 
 
@@ -37,6 +38,7 @@ def page_data(plan: Plan, measured: Measured | None = None) -> dict[str, Any]:
     flow = edges(plan, touched)
     report["callers"] = _callers(plan)
     report["graph"] = _graph(plan, flow)
+    report["timeline"] = timeline(plan)
     return report
 
 
