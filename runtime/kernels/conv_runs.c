@@ -70,30 +70,56 @@ static struct tilewright_run *list_runs(const struct tilewright_runs_conv *conv,
     return run;
 }
 
-/* Sets the positions in x and the addresses of results of the tile's next pixels. Pixels that reach
- * behind the last one compute that pixel again, which needs no extra code. */
-static void advance(const struct tilewright_runs_conv *conv, const struct tilewright_view *y,
-                    ptrdiff_t offset, int32_t *oh, int32_t *ow,
-                    struct tilewright_runs_pixels *pixels, struct tilewright_runs_job *job)
+/* The tile's next pixel. */
+struct cursor {
+    int32_t row, column; /* of its first tap in x, as in struct tilewright_runs_pixels */
+    uint8_t *at;         /* where its results go */
+    int32_t left;        /* pixels of its line, this one included */
+    int32_t line;        /* of y */
+};
+
+/* Goes to the first pixel of a line of y; `offset` is the bytes to the image and channels in y. */
+static TILEWRIGHT_NOINLINE void begin_line(const struct tilewright_runs_conv *conv,
+                                           const struct tilewright_view *y, ptrdiff_t offset,
+                                           int32_t line, struct cursor *cursor)
 {
     const struct tilewright_conv_runs_attributes *a = conv->attributes;
     const struct tilewright_shape *out = y->shape;
+    if (line == out->origin[HEIGHT] + out->extent[HEIGHT]) {
+        cursor->left = 1; /* behind the last pixel stands that pixel again */
+        return;
+    }
+    cursor->row = line * a->strides[0] - a->pads[0];
+    cursor->column =
+        out->origin[WIDTH] * a->strides[1] - a->pads[1] - conv->x->shape->origin[WIDTH];
+    cursor->at = tilewright_row(y, HEIGHT, line) + offset;
+    cursor->left = out->extent[WIDTH];
+    cursor->line = line;
+}
 
-    int32_t row = *oh;
-    uint8_t *line = tilewright_row(y, HEIGHT, row) + offset;
+/* Sets the positions in x and the addresses of results of the tile's next pixels. Pixels that reach
+ * behind the last one compute that pixel again, which needs no extra code. */
+TILEWRIGHT_INLINE void advance(const struct tilewright_runs_conv *conv,
+                               const struct tilewright_view *y, ptrdiff_t offset,
+                               struct cursor *cursor, struct tilewright_runs_pixels *pixels,
+                               struct tilewright_runs_job *job)
+{
+    const int32_t stride = conv->attributes->strides[1], across = y->shape->stride[WIDTH];
+    TILEWRIGHT_UNROLL_4
     for (int32_t p = 0; p < PIXELS; p++) {
-        if (row != *oh) {
-            row = *oh;
-            line = tilewright_row(y, HEIGHT, row) + offset;
-        }
-        const int32_t column = *ow;
-        pixels->row[p] = row * a->strides[0] - a->pads[0];
-        pixels->column[p] = column * a->strides[1] - a->pads[1] - conv->x->shape->origin[WIDTH];
-        job->pixel[p] = line + (ptrdiff_t)(column - out->origin[WIDTH]) * out->stride[WIDTH];
+        pixels->row[p] = cursor->row;
+        pixels->column[p] = cursor->column;
+        job->pixel[p] = cursor->at;
         if (p + 1 >= job->pixels && p + 1 < PIXELS) {
             continue; /* the pixels that are left are not multiplied */
         }
-        tilewright_next_pixel(out, oh, ow);
+        if (cursor->left > 1) {
+            cursor->left--;
+            cursor->column += stride;
+            cursor->at += across;
+        } else {
+            begin_line(conv, y, offset, cursor->line + 1, cursor);
+        }
     }
 }
 
@@ -103,23 +129,21 @@ static struct tilewright_runs_conv prepare(const struct tilewright_conv_runs_att
     const struct tilewright_shape *shape = operands[X].shape;
     uint8_t *const padding = operands[SCRATCH].base + a->padding_at;
     const int32_t reach = (a->kernel[1] - 1) * a->dilations[1];
-    struct tilewright_runs_conv conv = {a,
-                                        &operands[X],
-                                        (struct tilewright_run *)(void *)operands[SCRATCH].base,
-                                        padding,
-                                        a->group_inputs,
-                                        0,
-                                        shape->extent[WIDTH] - reach,
-                                        0,
-                                        {0}};
+    struct tilewright_runs_conv conv = {.attributes = a,
+                                        .x = &operands[X],
+                                        .runs =
+                                            (struct tilewright_run *)(void *)operands[SCRATCH].base,
+                                        .padding = padding,
+                                        .inputs = a->group_inputs,
+                                        .inside = shape->extent[WIDTH] - reach};
     const int32_t is_beside = conv.inputs == 1 || shape->stride[CHANNEL] == 1;
     const int32_t is_dense = a->dilations[1] == 1 && shape->stride[WIDTH] == conv.inputs;
     if (a->is_depthwise == 0 && is_beside != 0 && (a->kernel[1] == 1 || is_dense != 0)) {
         conv.row_taps = a->kernel[1] * conv.inputs;
     }
     conv.inside = conv.inside < 0 ? 0 : conv.inside;
-    if (a->gathers != 0 && conv.row_taps == 0) {
-        tilewright_list_places(&conv, shape);
+    if (a->gathers != 0) {
+        tilewright_prepare_gather(&conv);
     }
     if (a->padding >= 0 && a->gathers == 0) {
         const int32_t held = a->is_depthwise != 0 ? shape->extent[CHANNEL] : conv.inputs;
@@ -200,11 +224,11 @@ void tilewright_conv_runs(const struct tilewright_conv_runs_attributes *a,
         ptrdiff_t offset_out = (ptrdiff_t)n * out->stride[BATCH];
 
         for (int32_t done = 0; done < out->extent[CHANNEL]; done += channels) {
-            int32_t row = out->origin[HEIGHT];
-            int32_t column = out->origin[WIDTH];
+            struct cursor cursor;
+            begin_line(&conv, y, offset_out, out->origin[HEIGHT], &cursor);
             for (int32_t pixel = 0; pixel < count; pixel += job.pixels) {
                 struct tilewright_runs_pixels pixels;
-                advance(&conv, y, offset_out, &row, &column, &pixels, &job);
+                advance(&conv, y, offset_out, &cursor, &pixels, &job);
                 const struct tilewright_gather gather = {&conv, &pixels, offset_in};
                 job.gather = &gather;
                 if (a->gathers == 0) {

@@ -59,8 +59,8 @@ TILEWRIGHT_INLINE void flip_bytes(uint8_t *bytes, uint8_t flip, int32_t count)
 }
 
 /* Copies rows of `count` bytes, `stride` bytes apart, each byte ^ flip. */
-TILEWRIGHT_INLINE void copy_rows(uint8_t *out, const uint8_t *from, int32_t stride, int32_t count,
-                                 int32_t rows, uint8_t flip)
+static TILEWRIGHT_NOINLINE void copy_rows(uint8_t *out, const uint8_t *from, int32_t stride,
+                                          int32_t count, int32_t rows, uint8_t flip)
 {
     const uint8x16_t flips = vdupq_n_u8(flip);
     do {
@@ -83,8 +83,9 @@ TILEWRIGHT_INLINE void copy_rows(uint8_t *out, const uint8_t *from, int32_t stri
 
 /* Copies rows of `count` bytes, at most TILEWRIGHT_GATHERED_MOST, that lie at `places` from the
  * row's first one; the rows are `stride` bytes apart, each byte ^ flip. */
-TILEWRIGHT_INLINE void gather_rows(uint8_t *out, const uint8_t *from, int32_t stride, int32_t count,
-                                   int32_t rows, uint8_t flip, const uint16_t *places)
+static TILEWRIGHT_NOINLINE void gather_rows(uint8_t *out, const uint8_t *from, int32_t stride,
+                                            int32_t count, int32_t rows, uint8_t flip,
+                                            const uint16_t *places)
 {
     const uint16x8_t flips = vdupq_n_u16(flip);
     const uint16x8_t first = vldrhq_u16(places), second = vldrhq_u16(places + LANES);
@@ -154,8 +155,8 @@ TILEWRIGHT_INLINE void flip_bytes(uint8_t *bytes, uint8_t flip, int32_t count)
     }
 }
 
-TILEWRIGHT_INLINE void copy_rows(uint8_t *out, const uint8_t *from, int32_t stride, int32_t count,
-                                 int32_t rows, uint8_t flip)
+static TILEWRIGHT_NOINLINE void copy_rows(uint8_t *out, const uint8_t *from, int32_t stride,
+                                          int32_t count, int32_t rows, uint8_t flip)
 {
     do {
         uint8_t *const first = out;
@@ -167,8 +168,9 @@ TILEWRIGHT_INLINE void copy_rows(uint8_t *out, const uint8_t *from, int32_t stri
     } while (--rows != 0);
 }
 
-TILEWRIGHT_INLINE void gather_rows(uint8_t *out, const uint8_t *from, int32_t stride, int32_t count,
-                                   int32_t rows, uint8_t flip, const uint16_t *places)
+static TILEWRIGHT_NOINLINE void gather_rows(uint8_t *out, const uint8_t *from, int32_t stride,
+                                            int32_t count, int32_t rows, uint8_t flip,
+                                            const uint16_t *places)
 {
     do {
         for (int32_t i = 0; i < count; i++) {
@@ -239,43 +241,98 @@ static TILEWRIGHT_NOINLINE void gather_pixel(const struct tilewright_runs_job *j
     }
 }
 
-void tilewright_gather_pixels(const struct tilewright_runs_job *job, int32_t first, int32_t end,
-                              uint8_t *out, int32_t step, uint8_t flip)
+/* Copies `rows` rows of the kernel, which lie one behind the other. */
+TILEWRIGHT_INLINE void copy_taps(const struct tilewright_runs_conv *conv, const uint8_t *from,
+                                 int32_t rows, uint8_t *out, uint8_t flip)
+{
+    const int32_t down = conv->attributes->dilations[0] * conv->x->shape->stride[HEIGHT];
+    if (conv->row_taps != 0) {
+        copy_rows(out, from, down, conv->count, rows, flip);
+    } else {
+        gather_rows(out, from, down, conv->count, rows, flip, conv->places);
+    }
+}
+
+/* Copies the rows of a pixel that goes over the end of x's ring; the first one is row `slot`. */
+static TILEWRIGHT_NOINLINE void copy_around(const struct tilewright_runs_conv *conv,
+                                            const uint8_t *from, int32_t slot, uint8_t *out,
+                                            uint8_t flip)
+{
+    const int32_t dilation = conv->attributes->dilations[0], ring = conv->ring;
+    const int32_t rows = (ring - slot + dilation - 1) / dilation;
+    const int32_t back = rows * dilation - ring;
+    copy_taps(conv, from, rows, out, flip);
+    copy_taps(conv, from + (ptrdiff_t)back * conv->x->shape->stride[HEIGHT],
+              conv->attributes->kernel[0] - rows, out + rows * conv->count, flip);
+}
+
+TILEWRIGHT_INLINE void copy_pixel(const struct tilewright_runs_job *job, int32_t p, uint8_t *out,
+                                  uint8_t flip)
 {
     const struct tilewright_gather *gather = job->gather;
     const struct tilewright_runs_conv *conv = gather->conv;
-    const struct tilewright_conv_runs_attributes *a = conv->attributes;
     const struct tilewright_shape *shape = conv->x->shape;
-    const int32_t ring = shape->ring_axis == HEIGHT ? shape->ring_rows : 0;
-    const int32_t rows = a->kernel[0], count = a->kernel[1] * conv->inputs;
-    const int32_t pitch = shape->stride[HEIGHT], across = shape->stride[WIDTH];
-    const int32_t down = a->dilations[0] * pitch, top = shape->origin[HEIGHT];
-    const int32_t is_simple = ring == 0 && (conv->row_taps | conv->is_gathered) != 0;
-    const uint32_t held = is_simple != 0 ? (uint32_t)shape->extent[HEIGHT] : 0;
-    const int32_t reach = (rows - 1) * a->dilations[0]; /* below 0 where kernels walk backward */
+    const int32_t reach = conv->reach, ring = conv->ring;
+    const uint32_t held = conv->held;
+    const int32_t column = gather->pixels->column[p];
+    const uint32_t row = (uint32_t)(gather->pixels->row[p] - shape->origin[HEIGHT]);
+    const int32_t slot = ring != 0 ? gather->pixels->row[p] % ring : (int32_t)row;
+    const uint8_t *from = conv->x->base + gather->offset + (ptrdiff_t)slot * shape->stride[HEIGHT] +
+                          (ptrdiff_t)column * shape->stride[WIDTH];
 
-    for (int32_t p = first; p < end; p++) {
-        const int32_t row = gather->pixels->row[p] - top, column = gather->pixels->column[p];
-        if ((uint32_t)row >= held || (uint32_t)(row + reach) >= held ||
-            (uint32_t)column >= (uint32_t)conv->inside) {
-            gather_pixel(job, p, out);
-            if (flip != 0) {
-                flip_bytes(out, flip, count * rows);
-            }
-        } else {
-            const uint8_t *from = conv->x->base + gather->offset + (ptrdiff_t)row * pitch +
-                                  (ptrdiff_t)column * across;
-            if (conv->row_taps != 0) {
-                copy_rows(out, from, down, count, rows, flip);
-            } else {
-                gather_rows(out, from, down, count, rows, flip, conv->places);
-            }
+    if (row >= held || row + (uint32_t)reach >= held ||
+        (uint32_t)column >= (uint32_t)conv->inside) {
+        gather_pixel(job, p, out);
+        if (flip != 0) {
+            flip_bytes(out, flip, conv->count * conv->attributes->kernel[0]);
         }
+    } else if (ring != 0 && slot + reach >= ring) {
+        copy_around(conv, from, slot, out, flip);
+    } else {
+        copy_taps(conv, from, conv->attributes->kernel[0], out, flip);
+    }
+}
+
+/* Copies the pixels before `end`, of kernels of one row, in one go, where they lie in one row of x
+ * and as far from each other as the first two. Returns 0 where they do not. */
+TILEWRIGHT_INLINE int32_t copy_line(const struct tilewright_gather *gather, int32_t end,
+                                    uint8_t *out, uint8_t flip)
+{
+    const struct tilewright_runs_conv *conv = gather->conv;
+    const struct tilewright_runs_pixels *pixels = gather->pixels;
+    const struct tilewright_shape *shape = conv->x->shape;
+    const int32_t row = pixels->row[0], column = pixels->column[0], ring = conv->ring;
+    const int32_t step = pixels->column[1] - column, last = pixels->column[end - 1];
+    const int32_t slot = ring != 0 ? row % ring : row - shape->origin[HEIGHT];
+    const uint32_t inside = (uint32_t)conv->inside;
+    if (pixels->row[end - 1] != row || last - column != (end - 1) * step ||
+        (uint32_t)(row - shape->origin[HEIGHT]) >= conv->held || (uint32_t)column >= inside ||
+        (uint32_t)last >= inside) {
+        return 0;
+    }
+    copy_rows(out,
+              conv->x->base + gather->offset + (ptrdiff_t)slot * shape->stride[HEIGHT] +
+                  (ptrdiff_t)column * shape->stride[WIDTH],
+              step * shape->stride[WIDTH], conv->row_taps, end, flip);
+    return 1;
+}
+
+void tilewright_gather_pixels(const struct tilewright_runs_job *job, int32_t first, int32_t end,
+                              uint8_t *out, int32_t step, uint8_t flip)
+{
+    const struct tilewright_runs_conv *conv = job->gather->conv;
+    if (conv->attributes->kernel[0] == 1 && step == conv->row_taps && first == 0 && end > 1 &&
+        copy_line(job->gather, end, out, flip) != 0) {
+        return;
+    }
+    for (int32_t p = first; p < end; p++) {
+        copy_pixel(job, p, out, flip);
         out += step;
     }
 }
 
-void tilewright_list_places(struct tilewright_runs_conv *conv, const struct tilewright_shape *shape)
+/* Lists the offsets of a row's taps, where these are few and lie near each other. */
+static void list_places(struct tilewright_runs_conv *conv, const struct tilewright_shape *shape)
 {
     const int32_t columns = conv->attributes->kernel[1], inputs = conv->inputs;
     const int32_t step = conv->attributes->dilations[1] * shape->stride[WIDTH];
@@ -288,5 +345,20 @@ void tilewright_list_places(struct tilewright_runs_conv *conv, const struct tile
     conv->is_gathered = 1;
     for (int32_t i = 0; i < columns * inputs; i++) {
         conv->places[i] = (uint16_t)(i / inputs * step + i % inputs * apart);
+    }
+}
+
+void tilewright_prepare_gather(struct tilewright_runs_conv *conv)
+{
+    const struct tilewright_conv_runs_attributes *a = conv->attributes;
+    const struct tilewright_shape *shape = conv->x->shape;
+    conv->count = a->kernel[1] * conv->inputs;
+    conv->reach = (a->kernel[0] - 1) * a->dilations[0];
+    conv->ring = shape->ring_axis == HEIGHT ? shape->ring_rows : 0;
+    if (conv->row_taps == 0) {
+        list_places(conv, shape);
+    }
+    if ((conv->row_taps | conv->is_gathered) != 0 && (conv->ring == 0 || conv->reach >= 0)) {
+        conv->held = (uint32_t)shape->extent[HEIGHT];
     }
 }

@@ -21,6 +21,10 @@ struct tilewright_runs_conv {
     int32_t row_taps;       /* taps of a row of the kernel that lie side by side; 0: they do not */
     int32_t inside;         /* columns of x at which a row of the kernel may begin */
     int32_t is_gathered; /* 1: a row's elements, which lie apart, are at `places` from the first */
+    int32_t ring;        /* rows of x's ring; 0: none */
+    uint32_t held;       /* rows of x; 0: pixels cannot be copied row by row */
+    int32_t reach;       /* rows from the first of the kernel to the last; below 0: backward */
+    int32_t count;       /* bytes of a row of the kernel */
     uint16_t places[TILEWRIGHT_GATHERED_MOST];
 };
 
@@ -38,9 +42,9 @@ struct tilewright_gather {
     ptrdiff_t offset; /* bytes to the pixels' image and group in x */
 };
 
-/* Lists the offsets of a row's taps, where these are few and lie near each other. */
-void tilewright_list_places(struct tilewright_runs_conv *conv,
-                            const struct tilewright_shape *shape);
+/* Prepares the copies of a call: what all pixels have in common, and the offsets of a row's taps
+ * where these lie apart, but are few and near each other. */
+void tilewright_prepare_gather(struct tilewright_runs_conv *conv);
 
 #ifdef __cplusplus
 }
