@@ -27,11 +27,6 @@ struct block {
     int32_t rest;    /* taps behind those of the first vector; below 0: it is not whole */
 };
 
-TILEWRIGHT_INLINE int32_t padded(int32_t taps)
-{
-    return (taps + LANES - 1) / LANES * LANES;
-}
-
 #if defined(__ARM_FEATURE_MVE)
 
 /* clang-format off */
@@ -118,7 +113,7 @@ TILEWRIGHT_INLINE void add(const struct block *block)
 TILEWRIGHT_INLINE void of_all(const struct tilewright_runs_job *job, const int8_t *w, int32_t *sums,
                               int32_t count)
 {
-    const int32_t taps = job->taps, whole = padded(taps);
+    const int32_t taps = job->taps, whole = tilewright_mve_padded(taps);
     struct block block = {(const int8_t *)job->gathered,
                           whole,
                           w,
@@ -210,7 +205,8 @@ TILEWRIGHT_INLINE void of_all(const struct tilewright_runs_job *job, const int8_
                               int32_t count)
 {
     for (int32_t p = 0; p < PIXELS; p++) {
-        const int8_t *const x = (const int8_t *)job->gathered + p * padded(job->taps);
+        const int8_t *const x =
+            (const int8_t *)job->gathered + p * tilewright_mve_padded(job->taps);
         add_taps(x, w, job->taps, sums + p * CHANNELS, count);
     }
 }
@@ -251,21 +247,40 @@ TILEWRIGHT_INLINE void finish_part(struct tilewright_runs_job *job, int32_t *kep
     job->rows += job->channels * words;
 }
 
+/* Channels, by fours, that the rule's function multiplies too. */
+TILEWRIGHT_INLINE int32_t count_finished(const struct tilewright_runs_job *job)
+{
+#if defined(__ARM_FEATURE_MVE)
+    const int32_t is_beside = job->pixels == PIXELS && job->channel_stride == 1;
+    const int32_t is_whole = job->taps >= LANES && job->finished != tilewright_mve_sums;
+    return (is_beside & is_whole) != 0 ? job->channels / TOGETHER * TOGETHER : 0;
+#else
+    (void)job;
+    return 0;
+#endif
+}
+
 TILEWRIGHT_INLINE void products(struct tilewright_runs_job *job, const int32_t is_unsigned)
 {
     struct sums sums;
-    const int32_t channels = job->channels;
+    const int32_t channels = job->channels, finished = count_finished(job);
     const int32_t *const rows = job->rows;
     int32_t *const kept = job->sums;
     const int8_t *weights = (const int8_t *)job->weights;
 
     if (job->offset == 0) {
         /* Bytes behind the last tap of a pixel are not multiplied. */
-        tilewright_gather_pixels(job, 0, job->pixels, job->gathered, padded(job->taps),
-                                 is_unsigned != 0 ? 0x80u : 0);
+        tilewright_gather_pixels(job, 0, job->pixels, job->gathered,
+                                 tilewright_mve_padded(job->taps), is_unsigned != 0 ? 0x80u : 0);
+    }
+    if (finished != 0) {
+        job->sums = NULL;
+        job->channels = finished;
+        weights += finished * job->taps;
+        finish_part(job, NULL, channels);
     }
     job->sums = sums.of;
-    for (int32_t done = 0; done < channels; done += CHANNELS) {
+    for (int32_t done = finished; done < channels; done += CHANNELS) {
         job->channels = tilewright_smaller(channels - done, CHANNELS);
         if (job->pixels == 1) {
             of_one(job, weights, sums.of, job->channels);

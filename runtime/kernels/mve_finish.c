@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finishes of family mve: four sums at a time. Without these instructions the same in plain C. */
+/* Finishes of family mve: four sums at a time, or, where a job has no sums, products of four
+ * channels and three pixels with their finish. Without these instructions finishes in plain C. */
 #include "tilewright/kernels/integer_rules.h"
 #include "tilewright/kernels/mve.h"
 
@@ -100,6 +101,170 @@ TILEWRIGHT_INLINE void finish_beside(const struct tilewright_runs_job *job,
     }
 }
 
+_Static_assert(offsetof(struct tilewright_runs_job, weights) == 8 &&
+                   offsetof(struct tilewright_runs_job, rows) == 12 &&
+                   offsetof(struct tilewright_runs_job, channels) == 20 &&
+                   offsetof(struct tilewright_runs_job, pixel) == 24 &&
+                   offsetof(struct tilewright_runs_job, limits) == 44 &&
+                   offsetof(struct tilewright_runs_job, gathered) == 76 &&
+                   offsetof(struct tilewright_runs_job, taps) == 84 && PIXELS == 3,
+               "the assembler has these numbers");
+
+/* clang-format off */
+/* r1, r3 and r5 the taps of pixels, r7 and r9 the weights of channels. */
+#define TILEWRIGHT_MVE_STEP(multiply)                                                              \
+    "vldrb.8 q0, [r1], #16\n"                                                                      \
+    "vldrb.8 q3, [r7], #16\n"                                                                      \
+    "vldrb.8 q1, [r3], #16\n"                                                                      \
+    multiply " r0, q0, q3\n"                                                                       \
+    "vldrb.8 q2, [r5], #16\n"                                                                      \
+    multiply " r4, q1, q3\n"                                                                       \
+    multiply " r8, q2, q3\n"                                                                       \
+    "vldrb.8 q3, [r9], #16\n"                                                                      \
+    multiply " r2, q0, q3\n"                                                                       \
+    multiply " r6, q1, q3\n"                                                                       \
+    multiply " r10, q2, q3\n"
+
+/* Sums of two channels, in lanes of q4, q5 and q6; then pointers go back to the pixels' first taps,
+ * and by `distance` on to weights. */
+#define TILEWRIGHT_MVE_TWO(first, second, distance)                                                \
+    TILEWRIGHT_MVE_STEP("vmladav.s8")                                                              \
+    "wlstp.8 lr, r12, 3f\n"                                                                        \
+    "2:\n"                                                                                         \
+    TILEWRIGHT_MVE_STEP("vmladava.s8")                                                             \
+    "letp lr, 2b\n"                                                                                \
+    "3:\n"                                                                                         \
+    "vmov q4[" second "], q4[" first "], r0, r2\n"                                                 \
+    "vmov q5[" second "], q5[" first "], r4, r6\n"                                                 \
+    "vmov q6[" second "], q6[" first "], r8, r10\n"                                                \
+    "ldm sp, {r0, r1, r2, r3, r5}\n"                                                               \
+    "add r7, r7, " distance "\n"                                                                   \
+    "add r9, r9, " distance "\n"
+
+#define TILEWRIGHT_MVE_EACH(rule) rule("q4") rule("q5") rule("q6")
+
+#define TILEWRIGHT_MVE_FOLDED_SUMS(sums)                                                           \
+    "vmul.i32 " sums ", " sums ", q0\n"                                                            \
+    "vadd.i32 " sums ", " sums ", q1\n"                                                            \
+    "vshl.s32 " sums ", r2\n"
+#define TILEWRIGHT_MVE_LAYER_SUMS(sums)                                                            \
+    "vadd.i32 " sums ", " sums ", q0\n"                                                            \
+    "vmulh.s32 " sums ", " sums ", q1\n"                                                           \
+    "vadd.i32 " sums ", " sums ", r0\n"                                                            \
+    "vshl.s32 " sums ", r2\n"
+#define TILEWRIGHT_MVE_HIGH_SUMS(sums)                                                             \
+    "vadd.i32 " sums ", " sums ", q0\n"                                                            \
+    "vmulh.s32 " sums ", " sums ", q1\n"                                                           \
+    "vadd.i32 " sums ", " sums ", q2\n"                                                            \
+    "vshl.s32 " sums ", " sums ", q3\n"
+
+#define TILEWRIGHT_MVE_TWO_ROW_WORDS                                                               \
+    "ldrd r0, r2, [sp, #20]\n"                                                                     \
+    "vldrw.u32 q0, [q7, #32]!\n"                                                                   \
+    "vldrw.u32 q1, [q7, #4]\n"
+#define TILEWRIGHT_MVE_FOUR_ROW_WORDS                                                              \
+    "vldrw.u32 q0, [q7, #64]!\n"                                                                   \
+    "vldrw.u32 q1, [q7, #4]\n"                                                                     \
+    "vldrw.u32 q2, [q7, #8]\n"                                                                     \
+    "vldrw.u32 q3, [q7, #12]\n"                                                                    \
+    "vneg.s32 q3, q3\n"
+
+#define TILEWRIGHT_MVE_LIMITED(sums, pixel)                                                        \
+    "vmax.s32 " sums ", " sums ", q0\n"                                                            \
+    "vmin.s32 " sums ", " sums ", q1\n"                                                            \
+    "vstrb.32 " sums ", [" pixel "], #4\n"
+
+/* Products of fours of channels and all pixels, finished in registers; r0 is the job. Of four, those
+ * of channels 0 and 2 are made first, then 1 and 3, so that the lanes have their order. On the stack
+ * lie the bytes from the end of the second channel's vectors to the next four, the address of the
+ * first pixel's taps, the bytes from the end of the first channel's vectors to the second, the
+ * addresses of the other pixels' taps, addend, shift to the left, the end of the weights, limits. */
+#define TILEWRIGHT_MVE_FOURS(words, rule)                                                          \
+    "push {r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"                                                \
+    "vpush {d8, d9, d10, d11, d12, d13, d14, d15}\n"                                               \
+    "mov r11, r0\n"                                                                                \
+    "ldrd r2, r4, [r11, #44]\n"                                                                    \
+    "vdup.32 q0, r2\n"                                                                             \
+    "vdup.32 q1, r4\n"                                                                             \
+    "sub sp, sp, #32\n"                                                                            \
+    "vstrw.32 q0, [sp]\n"                                                                          \
+    "vstrw.32 q1, [sp, #16]\n"                                                                     \
+    "ldr r10, [r11, #84]\n"                                                                        \
+    "ldr r1, [r11, #76]\n"                                                                         \
+    "ldr r7, [r11, #8]\n"                                                                          \
+    "ldr r8, [r11, #20]\n"                                                                         \
+    "ldrd r4, r6, [r11, #52]\n"                                                                    \
+    "rsbs r6, r6, #0\n"                                                                            \
+    "mla r8, r8, r10, r7\n"                                                                        \
+    "push {r4, r6, r8}\n"                                                                          \
+    "add r4, r10, #15\n"                                                                           \
+    "bic r4, r4, #15\n"                                                                            \
+    "add r3, r1, r4\n"                                                                             \
+    "add r5, r3, r4\n"                                                                             \
+    "sub r2, r10, r4\n"                                                                            \
+    "add r0, r2, r10, lsl #1\n"                                                                    \
+    "add r9, r7, r10, lsl #1\n"                                                                    \
+    "sub r12, r10, #16\n"                                                                          \
+    "push {r0, r1, r2, r3, r5}\n"                                                                  \
+    "ldrd r2, r4, [r11, #12]\n"                                                                    \
+    "movs r0, #0\n"                                                                                \
+    "vidup.u32 q7, r0, #1\n"                                                                       \
+    "sub r2, r2, r4, lsl #2\n"                                                                     \
+    "vmul.i32 q7, q7, r4\n"                                                                        \
+    "vadd.i32 q7, q7, r2\n"                                                                        \
+    "1:\n"                                                                                         \
+    TILEWRIGHT_MVE_TWO("0", "2", "r2")                                                             \
+    TILEWRIGHT_MVE_TWO("1", "3", "r0")                                                             \
+    words                                                                                          \
+    TILEWRIGHT_MVE_EACH(rule)                                                                      \
+    "ldrd r0, r2, [r11, #24]\n"                                                                    \
+    "vldrw.32 q0, [sp, #32]\n"                                                                     \
+    "vldrw.32 q1, [sp, #48]\n"                                                                     \
+    "ldr r4, [r11, #32]\n"                                                                         \
+    "ldr r6, [sp, #28]\n"                                                                          \
+    TILEWRIGHT_MVE_LIMITED("q4", "r0")                                                             \
+    TILEWRIGHT_MVE_LIMITED("q5", "r2")                                                             \
+    TILEWRIGHT_MVE_LIMITED("q6", "r4")                                                             \
+    "strd r0, r2, [r11, #24]\n"                                                                    \
+    "str r4, [r11, #32]\n"                                                                         \
+    "cmp r7, r6\n"                                                                                 \
+    "bne 1b\n"                                                                                     \
+    "add sp, sp, #64\n"                                                                            \
+    "vpop {d8, d9, d10, d11, d12, d13, d14, d15}\n"                                                \
+    "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"
+/* clang-format on */
+
+__attribute__((naked, noinline)) static void
+folded_fours(__attribute__((unused)) struct tilewright_runs_job *job)
+{
+    __asm__(TILEWRIGHT_MVE_FOURS(TILEWRIGHT_MVE_TWO_ROW_WORDS, TILEWRIGHT_MVE_FOLDED_SUMS));
+}
+
+__attribute__((naked, noinline)) static void
+layer_fours(__attribute__((unused)) struct tilewright_runs_job *job)
+{
+    __asm__(TILEWRIGHT_MVE_FOURS(TILEWRIGHT_MVE_TWO_ROW_WORDS, TILEWRIGHT_MVE_LAYER_SUMS));
+}
+
+__attribute__((naked, noinline)) static void
+high_fours(__attribute__((unused)) struct tilewright_runs_job *job)
+{
+    __asm__(TILEWRIGHT_MVE_FOURS(TILEWRIGHT_MVE_FOUR_ROW_WORDS, TILEWRIGHT_MVE_HIGH_SUMS));
+}
+
+/* Multiplies and finishes fours of channels, which lie side by side. */
+TILEWRIGHT_INLINE void finish_fours(struct tilewright_runs_job *job,
+                                    const enum tilewright_rule_kind rule)
+{
+    if (rule == TILEWRIGHT_RULE_FOLDED) {
+        folded_fours(job);
+    } else if (rule == TILEWRIGHT_RULE_LAYER) {
+        layer_fours(job);
+    } else {
+        high_fours(job);
+    }
+}
+
 #endif
 
 /* Channels that may lie apart. */
@@ -123,6 +288,10 @@ TILEWRIGHT_INLINE void finish_apart(const struct tilewright_runs_job *job,
 TILEWRIGHT_INLINE void finish(struct tilewright_runs_job *job, const enum tilewright_rule_kind rule)
 {
 #if defined(__ARM_FEATURE_MVE)
+    if (job->sums == NULL) {
+        finish_fours(job, rule);
+        return;
+    }
     if (job->channel_stride == 1) {
         finish_beside(job, rule);
     } else {
