@@ -46,24 +46,33 @@ struct window {
 
 #if defined(__ARM_FEATURE_MVE)
 
+/* clang-format off */
+#define TILEWRIGHT_COPY_LINE(flipped)                                                              \
+    __asm__ volatile("wlstp.16 lr, %[count], 2f\n"                                                 \
+                     "1:\n"                                                                        \
+                     "vldrb.u16 q0, [%[from], %q[places]]\n"                                       \
+                     flipped                                                                       \
+                     "vstrb.16 q0, [%[to]], #8\n"                                                  \
+                     "add %[from], %[from], %[eight]\n"                                            \
+                     "letp lr, 1b\n"                                                               \
+                     "2:\n"                                                                        \
+                     : [from] "+r"(from), [to] "+r"(to)                                            \
+                     : [count] "r"(count), [places] "w"(places), [flips] "w"(flips),               \
+                       [eight] "r"(8 * stride)                                                     \
+                     : "lr", "memory", "q0")
+/* clang-format on */
+
 /* Copies `count` bytes that are `stride` bytes apart. */
 TILEWRIGHT_INLINE void copy_line(int8_t *to, const uint8_t *from, int32_t stride, int32_t count,
                                  int32_t flip)
 {
     const uint16x8_t places = vmulq_n_u16(vidupq_n_u16(0, 1), (uint16_t)stride);
     const uint16x8_t flips = vdupq_n_u16((uint16_t)flip);
-    __asm__ volatile(
-        "wlstp.16 lr, %[count], 2f\n"
-        "1:\n"
-        "vldrb.u16 q0, [%[from], %q[places]]\n"
-        "veor q0, q0, %q[flips]\n"
-        "vstrb.16 q0, [%[to]], #8\n"
-        "add %[from], %[from], %[eight]\n"
-        "letp lr, 1b\n"
-        "2:\n"
-        : [from] "+r"(from), [to] "+r"(to)
-        : [count] "r"(count), [places] "w"(places), [flips] "w"(flips), [eight] "r"(8 * stride)
-        : "lr", "memory", "q0");
+    if (flip == 0) {
+        TILEWRIGHT_COPY_LINE("");
+    } else {
+        TILEWRIGHT_COPY_LINE("veor q0, q0, %q[flips]\n");
+    }
 }
 
 /* clang-format off */

@@ -33,6 +33,24 @@ TILEWRIGHT_INLINE const uint8_t *row_at(const struct rows *w, const uint8_t *fir
                : tilewright_row(w->x, HEIGHT, w->rows.first + i * w->rows.dilation) + offset;
 }
 
+#if defined(__ARM_FEATURE_MVE)
+/* clang-format off */
+#define TILEWRIGHT_FOLD_LINE(fold)                                                                 \
+    __asm__ volatile("wlstp.16 lr, %[count], 2f\n"                                                 \
+                     "1:\n"                                                                        \
+                     "vldrb.u16 q0, [%[at], %q[places]]\n"                                         \
+                     "veor q0, q0, %q[flips]\n"                                                    \
+                     fold " %[result], q0\n"                                                       \
+                     "add %[at], %[at], %[eight]\n"                                                \
+                     "letp lr, 1b\n"                                                               \
+                     "2:\n"                                                                        \
+                     : [result] "+Te"(result), [at] "+r"(at)                                       \
+                     : [count] "r"(taps), [places] "w"(places), [flips] "w"(flips),                \
+                       [eight] "r"(8 * step)                                                       \
+                     : "lr", "memory", "q0")
+/* clang-format on */
+#endif
+
 /* The largest of `result` and all byte ^ flip of a line of the window, or their sum. */
 TILEWRIGHT_INLINE int32_t fold_line(int32_t result, const uint8_t *at, ptrdiff_t step, int32_t taps,
                                     int32_t flip, const int is_sum)
@@ -42,12 +60,10 @@ TILEWRIGHT_INLINE int32_t fold_line(int32_t result, const uint8_t *at, ptrdiff_t
     if (step >= 0 && step <= UINT16_MAX / 7) {
         const uint16x8_t places = vmulq_n_u16(vidupq_n_u16(0, 1), (uint16_t)step);
         const uint16x8_t flips = vdupq_n_u16((uint16_t)flip);
-        for (; taps > 0; taps -= 8) {
-            const mve_pred16_t held = vctp16q((uint32_t)taps);
-            const uint16x8_t x = veorq_u16(vldrbq_gather_offset_z_u16(at, places, held), flips);
-            result = (int32_t)(is_sum ? vaddvaq_p_u16((uint32_t)result, x, held)
-                                      : vmaxvq_p_u16((uint16_t)result, x, held));
-            at += 8 * step;
+        if (is_sum) {
+            TILEWRIGHT_FOLD_LINE("vaddva.u16");
+        } else {
+            TILEWRIGHT_FOLD_LINE("vmaxv.u16");
         }
         return result;
     }
