@@ -9,6 +9,8 @@ from tilewright.kernels.integer import steps_product
 from tilewright.kernels.kernel import Declaration, KernelChoice, TileSteps
 from tilewright.kernels.requantization import Rule
 from tilewright.kernels.runs import ConvRuns, Family, conv_choices, in_blocks, kernels_of, product_choices
+from tilewright.kernels.scalar.geometry import PlaneWindows
+from tilewright.operators.nest import Nest
 from tilewright.plan import Core
 
 PIXELS = 3
@@ -43,13 +45,33 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     groups = images * steps_product(nest, steps, "group")
     channels = steps_product(nest, steps, "oc" if is_conv else "n")
     vectors, fours = -(-given.taps // _LANES), -(-channels // 4)
-    rows = given.windows.kernel[0]
-    of_pixel = 60.0 + rows * (7.0 + 4.0 * -(-given.taps // rows // _LANES))
+    of_pixel = _gather_cycles(given, choice.nest)
     if pixels == 1:
-        return 150.0 + groups * (200.0 + of_pixel + fours * (10.0 * vectors + 60.0))
-    pairs = -(-channels // 2)
-    of_three = 250.0 + PIXELS * of_pixel + pairs * (13.0 + 12.0 * vectors) + 27.0 * fours + 2.5 * channels
+        # Vectors that are not whole take their own instructions.
+        four = 70.0 + 10.0 * vectors + (25.0 if given.taps % _LANES else 0.0)
+        return 150.0 + groups * (580.0 + of_pixel + fours * four)
+    of_three = 275.0 + PIXELS * of_pixel + fours * (44.0 + 24.0 * vectors)
     return 150.0 + groups * threes * of_three
+
+
+def _gather_cycles(given: ConvRuns, nest: Nest) -> float:
+    """Instructions that copy a pixel's taps, on average over those within x and those at its edge."""
+    rows = given.windows.kernel[0]
+    vectors = -(-given.taps // rows // _LANES)
+    within = 45.0 + rows * (9.0 + 4.0 * vectors)
+    at_edge = 55.0 + rows * (34.0 + 4.0 * vectors)
+    share = _share_within(nest, given.windows)
+    return share * within + (1.0 - share) * at_edge
+
+
+def _share_within(nest: Nest, windows: PlaneWindows) -> float:
+    """The part of all pixels whose taps lie within x, if as many lie over one edge of x as over the other."""
+    share = 1.0
+    for name, pad, stride in zip(("oh", "ow"), windows.pads, windows.strides, strict=True):
+        extents = [dimension.extent for dimension in nest.dimensions if dimension.name == name]
+        for extent in extents:
+            share *= 1.0 - min(extent, -(-max(pad, 0) // stride) * 2) / extent
+    return share
 
 
 FAMILY = Family(

@@ -101,12 +101,12 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     nest, windows = choice.nest, choice.given(DepthwiseMve).x.windows
     rows, columns = padded_extents(nest, windows, steps)
     shorter, longer = sorted((steps_product(nest, steps, "oh"), steps_product(nest, steps, "ow")))
-    copied = min(rows, columns) * (20.0 + 5.0 * -(-max(rows, columns) // 8))
-    line = 12.0 + 23.0 * -(-longer // 4)
+    copied = min(rows, columns) * (16.0 + 4.0 * -(-max(rows, columns) // 8))
+    line = 13.0 + 22.5 * -(-longer // 4)
     return (
         200.0
         + prod((rows, columns)) * 3.0
-        + steps_product(nest, steps, "n", "group") * (170.0 + copied + shorter * line)
+        + steps_product(nest, steps, "n", "group") * (138.0 + copied + shorter * line)
     )
 
 
