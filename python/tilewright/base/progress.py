@@ -1,4 +1,4 @@
-"""How far a long computation is, told to whoever listens: log records of the logger ``tilewright.base.progress``."""
+"""Reports how far a long computation is, by log records of the logger ``tilewright.base.progress``."""
 
 from __future__ import annotations
 

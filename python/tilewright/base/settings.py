@@ -36,7 +36,7 @@ _METADATA = "setting"
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a text must look: a pattern for the whole of it, and the same in words ('letters and digits')."""
+    """The form of a text: a pattern for the whole text, and the pattern in words ('letters and digits')."""
 
     pattern: re.Pattern[str]
     words: str
@@ -264,7 +264,7 @@ def _name_and_value(table: Table, key: Key, index: int, text: str) -> tuple[str,
 
 
 BYTE_UNITS: Mapping[str, int] = MappingProxyType({"": 1, "K": 1024, "M": 1024 * 1024})
-"""What may stand behind a number of bytes, as in linker scripts."""
+"""Units that may stand behind a number of bytes, as in linker scripts, with their bytes."""
 
 
 def _number_of(value: Any, unit: str) -> Any:

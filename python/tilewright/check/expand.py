@@ -39,7 +39,7 @@ class Digit:
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """What of the index is in the block, half-open."""
+        """The elements [lower, upper) of the index's dimension that are in the block."""
         return self.lower, self.upper
 
 
@@ -89,7 +89,7 @@ def describe(step: Step) -> str:
 
 
 def operands_of(step: Step) -> tuple[tuple[Operand, ...], tuple[Operand, ...]]:
-    """What a step reads and what it writes."""
+    """The operands that a step reads, and those that it writes."""
     if isinstance(step, CopyStart):
         return (step.source,), (step.destination,)
     if isinstance(step, Kernel):

@@ -50,7 +50,7 @@ def _model_faults(facts: Facts, fed: list[InterfaceTensor]) -> Iterator[str]:
 
 
 def _input_faults(facts: Facts, item: InterfaceTensor) -> list[str]:
-    """What forbids that the caller hands over rows one behind another: the input's buffer and its strides."""
+    """Faults of the input's buffer, or of its strides, with which the caller cannot give rows one behind another."""
     buffer, axis = facts.buffers[item.buffer], item.fed_axis
     if axis is None or not 0 <= axis < len(buffer.shape) or buffer.shape[axis] < 2:
         return [f"rows along axis {axis} of {buffer.shape}"]
@@ -71,7 +71,7 @@ def _room(buffer: Buffer) -> int:
 
 
 def _reader_faults(facts: Facts, item: InterfaceTensor, roots: tuple[Site, ...]) -> Iterator[str]:
-    """What is wrong with the steps that read the input."""
+    """Faults of the steps that read the input."""
     found = list(_readers(facts, item, roots, ()))
     if len(found) != 1:
         yield f"{len(found)} operands of steps are the input, one takes its rows"
@@ -96,7 +96,7 @@ def _reader_faults(facts: Facts, item: InterfaceTensor, roots: tuple[Site, ...])
 
 
 def _operand_faults(facts: Facts, item: InterfaceTensor, operand: Operand, index: str) -> Iterator[str]:
-    """What is wrong with the rectangle: it must be the whole row of the iteration."""
+    """Faults of an operand's rectangle, which must be the whole row of the iteration."""
     buffer, given = facts.buffers[operand.buffer], facts.buffers[item.buffer]
     stride = given.strides_bytes[item.fed_axis or 0]
     moving = [number for number, axis in enumerate(operand.rectangle) if axis.terms]

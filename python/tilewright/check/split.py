@@ -14,7 +14,7 @@ from tilewright.plan import AxisRange, BufferKind, Iteration, Kernel, Loop, Oper
 Interval = tuple[int, int]
 
 SHAPE_BYTES = 80
-"""Of struct tilewright_shape in runtime/include/tilewright/runtime.h."""
+"""Bytes of struct tilewright_shape in runtime/include/tilewright/runtime.h."""
 
 
 def check_splits(facts: Facts, every: Iterable[Site], log: Log) -> None:
@@ -108,7 +108,7 @@ class _Checked:
             self._report(f"views of {split.views_bytes} bytes for each core, need {needed} in multiples of {pointer}")
 
     def _views_bytes(self) -> int:
-        """What a core needs for its views: two pointers for each operand, and shapes of those that are cut."""
+        """Bytes that a core needs for its views: two pointers for each operand, and a shape for each that is cut."""
         cut = {self.operands[item.operand].buffer for item in self.split.axes}
         buffers = [self.facts.buffers[name] for name in cut]
         shapes = sum(buffer.tensor is not None or buffer.kind is not BufferKind.TILE for buffer in buffers)

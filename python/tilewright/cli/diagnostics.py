@@ -16,7 +16,7 @@ FORMATS = ("text", "json")
 
 @dataclass(frozen=True, slots=True)
 class Diagnostics:
-    """How messages are written; known before the command line is parsed, since that may fail.
+    """The form in which messages are written; known before the command line is parsed, since that may fail.
 
     Attributes:
         is_json: one object in a line, with severity, code, message, at, help and exit_status.

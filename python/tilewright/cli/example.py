@@ -65,7 +65,7 @@ def _projects() -> Iterator[tuple[str, Path]]:
 
 
 def _purpose(folder: Path) -> str:
-    """What the first comment of the program says."""
+    """The purpose of an example: the first comment of its program."""
     for source in sorted(folder.glob("*.c")):
         for line in source.read_text(encoding="utf-8").splitlines()[:3]:
             if line.startswith("/* ") and "SPDX" not in line:

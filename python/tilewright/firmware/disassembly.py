@@ -26,7 +26,7 @@ TOOLS = {
 _LINE = re.compile(r"^\s*([0-9a-f]+):\s*\t?(\S+)(?:\s+(.*))?$")
 _NOTE = re.compile(r"\s*(?:[@;#]\s|//|<).*$")
 _UNKNOWN = frozenset((".2byte", ".4byte", ".insn", "<unknown>"))
-"""How objdump prints instructions that it does not know; data stands as .byte, .short, .word or .dword."""
+"""The form in which objdump prints unknown instructions; data stands as .byte, .short, .word or .dword."""
 
 UNKNOWN = ".insn"
 """The name of an instruction that objdump does not know; its only operand is the encoding, where that was printed."""

@@ -150,7 +150,7 @@ class Layers:
         return self.costs[key]
 
     def blocks(self, number: int, elements: int, fewest: int) -> int:
-        """How many times ``fewest`` rows a block of layer ``number`` has, so that it has so many positions."""
+        """The number of times ``fewest`` rows that give a block of layer ``number`` at least ``elements`` positions."""
         rows = self.given.get(number, self.rows(number, elements))
         return 1 if number == self.fed else max(1, -(-rows // fewest))
 

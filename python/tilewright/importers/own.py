@@ -30,7 +30,7 @@ class OwnImport:
 
 
 OwnOperators = Mapping[tuple[str, str], OwnImport]
-"""By domain and name of the ONNX nodes."""
+"""(Domain, name) of ONNX nodes to the project's operator."""
 
 
 def own_name(domain: str, operator: str) -> str:

@@ -159,7 +159,7 @@ def raster_over(
 
 @dataclass(frozen=True, slots=True)
 class Backward:
-    """How a function that stores in raster order walks from the last value of a dimension to the first.
+    """Lets a function that stores in raster order walk from the last value of a dimension to the first.
 
     C gets views whose axes that follow ``dimension`` have negative strides: they begin with the last element, and
     their positions are counted from the end of the whole axis. ``attributes`` gives the attributes for that, from
@@ -172,10 +172,10 @@ class Backward:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """What holds for a C function whatever node it runs; it stands in the ``Declaration`` of the function's file.
+    """Facts about a C function that hold for every node; they stand in the ``Declaration`` of the function's file.
 
-    What depends on the node is a function of the ``KernelChoice``, which has operands, nest and attributes of the
-    node; what depends on the tile too is a function of the choice and of the steps.
+    Facts that depend on the node are functions of the ``KernelChoice``, which has operands, nest and attributes of the
+    node; facts that depend on the tile, too, are functions of the choice and of the steps.
 
     Attributes:
         symbol: name of the C function.

@@ -92,7 +92,7 @@ def in_blocks(weights: Array, block: int) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """What a family's kernels share.
+    """The names, block sizes and weights that the kernels of a family share.
 
     Attributes:
         name: begins the names of the C functions.

@@ -25,7 +25,7 @@ class UniqueAttributes(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class SuppressionAttributes(Attributes):
-    """How boxes are read, and which are candidates.
+    """The form of boxes, and which of them are candidates.
 
     Attributes:
         by_center: a box is (x of the centre, y, width, height); else it is two opposite corners (y, x, y, x).

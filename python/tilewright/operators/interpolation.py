@@ -24,7 +24,7 @@ MOST_UNITS = 1 << 11
 
 _MOST_AXES = 4
 _CLOSE = 1e-5
-"""How far a share may lie from its multiple of the unit: 0.003 steps of an 8-bit element."""
+"""The largest distance of a share from a multiple of the unit: 0.003 steps of an 8-bit element."""
 
 Table = tuple[Array, Array]
 """Positions on the input's axis and their weights, [output, tap] each."""

@@ -41,7 +41,7 @@ class Affine(Enum):
 
 
 class Integers(Enum):
-    """What an operator with dequantised inputs computes on the stored integers instead.
+    """The computation on stored integers that can replace an operator with dequantised inputs.
 
     NONE: nothing; it stays float. WEIGHTED: sums of products of its first input with constant weights.
     MATRICES: sums of products of its first two inputs. SUM, DIFFERENCE, PRODUCT: of its two inputs, element by
@@ -78,7 +78,7 @@ class OnIntegers:
 
 
 STAYS_FLOAT = OnIntegers(Integers.NONE)
-"""Of operators that need real numbers."""
+"""The value for operators that need real numbers."""
 
 
 class Joins(Enum):

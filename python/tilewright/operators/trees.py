@@ -12,10 +12,10 @@ from tilewright.operators.nest import Dimension, Iteration, Nest, along, whole
 from tilewright.operators.operator import Arrays, Operator, operand
 
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
-"""How a node compares the feature with its threshold, by number."""
+"""Comparisons of a feature with a node's threshold; their positions are their numbers in C."""
 
 AGGREGATES = ("SUM", "MIN", "MAX")
-"""How the values that leaves give to one target become one, by number."""
+"""Ways in which the values that leaves give to one target become one; their positions are their numbers in C."""
 
 MISSING_TRUE = len(MODES)
 """Added to the number of a mode if NaN takes the first branch, whatever the comparison says."""

@@ -40,7 +40,7 @@ def _pools(table: Table, key: str) -> tuple[str, ...]:
 
 
 _TABLE: dict[str, Any] = {"place": Place.CALL, "by_name": True, "listed": True}
-"""What options have in common that are a table in a file, and a list of ``<name>=<value>`` in a call."""
+"""Metadata of options that are a table in a file, and a list of ``<name>=<value>`` in a call."""
 
 
 @dataclass(frozen=True, slots=True)

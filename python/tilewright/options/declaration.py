@@ -35,7 +35,7 @@ class Place(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What an option is beside a setting.
+    """The facts about an option that a setting does not have.
 
     Attributes:
         place: where it can be given.
@@ -70,7 +70,7 @@ def option(
 
 
 def option_of(key: Key) -> Option:
-    """What the field says of itself as an option."""
+    """The facts about an option, from its field's metadata."""
     declared: Option = key.metadata[_METADATA]
     return declared
 

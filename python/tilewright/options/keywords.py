@@ -21,7 +21,7 @@ from tilewright.options.declaration import (
 
 
 class Passing(Enum):
-    """What a keyword takes, and so how its values come to the command line."""
+    """The kind of value that a keyword takes, which decides how values are passed to the command line."""
 
     FLAG = "flag"
     VALUE = "value"

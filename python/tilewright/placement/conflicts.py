@@ -20,7 +20,7 @@ Lifetime = tuple[int, int]
 """Half-open ticks; empty (begin = end) for a unit whose lifetime says nothing."""
 
 _KEPT_UNITS = 2_000
-"""With more units, what is found for one unit is not kept: all pairs together would fill the memory."""
+"""With more units, the neighbours found for one unit are not kept: all pairs together would fill the memory."""
 
 
 class Conflicts:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class LinkLoad:
-    """What a stage moves over a link in one inference: commands, lines of all commands together, and bytes."""
+    """A stage's copies over a link in one inference: commands, lines of all commands together, and bytes."""
 
     link: str
     commands: int
@@ -20,7 +20,7 @@ class LinkLoad:
 
 @dataclass(frozen=True, slots=True)
 class LayerWork:
-    """What a stage's predicted cycles are made of, for calibration.
+    """The work from which a stage's predicted cycles are computed, for calibration.
 
     ``calls`` counts calls of the kernel, ``split_calls`` those that several cores share. ``kernel_work`` is the sum of
     the kernel's own cost formula over all calls, before calibration; of a shared call the core that ends last counts.

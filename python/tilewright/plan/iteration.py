@@ -72,4 +72,4 @@ class Stores:
 
 
 UNKNOWN_STORES = Stores()
-"""What holds for every kernel."""
+"""Stores that hold for every kernel: nothing is known of them."""

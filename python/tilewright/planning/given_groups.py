@@ -27,7 +27,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class GivenGroups:
-    """What the user says of groups, by numbers of layers.
+    """Groups and blocks as the user gives them, by numbers of layers.
 
     Attributes:
         together: by number of a layer, the layers [first, end) that form a group with it, or that layer alone.

@@ -54,7 +54,7 @@ _COUNTS = _json(_is_table(_is_positive))
 
 @dataclass(frozen=True, slots=True)
 class LayerEntry:
-    """What was decided about a layer. Operands are named as in reports.
+    """The decisions about a layer. Operands are named as in reports.
 
     Attributes:
         name: of the layer.
@@ -97,7 +97,7 @@ class LayerEntry:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """What a lock file says.
+    """The content of a lock file.
 
     Attributes:
         platform: name of the platform for which the lock was made.

@@ -213,7 +213,7 @@ def _realised(decisions: Decisions, decider: Decider) -> Planned:
 
 
 def _after(failure: _Failure, remedies: Iterator[_Remedy], decider: Decider) -> _Attempt | None:
-    """What the first remedy that applies to a failure makes of it; None if none does."""
+    """The attempt of the first remedy that applies to a failure; None if none applies."""
     for remedy in remedies:
         attempt = remedy(failure, decider)
         if attempt is not None or remedy is _smaller_at_the_peak:

@@ -13,7 +13,7 @@ _LARGEST = 2**31
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """How code is compiled for the platform."""
+    """Compiler options, families of kernels and port of the platform."""
 
     kernels: tuple[str, ...] = field(
         metadata=setting(

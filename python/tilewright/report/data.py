@@ -158,7 +158,7 @@ def _links(plan: Plan) -> list[dict[str, Any]]:
 
 
 def _link(plan: Plan, link: Link, moved: int, least: int) -> dict[str, Any]:
-    """What a run moves over a link: for layers, and for comparisons of inputs with their only value."""
+    """Bytes and copies of a run over a link, for layers and for comparisons of inputs with their only value."""
     compared_bytes, compared = given_copies(plan, link.name)
     return {
         "name": link.name,

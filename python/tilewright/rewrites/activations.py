@@ -68,7 +68,7 @@ _FORMULAS = (
 
 
 _LAST = frozenset({"Mul", "Div", "Add", "Sub"})
-"""What the last operator of a chain can be: each of these activations is a product or a sum."""
+"""Operators that can end a chain: each of the activations is a product or a sum."""
 
 _MOST_SOURCES = 24
 """Tensors behind the last operator that are tried as the source of its chain."""

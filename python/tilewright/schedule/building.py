@@ -134,7 +134,7 @@ def _units(count: int, groups: Sequence[Group]) -> list[_Unit]:
 
 @dataclass(slots=True)
 class _Parts:
-    """What layers add to the program, one after the other: steps, buffers near the core, bytes accessed by buffer."""
+    """Steps, buffers near the core and bytes accessed by buffer, collected from one layer after the other."""
 
     steps: list[Step] = field(default_factory=list)
     near: list[Buffer] = field(default_factory=list)
@@ -168,7 +168,7 @@ class _Built:
     grouped: Mapping[int, BuiltGroup]
 
     def uses(self, tensors: Mapping[str, Buffer], graph: Graph, homes: Homes) -> list[LayerUse]:
-        """What each layer or group touches, with what its steps show of the order of reads and writes."""
+        """The use of each layer or group, with the overlaps that the order of reads and writes in its steps allows."""
         found = []
         for unit in self.units:
             if unit.group is None:
@@ -193,7 +193,7 @@ class _Built:
 
 
 def _facts(layers: Sequence[ScheduledLayer], graph: Graph) -> tuple[LayerFacts, ...]:
-    """What reports say of each layer, with its label."""
+    """The facts about each layer for reports, with its label."""
     return tuple(
         replace(
             layer_facts(layer.problem, layer.choice, layer.others),
@@ -304,6 +304,6 @@ def _starts(graph: Graph, homes: Homes, name: str, root: str) -> tuple[int, ...]
 
 
 def _use_of(unit: _Unit, layers: Sequence[ScheduledLayer], graph: Graph) -> LayerUse:
-    """What a layer or a group touches."""
+    """The use of a layer or a group: the tensors that it touches."""
     uses = [layer_use(layers[number].problem.kernel, graph) for number in unit.numbers]
     return uses[0] if unit.group is None else group_use(uses, unit.group.rings)

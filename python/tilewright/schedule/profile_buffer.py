@@ -7,7 +7,7 @@ from tilewright.plan import Buffer, BufferKind
 from tilewright.platform import Platform
 
 WORDS = 4
-"""Of struct tilewright_profile in runtime/include/tilewright/profile.h, and of struct tilewright_spoilt in guard.h."""
+"""Words of struct tilewright_profile and of struct tilewright_spoilt (profile.h and guard.h of the runtime)."""
 
 _REMEDY = "add 'state' to 'holds' of a pool that the caller can read"
 

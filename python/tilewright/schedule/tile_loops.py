@@ -102,7 +102,7 @@ def build_layer(
 
 @dataclass(slots=True)
 class _Parts:
-    """What the operands of a layer add to it, one operand after the other: steps, buffers, operands of the kernel.
+    """Steps, buffers and operands of the kernel, collected from one operand of a layer after the other.
 
     ``loads`` and ``waits`` stand before the kernel, ``stores`` behind it, ``after`` behind the loop.
     """

@@ -1,4 +1,4 @@
-"""What each layer of the program touches, and over which of its inputs it may write its output."""
+"""The tensors that each layer of the program touches, and the inputs over which it may write its output."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class TiledOperand:
 
 @dataclass(frozen=True, slots=True)
 class OperatorTiling:
-    """What a tiler decides about: one operator with one kernel that can run it.
+    """One operator, with one kernel that can run it, for which a tiler gives tiles.
 
     ``capacities`` are bytes by pool, None for a pool without limit; tiles share them with nothing else.
     """

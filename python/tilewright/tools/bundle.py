@@ -47,7 +47,7 @@ def bundle_files(manifest: bytes, version: str) -> dict[str, bytes]:
 
 
 def _build(facts: Mapping[str, Any], kernels: Mapping[str, bytes]) -> dict[str, Any]:
-    """What a build must do, by paths in the folder; ``kernels`` are the C files of the runtime."""
+    """Sources, folders of headers and options of a build; ``kernels`` are the C files of the runtime."""
     gcc = facts["gcc_options"]
     return {
         "sources": [*facts["sources"], *kernels],

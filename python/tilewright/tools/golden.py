@@ -121,7 +121,7 @@ def golden_files(request: GoldenRequest) -> dict[str, bytes]:
 
 
 def _of_plan(plan: Plan, inputs: list[Array], outputs: list[Array]) -> dict[str, Any]:
-    """What templates print of the plan and of the vectors of its inputs and outputs."""
+    """The values that templates print of the plan, and of the vectors of its inputs and outputs."""
     pool = next(pool for pool in plan.pools if pool.name == plan.io_pool)
     sides = [
         [_tensor(plan, item, array, side, pool) for item, array in zip(items, arrays, strict=True)]

@@ -11,7 +11,7 @@ from tilewright.tools.study_front import front
 from tilewright.tools.study_plans import PointRow
 
 WIDTH, HEIGHT, MARGIN = 720, 360, 56
-"""Of a picture, in units of SVG."""
+"""Size and margin of a picture in units of SVG."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ def _named(plan: Plan, items: Sequence[InterfaceTensor], side: str) -> list[dict
 
 
 def _definitions(platform: Platform) -> tuple[str, ...]:
-    """Of CMake's command line: this interpreter, and the shipped toolchain for the platform's options."""
+    """Definitions for CMake's command line: this interpreter, and the shipped toolchain for the platform's options."""
     words = " ".join(platform.target.compile_options)
     own = (f"-DTILEWRIGHT_PYTHON={sys.executable}",)
     for part, name in (("-march=rv", "riscv64-unknown-elf-gcc"), ("-mcpu=cortex", "arm-none-eabi-gcc")):

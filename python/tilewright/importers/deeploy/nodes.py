@@ -23,10 +23,10 @@ _INT32_MAX = (1 << 31) - 1
 
 @dataclass(frozen=True, slots=True)
 class TabulatedAttributes(Attributes):
-    """Of a function that becomes a table as soon as the type of x is known; no kernel has it."""
+    """Attributes of a function that becomes a table as soon as the type of x is known; no kernel computes it."""
 
     def table(self, low: int, high: int) -> Array:
-        """What the function gives for x = low ... high, int64."""
+        """The function's results for x = low ... high, int64."""
         raise NotImplementedError
 
 

@@ -62,7 +62,7 @@ def require_used(build: Construction, file: str) -> None:
 
 
 def _remedy(name: str, build: Construction) -> str:
-    """What to write in the place of a bound that fits no tensor."""
+    """The remedy for a bound of a tensor that needs none."""
     if name in build.constants:
         return "it is computed at compile time: leave the bound out"
     return suggestion(name, build.bounded) if build.bounded else "nothing needs a bound in this model: leave it out"

@@ -117,7 +117,7 @@ class _Control:
             raise Unsupported(f"in its body, {written.place}: {problem.reason}", problem.help) from None
 
     def remedy(self, name: str) -> str:
-        """What would make a tensor known at compile time."""
+        """The remedy that makes a tensor known at compile time."""
         return f"{to_freeze(self.build.nodes, self.build.tensors, [name])}, or export without control flow"
 
     @property

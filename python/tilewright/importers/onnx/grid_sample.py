@@ -88,7 +88,7 @@ class Sampler:
         return self.around(place, extent, mode)
 
     def around(self, place: str, extent: int, mode: str) -> list[tuple[str, str]]:
-        """As ``taps``, of places that are counted in elements."""
+        """As ``taps``, for places that are counted in elements."""
         steps = self.steps
         # With cubic interpolation, border and reflection move the neighbours alone, not the place.
         place = place if mode == "cubic" else self._moved_inside(place, extent)

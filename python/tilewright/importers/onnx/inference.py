@@ -17,7 +17,7 @@ _MOST_ELEMENTS = 256
 """Constants up to here may decide shapes and are handed over with their values, larger ones with their type only."""
 _POOLING = ("AveragePool", "LpPool", "MaxPool")
 _UNTYPED = "expected to have type but instead is null"
-"""What the inference says of a node behind an operator that it does not know; no contradiction."""
+"""The inference's message for a node behind an operator that it does not know, which is no contradiction."""
 _CONTRADICTION = ("[ShapeInferenceError]", "[TypeInferenceError]")
 
 

@@ -48,7 +48,7 @@ class BodyValues:
         self._nodes, self._values = nodes, dict(leaves)
 
     def value(self, name: str) -> Sum:
-        """What a name stands for. Raises NoCell where that is no row for each entry of the batch."""
+        """The value that a name stands for. Raises NoCell if it is no row for each entry of the batch."""
         array = self.known(name)
         if array is not None:
             return constant_row(array, None)
@@ -167,4 +167,4 @@ _RULES: Mapping[str, Callable[[BodyValues, SourceNode], Sum]] = MappingProxyType
         "Not": lambda values, node: complement(values.value(node.inputs[0])),
     }
 )
-"""How each operator computes a row. Sigmoid, Tanh and their like, and Split, stand apart."""
+"""Operator to the function that computes its row. Functions of single elements, and Split, stand apart."""

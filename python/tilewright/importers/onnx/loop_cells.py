@@ -19,7 +19,7 @@ from tilewright.importers.onnx.loop_values import LEAF, PRODUCT, Atom, Atoms, No
 FUNCTIONS = frozenset("Sigmoid Tanh Relu Softsign Softplus".split())
 """Functions without parameters that recurrent operators apply."""
 STATE = "\0state"
-"""What the names of leaves begin with that are states."""
+"""The beginning of the names of leaves that are states."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def cell_of(atoms: Atoms, states: Sequence[Sum], updates: Sequence[Sum]) -> Cell
 
 
 def zero_where_masked(atoms: Atoms, cell: Cell) -> Sum:
-    """What stands in an output of Keras whose masked steps are zeros: m * h'."""
+    """The value of a Keras output whose masked steps are zeros: m * h'."""
     return atoms.product(atoms.leaf(cell.mask, 1), cell.steps[0])
 
 

@@ -146,7 +146,7 @@ class LoopInParts:
                 self.arrays.update(self._computed(node, {}))
 
     def _computed(self, node: SourceNode, values: Mapping[str, Array]) -> dict[str, Array]:
-        """What a node computes of constants and of values of an iteration."""
+        """The outputs of a node whose inputs are constants, or values of an iteration that are known."""
         inputs, outputs = [], []
         for name in node.inputs:
             array = values.get(name)
@@ -202,7 +202,7 @@ class LoopInParts:
         return int(trips.reshape(-1)[0])
 
     def _sequences(self, values: Sequence[Mapping[str, Array]]) -> dict[str, StepSequence]:
-        """What each Gather of the body reads from a tensor outside, by the name of its result."""
+        """The entries that each Gather of the body reads from a tensor outside, by the name of its result."""
         found = {}
         for node in self.body.nodes:
             if node.operator != "Gather" or node.inputs[1] not in self.counting or node.attributes.get("axis", 0) != 0:

@@ -62,7 +62,7 @@ _MEAN = _reduction("ReduceMean")
 
 
 def reduce_mean(call: Call) -> None:
-    """As other reductions, but over all positions of each channel a pool, which reads channels last and quantises."""
+    """The mean over the given axes. Over all positions of each channel it is a pool, which has integer kernels."""
     x = typed(call, 0, REDUCED_TYPES["ReduceMean"])
     rank = len(x.shape)
     axes = tuple(sorted(set(call.axes("axes", 1, rank, ()))))

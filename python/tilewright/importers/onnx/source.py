@@ -48,7 +48,9 @@ NO_CLAIM = "any type"
 
 @dataclass(frozen=True, slots=True)
 class SourceValue:
-    """What is said of a tensor: element type by its ONNX name in lower case, extents, symbols or None for unnamed ones.
+    """A tensor as the file declares it: element type by its ONNX name in lower case, and for each axis the extent.
+
+    An extent is a number, a symbol, or None for an unnamed one.
 
     An extent of 0 is what the file says: the tensor is empty, or the exporter did not know the extent.
     """

@@ -124,7 +124,7 @@ def _is_read_by_one(editor: GraphEditor, stored: Tensor) -> bool:
 
 
 def _table_of(editor: GraphEditor, tensor: Tensor) -> tuple[Tensor, Array] | None:
-    """What the Lookup reads that writes a tensor, and the table of its 256 results."""
+    """If a Lookup writes ``tensor``: the tensor that it reads, and the table of its 256 results."""
     node = editor.producer(tensor.name)
     if node is None or node.operator != "Lookup":
         return None

@@ -22,7 +22,7 @@ Given = Attributes | dict[str, Any]
 
 @dataclass(frozen=True)
 class Shared:
-    """What operators of a model know together, as far as it is translated.
+    """State that the operators of a model share while it is translated.
 
     Attributes:
         graph_inputs: names of the graph's inputs.
@@ -70,13 +70,13 @@ class LiteCall:
         return index < len(self.node.inputs) and self.node.inputs[index] >= 0
 
     def record(self, index: int) -> TensorRecord:
-        """What the file says of an input; Unsupported if it is absent."""
+        """The record of an input in the file; Unsupported if the input is absent."""
         if not self.has(index):
             raise Unsupported(f"input {index} is missing", "convert the model again")
         return self.tensors[self.node.inputs[index]]
 
     def output(self, index: int = 0) -> TensorRecord:
-        """What the file says of an output."""
+        """The record of an output in the file."""
         if index >= len(self.node.outputs):
             raise Unsupported(f"output {index} is missing", "convert the model again")
         return self.tensors[self.node.outputs[index]]
@@ -130,7 +130,7 @@ class LiteCall:
         return name
 
     def kept(self, index: int, shape: Sequence[int] = ()) -> str:
-        """What an input that is kept from run to run holds now; int8 begins with the zero point.
+        """The tensor that an input which is kept from run to run holds now; int8 begins with the zero point.
 
         Args:
             shape: of the graph's tensor, whose elements may stand in another order; that of the file by default.

@@ -242,7 +242,7 @@ def dequantize(call: LiteCall) -> None:
 
 
 def _real_values(x: TensorRecord, data: Array) -> Array:
-    """What the elements of a constant stand for, float32."""
+    """The real numbers for which a constant's elements stand, float32."""
     if x.type == "float16":
         return data.astype(np.float32)
     if not x.is_quantized:

@@ -17,7 +17,7 @@ import numpy as np
 from tilewright.graph import Array
 
 _MOST_READ = 16
-"""How often the bytes of a file may be read: structures of a spoilt file may overlap without end."""
+"""The most times that a file's bytes may be read: structures of a spoilt file may overlap without end."""
 _SPARE_BYTES = 1 << 16
 
 

@@ -78,7 +78,7 @@ def pad(call: LiteCall) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """What STRIDED_SLICE takes of an axis: begin and end (None: from the border), the step, or one position."""
+    """The positions that STRIDED_SLICE takes of an axis: begin and end (None: the border) and step, or one position."""
 
     begin: int | None = None
     end: int | None = None

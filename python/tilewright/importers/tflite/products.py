@@ -165,7 +165,7 @@ def _require_settled(call: LiteCall) -> None:
 
 
 def _halves_epilogue(call: LiteCall, channels: int) -> RequantizeShift | RequantizeTwice:
-    """Of int16 activations; factors of fully connected layers with one scale are products in float32."""
+    """The epilogue for int16 activations; a fully connected layer with one scale has a factor computed in float32."""
     one_type(call, 0)
     _require_settled(call)
     x, w, y = call.record(0), call.record(1), call.output()

@@ -20,7 +20,7 @@ from tilewright.importers.tflite.schema import CIRCULAR_BUFFER
 
 
 def initial_values(model: LiteModel) -> dict[str, Array]:
-    """What the subgraphs that run once assign to variables, by the variables' names."""
+    """Variable to the constant that a subgraph which runs once assigns to it."""
     once = [
         node.options["init_subgraph_index"] for node in model.subgraphs[0].operators if node.operator == "CALL_ONCE"
     ]

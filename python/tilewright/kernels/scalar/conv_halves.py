@@ -160,7 +160,7 @@ def _rows(node: Node, graph: Graph, weights: Array) -> Array | None:
 
 
 def _finish(epilogue: Epilogue | None) -> tuple[int, int, int]:
-    """How sums become elements of y, and their bounds."""
+    """The number by which C knows the epilogue, and the bounds of the elements of y."""
     if isinstance(epilogue, RequantizeTwice):
         return _TWICE, epilogue.minimum, epilogue.maximum
     if isinstance(epilogue, RequantizeShift):

@@ -1,4 +1,4 @@
-"""What float32 kernels share that walk over the output's box."""
+"""Declarations of float32 kernels that walk over the output's box."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class IntegerConv:
 
     @property
     def padded_input(self) -> PaddedInput:
-        """What depthwise kernels know of x and its windows."""
+        """The attributes of depthwise kernels that describe x and its windows."""
         return PaddedInput(plane_windows(self.windows), self.padding, self.is_unsigned)
 
 

@@ -74,7 +74,7 @@ _FINISHED_CYCLES = 45.0
 """Cycles for four channels beside their products, where assembler finishes the sums."""
 
 _RETURNED_CYCLES = 200.0
-"""The same where the rule's C function finishes the sums."""
+"""Cycles for four channels beside their products, where the rule's C function finishes the sums."""
 
 _KERNELS = kernels_by_names(
     "tilewright_fully_connected_integer",
