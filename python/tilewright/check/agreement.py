@@ -1,4 +1,4 @@
-"""Rules on what is said twice: the interface and its buffers, a layer's facts and its kernel steps."""
+"""Rules on facts that a plan has twice: in the interface and its buffers, in a layer's facts and kernel steps."""
 
 from __future__ import annotations
 

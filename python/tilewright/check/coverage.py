@@ -120,7 +120,7 @@ def _check_sequence(dimensions: tuple[Dimension, ...], lower: Counts, place: str
 
 
 def _check_reduction(calls: Calls, log: Log) -> None:
-    """``reduction`` names what is cut of the nest's reductions, and those indices turn fastest."""
+    """``reduction`` names the reductions of the nest that are cut, and their indices turn fastest."""
     kernel, place = calls.kernel, calls.site.place
     if not calls.count:
         return

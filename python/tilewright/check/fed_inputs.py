@@ -112,7 +112,7 @@ def _operand_faults(facts: Facts, item: InterfaceTensor, operand: Operand, index
 def _readers(
     facts: Facts, item: InterfaceTensor, sites: tuple[Site, ...], around: tuple[Layer | Loop, ...]
 ) -> Iterator[tuple[tuple[Layer | Loop, ...], object, Operand]]:
-    """The operands of steps that are the input or a view of it, with the layers and loops around each."""
+    """Operands that are the input, or a view of the input, with the layers and loops around each."""
     for site in sites:
         step = site.step
         if isinstance(step, (Layer, Loop)):

@@ -53,7 +53,7 @@ class _Lives:
             self._use(event)
 
     def is_sound_loop(self, loop: Site) -> bool:
-        """Whether no step of a loop marks anything, and each uses what is alive: then all iterations are alike."""
+        """Whether a loop has no marks and its steps use living buffers only: then one iteration is checked for all."""
         inside = tuple(flatten(loop.children))
         if any(isinstance(site.step, (Begin, End)) for site in inside):
             return False

@@ -1,4 +1,4 @@
-"""Rule on one call: what it writes misses what it still has to read.
+"""Rule on one call of a kernel: the bytes that it writes miss the bytes that it still has to read.
 
 A kernel may store over a read at the same address, element on element or in another order, or at the distance
 that its maps and the order of its stores demand; that distance is computed here.
@@ -25,7 +25,7 @@ Axes = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """An operand of a call: what it touches, its axes in the kernel's view, and its map."""
+    """An operand of a call: the bytes that the call touches, its axes in the kernel's view, and its map."""
 
     seen: Seen
     axes: Axes

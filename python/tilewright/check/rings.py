@@ -37,7 +37,7 @@ def check_ring_buffers(plan: Plan, log: Log) -> None:
 
 
 def check_ring_steps(plan: Plan, every: Iterable[Site], log: Log) -> None:
-    """Kernels see the axis of a ring; copies go between a tile that is a ring and what is none.
+    """Kernels see the axis of a ring; a copy has a tile that is a ring at one end, and no ring at the other.
 
     All steps that touch a ring agree how many rows the tensor has.
     """
@@ -105,7 +105,7 @@ class Rows:
         return True
 
     def fill(self, seen: Seen) -> None:
-        """Rows get new content: what was in their place is gone, unless it is another part of the same row."""
+        """Rows get new content; the old content of their places is gone, except other parts of the same rows."""
         number = self.shadow.numbers[self.facts.root[seen.buffer]]
         for key, rectangle in self._rows_of(seen):
             if seen.slot < 0 and self.held.get(key) == rectangle:

@@ -49,7 +49,7 @@ def _leads_back(facts: Facts, link: Link, far: str, near: str) -> bool:
 def check_touched_words(
     facts: Facts, shadow: Shadow, step: CopyStart, ends: tuple[Seen, Seen], event: Event, log: Log
 ) -> None:
-    """The words that a copy touches at home, whole, lie in the bytes of the buffer that the copy reads or writes."""
+    """The whole words that a copy touches at home lie in the bytes of the buffer that it reads or writes."""
     link = facts.links[step.link]
     addressed = {name for name, _ in facts.plan.core.access_cycles}
     home = ends[0] if link.target in addressed else ends[1]

@@ -1,4 +1,4 @@
-"""What a program takes of a chip: RAM and flash, what for, and what is left of each region."""
+"""The RAM and flash that a program takes of a chip, by use, and the bytes that are left of each region."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _taken(image: Image) -> list[Section]:
 
 
 def _spans(image: Image, models: Sequence[CheckedModel], access: Access) -> list[tuple[int, int]]:
-    """The addresses of the models' pools; what models share counts once."""
+    """The addresses of the models' pools; bytes that several models share count once."""
     kinds = {(model.plan.name, pool.name): pool.access for model in models for pool in model.plan.pools}
     places = (place for model in models for place in model.pools)
     return sorted(

@@ -1,4 +1,4 @@
-"""Rules of constants: the image holds, byte for byte, what the plan names by hash."""
+"""Rules of constants: the program has, byte for byte, the constants that the plan names by hash."""
 
 from __future__ import annotations
 

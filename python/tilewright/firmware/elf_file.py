@@ -1,4 +1,4 @@
-"""ELF files and the entries of their symbol tables; what breaks in a file is a mistake of the user."""
+"""ELF files and the entries of their symbol tables; a fault of a file is an error for the user."""
 
 from __future__ import annotations
 

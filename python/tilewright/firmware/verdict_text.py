@@ -15,7 +15,7 @@ def verdict_text(verdict: Verdict) -> str:
 
 
 def memory_line(memory: ChipMemory) -> str:
-    """RAM and flash, what for, and what is left, on one line."""
+    """RAM and flash by use, and the bytes left of each region, on one line."""
     ram = f"pools {memory.pools:,}, stack of a run {memory.stack:,}, other data {memory.static:,}"
     flash = f"code of models {memory.code:,}, constants {memory.constants:,}, other {memory.other:,}"
     left = ", ".join(f"{name} {free:,} of {size:,}" for name, size, free in memory.left)

@@ -49,7 +49,7 @@ class _Walk:
     is_bounded: bool = True
 
     def reach(self, address: int, registers: Registers) -> None:
-        """Go on at an address with what is known on this way and on all earlier ones."""
+        """Go on at an address with the values that are known on this way and on all earlier ways to it."""
         before = self.known.get(address)
         after = registers if before is None else _met(before, registers)
         if after != before:

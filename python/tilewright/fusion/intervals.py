@@ -110,7 +110,7 @@ def aligned(size_bytes: int) -> int:
 
 @dataclass(slots=True)
 class Layers:
-    """The layers of a program as streams, and what is computed of them once.
+    """The layers of a program as streams, with costs that are computed once.
 
     Attributes:
         problems: each layer as it runs alone.

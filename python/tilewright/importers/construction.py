@@ -18,7 +18,7 @@ MAX_BYTES = 1 << 30
 """The most bytes of a tensor: kernels have signed offsets and strides of 32 bits, and plans are checked that far."""
 LEAST_COMPUTED_BYTES = 16 * 2**20
 COMPUTED_FACTOR = 4
-"""Constants computed at compile time may take LEAST_COMPUTED_BYTES and so many times the bytes of the model's own."""
+"""Constants computed at compile time may take LEAST_COMPUTED_BYTES + COMPUTED_FACTOR * bytes of the model's own."""
 _DTYPES = {dtype.value: dtype for dtype in DType}
 
 

@@ -1,4 +1,4 @@
-"""Which units conflict: what their lifetimes say, and what is listed for single pairs.
+"""Which units conflict, by their lifetimes, and by lists of single pairs.
 
 Before:  a alive [0, 4), b [2, 6), c [4, 8); listed: a and b may share bytes
 After:   conflicts of c: b; of a: none

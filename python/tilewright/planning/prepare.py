@@ -34,7 +34,7 @@ Places = tuple[Mapping[str, str], Mapping[str, tuple[int, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A graph with its storage, and what is to be decided about each layer.
+    """A graph with its storage, and the choices that are left for each layer.
 
     Attributes:
         graph: tensors and nodes; its layers may stand in another order.
@@ -53,7 +53,7 @@ class Prepared:
 
 
 def prepare(graph: Graph, platform: Platform, options: CompileOptions) -> Prepared:
-    """Storage of all tensors, the order of layers, and what is to be decided about each.
+    """Storage of all tensors, the order of layers, and the choices that are left for each layer.
 
     Raises not_supported for an operator without kernel or a missing link, bad_input for options
     that name no layer or that no kernel allows.
@@ -145,7 +145,7 @@ def _arranged(stored: Stored, options: CompileOptions) -> list[Node]:
 def _kernel_problems(
     graph: Graph, places: Places, node: Node, platform: Platform, steps: TileSteps
 ) -> list[TilingProblem]:
-    """What is to be decided about a layer, for each kernel that can run it and that allows the given steps."""
+    """The choices that are left for a layer, for each kernel that can run it and that allows the given steps."""
     kernels = choices(node, graph, platform.target.kernels, platform.core)
     if not kernels:
         raise not_supported(

@@ -65,7 +65,7 @@ class _Search:
 
 
 def explained(overflow: TileOverflow | DoesNotFit, attempt: Attempt, platform: Platform) -> TilewrightError:
-    """The overflow in the user's words: pool, need, have, missing, operator, what is alive, what works."""
+    """The overflow in the user's words: pool, need, have, missing, operator, living buffers, sizes that work."""
     pool, needed = _blamed(overflow)
     have = platform.pool(pool).size_bytes
     assert have is not None

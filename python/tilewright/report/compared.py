@@ -1,4 +1,4 @@
-"""Two plans in one page: what the second one changed."""
+"""Two plans in one page: the numbers and layers that the second one changed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def compared(old: Plan, new: Plan) -> dict[str, Any]:
 
 
 def _rows(data: dict[str, Any]) -> Iterator[dict[str, str]]:
-    """What neither plan uses is left out."""
+    """A row for cycles, each pool and each link; pools and links that neither plan uses are left out."""
     yield _row("predicted cycles", data["predicted_cycles"])
     for pool in data["pools"]:
         if any(pool["used_bytes"]):

@@ -1,4 +1,4 @@
-"""What the steps of a layer do, in the order in which they run: what each copy moves, how much each call computes."""
+"""The runs of a layer's steps in their order, with the bytes that each copy moves and the points of each call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Copy = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A copy is started: ``commands`` of the link, for so many lines and bytes together."""
+    """The start of a copy: ``commands`` of the link, with all their lines and bytes together."""
 
     copy: Copy
     link: str
@@ -41,7 +41,7 @@ class Awaited:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A kernel works on a block of so many points of its nest; ``shared`` by several cores."""
+    """A call of a kernel on a block of ``points`` points of its nest; ``shared`` if several cores run it."""
 
     kernel: str
     points: int

@@ -30,7 +30,7 @@ Span = tuple[float, float]
 
 @dataclass(slots=True)
 class _Clock:
-    """Where a walk is: the core's time, when each link is free, when each copy under way is complete."""
+    """The state of a walk: the core's time, when each link is free, when each copy under way is complete."""
 
     now: float = 0.0
     free: dict[str, float] = field(default_factory=dict)
@@ -74,11 +74,11 @@ def timeline(plan: Plan) -> dict[str, Any]:
 
 
 def _fitted(plan: Plan, layer: Layer, links: dict[str, Link], start: _Clock, predicted: float) -> tuple[Walked, _Clock]:
-    """The walk in which calls take so long together that the layer takes what was predicted, or not at all."""
+    """The walk in which the layer takes its predicted cycles, by the time of calls, which may become 0."""
     events = list(step_runs(plan, layer.body))
     weights = _weights(plan, layer, events)
     computing = predicted
-    # A cycle of computing more makes the layer longer by a cycle at most: so this comes down to the time from above.
+    # A further cycle of computing makes the layer longer by at most a cycle, so the time comes down from above.
     for _ in range(_TURNS):
         walked, clock = _walk(events, links, start.later(), {name: computing * of for name, of in weights.items()})
         over = walked.end - predicted

@@ -159,7 +159,7 @@ def formula_of(editor: GraphEditor, name: str, tensor: str) -> tuple[Formula, tu
 
 
 class _Reading:
-    """The formulas of the tensors between a tensor and what is computed of it."""
+    """The formulas of the tensors that are computed from one tensor, each worked out once."""
 
     def __init__(self, editor: GraphEditor, tensor: str) -> None:
         self._editor = editor

@@ -251,7 +251,7 @@ def _with_rings(buffers: Mapping[str, Buffer], groups: Sequence[Group]) -> dict[
 
 
 def _home_bytes(homes: Homes, name: str, words: Mapping[str, int], excess: int) -> int:
-    """Bytes of a home: whole words of the links that reach its pools, except for what lies in another home.
+    """Bytes of a home, rounded up to whole words of the links that reach its pools; of a view its own bytes.
 
     Links that round up read up to ``excess`` bytes behind the last element.
     """

@@ -84,7 +84,7 @@ def consumed_clearance(body: Sequence[Step], given: Buffer, made: Buffer) -> Cle
 
 
 def _least(reads: Sequence[_Touches], writes: Sequence[_Touches], given: Buffer) -> int:
-    """The least bytes below the start of ``given`` at which, and below which, no write meets what is read later."""
+    """The least bytes below the start of ``given``: there and lower, no write touches bytes that are read later."""
     ends = np.concatenate([item.end for item in reads])
     order = np.argsort(ends, kind="stable")
     lowest = np.minimum.accumulate(np.concatenate([item.first for item in reads])[order][::-1])[::-1]
@@ -97,7 +97,7 @@ def _least(reads: Sequence[_Touches], writes: Sequence[_Touches], given: Buffer)
 
 
 def _may_lie_over(reads: Sequence[_Touches], writes: Sequence[_Touches], given: Buffer, made: Buffer) -> bool:
-    """Whether no write meets what is read later if both buffers begin at one address: tiles of channels, say."""
+    """Whether no write touches bytes that are read later if both buffers begin at one address: channel tiles, say."""
     size = max(given.size_bytes, made.size_bytes)
     if size > _MOST_BYTES or sum(item.begin.size for item in (*reads, *writes)) > _MOST_TILES:
         return False

@@ -84,7 +84,7 @@ def _without_last(wait: Wait) -> Wait:
 
 
 def _parted(body: tuple[Step, ...], constants: Set[str]) -> tuple[list[CopyStart], tuple[Step, ...]]:
-    """Starts of loads of constants that happen once, for tiles of the kernel, and what is left of the body."""
+    """(Starts of loads of constants that are loaded once, all other steps of the body)."""
     loop = loop_in(body)
     inside = body if loop is None else loop.body
     (kernel,) = kernel_steps(inside)

@@ -187,7 +187,7 @@ def _runs(indices: tuple[Index, ...], own: tuple[Index, ...]) -> Runs:
 
 
 def _straight_line(parts: _Parts, kernel: Kernel) -> tuple[Step, ...]:
-    """One tile: copy in, wait, run, copy out, wait; what travels on through larger tiles one link after the other."""
+    """The steps of a layer of one tile: copy in, wait, run, copy out, wait; through larger tiles link after link."""
     once = Runs()
     outgoing = [replace(step, runs=once) for step in (*parts.waits, *parts.stores) if isinstance(step, CopyStart)]
     stored = [step.token for step in outgoing]

@@ -1,4 +1,4 @@
-"""Gathers what is known of the models and programs in a build folder, as files for whoever has to judge them."""
+"""Gathers the facts about models and programs in a build folder as files, for whoever has to judge them."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def _done(
 
 
 def measured(point: StudyPoint) -> PointRow:
-    """Plan one point. Never raises: what goes wrong is the row's reason."""
+    """Plan one point. Never raises: the row has the reason of a failure."""
     try:
         return _planned(point, plan_model(point.options), load_platform(point.options.platform))
     except TilewrightError as error:

@@ -16,7 +16,7 @@ from tilewright.tools.verification import Compared, Verified
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a comparison was asked for.
+    """The request of a comparison.
 
     Attributes:
         model: the file's name.

@@ -1,4 +1,4 @@
-"""Composition of a node of simpler operators: ``Steps`` translates one after the other and names what is between."""
+"""Composition of a node of simpler operators: ``Steps`` translates them one by one and names their results."""
 
 from __future__ import annotations
 

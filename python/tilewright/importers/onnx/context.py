@@ -169,7 +169,7 @@ class Call:
         name = self.build.fresh(f"{target}/{part}") if part else target
         dtype = self.build.tensor(inputs[0]).dtype if dtype is None else dtype
         if prod(shape) == 0:
-            # Nothing has to run for a tensor without elements; what reads it decides what that means.
+            # Nothing has to run for a tensor without elements; its readers decide what it means.
             self.build.constants[name] = np.zeros(tuple(shape), dtype.numpy)
             return name
         self.build.tensors[name] = checked(variable(name, dtype, shape))

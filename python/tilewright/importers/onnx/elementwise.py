@@ -292,7 +292,7 @@ ELEMENT_TYPES: Mapping[int, str] = MappingProxyType(
         12: "uint32",
     }
 )
-"""ONNX's numbers of the element types that the graph knows; what is float64 at run time is computed in float32."""
+"""ONNX's numbers of the element types that the graph knows; tensors of float64 are computed in float32."""
 
 
 def _comparisons() -> dict[str, Translate]:

@@ -78,7 +78,7 @@ class Sampler:
         self.steps, self.padding, self.corners = steps, padding, corners
 
     def taps(self, grid: str, extent: int, mode: str) -> list[tuple[str, str]]:
-        """Names of index (int32) and weight (float32) of each neighbour of what lies between -1 and 1."""
+        """Names of index (int32) and weight (float32) of each neighbour, for places of the grid, from -1 to 1."""
         steps = self.steps
         raised = steps("Add", grid, steps.constant(1.0))
         factor = (extent - 1) / 2 if self.corners else extent / 2

@@ -77,7 +77,7 @@ def _rank(shapes: _Shapes, index: int) -> int:
 
 
 def _axis(node: SourceNode, name: str, default: int, rank: int) -> int:
-    """An axis from an attribute, negative ones resolved; what is out of range is left to the translator."""
+    """An axis from an attribute, negative ones resolved; an axis out of range is left to the translator."""
     axis = node.attributes.get(name, default)
     return (axis + rank if axis < 0 else axis) if isinstance(axis, int) else default
 

@@ -51,7 +51,7 @@ class _Emission:
         self._base = next(name for name in loop.node.outputs if name)
 
     def emit(self) -> None:
-        """Translate the operator and what stands around it."""
+        """Translate the operator and the nodes around it, for its inputs and outputs."""
         cell = self._found.cell
         words = ("steps", "h", "c") if cell.operator == "LSTM" else ("steps", "h")
         outputs = [self._build.reserve(f"{self._base}/{word}") for word in words]

@@ -43,7 +43,7 @@ def is_unchanged(proto: onnx.ModelProto, opset: int) -> bool:
 
 
 def schema_problems(proto: onnx.ModelProto) -> list[tuple[str, str]]:
-    """(node, what is wrong with it) of every node that contradicts its operator's description, bodies included."""
+    """(Node, fault) of every node that contradicts its operator's description, bodies included."""
     versions = versions_of(proto)
     return [
         (_place(node), problem)

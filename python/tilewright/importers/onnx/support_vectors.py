@@ -12,7 +12,7 @@ from tilewright.importers.onnx.learned import class_labels, transformed
 
 _KERNELS = ("LINEAR", "POLY", "RBF", "SIGMOID")
 _CERTAIN = 1e-7
-"""What a comparison of two classes leaves to the other class at least."""
+"""The least probability that a comparison of two classes leaves to the other class."""
 
 
 def svm_regressor(call: Call, steps: Steps) -> None:

@@ -42,7 +42,7 @@ def regressor(call: Call, steps: Steps) -> None:
 
 
 def classifier(call: Call, steps: Steps) -> None:
-    """The class to which the leaves of all trees give most, and what they give to each."""
+    """The class to which the leaves of all trees give the largest value, and the values of all classes."""
     labels = class_labels(call)
     classes = set(call.integers("class_ids", ()))
     post = str(call.attribute("post_transform", "NONE"))

@@ -87,7 +87,7 @@ def _same_quantize(editor: GraphEditor, one: Node, other: Node) -> bool:
 
 
 def _cancel(editor: GraphEditor, node: Node) -> bool:
-    """Quantize of Dequantize with equal parameters and type gives back what was there."""
+    """Remove Quantize of Dequantize with equal parameters and type, which changes nothing."""
     dequantize = dequantize_of(editor, node.inputs[0])
     if dequantize is None or not same_parameters(dequantize, node):
         return False

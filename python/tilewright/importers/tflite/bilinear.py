@@ -58,7 +58,7 @@ def _rounded_bytes(call: LiteCall, name: str) -> None:
 
 
 def _rounded_halves(call: LiteCall, name: str) -> None:
-    """Sums of 1/2^20, int64, to int16, halves away from zero: by the quotient of what lies half a step further out."""
+    """Sums of 1/2^20, int64, to int16, halves away from zero: half a step is added away from 0, then divided."""
     shape = call.build.tensor(name).shape
     half, unit = (call.literal(np.asarray(1 << bits, np.int64), f"unit{bits}") for bits in (19, 20))
     sign = call.emit("Sign", [name], shape, part="sign")
@@ -69,7 +69,7 @@ def _rounded_halves(call: LiteCall, name: str) -> None:
 
 
 def _mixed_corners(call: LiteCall, lines: Mapping[int, tuple[Array, Array]]) -> None:
-    """Float sums of four neighbours in LiteRT's order, and the integer part of what is half a step above."""
+    """Float sums of four neighbours in LiteRT's order, plus half a step, cut to the integer part."""
     (rows, row_shares), (columns, column_shares) = lines[1], lines[2]
     total = ""
     for right in range(2):

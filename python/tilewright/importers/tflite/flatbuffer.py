@@ -121,7 +121,7 @@ class Table:
         return np.frombuffer(self.file.content, kind, count, first)
 
     def text(self, field: int, name: str) -> str:
-        """A string, with what is no UTF-8 replaced; empty if it is absent."""
+        """A string, in which bytes that are no UTF-8 are replaced; empty if it is absent."""
         first, count = self._vector(field, 1, name)
         return self.file.content[first : first + count].decode("utf-8", "replace")
 

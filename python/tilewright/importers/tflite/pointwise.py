@@ -185,7 +185,7 @@ def _abs(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Stored:
 
 
 def _sqrt(call: LiteCall, x: TensorRecord, y: TensorRecord) -> Stored:
-    """In float32, towards 0; what is below 0 counts as 0."""
+    """The square root in float32, rounded towards 0; arguments below 0 count as 0."""
 
     def stored(values: Array) -> Array:
         real = np.maximum(x.unit * (values - x.zero).astype(np.float32), np.float32(0))

@@ -1,4 +1,4 @@
-"""From the bytes of a .tflite file to ``LiteModel``; what contradicts itself is refused with its place."""
+"""From the bytes of a .tflite file to ``LiteModel``; a file that contradicts itself is refused with the place."""
 
 from __future__ import annotations
 

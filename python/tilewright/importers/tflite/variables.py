@@ -50,7 +50,7 @@ def _key(container: str, name: str) -> str:
 
 
 def call_once(call: LiteCall) -> None:
-    """A subgraph that assigns constants to variables: what they hold in the first run."""
+    """A subgraph that assigns constants to variables: their content in the first run."""
     index = call.integer("init_subgraph_index")
     others = {node.operator for node in call.shared.subgraph_operators(index)} - {"VAR_HANDLE", "ASSIGN_VARIABLE"}
     if others:

@@ -261,7 +261,7 @@ _DEPTHWISE = Kernel(
     "tilewright_depthwise_f32",
     DepthwiseF32,
     _depthwise_cycles,
-    # Four channels at a time, and for these all pixels; what a channel reads no other channel writes.
+    # Four channels at a time, and for these all pixels; no channel writes elements that another one reads.
     stores=raster_over("n", "oh", "ow", apart=("group",)),
     ring_axes=_RINGS,
     likes=CONVOLUTION_ORDER,
