@@ -87,7 +87,10 @@ def sized_platform(options: CompileOptions) -> Platform:
 
 
 def imported_graph(options: CompileOptions, platform: Platform) -> Graph:
-    """The graph whose layers are planned: imported, with the user's own operators, and rewritten for the platform."""
+    """The graph whose layers are planned: imported, with the user's own operators, and rewritten for the platform.
+
+    Raises bad_input for options that contradict each other, and the errors of ``import_model``.
+    """
     require_feedable(options, platform)
     require_protectable(options, platform)
     if options.quantized_io and options.float_io:

@@ -5,7 +5,8 @@
 #include "tilewright/kernels/map_rows.h"
 
 /* One line: the probabilities of the first of two classes, for the pairs (0, 1), (0, 2), ...,
- * (1, 2), ..., and the probabilities of the classes. */
+ * (1, 2), ..., and the probabilities of the classes, which minimise a sum of squares (the second
+ * method of Wu, Lin and Weng; python/tilewright/operators/line.py). */
 struct line {
     const uint8_t *pairs;
     int32_t pair_stride;

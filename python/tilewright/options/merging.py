@@ -35,7 +35,7 @@ def build_options(*places: tuple[str, Mapping[str, Any]]) -> CompileOptions:
 
 
 def build(kind: type[T], *places: tuple[str, Mapping[str, Any]]) -> T:
-    """``build_options`` for options with further fields."""
+    """``build_options`` for options with further fields; raises the same errors."""
     merged: dict[str, Any] = {}
     for place, values in places:
         given = read_given(Table(OPTION_CODES, place, None, (), values), kind)

@@ -110,7 +110,7 @@ def clipped(argument: Formula, minimum: float, maximum: float) -> Formula:
 
 
 def reciprocal(argument: Formula) -> Formula:
-    """One over a formula; 1 / (1 + exp(-u)) is Sigmoid(u)."""
+    """One over a formula; 1 / (1 + exp(-u)) is Sigmoid(u). Raises NoFormula for other sums."""
     constant = _constant(argument)
     if constant is not None:
         if not constant:

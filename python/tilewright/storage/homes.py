@@ -109,7 +109,7 @@ def _kind(graph: Graph, root: str) -> BufferKind:
 
 
 def candidate_pools(platform: Platform, kind: BufferKind) -> tuple[str, ...]:
-    """Pools where a home of ``kind`` may lie, in the platform's order.
+    """Pools where a home of ``kind`` may lie, in the platform's order. Raises not_supported if there is none.
 
     If the core addresses the first pool that holds ``kind``, the candidates are all such pools that the
     core addresses. Else that first pool is the only one: tiles and links are chosen before homes are

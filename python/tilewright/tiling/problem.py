@@ -252,7 +252,7 @@ def _with_unique_names(operands: list[TileOperand]) -> tuple[TileOperand, ...]:
 
 
 def constant_home(platform: Platform) -> str:
-    """The first pool that holds constants."""
+    """The first pool that holds constants. Raises not_supported if there is none."""
     for pool in platform.pools:
         if BufferKind.CONSTANT in pool.holds:
             return pool.name

@@ -33,7 +33,7 @@ _ALL = frozenset(DType)
 
 
 def typed(call: Call, index: int, types: frozenset[DType]) -> Tensor:
-    """An input of one of the given types."""
+    """An input of one of the given types; Unsupported for another."""
     tensor = call.input(index)
     if tensor.dtype not in types:
         known = ", ".join(sorted(dtype.value for dtype in types))
@@ -42,7 +42,7 @@ def typed(call: Call, index: int, types: frozenset[DType]) -> Tensor:
 
 
 def pair(call: Call, types: frozenset[DType]) -> tuple[Tensor, Tensor]:
-    """Two inputs of one type."""
+    """Two inputs of one of the given types; Unsupported if their types differ."""
     a, b = typed(call, 0, types), typed(call, 1, types)
     if a.dtype is not b.dtype:
         raise Unsupported(f"operands of types {a.dtype.value} and {b.dtype.value}", "insert a Cast")

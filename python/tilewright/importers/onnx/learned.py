@@ -136,7 +136,7 @@ def _linear(call: Call, steps: Steps, targets: int) -> str:
 
 
 def class_labels(call: Call) -> Array:
-    """The integers that a classifier gives."""
+    """The integers that a classifier gives; Unsupported for labels that are texts."""
     labels = call.attribute("classlabels_ints") or call.attribute("classlabels_int64s")
     if not labels:
         raise Unsupported("labels that are no integers", "train with integer labels")
@@ -170,7 +170,7 @@ def finish_binary(
 
 
 def transformed(steps: Steps, scores: str, post: str) -> str:
-    """Scores behind a ``post_transform``."""
+    """Scores behind a ``post_transform``; Unsupported for an unknown one."""
     if post == "NONE":
         return scores
     if post == "LOGISTIC":

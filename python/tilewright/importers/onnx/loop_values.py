@@ -153,14 +153,14 @@ def added(one: Sum, other: Sum, sign: float = 1.0) -> Sum:
 
 
 def scaled(value: Sum, factors: Array) -> Sum:
-    """Each element of the row times its factor; one factor multiplies all."""
+    """Each element of the row times its factor; one factor multiplies all. Raises NoCell if the numbers differ."""
     if factors.size not in (1, value.width):
         raise NoCell
     return _summed({atom: matrix * factors for atom, matrix in value.terms.items()}, value.bias * factors)
 
 
 def times(value: Sum, matrix: Array) -> Sum:
-    """The row times a matrix."""
+    """The row times a matrix. Raises NoCell if the matrix has other rows than the row has elements."""
     if matrix.ndim != 2 or len(matrix) != value.width:
         raise NoCell
     wide = matrix.astype(np.float64)

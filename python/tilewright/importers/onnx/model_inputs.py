@@ -48,7 +48,7 @@ def without_empty_inputs(model: SourceModel, dims: Mapping[str, int]) -> SourceM
 
 
 def add_inputs(model: SourceModel, dims: Mapping[str, int], build: Construction, problems: list[Problem]) -> set[str]:
-    """Add the graph's inputs; gives the names of those without a known shape.
+    """Add the graph's inputs; gives the names of those without a known shape. Raises bad_input for an unused ``dims``.
 
     An input without elements is a constant: nothing has to be known of its values.
     """

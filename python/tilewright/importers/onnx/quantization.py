@@ -107,14 +107,14 @@ def _integers(values: Array) -> tuple[int, ...]:
 
 
 def scalar(call: Call, name: str) -> float:
-    """An attribute that holds one number, as such or as a tensor."""
+    """An attribute that holds one number, as such or as a tensor; Unsupported if it is missing."""
     if call.attribute(name) is None:
         raise Unsupported(f"attribute '{name}' is missing")
     return call.number(name)
 
 
 def exponent(power: float, what: str) -> int:
-    """log2 of a power of two."""
+    """log2 of a power of two; Unsupported for other numbers."""
     if power < 1 or power != int(power) or int(power) & (int(power) - 1):
         raise Unsupported(f"{what} {power:g} is not a power of two")
     return int(power).bit_length() - 1

@@ -72,7 +72,7 @@ def _output(call: Call, span: int, stride: int, padded_begin: int) -> int:
 
 
 def spatial_input(call: Call) -> Tensor:
-    """The first input, which has one to three spatial axes."""
+    """The first input, which has one to three spatial axes; Unsupported for other ranks."""
     x = call.input(0)
     if len(x.shape) - 2 not in _SPATIAL_RANKS:
         raise Unsupported(f"input with {len(x.shape)} axes", "1 to 3 spatial axes are supported")

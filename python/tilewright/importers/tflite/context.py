@@ -1,4 +1,8 @@
-"""The context of the translation of one operator of a .tflite file: its operands, its options, and the graph so far."""
+"""The context of the translation of one operator of a .tflite file: its operands, its options, and the graph so far.
+
+A translator gets a ``LiteCall``; it emits nodes of the normal form (docs/reference/graph.md) or raises ``Unsupported``.
+Its docstring names the element types that it takes.
+"""
 
 from __future__ import annotations
 
