@@ -8,12 +8,12 @@ from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
-import numpy as np
 import pytest
 from PIL import Image
 from selenium.webdriver.remote.webelement import WebElement
 from support.browser import Browser, chromium, needs_chromium
 from support.long_plan import long_plan
+from support.screen_pictures import area, brightness, colours
 from support.sound import BASE
 from tilewright.check import require_sound
 from tilewright.options import build_options
@@ -359,23 +359,6 @@ def test_pictures_of_the_docs(browser: Browser, digits: Plan, tmp_path: Path, re
         assert colours(content) > 8, f"{name} is blank"
         assert abs(brightness(content) - brightness(path.read_bytes())) < 16, f"{name}.png is out of date"
     assert brightness(pictures["report-dark"]) < 90 < 180 < brightness(pictures["report-light"])
-
-
-def area(browser: Browser, section: str) -> dict[str, float]:
-    box = browser.run(
-        f"(({{x, y, width, height}}) => ({{x, y: y + scrollY, width, height}}))"
-        f"(document.querySelector('{section}').getBoundingClientRect())"
-    )
-    assert isinstance(box, dict)
-    return box
-
-
-def brightness(picture: bytes) -> float:
-    return float(np.asarray(Image.open(BytesIO(picture)).convert("L")).mean())
-
-
-def colours(picture: bytes) -> int:
-    return len(np.unique(np.asarray(Image.open(BytesIO(picture)).convert("RGB")).reshape(-1, 3), axis=0))
 
 
 def test_print_is_light_and_complete_also_where_the_screen_is_dark(browser: Browser, tmp_path: Path) -> None:
