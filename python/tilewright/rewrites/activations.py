@@ -4,6 +4,8 @@ Before:  a = Sigmoid(x), y = Mul(x, a)                                          
 After:   y = Swish(x)
 Before:  a = Div(x, sqrt 2), b = Erf(a), c = Add(b, 1), d = Mul(x, c), y = Mul(d, 0.5)
 After:   y = Gelu(x)
+Before:  a = Transpose(Mul(x, 0.5)), b = Transpose(Mul(Neg(x), sqrt 0.5)), y = Mul(a, Sub(1, Erf(b)))           (Keras)
+After:   y = Transpose(Gelu(x))
 """
 
 from __future__ import annotations
@@ -16,12 +18,15 @@ from tilewright.catalogue.operators import declared
 from tilewright.graph import Attributes, DType, Graph, Node
 from tilewright.graph.edit import NO_ATTRIBUTES, GraphEditor, joined_sources, make_node
 from tilewright.kernels.scalar.gelu import GeluAttributes
+from tilewright.operators.movement import TransposeAttributes
 from tilewright.operators.unary import AlphaAttributes
 from tilewright.rewrites.formula import (
     TENSOR,
+    Chain,
     Formula,
     NoFormula,
     Term,
+    chain_of,
     clipped,
     formula_of,
     function_of,
@@ -96,29 +101,35 @@ def _name_activation(editor: GraphEditor, last: Node) -> None:
     if output.dtype is not DType.FLOAT32:
         return
     for tensor in _sources(editor, last):
-        if editor.tensors[tensor].shape != output.shape:
-            continue
         try:
-            formula, nodes = formula_of(editor, output.name, tensor)
+            chain = chain_of(editor, output.name, tensor)
         except NoFormula:
             continue
-        found = activation_of(formula)
-        if found is None or not _closed(editor, last, nodes):
-            continue
-        for node in nodes:
-            if node is not last:
-                editor.remove(node)
-        ordered = sorted(nodes, key=lambda node: node is last)
-        named = make_node(
-            found.operator,
-            [tensor],
-            last.outputs,
-            name=last.name,
-            attributes=found.attributes,
-            sources=joined_sources(*ordered),
-        )
+        found = activation_of(chain.formula)
+        shape = tuple(editor.tensors[tensor].shape[axis] for axis in chain.perm)
+        if found is not None and shape == output.shape and _closed(editor, last, chain.nodes):
+            _put(editor, last, found, chain, tensor)
+            return
+
+
+def _put(editor: GraphEditor, last: Node, found: Activation, chain: Chain, tensor: str) -> None:
+    """The activation of a tensor in the place of a chain that ends with ``last``, and behind it its Transpose."""
+    for node in chain.nodes:
+        if node is not last:
+            editor.remove(node)
+    sources = joined_sources(*sorted(chain.nodes, key=lambda node: node is last))
+    named = make_node(
+        found.operator, [tensor], last.outputs, name=last.name, attributes=found.attributes, sources=sources
+    )
+    if chain.perm == tuple(range(len(chain.perm))):
         editor.replace(last, named)
         return
+    output = editor.tensors[last.outputs[0]]
+    inner = editor.variable(output, f"{output.name}/untransposed", shape=editor.tensors[tensor].shape)
+    editor.remove(last)
+    editor.add(replace(named, outputs=(inner.name,)))
+    attributes = TransposeAttributes(chain.perm)
+    editor.add(make_node("Transpose", [inner.name], last.outputs, attributes=attributes, sources=sources))
 
 
 def _sources(editor: GraphEditor, last: Node) -> Iterator[str]:
@@ -133,10 +144,15 @@ def _sources(editor: GraphEditor, last: Node) -> Iterator[str]:
                     continue
                 seen[name] = None
                 before = editor.producer(name)
-                if before is not None and declared(before, editor.extensions).function is not None:
+                if before is not None and _is_in_chains(editor, before):
                     behind.append(before)
         front = behind
     yield from seen
+
+
+def _is_in_chains(editor: GraphEditor, node: Node) -> bool:
+    """Whether a node can stand between the operators of a chain: an elementwise function, or a Transpose."""
+    return declared(node, editor.extensions).function is not None or isinstance(node.attributes, TransposeAttributes)
 
 
 def activation_of(formula: Formula) -> Activation | None:
@@ -202,7 +218,7 @@ def _source_of_relus(editor: GraphEditor, positive: str, mirrored: str) -> str |
         return None
     x = relu.inputs[0]
     try:
-        one, other = formula_of(editor, positive, x)[0], formula_of(editor, mirrored, x)[0]
+        one, other = formula_of(editor, positive, x), formula_of(editor, mirrored, x)
     except NoFormula:
         return None
     wanted = (function_of("Relu", TENSOR), function_of("Relu", scaled(TENSOR, -1.0)))

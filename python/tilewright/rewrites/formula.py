@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from tilewright.graph import DType, Node
 from tilewright.graph.edit import GraphEditor
+from tilewright.operators.movement import TransposeAttributes
 from tilewright.operators.unary import ClipAttributes, HardSigmoidAttributes
 
 _MOST_TERMS = 8
@@ -47,6 +48,21 @@ class Formula:
     """The sum of its terms, of which no two have the same factors."""
 
     terms: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """What operators compute of a tensor.
+
+    Attributes:
+        formula: what they compute for each element.
+        perm: the axes of the result by the axes of the tensor, as of a Transpose.
+        nodes: the operators.
+    """
+
+    formula: Formula
+    perm: tuple[int, ...]
+    nodes: tuple[Node, ...]
 
 
 class NoFormula(Exception):
@@ -149,21 +165,41 @@ def _same_factor(one: Factor, other: Factor) -> bool:
     return same(one.argument, other.argument)
 
 
-def formula_of(editor: GraphEditor, name: str, tensor: str) -> tuple[Formula, tuple[Node, ...]]:
-    """What tensor ``name`` is as a function of ``tensor``, and the nodes that compute it.
+def formula_of(editor: GraphEditor, name: str, tensor: str) -> Formula:
+    """What tensor ``name`` is as a function of ``tensor``, whose axes stand in the same order.
 
     Raises NoFormula where other tensors, or operators that are no elementwise functions, take part.
     """
+    chain = chain_of(editor, name, tensor)
+    if chain.perm != tuple(range(len(chain.perm))):
+        raise NoFormula
+    return chain.formula
+
+
+def chain_of(editor: GraphEditor, name: str, tensor: str) -> Chain:
+    """What tensor ``name`` is as a function of ``tensor``, with Transpose between the operators or without.
+
+    Raises NoFormula where other tensors take part, operators that are no elementwise functions, or the tensor with its
+    axes in two orders.
+    """
     reading = _Reading(editor, tensor)
-    return reading.of(name), tuple(reading.nodes.values())
+    formula = reading.of(name)
+    perm = reading.perms[name]
+    if perm is None:
+        raise NoFormula
+    return Chain(formula, perm, tuple(reading.nodes.values()))
 
 
 class _Reading:
-    """The formulas of the tensors that are computed from one tensor, each worked out once."""
+    """The formulas of the tensors that are computed from one tensor, each worked out once.
+
+    ``perms`` has the order of their axes; None for constants.
+    """
 
     def __init__(self, editor: GraphEditor, tensor: str) -> None:
         self._editor = editor
         self._known = {tensor: TENSOR}
+        self.perms: dict[str, tuple[int, ...] | None] = {tensor: tuple(range(len(editor.tensors[tensor].shape)))}
         self.nodes: dict[str, Node] = {}
 
     def of(self, name: str) -> Formula:
@@ -177,6 +213,7 @@ class _Reading:
         if tensor.data is not None:
             if tensor.elements != 1 or tensor.dtype is not DType.FLOAT32:
                 raise NoFormula
+            self.perms[name] = None
             return number(float(tensor.data.reshape(())))
         node = self._editor.producer(name)
         if node is None or node.epilogue is not None or tensor.dtype is not DType.FLOAT32:
@@ -184,7 +221,19 @@ class _Reading:
         self.nodes[node.name] = node
         if len(self.nodes) > _MOST_NODES:
             raise NoFormula
-        return self._result(node)
+        formula = self.of(node.inputs[0]) if isinstance(node.attributes, TransposeAttributes) else self._result(node)
+        self.perms[name] = self._perm(node)
+        return formula
+
+    def _perm(self, node: Node) -> tuple[int, ...] | None:
+        """The order of the axes of a node's output, whose inputs are known."""
+        perms = {self.perms[name] for name in node.inputs} - {None}
+        if len(perms) > 1:
+            raise NoFormula
+        perm = perms.pop() if perms else None
+        if perm is None or not isinstance(node.attributes, TransposeAttributes):
+            return perm
+        return tuple(perm[axis] for axis in node.attributes.perm)
 
     def _result(self, node: Node) -> Formula:
         given = node.attributes

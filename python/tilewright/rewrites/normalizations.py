@@ -4,10 +4,13 @@ Before:  m = ReduceMean(x), c = Sub(x, m), v = ReduceMean(Mul(c, c)), s = Sqrt(A
 After:   y = LayerNormalization(x), over the axes of the means
 Before:  k = Mul(Reciprocal(s), gamma), y = Add(Mul(x, k), Sub(beta, Mul(m, k)))       (Keras)
 After:   y = Add(Mul(LayerNormalization(x), gamma), beta)
+Before:  x = Reshape(Transpose(z)) of shape [n, h, w, groups, c], means over h, w and c                      (Keras)
+After:   y = Reshape(Transpose(LayerNormalization(z))), where z has the elements of a mean side by side
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -16,9 +19,11 @@ import numpy as np
 from tilewright.graph import Array, DType, Graph, Node, Tensor
 from tilewright.graph.edit import GraphEditor, joined_sources, make_node
 from tilewright.operators.binary import BinaryAttributes
+from tilewright.operators.movement import TransposeAttributes
 from tilewright.operators.norm import NormAttributes
 from tilewright.operators.reduction import ReductionAttributes
 from tilewright.operators.spatial import Windows
+from tilewright.rewrites.normalized_lines import Lines, lines_behind_views
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,27 +76,35 @@ def _name_centred(editor: GraphEditor, node: Node) -> bool:
 
 
 def _name_affine(editor: GraphEditor, node: Node) -> bool:
-    """x * k + (beta - mean * k) with k = gamma / deviation, as Keras writes it."""
+    """x * k + offset with k = gamma / deviation and offset = beta - mean * k, as Keras writes it."""
     if node.operator != "Add":
         return False
     for scaled, offset in (node.inputs, node.inputs[::-1]):
-        product, difference = _made_by(editor, scaled, "Mul"), _made_by(editor, offset, "Sub")
-        shift = None if difference is None else _made_by(editor, difference.inputs[1], "Mul")
-        if product is None or difference is None or shift is None:
-            continue
-        common = [name for name in product.inputs if name in shift.inputs]
-        if len(common) != 1:
-            continue
-        x, mean = _other(product, common[0]), _other(shift, common[0])
-        factors = _factors(editor, common[0])
-        if factors is None:
-            continue
-        deviation, gamma = factors
-        centred = _centred(editor, deviation.of)
-        if centred is None or centred != (x, deviation.axes) or _mean(editor, mean) != (x, deviation.axes):
-            continue
-        return _normalise(editor, node, "LayerNormalization", x, deviation, gamma, difference.inputs[0])
+        product = _made_by(editor, scaled, "Mul")
+        for mean, factor, beta in () if product is None else _offsets(editor, offset):
+            factors = _factors(editor, factor)
+            if product is None or factors is None or factor not in product.inputs:
+                continue
+            x, (deviation, gamma) = _other(product, factor), factors
+            found = (x, deviation.axes)
+            if _centred(editor, deviation.of) == found and _mean(editor, mean) == found:
+                return _normalise(editor, node, "LayerNormalization", x, deviation, gamma, beta)
     return False
+
+
+def _offsets(editor: GraphEditor, name: str) -> Iterator[tuple[str, str, str]]:
+    """The (mean, k, beta) of which a tensor may be beta - mean * k, or beta + (-mean) * k."""
+    difference, total = _made_by(editor, name, "Sub"), _made_by(editor, name, "Add")
+    if difference is not None:
+        shift = _made_by(editor, difference.inputs[1], "Mul")
+        for mean, factor in () if shift is None else (shift.inputs, shift.inputs[::-1]):
+            yield mean, factor, difference.inputs[0]
+    for shifted, beta in () if total is None else (total.inputs, total.inputs[::-1]):
+        shift = _made_by(editor, shifted, "Mul")
+        for negated, factor in () if shift is None else (shift.inputs, shift.inputs[::-1]):
+            negation = _made_by(editor, negated, "Neg")
+            if negation is not None:
+                yield negation.inputs[0], factor, beta
 
 
 def _factors(editor: GraphEditor, name: str) -> tuple[_Deviation, str] | None:
@@ -152,9 +165,39 @@ def _mean(editor: GraphEditor, name: str) -> tuple[str, tuple[int, ...]] | None:
     if node.operator == "ReduceMean" and isinstance(given, ReductionAttributes):
         kept = given.keepdims or not given.axes
         return (x.name, given.axes) if kept else None
-    if node.operator == "AveragePool" and isinstance(given, Windows) and given.kernel == x.shape[2:]:
-        return None if any(given.pads) else (x.name, tuple(range(2, len(x.shape))))
-    return None
+    if _is_global_pool(editor, node):
+        return x.name, tuple(range(2, len(x.shape)))
+    return _mean_of_last_channels(editor, node) if node.operator == "Reshape" else None
+
+
+def _is_global_pool(editor: GraphEditor, node: Node) -> bool:
+    """Whether a node is the mean over all axes but the first two."""
+    if node.operator != "AveragePool" or node.epilogue is not None or not isinstance(node.attributes, Windows):
+        return False
+    return node.attributes.kernel == editor.tensors[node.inputs[0]].shape[2:] and not any(node.attributes.pads)
+
+
+def _mean_of_last_channels(editor: GraphEditor, reshape: Node) -> tuple[str, tuple[int, ...]] | None:
+    """The tensor and the axes of a mean over all axes but the first and the last, written as a global pool."""
+    pool = editor.producer(reshape.inputs[0])
+    if pool is None or not _is_global_pool(editor, pool):
+        return None
+    rank = len(editor.tensors[pool.inputs[0]].shape)
+    axes = tuple(range(1, rank - 1))
+    turned = editor.producer(pool.inputs[0])
+    name = turned.inputs[0] if turned is not None and _permutes(turned, (0, rank - 1, *axes)) else ""
+    # Where the tensor is itself a Transpose of what the pool reads, both have vanished between them.
+    behind = [node.outputs[0] for node in editor.readers(pool.inputs[0]) if _permutes(node, (0, *range(2, rank), 1))]
+    name = name or next(iter(behind), "")
+    if not name:
+        return None
+    shape = editor.tensors[name].shape
+    kept = (shape[0], *(1 for _ in axes), shape[-1])
+    return (name, axes) if editor.tensors[reshape.outputs[0]].shape == kept else None
+
+
+def _permutes(node: Node, perm: tuple[int, ...]) -> bool:
+    return isinstance(node.attributes, TransposeAttributes) and node.attributes.perm == perm
 
 
 def _made_by(editor: GraphEditor, name: str, operator: str) -> Node | None:
@@ -183,8 +226,11 @@ def _normalise(
     source, output = editor.tensors[x], editor.tensors[last.outputs[0]]
     rank = len(source.shape)
     axes = tuple(sorted(axis % rank for axis in deviation.axes))
-    if source.shape != output.shape or not axes or axes != tuple(range(axes[0], rank)):
+    if source.shape != output.shape or not axes:
         return False
+    if axes != tuple(range(axes[0], rank)):
+        made = lines_behind_views(editor, x, axes)
+        return made is not None and _normalise_lines(editor, last, operator, made, deviation, gamma, beta)
     lines = (*source.shape[: axes[0]], prod(source.shape[axes[0] :]))
     steps = [("Mul", gamma)] * bool(gamma) + [("Add", beta)] * bool(beta)
     name = x
@@ -207,12 +253,43 @@ def _normalise(
     return True
 
 
+def _normalise_lines(
+    editor: GraphEditor, last: Node, operator: str, made: Lines, deviation: _Deviation, gamma: str, beta: str
+) -> bool:
+    """Put the normalisation of what views were made of in the place of a node, and behind it the views."""
+    steps = [("Mul", gamma)] * bool(gamma) + [("Add", beta)] * bool(beta)
+    if any(editor.tensors[parameter].data is None for _, parameter in steps):
+        return False
+    source, output = editor.tensors[made.source], editor.tensors[last.outputs[0]]
+    editor.remove(last)
+    flat = editor.variable(output, f"{output.name}/lines", shape=made.lines)
+    name = _emit(editor, last, "Reshape", (source.name,), flat)
+    one = editor.constant(f"{output.name}/one", np.ones(1, np.float32)).name
+    normal = editor.variable(output, f"{output.name}/normal", shape=made.lines)
+    name = _emit(editor, last, operator, (name, one), normal, NormAttributes(deviation.epsilon))
+    inner = tuple(output.shape[axis] for axis in made.perm)
+    name = _emit(editor, last, "Reshape", (name,), editor.variable(output, f"{output.name}/split", shape=inner))
+    for step, parameter in steps:
+        turned = editor.constant(f"{output.name}/turned", made.turned(editor.tensors[parameter])).name
+        target = editor.variable(output, f"{output.name}/scaled", shape=inner)
+        name = _emit(editor, last, step, (name, turned), target, BinaryAttributes())
+    shaped = editor.variable(output, f"{output.name}/shaped", shape=source.shape)
+    name = _emit(editor, last, "Reshape", (name,), shaped)
+    for number, view in enumerate(made.views, start=1):
+        like = editor.tensors[view.outputs[0]]
+        target = (
+            output if number == len(made.views) else editor.variable(output, f"{output.name}/view", shape=like.shape)
+        )
+        name = _emit(editor, last, view.operator, (name,), target, view.attributes)
+    return True
+
+
 def _emit(
     editor: GraphEditor, last: Node, operator: str, inputs: tuple[str, ...], output: Tensor, attributes: object = None
 ) -> str:
     """Add a node that stands for the model's node ``last``; gives the name of its output."""
     node = make_node(operator, inputs, [output.name], sources=last.sources)
-    if isinstance(attributes, (NormAttributes, BinaryAttributes)):
+    if isinstance(attributes, (NormAttributes, BinaryAttributes, TransposeAttributes)):
         node = replace(node, attributes=attributes)
     editor.add(node)
     return output.name

@@ -92,6 +92,37 @@ def test_one_operator(tmp_path, write, name):
     assert operators(assert_equal_to_runtime(tmp_path, net.model("y"))) == {"Neg": 2, name: 1}
 
 
+def gelu_of_keras_behind_transposes(net, x, second=(0, 2, 3, 1)):
+    """As tf2onnx writes Keras's GELU behind a convolution: each half of the product in the order of TensorFlow."""
+    half = net.node("Transpose", net.node("Mul", net.scalar(0.5), x), perm=[0, 2, 3, 1])
+    argument = net.node("Mul", net.node("Neg", x), net.scalar(np.sqrt(0.5)))
+    error = net.node("Erf", net.node("Transpose", argument, perm=list(second)))
+    return net.node("Mul", half, net.node("Sub", net.scalar(1), error))
+
+
+def test_transposes_between_the_operators_of_an_activation(tmp_path):
+    net = Network()
+    x = net.node("Neg", net.input("x", [1, 6, 5, 4]))
+    y = net.node("Transpose", gelu_of_keras_behind_transposes(net, x), perm=[0, 3, 1, 2])
+    net.node("Neg", y, output="y")
+    assert operators(assert_equal_to_runtime(tmp_path, net.model("y"))) == {"Neg": 2, "Gelu": 1}
+
+
+def test_an_activation_in_another_order_is_transposed(tmp_path):
+    net = Network()
+    x = net.node("Neg", net.input("x", [1, 6, 5, 4]))
+    net.node("Neg", gelu_of_keras_behind_transposes(net, x), output="y")
+    counts = operators(assert_equal_to_runtime(tmp_path, net.model("y")))
+    assert counts == {"Neg": 2, "Gelu": 1, "Transpose": 1}
+
+
+def test_a_product_of_two_orders_of_axes_stays(tmp_path):
+    net = Network()
+    x = net.node("Neg", net.input("x", [1, 5, 5, 5]))
+    net.node("Neg", gelu_of_keras_behind_transposes(net, x, (0, 3, 2, 1)), output="y")
+    assert "Gelu" not in operators(assert_equal_to_runtime(tmp_path, net.model("y")))
+
+
 def test_the_factor_of_a_swish_is_kept(tmp_path):
     net = Network()
     x = net.input("x", [2, 30])
@@ -128,9 +159,9 @@ def test_a_chain_whose_inner_tensor_is_read_stays(tmp_path):
 def test_a_gate_that_broadcasts_stays(tmp_path):
     net = Network()
     x = net.input("x", [2, 3, 8])
-    gate = net.node("Sigmoid", net.node("ReduceMean", x, axes=[1]))
+    gate = net.node("Sigmoid", net.node("ReduceMax", x, axes=[1]))
     net.node("Mul", x, gate, output="y")
-    assert operators(assert_equal_to_runtime(tmp_path, net.model("y"))) == {"ReduceMean": 1, "Sigmoid": 1, "Mul": 1}
+    assert operators(assert_equal_to_runtime(tmp_path, net.model("y"))) == {"ReduceMax": 1, "Sigmoid": 1, "Mul": 1}
 
 
 @pytest.mark.parametrize("shape", [(3, 1), (8,)])

@@ -49,7 +49,17 @@ def of_keras(net, x, axes):
     return net.node("Add", net.node("Mul", x, factor), offset)
 
 
-@pytest.mark.parametrize("write", [of_torch, of_tf2onnx, of_keras])
+def of_keras_with_negated_mean(net, x, axes, shape=(6,)):
+    """x * k + (-mean * k + beta)."""
+    mean = net.mean(x, axes)
+    centred = net.node("Sub", x, mean)
+    inverse = net.node("Reciprocal", net.deviation(net.node("Mul", centred, centred), axes))
+    factor = net.node("Mul", inverse, net.weights(*shape))
+    offset = net.node("Add", net.node("Mul", net.node("Neg", mean), factor), net.weights(*shape))
+    return net.node("Add", net.node("Mul", x, factor), offset)
+
+
+@pytest.mark.parametrize("write", [of_torch, of_tf2onnx, of_keras, of_keras_with_negated_mean])
 def test_layer_normalization(tmp_path, write):
     net = Network()
     y = write(net, net.input("x", [2, 5, 6]), [-1])
@@ -74,6 +84,43 @@ def test_instance_normalization(tmp_path):
     assert counts == {"LayerNormalization": 1, "Reshape": 2, "Mul": 1}
 
 
+def group_normalization_of_keras(net, axes):
+    """Groups of the channels of a convolution, in the order of TensorFlow, as tf2onnx writes them."""
+    x = net.node("Conv", net.input("x", [1, 3, 6, 5]), net.weights(8, 3, 1, 1))
+    groups = net.node("Transpose", x, perm=[0, 2, 3, 1])
+    groups = net.node("Reshape", groups, net.constant(np.array([1, 6, 5, 4, 2])))
+    y = of_keras_with_negated_mean(net, groups, axes, (1, 1, 1, 4, 2))
+    y = net.node("Reshape", y, net.constant(np.array([1, 6, 5, 8])))
+    net.node("Neg", net.node("Transpose", y, perm=[0, 3, 1, 2]), output="y")
+    return net.model("y")
+
+
+def test_group_normalization_of_keras(tmp_path):
+    counts = operators(assert_equal_to_runtime(tmp_path, group_normalization_of_keras(Network(), [1, 2, 4])))
+    assert {name: count for name, count in counts.items() if name != "Reshape"} == {
+        "Conv": 1,
+        "LayerNormalization": 1,
+        "Mul": 1,
+        "Add": 1,
+        "Neg": 1,
+    }
+
+
+def test_instance_normalization_with_channels_last(tmp_path):
+    net = Network()
+    x = net.node("Conv", net.input("x", [1, 3, 6, 5]), net.weights(8, 3, 1, 1))
+    y = of_keras_with_negated_mean(net, net.node("Transpose", x, perm=[0, 2, 3, 1]), [1, 2], (8,))
+    net.node("Neg", net.node("Transpose", y, perm=[0, 3, 1, 2]), output="y")
+    counts = operators(assert_equal_to_runtime(tmp_path, net.model("y")))
+    assert counts["LayerNormalization"] == 1
+    assert not {"ReduceMean", "AveragePool", "Sub", "Sqrt", "Reciprocal"} & set(counts)
+
+
+def test_groups_whose_elements_lie_apart_stay(tmp_path):
+    counts = operators(assert_equal_to_runtime(tmp_path, group_normalization_of_keras(Network(), [1, 2, 3])))
+    assert "LayerNormalization" not in counts
+
+
 def test_root_mean_square(tmp_path):
     net = Network()
     x = net.input("x", [2, 5, 6])
@@ -96,6 +143,17 @@ def test_a_mean_of_another_tensor_is_no_normalization(tmp_path):
     counts = operators(assert_equal_to_runtime(tmp_path, net.model("y")))
     assert "LayerNormalization" not in counts
     assert counts["RMSNormalization"] == 1
+
+
+@pytest.mark.parametrize(("shape", "axes"), [((1, 5, 6, 4), [1, 2]), ((1, 7, 4), [1]), ((2, 3, 5, 4, 6), [1, 2, 3])])
+def test_a_mean_over_all_positions_of_the_last_axis_is_a_global_pool(tmp_path, shape, axes):
+    net = Network()
+    net.node("ReduceMean", net.input("x", list(shape)), axes=axes, keepdims=0, output="y")
+    assert operators(assert_equal_to_runtime(tmp_path, net.model("y"))) == {
+        "Transpose": 1,
+        "AveragePool": 1,
+        "Reshape": 1,
+    }
 
 
 def test_a_mean_over_all_positions_is_a_global_pool(tmp_path):
