@@ -145,6 +145,37 @@ def test_one_operand(tmp_path, dtype, zero_point, operator, attributes):
 
 
 @BOTH
+@pytest.mark.parametrize(("shape", "axes"), [([1, 6, 5, 4], [1, 2]), ([1, 9, 4], [1])])
+def test_a_mean_over_all_positions_of_the_last_axis(tmp_path, dtype, zero_point, shape, axes):
+    pattern = Pattern(shape, dtype, zero_point)
+    y = pattern.build.node("ReduceMean", pattern.x, axes=axes, keepdims=0)
+    graph = assert_equal_to_runtime(tmp_path, pattern.finish(y, 0.013), steps=1)
+    assert operators(graph) == {"Transpose": 1, "AveragePool": 1, "Reshape": 1}
+    assert all(tensor.dtype is not DType.FLOAT32 for tensor in graph.tensors.values())
+
+
+@BOTH
+@pytest.mark.parametrize("scale", [0.05, 0.08])
+@pytest.mark.parametrize("shape", [(4, 1, 1), (1,), (6,)])
+def test_prelu_is_the_larger_of_two_tensors(tmp_path, dtype, zero_point, scale, shape):
+    pattern = Pattern([1, 4, 6, 6], dtype, zero_point, opset=16)
+    slopes = pattern.build.constant(np.linspace(0.0, 1.0, int(np.prod(shape))).astype(np.float32).reshape(shape))
+    model = pattern.finish(pattern.build.node("PRelu", pattern.x, slopes), scale)
+    graph = assert_equal_to_runtime(tmp_path, model, steps=1)
+    assert all(tensor.dtype is not DType.FLOAT32 for tensor in graph.tensors.values())
+    rest = {} if shape == (1,) else {"Requantize": 1, "Max": 1}
+    assert operators(graph) == (rest | ({"Lookup": 1} if scale != 0.05 or not rest else {}))
+
+
+@pytest.mark.parametrize("slopes", [[0.5, 1.5, 0.2, 0.1], [-0.5, 0.5, 0.2, 0.1]])
+def test_prelu_of_other_slopes_stays(tmp_path, slopes):
+    pattern = Pattern([1, 4, 6, 6], opset=16)
+    constant = pattern.build.constant(np.array(slopes, np.float32).reshape(4, 1, 1))
+    graph = assert_equal_to_runtime(tmp_path, pattern.finish(pattern.build.node("PRelu", pattern.x, constant), 0.08))
+    assert operators(graph)["PRelu"] == 1
+
+
+@BOTH
 @pytest.mark.parametrize(
     ("operator", "attributes"),
     [

@@ -62,21 +62,37 @@ _MEAN = _reduction("ReduceMean")
 
 
 def reduce_mean(call: Call) -> None:
-    """The mean over the given axes. Over all positions of each channel it is a pool, which has integer kernels."""
+    """The mean over the given axes. Over all positions of each channel it is a pool, which has integer kernels.
+
+    Channels are axis 1, or the last axis where the mean is over all between it and the first.
+    """
     x = typed(call, 0, REDUCED_TYPES["ReduceMean"])
     rank = len(x.shape)
     axes = tuple(sorted(set(call.axes("axes", 1, rank, ()))))
-    if x.dtype is not DType.FLOAT32 or not 2 < rank < 6 or axes != tuple(range(2, rank)):
+    perm = _channels_first(axes, rank)
+    if x.dtype is not DType.FLOAT32 or perm is None:
         _MEAN(call)
         return
     shape = reduced_shape(x.shape, axes, bool(call.attribute("keepdims", 1)))
-    windows, outputs = whole_extent(x.shape[2:])
-    narrow = (*x.shape[:2], *outputs)
+    name, extents = x.name, tuple(x.shape[axis] for axis in perm)
+    if perm != tuple(range(rank)):
+        name = call.emit("Transpose", [name], extents, {"perm": perm}, part="channels")
+    windows, outputs = whole_extent(extents[2:])
+    narrow = (*extents[:2], *outputs)
     pooled = call.emit(
-        "AveragePool", [x.name], narrow, over(windows, AveragePoolAttributes), part="" if shape == narrow else "pooled"
+        "AveragePool", [name], narrow, over(windows, AveragePoolAttributes), part="" if shape == narrow else "pooled"
     )
     if shape != narrow:
         call.emit("Reshape", [pooled], shape)
+
+
+def _channels_first(axes: tuple[int, ...], rank: int) -> tuple[int, ...] | None:
+    """The order of axes in which a mean over ``axes`` is one over all but the first two; None where there is none."""
+    if not 2 < rank < 6:
+        return None
+    if axes == tuple(range(2, rank)):
+        return tuple(range(rank))
+    return (0, rank - 1, *axes) if axes == tuple(range(1, rank - 1)) else None
 
 
 def _arg(operator: str) -> Translate:

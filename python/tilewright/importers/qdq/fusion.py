@@ -9,7 +9,7 @@ were, up to the order of float32 roundings that the fused operator does not have
 - movement: Dequantize moves down and Quantize moves up through operators that only move or
   select elements (movement.py);
 - meeting pairs: Quantize of Dequantize vanishes if it changes nothing;
-- functions of one quantised tensor become a Lookup (lookup.py);
+- functions of one quantised tensor become a Lookup (lookup.py), PRelu the larger of two tensors (slopes.py);
 - operators whose inputs are all dequantised compute on integers (operators.py).
 
 What none of them covers keeps its Dequantize, float operator and Quantize.
@@ -26,6 +26,7 @@ from tilewright.importers.qdq.commute import lower_dequantize, raise_quantize
 from tilewright.importers.qdq.integer_operators import fuse_operator
 from tilewright.importers.qdq.lookup import lookup_instead
 from tilewright.importers.qdq.match import dequantize_of, same_parameters
+from tilewright.importers.qdq.slopes import fuse_slopes
 
 
 def fuse_quantized(graph: Graph) -> Graph:
@@ -59,7 +60,7 @@ def _compute(editor: GraphEditor) -> bool:
     changed = False
     for node in editor.nodes():
         if editor.has(node) and node.operator == "Quantize":
-            changed |= lookup_instead(editor, node)
+            changed |= lookup_instead(editor, node) or fuse_slopes(editor, node)
     for node in editor.nodes():
         if editor.has(node):
             changed |= fuse_operator(editor, node)
