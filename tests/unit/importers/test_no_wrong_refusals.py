@@ -241,11 +241,19 @@ def test_transforms(onesided: int, inverse: int, parts: int, tmp_path: Path) -> 
     agrees(tmp_path, model, absolute=1e-5)
 
 
-def test_transforms_of_frames(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shape", [[2, 40, 1], [2, 40]])
+def test_transforms_of_frames(shape: list[int], tmp_path: Path) -> None:
     builder = ModelBuilder(17)
     window = builder.constant(np.hanning(8).astype(np.float32))
-    y = builder.node("STFT", builder.input("x", [2, 40, 1]), builder.constant(np.int64(5)), window, onesided=1)
+    y = builder.node("STFT", builder.input("x", shape), builder.constant(np.int64(5)), window, onesided=1)
     agrees(tmp_path, builder.model(y), absolute=1e-5)
+
+
+def test_a_running_sum_of_constants_whose_axis_has_an_axis(tmp_path: Path) -> None:
+    """As PyTorch's older exporter writes torch.diagonal."""
+    builder = ModelBuilder(14)
+    places = builder.node("CumSum", builder.constant(np.ones((2, 3), np.int64)), builder.constant(np.array([1])))
+    agrees(tmp_path, builder.model(builder.node("GatherElements", builder.input("x", [2, 4]), places, axis=1)))
 
 
 @pytest.mark.parametrize(

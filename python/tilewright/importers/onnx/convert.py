@@ -69,6 +69,8 @@ _OFTEN_FOLDED = frozenset(
         "ReduceProd ReduceSum ReduceMax ReduceMin Min Max Mod Abs Neg Tile ScatterND"
     ).split()
 )
+_SCALAR_AXIS = ("CumSum", "CumProd")
+"""Operators whose axis ONNX Runtime takes with an axis of its own, too, as PyTorch's older exporter writes it."""
 _NONE: OwnOperators = MappingProxyType({})
 
 
@@ -253,6 +255,8 @@ def _foldable(node: SourceNode, build: Construction) -> bool:
 
 def _fold(node: SourceNode, model: SourceModel, build: Construction) -> None:
     arrays = [build.constants[name] if name else None for name in node.inputs]
+    if node.operator in _SCALAR_AXIS and len(arrays) > 1 and arrays[1] is not None and arrays[1].size == 1:
+        arrays[1] = arrays[1].reshape(())
     given = node.operator == "Constant"
     try:
         results = model.evaluate(node, arrays, MAX_BYTES if given else build.computed_bytes)

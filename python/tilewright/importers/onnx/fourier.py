@@ -84,8 +84,13 @@ def _matrix(parts: int, extent: int, length: int, count: int, inverse: bool) -> 
 
 
 def stft(call: Call, steps: Steps) -> None:
-    """The transform of frames of a signal, each multiplied by a window."""
+    """The transform of frames of a signal, each multiplied by a window.
+
+    A signal of two axes, which PyTorch's older exporter writes and ONNX Runtime takes, is one of real numbers.
+    """
     x = call.real(0)
+    if len(x.shape) == 2:
+        x = steps.tensor(steps.reshape(x.name, *x.shape, 1))
     if len(x.shape) != 3 or x.shape[-1] not in (1, 2):
         raise Unsupported(f"a signal of shape {list(x.shape)}")
     step = int(call.constant(1, "the step of frames").reshape(-1)[0])

@@ -319,7 +319,7 @@ PATTERNS: Mapping[str, str | _By] = MappingProxyType(
         "Resize": _resize,
         "ReverseSequence": _reverse_sequence,
         "Scatter": "data[*s] indices[*t#s] updates[*t]",
-        "STFT": "signal[b,_,_] frame_step[@] window?[w] frame_length?[]",
+        "STFT": "signal[b,_|b,_,_] frame_step[@] window?[w] frame_length?[]",
         "ScatterElements": "data[*s] indices[*t#s] updates[*t]",
         "ScatterND": "data indices updates",
         "SimplifiedLayerNormalization": "X[*s] scale[<*s]",
