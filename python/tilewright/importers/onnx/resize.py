@@ -11,7 +11,7 @@ import numpy as np
 from tilewright.graph import Array, DType
 from tilewright.importers.construction import Unsupported
 from tilewright.importers.onnx.context import Call
-from tilewright.importers.onnx.indexing import emit_gather
+from tilewright.importers.onnx.indexing import can_repeat, emit_gather, repeated, repetitions
 from tilewright.operators.interpolation import integer_tables
 
 
@@ -69,6 +69,11 @@ def _apply(call: Call, axes: Mapping[int, _Axis], mode: str, coordinates: str = 
         return
     if mode != "nearest" and x.dtype is not DType.FLOAT32:
         raise Unsupported(f"mode '{mode}' of {x.dtype.value}", "insert a Cast")
+    rounding = rounding or str(call.attribute("nearest_mode", "round_prefer_floor"))
+    times = _repetitions({axis: axes[axis] for axis in changed}, coordinates, rounding) if mode == "nearest" else {}
+    if times and can_repeat(len(shape), len(times)):
+        repeated(call, x.name, times)
+        return
     for axis in changed:
         way = axes[axis]
         if way.output < 1:
@@ -78,7 +83,7 @@ def _apply(call: Call, axes: Mapping[int, _Axis], mode: str, coordinates: str = 
         shape = (*shape[:axis], way.output, *shape[axis + 1 :])
         outside = (at < 0) | (at > way.extent - 1) if coordinates == "tf_crop_and_resize" else np.zeros(at.shape, bool)
         if mode == "nearest" and not outside.any():
-            chosen = _nearest(at, way, rounding or str(call.attribute("nearest_mode", "round_prefer_floor")))
+            chosen = _nearest(at, way, rounding)
             name = emit_gather(
                 call, name, call.literal(chosen, f"{call.node.outputs[0]}/nearest{axis}"), axis, part=part
             )
@@ -95,6 +100,16 @@ def _apply(call: Call, axes: Mapping[int, _Axis], mode: str, coordinates: str = 
         name = call.emit("Interpolate", [name], shape, attributes, part=part)
     if not changed:
         call.emit("Reshape", [x.name], x.shape)
+
+
+def _repetitions(axes: Mapping[int, _Axis], coordinates: str, rounding: str) -> dict[int, int]:
+    """How often each element is taken along each axis, where that is the same for all elements of all axes."""
+    times = {}
+    for axis, way in axes.items():
+        at = _positions(way, coordinates) if way.output > 0 else np.zeros(0)
+        if coordinates != "tf_crop_and_resize":
+            times[axis] = repetitions(_nearest(at, way, rounding), way.extent)
+    return times if len(times) == len(axes) and all(count > 1 for count in times.values()) else {}
 
 
 def _stored_linear(call: Call, axes: Mapping[int, _Axis], coordinates: str) -> None:
