@@ -11,6 +11,7 @@ enum { BATCH, CHANNEL, HEIGHT, WIDTH };
 struct window {
     struct tilewright_depthwise_axis rows, columns;
     uint8_t *bytes;
+    int32_t is_unsigned;
 };
 
 /* Copies `rows` rows of x, which are `pitch` bytes apart, into the window. */
@@ -39,6 +40,23 @@ static TILEWRIGHT_NOINLINE void copy(const struct window *window, uint8_t *to, c
             x += stride;
         }
         to = y + gap;
+        from += pitch;
+    }
+}
+
+/* The same, of uint8 less 128. */
+static void copy_unsigned(const struct window *window, uint8_t *to, const uint8_t *from,
+                          int32_t pitch, int32_t stride, int32_t rows)
+{
+    const int32_t width = window->columns.held;
+    const int32_t gap = window->columns.extent - width;
+    for (; rows > 0; rows--) {
+        const uint8_t *restrict x = from;
+        for (int32_t count = width; count > 0; count--) {
+            *to++ = *x ^ 128;
+            x += stride;
+        }
+        to += gap;
         from += pitch;
     }
 }
@@ -210,8 +228,13 @@ static void load(const struct window *window, const struct tilewright_view *x, p
     for (int32_t done = 0; done < window->rows.held;) {
         const int32_t row = top + done;
         const int32_t rows = tilewright_rows_in_line(x, HEIGHT, row, window->rows.held - done);
-        copy(window, to + done * columns, tilewright_row(x, HEIGHT, row) + skip,
-             x->shape->stride[HEIGHT], stride, rows);
+        const uint8_t *const from = tilewright_row(x, HEIGHT, row) + skip;
+        if (window->is_unsigned != 0) {
+            copy_unsigned(window, to + done * columns, from, x->shape->stride[HEIGHT], stride,
+                          rows);
+        } else {
+            copy(window, to + done * columns, from, x->shape->stride[HEIGHT], stride, rows);
+        }
         done += rows;
     }
 }
@@ -297,6 +320,7 @@ void tilewright_depthwise_integer(const struct tilewright_depthwise_integer_attr
     struct tilewright_depthwise_plane plane;
 
     window.bytes = operands[SCRATCH].base;
+    window.is_unsigned = a->is_unsigned;
     window.rows = tilewright_depthwise_axis(&geometry, in, out, HEIGHT);
     window.columns = tilewright_depthwise_axis(&geometry, in, out, WIDTH);
     const int32_t size = window.rows.extent * window.columns.extent;
@@ -306,22 +330,15 @@ void tilewright_depthwise_integer(const struct tilewright_depthwise_integer_attr
     plane.step = a->strides[1];
 
     (void)flags;
+    for (int32_t j = 0; j < size; j++) {
+        window.bytes[j] = (uint8_t)(a->is_unsigned != 0 ? a->padding ^ 128 : a->padding);
+    }
     for (int32_t n = 0; n < out->extent[BATCH]; n++) {
         const int32_t *row = (const int32_t *)(const void *)operands[ROWS].base;
         plane.weights = (const int8_t *)operands[WEIGHTS].base;
         for (int32_t c = 0; c < out->extent[CHANNEL]; c++) {
-            if (n + c == 0) {
-                for (int32_t j = 0; j < size; j++) {
-                    window.bytes[j] = (uint8_t)a->padding;
-                }
-            } else if (a->is_unsigned != 0) {
-                tilewright_flip(window.bytes, size); /* turns the padding back to uint8 */
-            }
             load(&window, &operands[X],
                  (ptrdiff_t)n * in->stride[BATCH] + (ptrdiff_t)c * in->stride[CHANNEL]);
-            if (a->is_unsigned != 0) {
-                tilewright_flip(window.bytes, size);
-            }
             plane.bytes = (const int8_t *)window.bytes;
             plane.bias = rule->biased != 0 ? row[0] : 0;
             channel(a, &plane, &operands[Y],
