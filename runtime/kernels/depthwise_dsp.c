@@ -40,6 +40,74 @@ TILEWRIGHT_INLINE int32_t sum_of(struct row a, struct row b, struct row c, struc
     return tilewright_dsp_low(c.odd, w.last, sum);
 }
 
+#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
+
+/* One column of y. The assembler knows the order of the fields. */
+struct column {
+    int32_t pitch, bias;
+    int32_t step; /* bytes from a sum to the next */
+    int32_t *sums_end;
+    const int8_t *x;
+    int32_t *sums;
+    struct weights weights;
+};
+
+/* clang-format off */
+/* Registers: r0 the last row of x, r1 where the sum goes, r2 the sum, r3 to r7 the weights; the first
+ * four fields are on the stack. The new row takes the registers that the row before last leaves. */
+#define TILEWRIGHT_DSP_ROW(even, odd)                                                              \
+    "ldr " even ", [r0]\n"                                                                         \
+    "sxtb16 " odd ", " even ", ror #8\n"                                                           \
+    "sxtb16 " even ", " even "\n"
+#define TILEWRIGHT_DSP_SUM(a_even, a_odd, b_even, b_odd, even, odd)                                \
+    "ldrd " even ", r2, [sp]\n"                                                                    \
+    "add r0, r0, " even "\n"                                                                       \
+    TILEWRIGHT_DSP_ROW(even, odd)                                                                  \
+    "smlad r2, " a_even ", r3, r2\n"                                                               \
+    "smlabb r2, " a_odd ", r6, r2\n"                                                               \
+    "smlad r2, " b_even ", r4, r2\n"                                                               \
+    "smlabt r2, " b_odd ", r6, r2\n"                                                               \
+    "smlad r2, " even ", r5, r2\n"                                                                 \
+    "smlabb r2, " odd ", r7, r2\n"                                                                 \
+    "ldrd " a_even ", " a_odd ", [sp, #8]\n"                                                       \
+    "str r2, [r1]\n"                                                                               \
+    "add r1, r1, " a_even "\n"                                                                     \
+    "cmp r1, " a_odd "\n"                                                                          \
+    "beq 2f\n"
+
+__attribute__((naked, noinline)) static void
+slide_down(__attribute__((unused)) const struct column *column)
+{
+    __asm__("push {r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"
+            "ldm r0!, {r1, r2, r3, r4}\n"
+            "push {r1, r2, r3, r4}\n"
+            "mov r2, r1\n"
+            "ldm r0, {r0, r1, r3, r4, r5, r6, r7}\n"
+            TILEWRIGHT_DSP_ROW("r8", "r9")
+            "add r0, r0, r2\n"
+            TILEWRIGHT_DSP_ROW("r10", "r11")
+            "1:\n"
+            TILEWRIGHT_DSP_SUM("r8", "r9", "r10", "r11", "r12", "lr")
+            TILEWRIGHT_DSP_SUM("r10", "r11", "r12", "lr", "r8", "r9")
+            TILEWRIGHT_DSP_SUM("r12", "lr", "r8", "r9", "r10", "r11")
+            "b 1b\n"
+            "2:\n"
+            "add sp, sp, #16\n"
+            "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n");
+}
+/* clang-format on */
+
+TILEWRIGHT_INLINE void slide(const struct tilewright_depthwise_plane *plane,
+                             const struct weights *weights, const int8_t *x, int32_t *sums)
+{
+    const struct column column = {
+        plane->pitch, plane->bias, 4 * plane->columns, sums + plane->rows * plane->columns, x,
+        sums,         *weights};
+    slide_down(&column);
+}
+
+#else
+
 /* One column of y, rows not strided: each row of the window is loaded once. The variables of the
  * three rows change their roles, so that no row is moved between registers. */
 static TILEWRIGHT_NOINLINE void slide(const struct tilewright_depthwise_plane *plane,
@@ -68,6 +136,8 @@ static TILEWRIGHT_NOINLINE void slide(const struct tilewright_depthwise_plane *p
     }
 #undef TILEWRIGHT_STEP
 }
+
+#endif
 
 /* The same for any stride. */
 static TILEWRIGHT_NOINLINE void stride(const struct tilewright_depthwise_plane *plane,

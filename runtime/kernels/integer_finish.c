@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finishes: functions that turn sums into stored elements. Each rule has two, one for blocks and
  * one for lines, so that a program contains only the functions that its layers call. */
-#include "tilewright/kernels/integer_rules.h"
+#include "tilewright/kernels/dsp_rules.h"
 
 TILEWRIGHT_INLINE void block(struct tilewright_sink *sink, const int32_t *restrict sums,
                              const int32_t *restrict rows, int32_t channels,
@@ -64,6 +64,25 @@ TILEWRIGHT_INLINE void line(const struct tilewright_limits *limits, const int32_
     const struct tilewright_constants constants = tilewright_constants_of(row, &copy, rule);
     const int32_t *const end = sums + count;
 
+#if defined(__ARM_FEATURE_DSP)
+    const enum tilewright_dsp_limits known = tilewright_dsp_limits_of(&copy);
+    const int32_t is_short = rule == TILEWRIGHT_RULE_FOLDED || rule == TILEWRIGHT_RULE_LAYER ||
+                             rule == TILEWRIGHT_RULE_HIGH;
+    if (is_short != 0 && known == TILEWRIGHT_DSP_SIGNED) {
+        while (sums != end) {
+            tilewright_dsp_store(out, *sums++, constants, &copy, rule, TILEWRIGHT_DSP_SIGNED);
+            out += stride;
+        }
+        return;
+    }
+    if (is_short != 0 && known == TILEWRIGHT_DSP_UNSIGNED) {
+        while (sums != end) {
+            tilewright_dsp_store(out, *sums++, constants, &copy, rule, TILEWRIGHT_DSP_UNSIGNED);
+            out += stride;
+        }
+        return;
+    }
+#endif
     while (sums != end) {
         tilewright_store_sum(out, *sums++, constants, &copy, rule);
         out += stride;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Depthwise convolutions with the instructions of Cortex-M55, against plain loops, on random work:
- * kernels, strides, pads, dilations, tiles, rings, layouts, rules. */
+/* Depthwise convolutions with the instructions of a family, against plain loops, on random work:
+ * kernels, strides, pads, dilations, tiles, rings, layouts, rules. With PLANES kernels of 3x3 taps
+ * whose sums are made plane by plane, else those of Cortex-M55. */
 #include <stdio.h>
 #include <string.h>
 #include <tilewright/kernels/integer_rules.h>
@@ -20,8 +21,15 @@ static int32_t smaller(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
+#if defined(PLANES)
+typedef struct tilewright_depthwise_integer_attributes attributes;
+#else
+typedef struct tilewright_depthwise_mve_attributes attributes;
+#endif
+
 struct work {
-    struct tilewright_depthwise_mve_attributes a;
+    attributes a;
+    int32_t is_biased, words; /* of a row of constants */
     struct tilewright_shape in, out;
     enum tilewright_rule_kind rule;
 };
@@ -34,11 +42,26 @@ static void set_rule(struct work *work)
                                     TILEWRIGHT_WORDS_HIGH};
     const int32_t kind = between(0, 2);
     work->rule = rules[kind];
-    work->a.compute = kind == 0 ? tilewright_depthwise_mve_folded : tilewright_depthwise_mve_high;
-    work->a.biased = kind != 0;
-    work->a.row_words = words[kind];
+    work->is_biased = kind != 0;
+    work->words = words[kind];
     work->a.minimum = between(-128, 0);
     work->a.maximum = between(1, 127);
+#if defined(PLANES)
+    static const struct tilewright_line_rule *const lines[] = {
+        &tilewright_line_rule_folded, &tilewright_line_rule_layer, &tilewright_line_rule_high};
+    work->a.rule = lines[kind];
+    work->a.sums = tilewright_depthwise_dsp;
+    work->a.sums_at = 1024;
+    const int32_t known = between(0, 2); /* limits that an instruction knows, and others */
+    if (known != 0) {
+        work->a.minimum = known == 1 ? -128 : 0;
+        work->a.maximum = work->a.minimum + 255;
+    }
+#else
+    work->a.compute = kind == 0 ? tilewright_depthwise_mve_folded : tilewright_depthwise_mve_high;
+    work->a.biased = work->is_biased;
+    work->a.row_words = work->words;
+#endif
     work->a.addend = between(-3000, 3000);
     work->a.shift = between(0, 12);
     for (int32_t c = 0; c < MOST_CHANNELS; c++) {
@@ -79,9 +102,14 @@ static int32_t set_work(struct work *work)
     struct tilewright_shape *in = &work->in, *out = &work->out;
     memset(work, 0, sizeof *work);
     for (int32_t i = 0; i < 2; i++) {
+#if defined(PLANES)
+        work->a.kernel[i] = 3;
+        work->a.dilations[i] = 1;
+#else
         work->a.kernel[i] = between(1, 4);
-        work->a.strides[i] = between(1, 2);
         work->a.dilations[i] = between(0, 3) == 0 ? 2 : 1;
+#endif
+        work->a.strides[i] = between(1, 2);
         work->a.pads[i] = between(0, work->a.kernel[i] - 1);
     }
     work->a.padding = between(0, 255);
@@ -115,11 +143,11 @@ static int32_t set_work(struct work *work)
 
 static int32_t sum_of(const struct work *work, int32_t n, int32_t channel, int32_t oh, int32_t ow)
 {
-    const struct tilewright_depthwise_mve_attributes *a = &work->a;
+    const attributes *a = &work->a;
     const struct tilewright_shape *in = &work->in;
     const struct tilewright_view view = {x, in};
     const int32_t taps = a->kernel[0] * a->kernel[1];
-    int32_t sum = a->biased ? rows[channel * a->row_words] : 0;
+    int32_t sum = work->is_biased ? rows[channel * work->words] : 0;
     for (int32_t t = 0; t < taps; t++) {
         const int32_t row = oh * a->strides[0] - a->pads[0] + t / a->kernel[1] * a->dilations[0];
         const int32_t column = ow * a->strides[1] - a->pads[1] + t % a->kernel[1] * a->dilations[1];
@@ -142,7 +170,7 @@ static void by_loops(const struct work *work)
     for (int32_t n = 0; n < out->extent[0]; n++) {
         for (int32_t c = 0; c < out->extent[1]; c++) {
             const struct tilewright_constants constants =
-                tilewright_constants_of(rows + c * work->a.row_words, &limits, work->rule);
+                tilewright_constants_of(rows + c * work->words, &limits, work->rule);
             for (int32_t i = 0; i < out->extent[2] * out->extent[3]; i++) {
                 const int32_t oh = i / out->extent[3] + out->origin[2], ow = i % out->extent[3];
                 uint8_t *at = tilewright_row(&view, 2, oh) + n * out->stride[0] +
@@ -174,7 +202,11 @@ int main(void)
             weights[i] = (int8_t)next();
         }
         memset(y, 0, sizeof y);
+#if defined(PLANES)
+        tilewright_depthwise_integer(&work.a, views, TILEWRIGHT_WHOLE);
+#else
         tilewright_depthwise_mve(&work.a, views, TILEWRIGHT_WHOLE);
+#endif
         by_loops(&work);
         differences += memcmp(y[0], y[1], BYTES) != 0;
         cases++;

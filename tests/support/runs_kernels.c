@@ -65,6 +65,11 @@ static void set_rule(struct work *work)
     work->a.biased = kind != 0;
     work->a.minimum = between(-128, 0);
     work->a.maximum = between(1, 127);
+    const int32_t known = between(0, 2); /* limits that an instruction may know, and others */
+    if (known != 0) {
+        work->a.minimum = known == 1 ? -128 : 0;
+        work->a.maximum = work->a.minimum + 255;
+    }
     work->a.addend = between(-3000, 3000);
     work->a.shift = between(0, 12);
     for (int32_t c = 0; c < MOST_CHANNELS; c++) {

@@ -16,6 +16,7 @@ VECTORS = {
     "depthwise_kernels.c": ("depthwise_mve.c",),
     "vector_rows.c": ("add_split.c", "binary_integer.c", "integer_line.c", "lookup.c", "pool_integer.c", "walk.c"),
 }
+PLANES = ("depthwise_integer.c", "depthwise_dsp.c", "integer_finish.c")
 KERNELS = runtime_dir() / "kernels"
 PROGRAMS = Path(__file__).parents[1] / "support"
 RANDOM = "random_work.h"
@@ -42,7 +43,7 @@ class Tried:
 
 
 RVV = Tried("rvv", "rv32-rvv", ("rvv_block.c",), 3, gathers=False)
-DSP = Tried("dsp", "cortex-m4", ("dsp_block.c",), 2, "PAIRED(t, c, taps, count)", 4, is_depthwise=False)
+DSP = Tried("dsp", "cortex-m4", ("dsp_block.c",), 3, "PAIRED(t, c, taps, count)", 4, is_depthwise=False)
 MVE = Tried(
     "mve",
     "cortex-m55",
@@ -129,6 +130,28 @@ def test_vectors_give_what_plain_loops_give(name: str, cases: int, tmp_path: Pat
 )
 def test_wrong_results_of_vectors_are_seen(name: str, edit: tuple[str, str], tmp_path: Path) -> None:
     status, output = run_vectors(name, tmp_path, edit)
+    assert status == 1
+    assert not output.endswith(": 0 differ")
+
+
+def run_planes(folder: Path, edit: tuple[str, str] = ("", "")) -> tuple[int, str]:
+    """Exit status and last line of depthwise convolutions on Cortex-M4; ``edit`` replaces text of the program."""
+    source = write_program(folder, "depthwise_kernels.c", "#define PLANES\n", edit=edit)
+    platform = load_platform("cortex-m4")
+    program = build_arm(platform, [source, *(KERNELS / kernel for kernel in PLANES)], folder / "program.elf")
+    lines: list[str] = []
+    status = simulate(platform, program, 120, heard=lines.append)
+    return status, lines[-1]
+
+
+@needs_arm
+def test_planes_give_what_plain_loops_give(tmp_path: Path) -> None:
+    assert run_planes(tmp_path) == (0, "400 cases: 0 differ")
+
+
+@needs_arm
+def test_wrong_results_of_planes_are_seen(tmp_path: Path) -> None:
+    status, output = run_planes(tmp_path, WRONG_SUM)
     assert status == 1
     assert not output.endswith(": 0 differ")
 

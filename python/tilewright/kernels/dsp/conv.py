@@ -17,7 +17,7 @@ from tilewright.kernels.scalar.depthwise_integer import DepthwiseInteger
 from tilewright.kernels.scalar.spatial_integer import integer_conv
 from tilewright.plan import Core
 
-PIXELS = 2
+PIXELS = 3
 """Pixels that are multiplied together."""
 
 _BLOCK = 64
@@ -38,7 +38,7 @@ def in_pairs(weights: Array, block: int) -> Array:
 
 
 def _gathered_bytes(taps: int) -> int:
-    """Two pixels of 16-bit elements, in whole words of weights, and the bytes of one pixel."""
+    """All pixels of 16-bit elements, in whole words of weights, and the bytes of one pixel."""
     return (2 * PIXELS + 1) * taps
 
 
@@ -50,12 +50,13 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     channels = steps_product(nest, steps, "oc" if is_conv else "n")
     pixels = steps_product(nest, steps, "oh", "ow", "m", "b1")
     taps = prod(given.windows.kernel) * given.group_inputs
-    pairs, single = (0, 1) if pixels == 1 else (-(-pixels // PIXELS), 0)
-    list_of_runs = 120.0 + 30.0 * prod(given.windows.kernel)
-    gather = (3.4 if taps % _QUAD == 0 else 14.0) * taps
-    of_pair = list_of_runs + gather + channels * (2.02 * taps + 42.0)
-    of_single = list_of_runs + gather + channels * (1.4 * taps + 23.0)
-    return 150.0 + images * (pairs * of_pair + single * of_single)
+    padded = -(-taps // _QUAD) * _QUAD
+    start = 520.0 + 95.0 * given.windows.kernel[0]
+    if pixels == 1:
+        return 150.0 + images * (start + 3.2 * padded + channels * (1.235 * padded + 22.0))
+    pair = 4.94 * padded + 24.0
+    of_three = start + 9.6 * padded + -(-channels // 2) * pair + 26.7 * channels
+    return 150.0 + images * -(-pixels // PIXELS) * of_three
 
 
 FAMILY = Family(

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from tilewright.kernels.add_split import declaration
 
-DECLARATION = declaration(20.0)
+DECLARATION = declaration(17.0)

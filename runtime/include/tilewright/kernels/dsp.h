@@ -106,6 +106,17 @@ TILEWRIGHT_INLINE int32_t tilewright_dsp_saturated(int32_t value)
 #endif
 }
 
+/* The nearest value of uint8. */
+TILEWRIGHT_INLINE int32_t tilewright_dsp_saturated_unsigned(int32_t value)
+{
+#if defined(__ARM_FEATURE_DSP)
+    __asm__("usat %0, #8, %0" : "+r"(value));
+    return value;
+#else
+    return value < 0 ? 0 : value > UINT8_MAX ? UINT8_MAX : value;
+#endif
+}
+
 #ifdef __cplusplus
 }
 #endif
