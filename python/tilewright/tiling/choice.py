@@ -119,7 +119,7 @@ def choose_tiles(problem: TilingProblem, capacities: Capacities, options: Tiling
     """
     if not problem.moves:
         return _untiled(problem, options)
-    kernels: KernelCycles = {}
+    kernels = problem.known_cycles
     ways = with_given_slots(problem, _doublings(problem, options.buffering), options.buffering)
     fields = [(doubled, candidate_field(problem, doubled)) for doubled in ways]
     found = [_best(problem, field, capacities, options, doubled, kernels) for doubled, field in fields]

@@ -66,6 +66,13 @@ class TilingProblem:
         default_factory=dict, init=False, repr=False, compare=False
     )
 
+    known_cycles: dict[tuple[int, ...], tuple[float, float]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """Kernel cycles of all tiles, and the idle share of cores, by the steps of all dimensions, as the choice asked."""
+
+    _scratch_bytes: dict[tuple[int, ...], int] = field(default_factory=dict, init=False, repr=False, compare=False)
+
     @property
     def extents(self) -> dict[str, int]:
         """Extent of every iteration dimension."""
@@ -119,9 +126,21 @@ class TilingProblem:
         """Bytes of the buffer for bytes at the ends of lines that are no whole words of a link; 0 if there are none."""
         return max(WORDS_BYTES, self.word_bytes) if self.word_bytes > 1 else 0
 
+    def with_operands(self, operands: tuple[TileOperand, ...]) -> TilingProblem:
+        """The problem with the same operands in other homes. What is known of its kernel's calls stays true."""
+        found = replace(self, operands=operands)
+        found._core_splits.update(self._core_splits)
+        found._scratch_bytes.update(self._scratch_bytes)
+        found.known_cycles.update(self.known_cycles)
+        return found
+
     def scratch_bytes(self, steps: TileSteps) -> int:
         """Bytes of all scratch buffers that a tile needs, for all cores, each padded to ``TILE_ALIGN_BYTES``."""
-        return sum(_padded(size) for size in self.scratch_sizes(steps).values()) + self.words_bytes
+        # The choice asks again for other slots, and for the same tiles beside other tensors.
+        key = tuple(steps[dimension.name] for dimension in self.kernel.nest.dimensions)
+        if key not in self._scratch_bytes:
+            self._scratch_bytes[key] = sum(_padded(size) for size in self.scratch_sizes(steps).values())
+        return self._scratch_bytes[key] + self.words_bytes
 
     def scratch_sizes(self, steps: TileSteps) -> dict[str, int]:
         """Bytes of each scratch buffer that a tile needs, by role, for all cores that share the tile.
