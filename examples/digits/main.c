@@ -12,7 +12,6 @@
 
 _Alignas(DIGITS_POOL_L1_ALIGN)
     __attribute__((section(".bss.tilewright.l1"))) static uint8_t l1[DIGITS_POOL_L1_SIZE];
-_Alignas(DIGITS_POOL_SRAM_ALIGN) static uint8_t sram[DIGITS_POOL_SRAM_SIZE];
 
 static int8_t quantized(uint8_t pixel)
 {
@@ -42,7 +41,7 @@ int main(void)
     int8_t scores[CLASSES];
     const struct digits_inputs inputs = {image};
     const struct digits_outputs outputs = {scores};
-    const struct digits_pools pools = {.sram = sram, .l1 = l1};
+    const struct digits_pools pools = {.l1 = l1};
     int correct = 0;
     uint32_t instructions = 0;
 
@@ -63,7 +62,6 @@ int main(void)
            DIGITS_CORRECT_BY_ONNXRUNTIME);
     printf("instructions per inference %u\n", (unsigned)instructions);
     print_pool("l1", DIGITS_POOL_L1_SIZE, DIGITS_POOL_L1_LOWER_BOUND);
-    print_pool("sram", DIGITS_POOL_SRAM_SIZE, DIGITS_POOL_SRAM_LOWER_BOUND);
     print_pool("flash", DIGITS_POOL_FLASH_SIZE, DIGITS_POOL_FLASH_LOWER_BOUND);
     return correct * 100 >= REQUIRED_PERCENT * DIGITS_IMAGES &&
                    correct == DIGITS_CORRECT_BY_ONNXRUNTIME

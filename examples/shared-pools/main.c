@@ -12,17 +12,12 @@
 #define MAXIMUM(a, b) ((a) > (b) ? (a) : (b))
 
 _Static_assert(EXCLUSIVE_POOL_L1_SIZE == MAXIMUM(DIGITS_POOL_L1_SIZE, PARITY_POOL_L1_SIZE), "l1");
-_Static_assert(EXCLUSIVE_POOL_SRAM_SIZE == MAXIMUM(DIGITS_POOL_SRAM_SIZE, PARITY_POOL_SRAM_SIZE),
-               "sram");
 _Static_assert(CONCURRENT_POOL_L1_SIZE <= DIGITS_POOL_L1_SIZE + PARITY_POOL_L1_SIZE, "l1");
-_Static_assert(CONCURRENT_POOL_SRAM_SIZE <= DIGITS_POOL_SRAM_SIZE + PARITY_POOL_SRAM_SIZE, "sram");
 
 __attribute__((section(EXCLUSIVE_POOL_L1_SECTION))) _Alignas(EXCLUSIVE_POOL_L1_ALIGN) static uint8_t
     exclusive_l1[EXCLUSIVE_POOL_L1_SIZE];
-_Alignas(EXCLUSIVE_POOL_SRAM_ALIGN) static uint8_t exclusive_sram[EXCLUSIVE_POOL_SRAM_SIZE];
 __attribute__((section(CONCURRENT_POOL_L1_SECTION))) _Alignas(
     CONCURRENT_POOL_L1_ALIGN) static uint8_t concurrent_l1[CONCURRENT_POOL_L1_SIZE];
-_Alignas(CONCURRENT_POOL_SRAM_ALIGN) static uint8_t concurrent_sram[CONCURRENT_POOL_SRAM_SIZE];
 
 struct scores {
     float digit[DIGITS_OUTPUT_SCORES_COUNT];
@@ -119,20 +114,18 @@ static int parts_are_apart(const struct digits_pools *digits, const struct parit
 {
     struct scores scores;
     const uint32_t l1 = checksum(digits->l1, DIGITS_POOL_L1_SIZE);
-    const uint32_t sram = checksum(digits->sram, DIGITS_POOL_SRAM_SIZE);
     if (!run_parity(&scores, parity)) {
         return 0;
     }
-    return l1 == checksum(digits->l1, DIGITS_POOL_L1_SIZE) &&
-           sram == checksum(digits->sram, DIGITS_POOL_SRAM_SIZE);
+    return l1 == checksum(digits->l1, DIGITS_POOL_L1_SIZE);
 }
 
 int main(void)
 {
-    const struct exclusive_pools shared = {.l1 = exclusive_l1, .sram = exclusive_sram};
+    const struct exclusive_pools shared = {.l1 = exclusive_l1};
     const struct digits_pools digits = exclusive_digits_pools(&shared);
     const struct parity_pools parity = exclusive_parity_pools(&shared);
-    const struct concurrent_pools apart = {.l1 = concurrent_l1, .sram = concurrent_sram};
+    const struct concurrent_pools apart = {.l1 = concurrent_l1};
     const struct digits_pools digits_part = concurrent_digits_pools(&apart);
     const struct parity_pools parity_part = concurrent_parity_pools(&apart);
 
@@ -142,10 +135,8 @@ int main(void)
     const int exclusive = run_in_turn(&digits, &parity);
     const int concurrent = run_in_turn(&digits_part, &parity_part);
     const int kept = parts_are_apart(&digits_part, &parity_part);
-    printf("exclusive: l1 %u, sram %u bytes; %d images differ\n", EXCLUSIVE_POOL_L1_SIZE,
-           EXCLUSIVE_POOL_SRAM_SIZE, exclusive);
-    printf("concurrent: l1 %u, sram %u bytes; %d images differ; parts %s\n",
-           CONCURRENT_POOL_L1_SIZE, CONCURRENT_POOL_SRAM_SIZE, concurrent,
-           kept ? "apart" : "NOT APART");
+    printf("exclusive: l1 %u bytes; %d images differ\n", EXCLUSIVE_POOL_L1_SIZE, exclusive);
+    printf("concurrent: l1 %u bytes; %d images differ; parts %s\n", CONCURRENT_POOL_L1_SIZE,
+           concurrent, kept ? "apart" : "NOT APART");
     return exclusive == 0 && concurrent == 0 && kept ? 0 : 1;
 }

@@ -36,7 +36,6 @@ int main(void)
     }
     printf("%d of %d images right, onnxruntime %d\n", correct, DIGITS_IMAGES,
            DIGITS_CORRECT_BY_ONNXRUNTIME);
-    printf("pools of the model's own: l1 %u, sram %u bytes\n", DIGITS_POOL_L1_SIZE,
-           DIGITS_POOL_SRAM_SIZE);
+    printf("pool of the model's own: l1 %u bytes\n", DIGITS_POOL_L1_SIZE);
     return correct == DIGITS_CORRECT_BY_ONNXRUNTIME ? 0 : 1;
 }

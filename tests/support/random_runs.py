@@ -60,12 +60,13 @@ def random_case(
 ) -> RandomCase:
     """The model in C: tiles of random steps in a large l1, or what a random size of l1 makes necessary.
 
-    With sizes given, the first of them that it fits, and no tiles drawn.
+    With sizes given, the first of them that it fits, and no tiles drawn. For every second seed tensors may stay in l1.
     """
     chance = random.Random(seed)
     path = folder / f"{prefix}.onnx"
     path.write_bytes(model.proto().SerializeToString())
-    values: dict[str, object] = {"model": path, "platform": str(PLATFORM), "name": prefix, "static_pools": True}
+    platform = str(_platform(seed, folder))
+    values: dict[str, object] = {"model": path, "platform": platform, "name": prefix, "static_pools": True}
     values["buffering"] = chance.choice(("auto", "single", "double"))
     sizes = list(_L1_BYTES[chance.randrange(len(_L1_BYTES)) :])
     tiles = _drawn(optimise(import_model(path)), chance) if chance.random() < 0.6 else {}
@@ -81,6 +82,17 @@ def random_case(
             continue
         generated = Generated(prefix, artifacts.plan, dict(artifacts.files))
         return RandomCase(seed, model, sizes[0], tuple(tiles.items()), generated)
+
+
+def _platform(seed: int, folder: Path) -> Path:
+    """The platform whose l1 is for tiles alone, or for every second seed one on which tensors may stay there whole."""
+    if seed % 2 == 0:
+        return PLATFORM
+    text, tiles = PLATFORM.read_text(encoding="utf-8"), 'holds = ["tile", "scratch"]'
+    assert text.count(tiles) == 1
+    path = folder / "host-near.toml"
+    path.write_text(text.replace(tiles, f'{tiles[:-1]}, "intermediate"]'), encoding="utf-8")
+    return path
 
 
 def _drawn(graph: Graph, chance: random.Random) -> dict[str, TileSteps]:

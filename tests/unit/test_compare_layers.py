@@ -115,7 +115,7 @@ def test_positions_follow_the_axes_not_the_memory(vectors: Path) -> None:
     first = next(item for item in tensors if item.label == "relu_0_QuantizeLinear_Output")
     assert (first.layer, first.layer_name, first.extents) == (1, "01 conv 3x3 16ch", (1, 16, 8, 8))
     assert first.strides != (1024, 64, 8, 1), "channels lie last in memory"
-    assert first.address == "pool_sram + DIGITS_SRAM_RELU_0_QUANTIZELINEAR_OUTPUT_OFFSET"
+    assert first.address == "pool_l1 + DIGITS_L1_RELU_0_QUANTIZELINEAR_OUTPUT_OFFSET"
     assert first.vector_bytes == 2 * first.size_bytes == 2048
     last = tensors[-1]
     assert (last.label, last.address, last.kind) == ("scores", "(uint8_t *)output_scores", "GOLDEN_FLOAT32")

@@ -48,7 +48,8 @@ class CompileOptions:
     """Everything that a user can say about one compilation.
 
     Pairs are (name, value), a name at most once: of a tensor in ``types``, of a symbolic dimension in ``dims``, of a
-    tensor in ``bound``, of an input in ``state``, of a tensor in ``interface``, of a pool in ``budget``, of a layer in
+    tensor in ``bound``, of an input in ``state``, of a tensor in ``interface``, of a pool in ``budget``, of a
+    tensor in ``homes``, of a layer in
     ``tiles``, ``buffers``, ``group`` and ``block``. ``pools`` are overrides as they are written.
     """
 
@@ -137,6 +138,15 @@ class CompileOptions:
         metadata=option(
             "which tensors leave a pool that is too small for all that it may hold: those whose way to the core "
             "then costs the fewest cycles, or those that find no room in the order in which they come alive",
+        ),
+    )
+    homes: tuple[tuple[str, str], ...] = field(
+        default=(),
+        metadata=option(
+            "the pool in which a tensor between layers lives as a whole: near the core, or where it must travel from; "
+            "pools of others are chosen ([more](../explanation/tiling.md#tensors-that-stay-near-the-core))",
+            by_name=True,
+            shown="tensor = pool",
         ),
     )
     groups: Groups = field(

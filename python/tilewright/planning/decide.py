@@ -47,9 +47,14 @@ class Decider:
         problems = self.prepared.problems[number]
         room = tuple(limits.get(pool) for pool in _tile_pools(problems))
         if (number, room) not in self.known:
-            found = self._decision(problems, limits, room)
-            self.known[number, room] = ScheduledLayer(found.problem, found.choice, found.others)
+            self.known[number, room] = self.chosen(problems, limits)
         return self.known[number, room]
+
+    def chosen(self, problems: Sequence[TilingProblem], limits: Capacities) -> ScheduledLayer:
+        """The best kernel and tiles for a layer's problems within ``limits``. Raises TileOverflow."""
+        room = tuple(limits.get(pool) for pool in _tile_pools(problems))
+        found = self._decision(problems, limits, room)
+        return ScheduledLayer(found.problem, found.choice, found.others)
 
     def _decision(
         self, problems: Sequence[TilingProblem], limits: Capacities, room: tuple[int | None, ...]

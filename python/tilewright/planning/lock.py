@@ -26,10 +26,12 @@ from tilewright.options.lock_entries import locked_options
 from tilewright.placement import Item, PoolLimit, Result
 from tilewright.plan import Guards, TilingProof, Tradeoff
 from tilewright.planning.decisions import Decisions
+from tilewright.planning.given_homes import with_given_homes
 from tilewright.planning.grouping import with_locked_groups
 from tilewright.planning.guard_room import used_bytes
 from tilewright.planning.lock_file import LayerEntry, Lock, format_lock, parse_lock
 from tilewright.planning.lock_layers import STALE, layer_entry, restored_layer
+from tilewright.planning.near_stays import near_tensors
 from tilewright.planning.prepare import Prepared, prepare_as
 from tilewright.planning.realise import Planned, placement_items, realise, schedule_of
 from tilewright.planning.spill import travellers, with_homes
@@ -87,6 +89,7 @@ def locked_plan(graph: Graph, platform: Platform, options: CompileOptions, lock:
     _check_origin(platform, options, lock)
     wanted = [entry.name for entry in lock.layers]
     prepared = prepare_as(graph, platform, options, wanted, lambda stored: _locked_order(stored, options, lock))
+    prepared = with_given_homes(prepared, platform, dict(options.homes))
     prepared = _in_locked_homes(prepared, platform, options, lock)
     decisions = _locked_decisions(prepared, options, lock)
     schedule = schedule_of(prepared, decisions, platform, options)
@@ -94,12 +97,10 @@ def locked_plan(graph: Graph, platform: Platform, options: CompileOptions, lock:
 
 
 def _in_locked_homes(prepared: Prepared, platform: Platform, options: CompileOptions, lock: Lock) -> Prepared:
-    """The prepared graph with the homes of travelling tensors in the pools of the lock's addresses."""
-    known = {
-        item.root: lock.addresses[item.root][0]
-        for item in travellers(prepared, platform)
-        if item.root in lock.addresses
-    }
+    """The prepared graph with tensors that travel, or stay near the core, in the pools of the lock's addresses."""
+    pools = [item.root for item in travellers(prepared, platform)]
+    near = [item.root for item in near_tensors(prepared, platform)]
+    known = {root: lock.addresses[root][0] for root in (*pools, *near) if root in lock.addresses}
     try:
         return with_homes(prepared, platform, known)
     except TilewrightError as error:

@@ -19,7 +19,9 @@ from tilewright.planning.core_stacks import require_room_for_stacks, with_room_f
 from tilewright.planning.decide import Decider, each_for_itself, with_layers
 from tilewright.planning.decisions import Decisions
 from tilewright.planning.given_groups import BLOCK_OVERRIDE, GROUP_OVERRIDE, gives_groups
+from tilewright.planning.given_homes import with_given_homes
 from tilewright.planning.grouping import Grouping, Way, first_choice, grouping_of, smaller, tradeoffs, ways_of
+from tilewright.planning.near_homes import with_near_tensors
 from tilewright.planning.prepare import Prepared
 from tilewright.planning.realise import Planned, realise, schedule_of
 from tilewright.planning.shortage import explained, with_exact
@@ -70,6 +72,7 @@ def search(prepared: Prepared, platform: Platform, options: CompileOptions) -> P
     for a smaller pool. Raises TilewrightError ``does-not-fit`` with pool, need, have, missing
     bytes, operator and the smallest size that works.
     """
+    prepared = with_given_homes(prepared, platform, dict(options.homes))
     require_room_for_constants(prepared, platform)
     decider = Decider(prepared, platform, options, find_tiler(options.strategy))
     planned = _explained(decider)
@@ -107,14 +110,15 @@ def _exactly(decider: Decider) -> Planned | None:
 def first_that_fits(decider: Decider) -> Planned:
     """The first decisions that find a place in the pools of the decider's platform.
 
-    Where tensors that travel have several pools to live in, some leave the pool that is too small (``spill``).
+    Where tensors that travel have several pools to live in, some leave the pool that is too small (``spill``);
+    where they may stay near the core, those do that save cycles (``near_homes``).
     Raises TileOverflow for a layer without tiles that fit, and the last DoesNotFit where no remedy is left.
     """
     room: Room = {}
     while True:
         found = _in_these_homes(decider)
         if isinstance(found, Planned):
-            return found
+            return with_near_tensors(found, decider)
         placement = decider.options.placement
         spilt = spilled(decider.prepared, decider.platform, found.schedule, found.overflow, room, placement)
         if spilt is None:

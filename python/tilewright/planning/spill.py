@@ -17,7 +17,7 @@ from tilewright.plan.stages import stage_spans
 from tilewright.planning.prepare import Prepared
 from tilewright.platform import Platform
 from tilewright.schedule.building import Schedule
-from tilewright.storage.lives import group_lives
+from tilewright.storage.lives import Life, group_lives
 from tilewright.storage.overlaps import layer_use
 from tilewright.tiling.joint import Candidate, Resident, choose_jointly
 from tilewright.tiling.operand import TileOperand
@@ -55,23 +55,41 @@ class Traveller:
 def with_homes(prepared: Prepared, platform: Platform, pools: Mapping[str, str]) -> Prepared:
     """``prepared`` with other homes for some tensors: ``pools`` maps the tensor that owns their bytes to its pool."""
     homes = prepared.homes
-    moved = {name: (pools[root],) for name, root in homes.roots.items() if root in pools}
+    moved = {name: pools[root] for name, root in homes.roots.items() if root in pools}
+    problems = tuple(tuple(at_homes(item, platform, moved) for item in layer) for layer in prepared.problems)
+    settled = {name: (pool,) for name, pool in moved.items()}
+    return replace(prepared, homes=replace(homes, pools={**homes.pools, **settled}), problems=problems)
 
-    def settled(problem: TilingProblem, operand: TileOperand) -> TileOperand:
-        if operand.tensor not in moved or operand.data is not None:
+
+def at_homes(problem: TilingProblem, platform: Platform, moved: Mapping[str, str]) -> TilingProblem:
+    """The problem of a layer with other homes for some tensors: ``moved`` maps tensors to pools."""
+
+    def settled(operand: TileOperand) -> TileOperand:
+        if operand.data is not None or moved.get(operand.tensor or "", operand.home) == operand.home:
             return operand
-        (home,) = moved[operand.tensor]
-        return operand if operand.home == home else rehomed(operand, problem.node, platform, home)
+        return rehomed(operand, problem.node, platform, moved[operand.tensor or ""])
 
-    problems = tuple(
-        tuple(replace(item, operands=tuple(settled(item, operand) for operand in item.operands)) for item in layer)
-        for layer in prepared.problems
-    )
-    return replace(prepared, homes=replace(homes, pools={**homes.pools, **moved}), problems=problems)
+    operands = tuple(map(settled, problem.operands))
+    moves = any(one is not other for one, other in zip(operands, problem.operands, strict=True))
+    return problem.with_operands(operands) if moves else problem
 
 
-def travellers(prepared: Prepared, platform: Platform) -> list[Traveller]:
-    """The tensors that the plan places, that travel over links to the core, and that may live in several pools."""
+@dataclass(frozen=True, slots=True)
+class Travelling:
+    """Tensors that share bytes, none of them where the core reaches: the operands of layers that are such tensors.
+
+    ``first`` and ``last`` are the first and the last layer that runs while they live.
+    """
+
+    root: str
+    size_bytes: int
+    operands: tuple[TileOperand, ...]
+    first: int
+    last: int
+
+
+def travelling(prepared: Prepared) -> list[Travelling]:
+    """The tensors that the plan places and that travel, but for those whose pool the user gives."""
     homes, graph = prepared.homes, prepared.graph
     touched = [layer_use(ways[0].kernel, graph).touched for ways in prepared.problems]
     lives = group_lives(touched, homes)
@@ -81,16 +99,28 @@ def travellers(prepared: Prepared, platform: Platform) -> list[Traveller]:
         for operand in (operand for way in ways for operand in way.operands):
             if operand.tensor is not None and operand.data is None:
                 uses.setdefault(homes.roots[operand.tensor], []).append(operand)
+    spans: dict[str, list[Life]] = {}
+    for group, life in lives.items():
+        spans.setdefault(homes.roots[group], []).append(life)
     found = []
     for root, operands in uses.items():
-        groups = {homes.groups[name] for name, other in homes.roots.items() if other == root}
-        spans = [lives[group] for group in groups if group in lives]
-        if homes.is_callers(root) or any(operand.link is None for operand in operands) or not spans:
+        if root in homes.pinned or homes.is_callers(root) or root not in spans:
             continue
-        pools = tuple(_pools(operands, homes.kinds[root], platform))
-        first, last = max(0, min(life.begin for life in spans)), min(count - 1, max(life.end for life in spans))
+        if any(operand.link is None for operand in operands):
+            continue
+        first, last = min(life.begin for life in spans[root]), max(life.end for life in spans[root])
+        size = max(homes.sizes[root], 1)
+        found.append(Travelling(root, size, tuple(operands), max(0, first), min(count - 1, last)))
+    return found
+
+
+def travellers(prepared: Prepared, platform: Platform) -> list[Traveller]:
+    """The tensors that the plan places, that travel over links to the core, and that may live in several pools."""
+    found = []
+    for item in travelling(prepared):
+        pools = tuple(_pools(item.operands, prepared.homes.kinds[item.root], platform))
         if len(pools) > 1:
-            found.append(Traveller(root, max(homes.sizes[root], 1), pools, first, last))
+            found.append(Traveller(item.root, item.size_bytes, pools, item.first, item.last))
     return found
 
 

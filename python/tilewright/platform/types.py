@@ -127,7 +127,9 @@ class PoolTable:
     )
     holds: tuple[BufferKind, ...] = field(
         metadata=setting(
-            "kinds of buffers that may lie in the pool: in a read-only pool `constant`, in others all but that"
+            "kinds of buffers that may lie in the pool: in a read-only pool `constant`, in others all but that. "
+            "`intermediate` beside `tile`, where kernels address no other pool of it: tensors may "
+            "[stay there](../explanation/tiling.md#tensors-that-stay-near-the-core)"
         )
     )
     align_bytes: int = field(default=16, metadata=setting("alignment of the pool's start", **_ALIGNMENT))

@@ -24,6 +24,7 @@ from tilewright.report.alive import Lifetime, all_lifetimes, living, peak, steps
 from tilewright.report.groups import group_data
 from tilewright.report.labels import all_labels
 from tilewright.report.link_bytes import compulsory_by_link, moved_by_link
+from tilewright.report.near import near_data
 from tilewright.report.tiles import copies_and_kernels, layer_tiles
 
 REPORT_FORMAT = 1
@@ -62,6 +63,7 @@ def report_data(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, 
         "guards": _guards(plan),
         "external": _external(plan),
         "links": _links(plan),
+        "near": near_data(plan, alive),
         "layers": [_layer(layer, tiles.get(layer.name, []), (measured or {}).get(layer.name)) for layer in plan.layers],
     }
 

@@ -31,6 +31,8 @@ def report_text(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, 
         parts.append(_external(data["external"]))
     if data["links"]:
         parts.append("Links (bytes in one inference)\n" + _links(data))
+    if data["near"]:
+        parts.append("Tensors that stay near the core, so that no layer copies them (bytes)\n" + _near(data, names))
     if data["layers"]:
         parts.append(f"Layers{_tiling(data['tiling'])}\n" + _layers(data))
     parts += _group_parts(data, names)
@@ -160,6 +162,21 @@ def _links(data: dict[str, Any]) -> str:
         for link in data["links"]
     ]
     return table(("link", "moved", "compulsory", "copies"), rows)
+
+
+def _near(data: dict[str, Any], names: Names) -> str:
+    rows = [
+        (
+            names.buffer(item["name"]),
+            item["pool"],
+            names.layer(item["layers"][0]),
+            names.layer(item["layers"][-1]),
+            f"{item['size_bytes']:,}",
+        )
+        for item in data["near"]
+        if item["layers"]
+    ]
+    return table(("tensor", "pool", "from", "to", "size"), rows, 4)
 
 
 def _layers(data: dict[str, Any]) -> str:

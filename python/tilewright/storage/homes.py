@@ -30,6 +30,7 @@ class Homes:
         sizes: tensor to the bytes from its first to its last one, gaps included.
         views: names of the nodes that need no code.
         left: for each state that a run leaves, the root that held the state before the run.
+        pinned: roots whose pool the user gives.
     """
 
     roots: Mapping[str, str]
@@ -42,6 +43,7 @@ class Homes:
     sizes: Mapping[str, int] = field(default_factory=dict)
     views: frozenset[str] = frozenset()
     left: Mapping[str, str] = field(default_factory=dict)
+    pinned: frozenset[str] = frozenset()
 
     def is_given(self, root: str) -> bool:
         """Whether the bytes have content before a run begins."""
@@ -113,14 +115,31 @@ def candidate_pools(platform: Platform, kind: BufferKind) -> tuple[str, ...]:
 
     If the core addresses the first pool that holds ``kind``, the candidates are all such pools that the
     core addresses. Else that first pool is the only one: tiles and links are chosen before homes are
-    placed, so a tensor that travels to the core needs its pool known.
+    placed, so a tensor that travels to the core needs its pool known. The pool of tiles does not count
+    where it is ``near_home``: which tensors stay there is chosen later.
     """
-    holders = [pool.name for pool in platform.pools if kind in pool.holds]
+    near = near_home(platform) if kind is BufferKind.INTERMEDIATE else None
+    holders = [pool.name for pool in platform.pools if kind in pool.holds and pool.name != near]
     if not holders:
         raise not_supported(
             "no-home",
             f"platform '{platform.name}' has no pool that holds '{kind.value}'",
             help=f"add '{kind.value}' to 'holds' of a pool",
         )
-    reach = {name for name, _ in platform.core.access_cycles}
+    reach = _addressed(platform)
     return tuple(name for name in holders if name in reach) if holders[0] in reach else (holders[0],)
+
+
+def near_home(platform: Platform) -> str | None:
+    """The pool of tiles, if intermediates may stay there as a whole and else live where the core does not reach.
+
+    None where kernels address all pools that hold intermediates, or none of them.
+    """
+    reach = _addressed(platform)
+    near = next((pool.name for pool in platform.pools if BufferKind.TILE in pool.holds and pool.name in reach), None)
+    holders = {pool.name for pool in platform.pools if BufferKind.INTERMEDIATE in pool.holds}
+    return near if holders & reach == {near} and holders - reach else None
+
+
+def _addressed(platform: Platform) -> set[str]:
+    return {name for name, _ in platform.core.access_cycles}

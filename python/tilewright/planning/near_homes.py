@@ -1,0 +1,70 @@
+"""A plan in which intermediate tensors stay near the core, where that costs less than the plan in which they travel.
+
+Which tensors stay is predicted (``near_stays``); placement says whether they and the tiles find a place. Where they
+do not, the layer at the peak is to leave free what is missing, and the tensors are chosen again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilewright.options import Buffering, Objective
+from tilewright.placement import DoesNotFit
+from tilewright.plan.lifetimes import layer_at
+from tilewright.planning.decide import Decider, cost_of
+from tilewright.planning.decisions import Decisions
+from tilewright.planning.near_stays import NearSearch, NearTensors, near_tensors
+from tilewright.planning.realise import Planned, realise, schedule_of
+from tilewright.planning.spill import with_homes
+
+ROUNDS = 12
+"""How often tensors are chosen at most."""
+
+
+def with_near_tensors(planned: Planned, decider: Decider) -> Planned:
+    """The plan as it is, or a plan that costs less because tensors stay near the core.
+
+    ``decider`` has the homes of ``planned``. Nothing stays where the user asks for the fewest bytes of pools, or
+    chooses tiles by another strategy than predicted cost.
+    """
+    stays = near_tensors(decider.prepared, decider.platform) if _may_stay(decider) else []
+    if not stays:
+        return planned
+    search = NearSearch(decider, stays)
+    reserved: dict[int, int] = {}
+    for _ in range(ROUNDS):
+        near = search.cheapest(reserved)
+        if near is None or near.cost[0] > cost_of(planned.layers):
+            return planned
+        found = _realised(near, search.pool, decider)
+        if isinstance(found, Planned):
+            return found
+        number, missing = found
+        reserved[number] = reserved.get(number, 0) + missing
+    return planned
+
+
+def _may_stay(decider: Decider) -> bool:
+    options = decider.options
+    return decider.tiler is None and decider.by_cost and options.objective is not Objective.BYTES_USED
+
+
+def _realised(near: NearTensors, pool: str, decider: Decider) -> Planned | tuple[int, int]:
+    """The plan in which tensors stay; or the layer that found no place for all, and the bytes that it was short of."""
+    prepared = with_homes(decider.prepared, decider.platform, dict.fromkeys(near.roots, pool))
+    bound = sum(layer.choice.least_cost for layer in near.layers)
+    decisions = decider.decided(near.layers, bound)
+    links, options = decider.platform.links, decider.options
+    hand_over = options.buffering is not Buffering.SINGLE and any(link.asynchronous for link in links)
+    ways: list[Decisions] = [replace(decisions, hand_over=True)] if hand_over else []
+    for way in (*ways, decisions):
+        schedule = schedule_of(prepared, way, decider.platform, options)
+        try:
+            return realise(schedule, way, decider.platform, options)
+        except DoesNotFit as overflow:
+            diagnosis = overflow.diagnosis
+    where = layer_at(schedule.program, diagnosis.step) if diagnosis.step is not None else None
+    names = [layer.problem.node.name for layer in near.layers]
+    sizes = [layer.choice.near_bytes.get(pool, 0) for layer in near.layers]
+    number = names.index(where) if where in names else sizes.index(max(sizes))
+    return number, max(1, diagnosis.missing)

@@ -1,0 +1,307 @@
+"""Which intermediate tensors may stay near the core as a whole, and the choice of those that do.
+
+A tensor that stays is read and written in place, so that no layer copies it; while it lives it takes bytes
+from the tiles of all layers. Each layer is asked for its best tiles beside the tensors that stay, and the layers are
+walked once, with the cheapest way so far for each set of tensors that live.
+
+Before:  l1 of 16 KB; a (6 KB) between layers 0 and 1, b (9 KB) between 1 and 2, both at home in sram
+After:   a stays in l1, where layer 1 needs 4 KB for its tiles: storing and loading a costs more cycles than
+         b, and beside both of them layer 1 would have no room
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, product
+
+from tilewright.base.errors import TilewrightError
+from tilewright.graph import Graph
+from tilewright.kernels.kernel import KernelChoice
+from tilewright.plan import BufferKind
+from tilewright.planning.decide import Decider
+from tilewright.planning.prepare import Prepared
+from tilewright.planning.spill import at_homes, travelling, with_homes
+from tilewright.platform import Platform
+from tilewright.schedule.tile_loops import ScheduledLayer
+from tilewright.storage.homes import Homes, near_home
+from tilewright.storage.overlaps import LayerUse, Overlap, find_overlaps, layer_use, raster_use
+from tilewright.tiling.alike import form
+from tilewright.tiling.layer_facts import layer_facts
+from tilewright.tiling.problem import TILE_ALIGN_BYTES, TilingProblem
+
+MOST_STATES = 64
+"""Sets of living tensors that are followed from one layer to the next at most: those that cost the least so far."""
+
+MOST_BORN = 4
+"""Of more tensors that one layer writes, not all combinations are looked at."""
+
+MOST_CHOICES = 1_500
+"""How often tiles are chosen at most, all layers together; layers that are alike share their choices."""
+
+UNLIMITED = 1 << 60
+"""Bytes of a pool without limit."""
+
+Roots = frozenset[str]
+"""Tensors that stay, each by the tensor that owns its bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """A tensor that may stay near the core while layers ``first`` to ``last`` run, both included."""
+
+    root: str
+    size_bytes: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class NearTensors:
+    """The tensors that stay, with the layers beside them; ``cost`` in the unit of the objective, then bytes moved."""
+
+    roots: tuple[str, ...]
+    layers: tuple[ScheduledLayer, ...]
+    cost: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """Bytes that an output may share with an input that dies with the layer, both by their roots.
+
+    With ``uncut`` only where the layer works on whole tensors.
+    """
+
+    roots: Roots
+    size_bytes: int
+    kernel: str
+    uncut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """The cheapest way to have run some layers: its cost, all tensors that stayed, and the layers, the last first."""
+
+    cost: tuple[int, int]
+    roots: Roots
+    layers: tuple[_Way, ScheduledLayer] | None = None
+
+
+Ways = dict[Roots, _Way]
+"""The cheapest way for each set of tensors that live between two layers."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """What was chosen for a layer, or one that is alike, within ``room`` bytes; None where nothing fits."""
+
+    room: int
+    near_bytes: int = 0
+    taken: int = 0
+    layer: ScheduledLayer | None = None
+    cost: tuple[int, int] = (0, 0)
+
+
+def near_tensors(prepared: Prepared, platform: Platform) -> list[Stay]:
+    """The intermediate tensors that travel, and are small enough to stay near the core."""
+    pool = near_home(platform)
+    if pool is None:
+        return []
+    have = platform.pool(pool).usable_bytes
+    cut = _given(prepared)
+    found = []
+    for item in travelling(prepared):
+        size = -(-item.size_bytes // TILE_ALIGN_BYTES) * TILE_ALIGN_BYTES
+        is_free = prepared.homes.kinds[item.root] is BufferKind.INTERMEDIATE and item.root not in cut
+        if is_free and (have is None or size <= have):
+            found.append(Stay(item.root, size, item.first, item.last))
+    return found
+
+
+def _given(prepared: Prepared) -> Roots:
+    """Tensors of layers whose tiles or slots the user gives: they travel, so that there are such tiles."""
+    return frozenset(
+        prepared.homes.roots[operand.tensor]
+        for ways in prepared.problems
+        for way in ways
+        if way.given or way.given_far or way.buffers or way.far_buffers
+        for operand in way.operands
+        if operand.tensor is not None
+    )
+
+
+@dataclass(slots=True)
+class NearSearch:
+    """The choice of tensors that stay; what layers cost beside them is asked for once.
+
+    Attributes:
+        decider: chooses tiles of layers.
+        stays: the tensors that may stay.
+        pool: where they stay.
+        sizes: bytes of each.
+        uses: for each layer, those that it reads or writes.
+        shared: for each layer, outputs that may lie over an input.
+        problems: a layer's problems by its number and those of its tensors that stay.
+        known: what was chosen so far, by what layers that are alike have in common.
+        left: how often tiles may still be chosen.
+    """
+
+    decider: Decider
+    stays: Sequence[Stay]
+    pool: str = field(init=False)
+    sizes: dict[str, int] = field(init=False)
+    uses: list[Roots] = field(init=False)
+    shared: list[list[_Shared]] = field(init=False)
+    problems: dict[tuple[int, Roots], tuple[Sequence[TilingProblem], Hashable]] = field(default_factory=dict)
+    known: dict[Hashable, list[_Chosen]] = field(default_factory=dict)
+    left: int = MOST_CHOICES
+
+    def __post_init__(self) -> None:
+        pool = near_home(self.decider.platform)
+        assert pool is not None
+        self.pool, self.sizes = pool, {item.root: item.size_bytes for item in self.stays}
+        roots, all_of = self.decider.prepared.homes.roots, set(self.sizes)
+        self.uses = [
+            frozenset(roots[item.tensor] for way in ways for item in way.operands if item.tensor is not None) & all_of
+            for ways in self.decider.prepared.problems
+        ]
+        self.shared = list(self._shared())
+
+    def cheapest(self, reserved: Mapping[int, int]) -> NearTensors | None:
+        """The tensors that stay; None if all travel. ``reserved`` are bytes to be left free, by number of a layer."""
+        ways: Ways = {frozenset(): _Way((0, 0), frozenset())}
+        for number in range(len(self.uses)):
+            ways = _best_of(self._behind(number, ways, reserved.get(number, 0)))
+        (way,) = ways.values()
+        return NearTensors(tuple(sorted(way.roots)), tuple(_layers(way)), way.cost) if way.roots else None
+
+    def _behind(self, number: int, ways: Ways, reserved: int) -> Ways:
+        """The cheapest way for each set of tensors that live behind a layer; ``ways`` are those before it."""
+        born = [item.root for item in self.stays if item.first == number]
+        dying = {item.root for item in self.stays if item.last == number}
+        after: Ways = {}
+        for (alive, way), added in product(ways.items(), _subsets(born)):
+            chosen = self._beside(number, alive | added, reserved)
+            if chosen is None or chosen.layer is None:
+                continue
+            left, cost = (alive | added) - dying, (way.cost[0] + chosen.cost[0], way.cost[1] + chosen.cost[1])
+            if left not in after or cost < after[left].cost:
+                after[left] = _Way(cost, way.roots | added, (way, chosen.layer))
+        return after
+
+    def _beside(self, number: int, living: Roots, reserved: int) -> _Chosen | None:
+        """The best tiles of a layer beside living tensors, and beside reserved bytes; None if there are none."""
+        if not living:
+            layer = self.decider.choose(number, self.decider.capacities)
+            return _Chosen(UNLIMITED, layer=layer, cost=_cost(layer))
+        have = self.decider.capacities[self.pool]
+        need = sum(self.sizes[root] for root in living) + reserved
+        room = (UNLIMITED if have is None else have) - need
+        own = living & self.uses[number]
+        for item in self.shared[number]:
+            if item.roots <= living:
+                found = self._chosen(number, own, room + item.size_bytes)
+                if found is not None and _may_share(item, found.layer):
+                    return found
+        return self._chosen(number, own, room)
+
+    def _chosen(self, number: int, own: Roots, room: int) -> _Chosen | None:
+        problems, key = self._problems(number, own)
+        known = self.known.setdefault(key, [])
+        found = next((item for item in known if item.room >= room >= item.near_bytes), None)
+        if found is None:
+            if room < 0 or not self.left:
+                return None
+            self.left -= 1
+            found = self._fresh(problems, room)
+            known.append(found)
+        if found.layer is None:
+            return None
+        layer = ScheduledLayer(problems[found.taken], found.layer.choice, found.layer.others)
+        return _Chosen(found.room, found.near_bytes, found.taken, layer, found.cost)
+
+    def _problems(self, number: int, own: Roots) -> tuple[Sequence[TilingProblem], Hashable]:
+        """The layer's problems with its own tensors in place, and what they have in common with others alike."""
+        if (number, own) not in self.problems:
+            prepared, platform = self.decider.prepared, self.decider.platform
+            moved = {name: self.pool for name, root in prepared.homes.roots.items() if root in own}
+            problems = [at_homes(problem, platform, moved) for problem in prepared.problems[number]]
+            self.problems[number, own] = problems, form(problems) or (number, own)
+        return self.problems[number, own]
+
+    def _fresh(self, problems: Sequence[TilingProblem], room: int) -> _Chosen:
+        try:
+            layer = self.decider.chosen(problems, {**self.decider.capacities, self.pool: room})
+        except TilewrightError:
+            # Too large, or not possible with the tiles and slots that the user gives.
+            return _Chosen(room)
+        near_bytes = layer.choice.near_bytes.get(self.pool, 0)
+        if near_bytes > room:
+            return _Chosen(room)
+        taken = next(number for number, problem in enumerate(problems) if problem is layer.problem)
+        return _Chosen(room, near_bytes, taken, layer, _cost(layer))
+
+    def _shared(self) -> Iterator[list[_Shared]]:
+        """For each layer the outputs that may lie over an input if both stay, the most bytes first."""
+        prepared = self.decider.prepared
+        homes = with_homes(prepared, self.decider.platform, {item.root: self.pool for item in self.stays}).homes
+        kernels = [ways[0].kernel for ways in prepared.problems]
+        uses = [_in_place(kernel, prepared.graph, homes) for kernel in kernels]
+        overlaps: dict[str, list[Overlap]] = {}
+        for item in find_overlaps(uses, homes, prepared.graph):
+            overlaps.setdefault(item.first, []).append(item)
+        for kernel, use in zip(kernels, uses, strict=True):
+            found = [
+                _Shared(
+                    frozenset((homes.roots[item.first], homes.roots[item.second])),
+                    item.clearance.shared_bytes(homes.sizes[item.first], homes.sizes[item.second]),
+                    kernel.name,
+                    bool(use.behind),
+                )
+                for name in use.writes
+                for item in overlaps.get(name, ())
+            ]
+            yield sorted(found, key=lambda item: -item.size_bytes)
+
+
+def _in_place(kernel: KernelChoice, graph: Graph, homes: Homes) -> LayerUse:
+    """What a layer touches, and over which inputs it may write: element on element, or else in raster order."""
+    use = layer_use(kernel, graph)
+    return use if use.over else raster_use(kernel, graph, homes)
+
+
+def _may_share(item: _Shared, layer: ScheduledLayer | None) -> bool:
+    """Whether the output of a layer as it was cut may lie over an input."""
+    if layer is None or layer.problem.kernel.name != item.kernel:
+        return False
+    problem, steps = layer.problem, layer.choice.steps
+    if problem.core_split(steps) is not None:
+        return False
+    travels = any(operand.link is not None and operand.tensor is not None for operand in problem.operands)
+    return not item.uncut or (dict(steps) == problem.extents and not travels)
+
+
+def _cost(layer: ScheduledLayer) -> tuple[int, int]:
+    """What a layer's tiles cost in the unit of the objective, and the bytes that they move."""
+    return layer.choice.cost, sum(size for _, size in layer_facts(layer.problem, layer.choice).link_bytes)
+
+
+def _subsets(roots: Sequence[str]) -> Iterator[Roots]:
+    """All sets of some roots, the empty one first; of many roots none, each alone, and all."""
+    counts = range(len(roots) + 1) if len(roots) <= MOST_BORN else (0, 1, len(roots))
+    for count in counts:
+        yield from map(frozenset, combinations(roots, count))
+
+
+def _best_of(ways: Ways) -> Ways:
+    """The cheapest ways, and the one in which nothing lives."""
+    ranked = sorted(ways, key=lambda alive: (bool(alive), ways[alive].cost, sorted(alive)))
+    return {alive: ways[alive] for alive in ranked[:MOST_STATES]}
+
+
+def _layers(way: _Way) -> list[ScheduledLayer]:
+    found = []
+    while way.layers is not None:
+        way, layer = way.layers
+        found.append(layer)
+    return found[::-1]
