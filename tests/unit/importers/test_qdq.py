@@ -6,6 +6,7 @@ import numpy as np
 import onnxruntime.quantization as quantization
 import pytest
 from support.onnx_models import ModelBuilder, assert_equal_to_runtime, imported, operators, random_feeds
+from tilewright.base.errors import TilewrightError
 from tilewright.graph import DType, Requantize, Rescale
 
 SIGNED = (np.int8, 3)
@@ -292,6 +293,14 @@ def test_what_does_not_fuse_stays_correct(tmp_path, spoil):
     model = pattern.finish(y, 0.1 if spoil == "coarse bias" else 0.02, 0, dtype)
     graph = assert_equal_to_runtime(tmp_path, model, steps=1)
     assert "Quantize" in operators(graph)
+
+
+def test_a_scale_that_is_not_finite_is_refused(tmp_path):
+    """ONNX Runtime's quantiser gives a mask of -inf the scale inf, with which every result is NaN."""
+    pattern = Pattern([1, 4])
+    mask = pattern.build.dequantize(pattern.build.constant(np.zeros(4, np.int8)), np.inf)
+    with pytest.raises(TilewrightError, match="a scale that is not finite"):
+        imported(tmp_path, pattern.finish(pattern.build.node("Add", pattern.x, mask)))
 
 
 def test_quantized_interface(tmp_path):

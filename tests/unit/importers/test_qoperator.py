@@ -129,6 +129,19 @@ def test_two_operands(tmp_path, dtype, operator, other):
     within_a_step(tmp_path, build, dtype, feeds, {operator[7:]: 1})
 
 
+@pytest.mark.parametrize("last", [0, 1])
+@pytest.mark.parametrize("pads", [[0, 0, 0, 0], [0, 1, 0, 1]])
+def test_average_pools_that_end_behind_the_input(tmp_path, last, pads):
+    """ONNX Runtime divides by all taps of the last window, which PyTorch's count_include_pad asks for."""
+    shape = (1, 9, 8, 5) if last else (1, 5, 9, 8)
+    build = Builder()
+    build.input("x", shape, np.uint8)
+    parameters = [*build.parameters(0.05, 131, np.uint8), *build.parameters(0.0317, 120, np.uint8)]
+    window = {"kernel_shape": [2, 3], "strides": [2, 2], "pads": pads, "ceil_mode": 1, "count_include_pad": 1}
+    build.node("QLinearAveragePool", "x", *parameters, output="y", domain=MICROSOFT, channels_last=last, **window)
+    within_a_step(tmp_path, build, np.uint8, {"x": whole(np.uint8, shape)})
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("last", [0, 1])
 @pytest.mark.parametrize("whole_extent", [False, True])

@@ -50,6 +50,8 @@ def _parameters(call: Call, x: Tensor, dtype: DType, scale: Array, zero_point: A
         raise Unsupported("blocks of quantised values", "quantise per tensor or per channel")
     if scale.dtype != np.float32:
         raise Unsupported(f"scale of type {scale.dtype.name}", "float32 scales are supported")
+    if not np.isfinite(scale).all():
+        raise Unsupported("a scale that is not finite", "quantise without masks of -inf")
     if zero_point is not None and zero_point.size not in (1, scale.size):
         raise Unsupported("scale and zero point differ in shape")
     axis = None

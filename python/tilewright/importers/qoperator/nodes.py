@@ -19,6 +19,7 @@ from tilewright.graph import DType, Tensor
 from tilewright.importers.construction import Unsupported, dtype_named
 from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.source import SourceNode
+from tilewright.importers.onnx.spatial import windows_of_call
 from tilewright.plan import Quantization
 
 Translate = Callable[[Call], None]
@@ -28,7 +29,10 @@ _EIGHT_BIT = frozenset({DType.INT8, DType.UINT8})
 
 def qoperators(earlier: Translators) -> Translators:
     """Translators by operator; ``earlier`` has those of the float operators."""
-    pooled = {name: _channels(earlier[name[7:]]) for name in ("QLinearAveragePool", "QLinearGlobalAveragePool")}
+    pooled = {
+        "QLinearAveragePool": _channels(_over_whole_windows(earlier["AveragePool"])),
+        "QLinearGlobalAveragePool": _channels(earlier["GlobalAveragePool"]),
+    }
     unary = {**pooled, "QLinearSigmoid": earlier["Sigmoid"], "QLinearLeakyRelu": earlier["LeakyRelu"]}
     unary["QLinearSoftmax"] = _softmax(earlier["Softmax"])
     if "ReduceMean" in earlier:
@@ -215,6 +219,32 @@ def _softmax(softmax: Translate) -> Translate:
     def translate(call: Call) -> None:
         opset = int(call.attribute("opset", call.build.opset))
         softmax(Call(call.node, replace(call.build, opset=opset)))
+
+    return translate
+
+
+def _over_whole_windows(pool: Translate) -> Translate:
+    """Average pooling that counts all taps of windows with pads, also those behind the end padding with ceil_mode.
+
+    So does ONNX Runtime, though not where its quantiser leaves AveragePool.
+    """
+
+    def translate(call: Call) -> None:
+        if not (call.attribute("ceil_mode", 0) and call.attribute("count_include_pad", 0)):
+            pool(call)
+            return
+        extents = call.input(0).shape[2:]
+        windows, outputs = windows_of_call(call, extents, call.geometry("kernel_shape", ()))
+        begins, ends = windows.pads[: len(extents)], windows.pads[len(extents) :]
+        strides, reaches = windows.strides, windows.reach
+        wanted = (
+            max(end, (output - 1) * stride + reach - extent - begin)
+            for output, stride, reach, extent, begin, end in zip(
+                outputs, strides, reaches, extents, begins, ends, strict=True
+            )
+        )
+        given = {**call.node.attributes, "pads": [*begins, *wanted], "ceil_mode": 0, "auto_pad": "NOTSET"}
+        pool(Call(replace(call.node, attributes=given), call.build))
 
     return translate
 
