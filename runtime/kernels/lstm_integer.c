@@ -4,6 +4,8 @@
 #include "tilewright/kernels/integer_core.h"
 #include "tilewright/kernels/sigmoid_halves.h"
 
+#include <stdbool.h>
+
 enum { X, H, C, X_WEIGHTS, H_WEIGHTS, BIASES, RULES, LOGISTIC, Y, LAST_H, LAST_C, SCRATCH };
 enum { GATES = 4, CELL_GATE = 2 };
 enum { FORGET_CELL = 2 * GATES, INPUT_CELL, CELL_OUTPUT };
@@ -15,9 +17,25 @@ struct lstm {
     const struct tilewright_view *operands;
     const uint16_t *logistic;
     int16_t *gates; /* [gate][unit] */
-    int8_t *h;
+    uint8_t *h;     /* int8 or int16 for each unit */
     int32_t units, inputs;
 };
+
+/* Functions with `wide`, for which callers pass a constant, work on x, h and y of int16, else of
+ * int8. */
+TILEWRIGHT_INLINE int32_t load(const uint8_t *at, const bool wide)
+{
+    return wide ? *(const int16_t *)(const void *)at : *(const int8_t *)at;
+}
+
+TILEWRIGHT_INLINE void store(uint8_t *at, int32_t value, const bool wide)
+{
+    if (wide) {
+        *(int16_t *)(void *)at = (int16_t)value;
+    } else {
+        *(int8_t *)at = (int8_t)value;
+    }
+}
 
 /* value times factor `number`, rounded twice. */
 static int32_t factored(const struct lstm *lstm, int32_t number, int32_t value)
@@ -43,8 +61,32 @@ static int32_t product(const uint8_t *x, int32_t step, const int8_t *weights, in
     return sum;
 }
 
+static int64_t wide_product(const uint8_t *x, int32_t step, const int8_t *weights, int32_t count)
+{
+    int64_t sum = 0;
+    for (; count > 0; count--) {
+        sum += *(const int16_t *)(const void *)x * *weights++;
+        x += step;
+    }
+    return sum;
+}
+
+/* A sum of 64 bits times factor `number` of 15 bits, rounded once. */
+static int32_t factored_once(const struct lstm *lstm, int32_t number, int64_t sum)
+{
+    const int32_t *rule = (const int32_t *)(const void *)lstm->operands[RULES].base + 2 * number;
+    const int64_t result = (sum * rule[0] + ((int64_t)1 << (rule[1] - 1))) >> rule[1];
+    return result < INT16_MIN ? INT16_MIN : result > INT16_MAX ? INT16_MAX : (int32_t)result;
+}
+
+static int64_t joined(const int32_t *words)
+{
+    return (int64_t)((uint64_t)(uint32_t)words[0] | (uint64_t)(uint32_t)words[1] << 32);
+}
+
 /* Computes one gate of all units from the inputs at `x` and the units before. */
-static void run_gate(const struct lstm *lstm, int32_t gate, const uint8_t *x)
+TILEWRIGHT_INLINE void run_gate(const struct lstm *lstm, int32_t gate, const uint8_t *x,
+                                const bool wide)
 {
     const int32_t units = lstm->units;
     const int32_t step = lstm->operands[X].shape->stride[UNIT];
@@ -54,10 +96,18 @@ static void run_gate(const struct lstm *lstm, int32_t gate, const uint8_t *x)
         (const int32_t *)(const void *)lstm->operands[BIASES].base + 2 * gate * units;
 
     for (int32_t unit = 0; unit < units; unit++) {
-        const int32_t from_x = product(x, step, w, lstm->inputs) + bias[0];
-        const int32_t from_h = product((const uint8_t *)lstm->h, 1, r, units) + bias[1];
-        const int32_t total = halves(halves(factored(lstm, gate, from_x)) +
-                                     halves(factored(lstm, GATES + gate, from_h)));
+        int32_t total;
+        if (wide) {
+            const int64_t from_x = wide_product(x, step, w, lstm->inputs) + joined(bias);
+            const int64_t from_h = wide_product(lstm->h, 2, r, units);
+            total = halves(factored_once(lstm, gate, from_x) +
+                           factored_once(lstm, GATES + gate, from_h));
+        } else {
+            const int32_t from_x = product(x, step, w, lstm->inputs) + bias[0];
+            const int32_t from_h = product(lstm->h, 1, r, units) + bias[1];
+            total = halves(halves(factored(lstm, gate, from_x)) +
+                           halves(factored(lstm, GATES + gate, from_h)));
+        }
         lstm->gates[gate * units + unit] =
             (int16_t)(gate == CELL_GATE ? tilewright_tanh_halves(lstm->logistic, 3 * total)
                                         : tilewright_logistic_halves(lstm->logistic, 3 * total));
@@ -68,7 +118,8 @@ static void run_gate(const struct lstm *lstm, int32_t gate, const uint8_t *x)
 }
 
 /* Computes cell and output of one unit from its gates. */
-static void run_unit(const struct lstm *lstm, int32_t unit, uint8_t *c, uint8_t *y)
+TILEWRIGHT_INLINE void run_unit(const struct lstm *lstm, int32_t unit, uint8_t *c, uint8_t *y,
+                                const bool wide)
 {
     const struct tilewright_lstm_integer_attributes *a = lstm->attributes;
     const int16_t *gates = lstm->gates + unit;
@@ -85,12 +136,13 @@ static void run_unit(const struct lstm *lstm, int32_t unit, uint8_t *c, uint8_t 
     const int32_t shown =
         tilewright_tanh_halves(lstm->logistic, (cell * a->cell_multiplier + half) >> a->cell_shift);
     const int32_t output = factored(lstm, CELL_OUTPUT, shown * gates[3 * units]) + a->h_zero_point;
-    lstm->h[unit] = (int8_t)tilewright_limit(output, INT8_MIN, INT8_MAX);
-    *(int8_t *)y = lstm->h[unit];
+    const int32_t limited = wide ? halves(output) : tilewright_limit(output, INT8_MIN, INT8_MAX);
+    store(lstm->h + (wide ? 2 * unit : unit), limited, wide);
+    store(y, limited, wide);
 }
 
-/* Copies the units of one entry between views of int8 or int16 and packed bytes. */
-static void run_entry(const struct lstm *lstm, int32_t entry)
+/* Runs all steps of one entry, whose units are packed in `h` meanwhile. */
+TILEWRIGHT_INLINE void run_entry(const struct lstm *lstm, int32_t entry, const bool wide)
 {
     const struct tilewright_view *operands = lstm->operands;
     const struct tilewright_shape *y = operands[Y].shape;
@@ -101,28 +153,32 @@ static void run_entry(const struct lstm *lstm, int32_t entry)
     const int32_t c_step = operands[LAST_C].shape->stride[UNIT];
 
     for (int32_t unit = 0; unit < lstm->units; unit++) {
-        lstm->h[unit] = *(const int8_t *)(h + unit * operands[H].shape->stride[UNIT]);
+        store(lstm->h + (wide ? 2 * unit : unit),
+              load(h + unit * operands[H].shape->stride[UNIT], wide), wide);
         *(int16_t *)(void *)(last_c + unit * c_step) =
             *(const int16_t *)(const void *)(c + unit * operands[C].shape->stride[UNIT]);
     }
     for (int32_t t = 0; t < y->extent[STEP]; t++) {
         const struct tilewright_shape *x = operands[X].shape;
         for (int32_t gate = 0; gate < GATES; gate++) {
-            run_gate(lstm, gate, operands[X].base + entry * x->stride[ENTRY] + t * x->stride[STEP]);
+            run_gate(lstm, gate, operands[X].base + entry * x->stride[ENTRY] + t * x->stride[STEP],
+                     wide);
         }
         for (int32_t unit = 0; unit < lstm->units; unit++) {
             run_unit(lstm, unit, last_c + unit * c_step,
                      operands[Y].base + entry * y->stride[ENTRY] + t * y->stride[STEP] +
-                         unit * y->stride[UNIT]);
+                         unit * y->stride[UNIT],
+                     wide);
         }
     }
     for (int32_t unit = 0; unit < lstm->units; unit++) {
-        *(int8_t *)(last_h + unit * operands[LAST_H].shape->stride[UNIT]) = lstm->h[unit];
+        store(last_h + unit * operands[LAST_H].shape->stride[UNIT],
+              load(lstm->h + (wide ? 2 * unit : unit), wide), wide);
     }
 }
 
-void tilewright_lstm_integer(const struct tilewright_lstm_integer_attributes *attributes,
-                             const struct tilewright_view *operands, uint32_t flags)
+TILEWRIGHT_INLINE void run(const struct tilewright_lstm_integer_attributes *attributes,
+                           const struct tilewright_view *operands, const bool wide)
 {
     const struct tilewright_shape *y = operands[Y].shape;
     int16_t *gates = (int16_t *)(void *)operands[SCRATCH].base;
@@ -130,12 +186,25 @@ void tilewright_lstm_integer(const struct tilewright_lstm_integer_attributes *at
                               operands,
                               (const uint16_t *)(const void *)operands[LOGISTIC].base,
                               gates,
-                              (int8_t *)(gates + GATES * y->extent[UNIT]),
+                              (uint8_t *)(gates + GATES * y->extent[UNIT]),
                               y->extent[UNIT],
                               operands[X].shape->extent[UNIT]};
 
-    (void)flags;
     for (int32_t entry = 0; entry < y->extent[ENTRY]; entry++) {
-        run_entry(&lstm, entry);
+        run_entry(&lstm, entry, wide);
     }
+}
+
+void tilewright_lstm_integer(const struct tilewright_lstm_integer_attributes *attributes,
+                             const struct tilewright_view *operands, uint32_t flags)
+{
+    (void)flags;
+    run(attributes, operands, false);
+}
+
+void tilewright_lstm_halves(const struct tilewright_lstm_integer_attributes *attributes,
+                            const struct tilewright_view *operands, uint32_t flags)
+{
+    (void)flags;
+    run(attributes, operands, true);
 }

@@ -92,6 +92,8 @@ def _product(name: str, kind: str, *, turned: bool) -> LiteCase:
     made = Made(name, kind)
     a, b = made.value(2, 3, 5), made.value(2, 4, 5) if turned else made.value(2, 5, 4)
     y = made.value(2, 3, 4, scale=(0.05,)) if kind == "int8" else Value((2, 3, 4), kind)
+    if kind == "int16":
+        y = replace(y, scale=(a.scale[0] * b.scale[0] * 1e5,), zero_point=(0,))
     return made.case([a, b, y], Step("BATCH_MATMUL", (0, 1), (2,), {"adj_x": False, "adj_y": turned}), (0, 1))
 
 
@@ -168,6 +170,8 @@ BREADTH: Mapping[str, Callable[[str], LiteCase]] = MappingProxyType(
         "prelu_float": lambda n: _real(n, "PRELU", (1, 4, 3, 6), (1, 1, 6), (1, 4, 3, 6)),
         "batch_matmul": lambda n: _product(n, "int8", turned=False),
         "batch_matmul_turned": lambda n: _product(n, "int8", turned=True),
+        "batch_matmul_int16": lambda n: _product(n, "int16", turned=False),
+        "batch_matmul_int16_turned": lambda n: _product(n, "int16", turned=True),
         "batch_matmul_float": lambda n: _product(n, "float32", turned=False),
         "rsqrt": lambda n: _real(n, "RSQRT", (3, 7), (3, 7), positive=True),
         "square": lambda n: _real(n, "SQUARE", (3, 7), (3, 7)),

@@ -42,7 +42,7 @@ def _svdf(name: str, kind: str, rank: int, largest: int = 120) -> LiteCase:
 
 def _lstm(name: str, kind: str, *, time_first: bool) -> LiteCase:
     """Two sequences; the cell is clipped in some steps."""
-    real, made = kind == "float32", Made(name, kind)
+    real, wide, made = kind == "float32", kind == "int16", Made(name, kind)
     batch, steps, inputs, units = 2, 5, 3, 5
     shape = (steps, batch) if time_first else (batch, steps)
 
@@ -52,14 +52,18 @@ def _lstm(name: str, kind: str, *, time_first: bool) -> LiteCase:
         drawn = made.rng.integers(-largest, largest, shape, np.int32, endpoint=True).astype(of)
         return Value(shape, of, (scale,), (0,), drawn)
 
-    h = Value((batch, units), kind, () if real else (1 / 128,), () if real else (-5,), variable=True)
+    unit, zero = (2.0**-15, 0) if wide else (1 / 128, -5)
+    h = Value((batch, units), kind, () if real else (unit,), () if real else (zero,), variable=True)
     cell = replace(
         h, type=kind if real else "int16", scale=() if real else (2.0**-11,), zero_point=() if real else (0,)
     )
     w = [constant((units, inputs), float(made.scales(1)[0]), 127, "int8") for _ in range(4)]
     r = [constant((units, units), float(made.scales(1)[0]), 127, "int8") for _ in range(4)]
-    bias = [constant((units,), 1e-4, 9000, "int32") for _ in range(4)]
-    x, y = made.value(*shape, inputs, scale=(0.02,)), replace(h, shape=(*shape, units), variable=False)
+    bias = [constant((units,), 1e-4, 9000 << 8 * wide, "int64" if wide else "int32") for _ in range(4)]
+    x, y = (
+        made.value(*shape, inputs, scale=(6e-5 if wide else 0.02,)),
+        replace(h, shape=(*shape, units), variable=False),
+    )
     values = [x, *w, *r, *bias, h, cell, y]
     numbers = (*range(9), -1, -1, -1, *range(9, 13), -1, -1, 13, 14, -1, -1, -1, -1)
     options = {"activation": "TANH", "cell_clip": 1.5, "time_major": time_first}
@@ -122,6 +126,8 @@ STREAMS: Mapping[str, Callable[[str], LiteCase]] = MappingProxyType(
         "svdf_float": lambda name: _svdf(name, "float32", 2),
         "lstm": lambda name: _lstm(name, "int8", time_first=False),
         "lstm_time_first": lambda name: _lstm(name, "int8", time_first=True),
+        "lstm_int16": lambda name: _lstm(name, "int16", time_first=False),
+        "lstm_int16_time_first": lambda name: _lstm(name, "int16", time_first=True),
         "lstm_float": lambda name: _lstm(name, "float32", time_first=False),
         "stream": _stream,
         # {"cycles_max": 1}, and no options.

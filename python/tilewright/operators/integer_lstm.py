@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.graph import Array, Attributes, Graph, Node
-from tilewright.operators.fixed_point import multiplied
+from tilewright.operators.fixed_point import halved_multiplier, multiplied
 from tilewright.operators.nest import Dimension, Iteration, Nest, along, whole
 from tilewright.operators.operator import Arrays, Operator, operand
 from tilewright.operators.sigmoid_table import logistic_halves, tanh_halves
@@ -20,7 +20,7 @@ _FORGET, _INPUT, _OUTPUT = 2 * GATES, 2 * GATES + 1, 2 * GATES + 2
 
 @dataclass(frozen=True, slots=True)
 class LstmIntegerAttributes(Attributes):
-    """Arithmetic of an LSTM; factors are multipliers and shifts that round twice.
+    """Arithmetic of an LSTM; factors are multipliers and shifts that round twice, but for sums of int16.
 
     Attributes:
         x_zero_point, h_zero_point: stored integers that stand for 0.
@@ -67,13 +67,15 @@ def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """The steps of the sequence one after the other, with the integers of LiteRT's kernels."""
     given = node.given(LstmIntegerAttributes)
     x, h, c, w, r, bias = (operand(arrays, index).astype(np.int64) for index in range(6))
+    kind = operand(arrays, 0).dtype
+    factored, limits = _factored if kind == np.int8 else _factored_once, np.iinfo(kind)
     rows = []
     for at in range(x.shape[1]):
         inputs, units = x[:, at] - given.x_zero_point, h - given.h_zero_point
         gates = []
         for gate in range(GATES):
-            from_x = _halves(_factored(given, gate, inputs @ w[gate].T + bias[gate]))
-            from_h = _halves(_factored(given, GATES + gate, units @ r[gate].T))
+            from_x = _halves(factored(given, gate, inputs @ w[gate].T + bias[gate]))
+            from_h = _halves(factored(given, GATES + gate, units @ r[gate].T))
             total = _halves(from_x + from_h)
             gates.append(tanh_halves(total, 3, 0) if gate == 2 else logistic_halves(total, 3, 0))
         c = _halves(
@@ -82,13 +84,20 @@ def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
         if given.clip:
             c = np.clip(c, -given.clip, given.clip)
         shown = tanh_halves(c, given.cell_multiplier, given.cell_shift)
-        h = np.clip(_factored(given, _OUTPUT, shown * gates[3]) + given.h_zero_point, -128, 127)
+        h = np.clip(_factored(given, _OUTPUT, shown * gates[3]) + given.h_zero_point, limits.min, limits.max)
         rows.append(h)
-    return [np.stack(rows, axis=1).astype(np.int8), h.astype(np.int8), c.astype(np.int16)]
+    return [np.stack(rows, axis=1).astype(kind), h.astype(kind), c.astype(np.int16)]
 
 
 def _factored(given: LstmIntegerAttributes, number: int, values: Array) -> Array:
     return multiplied(values, given.multipliers[number], given.shifts[number])
+
+
+def _factored_once(given: LstmIntegerAttributes, number: int, sums: Array) -> Array:
+    """Sums of 64 bits, rounded half up, with 15 bits of the multiplier."""
+    shift = 15 - given.shifts[number]
+    rounded: Array = (sums * halved_multiplier(given.multipliers[number]) + (1 << (shift - 1))) >> shift
+    return rounded
 
 
 def _halves(values: Array) -> Array:

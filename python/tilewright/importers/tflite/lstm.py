@@ -26,12 +26,14 @@ _LARGEST = 3.0e38
 
 
 def lstm(call: LiteCall) -> None:
-    """Float32, and int8 with a cell state of int16; batch or time first. Both states are kept from run to run."""
+    """Float32, and int8 or int16 with a cell state of int16; batch or time first. Both states are kept."""
     x, units = call.record(0), call.record(_W).shape[0] if call.record(_W).shape else 0
     if any(call.has(index) for index in _ABSENT):
         raise Unsupported("peepholes, projection or layer normalisation", "use a plain LSTM")
     if call.text("activation") != "TANH" or (x.type, call.record(_C).type) not in _TYPES:
-        raise Unsupported(f"{x.type} with a cell state of {call.record(_C).type}", "float32 and int8 are supported")
+        raise Unsupported(
+            f"{x.type} with a cell state of {call.record(_C).type}", "float32, int8 and int16 are supported"
+        )
     weights = [_stacked(call, first) for first in (_W, _R)]
     biases = [call.constant(_BIAS + gate, "a bias").reshape(-1) for gate in range(4)]
     shapes = ((4, units, x.shape[-1]), (4, units, units))
@@ -43,15 +45,16 @@ def lstm(call: LiteCall) -> None:
     run(call, weights, np.stack(biases))
 
 
-_TYPES = (("float32", "float32"), ("int8", "int16"))
-_BIASES = {"float32": np.float32, "int8": np.int32}
+_TYPES = (("float32", "float32"), ("int8", "int16"), ("int16", "int16"))
+_BIASES = {"float32": np.float32, "int8": np.int32, "int16": np.int64}
 
 
 def _stacked(call: LiteCall, first: int) -> Array:
-    """The weights of all gates, [gate, unit, input], of the input's type."""
+    """The weights of all gates, [gate, unit, input]: float32 beside float32, else int8."""
     arrays = [call.constant(first + gate, "the weights") for gate in range(4)]
-    kinds = {call.record(first + gate).type for gate in range(4)} | {call.record(0).type}
-    if len({array.shape for array in arrays}) != 1 or arrays[0].ndim != 2 or len(kinds) != 1:
+    kinds = {call.record(first + gate).type for gate in range(4)}
+    wanted = {"float32" if call.record(0).type == "float32" else "int8"}
+    if len({array.shape for array in arrays}) != 1 or arrays[0].ndim != 2 or kinds != wanted:
         raise Unsupported("weights of gates that differ in shape or type")
     return np.stack(arrays)
 
@@ -65,9 +68,10 @@ def _integer(call: LiteCall, weights: list[Array], bias: Array) -> None:
     states = [call.reshaped(call.kept(index), (batch, units), f"state{index}") for index in (_H, _C)]
     listed = ((weights[0], "w"), (weights[1], "r"), (bias, "bias"))
     constants = [call.literal(array, name) for array, name in listed]
+    kind = call.input(0).dtype
     outputs = (
-        ((batch, steps, units), DType.INT8, "rows"),
-        ((batch, units), DType.INT8, "last_output"),
+        ((batch, steps, units), kind, "rows"),
+        ((batch, units), kind, "last_output"),
         ((batch, units), DType.INT16, "last_cell"),
     )
     rows, *last = call.emit_parts("LstmInteger", [source, *states, *constants], outputs, _arithmetic(call))
@@ -126,6 +130,8 @@ def _arithmetic(call: LiteCall) -> LstmIntegerAttributes:
     left = 15 + round(log2(cell)) - 3
     if c.zero or left > 13:
         raise Unsupported(f"a cell state with scale {cell} and zero point {c.zero}", "use a scale of 1/2 or less")
+    if x.type == "int16" and ((x.zero, h.zero) != (0, 0) or max(shift for _, shift in pairs[:8]) > 14):
+        raise Unsupported("int16 with a zero point, or with scales of weights above those of sums")
     clip = call.real("cell_clip")
     return LstmIntegerAttributes(
         x.zero,

@@ -14,7 +14,7 @@ from tilewright.importers.tflite.context import LiteCall, axis_of, one_type, per
 from tilewright.importers.tflite.elementwise import tabulated_function
 from tilewright.importers.tflite.hybrid_more import hybrid_matmul
 from tilewright.importers.tflite.int16 import INTERPOLATED, interpolated
-from tilewright.importers.tflite.multipliers import stored_bounds, tensor_multiplier, twice
+from tilewright.importers.tflite.multipliers import once, stored_bounds, tensor_multiplier, twice
 from tilewright.importers.tflite.pointwise import FUNCTIONS
 from tilewright.importers.tflite.quantized_more import scaled, squares_of_halves
 from tilewright.operators.fixed_point import quantized_multiplier
@@ -325,7 +325,7 @@ def _offset(call: LiteCall, name: str, zero_point: int) -> str:
 
 
 def batch_matmul(call: LiteCall) -> None:
-    """Products of matrices, whose batch axes broadcast; float32, int8, also to int32, uint8, float32 with int8."""
+    """Products of matrices with broadcast batch axes; float32 (also with int8), int8 (also to int32), uint8, int16."""
     a, b = call.input(0), call.input(1)
     if len(a.shape) < 2 or len(b.shape) < 2:
         raise Unsupported(f"operands {list(a.shape)} and {list(b.shape)}")
@@ -348,11 +348,16 @@ def batch_matmul(call: LiteCall) -> None:
     if kind == "float32":
         call.emit("MatMul", names, shape, given)
         return
-    if kind not in ("int8", "uint8"):
-        raise Unsupported(f"elements of type {kind}", "float32, int8 and uint8 are supported")
+    if kind not in ("int8", "uint8", "int16"):
+        raise Unsupported(f"elements of type {kind}", "float32, int8, uint8 and int16 are supported")
     x, w, y = call.record(0), call.record(1), call.output()
     for record in (x, w, y):
         per_tensor(record)
+    if kind == "int16":
+        if (x.zero, w.zero, y.zero) != (0, 0, 0):
+            raise Unsupported("int16 with a zero point", "quantise the model again")
+        call.emit("MatMul", names, shape, given, epilogue=once(tensor_multiplier(x, w, y), y))
+        return
     given |= {"a_zero_point": x.zero, "b_zero_point": (w.zero,)}
     call.emit("MatMul", names, shape, given, epilogue=twice(tensor_multiplier(x, w, y), y))
 

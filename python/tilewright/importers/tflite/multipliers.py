@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tilewright.graph import Array, RequantizeTwice
+from tilewright.graph import Array, RequantizeShift, RequantizeTwice
 from tilewright.importers.construction import Unsupported
 from tilewright.importers.tflite.records import TensorRecord
-from tilewright.operators.fixed_point import quantized_multiplier
+from tilewright.operators.fixed_point import halved_multiplier, quantized_multiplier
 
 _REAL_BOUNDS = {"NONE": (None, None), "RELU": (0.0, None), "RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0)}
 """Bounds of activations; None: the type's own."""
@@ -60,6 +60,20 @@ def twice(reals: Sequence[float], output: TensorRecord, activation: str = "NONE"
         pairs = pairs[:1]
     multipliers, shifts = zip(*pairs, strict=True)
     return RequantizeTwice(multipliers, shifts, output.zero, *stored_bounds(activation, output))
+
+
+def once(reals: Sequence[float], output: TensorRecord, activation: str = "NONE") -> RequantizeShift:
+    """The epilogue of sums of 64 bits: one rounding half up, with 15 bits of each multiplier.
+
+    Channels get a shift in common.
+    """
+    pairs = [quantized_multiplier(real) for real in reals]
+    halved = [(halved_multiplier(q), 15 - shift) for q, shift in pairs]
+    largest = max(shift for _, shift in halved)
+    if min(shift for _, shift in halved) < 1 or largest > 62:
+        raise Unsupported(f"scales of inputs and of '{output.name}' that are too far from each other")
+    multipliers = tuple(q << (largest - shift) for q, shift in halved)
+    return RequantizeShift(multipliers, (0,), largest, *stored_bounds(activation, output))
 
 
 def quotient(x: TensorRecord, y: TensorRecord, factor: float = 1.0) -> float:

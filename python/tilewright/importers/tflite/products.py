@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from math import prod
 from types import MappingProxyType
 from typing import Any
@@ -15,10 +15,9 @@ from tilewright.importers.tflite.context import LiteCall, one_type, per_tensor
 from tilewright.importers.tflite.hybrid import hybrid_convolution, hybrid_product, is_hybrid
 from tilewright.importers.tflite.hybrid_more import hybrid_image
 from tilewright.importers.tflite.images import FIRST, last, windows_of
-from tilewright.importers.tflite.multipliers import channel_multipliers, stored_bounds, tensor_multiplier, twice
+from tilewright.importers.tflite.multipliers import channel_multipliers, once, tensor_multiplier, twice
 from tilewright.importers.tflite.pooled import average_pool, l2_pool, max_pool
 from tilewright.importers.tflite.records import TensorRecord
-from tilewright.operators.fixed_point import halved_multiplier, quantized_multiplier
 
 _EIGHT_BIT = ("int8", "uint8")
 _SUPPORTED = "int8, uint8, float32, and int16 or float32 with int8 weights are supported"
@@ -177,18 +176,7 @@ def _halves_epilogue(call: LiteCall, channels: int) -> RequantizeShift | Requant
     reals = tensor_multiplier(x, w, y) if dense else channel_multipliers(x, w, y)
     if call.has(2) and call.record(2).type == "int32":
         return twice(reals, y, call.text("activation"))
-    return _once(reals, call)
-
-
-def _once(reals: Sequence[float], call: LiteCall) -> RequantizeShift:
-    """One rounding half up, with 15 bits of each multiplier. Channels get a shift in common."""
-    pairs = [quantized_multiplier(real) for real in reals]
-    halved = [(halved_multiplier(q), 15 - shift) for q, shift in pairs]
-    largest = max(shift for _, shift in halved)
-    if min(shift for _, shift in halved) < 1 or largest > 62:
-        raise Unsupported("scales of input, weights and output that are too far from each other")
-    multipliers = tuple(q << (largest - shift) for q, shift in halved)
-    return RequantizeShift(multipliers, (0,), largest, *stored_bounds(call.text("activation"), call.output()))
+    return once(reals, y, call.text("activation"))
 
 
 def _weights_zero(call: LiteCall) -> tuple[int, ...]:

@@ -103,11 +103,11 @@ def _packed(node: Node, graph: Graph, nest: Nest, clamp: Clamp, packed: Packing,
         sources=("matmul_f32.c", "walk.c"),
         nest=nest,
         reads=(
-            _operand(node, graph, nest, 0),
+            matrix_operand(node, graph, nest, 0),
             ConstantOperand("weights", packed, (block, along("k"), whole(BLOCK))),
             ConstantOperand("bias", biases, (block, whole(BLOCK))),
         ),
-        writes=(_output(node, graph, nest),),
+        writes=(matrix_output(node, graph, nest),),
         attributes=clamp_attributes(clamp),
         partial_bytes=partial_bytes,
         multiples={"n": BLOCK, "k": BLOCK},
@@ -115,7 +115,7 @@ def _packed(node: Node, graph: Graph, nest: Nest, clamp: Clamp, packed: Packing,
 
 
 def _variable(node: Node, graph: Graph, nest: Nest, clamp: Clamp) -> KernelChoice:
-    reads = [_operand(node, graph, nest, 0), _operand(node, graph, nest, 1)]
+    reads = [matrix_operand(node, graph, nest, 0), matrix_operand(node, graph, nest, 1)]
     has_bias = len(node.inputs) > 2 and bool(node.inputs[2])
     if has_bias:
         reads.append(TensorOperand(node.inputs[2], nest.reads[2], (-1,) * (MAX_RANK - 1) + (0,)))
@@ -124,7 +124,7 @@ def _variable(node: Node, graph: Graph, nest: Nest, clamp: Clamp) -> KernelChoic
         sources=("matmul_variable_f32.c", "walk.c"),
         nest=nest,
         reads=tuple(reads),
-        writes=(_output(node, graph, nest),),
+        writes=(matrix_output(node, graph, nest),),
         attributes=MatmulVariableF32(int(has_bias), clamp_attributes(clamp)),
         uncut=frozenset({"k"}),
     )
@@ -144,7 +144,8 @@ def _cycles(four_rows: float, one_row: float) -> CyclesOf:
     return cycles
 
 
-def _operand(node: Node, graph: Graph, nest: Nest, index: int) -> TensorOperand:
+def matrix_operand(node: Node, graph: Graph, nest: Nest, index: int) -> TensorOperand:
+    """A factor with its matrix, as it is multiplied, in the last two of six axes."""
     rank = len(graph.tensor(node.inputs[index]).shape)
     given = node.given(MatMulAttributes)
     transposed = given.transpose_a if index == 0 else given.transpose_b
@@ -153,7 +154,8 @@ def _operand(node: Node, graph: Graph, nest: Nest, index: int) -> TensorOperand:
     return TensorOperand(node.inputs[index], nest.reads[index], view)
 
 
-def _output(node: Node, graph: Graph, nest: Nest) -> TensorOperand:
+def matrix_output(node: Node, graph: Graph, nest: Nest) -> TensorOperand:
+    """The product in the last of six axes."""
     rank = len(graph.tensor(node.outputs[0]).shape)
     return TensorOperand(node.outputs[0], nest.writes[0], (-1,) * (MAX_RANK - rank) + tuple(range(rank)))
 

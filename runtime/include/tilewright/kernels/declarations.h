@@ -644,7 +644,8 @@ void tilewright_line(const struct tilewright_line_attributes *attributes,
 /* Operands with trailing axes: x [entry, step, input], h [entry, unit], c [entry, unit]; constants:
  * weights of x and of h [gate][unit][input or unit] int8, for each gate and unit the bias of both
  * sums, multiplier and shift of each factor, the table of the logistic function; y [entry, step,
- * unit], h, c; scratch: h, then gates of int16. */
+ * unit], h, c; scratch: gates of int16, then h. Of int16, the two words of a bias are one of 64
+ * bits, and the first eight multipliers have 15 bits. */
 struct tilewright_lstm_integer_attributes {
     int32_t h_zero_point;
     int32_t cell_multiplier;
@@ -655,6 +656,8 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_lstm_integer_attributes) == 16,
                        "tilewright_lstm_integer_attributes");
 
 void tilewright_lstm_integer(const struct tilewright_lstm_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_lstm_halves(const struct tilewright_lstm_integer_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
 tilewright_row_body tilewright_map_add_f32, tilewright_map_mul_f32, tilewright_map_abs_f32,
@@ -775,6 +778,20 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_matmul_variable_f32_attributes) 
                        "tilewright_matmul_variable_f32_attributes");
 
 void tilewright_matmul_variable_f32(const struct tilewright_matmul_variable_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* y = (sum * multiplier + half) >> shift, limited. Operands: a, b, y of int16; matrices stand in
+ * the last two of six axes. */
+struct tilewright_matmul_halves_attributes {
+    int32_t multiplier;
+    int32_t shift; /* 1 or more */
+    int32_t minimum;
+    int32_t maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_matmul_halves_attributes) == 16,
+                       "tilewright_matmul_halves_attributes");
+
+void tilewright_matmul_halves(const struct tilewright_matmul_halves_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
 /* Products of two 8-bit matrices that are computed at run time, with up to two batch axes.
