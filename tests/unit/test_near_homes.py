@@ -94,6 +94,17 @@ def test_no_size_of_l1_makes_a_plan_worse(model: Path) -> None:
     assert 0 < sorted(found)[-2] <= sorted(found)[-1] == LAYERS - 1
 
 
+@pytest.mark.parametrize("l1", [6000, PLENTY])
+def test_the_pool_that_tensors_leave_may_be_as_small_as_the_plan_says(model: Path, l1: int) -> None:
+    """All of them together would need 3,072 bytes of sram."""
+    plan = plan_model(options(model, l1))
+    used = next(use.used_bytes for use in plan.pool_use if use.pool == "sram")
+    assert used < 3072
+    smaller = plan_model(options(model, l1, pools=(f"l1={l1}", f"sram={max(used, 16)}")))
+    assert pools(smaller) == pools(plan)
+    assert cycles(smaller) == cycles(plan)
+
+
 def test_the_least_l1_is_that_of_tiles_alone(model: Path) -> None:
     least = least_l1(model)
     plan_model(travelling(model, least))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from tilewright.options import Buffering, Objective
 from tilewright.placement import DoesNotFit
 from tilewright.plan.lifetimes import layer_at
-from tilewright.planning.decide import Decider, cost_of
+from tilewright.planning.decide import Decider
 from tilewright.planning.decisions import Decisions
 from tilewright.planning.near_stays import NearSearch, NearTensors, near_tensors
 from tilewright.planning.realise import Planned, realise, schedule_of
@@ -21,27 +21,29 @@ ROUNDS = 12
 """How often tensors are chosen at most."""
 
 
-def with_near_tensors(planned: Planned, decider: Decider) -> Planned:
-    """The plan as it is, or a plan that costs less because tensors stay near the core.
+def with_near_tensors(decider: Decider, most: int | None = None) -> Planned | None:
+    """A plan in which tensors stay near the core and that costs at most ``most``; None if there is none.
 
-    ``decider`` has the homes of ``planned``. Nothing stays where the user asks for the fewest bytes of pools, or
-    chooses tiles by another strategy than predicted cost.
+    Without ``most``, where tensors that all travel find no place, any cost will do. Nothing stays where the user asks
+    for the fewest bytes of pools, or chooses tiles by another strategy than predicted cost.
     """
     stays = near_tensors(decider.prepared, decider.platform) if _may_stay(decider) else []
     if not stays:
-        return planned
+        return None
     search = NearSearch(decider, stays)
     reserved: dict[int, int] = {}
     for _ in range(ROUNDS):
         near = search.cheapest(reserved)
-        if near is None or near.cost[0] > cost_of(planned.layers):
-            return planned
+        if near is None or (most is not None and near.cost[0] > most):
+            return None
         found = _realised(near, search.pool, decider)
         if isinstance(found, Planned):
             return found
+        if found is None:
+            return None
         number, missing = found
         reserved[number] = reserved.get(number, 0) + missing
-    return planned
+    return None
 
 
 def _may_stay(decider: Decider) -> bool:
@@ -49,8 +51,11 @@ def _may_stay(decider: Decider) -> bool:
     return decider.tiler is None and decider.by_cost and options.objective is not Objective.BYTES_USED
 
 
-def _realised(near: NearTensors, pool: str, decider: Decider) -> Planned | tuple[int, int]:
-    """The plan in which tensors stay; or the layer that found no place for all, and the bytes that it was short of."""
+def _realised(near: NearTensors, pool: str, decider: Decider) -> Planned | tuple[int, int] | None:
+    """The plan in which tensors stay; or the layer that found no place for all, and the bytes that it was short of.
+
+    None where another pool is too small: nothing that leaves more room near the core helps.
+    """
     prepared = with_homes(decider.prepared, decider.platform, dict.fromkeys(near.roots, pool))
     bound = sum(layer.choice.least_cost for layer in near.layers)
     decisions = decider.decided(near.layers, bound)
@@ -63,6 +68,8 @@ def _realised(near: NearTensors, pool: str, decider: Decider) -> Planned | tuple
             return realise(schedule, way, decider.platform, options)
         except DoesNotFit as overflow:
             diagnosis = overflow.diagnosis
+    if diagnosis.pool != pool:
+        return None
     where = layer_at(schedule.program, diagnosis.step) if diagnosis.step is not None else None
     names = [layer.problem.node.name for layer in near.layers]
     sizes = [layer.choice.near_bytes.get(pool, 0) for layer in near.layers]

@@ -16,7 +16,7 @@ from tilewright.placement import DoesNotFit
 from tilewright.plan.lifetimes import layer_at
 from tilewright.planning.constant_room import require_room_for_constants
 from tilewright.planning.core_stacks import require_room_for_stacks, with_room_for_stacks
-from tilewright.planning.decide import Decider, each_for_itself, with_layers
+from tilewright.planning.decide import Decider, cost_of, each_for_itself, with_layers
 from tilewright.planning.decisions import Decisions
 from tilewright.planning.given_groups import BLOCK_OVERRIDE, GROUP_OVERRIDE, gives_groups
 from tilewright.planning.given_homes import with_given_homes
@@ -111,14 +111,17 @@ def first_that_fits(decider: Decider) -> Planned:
     """The first decisions that find a place in the pools of the decider's platform.
 
     Where tensors that travel have several pools to live in, some leave the pool that is too small (``spill``);
-    where they may stay near the core, those do that save cycles (``near_homes``).
+    where they may stay near the core, those do that save cycles, or without which the pool has room (``near_homes``).
     Raises TileOverflow for a layer without tiles that fit, and the last DoesNotFit where no remedy is left.
     """
     room: Room = {}
     while True:
         found = _in_these_homes(decider)
         if isinstance(found, Planned):
-            return with_near_tensors(found, decider)
+            return with_near_tensors(decider, cost_of(found.layers)) or found
+        relieved = with_near_tensors(decider)
+        if relieved is not None:
+            return relieved
         placement = decider.options.placement
         spilt = spilled(decider.prepared, decider.platform, found.schedule, found.overflow, room, placement)
         if spilt is None:
