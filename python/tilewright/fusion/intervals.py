@@ -21,7 +21,7 @@ from tilewright.fusion.group import Group, group_of
 from tilewright.fusion.streams import Stream, rows_axis, stream_of
 from tilewright.fusion.timing import Ring, Timed, Timetable
 from tilewright.storage.homes import Homes
-from tilewright.storage.lives import Life
+from tilewright.storage.lives import Life, is_one
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TILE_ALIGN_BYTES, TilingProblem
 
@@ -237,10 +237,11 @@ def _alive(problems: Sequence[TilingProblem], homes: Homes, lives: Mapping[str, 
     for name, root in homes.roots.items():
         members.setdefault(root, []).append(name)
     whole = {
-        name: lives[homes.groups[root]]
-        for root in families
-        if homes.groups[root] in lives and len({homes.groups[name] for name in members[root]}) == 1
+        name: Life(lives[homes.groups[root]].begin, max(lives[group].end for group in groups))
+        for root, groups in families.items()
+        if homes.groups[root] in lives and is_one(lives, homes.groups[root], groups)
         for name in members[root]
+        if homes.groups[name] == homes.groups[root]
     }
     shapes = dict[str, HomeShape]()
     for problem in problems:
@@ -272,18 +273,18 @@ def intervals(layers: Layers, most_bytes: int) -> Iterator[Interval]:
         found: dict[int, list[Interval]] = {}
         tried: list[list[int]] = []
         for elements, rows in zip(BLOCK_ELEMENTS, sizes, strict=True):
-            end = _end(layers, first)
+            end = last_together(layers, first)
             if rows[first:end] in tried:
                 continue
             tried.append(rows[first:end])
-            for interval in _from(layers, first, (elements,) * (end - first), most_bytes):
+            for interval in groups_from(layers, first, (elements,) * (end - first), most_bytes):
                 known = found.setdefault(interval.end, [])
                 if not any(item.bytes <= interval.bytes and item.cycles <= interval.cycles for item in known):
                     known.append(interval)
         yield from (interval for known in found.values() for interval in known)
 
 
-def _end(layers: Layers, first: int) -> int:
+def last_together(layers: Layers, first: int) -> int:
     """The number behind the last layer that could run together with layer ``first``."""
     end = first
     while end < min(first + MOST_STAGES, len(layers.problems)) and layers.streams[end] is not None:
@@ -298,11 +299,11 @@ def refined(layers: Layers, interval: Interval) -> Iterator[Interval]:
         least = tuple(min(elements, own) for own in interval.elements)
         for cut in range(1, len(least)):
             for mixed in (interval.elements[:cut] + least[cut:], least[:cut] + interval.elements[cut:]):
-                found = _from(layers, interval.first, mixed, interval.bytes - 1, interval.end)
+                found = groups_from(layers, interval.first, mixed, interval.bytes - 1, interval.end)
                 yield from (other for other in found if other.end == interval.end)
 
 
-def _from(
+def groups_from(
     layers: Layers, first: int, elements: Sequence[int], most_bytes: int, least_end: int = 0
 ) -> Iterator[Interval]:
     """The groups that begin with a layer, in blocks of at least so many positions, each a layer longer.

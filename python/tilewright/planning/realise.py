@@ -19,6 +19,7 @@ from tilewright.platform import Platform
 from tilewright.schedule.backward import backward, is_above, overlapping
 from tilewright.schedule.building import Schedule, build_schedule
 from tilewright.schedule.tile_loops import ScheduledLayer
+from tilewright.storage.clearance import Clearance
 from tilewright.storage.overlaps import Overlap
 from tilewright.storage.pressure import pressure_bytes
 
@@ -147,10 +148,16 @@ def _trails(overlaps: Iterable[Overlap]) -> dict[str, tuple[Trail, ...]]:
     """Where each output may lie over an input."""
     trails: dict[str, tuple[Trail, ...]] = {}
     for overlap in overlaps:
-        by = overlap.clearance
-        own = tuple(Trail(name, by.least_bytes, by.most_bytes, by.above_bytes) for name in overlap.seconds)
-        trails.update({name: (*trails.get(name, ()), *own) for name in overlap.firsts})
+        for name, begin in (*((name, 0) for name in overlap.firsts), *overlap.slices):
+            own = tuple(_trail(other, overlap.clearance, begin) for other in overlap.seconds)
+            trails[name] = (*trails.get(name, ()), *own)
     return trails
+
+
+def _trail(other: str, by: Clearance, begin: int) -> Trail:
+    """Where what begins so many bytes behind the start of an output may lie over an input."""
+    most = None if by.most_bytes is None else by.most_bytes - begin
+    return Trail(other, by.least_bytes - begin, most, None if by.above_bytes is None else by.above_bytes + begin)
 
 
 def _relations(schedule: Schedule, result: Result) -> tuple[Relation, ...]:

@@ -10,7 +10,7 @@ After:   a [0, 2], b [2, 2], c [2, 3]: until layer 2 only a's bytes of c are tak
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tilewright.plan import BufferKind
@@ -62,6 +62,12 @@ def group_lives(touched: Touched, homes: Homes) -> dict[str, Life]:
             end = len(touched)
         lives[group] = Life(begin, end)
     return lives
+
+
+def is_one(lives: Mapping[str, Life], whole: str, groups: Iterable[str]) -> bool:
+    """Whether parts live before all bytes of a home have their content, or once nothing reads the whole any more."""
+    others = (lives[group] for group in groups if group != whole)
+    return all(other.end <= lives[whole].begin or other.begin >= lives[whole].end for other in others)
 
 
 def is_interface(kind: BufferKind) -> bool:

@@ -45,6 +45,7 @@ class Overlap:
     """Output ``first`` may be written over input ``second``, which dies with the layer.
 
     ``firsts`` are all tensors that hold the bytes of ``first``, ``seconds`` those that hold the bytes of ``second``.
+    ``slices`` are parts that are read from ``first`` later, with the bytes at which they begin in it.
     """
 
     first: str
@@ -52,6 +53,7 @@ class Overlap:
     clearance: Clearance = SAME_PLACE
     firsts: tuple[str, ...] = ()
     seconds: tuple[str, ...] = ()
+    slices: tuple[tuple[str, int], ...] = ()
 
 
 def layer_use(kernel: KernelChoice, graph: Graph) -> LayerUse:
@@ -115,7 +117,7 @@ def find_overlaps(uses: Sequence[LayerUse], homes: Homes, graph: Graph) -> tuple
     The placement decides which of these overlaps leave room for all other buffers.
     """
     lives = group_lives([use.touched for use in uses], homes)
-    holders = _holders(homes)
+    holders, slices = _holders(homes), _slices(homes)
     return tuple(
         Overlap(
             use.writes[0],
@@ -123,6 +125,7 @@ def find_overlaps(uses: Sequence[LayerUse], homes: Homes, graph: Graph) -> tuple
             use.behind.get(candidate, SAME_PLACE),
             holders[homes.groups[use.writes[0]]],
             holders[homes.groups[candidate]],
+            slices.get(homes.groups[use.writes[0]], ()),
         )
         for number, use in enumerate(uses)
         for candidate in use.over
@@ -136,6 +139,19 @@ def _holders(homes: Homes) -> dict[str, tuple[str, ...]]:
     for name, group in homes.groups.items():
         holders.setdefault(group, []).append(name)
     return {group: tuple(names) for group, names in holders.items()}
+
+
+def _slices(homes: Homes) -> dict[str, tuple[tuple[str, int], ...]]:
+    """For each group that is a whole the tensors that are sliced from it, with the byte where each begins."""
+    slices: dict[str, list[tuple[str, int]]] = {}
+    for name, group in homes.groups.items():
+        part = homes.parts.get(group)
+        while part is not None and not part.made_of:
+            whole = homes.groups[part.whole]
+            begin = homes.places[name].offset_bytes - homes.places[whole].offset_bytes
+            slices.setdefault(whole, []).append((name, begin))
+            part = homes.parts.get(whole)
+    return {whole: tuple(names) for whole, names in slices.items()}
 
 
 def _may_lie(number: int, use: LayerUse, candidate: str, lives: Mapping[str, Life], homes: Homes, graph: Graph) -> bool:
