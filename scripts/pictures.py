@@ -207,6 +207,37 @@ def fed() -> Picture:
     return picture
 
 
+def _grid(picture: Picture, place: tuple[float, float], name: str, rows: int, colours: list[str]) -> None:
+    """Some rows of a tensor of so many columns; columns that are not in memory are dashed."""
+    x, y = place
+    picture.text(x, y - 8, name)
+    for row in range(rows):
+        for column, colour in enumerate(colours):
+            picture.box(x + column * 20, y + row * 20, 20, 20, colour or GONE, dash=not colour)
+
+
+def strips() -> Picture:
+    """Two convolutions 3x3 on 12 columns, in two strips of columns."""
+    picture = Picture(720, 380, "A group of two convolutions in two strips of columns")
+    columns = range(12)
+    for number in (0, 1):
+        left, first, last = 40 + number * 360, 6 * number, 6 * number + 6
+        picture.text(left + 120, 26, f"strip {number}", "middle")
+        needed = range(max(0, first - 2), min(12, last + 2))
+        read = [(KEPT if first <= column < last else ORANGE) if column in needed else "#f6f8fa" for column in columns]
+        _grid(picture, (left, 62), "x, whole: the strip reads", 4, read)
+        inner = range(max(0, first - 1), min(12, last + 1))
+        ring = [(KEPT if first <= column < last else ORANGE) if column in inner else "" for column in columns]
+        _grid(picture, (left, 178), "a, a ring of three rows", 3, ring)
+        made = [MADE if first <= column < last else KEPT if column < first else "" for column in columns]
+        _grid(picture, (left, 274), "y", 2, made)
+    picture.text(
+        40, 342, "Blue: what the strip makes. Green: in memory. Orange: the halo, which both strips read, and of a"
+    )
+    picture.text(40, 362, "compute. Dashed: not in memory for the strip's sake, though y as a whole has its place.")
+    return picture
+
+
 PICTURES = {
     "tile-and-halo": tile_and_halo,
     "slots": slots,
@@ -214,6 +245,7 @@ PICTURES = {
     "planning": planning,
     "group": group,
     "fed": fed,
+    "strips": strips,
 }
 
 

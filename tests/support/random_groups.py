@@ -36,14 +36,19 @@ class _QuantizedChain(_Chain, QuantizedModel):
     """The same, quantised."""
 
 
-def random_rows(seed: int) -> RandomModel:
+def random_columns(seed: int) -> RandomModel:
+    """``random_rows`` on images of 10 to 24 columns."""
+    return random_rows(seed, (10, 24))
+
+
+def random_rows(seed: int, columns: tuple[int, int] = (2, 8)) -> RandomModel:
     """Always the same model for the same seed: int8 or float32, 4 to 10 operators on images of 8 to 20 rows.
 
-    Many quantised ones end in a mean.
+    Many quantised ones end in a mean. The images have at least and at most so many columns.
     """
     chance = random.Random(seed)
     numbers = np.random.default_rng(seed)
-    shape = (1, chance.randint(1, 6), chance.randint(8, 20), chance.randint(2, 8))
+    shape = (1, chance.randint(1, 6), chance.randint(8, 20), chance.randint(*columns))
     if chance.random() < 0.4:
         model = _Chain(chance, numbers)
         model.input(model.normal(shape))

@@ -107,6 +107,7 @@ def _sum_like(name: str, reference: Reference, function: Function, affine: Affin
         multipliers=Multipliers.ONE,
         affine=affine,
         on_integers=OnIntegers(integers),
+        is_alike=True,
     )
 
 
@@ -114,5 +115,5 @@ OPERATORS = (
     _sum_like("Add", add, lambda node, a, b: a + b, Affine.SUM, Integers.SUM),
     _sum_like("Sub", subtract, lambda node, a, b: a - b, Affine.DIFFERENCE, Integers.DIFFERENCE),
     _sum_like("Mul", multiply, lambda node, a, b: a * b, Affine.FACTOR, Integers.PRODUCT),
-    Operator("Div", elementwise.nest, divide, function=lambda node, a, b: a / b),
+    Operator("Div", elementwise.nest, divide, function=lambda node, a, b: a / b, is_alike=True),
 )

@@ -99,5 +99,6 @@ OPERATORS = (
         multipliers=Multipliers.EACH,
         on_integers=OnIntegers(Integers.WEIGHTED),
         weights_axis=lambda node: 0,
+        is_alike=True,
     ),
 )

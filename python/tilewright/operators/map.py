@@ -223,7 +223,7 @@ def _operator(name: str, function: _Function) -> Operator:
 
     attributes = _ATTRIBUTES.get(name, Attributes)
     table = real if name in _REAL else None
-    return Operator(name, elementwise.nest, reference, attributes, table, keeps_values=name == "Expand")
+    return Operator(name, elementwise.nest, reference, attributes, table, keeps_values=name == "Expand", is_alike=True)
 
 
 OPERATORS = tuple(_operator(name, function) for name, function in FUNCTIONS.items())

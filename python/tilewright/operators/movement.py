@@ -168,11 +168,13 @@ def _run_maps(extents: tuple[int, ...], axes: range, after: tuple[int, ...]) -> 
 
 
 OPERATORS = (
-    Operator("Concat", concat_nest, concat, AxisAttributes, keeps_values=True, joins=Joins.PARTS),
-    Operator("Slice", slice_nest, slice_elements, SliceAttributes, keeps_values=True, joins=Joins.PART),
-    Operator("Pad", pad_nest, pad, PadAttributes, keeps_values=True),
-    Operator("Transpose", transpose_nest, transpose, TransposeAttributes, keeps_values=True, is_view=True),
-    Operator("Copy", elementwise.nest, copy, keeps_values=True),
+    Operator("Concat", concat_nest, concat, AxisAttributes, keeps_values=True, joins=Joins.PARTS, is_alike=True),
+    Operator("Slice", slice_nest, slice_elements, SliceAttributes, keeps_values=True, joins=Joins.PART, is_alike=True),
+    Operator("Pad", pad_nest, pad, PadAttributes, keeps_values=True, is_alike=True),
+    Operator(
+        "Transpose", transpose_nest, transpose, TransposeAttributes, keeps_values=True, is_view=True, is_alike=True
+    ),
+    Operator("Copy", elementwise.nest, copy, keeps_values=True, is_alike=True),
     Operator("BitCast", elementwise.nest, bit_cast),
     Operator("Reshape", reshape_nest, reshape, keeps_values=True, is_view=True),
 )

@@ -128,6 +128,9 @@ class Operator:
         is_view: whether the output has the input's elements under another shape or axis order, so
             that no byte need move.
         joins: which tensors can lie inside another one.
+        is_alike: whether the operator does the same at every position of an axis from 2 on that its nest reads some
+            positions at a time, but for padding, which ``pads`` among its attributes say. So some of these positions
+            can be computed from some of the inputs' (``rewrites/strips.py``).
     """
 
     name: str
@@ -144,6 +147,7 @@ class Operator:
     keeps_values: bool = False
     is_view: bool = False
     joins: Joins = Joins.NONE
+    is_alike: bool = False
 
 
 def operand(arrays: Arrays, index: int) -> Array:

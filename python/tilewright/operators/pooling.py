@@ -64,7 +64,7 @@ def average_pool(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 
 
 OPERATORS = (
-    Operator("MaxPool", nest, max_pool, Windows, takes_clamp=True, keeps_values=True),
+    Operator("MaxPool", nest, max_pool, Windows, takes_clamp=True, keeps_values=True, is_alike=True),
     Operator(
         "AveragePool",
         nest,
@@ -72,5 +72,6 @@ OPERATORS = (
         AveragePoolAttributes,
         takes_clamp=True,
         on_integers=OnIntegers(Integers.MEAN),
+        is_alike=True,
     ),
 )

@@ -97,8 +97,8 @@ def _parameters(node: Node, rank: int) -> tuple[Array, Array]:
 
 
 OPERATORS = (
-    Operator("Quantize", elementwise.nest, quantize, QuantizationAttributes),
-    Operator("Dequantize", elementwise.nest, dequantize, QuantizationAttributes),
-    Operator("Requantize", elementwise.nest, requantize, RequantizeAttributes),
-    Operator("Lookup", lookup_nest, lookup),
+    Operator("Quantize", elementwise.nest, quantize, QuantizationAttributes, is_alike=True),
+    Operator("Dequantize", elementwise.nest, dequantize, QuantizationAttributes, is_alike=True),
+    Operator("Requantize", elementwise.nest, requantize, RequantizeAttributes, is_alike=True),
+    Operator("Lookup", lookup_nest, lookup, is_alike=True),
 )

@@ -41,4 +41,4 @@ def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     return finish(node, graph, scaled_a + given.sign * scaled_b)
 
 
-OPERATORS = (Operator("ScaledSum", elementwise.nest, reference, ScaledSumAttributes),)
+OPERATORS = (Operator("ScaledSum", elementwise.nest, reference, ScaledSumAttributes, is_alike=True),)

@@ -79,7 +79,7 @@ def _operator(name: str, function: _Function, attributes: type[Attributes] = Att
         with np.errstate(over="ignore", invalid="ignore"):
             return finish(node, graph, function(node, x.astype(np.float64) if x.dtype.kind == "f" else x))
 
-    return Operator(name, elementwise.nest, reference, attributes, function)
+    return Operator(name, elementwise.nest, reference, attributes, function, is_alike=True)
 
 
 OPERATORS = (

@@ -189,7 +189,7 @@ def interpolate(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 
 
 OPERATORS = (
-    Operator("LpPool", pooling.nest, lp_pool, LpPoolAttributes),
+    Operator("LpPool", pooling.nest, lp_pool, LpPoolAttributes, is_alike=True),
     Operator("MaxPoolIndices", max_pool_indices_nest, max_pool_indices, MaxPoolIndicesAttributes),
     Operator(
         "ConvTranspose",

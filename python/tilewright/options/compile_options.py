@@ -49,8 +49,8 @@ class CompileOptions:
 
     Pairs are (name, value), a name at most once: of a tensor in ``types``, of a symbolic dimension in ``dims``, of a
     tensor in ``bound``, of an input in ``state``, of a tensor in ``interface``, of a pool in ``budget``, of a
-    tensor in ``homes``, of a layer in
-    ``tiles``, ``buffers``, ``group`` and ``block``. ``pools`` are overrides as they are written.
+    tensor in ``homes``, of a layer in ``tiles``, ``buffers``, ``group`` and ``block``, of two layers in ``strips``.
+    ``pools`` are overrides as they are written.
     """
 
     model: Path = field(
@@ -354,6 +354,18 @@ class CompileOptions:
             unit="rows",
             minimum=1,
             shown="layer = rows",
+        ),
+    )
+    strips: tuple[tuple[str, int], ...] = field(
+        default=(),
+        metadata=option(
+            "the layers from the first to the last one run once for each of so many strips of columns, so that rings "
+            "are narrower; columns that two strips need are computed twice "
+            "([more](../explanation/groups.md#strips-of-columns))",
+            by_name=True,
+            unit="strips",
+            minimum=2,
+            shown="first..last = count",
         ),
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tilewright.base.progress import tracked
-from tilewright.options import CompileOptions, Strategy
+from tilewright.options import Buffering, CompileOptions, Strategy
 from tilewright.plan import TilingProof
 from tilewright.planning.decisions import Decisions
 from tilewright.planning.prepare import Prepared
@@ -28,6 +28,7 @@ class Decider:
     Each choice is made once. ``known`` has the choice by the layer's number and the bytes available in each pool that
     its tiles may use, so Deciders that differ in other pools use it too. ``shared`` has, by the form of layers that are
     alike and by these bytes, the position of the kernel and the choice.
+    ``stripped`` has for a prepared graph the same with some layers in strips of columns.
     """
 
     prepared: Prepared
@@ -36,6 +37,7 @@ class Decider:
     tiler: Tiler | None = None
     known: dict[tuple[int, tuple[int | None, ...]], ScheduledLayer] = field(default_factory=dict)
     shared: dict[Hashable, tuple[int, KernelDecision]] = field(default_factory=dict)
+    stripped: list[tuple[Prepared, tuple[Prepared, ...]]] = field(default_factory=list)
 
     @property
     def capacities(self) -> Capacities:
@@ -86,10 +88,11 @@ class Decider:
 
     def decided(self, layers: Sequence[ScheduledLayer], bound: int) -> Decisions:
         """Decisions with these layers, whose tiles cost ``bound`` at least, whichever are chosen."""
+        strips = self.prepared.strips
         if self.options.strategy != Strategy.COST.value:
-            return Decisions(tuple(layers))
+            return Decisions(tuple(layers), strips=strips)
         proof = TilingProof(self.options.objective.value, cost_of(layers), max(0, bound))
-        return Decisions(tuple(layers), tiling=proof)
+        return Decisions(tuple(layers), tiling=proof, strips=strips)
 
 
 def _tile_pools(problems: Iterable[TilingProblem]) -> list[str]:
@@ -117,6 +120,13 @@ def each_for_itself(decider: Decider) -> Decisions:
     if failures:
         raise max(failures, key=lambda failure: (failure.pool == failures[0].pool, failure.needed_bytes))
     return decider.decided(layers, sum(layer.choice.least_cost for layer in layers))
+
+
+def best_tiles(decider: Decider) -> Decisions:
+    """``each_for_itself``, with stores handed over where links copy on their own."""
+    links, options = decider.platform.links, decider.options
+    hand_over = options.buffering is not Buffering.SINGLE and any(link.asynchronous for link in links)
+    return replace(each_for_itself(decider), hand_over=hand_over)
 
 
 def with_layers(decisions: Decisions, layers: Sequence[ScheduledLayer]) -> Decisions:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tilewright.fusion.group import Group
 from tilewright.plan import TilingProof, Tradeoff
+from tilewright.rewrites.strips import Strips
 from tilewright.schedule.tile_loops import ScheduledLayer
 
 
@@ -18,6 +19,7 @@ class Decisions:
         hand_over: whether layers hand their last store over to the next layer, which awaits it, where that is possible.
         groups: layers that follow each other and run together block by block, in order.
         front: bytes and cycles of each choice of groups, from the fastest to the smallest; empty without groups.
+        strips: layers of the network that were copied, each copy for some columns.
         tiling: what the tiles cost together and the least that any tiles cost; None where
             nothing was minimised.
     """
@@ -27,3 +29,4 @@ class Decisions:
     tiling: TilingProof | None = None
     groups: tuple[Group, ...] = ()
     front: tuple[Tradeoff, ...] = ()
+    strips: tuple[Strips, ...] = ()

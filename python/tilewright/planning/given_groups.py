@@ -107,8 +107,8 @@ def _numbered(
 
 
 def gives_groups(options: CompileOptions) -> bool:
-    """Whether the user gives groups or blocks of some layers."""
-    return bool(options.group or options.block)
+    """Whether the user gives groups, blocks or strips of some layers."""
+    return bool(options.group or options.block or options.strips)
 
 
 def require_groups(options: CompileOptions, *, possible: bool) -> None:

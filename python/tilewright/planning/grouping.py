@@ -25,12 +25,16 @@ from tilewright.tiling.problem import TilingProblem
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """The covers that layers in their order allow, from the fastest to the one of the fewest bytes."""
+    """The covers that layers in their order allow, from the fastest to the one of the fewest bytes.
+
+    ``found`` are the intervals of which they are.
+    """
 
     alone: Decisions
     layers: Layers
     covers: tuple[Cover, ...]
     decider: Decider
+    found: tuple[Interval, ...] = ()
 
     def decisions(self, cover: Cover) -> Decisions:
         """The layers with the blocks of a cover's groups."""
@@ -95,7 +99,7 @@ def grouping_of(decisions: Decisions, decider: Decider) -> Grouping | None:
     most = _ANY_SIZE if gives_groups(decider.options) else max((interval.bytes for interval in alone), default=0)
     found = tuple(feeding(given.left((*alone, *intervals(layers, most))), layers, graph))
     covers = _refined(front(found, len(problems)), found, layers)
-    return Grouping(decisions, layers, tuple(covers), decider)
+    return Grouping(decisions, layers, tuple(covers), decider, found)
 
 
 _ANY_SIZE = 1 << 60

@@ -36,6 +36,7 @@ from tilewright.planning.prepare import Prepared, prepare_as
 from tilewright.planning.realise import Planned, placement_items, realise, schedule_of
 from tilewright.planning.spill import travellers, with_homes
 from tilewright.platform import Platform
+from tilewright.rewrites.strips import Strips
 from tilewright.storage.joining import Stored, layer_nodes
 
 
@@ -55,6 +56,7 @@ def lock_text(planned: Planned, platform: Platform, options: CompileOptions) -> 
             pools={use.pool: [use.used_bytes, use.lower_bound_bytes, use.optimal] for use in planned.pool_use},
             addresses={item.buffer: [item.pool, item.offset_bytes, sizes[item.buffer]] for item in by_address},
             handed_over=planned.schedule.handed_over,
+            strips=[list(astuple(item)) for item in planned.decisions.strips],
             front=[list(astuple(item)) for item in planned.decisions.front],
         )
     )
@@ -88,7 +90,8 @@ def locked_plan(graph: Graph, platform: Platform, options: CompileOptions, lock:
     """
     _check_origin(platform, options, lock)
     wanted = [entry.name for entry in lock.layers]
-    prepared = prepare_as(graph, platform, options, wanted, lambda stored: _locked_order(stored, options, lock))
+    strips = tuple(Strips(*item) for item in lock.strips)
+    prepared = prepare_as(graph, platform, options, wanted, lambda stored: _locked_order(stored, options, lock), strips)
     prepared = with_given_homes(prepared, platform, dict(options.homes))
     prepared = _in_locked_homes(prepared, platform, options, lock)
     decisions = _locked_decisions(prepared, options, lock)
@@ -124,7 +127,8 @@ def _locked_decisions(prepared: Prepared, options: CompileOptions, lock: Lock) -
     except TilewrightError as error:
         raise _stale(options, error.what, error.at) from error
     front = tuple(Tradeoff(*item) for item in lock.front)
-    decisions = Decisions(layers, lock.handed_over, TilingProof(*lock.tiling) if lock.tiling else None, front=front)
+    tiling = TilingProof(*lock.tiling) if lock.tiling else None
+    decisions = Decisions(layers, lock.handed_over, tiling, front=front, strips=prepared.strips)
     try:
         return with_locked_groups(decisions, lock.layers, prepared)
     except TilewrightError as error:

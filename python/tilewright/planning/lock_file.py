@@ -109,6 +109,7 @@ class Lock:
         pools: pool to bytes used, lower bound in bytes, and whether the former is proved to be the least.
         addresses: buffer to pool, offset in bytes and size in bytes.
         handed_over: whether layers hand their last store over to the next layer, which awaits it.
+        strips: first layer, last layer and number of strips of the layers that run once for each strip of columns.
         front: bytes, cycles and whether it is taken of each choice of groups; for reports.
     """
 
@@ -121,6 +122,7 @@ class Lock:
     pools: Mapping[str, Sequence[Any]] = field(metadata=_json(_is_table(_is_row((int,), (int,), (bool,)))))
     addresses: Mapping[str, Sequence[Any]] = field(metadata=_json(_is_table(_is_row((str,), (int,), (int,)))))
     handed_over: bool = field(default=False, metadata=_FLAG)
+    strips: Sequence[Any] = field(default_factory=list, metadata=_json(_is_list(_is_row((str,), (str,), (int,)))))
     front: Sequence[Any] = field(default_factory=list, metadata=_json(_is_list(_is_row((int,), (int,), (bool,)))))
 
 

@@ -5,7 +5,7 @@ Sizes of pools decide nothing here, except that constants which exceed their fir
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tilewright.base.errors import not_supported
@@ -13,10 +13,12 @@ from tilewright.base.progress import tracked
 from tilewright.graph import Graph, Node
 from tilewright.kernels.registry import choices
 from tilewright.options import CompileOptions, Groups, Order, TileSteps
+from tilewright.planning.given_strips import given_strips, not_in_strips, require_strips
 from tilewright.platform import Platform
 from tilewright.rewrites.interleaved_inputs import with_interleaved_inputs
+from tilewright.rewrites.strips import Strips, with_strips
 from tilewright.storage.homes import Homes
-from tilewright.storage.joining import Stored, layer_nodes, may_group, parts_apart, plan_storage
+from tilewright.storage.joining import Stored, layer_nodes, may_group, parts_apart, parts_of, plan_storage
 from tilewright.storage.order import as_late_as_possible, order_graph
 from tilewright.storage.state_places import with_states_last
 from tilewright.tiling.buffering import with_buffers
@@ -43,6 +45,7 @@ class Prepared:
             can run it, in order of preference.
         arrays: constants with their hashes.
         others: the same graph, stored or ordered in other ways that allow other groups; empty without groups.
+        strips: which layers of the network are in strips.
     """
 
     graph: Graph
@@ -50,6 +53,7 @@ class Prepared:
     problems: tuple[tuple[TilingProblem, ...], ...]
     arrays: HashedArrays
     others: tuple[Prepared, ...] = ()
+    strips: tuple[Strips, ...] = ()
 
 
 def prepare(graph: Graph, platform: Platform, options: CompileOptions) -> Prepared:
@@ -63,7 +67,22 @@ def prepare(graph: Graph, platform: Platform, options: CompileOptions) -> Prepar
     layers = _arranged(stored, options)
     prepared = _prepared(stored, layers, platform, options)
     ways = _ways_for_groups(graph, (stored, layers), platform, options) if _may_group(platform, options) else []
-    return replace(prepared, others=tuple(_prepared(other, layers, platform, options) for other, layers in ways))
+    prepared = replace(prepared, others=tuple(_prepared(other, layers, platform, options) for other, layers in ways))
+    return _in_given_strips(prepared, platform, options) if options.strips else prepared
+
+
+def _in_given_strips(prepared: Prepared, platform: Platform, options: CompileOptions) -> Prepared:
+    """All ways to store and order a graph, with layers in the strips that the user wants.
+
+    Raises bad_input ``strips-override`` where these cannot be.
+    """
+    require_strips(options, possible=_may_group(platform, options) and platform.core.count == 1)
+    strips = given_strips(prepared.graph, options)
+    ways = [prepare_in_strips(way, strips, platform, options) for way in (prepared, *prepared.others)]
+    found = [way for way in ways if way is not None]
+    if not found:
+        raise not_in_strips(strips, "parts of these tensors cannot lie in the whole")
+    return replace(found[0], others=tuple(found[1:]))
 
 
 def _ways_for_groups(
@@ -98,19 +117,73 @@ def _interleaved(graph: Graph, platform: Platform, options: CompileOptions) -> S
     return None if other is None else _stored(other, platform, options)
 
 
+def prepare_in_strips(
+    prepared: Prepared, strips: Sequence[Strips], platform: Platform, options: CompileOptions
+) -> Prepared | None:
+    """The same graph with some layers in strips of columns; None where they cannot be, or their parts are no views.
+
+    Each strip runs as a whole before the next one, its layers in the order that they have in ``prepared``.
+    """
+    ranks = {problems[0].node.name: number for number, problems in enumerate(prepared.problems)}
+    stored = stored_in_strips(Stored(_in_order(prepared.graph, ranks), prepared.homes, {}), strips, platform, options)
+    if stored is None:
+        return None
+    found = _prepared(stored, layer_nodes(stored.graph, stored.homes), platform, options)
+    return replace(found, strips=tuple(strips))
+
+
+def _in_order(graph: Graph, ranks: Mapping[str, int]) -> Graph:
+    """The graph with its nodes in the order of layers, each behind the views that it needs."""
+    producers, taken = graph.producers(), dict[str, Node]()
+
+    def take(node: Node) -> None:
+        for name in node.inputs:
+            if name in producers and producers[name].name not in taken:
+                take(producers[name])
+        taken.setdefault(node.name, node)
+
+    for node in sorted(graph.nodes, key=lambda node: ranks.get(node.name, len(ranks))):
+        take(node)
+    return graph.with_nodes(taken.values())
+
+
+def stored_in_strips(
+    stored: Stored, strips: Iterable[Strips], platform: Platform, options: CompileOptions
+) -> Stored | None:
+    """The storage of a graph with some of its nodes in strips; None as ``prepare_in_strips``."""
+    for item in strips:
+        stripped = with_strips(stored.graph, item)
+        if stripped is None:
+            return None
+        chosen = stripped.views | stored.homes.views
+        stored = parts_of(stripped.graph, platform, chosen, io_in_pools=options.io_in_pools)
+        if not stripped.views <= stored.homes.views:
+            return None
+    return stored
+
+
 def prepare_as(
-    graph: Graph, platform: Platform, options: CompileOptions, wanted: Collection[str], arrange: Arrange
+    graph: Graph,
+    platform: Platform,
+    options: CompileOptions,
+    wanted: Collection[str],
+    arrange: Arrange,
+    strips: Sequence[Strips] = (),
 ) -> Prepared:
     """``prepare`` for a lock: the way to store the graph that has exactly the layers ``wanted``, in a given order."""
     graph = with_states_last(graph, platform)
     stored = _stored(graph, platform, options)
-    names = {node.name for node in layer_nodes(stored.graph, stored.homes)}
-    if names != set(wanted) and _may_group(platform, options):
-        others = (parts_apart(graph, platform, io_in_pools=options.io_in_pools), _interleaved(graph, platform, options))
-        for other in (item for item in others if item is not None):
-            if {node.name for node in layer_nodes(other.graph, other.homes)} == set(wanted):
-                stored = other
-    return _prepared(stored, arrange(stored), platform, options)
+    if not _is_of(stored, wanted) and _may_group(platform, options):
+        apart = parts_apart(graph, platform, io_in_pools=options.io_in_pools)
+        ways = [way for way in (stored, apart, _interleaved(graph, platform, options)) if way is not None]
+        found = [stored_in_strips(way, strips, platform, options) for way in ways] if strips else ways
+        stored = next((way for way in found if way is not None and _is_of(way, wanted)), stored)
+    return replace(_prepared(stored, arrange(stored), platform, options), strips=tuple(strips))
+
+
+def _is_of(stored: Stored, wanted: Collection[str]) -> bool:
+    """Whether a storage needs just the layers that are wanted."""
+    return {node.name for node in layer_nodes(stored.graph, stored.homes)} == set(wanted)
 
 
 def _may_group(platform: Platform, options: CompileOptions) -> bool:

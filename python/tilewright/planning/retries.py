@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from itertools import chain, repeat
 
 from tilewright.base.errors import TilewrightError
-from tilewright.options import Buffering, CompileOptions
+from tilewright.options import CompileOptions, Objective
 from tilewright.placement import DoesNotFit
 from tilewright.plan.lifetimes import layer_at
 from tilewright.planning.constant_room import require_room_for_constants
 from tilewright.planning.core_stacks import require_room_for_stacks, with_room_for_stacks
-from tilewright.planning.decide import Decider, cost_of, each_for_itself, with_layers
+from tilewright.planning.decide import Decider, best_tiles, cost_of, with_layers
 from tilewright.planning.decisions import Decisions
 from tilewright.planning.given_groups import BLOCK_OVERRIDE, GROUP_OVERRIDE, gives_groups
 from tilewright.planning.given_homes import with_given_homes
@@ -26,6 +26,7 @@ from tilewright.planning.prepare import Prepared
 from tilewright.planning.realise import Planned, realise, schedule_of
 from tilewright.planning.shortage import explained, with_exact
 from tilewright.planning.spill import Room, spilled
+from tilewright.planning.stripping import in_strips, may_be_in_strips
 from tilewright.planning.tiles_together import together
 from tilewright.platform import Platform, parse_pool_override
 from tilewright.rewrites.feed_nodes import NOT_FED
@@ -133,10 +134,10 @@ def first_that_fits(decider: Decider) -> Planned:
 def _in_these_homes(decider: Decider) -> Planned | _Failure:
     """The first decisions that find a place, or the last ones that found none. Raises TileOverflow."""
     prepared, platform, options = decider.prepared, decider.platform, decider.options
-    decisions = _decisions(decider)
+    decisions = best_tiles(decider)
     groupings = _groupings(decisions, decider)
     if groupings:
-        return _grouped(ways_of(groupings), decisions, decider)
+        return _grouped_or_in_strips(groupings, decisions, decider)
     limits = (decider.capacities,) * len(decisions.layers)
     remedies = chain((_each_store_awaited, _tiles_together), repeat(_smaller_at_the_peak, ROUNDS))
     while True:
@@ -151,13 +152,6 @@ def _in_these_homes(decider: Decider) -> Planned | _Failure:
         decisions, limits = attempt
 
 
-def _decisions(decider: Decider) -> Decisions:
-    """The best tiles of every layer for itself."""
-    links, options = decider.platform.links, decider.options
-    hand_over = options.buffering is not Buffering.SINGLE and any(link.asynchronous for link in links)
-    return replace(each_for_itself(decider), hand_over=hand_over)
-
-
 def _groupings(decisions: Decisions, decider: Decider) -> list[Grouping]:
     """The groups that can be made of layers, and of the same graph stored or ordered in other ways.
 
@@ -168,7 +162,7 @@ def _groupings(decisions: Decisions, decider: Decider) -> list[Grouping]:
     others = [replace(decider, prepared=other, known={}, shared={}) for other in decider.prepared.others]
     for other in (decider, *others):
         try:
-            grouping = grouping_of(decisions if other is decider else _decisions(other), other)
+            grouping = grouping_of(decisions if other is decider else best_tiles(other), other)
         except TilewrightError as refusal:
             if refusal.code not in (NOT_FED, GROUP_OVERRIDE, BLOCK_OVERRIDE):
                 raise
@@ -180,6 +174,17 @@ def _groupings(decisions: Decisions, decider: Decider) -> list[Grouping]:
     if refusals and not found:
         raise refusals[0]
     return found
+
+
+def _grouped_or_in_strips(groupings: Sequence[Grouping], alone: Decisions, decider: Decider) -> Planned:
+    """The plan with groups; with strips of columns where the fewest bytes are wanted, or nothing else finds a place."""
+    if decider.options.objective is not Objective.BYTES_USED:
+        try:
+            return _grouped(ways_of(groupings), alone, decider)
+        except DoesNotFit:
+            if not may_be_in_strips(decider):
+                raise
+    return _grouped(ways_of([*groupings, *in_strips(groupings, decider)]), alone, decider)
 
 
 def _grouped(ways: Sequence[Way], alone: Decisions, decider: Decider) -> Planned:

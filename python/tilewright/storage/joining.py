@@ -40,8 +40,14 @@ def may_group(platform: Platform) -> bool:
 
 def parts_apart(graph: Graph, platform: Platform, *, io_in_pools: bool = False) -> Stored:
     """The storage in which each Concat and Slice is a layer, so that parts and wholes may be rings."""
-    homes = assign_homes(graph, platform, io_in_pools=io_in_pools, joined=join_parts(graph, ()))
-    return Stored(graph, homes, {node.name: _over(node, graph, platform) for node in graph.nodes})
+    return parts_of(graph, platform, (), io_in_pools=io_in_pools)
+
+
+def parts_of(graph: Graph, platform: Platform, chosen: Collection[str], *, io_in_pools: bool = False) -> Stored:
+    """The storage in which the chosen Concat and Slice nodes are views of parts, where they can be."""
+    over = {node.name: _over(node, graph, platform) for node in graph.nodes}
+    joined = join_parts(graph, chosen, _links_of_tensors(platform))
+    return Stored(joined.graph, assign_homes(joined.graph, platform, io_in_pools=io_in_pools, joined=joined), over)
 
 
 def plan_storage(graph: Graph, platform: Platform, *, io_in_pools: bool = False, grouped: bool = False) -> Stored:

@@ -1,0 +1,41 @@
+"""Groupings of a network with some of its layers in strips of columns, for fewer bytes than groups alone need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tilewright.planning.decide import Decider, best_tiles
+from tilewright.planning.given_groups import gives_groups
+from tilewright.planning.grouping import Grouping, grouping_of
+from tilewright.planning.prepare import Prepared, prepare_in_strips
+from tilewright.planning.strips import promising
+
+
+def may_be_in_strips(decider: Decider) -> bool:
+    """Whether strips may be chosen: the user gives no groups or homes by the names that layers and tensors have."""
+    return not gives_groups(decider.options) and not decider.options.homes
+
+
+def in_strips(groupings: Sequence[Grouping], decider: Decider) -> list[Grouping]:
+    """Groupings in the strips that promise the fewest bytes."""
+    if not may_be_in_strips(decider):
+        return []
+    found = []
+    for prepared in _in_strips(groupings, decider):
+        other = replace(decider, prepared=prepared, known={}, shared={})
+        grouping = grouping_of(best_tiles(other), other)
+        found += [] if grouping is None else [grouping]
+    return found
+
+
+def _in_strips(groupings: Sequence[Grouping], decider: Decider) -> tuple[Prepared, ...]:
+    """The graph of the grouping that needs the fewest bytes, in strips; found once for pools of all sizes."""
+    least = min(groupings, key=lambda grouping: min(cover.bytes for cover in grouping.covers))
+    base = least.decider.prepared
+    known = next((found for prepared, found in decider.stripped if prepared is base), None)
+    if known is None:
+        ways = (prepare_in_strips(base, strips, decider.platform, decider.options) for strips in promising(least))
+        known = tuple(way for way in ways if way is not None)
+        decider.stripped.append((base, known))
+    return known
