@@ -35,8 +35,10 @@ SAMPLE = {
     "float_mixture": ("l1=12288", 1),
     "qdq_residual by three": ("l1=6144", 3),
     "deeploy_residual in a chain": ("l2=3000", 1),
+    "qdq_residual near": ("l1=6144", 1),
+    "deeploy_residual near": ("l1=9000", 3),
 }
-"""Networks of this folder, with a pool and the number of cores that share calls."""
+"""Networks of this folder, with a pool and the number of cores that share calls; ``near`` where tensors may stay."""
 
 SAMPLE_MUTATIONS, ALL_MUTATIONS = 40, 10_000
 TILED = {
@@ -83,11 +85,17 @@ RANDOM_MODELS = 17
 """Networks of the scripts here, where no corpus is; three more are those of the sample."""
 
 
-def late_tiles(folder: Path, cores: int = 1) -> Path:
-    """A platform file: this machine with a small l1, and links that need not be waited for at once."""
+def late_tiles(folder: Path, cores: int = 1, *, near: bool = False) -> Path:
+    """A platform file: this machine with a small l1, and links that need not be waited for at once.
+
+    With ``near`` tensors between layers may stay in l1.
+    """
     text = HOST_TILED.read_text(encoding="utf-8").replace("dimensions = 2", "dimensions = 2\nasynchronous = true")
     text = text.replace("count = 1", f"count = {cores}")
-    target = folder / f"late{cores}.toml"
+    tiles = 'holds = ["tile", "scratch"'
+    assert text.count(tiles) == 1
+    text = text.replace(tiles, f'{tiles}, "intermediate"') if near else text
+    target = folder / f"late{cores}{'near' * near}.toml"
     target.write_text(text, encoding="utf-8")
     return target
 
@@ -119,7 +127,8 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Planner:
 
 def sampled(name: str, folder: Path) -> Subject:
     pool, cores = SAMPLE[name]
-    platform = chained_tiles(folder) if name.endswith("chain") else late_tiles(folder, cores)
+    late = late_tiles(folder, cores, near=name.endswith("near"))
+    platform = chained_tiles(folder) if name.endswith("chain") else late
     return planned(FIRMWARE / name.split()[0] / "network.onnx", platform, folder / name, pool)
 
 
