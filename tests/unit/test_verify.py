@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from support.firmware import needs_host_compiler
+from support.firmware import needs_host_compiler, needs_riscv
 from support.lite_cases import lite_case
 from support.onnx_models import ModelBuilder
 from tilewright.cli import main
 from tilewright.graph import Array
 from tilewright.plan import Plan
-from tilewright.tools import verification
+from tilewright.tools import verification, verification_target
 from tilewright.tools.manifest import file_sha256, sha256_hex
 
 
@@ -111,9 +111,36 @@ def test_random_inputs_and_a_file_of_inputs_are_refused(
     assert f"{word} is for random inputs" in capsys.readouterr().err
 
 
-def test_a_simulator_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["verify", str(network(tmp_path)), "--platform", "qemu-virt-rv32"]) == 4
-    assert "tilewright_add_golden_test" in capsys.readouterr().err
+@needs_riscv
+def test_stored_integers_in_a_simulator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "net.tflite").write_bytes(lite_case("svdf").content)
+    words = ["--platform", "qemu-virt-rv32", "--pool", "l1=1200", "--runs", "3", "--tolerance", "0:0"]
+    assert main(["verify", str(tmp_path / "net.tflite"), *words]) == 0
+    assert "0 of 36 elements differ, largest entry at the same place in 3 of 3 runs" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [(["00" * 40, "00" * 40], "verify-differs"), (["00" * 40], "0 bytes of output 'y'"), (["0" * 78], "39 bytes")],
+    ids=["other values", "a run is missing", "a byte is missing"],
+)
+def test_what_a_simulator_prints_is_compared(
+    lines: list[str],
+    problem: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    printed = "".join(f"bytes {line}\n" for line in lines)
+    monkeypatch.setattr(verification_target, "printed_by", lambda *given: f"started\n{printed}")
+    command = ["verify", str(network(tmp_path)), "--platform", "qemu-virt-rv32", "--runs", "2", "--tolerance", "0:0"]
+    assert main(command) == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_a_platform_without_a_simulator_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(network(tmp_path)), "--platform", "nrf52840"]) == 4
+    assert "platform 'nrf52840' has no simulator" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [["--weights", "external"], ["--feed", "x"], ["--io-in-pools"], ["--profile"]])

@@ -1,4 +1,4 @@
-"""``tilewright verify``: a model's C against somebody else's outputs, on this machine."""
+"""``tilewright verify``: a model's C against somebody else's outputs, on this machine or in a simulator."""
 
 from __future__ import annotations
 

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
-from tilewright.base import resources
-from tilewright.base.errors import TilewrightError, not_supported
+from tilewright.base.errors import not_supported
 from tilewright.codegen.render import render
 from tilewright.options import CompileOptions, Weights
 from tilewright.pipeline import compile_model
 from tilewright.plan import InterfaceTensor, Plan
-from tilewright.platform import Platform, load_platform, platform_file
+from tilewright.platform import Platform, load_platform
 from tilewright.tools.all_files import all_files
-from tilewright.tools.manifest import manifest_name
-
-SECONDS = 600
-"""The longest that a program may run."""
+from tilewright.tools.simulated_program import StepError, printed_by
 
 _TAKEN = re.compile(r"^taken ([0-9]+)$", re.MULTILINE)
 
@@ -38,16 +30,13 @@ def run_point(options: CompileOptions) -> tuple[int, str]:
     assert platform.simulator is not None
     options = replace(options, static_pools=True)
     artifacts = compile_model(options)
-    with tempfile.TemporaryDirectory(prefix="tilewright-") as name:
-        folder = Path(name)
-        _write(folder, options, artifacts.plan, all_files(options, artifacts))
-        _step("cmake", "-S", name, "-B", f"{name}/build", *_definitions(platform))
-        _step("cmake", "--build", f"{name}/build")
-        words = ("--platform", str(platform_file(options.platform)), "--elf", f"{name}/build/program")
-        printed = _step(sys.executable, "-m", "tilewright", "simulate", *words, "--timeout", str(SECONDS))
+    try:
+        printed = printed_by(options.platform, options.name, all_files(options, artifacts), _main(artifacts.plan))
+    except StepError as error:
+        raise not_supported("study-run", f"not run: {error}") from error
     found = _TAKEN.search(printed)
     if found is None:
-        raise _failed("the program", printed)
+        raise not_supported("study-run", f"not run: the program failed: {printed.strip()[-500:]}")
     return int(found[1]), platform.simulator.counter.value
 
 
@@ -63,20 +52,10 @@ def _require_runnable(options: CompileOptions, platform: Platform) -> None:
             raise not_supported("study-run", f"not run: {what}", help="leave --run out for this study")
 
 
-def _write(folder: Path, options: CompileOptions, plan: Plan, files: dict[str, bytes]) -> None:
-    names = {
-        "functions": resources.cmake().as_posix(),
-        "manifest": manifest_name(options.name),
-        "platform": platform_file(options.platform).resolve().as_posix(),
-    }
-    (folder / "model").mkdir()
-    for name, content in files.items():
-        (folder / "model" / name).write_bytes(content)
-    (folder / "CMakeLists.txt").write_text(render("study_project.cmake.j2", **names), encoding="utf-8")
+def _main(plan: Plan) -> str:
     inputs, outputs = _named(plan, plan.inputs, "input"), _named(plan, plan.outputs, "output")
     sides = {"inputs": inputs, "outputs": outputs, "tensors": [*inputs, *outputs]}
-    main = render("study_main.c.j2", prefix=plan.name, stateful=bool(plan.states), **sides)
-    (folder / "main.c").write_text(main, encoding="utf-8")
+    return render("study_main.c.j2", prefix=plan.name, stateful=bool(plan.states), **sides)
 
 
 def _named(plan: Plan, items: Sequence[InterfaceTensor], side: str) -> list[dict[str, str]]:
@@ -85,28 +64,3 @@ def _named(plan: Plan, items: Sequence[InterfaceTensor], side: str) -> list[dict
         {"macro": f"{plan.name}_{side}_{item.identifier}".upper(), "variable": f"{side}_{item.identifier}"}
         for item in items
     ]
-
-
-def _definitions(platform: Platform) -> tuple[str, ...]:
-    """Definitions for CMake's command line: this interpreter, and the shipped toolchain for the platform's options."""
-    words = " ".join(platform.target.compile_options)
-    own = (f"-DTILEWRIGHT_PYTHON={sys.executable}",)
-    for part, name in (("-march=rv", "riscv64-unknown-elf-gcc"), ("-mcpu=cortex", "arm-none-eabi-gcc")):
-        if part in words:
-            return (*own, f"-DCMAKE_TOOLCHAIN_FILE={resources.cmake() / 'toolchains' / name}.cmake")
-    return own
-
-
-def _step(*command: str) -> str:
-    """Standard output of a command."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise not_supported("study-run", f"not run: '{command[0]}' cannot be started: {error.strerror}") from error
-    if done.returncode != 0:
-        raise _failed(f"'{Path(command[0]).name} {command[1]}'", done.stdout + done.stderr)
-    return done.stdout
-
-
-def _failed(what: str, printed: str) -> TilewrightError:
-    return not_supported("study-run", f"not run: {what} failed: {printed.strip()[-500:]}")

@@ -1,4 +1,4 @@
-"""A model's C on this machine, under sanitizers, against somebody else's outputs."""
+"""A model's C on this machine, under sanitizers, or in a simulator, against somebody else's outputs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ from tilewright.options import CompileOptions, Weights
 from tilewright.pipeline import compile_model, imported_graph, sized_platform
 from tilewright.plan import InterfaceTensor, Plan
 from tilewright.planning.plan_states import initial_content
+from tilewright.platform import load_platform
 from tilewright.tools.all_files import all_files
 from tilewright.tools.bundle import bundle_files
 from tilewright.tools.golden import match_arrays, read_arrays
 from tilewright.tools.manifest import manifest_name
+from tilewright.tools.verification_target import computed_on
 
 _SANITIZERS = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 _SECONDS = 600
@@ -81,14 +83,14 @@ class Verified:
 
 
 def verified(options: CompileOptions, archive: Path | None, runs: int, seed: int) -> Verified:
-    """Compile a model for this machine, run it, and compare.
+    """Compile a model for this machine, or for the platform of a simulator, run it, and compare.
 
     Args:
         archive: npz with inputs, which decides the number of runs; None for random ones.
 
     Raises:
-        TilewrightError: the model cannot be compiled; the archive does not match its inputs; the platform is not this
-            machine; options give the run function other arguments than whole inputs and outputs; the C ends with an
+        TilewrightError: the model cannot be compiled; the archive does not match its inputs; the platform has no
+            simulator; options give the run function other arguments than whole inputs and outputs; the C ends with an
             error.
     """
     _require_runnable(options)
@@ -101,10 +103,13 @@ def verified(options: CompileOptions, archive: Path | None, runs: int, seed: int
     count = len(given[0]) if given else runs
     feeds = [[array[run] for array in given] for run in range(count)]
     judgement = judgement_of(options, graph, feeds)
-    generated = all_files(options, artifacts)
-    files = {**generated, **bundle_files(generated[manifest_name(plan.name)], __version__)}
-    with tempfile.TemporaryDirectory() as folder:
-        outputs = _computed(_built(Path(folder), plan, files, count), plan, feeds)
+    files = all_files(options, artifacts)
+    if options.platform == "host":
+        files = {**files, **bundle_files(files[manifest_name(plan.name)], __version__)}
+        with tempfile.TemporaryDirectory() as folder:
+            outputs = _computed(_built(Path(folder), plan, files, count), plan, feeds)
+    else:
+        outputs = computed_on(options.platform, plan, files, feeds)
     compared = tuple(
         _compared(item, [run[at] for run in outputs], [run[at] for run in judgement.outputs])
         for at, item in enumerate(plan.outputs)
@@ -113,12 +118,10 @@ def verified(options: CompileOptions, archive: Path | None, runs: int, seed: int
 
 
 def _require_runnable(options: CompileOptions) -> None:
-    """Raise not_supported for a platform or options with which ``verify_main.c`` cannot run the model."""
-    if options.platform != "host":
-        what = "the C runs on this machine only"
-        raise not_supported(
-            "verify-platform", what, help="leave --platform out, or use tilewright_add_golden_test for a simulator"
-        )
+    """Raise not_supported for a platform or options with which the model cannot be run here."""
+    if options.platform != "host" and load_platform(options.platform).simulator is None:
+        what = f"platform '{options.platform}' has no simulator"
+        raise not_supported("verify-platform", what, help="leave --platform out: the C then runs on this machine")
     others = {
         "IO_IN_POOLS": options.io_in_pools,
         "FEED": bool(options.feed),
