@@ -73,7 +73,7 @@ def test_every_wait_is_needed(name: str, buffering: Buffering) -> None:
             assert rules(tree), f"nothing was noticed without {step}"
             body.insert(position, step)
             removed += 1
-    assert removed > 20
+    assert removed > 15
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -158,10 +158,12 @@ def test_a_pool_one_byte_too_small(name: str) -> None:
 def test_a_home_pool_that_is_too_small() -> None:
     """Nothing can be cut there, so the size is what placement needs: a residual and the output of the layer beside it.
 
-    That output takes the place of its own input, which adds no bytes; the peak is where two tensors lie apart.
+    That output takes the place of its own input, which adds no bytes; the peak is where two tensors lie apart. In a
+    small l1 neither can stay near the core.
     """
+    model, pools = MODELS / "qdq_residual/network.onnx", ("l1=3072", "sram=8191")
     with pytest.raises(TilewrightError) as caught:
-        compile_model(CompileOptions(MODELS / "qdq_residual/network.onnx", "qemu-virt-rv32", "net", ("sram=8191",)))
+        compile_model(CompileOptions(model, "qemu-virt-rv32", "net", pools))
     text = str(caught.value)
     assert "pool 'sram' needs 8,192 bytes, platform 'qemu-virt-rv32' gives 8,191 (1 too many)" in text
     assert re.search(r"at: \d+ [^()]+ \(\S+\), step \d+; alive: \S+ 4,096, \S+ 4,096$", text, re.MULTILINE)
