@@ -80,6 +80,30 @@ def test_a_right_program_has_nothing_that_differs(vectors: Path, tmp_path: Path)
     assert lines == [f"run {run}: 7 of 7 tensors between layers are as they should be" for run in range(2)]
 
 
+@needs_host_compiler
+def test_the_three_worst_elements_of_an_output_are_printed_the_worst_first(vectors: Path, tmp_path: Path) -> None:
+    """Four stored scores of the second run are wrong, by 8, 32, 2 and 16: the least wrong one is not shown."""
+    with np.load(vectors / "outputs.npz") as archive:
+        (name,) = archive.files
+        outputs = archive[name].copy()
+    wrong = {1: 8.0, 4: 32.0, 6: 2.0, 8: 16.0}
+    for at, more in wrong.items():
+        outputs.reshape(3, -1)[1, at] += more
+    spoilt = tmp_path / "vectors"
+    spoilt.mkdir()
+    np.savez(spoilt / "outputs.npz", **{name: outputs})
+    shutil.copy(vectors / "inputs.npz", spoilt)
+    chosen = options("host")
+    program = build_host(sources(compile_model(chosen), chosen, spoilt, tmp_path), tmp_path / "program")
+    done = subprocess.run([program], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    found = re.findall(r"^  run (\d+): \w+\[(\d+)\]: got (\S+), want (\S+)$", done.stdout, re.MULTILINE)
+    assert [(int(run), int(at)) for run, at, _, _ in found] == [(1, 4), (1, 8), (1, 1)]
+    for _, at, got, want in found:
+        assert float(want) == pytest.approx(outputs.reshape(3, -1)[1, int(at)], rel=1e-6)
+        assert float(want) - float(got) == pytest.approx(wrong[int(at)], abs=0.2)
+
+
 @needs_riscv
 @pytest.mark.parametrize("given", [{}, {"static_pools": True, "io_in_pools": True}], ids=["own", "placed"])
 def test_the_first_layer_of_a_broken_kernel_is_named(
