@@ -24,7 +24,10 @@ def rules(dimensions: Sequence[Dimension], boxes: Sequence[Box]) -> list[Rule]:
     site = Site(kernel, 0, "layer", 0, frozenset(name for box in boxes for name in box), len(boxes), "")
     digits = [{name: Digit(lower, upper, 0, 2) for name, (lower, upper) in box.items()} for box in boxes]
     log = Log()
-    check_coverage([Calls(site, kernel, list(digits))], log)
+    calls = Calls(site, kernel)
+    for item in digits:
+        calls.add(item)
+    check_coverage([calls], log)
     return [violation.rule for violation in log.violations]
 
 

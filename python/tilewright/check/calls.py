@@ -5,7 +5,7 @@ Interval arithmetic on arrays, written from the docstring of ``plan.AxisRange``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,26 +20,47 @@ Bounds = tuple[Counts, Counts]
 """Half-open intervals: all lower bounds, all upper bounds."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Calls:
-    """All calls of one kernel step, in order."""
+    """All calls of one kernel step, in order.
+
+    ``first`` has the digits of the first one. Calls are added one by one, or many at once as arrays.
+    """
 
     site: Site
     kernel: Kernel
-    digits: list[Digits] = field(default_factory=list)
+    first: Digits = field(default_factory=dict)
+    count: int = 0
+    _single: list[Digits] = field(default_factory=list)
+    _many: list[tuple[int, Mapping[str, Bounds]]] = field(default_factory=list)
     _indices: dict[str, Bounds] = field(default_factory=dict)
 
-    @property
-    def count(self) -> int:
-        """How often the step runs."""
-        return len(self.digits)
+    def add(self, digits: Digits) -> None:
+        """One more call."""
+        self.first = self.first if self.count else digits
+        self.count += 1
+        self._single.append(digits)
+
+    def extend(self, count: int, bounds: Mapping[str, Bounds], first: Digits) -> None:
+        """So many more calls: the bounds of all indices in each, or one for all of them."""
+        self.first = self.first if self.count else first
+        self._join()
+        self.count += count
+        self._many.append((count, bounds))
+
+    def _join(self) -> None:
+        if self._single:
+            names = self._single[0]
+            self._many.append((len(self._single), {name: _column(self._single, name) for name in names}))
+            self._single.clear()
 
     def index(self, name: str) -> Bounds:
         """The bounds of an index that the step sees, int64[calls] each."""
         if name not in self._indices:
-            pairs = [(digits[name].lower, digits[name].upper) for digits in self.digits]
-            columns = np.array(pairs, np.int64).reshape(-1, 2)
-            self._indices[name] = columns[:, 0], columns[:, 1]
+            self._join()
+            parts = [tuple(np.broadcast_to(side, count) for side in bounds[name]) for count, bounds in self._many]
+            lower, upper = (np.concatenate([part[side] for part in parts]) if parts else _NONE for side in (0, 1))
+            self._indices[name] = lower, upper
         return self._indices[name]
 
     def box(self) -> dict[str, Bounds]:
@@ -51,6 +72,14 @@ class Calls:
             else:
                 found[dimension.name] = np.zeros(1, np.int64), np.full(1, dimension.extent, np.int64)
         return found
+
+
+_NONE: Counts = np.zeros(0, np.int64)
+
+
+def _column(some: Sequence[Digits], name: str) -> Bounds:
+    columns = np.array([(digits[name].lower, digits[name].upper) for digits in some], np.int64)
+    return columns[:, 0], columns[:, 1]
 
 
 def calls_by_tick(roots: tuple[Site, ...]) -> dict[int, Calls]:

@@ -125,7 +125,7 @@ def _check_reduction(calls: Calls, log: Log) -> None:
     if not calls.count:
         return
     kinds = {dimension.name: dimension.iteration for dimension in kernel.dimensions}
-    turning = [name for name, digit in calls.digits[0].items() if digit.count > 1 and name in kinds]
+    turning = [name for name, digit in calls.first.items() if digit.count > 1 and name in kinds]
     wanted = {name for name in turning if kinds.get(name) is Iteration.REDUCTION}
     stated = {name for name in kernel.reduction if name in turning}
     if wanted != stated:

@@ -208,10 +208,16 @@ def flatten(roots: tuple[Site, ...]) -> Iterator[Site]:
 
 @dataclass(slots=True)
 class Expansion:
-    """Runs through a program, iteration by iteration."""
+    """Runs through a program, iteration by iteration.
+
+    ``skips`` says of a loop that it need not be run through. ``takes`` runs an entry into a loop itself, given the
+    loop, its steps (those of layers in their place), the digits of the loops around and the number of the entry; or
+    it says that it did not.
+    """
 
     roots: tuple[Site, ...]
     skips: Callable[[Site], bool] = lambda site: False
+    takes: Callable[[Site, tuple[Site, ...], Digits, int], bool] = lambda site, body, outer, instance: False
     entries: int = field(default=0)
 
     def events(self) -> Iterator[Event]:
@@ -236,8 +242,9 @@ class Expansion:
 
     def _loop(self, site: Site, loop: Loop, outer: Digits) -> Iterator[Event]:
         self.entries += 1
-        entry = _Entry(loop, outer, self.entries)
-        yield from self._body(_without_layers(site.children), range(*iterations(loop.body)), entry)
+        entry, body = _Entry(loop, outer, self.entries), _without_layers(site.children)
+        if not self.takes(site, body, outer, self.entries):
+            yield from self._body(body, range(*iterations(loop.body)), entry)
 
 
 def _without_layers(body: tuple[Site, ...]) -> tuple[Site, ...]:

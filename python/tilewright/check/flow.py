@@ -10,19 +10,19 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tilewright.check.calls import Calls, calls_by_tick, progress
-from tilewright.check.expand import Event, Expansion, Rectangle, Site, not_kept_bounds
+from tilewright.check.calls import Calls, progress
+from tilewright.check.expand import Event, Rectangle, Site, not_kept_bounds
 from tilewright.check.names import Facts
 from tilewright.check.overwriting import Touched, check_overwriting, meet
 from tilewright.check.rings import Rows, covers
 from tilewright.check.rules import Log, Rule
-from tilewright.check.shadow import Eyes, Region, Seen, Shadow, locate, make_shadow, part_of, pieces, region, text
+from tilewright.check.shadow import Eyes, Region, Seen, Shadow, locate, part_of, pieces, region, text
 from tilewright.check.transfer import check_transfer
 from tilewright.plan import Begin, BufferKind, CopyStart, End, Kernel, Operand, Wait
 
 
 @dataclass(frozen=True, slots=True)
-class _Slot:
+class Slot:
     """What a slot of a tile buffer holds, and for which blocks of which loop entry it was filled."""
 
     rectangle: Rectangle
@@ -30,7 +30,7 @@ class _Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class _Flight:
+class Flight:
     """A copy that was started and not awaited. ``touched`` are source and destination, in parts where a ring wraps."""
 
     number: int
@@ -40,31 +40,28 @@ class _Flight:
     site: Site
 
 
-def check_flow(facts: Facts, roots: tuple[Site, ...], log: Log) -> tuple[Calls, ...]:
-    """Run the program; at its end no copy is in flight and every output is whole. Returns all calls of kernels."""
-    shadow = make_shadow(facts)
-    machine = _Machine(facts, log, shadow, Eyes(facts, shadow, log), Rows(facts, shadow, log), calls_by_tick(roots))
-    for event in Expansion(roots).events():
-        machine.step(event)
-    machine.finish()
-    return tuple(machine.calls.values())
-
-
 @dataclass(slots=True)
-class _Machine:
+class Machine:
+    """The state of a run: memory, what slots and rows hold, copies under way, reductions that are begun.
+
+    ``is_counting`` says whether calls of kernels are noted in ``calls``.
+    """
+
     facts: Facts
     log: Log
     shadow: Shadow
     eyes: Eyes
     rows: Rows
     calls: dict[int, Calls]
-    slots: dict[tuple[str, int], _Slot] = field(default_factory=dict)
-    flights: dict[tuple[str, int], _Flight] = field(default_factory=dict)
+    slots: dict[tuple[str, int], Slot] = field(default_factory=dict)
+    flights: dict[tuple[str, int], Flight] = field(default_factory=dict)
     started: int = 0
     alive: dict[str, set[str]] = field(default_factory=dict)
     next_partial: dict[tuple[str, str, Rectangle], int] = field(default_factory=dict)
+    is_counting: bool = True
 
     def step(self, event: Event) -> None:
+        """Run one step."""
         step = event.site.step
         if isinstance(step, CopyStart):
             self._copy(step, event)
@@ -78,7 +75,8 @@ class _Machine:
             self._end(step.buffer, event)
 
     def _kernel(self, step: Kernel, event: Event) -> None:
-        self.calls[event.site.tick].digits.append(event.digits)
+        if self.is_counting:
+            self.calls[event.site.tick].add(event.digits)
         reads = [
             (position, piece)
             for position, operand in enumerate(step.reads)
@@ -253,12 +251,12 @@ class _Machine:
         memory, _ = self.shadow.homes[seen.buffer]
         owner = self.shadow.memories[memory].owner[seen.base : seen.base + buffer.slot_bytes]
         owner[np.abs(owner) == self._number(seen.buffer)] = 0
-        self.slots[(seen.buffer, seen.slot)] = _Slot(seen.held, filled)
+        self.slots[(seen.buffer, seen.slot)] = Slot(seen.held, filled)
 
     def _fill_part(self, seen: Seen, filled: tuple[int, int], operand: Operand) -> None:
         """A slot gets new content by a copy, which may be one of several that together fill what the slot holds."""
         held = self.slots.get((seen.buffer, seen.slot))
-        if not operand.within or held != _Slot(seen.held, filled):
+        if not operand.within or held != Slot(seen.held, filled):
             self._fill_slot(seen, filled)
 
     def _write(self, seen: Seen, part: Region, number: int, event: Event) -> None:
@@ -326,7 +324,7 @@ class _Machine:
 
     def _copy(self, step: CopyStart, event: Event) -> None:
         source, destination = self.eyes.see(step.source, 0, event), self.eyes.see(step.destination, 1, event)
-        touched = self._touched(step, source, destination, event)
+        touched = self.touched(step, source, destination, event)
         for ends in touched:
             check_transfer(self.facts, self.shadow, step, ends, event, self.log)
         key = (step.token, event.block)
@@ -335,11 +333,11 @@ class _Machine:
             self.log.report(Rule.TOKEN_REUSED, message, event.site.place, event.block)
             self._land(self.flights.pop(key))
         self.started += 1
-        self.flights[key] = _Flight(self.started, source.buffer, destination.buffer, touched, event.site)
+        self.flights[key] = Flight(self.started, source.buffer, destination.buffer, touched, event.site)
         for outgoing, incoming in touched:
             self._move(step, outgoing, incoming, event)
 
-    def _touched(self, step: CopyStart, source: Seen, destination: Seen, event: Event) -> tuple[tuple[Seen, Seen], ...]:
+    def touched(self, step: CopyStart, source: Seen, destination: Seen, event: Event) -> tuple[tuple[Seen, Seen], ...]:
         """The pairs (source, destination) that a copy moves: one pair without a ring.
 
         With a ring, one pair for each run of rows that does not wrap; kept rows are not copied and have none.
@@ -388,7 +386,7 @@ class _Machine:
             return
         self._land(flight)
 
-    def _land(self, flight: _Flight) -> None:
+    def _land(self, flight: Flight) -> None:
         for source, destination in flight.touched:
             part, outgoing = destination.tracked, source.tracked
             if part is not None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.check.agreement import check_interface, check_layer_facts
 from tilewright.check.coverage import check_coverage
+from tilewright.check.execution import check_flow
 from tilewright.check.expand import flatten, sites
 from tilewright.check.fed_inputs import check_feeding
-from tilewright.check.flow import check_flow
 from tilewright.check.guarded import check_room
 from tilewright.check.live_bytes import check_lifetimes
 from tilewright.check.maps import check_maps
