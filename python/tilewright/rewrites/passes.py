@@ -6,6 +6,7 @@ from tilewright.graph import Graph
 from tilewright.kernels.registry import SCALAR, WIDEST
 from tilewright.plan import Core
 from tilewright.rewrites.activations import name_activations
+from tilewright.rewrites.dead_channels import drop_dead_channels
 from tilewright.rewrites.feed_nodes import in_rows, with_feed
 from tilewright.rewrites.fold import fold_constants
 from tilewright.rewrites.fuse import fold_factors_and_biases, fold_pads, fuse_clamps
@@ -38,4 +39,5 @@ def optimise(graph: Graph, families: tuple[str, ...] = (SCALAR,), core: Core = W
     graph = fuse_clamps(graph)
     graph = fold_pads(graph)
     graph = eliminate_views(graph)
+    graph = drop_dead_channels(graph)
     return in_rows(choose_layout(with_feed(graph, feed), families, core))
