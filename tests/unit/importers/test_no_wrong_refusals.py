@@ -180,14 +180,14 @@ def quantized_weights(dtype: object, block: int) -> onnx.ModelProto:
     builder = ModelBuilder(21)
     limits = ml_dtypes.iinfo(dtype)
     stored = RNG.integers(limits.min, limits.max + 1, (8, 6)).astype(dtype)
-    scale = RNG.uniform(0.01, 0.1, (8 // block, 6) if block else (6,)).astype(np.float32)
+    scale = RNG.uniform(0.01, 0.1, (-(-8 // block), 6) if block else (6,)).astype(np.float32)
     zero = np.zeros(scale.shape, dtype)
     names = [builder.constant(array) for array in (stored, scale, zero)]
     w = builder.node("DequantizeLinear", *names, axis=0 if block else 1, **({"block_size": block} if block else {}))
     return builder.model(builder.node("MatMul", builder.input("x", [3, 8]), w))
 
 
-@pytest.mark.parametrize("block", [0, 4])
+@pytest.mark.parametrize("block", [0, 4, 3, 16])
 @pytest.mark.parametrize("dtype", [ml_dtypes.int4, ml_dtypes.uint4])
 def test_weights_of_four_bits(dtype: object, block: int, tmp_path: Path) -> None:
     agrees(tmp_path, quantized_weights(dtype, block))

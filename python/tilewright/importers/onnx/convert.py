@@ -31,6 +31,7 @@ from tilewright.importers.onnx.compositions import composed
 from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.contrib import contrib
 from tilewright.importers.onnx.control import CONTROL, captured, expand_control
+from tilewright.importers.onnx.few_bits import few_bits
 from tilewright.importers.onnx.found import found
 from tilewright.importers.onnx.guard import require_agreement
 from tilewright.importers.onnx.integer_products import integer_products
@@ -53,7 +54,15 @@ _STANDARD = MappingProxyType({**_SINGLE, **composed(_SINGLE), **found(_SINGLE)})
 LEARNED = MappingProxyType(
     {**learned(_STANDARD), **trees(_STANDARD), **support_vectors(_STANDARD), **categories(_STANDARD)}
 )
-FOREIGN = MappingProxyType({**qoperators(_STANDARD), **integer_products(_STANDARD), **contrib(_STANDARD), **LEARNED})
+FOREIGN = MappingProxyType(
+    {
+        **qoperators(_STANDARD),
+        **integer_products(_STANDARD),
+        **contrib(_STANDARD),
+        **few_bits(_STANDARD),
+        **LEARNED,
+    }
+)
 TRANSLATORS: Mapping[str, Callable[[Call], None]] = MappingProxyType({**_STANDARD, **FOREIGN})
 _ANY_DOMAIN = frozenset("RequantShift QuantizeLinear DequantizeLinear Gelu RMSNorm".split()) | frozenset(FOREIGN)
 _NOT_FOLDED = ("DequantizeLinear", "RequantShift", "Random", "Bernoulli", "Multinomial")

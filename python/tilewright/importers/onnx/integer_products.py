@@ -175,16 +175,19 @@ def _signed(weights: Array, points: Array) -> tuple[Array, tuple[int, ...]]:
 
 def _fused_matmul(call: Call, earlier: Translators) -> None:
     """FusedMatMul: alpha * A' * B'."""
-    if call.attribute("transBatchA", 0) or call.attribute("transBatchB", 0):
-        raise Unsupported("batches that are transposed (transBatchA, transBatchB)", "use Transpose and MatMul")
     names = []
-    for index, attribute in enumerate(("transA", "transB")):
+    for index, side in enumerate("AB"):
         x = call.real(index)
         rank = len(x.shape)
-        if not call.attribute(attribute, 0) or rank < 2:
+        perm = tuple(range(rank))
+        if rank > 2 and call.attribute(f"transBatch{side}", 0):
+            # The first axis is that of rows, the batch follows it.
+            perm = (*range(1, rank - 1), 0, rank - 1)
+        if rank > 1 and call.attribute(f"trans{side}", 0):
+            perm = (*perm[:-2], perm[-1], perm[-2])
+        if perm == tuple(range(rank)):
             names.append(x.name)
             continue
-        perm = (*range(rank - 2), rank - 1, rank - 2)
         shape = [x.shape[axis] for axis in perm]
         names.append(call.emit("Transpose", [x.name], shape, {"perm": perm}, part=f"transposed{index}"))
     alpha = float(call.attribute("alpha", 1.0))

@@ -144,7 +144,10 @@ def _quantized_along(words: str) -> _By:
         axes = [f"d{position}" for position in range(rank)]
         block = node.attributes.get("block_size", 0)
         if isinstance(block, int) and block and 0 <= axis < rank:
-            blocks = [*axes[:axis], f"{axes[axis]}/block_size", *axes[axis + 1 :]]
+            extent = shapes[0][axis] if shapes[0] else 0
+            # The last block may be shorter than the others.
+            along = str(-(-extent // block)) if block > 0 and extent % block else f"{axes[axis]}/block_size"
+            blocks = [*axes[:axis], along, *axes[axis + 1 :]]
             return words.format(x=",".join(axes), scale=",".join(blocks)) + f"; block_size={block}"
         along = axes[axis] if 0 <= axis < rank else "_"
         return words.format(x=",".join(axes), scale=along)
@@ -344,6 +347,7 @@ PATTERNS: Mapping[str, str | _By] = MappingProxyType(
         "OneHotEncoder": "X:T; T: float32|float64|int32|int64",
         "ArrayFeatureExtractor": "X:T Y:int64; T: float32|float64|int32|int64",
         # Of com.microsoft.
+        "MatMulNBits": "A:float32[...] B:uint8 scales:float32 zero_points? g_idx?:int32 bias?:float32[n]; n=N",
         "BiasGelu": "A:float32[*s,n] B:float32[n]",
         "DynamicQuantizeMatMul": _product(
             "A:float32[{a}] B:T[{b}] b_scale:float32[{columns}] b_zero_point?:T[{columns}] bias?:float32[n]; "

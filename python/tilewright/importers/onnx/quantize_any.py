@@ -74,16 +74,22 @@ def _block(call: Call) -> tuple[int, int]:
     x = call.input(0)
     block = int(call.attribute("block_size", 0))
     axis = call.axis(int(call.attribute("axis", 1)), len(x.shape)) if x.shape and len(x.shape) > 1 else 0
-    if block and (not x.shape or x.shape[axis] % block):
+    if block < 0 or (block and not x.shape):
         raise Unsupported(f"blocks of {block} in {list(x.shape)}")
     return axis, block
+
+
+def _ends_within_block(call: Call) -> bool:
+    """Whether the last block of each line is shorter than the others."""
+    axis, block = _block(call)
+    return block > 0 and call.input(0).shape[axis] % block > 0
 
 
 def _blocked(call: Call, name: str) -> tuple[str, tuple[int, ...]]:
     """x with its axis split into blocks."""
     x = call.build.tensor(name)
     axis, block = _block(call)
-    if not block:
+    if not block or _ends_within_block(call):
         return name, x.shape
     shape = (*x.shape[:axis], x.shape[axis] // block, block, *x.shape[axis + 1 :])
     return call.emit("Reshape", [name], shape, dtype=x.dtype, part="blocks"), shape
@@ -93,6 +99,8 @@ def _aligned(call: Call, index: int, what: str) -> str:
     """A scale or zero point in a shape that broadcasts to x, blocks included."""
     x, values = call.input(0), call.input(index)
     axis, block = _block(call)
+    if _ends_within_block(call):
+        return _for_each_element(call, index, what)
     if block:
         shape = (*values.shape[: axis + 1], 1, *values.shape[axis + 1 :])
         expected = (*x.shape[:axis], x.shape[axis] // block, *x.shape[axis + 1 :])
@@ -108,6 +116,17 @@ def _aligned(call: Call, index: int, what: str) -> str:
     if shape == values.shape:
         return values.name
     return call.emit("Reshape", [values.name], shape, dtype=values.dtype, part=what)
+
+
+def _for_each_element(call: Call, index: int, what: str) -> str:
+    """A constant scale or zero point of blocks as one value for each element of x."""
+    x, known = call.input(0), call.constant(index, what)
+    axis, block = _block(call)
+    expected = (*x.shape[:axis], -(-x.shape[axis] // block), *x.shape[axis + 1 :])
+    if known.shape != expected:
+        raise Unsupported(f"{what} of shape {list(known.shape)} for blocks {list(expected)}")
+    each = np.take(np.repeat(known, block, axis), range(x.shape[axis]), axis)
+    return call.literal(each, f"{call.node.outputs[0]}/{what}")
 
 
 def quantize_any(earlier: Mapping[str, Translate]) -> Mapping[str, Translate]:

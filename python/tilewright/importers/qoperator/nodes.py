@@ -34,10 +34,10 @@ def qoperators(earlier: Translators) -> Translators:
         "QLinearGlobalAveragePool": _channels(earlier["GlobalAveragePool"]),
     }
     unary = {**pooled, "QLinearSigmoid": earlier["Sigmoid"], "QLinearLeakyRelu": earlier["LeakyRelu"]}
-    unary["QLinearSoftmax"] = _softmax(earlier["Softmax"])
     if "ReduceMean" in earlier:
         unary["QLinearReduceMean"] = earlier["ReduceMean"]
     operators = {name: _unary(name, translate, earlier) for name, translate in unary.items()}
+    operators["QLinearSoftmax"] = lambda call: _quantized_softmax(call, earlier)
     operators |= {f"QLinear{name}": _binary(name, earlier) for name in ("Add", "Mul")}
     if "Where" in earlier:
         operators["QLinearWhere"] = lambda call: _where(call, earlier)
@@ -213,14 +213,28 @@ def _concat(call: Call, earlier: Translators) -> None:
     stored_output(call, real, 0, earlier, call.input(2).dtype)
 
 
-def _softmax(softmax: Translate) -> Translate:
-    """Softmax as the opset in the node's attribute defines it."""
+def _quantized_softmax(call: Call, earlier: Translators) -> None:
+    """QLinearSoftmax(x, x scale, x zero point, y scale, y zero point), as the opset in the node's attribute has it.
 
-    def translate(call: Call) -> None:
-        opset = int(call.attribute("opset", call.build.opset))
-        softmax(Call(call.node, replace(call.build, opset=opset)))
+    One unit of y is 1 / floor(1 / y scale): ONNX Runtime's kernel multiplies by a whole number.
+    """
+    opset = int(call.attribute("opset", call.build.opset))
 
-    return translate
+    def softmax(inner_call: Call) -> None:
+        earlier["Softmax"](Call(inner_call.node, replace(inner_call.build, opset=opset)))
+
+    real = inner(call, softmax, "Softmax", [real_input(call, 0, earlier)], call.node.attributes, "real")
+    scale = call.known(3)
+    if scale is not None and scale.size == 1 and 0.0 < float(scale.reshape(-1)[0]) <= 1.0:
+        whole = np.floor(np.float32(1.0) / scale.astype(np.float32).reshape(()))
+        name = call.literal((np.float32(1.0) / whole).astype(np.float32), f"{call.node.outputs[0]}/unit")
+        inputs = (*call.node.inputs[:3], name, *call.node.inputs[4:])
+        call = Call(replace(call.node, inputs=inputs), call.build)
+    stored_output(call, real, 3, earlier, call.input(0).dtype)
+    output = call.build.tensors[call.node.outputs[0]]
+    if scale is not None and scale.size == 1 and output.quantization is not None:
+        meaning = replace(output.quantization, scale=(float(scale.reshape(-1)[0]),))
+        call.build.tensors[output.name] = replace(output, quantization=meaning)
 
 
 def _over_whole_windows(pool: Translate) -> Translate:
