@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -175,6 +176,40 @@ def test_another_file_is_not_overwritten(study: Path, capsys: pytest.CaptureFixt
     assert main(["explore", str(study), "--output", str(other)]) == 2
     assert other.read_text(encoding="utf-8") == "name,price\nbread,3\n"
     assert "study-table" in capsys.readouterr().err
+
+
+HOLD = """
+import sys
+from pathlib import Path
+from tilewright.tools.study_lock import locked_table
+with locked_table(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_two_runs_that_write_one_table_are_refused(
+    is_killed: bool, study: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = study.parent / "points.csv"
+    command = ["explore", str(study), "--output", str(table), "--jobs", "1"]
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(table)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        assert main(command) == 2
+        told = capsys.readouterr().err
+        assert "error[study-busy]: another run writes this table" in told
+        assert "another --output" in told
+        assert not table.exists()
+        if is_killed:
+            other.kill()
+        other.communicate("")
+    assert main(command) == 0
+    assert table.exists()
+    assert not table.with_name("points.csv.lock").exists()
 
 
 def test_the_front_is_what_nothing_beats() -> None:

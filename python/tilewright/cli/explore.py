@@ -42,6 +42,14 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def _explore(parsed: argparse.Namespace) -> int:
+    from tilewright.tools.study_lock import locked_table
+
+    with locked_table(parsed.output):
+        return _written(parsed)
+
+
+def _written(parsed: argparse.Namespace) -> int:
+    """Plan the points that the table does not have, and write it."""
     from tilewright.tools.study import points_of, read_study
     from tilewright.tools.study_plans import measured, simulated
     from tilewright.tools.study_rows import begin_rows, in_order, known_rows, write_rows
