@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from tilewright.base.progress import tracked
 from tilewright.options import Buffering, CompileOptions, Strategy
@@ -28,7 +29,7 @@ class Decider:
     Each choice is made once. ``known`` has the choice by the layer's number and the bytes available in each pool that
     its tiles may use, so Deciders that differ in other pools use it too. ``shared`` has, by the form of layers that are
     alike and by these bytes, the position of the kernel and the choice.
-    ``stripped`` has for a prepared graph the same with some layers in strips of columns.
+    ``stripped`` has for a prepared graph what ``stripping`` found: groupings of the same graph in strips of columns.
     """
 
     prepared: Prepared
@@ -37,7 +38,7 @@ class Decider:
     tiler: Tiler | None = None
     known: dict[tuple[int, tuple[int | None, ...]], ScheduledLayer] = field(default_factory=dict)
     shared: dict[Hashable, tuple[int, KernelDecision]] = field(default_factory=dict)
-    stripped: list[tuple[Prepared, tuple[Prepared, ...]]] = field(default_factory=list)
+    stripped: list[tuple[Prepared, Any]] = field(default_factory=list)
 
     @property
     def capacities(self) -> Capacities:

@@ -10,6 +10,7 @@ from tilewright.planning.given_groups import gives_groups
 from tilewright.planning.grouping import Grouping, grouping_of
 from tilewright.planning.prepare import Prepared, prepare_in_strips
 from tilewright.planning.strips import promising
+from tilewright.rewrites.strips import Strips
 
 
 def may_be_in_strips(decider: Decider) -> bool:
@@ -18,24 +19,21 @@ def may_be_in_strips(decider: Decider) -> bool:
 
 
 def in_strips(groupings: Sequence[Grouping], decider: Decider) -> list[Grouping]:
-    """Groupings in the strips that promise the fewest bytes."""
+    """Groupings in the strips that promise the fewest bytes; they are found once for pools of all sizes."""
     if not may_be_in_strips(decider):
         return []
-    found = []
-    for prepared in _in_strips(groupings, decider):
-        other = replace(decider, prepared=prepared, known={}, shared={})
-        grouping = grouping_of(best_tiles(other), other)
-        found += [] if grouping is None else [grouping]
-    return found
-
-
-def _in_strips(groupings: Sequence[Grouping], decider: Decider) -> tuple[Prepared, ...]:
-    """The graph of the grouping that needs the fewest bytes, in strips; found once for pools of all sizes."""
     least = min(groupings, key=lambda grouping: min(cover.bytes for cover in grouping.covers))
     base = least.decider.prepared
     known = next((found for prepared, found in decider.stripped if prepared is base), None)
     if known is None:
-        ways = (prepare_in_strips(base, strips, decider.platform, decider.options) for strips in promising(least))
-        known = tuple(way for way in ways if way is not None)
+        known = tuple(found for strips in promising(least) if (found := _in_strips(base, strips, decider)) is not None)
         decider.stripped.append((base, known))
-    return known
+    return [replace(item, decider=replace(item.decider, platform=decider.platform)) for item in known]
+
+
+def _in_strips(base: Prepared, strips: Sequence[Strips], decider: Decider) -> Grouping | None:
+    prepared = prepare_in_strips(base, strips, decider.platform, decider.options)
+    if prepared is None:
+        return None
+    other = replace(decider, prepared=prepared, known={}, shared={})
+    return grouping_of(best_tiles(other), other)
