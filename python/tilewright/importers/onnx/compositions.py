@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.importers.onnx.columns import col2im
+from tilewright.importers.onnx.column_images import col2im
 from tilewright.importers.onnx.composed import Translators, with_steps
 from tilewright.importers.onnx.deformed import deform_conv, roi_align
 from tilewright.importers.onnx.determinant import det
