@@ -9,7 +9,7 @@ from tilewright.planning.decide import Decider, best_tiles
 from tilewright.planning.given_groups import gives_groups
 from tilewright.planning.grouping import Grouping, grouping_of
 from tilewright.planning.prepare import Prepared, prepare_in_strips
-from tilewright.planning.strips import promising
+from tilewright.planning.promising_strips import promising
 from tilewright.rewrites.strips import Strips
 
 
