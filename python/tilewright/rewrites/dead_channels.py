@@ -5,13 +5,13 @@ Before:  Conv(x, w[64, 16, 1, 1]) -> depthwise Conv -> Conv(w[32, 64, 1, 1]), wh
 After:   Conv(x, w[36, 16, 1, 1]) -> depthwise Conv -> Conv(w[32, 36, 1, 1]), constants added to the last bias
 
 Tensors that share channels (of depthwise convolutions, sums, poolings and views of vectors) lose a channel together,
-or not at all. Channels stay in fours, which kernels compute together.
+or not at all. Channels stay in fours, which kernels compute together; dead ones that fill them up are zeros.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from typing import Any
 
@@ -47,6 +47,24 @@ class _Role(Enum):
     OTHER = "other"
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """Indices of the channels that stay, and bool[channels]: which are dead. A dead one that stays is all zeros."""
+
+    alive: Array
+    dead: Array
+
+    @property
+    def needless(self) -> Array:
+        """bool[channels that stay]: the dead ones."""
+        result: Array = self.dead[self.alive]
+        return result
+
+
+def _all(channels: int) -> _Kept:
+    return _Kept(np.arange(channels), np.zeros(channels, bool))
+
+
 def drop_dead_channels(graph: Graph) -> Graph:
     """Leaves out dead channels of 8-bit networks until there are none. Integer results do not change.
 
@@ -66,7 +84,7 @@ def _one_round(graph: Graph) -> Graph | None:
     for node in graph.nodes:
         for name in node.inputs:
             readers.setdefault(name, []).append(node)
-    kept: dict[str, Array] = {}
+    kept: dict[str, _Kept] = {}
     for group in _groups(graph):
         dead = np.ones(graph.tensor(group[0]).shape[CHANNEL], bool)
         for name in group:
@@ -75,7 +93,7 @@ def _one_round(graph: Graph) -> Graph | None:
                     dead &= _needless(reader, graph, ranges[name])
         alive = _in_fours(dead)
         if len(alive) < len(dead):
-            kept.update(dict.fromkeys(group, alive))
+            kept.update(dict.fromkeys(group, _Kept(alive, dead)))
     return _edited(graph, kept, ranges) if kept else None
 
 
@@ -165,12 +183,12 @@ def _needless(node: Node, graph: Graph, x: Range) -> Array:
     return result
 
 
-def _edited(graph: Graph, kept: Mapping[str, Array], ranges: Mapping[str, Range]) -> Graph:
+def _edited(graph: Graph, kept: Mapping[str, _Kept], ranges: Mapping[str, Range]) -> Graph:
     editor = GraphEditor(graph)
     renamed = {}
-    for name, alive in kept.items():
+    for name, channels in kept.items():
         tensor = graph.tensor(name)
-        shape = tuple(len(alive) if axis == CHANNEL else extent for axis, extent in enumerate(tensor.shape))
+        shape = tuple(len(channels.alive) if axis == CHANNEL else extent for axis, extent in enumerate(tensor.shape))
         renamed[name] = editor.variable(tensor, f"{name}/live", shape=shape).name
     for node in graph.nodes:
         if not any(name in kept for name in (*node.inputs, *node.outputs)):
@@ -179,14 +197,14 @@ def _edited(graph: Graph, kept: Mapping[str, Array], ranges: Mapping[str, Range]
         if isinstance(node.attributes, (ConvAttributes, MatMulAttributes)):
             edited = _with_fewer(editor, node, graph, kept, ranges)
         elif node.outputs[0] in kept:
-            edited = replace(node, epilogue=_of_channels(node.epilogue, kept[node.outputs[0]]))
+            edited = replace(node, epilogue=_of_channels(node.epilogue, kept[node.outputs[0]].alive))
         inputs = tuple(renamed.get(name, name) for name in edited.inputs)
         editor.replace(node, replace(edited, inputs=inputs, outputs=tuple(renamed.get(n, n) for n in node.outputs)))
     return editor.graph()
 
 
 def _with_fewer(
-    editor: GraphEditor, node: Node, graph: Graph, kept: Mapping[str, Array], ranges: Mapping[str, Range]
+    editor: GraphEditor, node: Node, graph: Graph, kept: Mapping[str, _Kept], ranges: Mapping[str, Range]
 ) -> Node:
     """The node with the weights and the bias of the channels that stay."""
     given, x, y = node.attributes, node.inputs[0], node.outputs[0]
@@ -194,31 +212,29 @@ def _with_fewer(
     assert data is not None
     assert bias is not None
     assert weights is not None
-    outputs = kept.get(y, np.arange(len(bias)))
-    inputs = kept.get(x, np.arange(weights.shape[1]))
+    outputs, inputs = kept.get(y, _all(len(bias))), kept.get(x, _all(weights.shape[1]))
+    is_turned = isinstance(given, MatMulAttributes) and not given.transpose_b
     if isinstance(given, ConvAttributes) and given.group > 1:
-        node = with_attributes(node, group=len(outputs), w_zero_point=(0,))
-        data = data[outputs]
-    elif isinstance(given, ConvAttributes):
-        bias = bias + _folded(node, weights, inputs, ranges[x])
-        node = with_attributes(node, w_zero_point=(0,))
-        data = data[outputs][:, inputs]
+        node = with_attributes(node, group=len(outputs.alive), w_zero_point=(0,))
+        data = data[outputs.alive]
     else:
-        assert isinstance(given, MatMulAttributes)
-        bias = bias + _folded(node, weights, inputs, ranges[x])
-        node = with_attributes(node, b_zero_point=(0,))
-        data = data[outputs][:, inputs] if given.transpose_b else data[inputs][:, outputs]
-    names = [x, editor.constant(f"{y}/live weights", data).name]
+        bias = bias + _folded(node, weights, inputs.dead, ranges[x])
+        is_conv = isinstance(given, ConvAttributes)
+        node = with_attributes(node, **{"w_zero_point" if is_conv else "b_zero_point": (0,)})
+        data = (data.T if is_turned else data)[outputs.alive][:, inputs.alive]
+        data[:, inputs.needless] = 0
+    data[outputs.needless] = 0
+    bias = np.where(outputs.needless, 0, bias[outputs.alive])
+    names = [x, editor.constant(f"{y}/live weights", data.T if is_turned else data).name]
     if (len(node.inputs) > 2 and node.inputs[2]) or bias.any():
-        names.append(editor.constant(f"{y}/live bias", bias[outputs].astype(np.int32)).name)
-    return replace(node, inputs=tuple(names), epilogue=_of_channels(node.epilogue, outputs))
+        names.append(editor.constant(f"{y}/live bias", bias.astype(np.int32)).name)
+    return replace(node, inputs=tuple(names), epilogue=_of_channels(node.epilogue, outputs.alive))
 
 
-def _folded(node: Node, weights: Array, inputs: Array, x: Range) -> Array:
-    """int64 [output channels]: what the constant channels that vanish add to each sum."""
-    gone = np.setdiff1d(np.arange(weights.shape[1]), inputs)
-    value = np.where(x.constant, x.lowest - zero_of(node), 0)[gone]
-    folded: Array = (weights.sum(axis=2)[:, gone] * value).sum(axis=1)
+def _folded(node: Node, weights: Array, dead: Array, x: Range) -> Array:
+    """int64 [output channels]: what the dead channels that are constant add to each sum."""
+    value = np.where(x.constant & dead, x.lowest - zero_of(node), 0)
+    folded: Array = (weights.sum(axis=2) * value).sum(axis=1)
     return folded
 
 

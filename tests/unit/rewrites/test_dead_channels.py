@@ -167,7 +167,7 @@ def test_random_networks_keep_their_results(tmp_path, seed):
 
 
 def test_a_constant_that_is_lost_is_seen(tmp_path, monkeypatch):
-    monkeypatch.setattr(dead_channels, "_folded", lambda node, weights, inputs, x: np.zeros(len(weights), np.int64))
+    monkeypatch.setattr(dead_channels, "_folded", lambda node, weights, dead, x: np.zeros(len(weights), np.int64))
     net = Network()
     net.pointwise(net.dead_conv(net.image(), 16, values=(7, 90, 3, 0, 200)), 8, 16, "y")
     with pytest.raises(AssertionError):
