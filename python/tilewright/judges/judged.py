@@ -103,7 +103,29 @@ def _onnxruntime(model: Path, graph: Graph, feeds: Runs) -> list[list[Array]]:
     options.log_severity_level = 4
     exact = load_exact(model).SerializeToString()
     session: Any = onnxruntime.InferenceSession(exact, options, providers=["CPUExecutionProvider"])
-    return _fitted(graph, feeds, lambda names, feed: session.run(names, feed))
+    labels = _labels_of_maps(model)
+
+    def compute(names: list[str], feed: dict[str, Array]) -> list[Array]:
+        outputs = zip(names, session.run(names, feed), strict=True)
+        return [_columns(value, labels[name]) if name in labels else value for name, value in outputs]
+
+    return _fitted(graph, feeds, compute)
+
+
+def _labels_of_maps(model: Path) -> dict[str, list[int | str]]:
+    """The labels of each ZipMap by the name of its output, in the order of the columns that Tilewright gives."""
+    import onnx
+
+    found: dict[str, list[int | str]] = {}
+    for node in onnx.load(str(model), load_external_data=False).graph.node:
+        for attribute in node.attribute if node.op_type == "ZipMap" else ():
+            found[node.output[0]] = [*attribute.ints, *(text.decode() for text in attribute.strings)]
+    return found
+
+
+def _columns(rows: list[dict[int | str, float]], labels: Sequence[int | str]) -> Array:
+    """Maps from labels to scores as a row of scores each."""
+    return np.array([[row[label] for label in labels] for row in rows], np.float32)
 
 
 def _onnx_reference(model: Path, graph: Graph, feeds: Runs) -> list[list[Array]]:

@@ -15,6 +15,7 @@ from support.onnx_models import imported
 from tilewright.base.errors import TilewrightError
 from tilewright.graph import DType, Graph, variable
 from tilewright.graph.edit import make_node
+from tilewright.judges.judged import judged
 from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.line import pairwise_coupling
 
@@ -260,6 +261,14 @@ def test_another_threshold_is_noticed(tmp_path: Path) -> None:
     given = feeds(other)
     (got,) = host_outputs(generated(OTHERS["Binarizer"], tmp_path / "c"), given, tmp_path / "net").values()
     assert not np.array_equal(got, expected(other, given)[0])
+
+
+def test_the_judge_gives_maps_in_the_order_of_their_labels(tmp_path: Path) -> None:
+    onnx.save(TREES["classes"], tmp_path / "model.onnx")
+    x = feeds(TREES["classes"])["x"]
+    judgement = judged(tmp_path / "model.onnx", imported(tmp_path, TREES["classes"]), [[x]], {})
+    assert judgement.judge.startswith("ONNX Runtime")
+    np.testing.assert_array_equal(judgement.outputs[0][1], expected(TREES["classes"], {"x": x})[1])
 
 
 def test_a_circle_of_nodes_is_refused(tmp_path: Path) -> None:
