@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,10 +20,12 @@ from support.onnx_models import ModelBuilder
 from support.random_groups import random_rows
 from tilewright.base.errors import TilewrightError
 from tilewright.check import Rule, check
+from tilewright.codegen.files import generate_files
 from tilewright.graph import Array
 from tilewright.options import build_options
 from tilewright.pipeline import Artifacts, compile_model
 from tilewright.plan import Buffer, Plan
+from tilewright.plan.lifetimes import lifetimes
 
 SAMPLE = 14
 CORPUS = os.environ.get("TILEWRIGHT_CORPUS", "")
@@ -46,11 +49,17 @@ def ring_of(plan: Plan) -> Buffer:
     return ring
 
 
-def differing(path: Path, feeds: dict[str, Array], folder: Path, feed: str) -> list[int]:
-    """The numbers of rows at a time that give other bits than a run of the whole input."""
+def differing(
+    path: Path, feeds: dict[str, Array], folder: Path, feed: str, spoil: Callable[[Artifacts], Artifacts] | None = None
+) -> list[int]:
+    """The numbers of rows at a time that give other bits than a run of the whole input.
+
+    ``spoil`` changes what was made for the fed runs, to show that a difference is found.
+    """
     whole = compiled(path, folder, static_pools=True)
     wanted = host_outputs(built(whole), feeds, folder / "whole")
-    got = fed_outputs(built(compiled(path, folder, feed=feed)), feeds, folder / "fed", FEW)
+    fed = compiled(path, folder, feed=feed)
+    got = fed_outputs(built(spoil(fed) if spoil else fed), feeds, folder / "fed", FEW)
     return [
         most
         for most, outputs in zip(FEW, got, strict=True)
@@ -92,6 +101,17 @@ def test_random_networks_give_the_same_bits_however_they_are_fed(
     with capsys.disabled():
         sys.stdout.write(f"\n{fed} random networks fed, {refused} refused\n")
     assert fed >= SAMPLE // 2
+
+
+@needs_host_compiler
+def test_a_ring_with_a_row_less_gives_other_bits(tmp_path: Path) -> None:
+    path, feeds = random_model(RINGED, tmp_path)
+    assert differing(path, feeds, tmp_path, "x0", with_a_row_less) != []
+
+
+def with_a_row_less(found: Artifacts) -> Artifacts:
+    plan = spoilt_ring(found.plan)
+    return replace(found, plan=plan, files=generate_files(plan, found.constants, lifetimes(plan.program)))
 
 
 @pytest.mark.long
