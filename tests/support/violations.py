@@ -155,6 +155,8 @@ def _others() -> Iterator[OneNode]:
             **vectors, "coefficients": [0.5, -0.5, 1.0], "vectors_per_class": [1, 2], "classlabels_ints": [3, 5]
         },
         "LabelEncoder": {"keys_floats": [0.0, 1.0], "values_floats": [2.0, 3.0]},
+        "Imputer": {"imputed_value_floats": [0.5] * 4, "replaced_value_float": 1.0},
+        "OneHotEncoder": {"cats_int64s": [0, 1, 2], "zeros": 1},
         "TreeEnsembleRegressor": {**tree, "n_targets": 2, **{f"target_{k}": v for k, v in leaves.items()}},
         "TreeEnsembleClassifier": {**tree, **classes, **{f"class_{k}": v for k, v in leaves.items()}},
     }  # fmt: skip
@@ -163,6 +165,8 @@ def _others() -> Iterator[OneNode]:
         yield OneNode(
             helper.make_node(operator, [""], outputs, domain="ai.onnx.ml", **attributes), (rows,), frozenset(), 17
         )
+    joined = helper.make_node("FeatureVectorizer", ["", ""], ["y"], domain="ai.onnx.ml", inputdimensions=[4, 2])
+    yield OneNode(joined, (rows, real(3, 2)), frozenset(), 17)
     standard: Mapping[str, tuple[tuple[Array, ...], dict[str, object]]] = {
         "Cast": ((rows,), {"to": onnx.TensorProto.INT32}),
         "CastLike": ((rows, np.ones(2, np.int32)), {}),
@@ -177,6 +181,13 @@ def _others() -> Iterator[OneNode]:
     parameters = (np.asarray(0.1, np.float32), point)
     mean = helper.make_node("QLinearReduceMean", [""] * 5, ["y"], domain="com.microsoft", axes=[1], keepdims=1)
     yield OneNode(mean, (stored, *parameters, *parameters), frozenset({1, 2, 3, 4}), 17)
+    packed = helper.make_node("MatMulNBits", [""] * 3, ["y"], domain="com.microsoft", K=16, N=3, bits=4, block_size=16)
+    yield OneNode(
+        packed,
+        (real(2, 16), chance.integers(0, 256, (3, 1, 8)).astype(np.uint8), np.abs(real(3))),
+        frozenset({1, 2}),
+        17,
+    )
     weights = [chance.integers(0, 100, shape).astype(np.uint8) for shape in ((1, 4, 12), (1, 3, 12))]
     scales = [np.full(1, 0.02, np.float32), np.full(1, 3, np.uint8)] * 2
     operands = (real(2, 1, 4), *weights, real(1, 24), None, None, None, None, *scales)

@@ -186,7 +186,7 @@ def test_reference_page(pages: ModuleType) -> None:
     text = pages.options_page(Winter)
     assert "| `cold` | degrees: 1 to 9 | 3 | `--cold` | `COLD` | how cold it is |" in text
     assert "| `frost` | `light`, `hard` | `light` | `--frost` |  | how hard it freezes |" in text
-    assert "`block` and `roads` are merged name by name" in text
+    assert "`block`, `strips` and `roads` are merged name by name" in text
     assert "`plan_lock` and `snow`" in text
 
 

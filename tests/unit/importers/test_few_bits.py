@@ -39,5 +39,5 @@ def test_product_with_weights_of_four_bits(tmp_path, points, depth):
 def test_weights_of_few_bits_that_do_not_fit_are_refused(tmp_path):
     model = of_few_bits(4, 16, "none", 32)
     model.graph.node[0].attribute[0].i = 64
-    with pytest.raises(TilewrightError, match="bytes for"):
+    with pytest.raises(TilewrightError, match="weights of shape"):
         imported(tmp_path, model)

@@ -21,10 +21,18 @@ def matmul_n_bits(call: Call, steps: Steps) -> None:
     if call.has(4):
         raise Unsupported("an order of rows (g_idx)", "quantise without it")
     blocks = -(-depth // block)
-    stored = _unpacked(call.constant(1, "the weights"), width, (columns, blocks, block))
-    scales = call.constant(2, "the scales").astype(np.float32)
-    if scales.size != columns * blocks:
-        raise Unsupported(f"{scales.size} scales for {columns} columns of {blocks} blocks", "export the model again")
+    packed, scales = call.constant(1, "the weights"), call.constant(2, "the scales").astype(np.float32)
+    if packed.shape != (columns, blocks, block * width // 8):
+        raise Unsupported(
+            f"weights of shape {list(packed.shape)} for {columns} columns of {blocks} blocks of {block * width // 8} "
+            "bytes",
+            "export the model again",
+        )
+    if scales.shape not in {(columns * blocks,), (columns, blocks)}:
+        raise Unsupported(
+            f"scales of shape {list(scales.shape)} for {columns} columns of {blocks} blocks", "export the model again"
+        )
+    stored = _unpacked(packed, width, (columns, blocks, block))
     points = _zero_points(call, width, columns, blocks)
     real = (stored.astype(np.float32) - points) * scales.reshape(columns, blocks, 1)
     matrix = np.ascontiguousarray(real.reshape(columns, -1)[:, :depth].T)
