@@ -30,21 +30,7 @@ struct block {
 #if defined(__ARM_FEATURE_MVE)
 
 /* clang-format off */
-/* r1, r3 and r5 the taps of pixels, r7 and r9 the weights of channels, r11 the sums. */
-#define TILEWRIGHT_MVE_STEP(multiply)                                                              \
-    "vldrb.8 q0, [r1], #16\n"                                                                      \
-    "vldrb.8 q3, [r7], #16\n"                                                                      \
-    "vldrb.8 q1, [r3], #16\n"                                                                      \
-    multiply " r0, q0, q3\n"                                                                       \
-    "vldrb.8 q2, [r5], #16\n"                                                                      \
-    multiply " r4, q1, q3\n"                                                                       \
-    multiply " r8, q2, q3\n"                                                                       \
-    "vldrb.8 q3, [r9], #16\n"                                                                      \
-    multiply " r2, q0, q3\n"                                                                       \
-    multiply " r6, q1, q3\n"                                                                       \
-    multiply " r10, q2, q3\n"
-
-/* `first` sets the sums; the loop's last vector may be a part of one. */
+/* `first` sets the sums, r11 is where they go; the loop's last vector may be a part of one. */
 #define TILEWRIGHT_MVE_PAIRS(first)                                                                \
     "push {r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"                                                \
     "ldrd r1, r12, [r0]\n"                                                                         \

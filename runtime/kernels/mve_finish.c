@@ -111,20 +111,6 @@ _Static_assert(offsetof(struct tilewright_runs_job, weights) == 8 &&
                "the assembler has these numbers");
 
 /* clang-format off */
-/* r1, r3 and r5 the taps of pixels, r7 and r9 the weights of channels. */
-#define TILEWRIGHT_MVE_STEP(multiply)                                                              \
-    "vldrb.8 q0, [r1], #16\n"                                                                      \
-    "vldrb.8 q3, [r7], #16\n"                                                                      \
-    "vldrb.8 q1, [r3], #16\n"                                                                      \
-    multiply " r0, q0, q3\n"                                                                       \
-    "vldrb.8 q2, [r5], #16\n"                                                                      \
-    multiply " r4, q1, q3\n"                                                                       \
-    multiply " r8, q2, q3\n"                                                                       \
-    "vldrb.8 q3, [r9], #16\n"                                                                      \
-    multiply " r2, q0, q3\n"                                                                       \
-    multiply " r6, q1, q3\n"                                                                       \
-    multiply " r10, q2, q3\n"
-
 /* Sums of two channels, in lanes of q4, q5 and q6; then pointers go back to the pixels' first taps,
  * and by `distance` on to weights. */
 #define TILEWRIGHT_MVE_TWO(first, second, distance)                                                \

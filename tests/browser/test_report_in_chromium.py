@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 from selenium.webdriver.remote.webelement import WebElement
-from support.browser import Browser, chromium, needs_chromium
+from support.browser import BEYOND, TIP, Browser, needs_chromium
 from support.long_plan import long_plan
 from support.screen_pictures import area, brightness, colours
 from support.sound import BASE
@@ -26,20 +25,8 @@ from tilewright.report.page import page_data
 ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs" / "images"
 OPERATORS = 500
-TIP = "document.querySelector('#tip:not([hidden])')?.innerText"
-BEYOND = (
-    "[...document.querySelectorAll('body *')].filter((item) => item.getBoundingClientRect().right > innerWidth + 1"
-    " && !item.closest('.scroll, .wide, #tip')).map((item) => item.outerHTML.slice(0, 90))"
-)
-"""What runs out of the screen to the right, but for what scrolls in a box of its own."""
 
 pytestmark = needs_chromium
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with chromium(tmp_path_factory.mktemp("chromium") / "profile") as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

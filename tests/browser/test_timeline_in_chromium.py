@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.browser import Browser, chromium, needs_chromium
+from support.browser import BEYOND, TIP, Browser, needs_chromium
 from support.sound import BASE
 from tilewright.plan import Plan
 from tilewright.report.html import report_html
 from tilewright.report.timeline import timeline
 
-TIP = "document.querySelector('#tip:not([hidden])')?.innerText"
-BEYOND = (
-    "[...document.querySelectorAll('body *')].filter((item) => item.getBoundingClientRect().right > innerWidth + 1"
-    " && !item.closest('.scroll, .wide, #tip')).map((item) => item.outerHTML.slice(0, 90))"
-)
-
 pytestmark = needs_chromium
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with chromium(tmp_path_factory.mktemp("chromium") / "profile") as started:
-        yield started
 
 
 def written(tmp_path: Path, plan: Plan) -> Path:

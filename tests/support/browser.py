@@ -24,6 +24,13 @@ FLAGS = (
 ).split()
 PATIENCE_S = 60.0
 """Machines that run tests may have better things to do."""
+TIP = "document.querySelector('#tip:not([hidden])')?.innerText"
+"""The text of the tooltip that is shown, if any, in JavaScript."""
+BEYOND = (
+    "[...document.querySelectorAll('body *')].filter((item) => item.getBoundingClientRect().right > innerWidth + 1"
+    " && !item.closest('.scroll, .wide, #tip')).map((item) => item.outerHTML.slice(0, 90))"
+)
+"""Elements that run out of the screen to the right, but for those that scroll in a box of their own."""
 
 needs_chromium = pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason="needs chromium and chromedriver")
 
