@@ -25,8 +25,13 @@ from tilewright.operators.nest import (
     tile_extent,
     unclipped,
 )
+from tilewright.tiling.footprint import plain_shape, tile_shape
+from tilewright.tiling.operand import TileOperand
 
 Box = dict[str, Interval]
+ENDLESS = 1 << 20
+"""The extent of an axis of which no tile reaches the end."""
+
 EFFORT = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 
 
@@ -276,3 +281,29 @@ def test_is_exact_is_true_just_when_the_tiles_are_a_partition(drawn):
         low, high = clipped(ranged, box)
         count[low:high] += 1
     assert is_exact(ranged, named) == bool((count == 1).all())
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(
+    st.lists(st.tuples(st.integers(-4, 4).filter(bool), st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=2),
+    st.integers(-6, 6),
+    st.integers(-3, 6),
+    st.integers(1, 5),
+)
+def test_tiles_hold_what_any_box_of_their_steps_touches(
+    terms: list[tuple[int, int, int]], first: int, window: int, divisor: int
+) -> None:
+    """Strides of either sign, offsets that are no multiples of the divisor, and steps that do not fill the extent."""
+    axis = AxisMap(tuple((f"d{at}", stride) for at, (stride, _, _) in enumerate(terms)), first, first + window, divisor)
+    steps = {f"d{at}": min(step, extent) for at, (_, extent, step) in enumerate(terms)}
+    extents = {f"d{at}": extent for at, (_, extent, _) in enumerate(terms)}
+    lengths_touched = []
+    for corner in product(*(range(0, extents[name], steps[name]) for name in extents)):
+        box = {name: (low, min(low + steps[name], extents[name])) for name, low in zip(extents, corner, strict=True)}
+        low, high = unclipped(axis_range(axis, ENDLESS, {}), box)
+        lengths_touched.append(high - low)
+    room = tile_extent(axis_range(axis, ENDLESS, {}), steps)
+    assert max(lengths_touched) <= room <= max(max(lengths_touched), 0) + 2
+    operand = TileOperand("x", False, (axis,), (ENDLESS,), (0,), (0,), 1, 1, "far", None, "near")
+    arrays = {name: np.asarray([step]) for name, step in steps.items()}
+    assert [int(extent[0]) for extent in tile_shape(operand, arrays)] == [room] == [*plain_shape(operand, steps)]

@@ -28,6 +28,7 @@ __all__ = [
     "index_bounds",
     "is_exact",
     "tile_extent",
+    "touched",
     "unclipped",
     "whole",
 ]
@@ -135,15 +136,24 @@ def clipped(axis: AxisRange, box: Mapping[str, Interval]) -> Interval:
 
 def tile_extent(axis: AxisRange, steps: Mapping[str, int]) -> int:
     """The most elements of an axis that any tile with these steps touches."""
-    reach = sum(abs(stride) * (steps[name] - 1) for name, stride in axis.terms)
-    span = reach + axis.last_offset - axis.first_offset
+    return min(touched(axis, steps), axis.extent)
+
+
+def touched(axis: AxisMap | AxisRange, steps: Mapping[str, int]) -> int:
+    """``tile_extent`` of an axis without end.
+
+    Where the first quotient of all tiles has the same remainder 0, the tile holds span // divisor + 1 elements, else
+    up to one more. A term of negative stride is least at the last of its steps.
+    """
+    reaches = [stride * (steps[name] - 1) for name, stride in axis.terms]
+    span = sum(map(abs, reaches)) + axis.last_offset - axis.first_offset
     if axis.divisor == 1:
-        return min(span + 1, axis.extent)
-    aligned = all((stride * steps[name]) % axis.divisor == 0 for name, stride in axis.terms)
-    touched = (
-        span // axis.divisor + 1 if aligned and axis.first_offset % axis.divisor == 0 else span // axis.divisor + 2
+        return span + 1
+    lowest = axis.first_offset + sum(min(reach, 0) for reach in reaches)
+    aligned = lowest % axis.divisor == 0 and all(
+        (stride * steps[name]) % axis.divisor == 0 for name, stride in axis.terms
     )
-    return min(touched, axis.extent)
+    return span // axis.divisor + (1 if aligned else 2)
 
 
 def index_bounds(indices: tuple[Index, ...], tile: int) -> dict[str, Interval]:

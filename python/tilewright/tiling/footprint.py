@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.operators.nest import AxisMap, axis_range, clipped
+from tilewright.operators.nest import AxisMap, axis_range, clipped, touched
 from tilewright.plan import AxisRange
 from tilewright.tiling.operand import TileOperand
 
@@ -37,11 +37,13 @@ def tile_bytes(operand: TileOperand, steps: Steps) -> Counts:
 
 def _axis_extent(axis: AxisMap, extent: int, steps: Steps) -> Counts:
     reach: Counts = np.asarray(axis.last_offset - axis.first_offset, dtype=np.int64)
+    lowest: Counts = np.asarray(axis.first_offset, dtype=np.int64)
     for name, stride in axis.terms:
         reach = reach + abs(stride) * (steps[name] - 1)
+        lowest = lowest + min(stride, 0) * (steps[name] - 1)
     if axis.divisor == 1:
         return np.minimum(reach + 1, extent)
-    aligned = np.asarray(axis.first_offset % axis.divisor == 0)
+    aligned: Flags = np.asarray(lowest % axis.divisor == 0)
     for name, stride in axis.terms:
         aligned = aligned & (np.asarray(stride * steps[name]) % axis.divisor == 0)
     return np.minimum(reach // axis.divisor + np.where(aligned, 1, 2), extent)
@@ -49,16 +51,8 @@ def _axis_extent(axis: AxisMap, extent: int, steps: Steps) -> Counts:
 
 def plain_shape(operand: TileOperand, steps: Mapping[str, int]) -> tuple[int, ...]:
     """``tile_shape`` of one candidate, without arrays."""
-    return tuple(_plain_extent(axis, extent, steps) for axis, extent in zip(operand.axes, operand.extents, strict=True))
-
-
-def _plain_extent(axis: AxisMap, extent: int, steps: Mapping[str, int]) -> int:
-    reach = axis.last_offset - axis.first_offset + sum(abs(stride) * (steps[name] - 1) for name, stride in axis.terms)
-    if axis.divisor == 1:
-        return min(reach + 1, extent)
-    aligned = axis.first_offset % axis.divisor == 0
-    aligned = aligned and all(stride * steps[name] % axis.divisor == 0 for name, stride in axis.terms)
-    return min(reach // axis.divisor + (1 if aligned else 2), extent)
+    pairs = zip(operand.axes, operand.extents, strict=True)
+    return tuple(min(touched(axis, steps), extent) for axis, extent in pairs)
 
 
 def exact_writes(operand: TileOperand, steps: Steps) -> Flags:
