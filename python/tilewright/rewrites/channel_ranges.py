@@ -6,6 +6,7 @@ After:   channel 3 of the output lies between -128 and -128: it is a constant
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,9 @@ CHANNEL = 1
 EIGHT_BIT = frozenset({DType.INT8, DType.UINT8})
 
 _MOST = (1 << 31) - 1
+_ROWS = 64
+"""Output channels whose weights are looked at together."""
+
 _GROWING = frozenset({"Add", "AveragePool", "MaxPool"})
 """Operators whose output does not fall where an input grows, with multipliers that are not negative."""
 
@@ -112,25 +116,53 @@ def _of_products(node: Node, graph: Graph, x: Range) -> Range | None:
     if has_pads(node):
         lowest, highest = np.minimum(lowest, 0), np.maximum(highest, 0)
     # Of grouped convolutions each output channel sees the channels of its group.
-    groups = len(lowest) // weights.shape[1]
-    low, high = (np.repeat(end.reshape(groups, -1), len(weights) // groups, axis=0) for end in (lowest, highest))
-    positive, negative = np.maximum(weights, 0).sum(axis=2), np.minimum(weights, 0).sum(axis=2)
-    sums = bias + np.stack([(positive * low + negative * high).sum(1), (positive * high + negative * low).sum(1)])
+    ends = np.stack([lowest, highest]).reshape(2, -1, weights.shape[1])
+    sums = bias + _extreme_sums(weights, ends)
     if int(np.abs(sums).max()) > _MOST:
         return None
     stored = apply(node.epilogue, sums, 1).astype(np.int64)
     return Range(stored[0], stored[1])
 
 
+def _extreme_sums(weights: Array, ends: Array) -> Array:
+    """int64 [2, output channels]: the least and the largest sum of products.
+
+    ``ends`` is [2, groups, input channels of a group]: what an input channel is at least and at most.
+    """
+    found = []
+    for at, part in _in_rows(weights):
+        low, high = ends[:, (at + np.arange(len(part))) * ends.shape[1] // len(weights)]
+        positive, negative = np.maximum(part, 0).sum(axis=2), np.minimum(part, 0).sum(axis=2)
+        found.append([(positive * low + negative * high).sum(1), (positive * high + negative * low).sum(1)])
+    result: Array = np.concatenate(found, axis=1)
+    return result
+
+
+def weighted(weights: Array, values: Array, *, magnitudes: bool = False) -> Array:
+    """int64 [output channels]: the sums of all taps, each times the value of its input channel.
+
+    With ``magnitudes`` all weights count as positive.
+    """
+    parts = ((np.abs(part) if magnitudes else part).sum(axis=2) for _, part in _in_rows(weights))
+    result: Array = np.concatenate([(part * values).sum(axis=1) for part in parts])
+    return result
+
+
+def _in_rows(weights: Array) -> Iterator[tuple[int, Array]]:
+    """The weights of some output channels at a time as int64, eight times as large, behind the first one's number."""
+    for at in range(0, len(weights), _ROWS):
+        yield at, weights[at : at + _ROWS].astype(np.int64)
+
+
 def weights_of(node: Node, graph: Graph) -> Array | None:
-    """int64 [output channels, input channels of a group, taps] of a node with constant weights of 8 bits.
+    """The stored integers [output channels, input channels of a group, taps] of constant weights of 8 bits.
 
     None for other nodes, and where the weights' zero point is not 0.
     """
     given, tensor = node.attributes, graph.tensor(node.inputs[1])
     if tensor.data is None or tensor.dtype not in EIGHT_BIT:
         return None
-    data: Array = tensor.data.astype(np.int64)
+    data = tensor.data
     if isinstance(given, ConvAttributes):
         return None if any(given.w_zero_point) else data.reshape(*data.shape[:2], -1)
     if not isinstance(given, MatMulAttributes) or any(given.b_zero_point) or data.ndim != 2 or given.transpose_a:

@@ -29,6 +29,7 @@ from tilewright.rewrites.channel_ranges import (
     has_channels,
     has_pads,
     ranges_of_channels,
+    weighted,
     weights_of,
     zero_of,
 )
@@ -176,8 +177,8 @@ def _needless(node: Node, graph: Graph, x: Range) -> Array:
     value = x.lowest - zero_of(node)
     # Beside x stands the padding, so that another constant than it is none at the edge.
     folds = x.constant & ((value == 0) | (not has_pads(node)))
-    added = np.abs(weights).sum(axis=2) * np.where(folds, np.abs(value), 0)
-    if int((np.abs(bias) + added.sum(axis=1)).max()) > _MOST:
+    added = weighted(weights, np.where(folds, np.abs(value), 0), magnitudes=True)
+    if int((np.abs(bias) + added).max()) > _MOST:
         folds &= value == 0
     result: Array = unread | folds
     return result
@@ -234,8 +235,7 @@ def _with_fewer(
 def _folded(node: Node, weights: Array, dead: Array, x: Range) -> Array:
     """int64 [output channels]: what the dead channels that are constant add to each sum."""
     value = np.where(x.constant & dead, x.lowest - zero_of(node), 0)
-    folded: Array = (weights.sum(axis=2) * value).sum(axis=1)
-    return folded
+    return weighted(weights, value)
 
 
 def _of_channels(epilogue: Epilogue | None, alive: Iterable[int]) -> Epilogue | None:
