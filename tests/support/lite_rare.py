@@ -7,6 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
+from tilewright.graph import Array
 
 from support.lite_made import WINDOW, LiteCase, Made
 from support.lite_models import Step, Value
@@ -15,10 +16,37 @@ from support.lite_models import Step, Value
 def _function(name: str, operator: str, kind: str, scale: float, y: tuple[float, int], **options: object) -> LiteCase:
     made = Made(name, kind)
     x = made.value(2, 3, 9, scale=(scale,))
-    if operator in ("SQRT", "LOG"):
+    if operator in ("SQRT", "RSQRT", "LOG"):
         x = replace(x, zero_point=(-128 if kind == "int8" else 0,))
-    step = Step(operator, (0,), (1,), options)
-    return made.case([x, Value(x.shape, kind, (y[0],), (y[1],))], step, judge="litert")
+    case = made.case(
+        [x, Value(x.shape, kind, (y[0],), (y[1],))],
+        Step(operator, (0,), (1,), options),
+        judge="tflm" if operator == "RSQRT" else "litert",
+    )
+    if kind == "int16" and operator in ("SQRT", "RSQRT"):
+        return replace(case, inputs=(_not_negative(made, case.inputs[0]),))
+    return case
+
+
+def _not_negative(made: Made, drawn: Array) -> Array:
+    """Numbers of all magnitudes, among them 0, 1 and the largest."""
+    found = np.exp(made.rng.uniform(0.0, np.log(32767.0), drawn.shape)).astype(np.int16)
+    found[:, 0, 0, :3] = (0, 1, 32767)
+    return found
+
+
+def _quotient(name: str, activation: str) -> LiteCase:
+    """DIV of int16 with numbers of all magnitudes; no divisor is 0."""
+    made = Made(name, "int16")
+    a, b, y = (made.value(3, 40, scale=(unit,)) for unit in (3e-4, 5e-4, 7e-3))
+    case = made.case([a, b, y], Step("DIV", (0, 1), (2,), {"activation": activation}), (0, 1), "litert")
+    dividend, divisor = (
+        np.exp(made.rng.uniform(0.0, np.log(32767.0), drawn.shape)).astype(np.int16) * np.sign(drawn).astype(np.int16)
+        for drawn in case.inputs
+    )
+    divisor[divisor == 0] = 1
+    dividend[0, 0, :4], divisor[0, 0, :4] = (-32768, -32768, 0, 32767), (-32768, 1, -32768, -1)
+    return replace(case, inputs=(dividend, divisor))
 
 
 def _log_softmax(name: str, kind: str, scale: float) -> LiteCase:
@@ -108,6 +136,12 @@ RARE: Mapping[str, Callable[[str], LiteCase]] = MappingProxyType(
         "gelu_int16": lambda n: _function(n, "GELU", "int16", _FINE, (_FINE, 0), approximate=False),
         "gelu_int16_by_tanh": lambda n: _function(n, "GELU", "int16", _FINE, (_FINE, 0), approximate=True),
         "sqrt_int8": lambda n: _function(n, "SQRT", "int8", 0.05, (0.03, -128)),
+        "sqrt_int16": lambda n: _function(n, "SQRT", "int16", _FINE, (1.1e-4, 0)),
+        "sqrt_int16_limited": lambda n: _function(n, "SQRT", "int16", _FINE, (4e-5, 0)),
+        "rsqrt_int16": lambda n: _function(n, "RSQRT", "int16", _FINE, (2e-3, 0)),
+        "rsqrt_int16_limited": lambda n: _function(n, "RSQRT", "int16", 0.7, (7e-6, 0)),
+        "quotient_int16": lambda n: _quotient(n, "NONE"),
+        "quotient_int16_relu6": lambda n: _quotient(n, "RELU6"),
         "neg_int16": lambda n: _function(n, "NEG", "int16", _FINE, (_FINE, 0)),
         "abs_int16_plain": lambda n: _sizes(n, "int16"),
         "abs_int32": lambda n: _sizes(n, "int32"),

@@ -1,4 +1,4 @@
-"""Quotients of 8-bit integers (DIV), and vectors divided by their length (L2_NORMALIZATION), as in LiteRT's kernels."""
+"""Quotients (DIV), inverse roots (RSQRT) and vectors divided by their length (L2_NORMALIZATION), as LiteRT has them."""
 
 from __future__ import annotations
 
@@ -27,6 +27,14 @@ class DivFixedAttributes(Attributes):
 
 
 @dataclass(frozen=True, slots=True)
+class RsqrtHalvesAttributes(Attributes):
+    """y = 1 / sqrt(x) * multiplier / 2^31 * 2^shift, where shift is -11 to 20."""
+
+    multiplier: int
+    shift: int
+
+
+@dataclass(frozen=True, slots=True)
 class L2FixedAttributes(Attributes):
     """The stored integer of x that stands for 0."""
 
@@ -34,8 +42,12 @@ class L2FixedAttributes(Attributes):
 
 
 def reciprocals() -> Array:
-    """2^(bits of b) / b as Q0.31 for b from 0 to 255, int64[256]; the entry of 0 is not used."""
-    b = np.arange(256, dtype=np.int64)
+    """``_reciprocals`` of 0 to 255, int64[256]; the entry of 0 is not used."""
+    return _reciprocals(np.arange(256, dtype=np.int64))
+
+
+def _reciprocals(b: Array) -> Array:
+    """2^(bits of b) / b as Q0.31, int64; 2^31 - 1 where b is 0."""
     bits = np.frexp(b.astype(np.float64))[1].astype(np.int64)
     return one_over_one_plus(np.where(b > 0, (b << (32 - bits)) - (1 << 31), 0))
 
@@ -53,7 +65,7 @@ def _divide(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     # LiteRT counts the leading sign bits of a; for a negative number they are those of 2 * |a| - 1.
     counted = np.where(a < 0, 2 * np.abs(a) - 1, a)
     headroom = 32 - np.frexp(counted.astype(np.float64))[1].astype(np.int64) - (a >= 0)
-    quotient = high_product(a << headroom, reciprocals()[size])
+    quotient = high_product(a << headroom, _reciprocals(size))
     shift = given.shift - (bits - 1) - headroom
     result = multiplied(quotient, given.multiplier, np.maximum(shift, -31))
     # For 32 bits or more LiteRT shifts by the remainder of 32, and adds 1 unless the product is negative.
@@ -62,6 +74,21 @@ def _divide(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     result = np.where(shift < -31, (high >> (-shift & 31)) + (high >= 0), result) + given.zero_point
     limited = np.clip(np.where(size == 0, given.zero_point, result), given.minimum, given.maximum)
     return [limited.astype(graph.tensor(node.outputs[0]).dtype.numpy)]
+
+
+_ROOT_BITS = 20
+"""1 / sqrt(x) is rounded to steps of 2^-20 first."""
+
+
+def _rsqrt(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """1 / sqrt(x) in y's steps; the largest y where x is 0 or below."""
+    given = node.given(RsqrtHalvesAttributes)
+    values, places = np.unique(operand(arrays, 0), return_inverse=True)
+    pairs = np.asarray([inverse_root(int(value)) for value in values], np.int64).reshape(-1, 2)
+    root = multiplied(np.asarray(1, np.int64), pairs[:, 0], _ROOT_BITS - pairs[:, 1])
+    y = multiplied(root, given.multiplier, given.shift - _ROOT_BITS)
+    limited = np.where(values > 0, np.minimum(y, 32767), 32767).astype(np.int16)
+    return [limited[places].reshape(operand(arrays, 0).shape)]
 
 
 def _l2(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
@@ -79,5 +106,6 @@ def _l2(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
 
 OPERATORS = (
     Operator("DivFixed", elementwise.nest, _divide, DivFixedAttributes),
+    Operator("RsqrtHalves", elementwise.nest, _rsqrt, RsqrtHalvesAttributes),
     Operator("L2Fixed", last_axis_nest, _l2, L2FixedAttributes),
 )

@@ -9,18 +9,39 @@ from tilewright.graph import Array, Graph, RoundAway
 from tilewright.kernels.scalar import quotients
 
 
-def quotient(shift: int) -> tuple[Graph, dict[str, Array]]:
+def quotient(shift: int, kind: str = "int8") -> tuple[Graph, dict[str, Array]]:
     """All numerators by 1, whose quotients are the largest."""
-    attributes = {"a_zero_point": -128, "b_zero_point": 0, "multiplier": (1 << 31) - 1, "shift": shift}
-    attributes |= {"zero_point": 0, "minimum": -128, "maximum": 127}
-    inputs = [np.arange(-128, 128, dtype=np.int8), np.ones(256, np.int8)]
-    return node_graph("DivFixed", inputs, (), (256,), "int8", attributes)
+    limits = np.iinfo(kind)
+    lowest = int(limits.min)
+    attributes = {
+        "a_zero_point": -128 if kind == "int8" else 0,
+        "b_zero_point": 0,
+        "multiplier": (1 << 31) - 1,
+        "shift": shift,
+    }
+    attributes |= {"zero_point": 0, "minimum": lowest, "maximum": int(limits.max)}
+    count = -2 * lowest
+    inputs = [np.arange(lowest, -lowest).astype(kind), np.ones(count, kind)]
+    return node_graph("DivFixed", inputs, (), (count,), kind, attributes)
 
 
 def test_quotients() -> None:
     for shift in (-8, 0, 8, 23):
         check(*quotient(shift))
     assert not choices_of(quotient(24)[0])
+    for shift in (-8, 0, 15):
+        check(*quotient(shift, "int16"))
+    assert not choices_of(quotient(16, "int16")[0])
+
+
+def test_inverse_roots() -> None:
+    x = np.arange(-1 << 15, 1 << 15).astype(np.int16)
+    for shift in (-11, 0, 12, 20):
+        attributes = {"multiplier": (1 << 31) - 1, "shift": shift}
+        check(*node_graph("RsqrtHalves", [x], (), x.shape, "int16", attributes))
+    for shift in (-12, 21):
+        attributes = {"multiplier": (1 << 31) - 1, "shift": shift}
+        assert not choices_of(node_graph("RsqrtHalves", [x], (), x.shape, "int16", attributes)[0])
 
 
 def test_a_quotient_beyond_the_bound_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

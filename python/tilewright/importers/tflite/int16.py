@@ -131,6 +131,25 @@ def interpolated(call: LiteCall) -> None:
     call.emit("InterpolatedHalves", [call.input(0).name, call.literal(table, "table")], x.shape)
 
 
+def root(call: LiteCall) -> None:
+    """SQRT in float32, rounded towards 0; arguments below 0 count as 0."""
+    x, y, shape = call.record(0), call.output(), call.input(0).shape
+    per_tensor(x)
+    per_tensor(y)
+    if x.zero or y.zero:
+        raise Unsupported("int16 with a zero point", "quantise the model again")
+    zero = call.literal(np.zeros((), np.int16), "zero")
+    above = call.emit("Max", [call.input(0).name, zero], shape, part="above")
+    given = {"scale": (float(x.unit),), "zero_point": (0,)}
+    real = call.emit("Dequantize", [above], shape, given, dtype=DType.FLOAT32, part="real")
+    length = call.emit("Sqrt", [real], shape, dtype=DType.FLOAT32, part="root")
+    unit = call.literal(np.asarray(y.unit, np.float32), "unit")
+    steps = call.emit("Div", [length, unit], shape, dtype=DType.FLOAT32, part="steps")
+    most = call.literal(np.asarray(_LARGEST, np.float32), "most")
+    limited_steps = call.emit("Min", [steps, most], shape, dtype=DType.FLOAT32, part="limited")
+    call.emit("Cast", [limited_steps], shape, dtype=DType.INT16)
+
+
 def _log(call: LiteCall, y: TensorRecord) -> Callable[[Array], Array]:
     """The logarithm; arguments that are not above 0 give y's smallest value."""
     smallest = np.float32(np.float32(-32768) * y.unit)

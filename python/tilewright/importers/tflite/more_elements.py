@@ -13,7 +13,7 @@ from tilewright.importers.tflite.bilinear import resize_bilinear
 from tilewright.importers.tflite.context import LiteCall, axis_of, one_type, per_tensor, same_scale
 from tilewright.importers.tflite.elementwise import tabulated_function
 from tilewright.importers.tflite.hybrid_more import hybrid_matmul
-from tilewright.importers.tflite.int16 import INTERPOLATED, interpolated
+from tilewright.importers.tflite.int16 import INTERPOLATED, interpolated, root
 from tilewright.importers.tflite.multipliers import once, stored_bounds, tensor_multiplier, twice
 from tilewright.importers.tflite.pointwise import FUNCTIONS
 from tilewright.importers.tflite.quantized_more import scaled, squares_of_halves
@@ -45,10 +45,13 @@ _COMPARISONS = {
 
 
 def unary(call: LiteCall) -> None:
-    """Float32; NEG of integers, SIGN of those without scale; by tables LOG of int8 and int16, SQRT of int8."""
+    """Float32; NEG of integers, SIGN of those without scale; LOG and SQRT of int8 and int16."""
     kind, x = one_type(call, 0), call.input(0)
     if kind == "int16" and call.node.operator in INTERPOLATED:
         interpolated(call)
+        return
+    if kind == "int16" and call.node.operator == "SQRT":
+        root(call)
         return
     if kind in ("int8", "uint8") and call.node.operator in FUNCTIONS:
         tabulated_function(call, FUNCTIONS[call.node.operator].stored)
@@ -276,8 +279,9 @@ def prelu(call: LiteCall) -> None:
         call.emit("PRelu", [x.name, alpha.name], shape)
         return
     if kind not in ("int8", "uint8", "int16") or call.record(1).type != ("int8" if kind == "int16" else kind):
+        # LiteRT reads the bytes of an int16 alpha as int8.
         raise Unsupported(
-            f"{kind} with alpha of {call.record(1).type}", "float32, int8, uint8 and int16x8 are supported"
+            f"{kind} with alpha of {call.record(1).type}", "float32, int8, uint8, and int16 with an int8 alpha"
         )
     a, b, y = call.record(0), call.record(1), call.output()
     for record in (a, b, y):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import sqrt
 from types import MappingProxyType
 
 import numpy as np
@@ -35,7 +36,7 @@ def scaled(call: LiteCall, index: int, left: int, factor: tuple[int, int]) -> st
 
 
 def divide(call: LiteCall) -> None:
-    """Float32, int8 and uint8, and int32 without scale, with broadcasting."""
+    """Float32, int8, uint8 and int16, and int32 without scale, with broadcasting."""
     kind, a, b = one_type(call, 0, 1), call.input(0), call.input(1)
     shape, names = broadcast(a.shape, b.shape), [a.name, b.name]
     if kind == "float32":
@@ -44,8 +45,8 @@ def divide(call: LiteCall) -> None:
     if kind == "int32" and not call.output().is_quantized:
         whole_numbers(call, "DivInteger", names, shape)
         return
-    if kind not in _EIGHT_BIT:
-        raise Unsupported(f"elements of type {kind}", "float32, int8, uint8 and int32 are supported")
+    if kind not in (*_EIGHT_BIT, "int16"):
+        raise Unsupported(f"elements of type {kind}", "float32, int8, uint8, int16 and int32 are supported")
     _fixed_quotient(call, shape, names)
 
 
@@ -53,6 +54,8 @@ def _fixed_quotient(call: LiteCall, shape: tuple[int, ...], names: list[str]) ->
     x, w, y = call.record(0), call.record(1), call.output()
     for record in (x, w, y):
         per_tensor(record)
+    if x.type == "int16" and (x.zero, w.zero, y.zero) != (0, 0, 0):
+        raise Unsupported("int16 with a zero point", "quantise the model again")
     multiplier, shift = quantized_multiplier(float(x.unit / (w.unit * y.unit)))
     low, high = stored_bounds(call.text("activation"), y)
     given = {
@@ -150,18 +153,21 @@ def l2_normalization(call: LiteCall) -> None:
 
 
 def rsqrt(call: LiteCall) -> None:
-    """1 / sqrt(x); float32, and int8 by a table."""
+    """1 / sqrt(x); float32, int16, and int8 by a table."""
     kind, x = one_type(call, 0), call.input(0)
     if kind == "float32":
         root = call.emit("Sqrt", [x.name], x.shape, part="root")
         call.emit("Reciprocal", [root], x.shape)
         return
-    if kind != "int8":
-        raise Unsupported(f"elements of type {kind}", "float32 and int8 are supported")
+    if kind not in ("int8", "int16"):
+        raise Unsupported(f"elements of type {kind}", "float32, int8 and int16 are supported")
     record, y = call.record(0), call.output()
     per_tensor(record)
     per_tensor(y)
-    q, shift = quantized_multiplier(1.0 / float(np.sqrt(record.unit) * y.unit))
+    q, shift = quantized_multiplier(1.0 / (sqrt(float(record.unit)) * float(y.unit)))
+    if kind == "int16":
+        _rsqrt_halves(call, q, shift)
+        return
 
     def stored(value: int) -> int:
         """The root's argument is never below 0; there 0 counts as the smallest number."""
@@ -173,6 +179,15 @@ def rsqrt(call: LiteCall) -> None:
 
     table = np.asarray([stored(value - record.zero) for value in range(-128, 128)], np.int8)
     call.emit("Lookup", [x.name, call.literal(table, "table")], x.shape)
+
+
+def _rsqrt_halves(call: LiteCall, multiplier: int, shift: int) -> None:
+    x, y = call.record(0), call.output()
+    if (x.zero, y.zero) != (0, 0):
+        raise Unsupported("int16 with a zero point", "quantise the model again")
+    if not -11 <= shift <= _LEFT:
+        raise Unsupported(f"scales {float(x.unit)} and {float(y.unit)}", "quantise the model again")
+    call.emit("RsqrtHalves", [call.input(0).name], x.shape, {"multiplier": multiplier, "shift": shift})
 
 
 def joined(call: LiteCall, names: Sequence[str]) -> list[str]:

@@ -1054,7 +1054,8 @@ void tilewright_dequantize_axis_f32(const struct tilewright_dequantize_axis_f32_
 
 /* y = (a - za) / (b - zb) * doubled / 2^32 * 2^shift + zero point, limited; the numerator is
  * shifted to 31 bits before its product with the reciprocal. Operands: a, b; 2^bits / d as Q0.31
- * for d from 0 to 255; y, all but the table of 8 bits and of one type. */
+ * for d from 0 to 255; y, all but the table of 8 bits and of one type. The kernel of int16 has no
+ * table, and zero points of 0. */
 struct tilewright_div_fixed_attributes {
     int32_t is_unsigned; /* 1: uint8 */
     int32_t a_zero_point;
@@ -1069,6 +1070,20 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_div_fixed_attributes) == 32,
                        "tilewright_div_fixed_attributes");
 
 void tilewright_div_fixed(const struct tilewright_div_fixed_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_div_halves(const struct tilewright_div_fixed_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* y = 1 / sqrt(x) * doubled / 2^12 / 2^right, limited; the largest y where x is 0 or below.
+ * Operands: x and y of int16. */
+struct tilewright_rsqrt_halves_attributes {
+    int32_t doubled;
+    int32_t right;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_rsqrt_halves_attributes) == 8,
+                       "tilewright_rsqrt_halves_attributes");
+
+void tilewright_rsqrt_halves(const struct tilewright_rsqrt_halves_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
 /* Each line of the view's last axis divided by its length, in steps of 1/128. Operands: x and y of
