@@ -165,6 +165,7 @@ def comparison(call: LiteCall) -> None:
     """Float32, bool, int32, int64; int8, uint8 and int16, each with its scale, with broadcasting.
 
     LiteRT orders int16 by the stored integers, and TensorFlow Lite Micro's GREATER of int16 is never true.
+    LiteRT leaves the output of NOT_EQUAL of int16 without scale unwritten; here it is the opposite of EQUAL.
     """
     kinds = {call.record(0).type, call.record(1).type}
     operator, swapped, negated = _COMPARISONS[call.node.operator]
