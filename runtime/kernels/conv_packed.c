@@ -160,8 +160,9 @@ static struct conv prepare(const struct tilewright_conv_packed_attributes *a,
     if (conv.inputs == 1) {
         conv.stride = 1;
     }
-    conv.dense = a->kernel[1] == 1 ||
-                 (conv.stride == 1 && a->dilations[1] == 1 && shape->stride[WIDTH] == conv.inputs);
+    conv.dense =
+        conv.stride == 1 &&
+        (a->kernel[1] == 1 || (a->dilations[1] == 1 && shape->stride[WIDTH] == conv.inputs));
     if (a->is_padded != 0) {
         for (int32_t i = 0; i < conv.inputs; i++) {
             padding[i] = (uint8_t)a->padding;

@@ -7,13 +7,16 @@ from itertools import product
 import numpy as np
 import pytest
 from kernel_harness import run_kernel
-from support.integer_nodes import SOURCES, check, choices_of, node_graph, requantize, shifted
+from support.integer_nodes import SOURCES, check, choices_of, integers, node_graph, requantize, shifted
 from tilewright.catalogue.evaluate import evaluate
 from tilewright.graph import Array, Epilogue, Graph
 from tilewright.kernels.scalar import conv_packed
 from tilewright.kernels.scalar.packed import LONGER, RUNS, Runs, best_runs, fits, name_of, runs_cycles, sorted_channels
 
 RNG = np.random.default_rng(1)
+TALL_OR_WIDE = ((1, 1), (3, 1), (1, 3))
+"""Heights and widths of kernels."""
+
 BOUND = 256
 """What the magnitudes of a run may add up to, unless all weights are negative: then it is one less."""
 
@@ -113,3 +116,19 @@ def test_weights_of_which_two_do_not_fit() -> None:
     weights = np.full((4, 8), -128, np.int64)
     assert best_runs(weights) is None
     assert best_runs(weights + 1) is not None
+
+
+@pytest.mark.parametrize("channels_last", [False, True], ids=["channels first", "channels last"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize(("inputs", "kernel"), [(1, (3, 3)), (3, (3, 1)), (3, (1, 3)), *product((8, 9), TALL_OR_WIDE)])
+def test_taps_of_a_pixel_wherever_they_lie(
+    inputs: int, kernel: tuple[int, int], dtype: str, channels_last: bool
+) -> None:
+    rng = np.random.default_rng(inputs)
+    x = integers(rng, dtype, (2, inputs, 6, 5))
+    weights = integers(rng, "int8", (5, inputs, *kernel), -9, 9)
+    attributes = {"strides": (1, 1), "dilations": (1, 1), "pads": (0, 0, 0, 0), "group": 1}
+    shape = (2, 5, 7 - kernel[0], 6 - kernel[1])
+    graph, feeds = node_graph("Conv", [x, weights], (1,), shape, "int32", attributes, channels_last=channels_last)
+    check(graph, feeds, prefix="conv_packed")
+    check(graph, feeds, {"oh": 2, "oc": 4}, prefix="conv_packed", in_place=True)
