@@ -36,6 +36,7 @@ from link_map import code_bytes
 from tilewright.base.errors import TilewrightError
 from tilewright.graph import DType, Graph
 from tilewright.importers.load import import_model
+from tilewright.operators.quantization import QuantizationAttributes
 
 HERE = Path(__file__).resolve().parent
 TOOLCHAIN = HERE.parent / "cmake/toolchains/riscv64-unknown-elf-gcc.cmake"
@@ -204,7 +205,7 @@ def step_of(graph: Graph, output: str) -> tuple[float, ...]:
         producer = graph.producers().get(producer.inputs[0])
     if producer is None or producer.operator != "Dequantize":
         return ()
-    return tuple(producer.attributes["scale"])
+    return producer.given(QuantizationAttributes).scale
 
 
 def generated(network: Network, platform: str, folder: Path) -> Result:
