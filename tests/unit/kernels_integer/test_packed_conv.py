@@ -130,5 +130,5 @@ def test_taps_of_a_pixel_wherever_they_lie(
     attributes = {"strides": (1, 1), "dilations": (1, 1), "pads": (0, 0, 0, 0), "group": 1}
     shape = (2, 5, 7 - kernel[0], 6 - kernel[1])
     graph, feeds = node_graph("Conv", [x, weights], (1,), shape, "int32", attributes, channels_last=channels_last)
-    check(graph, feeds, prefix="conv_packed")
-    check(graph, feeds, {"oh": 2, "oc": 4}, prefix="conv_packed", in_place=True)
+    check(graph, feeds, prefix="conv")
+    check(graph, feeds, {"oh": 2, "oc": 4}, prefix="conv", in_place=True)
