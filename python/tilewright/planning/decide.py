@@ -45,6 +45,12 @@ class Decider:
         """Pool to bytes; None for a pool without limit."""
         return {pool.name: pool.usable_bytes for pool in self.platform.pools}
 
+    @property
+    def hands_over(self) -> bool:
+        """Whether layers hand over their last stores: where links copy on their own, unless slots are to be single."""
+        links = self.platform.links
+        return self.options.buffering is not Buffering.SINGLE and any(link.asynchronous for link in links)
+
     def choose(self, number: int, limits: Capacities) -> ScheduledLayer:
         """The best kernel and tiles of a layer, by its number, within ``limits``. Raises TileOverflow."""
         problems = self.prepared.problems[number]
@@ -125,9 +131,7 @@ def each_for_itself(decider: Decider) -> Decisions:
 
 def best_tiles(decider: Decider) -> Decisions:
     """``each_for_itself``, with stores handed over where links copy on their own."""
-    links, options = decider.platform.links, decider.options
-    hand_over = options.buffering is not Buffering.SINGLE and any(link.asynchronous for link in links)
-    return replace(each_for_itself(decider), hand_over=hand_over)
+    return replace(each_for_itself(decider), hand_over=decider.hands_over)
 
 
 def with_layers(decisions: Decisions, layers: Sequence[ScheduledLayer]) -> Decisions:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilewright.options import Buffering, Objective
+from tilewright.options import Objective
 from tilewright.placement import DoesNotFit
 from tilewright.plan.lifetimes import layer_at
 from tilewright.planning.decide import Decider
@@ -59,13 +59,11 @@ def _realised(near: NearTensors, pool: str, decider: Decider) -> Planned | tuple
     prepared = with_homes(decider.prepared, decider.platform, dict.fromkeys(near.roots, pool))
     bound = sum(layer.choice.least_cost for layer in near.layers)
     decisions = decider.decided(near.layers, bound)
-    links, options = decider.platform.links, decider.options
-    hand_over = options.buffering is not Buffering.SINGLE and any(link.asynchronous for link in links)
-    ways: list[Decisions] = [replace(decisions, hand_over=True)] if hand_over else []
+    ways: list[Decisions] = [replace(decisions, hand_over=True)] if decider.hands_over else []
     for way in (*ways, decisions):
-        schedule = schedule_of(prepared, way, decider.platform, options)
+        schedule = schedule_of(prepared, way, decider.platform, decider.options)
         try:
-            return realise(schedule, way, decider.platform, options)
+            return realise(schedule, way, decider.platform, decider.options)
         except DoesNotFit as overflow:
             diagnosis = overflow.diagnosis
     if diagnosis.pool != pool:
