@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What follows from options beside Python: docs/reference/options.md, and the keywords of CMake and of SCons.
+"""Writes what follows from the options outside Python: docs/reference/options.md, keywords of CMake and of SCons.
 
 Files that are otherwise written by hand have regions that are written here.
 """

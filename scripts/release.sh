@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes what a release uploads into dist/, up to the upload itself: `scripts/release.sh 0.2.0`.
+# Makes everything that a release uploads, in dist/, and uploads nothing: `scripts/release.sh 0.2.0`.
 # Wheels of other machines come from cibuildwheel, which pyproject.toml configures.
 source "$(dirname "$0")/common.sh"
 

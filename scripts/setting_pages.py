@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What reference pages say of settings: tables of keys, from the fields that declare them."""
+"""Tables of keys for the reference pages, from the fields that declare the keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages mention in passing: commands, files, keywords of CMake functions."""
+"""Commands, files and keywords of CMake functions that pages mention are there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where elements lie in memory, the slow way."""
+"""The position in memory of every element of a tensor, found without strides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators beside those of common networks: each with the types that its importer takes."""
+"""Cases of .tflite operators that common networks do not have, each in the types that its importer takes."""
 
 from __future__ import annotations
 

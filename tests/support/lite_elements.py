@@ -1,4 +1,4 @@
-"""Sums, products, means, softmax, functions, and the border between types."""
+"""Cases of .tflite: sums, products, means, softmax, functions of one element, and conversions between types."""
 
 from __future__ import annotations
 

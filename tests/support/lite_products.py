@@ -1,4 +1,4 @@
-"""Convolutions, fully connected layers and poolings."""
+"""Cases of .tflite: convolutions, fully connected layers and poolings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that runtimes compute in types beside those that converters usually write."""
+"""Cases of .tflite operators in types that runtimes compute and converters rarely write."""
 
 from __future__ import annotations
 

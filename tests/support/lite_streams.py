@@ -1,4 +1,4 @@
-"""Models that remember."""
+"""Cases of .tflite models that keep a state from run to run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators of types that few networks use: int16, uint8, integers without scale, and quotients and lengths of int8."""
+"""Cases of .tflite operators of int16, uint8 and integers without scale, and quotients and lengths of int8."""
 
 from __future__ import annotations
 

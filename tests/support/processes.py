@@ -1,4 +1,4 @@
-"""What is still running."""
+"""Processes that are still running, found by the program on their command lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What calls take of a stack on RV32: C as the compiler tells it, libraries as their instructions do."""
+"""Bytes of stack that calls take on RV32: the compiler tells them of C, instructions tell them of libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that remember, and what they compute in several runs: by onnxruntime, and by their C under sanitizers."""
+"""Models that keep a state, and what several runs compute: by onnxruntime, and by their C under sanitizers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The program walked step by step, from the docstrings of tilewright.plan alone."""
+"""Walks the program of a plan step by step; written from the docstrings of tilewright.plan, not from the checker."""
 
 from __future__ import annotations
 
