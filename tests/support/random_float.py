@@ -184,7 +184,7 @@ def repeated(model: RandomModel) -> None:
         model.add("Tile", name, model.constant(np.array([model.chance.choice((1, 1, 2)) for _ in shape])))
     else:
         wanted = [model.chance.choice((1, 3)) if extent == 1 else extent for extent in shape]
-        model.add("Expand", name, model.constant(np.array([2, *wanted][model.chance.randint(0, 1) :])))
+        model.add("Expand", name, model.constant(np.array([2, *wanted][model.chance.randint(0, 1) :], np.int64)))
 
 
 def gather(model: RandomModel) -> None:
