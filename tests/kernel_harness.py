@@ -5,17 +5,13 @@ gets memory of its own, exactly as large as the tile, with poison around it; or,
 lie in the whole tensor. Where a reduction is cut, partial results pass from call to call, and the
 output's tile must stay as it is until the last.
 
-With TILEWRIGHT_TEST_ADDRESS_SANITIZER=1 (and libasan preloaded) the poison gives way to the
-sanitizer's red zones.
+Kernels run under AddressSanitizer and UndefinedBehaviorSanitizer in a process of their own.
 """
 
 from __future__ import annotations
 
 import ctypes
-import os
 import struct
-import subprocess
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -23,7 +19,8 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from support.objects import SANITIZED, UNDEFINED, sanitized, without_preloaded
+from support.kernel_calls import ADDRESS, SIZE_BYTES, KernelProcess, shared_memory
+from support.objects import SANITIZED
 from tilewright.graph import Array, Graph, packed_strides_bytes
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, packed_array
 from tilewright.operators.nest import Interval, Iteration, axis_range, clipped
@@ -32,8 +29,7 @@ RUNTIME = Path(__file__).parents[1] / "runtime"
 MAX_RANK = 6
 POISON = 0xA5
 FIRST, LAST = 1, 2
-ADDRESS_SANITIZER = os.environ.get("TILEWRIGHT_TEST_ADDRESS_SANITIZER") == "1"
-_GUARD_BYTES = 0 if ADDRESS_SANITIZER else 64
+_GUARD_BYTES = 64
 
 POINTER_BYTES = ctypes.sizeof(ctypes.c_void_p)
 
@@ -66,67 +62,65 @@ class View(ctypes.Structure):
 
 
 @cache
-def library(sources: tuple[str, ...]) -> ctypes.CDLL:
-    """The kernel sources as a shared library, compiled with the sanitizers."""
-    folder = Path(tempfile.mkdtemp(prefix="tilewright-kernels-"))
-    sanitizers = "address,undefined" if ADDRESS_SANITIZER else "undefined"
-    flags = ["-O1", "-g1", "-fPIC", f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all"]
-    target = folder / "kernels.so"
-    paths = [RUNTIME / "kernels" / name for name in sources]
-    files = sanitized(paths, SANITIZED if ADDRESS_SANITIZER else UNDEFINED)
-    command = ["cc", "-shared", *flags, *files, "-lm", "-o", str(target)]
-    subprocess.run(command, check=True, env=without_preloaded())
-    return ctypes.CDLL(str(target))
+def library(sources: tuple[str, ...]) -> KernelProcess:
+    """The kernels of some files, compiled with both sanitizers."""
+    return KernelProcess([RUNTIME / "kernels" / name for name in sources], SANITIZED)
 
 
 class Memory:
-    """Blocks of exact size from malloc, poisoned, with guards on both sides; kernels run on this machine."""
+    """Blocks of exact size, poisoned, with guards on both sides, in memory that the kernels' process shares.
+
+    A new one takes the place of the one before.
+    """
 
     pointer_bytes = POINTER_BYTES
 
     def __init__(self) -> None:
-        self._libc = ctypes.CDLL(None)
-        self._libc.malloc.restype = ctypes.c_void_p
-        self._libc.malloc.argtypes = [ctypes.c_size_t]
-        self._libc.free.argtypes = [ctypes.c_void_p]
+        self._used = 0
         self._blocks: list[tuple[int, int]] = []
 
     def allocate(self, size_bytes: int) -> int:
         """Address of ``size_bytes`` bytes of poison."""
         whole = size_bytes + 2 * _GUARD_BYTES
-        address = self.take(max(whole, 1))
+        address = self.take(whole)
         ctypes.memset(address, POISON, whole)
         self._blocks.append((address, whole))
         return address + _GUARD_BYTES
 
     def take(self, size_bytes: int) -> int:
-        """Address, on this machine, of memory as it comes."""
-        return int(self._libc.malloc(size_bytes))
-
-    def give_back(self, address: int) -> None:
-        """Free what was taken."""
-        self._libc.free(address)
+        """Address, on this machine, of memory as it comes, aligned as malloc aligns."""
+        shared_memory()
+        address = ADDRESS + self._used
+        self._used += -(-size_bytes // 16) * 16
+        assert self._used <= SIZE_BYTES, "the operands exceed the shared memory"
+        return address
 
     def call(self, choice: KernelChoice, sources: tuple[str, ...], views: Sequence[View], flags: int) -> None:
         """One call of a kernel, whose sources are compiled for where this memory is."""
-        functions = library(sources or choice.sources)
+        kernels = library(sources or choice.sources)
+        attributes = self._stored(packed_attributes(choice, kernels.symbol, POINTER_BYTES))
+        placed = b"".join(
+            struct.pack("=QQ", view.base, self._stored(bytes(view.shape.contents)) if view.shape else 0)
+            for view in views
+        )
+        views_address = self._stored(placed)
+        blocks = [(address + _GUARD_BYTES, whole - 2 * _GUARD_BYTES) for address, whole in self._blocks]
+        kernels.call(choice.symbol, attributes, views_address, flags, blocks)
 
-        def address_of(name: str) -> int:
-            return ctypes.addressof(ctypes.c_byte.in_dll(functions, name))
-
-        attributes = packed_attributes(choice, address_of, POINTER_BYTES)
-        getattr(functions, choice.symbol)(attributes, (View * len(views))(*views), ctypes.c_uint32(flags))
+    def _stored(self, content: bytes) -> int:
+        """Address of a block that has these bytes."""
+        address = self.allocate(len(content))
+        ctypes.memmove(address, content, len(content))
+        return address
 
     def release(self) -> None:
-        """Free everything; AssertionError if a guard was overwritten."""
+        """Forget all blocks; AssertionError if a guard was overwritten."""
         guard = bytes([POISON]) * _GUARD_BYTES
         intact = all(
             ctypes.string_at(address, _GUARD_BYTES) == guard
             and ctypes.string_at(address + whole - _GUARD_BYTES, _GUARD_BYTES) == guard
             for address, whole in self._blocks
         )
-        for address, _ in self._blocks:
-            self.give_back(address)
         self._blocks.clear()
         assert intact, "a kernel wrote outside its operands"
 

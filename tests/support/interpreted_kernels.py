@@ -69,7 +69,6 @@ class InterpretedMemory(Memory):
         super().__init__()
         self._machine = machine or kernels_machine()
         self._base = self._machine.host_address(HEAP, HEAP_BYTES)
-        self._used = 0
 
     def take(self, size_bytes: int) -> int:
         """Address of the next bytes of the heap."""
@@ -78,17 +77,14 @@ class InterpretedMemory(Memory):
         assert self._used <= HEAP_BYTES, "the operands exceed the heap of the interpreter"
         return address
 
-    def give_back(self, address: int) -> None:
-        """The heap ends with this object."""
-
     def call(self, choice: KernelChoice, sources: tuple[str, ...], views: Sequence[View], flags: int) -> None:
         """The same with addresses of the machine; AssertionError if the interpreter refuses what the kernel does."""
         packed = b"".join(
-            struct.pack("<II", self._inside(view.base), self._stored(bytes(view.shape.contents)) if view.shape else 0)
+            struct.pack("<II", self._inside(view.base), self._moved(bytes(view.shape.contents)) if view.shape else 0)
             for view in views
         )
         attributes = packed_attributes(choice, self._machine.symbol, self.pointer_bytes)
-        arguments = [self._stored(attributes), self._stored(packed), flags]
+        arguments = [self._moved(attributes), self._moved(packed), flags]
         status = self._machine.call(choice.symbol, arguments)
         assert status == 0, f"{choice.symbol} ended with status {status}"
 
@@ -97,7 +93,7 @@ class InterpretedMemory(Memory):
         assert 0 <= address - self._base <= self._used
         return HEAP + address - self._base
 
-    def _stored(self, content: bytes) -> int:
+    def _moved(self, content: bytes) -> int:
         """The machine's address of bytes that are put there; a shape's words are the same on both sides."""
         address = self.take(len(content))
         ctypes.memmove(address, content, len(content))

@@ -16,9 +16,6 @@ ALLOWED: Mapping[str, str] = {
         "the package tflite-micro is a nightly build; its vectors are stored, and tests compare with these"
     ),
     r"needs a mount namespace of its own": "containers without the right to mount",
-    r"the sanitizer ends the process|runs the others under the sanitizer|starts a process of its own": (
-        "these tests run in a process of their own, with or without sanitizers"
-    ),
 }
 """Part of a skip's reason (a regular expression) to why it may happen."""
 
