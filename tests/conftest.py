@@ -1,14 +1,15 @@
-"""Puts this folder on the import path; golden files; skips that fail CI; simulators of pulp-open."""
+"""Puts this folder on the import path; golden files; skips that fail CI; warm starts; simulators of pulp-open."""
 
 from __future__ import annotations
 
 import difflib
 import gc
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support import warm_tool
 from support.gvsoc import PLATFORM, needs_gvsoc
 from support.interpreted import WAYS, interpreted, needs_interpreter
 from support.skips import unexpected
@@ -61,6 +62,13 @@ def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
         assert expected == text, f"{lines}\n{UPDATE} writes the file anew"
 
     return compare
+
+
+@pytest.fixture(scope="session")
+def warm_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """An interpreter that has imported Tilewright before it is started; for tests of what a start does, not of it."""
+    with warm_tool.listening(tmp_path_factory.mktemp("warm")) as program:
+        yield program
 
 
 @pytest.fixture(

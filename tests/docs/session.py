@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -140,7 +141,7 @@ class Session:
         tool = f"add_subdirectory([[{ROOT}]] tilewright)\n" if "add_subdirectory" not in block.text else ""
         source = f"{head}{variables}{tool}add_executable(firmware main.c)\n{block.text}"
         (self.folder / "CMakeLists.txt").write_text(source, encoding="utf-8")
-        python = shlex.quote(sys.executable)
+        python = shlex.quote(shutil.which("python3", path=self.environment["PATH"]) or sys.executable)
         command = f"cmake -S . -B build-{block.line} -G Ninja -DTILEWRIGHT_PYTHON={python}\n"
         return self._run(Block("sh", command, block.line), may_fail="fails" in block.directives)
 

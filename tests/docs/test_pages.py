@@ -31,12 +31,13 @@ def session(tmp_path: Path, page: Path, environment: dict[str, str]) -> Session:
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    """The tool of the source tree, as ``tilewright`` and as the ``python3`` of this process."""
+def environment(tmp_path: Path, warm_python: Path) -> dict[str, str]:
+    """The tool of the source tree, as ``tilewright`` and as a ``python3`` that starts it warm."""
     programs = tmp_path / "programs"
     programs.mkdir()
+    (programs / "python3").symlink_to(warm_python)
     shim = programs / "tilewright"
-    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tilewright "$@"\n', encoding="utf-8")
+    shim.write_text(f'#!/bin/sh\nexec "{warm_python}" -m tilewright "$@"\n', encoding="utf-8")
     shim.chmod(0o755)
     variables = tool_environment()
     return {**variables, "PATH": os.pathsep.join([str(programs), variables["PATH"]])}
