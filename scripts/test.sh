@@ -13,6 +13,12 @@ if [ "${1:-}" = --all ]; then
     long=ON
 fi
 
+# CMake gives this to every project that a ctest configures; they have most of what they compile in common.
+launcher=()
+if command -v ccache >/dev/null; then
+    launcher=(CMAKE_C_COMPILER_LAUNCHER=ccache "CCACHE_DIR=$root/build/ccache")
+fi
+
 ./scripts/lint.sh
 say "pytest"
 # Neighbouring tests stay in one process, where they share what a module compiles.
@@ -21,7 +27,7 @@ for preset in host qemu-rv32; do
     say "ctest: $preset"
     cmake --preset "$preset" "-DTILEWRIGHT_LONG_TESTS=$long"
     cmake --build --preset "$preset"
-    ctest --preset "$preset$suffix"
+    env ${launcher[@]+"${launcher[@]}"} ctest --preset "$preset$suffix"
     say "the ten slowest, in seconds: $preset"
     sed '/^---/,$d' "build/$preset/Testing/Temporary/CTestCostData.txt" | sort -k 3,3 -rn |
         awk 'NR <= 10 { print $3, $1 }'
