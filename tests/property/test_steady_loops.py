@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.loop_edits import edited
 from support.mutations import mutations
 from tilewright.check import Rule, check, execution, steady
 from tilewright.check import turns as turns_module
@@ -28,6 +29,7 @@ CASES = {
     "cores": ("pulp-open", ("l1=1500",)),
 }
 MUTATIONS = 15
+EDITED = 12
 
 
 @pytest.fixture(scope="module", params=CASES)
@@ -84,6 +86,18 @@ def test_mutations_have_the_verdicts_of_running_one_by_one(plan: Plan) -> None:
     for mutation in spoilt:
         found = [str(violation) for violation in check(mutation.applied(plan))]
         assert found == one_by_one(mutation.applied(plan)), mutation
+        refused += bool(found)
+    assert refused >= 5
+
+
+def test_edited_loops_have_the_verdicts_of_running_one_by_one(plan: Plan) -> None:
+    drawn, refused = random.Random(8), 0
+    for _ in range(EDITED):
+        spoilt = plan
+        for _ in range(drawn.choice([1, 1, 2])):
+            spoilt = edited(spoilt, drawn)
+        found = [str(violation) for violation in check(spoilt)]
+        assert found == one_by_one(spoilt)
         refused += bool(found)
     assert refused >= 5
 
