@@ -21,6 +21,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="fuzz")
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
+    parser.add_argument("--compile-every", type=int, default=1, help="compile only C whose number this divides")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--platforms", action="store_true", help="spoilt platform files instead of models")
     parser.add_argument("--build", type=Path, default=Path("build/fuzz"))
@@ -28,7 +29,8 @@ def main(arguments: Sequence[str]) -> int:
     began = time.monotonic()
     numbers = range(options.first, options.first + options.count)
     case_of = platform_case if options.platforms else fuzz_case
-    summary = campaign(numbers, options.build.resolve(), options.processes, case_of)
+    folder = options.build.resolve()
+    summary = campaign(numbers, folder, options.processes, case_of, options.compile_every)
     lines = [f"failure {text}" for text in summary.failures]
     lines += [f"  {count:6d}  {kind}" for kind, count in sorted(summary.kinds.items())]
     lines.append(", ".join(f"{name.lower()} {count}" for name, count in sorted(summary.statuses.items())))
