@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/declarations.h"
 
+#include "tilewright/kernels/conv_walk.h"
 #include "tilewright/kernels/integer_core.h"
 
 enum { X, WEIGHTS, ROWS, Y, SCRATCH, PARTIAL };
@@ -179,8 +180,7 @@ void tilewright_conv_integer(const struct tilewright_conv_integer_attributes *a,
     for (int32_t n = 0; n < out->extent[BATCH]; n++) {
         const uint8_t *weights = operands[WEIGHTS].base;
         const int32_t *rows = (const int32_t *)(const void *)operands[ROWS].base;
-        ptrdiff_t offset_in = (ptrdiff_t)n * in->stride[BATCH];
-        ptrdiff_t offset_out = (ptrdiff_t)n * out->stride[BATCH];
+        struct tilewright_group group = tilewright_first_group(in, out, n);
 
         for (int32_t done = 0; done < out->extent[CHANNEL]; done += channels) {
             int32_t row = out->origin[HEIGHT];
@@ -189,8 +189,8 @@ void tilewright_conv_integer(const struct tilewright_conv_integer_attributes *a,
                 /* The pixels use the memory of the block's sums, which are not in use yet: stacks
                  * are short. */
                 struct pixels *const pixels = (struct pixels *)(void *)sink.block;
-                advance(&conv, y, offset_out, &row, &column, pixels, &sink);
-                gather(&conv, pixels, offset_in);
+                advance(&conv, y, group.out, &row, &column, pixels, &sink);
+                gather(&conv, pixels, group.in);
                 if (count - pixel > 2 || few == NULL) {
                     products(&sink, conv.columns, taps, weights, rows, channels, finish);
                 } else {
@@ -201,8 +201,7 @@ void tilewright_conv_integer(const struct tilewright_conv_integer_attributes *a,
             }
             weights += (ptrdiff_t)padded * taps * a->core->weight_bytes;
             rows += (ptrdiff_t)padded * rule->row_words;
-            offset_in += (ptrdiff_t)a->group_inputs * in->stride[CHANNEL];
-            offset_out += (ptrdiff_t)channels * out->stride[CHANNEL];
+            tilewright_next_group(&group, in, a->group_inputs, out, channels);
         }
     }
 }

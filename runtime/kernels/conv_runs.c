@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "tilewright/kernels/conv_walk.h"
 #include "tilewright/kernels/gather_runs.h"
 
 enum { X, WEIGHTS, ROWS, Y, SCRATCH };
@@ -220,27 +221,25 @@ void tilewright_conv_runs(const struct tilewright_conv_runs_attributes *a,
     for (int32_t n = 0; n < out->extent[BATCH]; n++) {
         const uint8_t *weights = operands[WEIGHTS].base;
         const int32_t *rows = (const int32_t *)(const void *)operands[ROWS].base;
-        ptrdiff_t offset_in = (ptrdiff_t)n * in->stride[BATCH];
-        ptrdiff_t offset_out = (ptrdiff_t)n * out->stride[BATCH];
+        struct tilewright_group group = tilewright_first_group(in, out, n);
 
         for (int32_t done = 0; done < out->extent[CHANNEL]; done += channels) {
             struct cursor cursor;
-            begin_line(&conv, y, offset_out, out->origin[HEIGHT], &cursor);
+            begin_line(&conv, y, group.out, out->origin[HEIGHT], &cursor);
             for (int32_t pixel = 0; pixel < count; pixel += job.pixels) {
                 struct tilewright_runs_pixels pixels;
-                advance(&conv, y, offset_out, &cursor, &pixels, &job);
-                const struct tilewright_gather gather = {&conv, &pixels, offset_in};
+                advance(&conv, y, group.out, &cursor, &pixels, &job);
+                const struct tilewright_gather gather = {&conv, &pixels, group.in};
                 job.gather = &gather;
                 if (a->gathers == 0) {
-                    job.runs_end = list_runs(&conv, &pixels, offset_in);
+                    job.runs_end = list_runs(&conv, &pixels, group.in);
                 }
                 blocks(a, &job, weights, rows, channels,
                        (int32_t *)(void *)(operands[SCRATCH].base + a->sums_at));
             }
             weights += (ptrdiff_t)channels * a->taps;
             rows += (ptrdiff_t)channels * a->row_words;
-            offset_in += (ptrdiff_t)a->group_inputs * in->stride[CHANNEL];
-            offset_out += (ptrdiff_t)channels * out->stride[CHANNEL];
+            tilewright_next_group(&group, in, a->group_inputs, out, channels);
         }
     }
 }
