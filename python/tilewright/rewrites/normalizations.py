@@ -305,7 +305,7 @@ def _take_scale_and_bias(editor: GraphEditor, node: Node) -> None:
         if reader is None or reader.operator != step or reader.epilogue is not None:
             continue
         values = editor.tensors[_other(reader, node.outputs[0])]
-        if values.data is None or values.elements not in (1, length) or values.shape[-1:] not in ((length,), (1,), ()):
+        if values.data is None or not (values.elements == 1 or values.elements == length == values.shape[-1]):
             continue
         if editor.tensors[reader.outputs[0]].shape != editor.tensors[node.outputs[0]].shape:
             continue

@@ -84,6 +84,15 @@ def test_instance_normalization(tmp_path):
     assert counts == {"LayerNormalization": 1, "Reshape": 2, "Mul": 1}
 
 
+@pytest.mark.parametrize("shape", [(1, 4, 4), (2, 4, 2, 2), (1, 6, 3, 2)])
+def test_factors_of_channels_are_no_factors_of_lines_of_that_length(tmp_path, shape):
+    """Each line that is normalised has as many elements as there are channels."""
+    net = Network()
+    scale, offset = net.weights(shape[1]), net.weights(shape[1])
+    net.node("InstanceNormalization", net.input("x", list(shape)), scale, offset, output="y")
+    assert operators(assert_equal_to_runtime(tmp_path, net.model("y")))["Mul"] == 1
+
+
 def group_normalization_of_keras(net, axes):
     """Groups of the channels of a convolution, in the order of TensorFlow, as tf2onnx writes them."""
     x = net.node("Conv", net.input("x", [1, 3, 6, 5]), net.weights(8, 3, 1, 1))
