@@ -75,6 +75,8 @@ def _of_node(node: Node, graph: Graph, known: dict[str, Range]) -> Range | None:
     x = known.get(node.inputs[0]) if node.inputs else None
     if x is None:
         return None
+    if isinstance(node.attributes, MatMulAttributes) and len(graph.tensor(node.outputs[0]).shape) > CHANNEL + 1:
+        return None  # columns of the matrix follow another axis than that of channels
     if isinstance(node.attributes, (ConvAttributes, MatMulAttributes)):
         return _of_products(node, graph, x)
     if node.operator == "Reshape" and len(x.lowest) == graph.tensor(node.outputs[0]).shape[CHANNEL]:

@@ -138,6 +138,21 @@ def test_channels_of_vectors_vanish(tmp_path):
     assert set(channels(check(tmp_path, net))) == {12, 4}
 
 
+@pytest.mark.parametrize("rows", [8, 16, 32])
+def test_columns_of_matrices_are_no_channels(tmp_path, rows):
+    """Column 1 of the product is constant; row 1, which the first convolution alone reads for some channels, is not."""
+    net = Network()
+    matrix, alone = net.weights(16, 16), net.weights(16, rows, 1)
+    matrix[:, [1, 2]] = 0
+    alone[list(DEAD)] = 0
+    alone[list(DEAD), 1] = 60
+    x = net.real(net.input("x", [1, rows, 16], np.int8))
+    product = net.stored(net.node("MatMul", x, net.dequantize(net.constant(matrix), 2.0**-7)))
+    between = net.conv(product, alone, np.zeros(16))
+    net.conv(between, net.weights(8, 16, 1), net.chance.integers(-4000, 4000, 8), "y")
+    assert channels(check(tmp_path, net)) == [rows, 16, 8]
+
+
 def test_channels_of_outputs_stay(tmp_path):
     net = Network()
     net.stored(net.real(net.dead_conv(net.image(), 16)), "y")
