@@ -93,6 +93,8 @@ FORMS = {
     "matmul": one_node("MatMul", [2, 3, 4], weights(4, 5)),
     "matmul batch": one_node("MatMul", [2, 3, 4], weights(2, 4, 5)),
     "matmul vector": one_node("MatMul", [2, 3, 4], weights(4)),
+    "matmul of five axes by one matrix": one_node("MatMul", [1, 1, 1, 3, 4], weights(4, 5)),
+    "matmul from vector to five axes": one_node("MatMul", [4], weights(1, 1, 1, 4, 5)),
     "matmul from vector": one_node("MatMul", [4], weights(4, 5)),
     "add broadcast": one_node("Add", [2, 3, 4], weights(3, 1)),
     "sub": one_node("Sub", [3], weights(2, 3)),

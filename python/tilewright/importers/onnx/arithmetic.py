@@ -97,7 +97,8 @@ def matmul(call: Call) -> None:
     shape = (*broadcast(a_shape[:-2], b_shape[:-2]), a_shape[-2], b_shape[-1])
     if len(shape) > _MOST_AXES:
         rows = [_batched(call, name, shape[:-2], word) for name, word in ((a_name, "a"), (b_name, "b"))]
-        flat = (prod(shape[:-2]), *shape[-2:])
+        alone = all(len(call.build.tensor(name).shape) == len(shape[-2:]) for name in rows)
+        flat = shape[-2:] if alone else (prod(shape[:-2]), *shape[-2:])
         product = _product(call, rows, flat, False, False, part="product")
         kept = (*shape[:-2], *(() if left else shape[-2:-1]), *(() if right else shape[-1:]))
         call.emit("Reshape", [product], kept)
