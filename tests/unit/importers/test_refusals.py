@@ -152,6 +152,16 @@ def test_sizes_beyond_32_bits(tmp_path):
     assert "beyond 32 bits" in str(error)
 
 
+@pytest.mark.parametrize("strides", [[2, 3], [1, 1], [4, 4]])
+@pytest.mark.parametrize("operator", ["MaxPool", "AveragePool", "LpPool"])
+def test_windows_larger_than_what_they_see(tmp_path, operator, strides):
+    """With ceil_mode too, where the last window may reach beyond the padded input, but not the first."""
+    build = ModelBuilder(opset=19)
+    x = build.input("x", [1, 2, 3, 3])
+    build.node(operator, x, output="y", kernel_shape=[4, 4], dilations=[2, 2], strides=strides, ceil_mode=1)
+    assert "the window is larger than the padded input" in str(refused_model(tmp_path, build.model("y")))
+
+
 def test_functions_that_call_themselves(tmp_path):
     model = small_model()
     model.functions.append(

@@ -63,12 +63,13 @@ def _pads(call: Call, extent: int, reach: int, stride: int, explicit: tuple[int,
 
 def _output(call: Call, span: int, stride: int, padded_begin: int) -> int:
     """Number of windows. With ceil_mode a last partial window counts unless it starts in the end padding."""
-    if span < 0 and not call.attribute("ceil_mode", 0):
+    windows = span // stride + 1
+    if call.attribute("ceil_mode", 0):
+        windows = -(-span // stride) + 1
+        windows -= int((windows - 1) * stride >= padded_begin)
+    if windows < 1:
         raise Unsupported("the window is larger than the padded input")
-    if not call.attribute("ceil_mode", 0):
-        return span // stride + 1
-    windows = -(-span // stride) + 1
-    return windows - 1 if (windows - 1) * stride >= padded_begin else windows
+    return windows
 
 
 def spatial_input(call: Call) -> Tensor:
