@@ -37,6 +37,9 @@ def ints(*values):
 
 FORMS = {
     "relu": one_node("Relu", [2, 3]),
+    "resize of opset 10 up and down": one_node(
+        "Resize", [1, 1, 4, 7], np.array([1, 1, 2.3, 0.7], np.float32), opset=10, mode="nearest"
+    ),
     "clip attributes": one_node("Clip", [2, 3], opset=7, min=-0.5, max=0.5),
     "clip inputs": one_node("Clip", [2, 3], np.float32(-0.5), np.float32(0.5)),
     "clip maximum only": one_node("Clip", [2, 3], None, np.float32(0.25)),

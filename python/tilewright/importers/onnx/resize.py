@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -17,12 +17,18 @@ from tilewright.operators.interpolation import integer_tables
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """How one axis is resized; ``roi`` is start and end for tf_crop_and_resize."""
+    """How one axis is resized.
+
+    Attributes:
+        roi: start and end for tf_crop_and_resize.
+        rounding: how a position becomes the nearest element, where ``nearest_mode`` does not say it.
+    """
 
     extent: int
     output: int
     scale: float
     roi: tuple[float, float]
+    rounding: str = ""
 
 
 def resize(call: Call) -> None:
@@ -35,8 +41,8 @@ def resize(call: Call) -> None:
         _apply(call, axes, mode)
         return
     # Opset 10 has Upsample's coordinates; ONNX Runtime rounds up where an axis shrinks.
-    shrinks = any(way.scale < 1.0 for way in axes.values())
-    _apply(call, axes, mode, "asymmetric", "ceil" if shrinks else "floor")
+    older = {axis: replace(way, rounding="ceil" if way.scale < 1.0 else "floor") for axis, way in axes.items()}
+    _apply(call, older, mode, "asymmetric")
 
 
 def upsample(call: Call) -> None:
@@ -49,13 +55,13 @@ def upsample(call: Call) -> None:
             f"scales {list(values)} of a tensor with {len(x.shape)} axes", "use Resize to make it smaller"
         )
     axes = {
-        axis: _Axis(extent, int(np.floor(extent * values[axis])), float(values[axis]), (0.0, 1.0))
+        axis: _Axis(extent, int(np.floor(extent * values[axis])), float(values[axis]), (0.0, 1.0), "floor")
         for axis, extent in enumerate(x.shape)
     }
-    _apply(call, axes, str(call.attribute("mode", "nearest")), "asymmetric", "floor")
+    _apply(call, axes, str(call.attribute("mode", "nearest")), "asymmetric")
 
 
-def _apply(call: Call, axes: Mapping[int, _Axis], mode: str, coordinates: str = "", rounding: str = "") -> None:
+def _apply(call: Call, axes: Mapping[int, _Axis], mode: str, coordinates: str = "") -> None:
     x = call.input(0)
     name, shape = x.name, x.shape
     coordinates = coordinates or str(call.attribute("coordinate_transformation_mode", "half_pixel"))
@@ -69,7 +75,7 @@ def _apply(call: Call, axes: Mapping[int, _Axis], mode: str, coordinates: str = 
         return
     if mode != "nearest" and x.dtype is not DType.FLOAT32:
         raise Unsupported(f"mode '{mode}' of {x.dtype.value}", "insert a Cast")
-    rounding = rounding or str(call.attribute("nearest_mode", "round_prefer_floor"))
+    rounding = str(call.attribute("nearest_mode", "round_prefer_floor"))
     times = _repetitions({axis: axes[axis] for axis in changed}, coordinates, rounding) if mode == "nearest" else {}
     if times and can_repeat(len(shape), len(times)):
         repeated(call, x.name, times)
@@ -205,9 +211,10 @@ def _nearest(at: Array, way: _Axis, rounding: str) -> Array:
         "floor": np.floor,
         "ceil": np.ceil,
     }
-    if rounding not in rules:
-        raise Unsupported(f"nearest_mode '{rounding}'")
-    return np.clip(rules[rounding](at), 0, way.extent - 1).astype(np.int32)
+    rule = way.rounding or rounding
+    if rule not in rules:
+        raise Unsupported(f"nearest_mode '{rule}'")
+    return np.clip(rules[rule](at), 0, way.extent - 1).astype(np.int32)
 
 
 def _table(call: Call, at: Array, way: _Axis, mode: str) -> tuple[Array, Array]:
