@@ -37,6 +37,10 @@ def ints(*values):
 
 FORMS = {
     "relu": one_node("Relu", [2, 3]),
+    **{
+        f"{operator} of no axes": one_node(operator, [2, 3, 4], opset=18, noop_with_empty_axes=1)
+        for operator in ("ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp", "ReduceSum", "ReduceMax")
+    },
     "resize of opset 10 up and down": one_node(
         "Resize", [1, 1, 4, 7], np.array([1, 1, 2.3, 0.7], np.float32), opset=10, mode="nearest"
     ),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from math import prod
 from types import MappingProxyType
 
-from tilewright.graph import DType
+from tilewright.graph import DType, Tensor
 from tilewright.importers.construction import Unsupported
 from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.elementwise import typed
@@ -40,12 +40,15 @@ def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool)
 
 def _reduction(operator: str) -> Translate:
     def translate(call: Call) -> None:
-        """Reduces the given axes. Without axes it reduces all of them, or with ``noop_with_empty_axes`` none."""
+        """Reduces the given axes. Without axes it reduces all of them, or with ``noop_with_empty_axes`` none.
+
+        Where no axis is reduced, each element is still reduced alone: ReduceSumSquare gives its square.
+        """
         x = typed(call, 0, REDUCED_TYPES[operator])
         rank = len(x.shape)
         axes = tuple(sorted(set(call.axes("axes", 1, rank, ()))))
         if not axes and call.attribute("noop_with_empty_axes", 0):
-            call.emit("Reshape", [x.name], x.shape)
+            _each_alone(call, operator, x)
             return
         axes = axes or tuple(range(rank))
         keepdims = bool(call.attribute("keepdims", 1))
@@ -56,6 +59,16 @@ def _reduction(operator: str) -> Translate:
         call.emit(operator, [x.name], shape, {"axes": axes, "keepdims": keepdims})
 
     return translate
+
+
+def _each_alone(call: Call, operator: str, x: Tensor) -> None:
+    """Reduce each element of x by itself."""
+    if operator in _OF_ONE_ITSELF:
+        call.emit("Reshape", [x.name], x.shape)
+        return
+    column = call.emit("Reshape", [x.name], (x.elements, 1), part="column")
+    reduced = call.emit(operator, [column], (x.elements,), {"axes": (1,), "keepdims": False}, part="reduced")
+    call.emit("Reshape", [reduced], x.shape)
 
 
 _MEAN = _reduction("ReduceMean")
