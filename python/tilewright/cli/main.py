@@ -114,6 +114,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _report(messages, _defect(error))
         _leave_standard_output()
         return _report(messages, bad_input("closed-output", f"cannot write to standard output: {error.strerror}"))
+    except MemoryError as error:
+        remedy = "a smaller model, or a machine with more memory"
+        return _report(messages, bad_input("out-of-memory", f"there is not enough memory: {error}", help=remedy))
     except Exception as error:  # the last line of defence: everything above is a mistake of the user, this is ours
         return _report(messages, _defect(error))
 

@@ -63,10 +63,17 @@ class Construction:
 
     def take_bytes(self, size_bytes: int) -> None:
         """Take bytes for a constant that is computed; Unsupported if the model has had its share."""
+        self.require_room(size_bytes)
+        self.computed_bytes -= size_bytes
+
+    def require_room(self, size_bytes: int) -> None:
+        """Unsupported if an array of so many bytes is larger than what the model may still take for constants.
+
+        It is asked before an array is made whose size a number of the model decides.
+        """
         if size_bytes > self.computed_bytes:
             what = f"a constant of {size_bytes:,} bytes, of which {self.computed_bytes:,} are left for this model"
             raise Unsupported(what, "compute it in the firmware, and make it an input of the model")
-        self.computed_bytes -= size_bytes
 
     def fresh(self, base: str) -> str:
         """A tensor name that neither the model nor the graph uses."""

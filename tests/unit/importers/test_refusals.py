@@ -180,6 +180,23 @@ def test_functions_that_call_themselves(tmp_path):
     assert (error.code, error.status) == ("model-broken", ExitStatus.BAD_INPUT)
 
 
+@pytest.mark.parametrize(("calls", "constant"), [(40, 1), (12, 1 << 20)])
+def test_functions_that_become_more_than_memory_holds(tmp_path, calls, constant):
+    """Each function calls the one before twice: too many nodes, or too many bytes of a constant."""
+    model, opsets = small_model(), [helper.make_opsetid("", 18), helper.make_opsetid("own", 1)]
+    tensor = helper.make_tensor("c", TensorProto.INT8, [constant], bytes(constant), raw=True)
+    body = [helper.make_node("Constant", [], ["c"], value=tensor), helper.make_node("Relu", ["a"], ["b"])]
+    for number in range(calls):
+        model.functions.append(helper.make_function("own", f"f{number}", ["a"], ["b"], body, opsets))
+        word = f"f{number}"
+        body = [helper.make_node(word, ends[:1], ends[1:], domain="own") for ends in (["a", "t"], ["t", "b"])]
+    model.opset_import.add(domain="own", version=1)
+    model.graph.node[0].CopyFrom(helper.make_node(f"f{calls - 1}", ["x"], ["y"], domain="own"))
+    error = refused_model(tmp_path, model)
+    assert (error.code, error.status) == ("model-broken", ExitStatus.BAD_INPUT)
+    assert f"become {2**calls:,} nodes" in str(error)
+
+
 def test_names_that_are_no_text(tmp_path):
     path = tmp_path / "model.onnx"
     path.write_bytes(small_model().SerializeToString().replace(b"Gemm", b"G\xffmm"))

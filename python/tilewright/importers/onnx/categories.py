@@ -70,6 +70,7 @@ def _columns(steps: Steps, name: str, count: int) -> str:
         return steps("Slice", x, begin, end, axis)
     if columns == count:
         return x
+    steps.call.build.require_room(4 * rows * (count - columns))
     return steps("Concat", x, steps.constant(np.zeros((rows, count - columns), np.float32)), axis=1)
 
 

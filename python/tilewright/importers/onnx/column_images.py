@@ -28,6 +28,7 @@ def col2im(call: Call, steps: Steps) -> None:
     if min(room) < 0 or prod(places) != x.shape[2]:
         raise Unsupported(f"{x.shape[2]} columns of blocks {block} in an image {image}", "export the model again")
     channels = x.shape[1] // elements
+    call.build.require_room(4 * x.shape[1] * elements)
     weights = np.tile(np.eye(elements, dtype=np.float32).reshape(elements, 1, *block), (channels, *(1,) * (rank + 1)))
     steps.finish(
         steps(

@@ -163,6 +163,9 @@ def _visit_all(
             unknown.update(node.outputs)
         except TilewrightError:
             raise
+        except MemoryError as error:
+            problems.append(Problem(node.place, f"more memory than there is: {error}", "a smaller model"))
+            unknown.update(node.outputs)
         except Exception as error:  # a defect of the importer: the report is of use only if it names the node
             raise RuntimeError(f"{node.place}: {type(error).__name__}: {error}") from error
 

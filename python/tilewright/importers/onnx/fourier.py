@@ -103,6 +103,7 @@ def stft(call: Call, steps: Steps) -> None:
     frames = (x.shape[1] - length) // step + 1 if step > 0 else 0
     if frames < 1 or length < 1:
         raise Unsupported(f"frames of {length} every {step} in {x.shape[1]} samples", "export the model again")
+    call.build.require_room(8 * frames * length)
     places = np.arange(frames)[:, None] * step + np.arange(length)[None, :]
     cut = steps("Gather", x.name, steps.constant(places, np.int64), axis=1)
     if call.has(2):

@@ -197,6 +197,7 @@ def one_hot(call: Call) -> None:
     depth = int(call.constant(1, "the depth").reshape(-1)[0])
     rank = len(indices.shape)
     axis = call.axis(int(call.attribute("axis", -1)), rank + 1)
+    call.build.require_room(8 * depth)
     positions = np.arange(depth, dtype=np.int64).reshape([depth if p == axis else 1 for p in range(rank + 1)])
     base = call.node.outputs[0]
     narrow = indices.name
@@ -224,6 +225,7 @@ def trilu(call: Call) -> None:
         raise Unsupported(f"input of shape {list(x.shape)}")
     rows, columns = x.shape[-2:]
     base = call.node.outputs[0]
+    call.build.require_room(rows * columns)
     distance = np.arange(columns, dtype=np.int64)[None, :] - np.arange(rows, dtype=np.int64)[:, None]
     upper = bool(call.attribute("upper", 1))
     known = call.known(1) if call.has(1) else np.zeros((), np.int64)
@@ -246,6 +248,7 @@ def reverse_sequence(call: Call) -> None:
     if {time, batch} != {0, 1} or len(x.shape) < 2:
         raise Unsupported(f"time_axis {time}, batch_axis {batch}")
     extent, entries = x.shape[time], x.shape[batch]
+    call.build.require_room(8 * extent)
     if lengths.shape != (entries,):
         raise Unsupported(f"lengths of shape {list(lengths.shape)} for {entries} sequences")
     base = call.node.outputs[0]

@@ -31,6 +31,7 @@ def tf_idf_vectorizer(call: Call, steps: Steps) -> None:
     if not counts:
         raise Unsupported("no n-gram of the lengths that are asked for", "export the model again")
     parts = counts[0] if len(counts) == 1 else steps("Concat", *counts, axis=1)
+    call.build.require_room(4 * len(columns) * (int(columns.max(initial=0)) + 1))
     numbers = np.concatenate([np.arange(first, first + len(pool)) for first, pool in grams])
     place = np.zeros((len(numbers), int(columns.max()) + 1), np.float32)
     place[np.arange(len(numbers)), columns[numbers]] = 1.0

@@ -20,6 +20,7 @@ from tilewright.base.errors import TilewrightError, bad_input, not_supported
 from tilewright.base.inputs import read_content
 from tilewright.graph import Array
 from tilewright.importers.onnx.function_bodies import with_function_bodies
+from tilewright.importers.onnx.function_calls import require_few_calls
 from tilewright.importers.onnx.inference import inferred, require_bytes
 from tilewright.importers.onnx.number_formats import with_known_formats
 from tilewright.importers.onnx.schema_checks import is_unchanged, nodes_of, schema_problems
@@ -118,6 +119,7 @@ def _broken(path: Path, what: str) -> TilewrightError:
 
 def _without_functions(proto: onnx.ModelProto, path: Path) -> onnx.ModelProto:
     """The model with its own functions put in place of their calls."""
+    require_few_calls(proto, path)
     try:
         return onnx.inliner.inline_local_functions(proto)
     except (RuntimeError, onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:

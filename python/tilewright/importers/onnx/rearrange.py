@@ -106,6 +106,7 @@ def pad(call: Call, constant_pad: Translate) -> None:
     name, last = x.name, "" if mode != "constant" else "edges"
     padded = [axis for axis in range(len(x.shape)) if begins[axis] or ends[axis]]
     for axis in padded:
+        call.build.require_room(8 * (x.shape[axis] + max(begins[axis], 0) + max(ends[axis], 0)))
         indices = _sources("edge" if mode == "constant" else mode, x.shape[axis], begins[axis], ends[axis])
         literal = call.literal(indices.astype(np.int32), f"{call.node.outputs[0]}/axis{axis}")
         name = emit_gather(call, name, literal, axis, part=last if axis == padded[-1] else f"axis{axis}")

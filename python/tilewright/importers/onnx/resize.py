@@ -65,6 +65,8 @@ def _apply(call: Call, axes: Mapping[int, _Axis], mode: str, coordinates: str = 
     x = call.input(0)
     name, shape = x.name, x.shape
     coordinates = coordinates or str(call.attribute("coordinate_transformation_mode", "half_pixel"))
+    for way in axes.values():
+        call.build.require_room(8 * way.output)
     changed = [
         axis
         for axis, way in axes.items()

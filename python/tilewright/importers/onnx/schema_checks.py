@@ -70,8 +70,8 @@ def _place(node: onnx.NodeProto) -> str:
     return f"node {name} ({node.op_type})"
 
 
-def nodes_of(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
-    """The nodes of a graph, each followed by those of its bodies."""
+def nodes_of(graph: onnx.GraphProto | onnx.FunctionProto) -> Iterator[onnx.NodeProto]:
+    """The nodes of a graph or a function, each followed by those of its bodies."""
     for node in graph.node:
         yield node
         for attribute in node.attribute:

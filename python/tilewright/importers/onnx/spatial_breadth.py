@@ -72,6 +72,7 @@ def max_unpool(call: Call) -> None:
         raise Unsupported(f"output shape {list(shape)}, less than {list(inferred)}")
     total = prod(inferred)
     _check_indices(call, total)
+    call.build.require_room(4 * total)
     zeros = call.literal(np.zeros(total, np.float32), f"{call.node.outputs[0]}/zeros")
     flat = call.emit("Reshape", [x.name], (x.elements,), part="elements")
     index = call.emit("Reshape", [indices.name], (x.elements,), dtype=DType.INT64, part="indices")
