@@ -73,8 +73,19 @@ def test_regions(opset: int, mode: str, tmp_path: Path) -> None:
     assert_equal_to_runtime(tmp_path, regions(opset, mode=mode, sampling_ratio=2, spatial_scale=0.75))
 
 
-def test_a_number_of_samples_that_follows_the_region_is_refused(tmp_path: Path) -> None:
-    assert "sampling_ratio" in refusal(tmp_path, regions(16))
+@pytest.mark.parametrize("opset", [10, 16])
+@pytest.mark.parametrize("mode", ["avg", "max"])
+def test_a_number_of_samples_that_follows_the_region(opset: int, mode: str, tmp_path: Path) -> None:
+    """From 1 to 4 samples; of opset 16 the last region has none."""
+    assert_equal_to_runtime(tmp_path, regions(opset, mode=mode, sampling_ratio=0))
+    assert_equal_to_runtime(tmp_path, regions(opset, mode=mode, spatial_scale=1.3))
+
+
+def test_a_number_of_samples_that_follows_a_computed_region_is_refused(tmp_path: Path) -> None:
+    builder = ModelBuilder(16)
+    rois, batches = builder.input("rois", [3, 4]), builder.constant(np.array([0, 1, 1]))
+    model = builder.model(builder.node("RoiAlign", builder.input("x", [2, 3, 7, 8]), rois, batches))
+    assert "sampling_ratio 0" in refusal(tmp_path, model)
 
 
 def grams(mode: str, dtype: type[np.generic] = np.int32, **given: object) -> onnx.ModelProto:

@@ -12,6 +12,8 @@ from tilewright.importers.onnx.composed import Steps
 from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.grid_sample import Sampler, weighed
 
+_MOST_LENGTH = 2**24
+"""The longest region; beyond it float32 has no more every integer."""
 _MOST_SAMPLES = 1 << 16
 """The most samples of a region on one axis; tensors hold all of them."""
 
@@ -69,20 +71,26 @@ def _usual_places(
 def roi_align(call: Call, steps: Steps) -> None:
     """Pools of the elements between those of X in regions, each divided into rows and columns of bins."""
     x, rois, batches = call.real(0), call.real(1), call.input(2)
-    mode, samples = str(call.attribute("mode", "avg")), int(call.attribute("sampling_ratio", 0))
-    if samples < 1:
-        raise Unsupported("sampling_ratio 0: the number of samples follows the region", "export with sampling_ratio 2")
+    mode = str(call.attribute("mode", "avg"))
     usual = "half_pixel" if call.build.opset >= 16 else "output_half_pixel"
     half = str(call.attribute("coordinate_transformation_mode", usual)) == "half_pixel"
     if mode not in ("avg", "max") or len(x.shape) != 4 or rois.shape != (rois.shape[0], 4):
         raise Unsupported(f"mode '{mode}' for {list(x.shape)} and regions {list(rois.shape)}", "export the model again")
     regions, (batch, channels, *extents) = rois.shape[0], x.shape
     bins = tuple(int(call.attribute(f"output_{word}", 1)) for word in ("height", "width"))
-    if min(bins) < 1 or max(bins) * samples > _MOST_SAMPLES:
-        raise Unsupported(f"bins {list(bins)} of {samples} samples on each axis", "export the model again")
+    if min(bins) < 1:
+        raise Unsupported(f"bins {list(bins)}", "export the model again")
+    counts = [_counts(call, axis, bins[axis], regions, half=half) for axis in range(2)]
+    samples = [int(max(of_regions.max(), 1)) for of_regions in counts]
+    if max(number * most for number, most in zip(bins, samples, strict=True)) > _MOST_SAMPLES:
+        raise Unsupported(f"bins {list(bins)} of {max(samples)} samples on an axis", "export the model again")
     scaled = steps("Mul", rois.name, steps.constant(float(call.attribute("spatial_scale", 1.0))))
     scaled = steps("Sub", scaled, steps.constant(0.5)) if half else scaled
-    rows, columns = (_samples(steps, scaled, axis, bins[axis], samples, extents[axis], half=half) for axis in range(2))
+    rows, columns = (
+        _samples(steps, scaled, axis, bins[axis], counts[axis], extents[axis], half=half) for axis in range(2)
+    )
+    if mode == "avg":
+        rows, columns = (_shared(steps, rows, counts[0], bins[0]), _shared(steps, columns, counts[1], bins[1]))
     # Regions of all entries read one image that has the entries below each other.
     first = steps.reshape(steps.cast(batches.name, DType.INT32), regions, 1)
     first = steps("Mul", first, steps.constant(extents[0], np.int32))
@@ -98,7 +106,7 @@ def roi_align(call: Call, steps: Steps) -> None:
             term = steps("Mul", taken, steps.reshape(weight, *steps.tensor(weight).shape, 1))
             joined = "Add" if mode == "avg" else "Max"
             total = steps(joined, total, term) if total else term
-    shaped = steps.reshape(total, regions, bins[0], samples, bins[1], samples, channels)
+    shaped = steps.reshape(total, regions, bins[0], samples[0], bins[1], samples[1], channels)
     pooled = steps("ReduceMean" if mode == "avg" else "ReduceMax", shaped, axes=[2, 4], keepdims=0)
     steps.finish(steps("Transpose", pooled, perm=[0, 3, 1, 2]))
 
@@ -109,15 +117,49 @@ def _spread(steps: Steps, name: str, axis: int) -> str:
     return steps.reshape(name, *((regions, count, 1) if axis == -1 else (regions, 1, count)))
 
 
+def _counts(call: Call, axis: int, bins: int, regions: int, *, half: bool) -> Array:
+    """int64 [regions]: how many samples a bin has on one axis; without a ``sampling_ratio`` that follows the region."""
+    samples = int(call.attribute("sampling_ratio", 0))
+    if samples > 0:
+        return np.full(regions, samples, np.int64)
+    rois = call.known(1)
+    if rois is None or samples < 0:
+        reason = f"sampling_ratio {samples}: the number of samples follows regions that are computed"
+        raise Unsupported(reason, "export with sampling_ratio 2, or freeze the regions")
+    ends = rois.astype(np.float32)[:, [1 - axis, 3 - axis]] * np.float32(call.attribute("spatial_scale", 1.0))
+    lengths = ends[:, 1] - ends[:, 0]
+    lengths = lengths if half else np.maximum(lengths, np.float32(1))
+    if not (np.abs(lengths) < _MOST_LENGTH).all():
+        raise Unsupported(f"regions of length {lengths.tolist()}", "export the model again")
+    counts: Array = np.maximum(np.ceil(lengths / np.float32(bins)), 0).astype(np.int64)
+    return counts
+
+
+def _shared(steps: Steps, taps: list[tuple[str, str]], counts: Array, bins: int) -> list[tuple[str, str]]:
+    """Taps whose weights count the samples that a region has alone, so that the mean over all is theirs."""
+    most = int(max(counts.max(), 1))
+    if (counts == most).all():
+        return taps
+    present = np.arange(most)[None, :] < counts[:, None]
+    factors = np.tile(np.where(present, most / np.maximum(counts, 1)[:, None], 0.0), (1, bins))
+    return [(index, steps("Mul", weight, steps.constant(factors))) for index, weight in taps]
+
+
 def _samples(
-    steps: Steps, rois: str, axis: int, bins: int, samples: int, extent: int, *, half: bool
+    steps: Steps, rois: str, axis: int, bins: int, counts: Array, extent: int, *, half: bool
 ) -> list[tuple[str, str]]:
-    """Index and weight of both neighbours of each sample on one axis, [regions, bins * samples]."""
+    """Index and weight of both neighbours of each sample on one axis, [regions, bins * the most samples].
+
+    A region of fewer samples has its first one again; one without samples has weights of 0.
+    """
     first, last = (steps("Gather", rois, steps.constant([side + 1 - axis], np.int64), axis=1) for side in (0, 2))
     length = steps("Sub", last, first)
     # Without half pixels a region has at least one element.
     length = length if half else steps("Max", length, steps.constant(1.0))
-    share = (np.arange(bins)[:, None] + (np.arange(samples) + 0.5)[None, :] / samples).reshape(1, -1) / bins
+    number = np.arange(max(counts.max(), 1))
+    number = np.where(number < counts[:, None], number, 0)
+    within = (number + 0.5) / np.maximum(counts, 1)[:, None]
+    share = (np.arange(bins)[:, None] + within[:, None, :]).reshape(len(counts), -1) / bins
     place = steps("Add", first, steps("Mul", length, steps.constant(share)))
     inside = steps(
         "And",
@@ -125,6 +167,8 @@ def _samples(
         steps("LessOrEqual", place, steps.constant(float(extent))),
     )
     valid = steps.cast(inside, DType.FLOAT32)
+    if not counts.all():
+        valid = steps("Mul", valid, steps.constant(counts[:, None] > 0))
     end = steps.constant(float(extent - 1))
     place = steps("Min", steps("Max", place, steps.constant(0.0)), end)
     low = steps("Floor", place)
