@@ -88,6 +88,33 @@ def test_a_number_of_samples_that_follows_a_computed_region_is_refused(tmp_path:
     assert "sampling_ratio 0" in refusal(tmp_path, model)
 
 
+def grid_of(size: list[int], theta: bool, **given: object) -> onnx.ModelProto:
+    """``theta``: whether it is an input."""
+    builder = ModelBuilder(20)
+    axes = len(size) - 2
+    shape = [size[0], axes, axes + 1]
+    places = builder.input("x", shape) if theta else builder.constant(RNG.normal(size=shape).astype(np.float32))
+    y = builder.node("AffineGrid", places, builder.constant(np.array(size)), **given)
+    return builder.model(y if theta else builder.node("Add", y, builder.input("x", [1])))
+
+
+@pytest.mark.parametrize("corners", [0, 1])
+@pytest.mark.parametrize("theta", [True, False])
+@pytest.mark.parametrize("size", [[1, 2, 4, 3], [2, 1, 3, 5], [1, 1, 2, 3, 4], [2, 1, 3, 2, 2]])
+def test_grids(size: list[int], theta: bool, corners: int, tmp_path: Path) -> None:
+    """A batch of one too, of which ONNX's function body loses the axis."""
+    assert_equal_to_runtime(tmp_path, grid_of(size, theta, align_corners=corners))
+
+
+def test_grids_of_one_position(tmp_path: Path) -> None:
+    assert_equal_to_runtime(tmp_path, grid_of([1, 1, 1, 3], True))
+    assert "align_corners with an extent of 1" in refusal(tmp_path, grid_of([1, 1, 1, 3], True, align_corners=1))
+
+
+def test_grids_that_take_too_much(tmp_path: Path) -> None:
+    assert "are left for this model" in refusal(tmp_path, grid_of([1, 1, 2**14, 2**14], True))
+
+
 def grams(mode: str, dtype: type[np.generic] = np.int32, **given: object) -> onnx.ModelProto:
     builder = ModelBuilder()
     attributes = {

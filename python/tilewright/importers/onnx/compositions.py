@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilewright.importers.onnx.affine_grid import affine_grid
 from tilewright.importers.onnx.column_images import col2im
 from tilewright.importers.onnx.composed import Translators, with_steps
 from tilewright.importers.onnx.deformed import deform_conv, roi_align
@@ -14,6 +15,7 @@ from tilewright.importers.onnx.ngrams import tf_idf_vectorizer
 def composed(earlier: Translators) -> Translators:
     """Translators by operator; ``earlier`` has those of the operators that they consist of."""
     table = {
+        "AffineGrid": affine_grid,
         "Col2Im": col2im,
         "DFT": dft,
         "DeformConv": deform_conv,

@@ -265,6 +265,7 @@ PATTERNS: Mapping[str, str | _By] = MappingProxyType(
         **dict.fromkeys(("Max", "Min", "Mean", "Sum"), _ANY),
         **dict.fromkeys(_REDUCTIONS, "data axes?[_]"),
         **dict.fromkeys(_POOLS, "X[n,c,...]"),
+        "AffineGrid": "theta[n,_,_] size[_]",
         "BitCast": _ONE,
         "BatchNormalization": _batch_normalization,
         "CastLike": "input target_type",
