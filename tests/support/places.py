@@ -151,6 +151,20 @@ PLACES: Mapping[str, Place] = {
         LIKE,
         LIKE,
     ),
+    "recurrent-clip": Place(
+        _node(
+            "LSTM",
+            (4, 1, 2),
+            np.zeros((1, 12, 2), np.float32),
+            np.zeros((1, 12, 3), np.float32),
+            np.full((1, 24), 5, np.float32),
+            hidden_size=3,
+            clip=0.5,
+        ),
+        OTHER,
+        OTHER,
+        LIKE,
+    ),
     "recurrent-batch-first": Place(_recurrent, REFUSES, LIKE, LIKE),
     "lrn-three-axes": Place(_node("LRN", (2, 3, 4), size=3), REFUSES, REFUSES, LIKE),
     "compress-long-condition": Place(
