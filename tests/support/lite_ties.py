@@ -1,4 +1,4 @@
-"""Functions and differences of int16 beside ties, where a factor in float32 and one in float64 round differently."""
+"""Cases of .tflite beside ties: functions of int16 and quotients of int8 that float32 and float64 round differently."""
 
 from __future__ import annotations
 
@@ -43,11 +43,24 @@ def _difference(name: str) -> LiteCase:
     return replace(case, inputs=(_beside_ties(a.scale[0] / y.scale[0]), np.zeros_like(case.inputs[1])))
 
 
+def _quotient(name: str) -> LiteCase:
+    """Fractions of 24 / 5 of a step, whose quotients end at halves."""
+    made = Made(name)
+    a, b, y = (
+        Value((_COUNT,), "int8", (unit,), (-128,))
+        for unit in (0.04356873035430908, 0.004091309849172831, 0.20487229526042938)
+    )
+    case = made.case([a, b, y], Step("DIV", (0, 1), (2,), {"activation": "NONE"}), (0, 1))
+    times = 1 + np.arange(RUNS * _COUNT).reshape(RUNS, _COUNT) % 10
+    return replace(case, inputs=((24 * times - 128).astype(np.int8), (5 * times - 128).astype(np.int8)))
+
+
 TIES: Mapping[str, Callable[[str], LiteCase]] = MappingProxyType(
     {
         "relu_int16_ties": lambda n: _function(n, "RELU"),
         "abs_int16_ties": lambda n: _function(n, "ABS"),
         "leaky_int16_ties": lambda n: _function(n, "LEAKY_RELU", 0.7, alpha=0.7),
         "sub_int16_ties": _difference,
+        "quotient_int8_ties": _quotient,
     }
 )

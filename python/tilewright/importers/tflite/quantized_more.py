@@ -13,6 +13,7 @@ from tilewright.importers.construction import Unsupported, broadcast
 from tilewright.importers.tflite.context import LiteCall, axis_of, one_type, per_tensor, same_scale
 from tilewright.importers.tflite.elementwise import whole_numbers
 from tilewright.importers.tflite.multipliers import stored_bounds, twice
+from tilewright.importers.tflite.records import TensorRecord
 from tilewright.operators.fixed_point import inverse_root, multiplied, quantized_multiplier
 
 _EIGHT_BIT = ("int8", "uint8")
@@ -56,7 +57,7 @@ def _fixed_quotient(call: LiteCall, shape: tuple[int, ...], names: list[str]) ->
         per_tensor(record)
     if x.type == "int16" and (x.zero, w.zero, y.zero) != (0, 0, 0):
         raise Unsupported("int16 with a zero point", "quantise the model again")
-    multiplier, shift = quantized_multiplier(float(x.unit / (w.unit * y.unit)))
+    multiplier, shift = quantized_multiplier(_quotient_factor(x, w, y))
     low, high = stored_bounds(call.text("activation"), y)
     given = {
         "a_zero_point": x.zero,
@@ -68,6 +69,13 @@ def _fixed_quotient(call: LiteCall, shape: tuple[int, ...], names: list[str]) ->
         "maximum": high,
     }
     call.emit("DivFixed", names, shape, given)
+
+
+def _quotient_factor(x: TensorRecord, w: TensorRecord, y: TensorRecord) -> float:
+    """x scale / (w scale * y scale) in float64 for int8, which TensorFlow Lite Micro computes; LiteRT has float32."""
+    if x.type == "int8":
+        return float(x.unit) / (float(w.unit) * float(y.unit))
+    return float(x.unit / (w.unit * y.unit))
 
 
 def _step(call: LiteCall, sums: str, constant: int) -> None:
