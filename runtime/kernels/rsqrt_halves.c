@@ -15,7 +15,7 @@ static int32_t inverse_root_of(const struct tilewright_rsqrt_halves_attributes *
     }
     const int32_t inverse = tilewright_inverse_root(x, &right);
     const int32_t root = tilewright_high_product(1 << (ROOT_BITS - right), inverse);
-    const int32_t high = tilewright_high_up(root, given->doubled);
+    const int32_t high = tilewright_high_up(root << given->left, given->doubled);
     return tilewright_limit(tilewright_round_away(high, given->right), INT16_MIN, INT16_MAX);
 }
 

@@ -140,6 +140,7 @@ RARE: Mapping[str, Callable[[str], LiteCase]] = MappingProxyType(
         "sqrt_int16_limited": lambda n: _function(n, "SQRT", "int16", _FINE, (4e-5, 0)),
         "rsqrt_int16": lambda n: _function(n, "RSQRT", "int16", _FINE, (2e-3, 0)),
         "rsqrt_int16_limited": lambda n: _function(n, "RSQRT", "int16", 0.7, (7e-6, 0)),
+        "rsqrt_int16_fine": lambda n: _function(n, "RSQRT", "int16", 4e-5, (4.2e-5, 0)),
         "quotient_int16": lambda n: _quotient(n, "NONE"),
         "quotient_int16_relu6": lambda n: _quotient(n, "RELU6"),
         "neg_int16": lambda n: _function(n, "NEG", "int16", _FINE, (_FINE, 0)),

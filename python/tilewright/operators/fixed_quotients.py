@@ -28,7 +28,7 @@ class DivFixedAttributes(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class RsqrtHalvesAttributes(Attributes):
-    """y = 1 / sqrt(x) * multiplier / 2^31 * 2^shift, where shift is -11 to 20."""
+    """y = 1 / sqrt(x) * multiplier / 2^31 * 2^shift, where shift is -11 to 30."""
 
     multiplier: int
     shift: int

@@ -193,7 +193,7 @@ def _rsqrt_halves(call: LiteCall, multiplier: int, shift: int) -> None:
     x, y = call.record(0), call.output()
     if (x.zero, y.zero) != (0, 0):
         raise Unsupported("int16 with a zero point", "quantise the model again")
-    if not -11 <= shift <= _LEFT:
+    if not -11 <= shift <= _LEFT + 10:
         raise Unsupported(f"scales {float(x.unit)} and {float(y.unit)}", "quantise the model again")
     call.emit("RsqrtHalves", [call.input(0).name], x.shape, {"multiplier": multiplier, "shift": shift})
 

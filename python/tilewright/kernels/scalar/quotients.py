@@ -42,6 +42,7 @@ _MOST_HALVES_SHIFT = 15
 """Likewise for int16."""
 
 _ROOT_BITS = 20
+_MOST_LEFT = 10
 """Bits of an inverse root below 1, before it gets its factor."""
 
 
@@ -64,11 +65,13 @@ class DivFixed(CStruct):
 
 @dataclass(frozen=True, slots=True)
 class RsqrtHalves(CStruct):
-    """y = 1 / sqrt(x) * doubled / 2^12 / 2^right, limited; the largest y where x is 0 or below. Operands: x and y of
-    int16.
+    """y = 1 / sqrt(x) * 2^left * doubled / 2^12 / 2^right, limited; the largest y where x is 0 or below.
+
+    Operands: x and y of int16.
     """
 
     doubled: Int32
+    left: Int32
     right: Int32
 
 
@@ -119,7 +122,8 @@ def rsqrt(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for RsqrtHalves."""
     x, y = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
     given = node.given(RsqrtHalvesAttributes)
-    if {x.dtype, y.dtype} != {DType.INT16} or len(y.shape) > MAX_RANK or not 0 <= _ROOT_BITS - given.shift <= 31:
+    right = _ROOT_BITS - given.shift
+    if {x.dtype, y.dtype} != {DType.INT16} or len(y.shape) > MAX_RANK or not -_MOST_LEFT <= right <= 31:
         return ()
     return (
         flat_choice(
@@ -128,7 +132,7 @@ def rsqrt(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             kernel=_RSQRT,
             sources=("rsqrt_halves.c", "walk.c"),
             nest=elementwise.nest(node, graph),
-            attributes=RsqrtHalves(doubled(given.multiplier), _ROOT_BITS - given.shift),
+            attributes=RsqrtHalves(doubled(given.multiplier), max(-right, 0), max(right, 0)),
         ),
     )
 

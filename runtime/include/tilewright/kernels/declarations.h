@@ -1074,13 +1074,14 @@ void tilewright_div_fixed(const struct tilewright_div_fixed_attributes *attribut
 void tilewright_div_halves(const struct tilewright_div_fixed_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
-/* y = 1 / sqrt(x) * doubled / 2^12 / 2^right, limited; the largest y where x is 0 or below.
- * Operands: x and y of int16. */
+/* y = 1 / sqrt(x) * 2^left * doubled / 2^12 / 2^right, limited; the largest y where x is 0 or
+ * below. Operands: x and y of int16. */
 struct tilewright_rsqrt_halves_attributes {
     int32_t doubled;
+    int32_t left;
     int32_t right;
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_rsqrt_halves_attributes) == 8,
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_rsqrt_halves_attributes) == 12,
                        "tilewright_rsqrt_halves_attributes");
 
 void tilewright_rsqrt_halves(const struct tilewright_rsqrt_halves_attributes *attributes,
