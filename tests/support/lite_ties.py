@@ -60,6 +60,7 @@ TIES: Mapping[str, Callable[[str], LiteCase]] = MappingProxyType(
         "relu_int16_ties": lambda n: _function(n, "RELU"),
         "abs_int16_ties": lambda n: _function(n, "ABS"),
         "leaky_int16_ties": lambda n: _function(n, "LEAKY_RELU", 0.7, alpha=0.7),
+        "leaky_int16_negative": lambda n: _function(n, "LEAKY_RELU", 0.7, alpha=-0.7),
         "sub_int16_ties": _difference,
         "quotient_int8_ties": _quotient,
     }

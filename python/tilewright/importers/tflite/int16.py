@@ -95,13 +95,16 @@ def leaky(call: LiteCall) -> None:
     if (*x.zero_point, *y.zero_point) != (0, 0):
         raise Unsupported("int16 with a zero point")
     alpha = quotient(x, y, call.real("alpha"))
-    if alpha < 0:
-        raise Unsupported(f"alpha {call.real('alpha')}", "a factor above 0 is supported")
     zero = call.literal(np.zeros((), np.int16), "zero")
     shape, parts = call.input(0).shape, []
     for operator, real in (("Max", quotient(x, y)), ("Min", alpha)):
         side = call.emit(operator, [call.input(0).name, zero], shape, part=operator.lower())
-        parts.append(call.emit("Requantize", [side], shape, part="factor", epilogue=twice([real], y)))
+        if real < 0:
+            # Both factors with the other sign have the same product, and so the same rounding.
+            wide = call.emit("Cast", [side], shape, dtype=DType.INT32, part="wide")
+            side = call.emit("Abs", [wide], shape, part="size")
+        rule = twice([abs(real)], y)
+        parts.append(call.emit("Requantize", [side], shape, dtype=DType.INT16, part="factor", epilogue=rule))
     call.emit("AddInteger", parts, shape)
 
 
