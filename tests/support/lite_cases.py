@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from support.lite_breadth import BREADTH
 from support.lite_elements import ELEMENTS
+from support.lite_loops import LOOPS
 from support.lite_made import RUNS, LiteCase
 from support.lite_products import PRODUCTS
 from support.lite_rare import RARE
@@ -21,7 +22,7 @@ from support.lite_types import TYPES
 __all__ = ["CASES", "RUNS", "LiteCase", "lite_case"]
 
 CASES: Mapping[str, Callable[[str], LiteCase]] = MappingProxyType(
-    {**PRODUCTS, **ELEMENTS, **STREAMS, **BREADTH, **TYPES, **RARE, **TIES}
+    {**PRODUCTS, **ELEMENTS, **STREAMS, **BREADTH, **TYPES, **RARE, **TIES, **LOOPS}
 )
 
 

@@ -96,7 +96,7 @@ def _table(content: bytearray, table: Table) -> int:
 
 @dataclass(frozen=True)
 class Value:
-    """A tensor of a test model; ``scale`` and ``zero_point`` as in the file."""
+    """A tensor of a test model; ``scale``, ``zero_point`` and ``signature`` (extents, -1 for any) as in the file."""
 
     shape: tuple[int, ...]
     type: str = "int8"
@@ -105,6 +105,7 @@ class Value:
     data: Array | None = None
     axis: int = 0
     variable: bool = False
+    signature: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -117,26 +118,31 @@ class Step:
     options: Mapping[str, object] = field(default_factory=dict)
 
 
-Part = tuple[Sequence[Value], Sequence[Step]]
-"""Tensors and operators of a subgraph."""
+@dataclass(frozen=True)
+class Part:
+    """Another subgraph."""
+
+    values: Sequence[Value]
+    steps: Sequence[Step]
+    inputs: Sequence[int] = ()
+    outputs: Sequence[int] = ()
 
 
 def lite_model(
     values: Sequence[Value], steps: Sequence[Step], inputs: Sequence[int], outputs: Sequence[int], *others: Part
 ) -> bytes:
-    """A file with one subgraph, whose tensor i is called t<i>, and with others that have no inputs and outputs."""
-    parts: list[Part] = [(values, steps), *others]
-    names = list(dict.fromkeys(step.operator for _, listed in parts for step in listed))
+    """A file with a subgraph, whose tensor i is called t<i>, and with others, which it runs."""
+    parts = [Part(values, steps, inputs, outputs), *others]
+    names = list(dict.fromkeys(step.operator for part in parts for step in part.steps))
     buffers = [Table({})]
     subgraphs = []
-    for number, (held, listed) in enumerate(parts):
-        tensors = [_value(value, f"t{at}", _buffer(value, buffers)) for at, value in enumerate(held)]
-        ends = (inputs, outputs) if number == 0 else ((), ())
+    for number, part in enumerate(parts):
+        tensors = [_value(value, f"t{at}", _buffer(value, buffers)) for at, value in enumerate(part.values)]
         fields: dict[int, object] = {
             0: Tables(tensors),
-            1: _indices(ends[0]),
-            2: _indices(ends[1]),
-            3: Tables([_step(step, names) for step in listed]),
+            1: _indices(part.inputs),
+            2: _indices(part.outputs),
+            3: Tables([_step(step, names) for step in part.steps]),
             4: "main" if number == 0 else f"part{number}",
         }
         subgraphs.append(Table(fields))
@@ -178,6 +184,8 @@ def _value(value: Value, name: str, buffer: int) -> Table:
         fields[4] = Table({2: scale, 3: Vector(np.asarray(points, np.int64), 8), 6: ("i", value.axis)})
     if value.variable:
         fields[5] = ("?", True)
+    if value.signature:
+        fields[7] = Vector(np.asarray(value.signature, np.int32))
     return Table(fields)
 
 

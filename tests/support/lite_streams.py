@@ -10,7 +10,7 @@ import numpy as np
 from tilewright.graph import Array
 
 from support.lite_made import LiteCase, Made
-from support.lite_models import Step, Value, lite_model
+from support.lite_models import Part, Step, Value, lite_model
 
 
 def _svdf(name: str, kind: str, rank: int, largest: int = 120) -> LiteCase:
@@ -97,7 +97,7 @@ def _stream(name: str) -> LiteCase:
         Step("FULLY_CONNECTED", (3, 8, 9), (10,), {"activation": "NONE"}),
     ]
     once = [Step("VAR_HANDLE", (), (0,), named), Step("ASSIGN_VARIABLE", (0, 1), ())]
-    content = lite_model(values, steps, (0,), (10,), ([handle, first], once))
+    content = lite_model(values, steps, (0,), (10,), Part([handle, first], once))
     return LiteCase(content, (made.inputs(values[0]),), stateful=True)
 
 

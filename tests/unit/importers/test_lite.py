@@ -16,6 +16,7 @@ from support.firmware import needs_host_compiler
 from support.host_runs import OBJECTS, TILED, run_outputs
 from support.lite_breadth import BREADTH
 from support.lite_cases import CASES, RUNS, lite_case
+from support.lite_loops import LOOPS
 from support.lite_rare import RARE
 from support.lite_ties import TIES
 from support.lite_types import TYPES
@@ -33,7 +34,7 @@ from tilewright.rewrites.passes import optimise
 
 TIGHT = ("l1=1200",)
 ROOM_FOR_TABLES = ("l1=3000",)
-_ROOMY = {**TYPES, **RARE, **TIES}
+_ROOMY = {**TYPES, **RARE, **TIES, **LOOPS}
 _WIDE = {**BREADTH, **_ROOMY}
 _FRESH = [name for name in CASES if not lite_case(name).stateful]
 BUILDS = {

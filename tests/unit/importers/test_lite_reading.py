@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support.lite_cases import lite_case
-from support.lite_models import Step, Value, lite_model
+from support.lite_models import Part, Step, Value, lite_model
 from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.importers.load import import_model
+from tilewright.importers.tflite.convert import convert_lite
 from tilewright.importers.tflite.flatbuffer import Bytes, Spoilt, Table
 from tilewright.importers.tflite.reading import read_lite
 
@@ -211,3 +213,42 @@ def test_the_name_does_not_decide(tmp_path: Path) -> None:
     graph = import_model(written(tmp_path, content, "net.onnx"))
     assert [node.operator for node in graph.nodes] == ["Transpose", "Transpose", "ScaledSum", "Transpose"]
     assert graph.nodes == import_model(written(tmp_path, content)).nodes
+
+
+def loop(going_on: Step, body: list[Step], *, shape: tuple[int, ...] = (2,), variable: bool = False) -> bytes:
+    """WHILE over a number that is an input and a tensor; both subgraphs have a constant 1 and room for two results."""
+    number, x = Value((), "int32"), Value(shape, "float32", variable=variable)
+    one = Value((), "int32", data=np.int32(1))
+    condition = Part([number, x, Value((), "bool"), one], [going_on], (0, 1), (2,))
+    inside = Part([number, x, number, x, one], body, (0, 1), (2, 3))
+    step = Step("WHILE", (0, 1), (2, 3), {"condition": 1, "body": 2})
+    return lite_model([number, x, number, x], [step], (0, 1), (2, 3), condition, inside)
+
+
+COUNTING = [Step("ADD", (0, 4), (2,), {"activation": "NONE"}), Step("RELU", (1,), (3,))]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (loop(Step("LESS", (0, 3), (2,)), COUNTING), "how often the loop runs is known at run time only"),
+        (loop(Step("LESS", (0, 3), (2,)), COUNTING, variable=True), "a tensor that is kept from run to run"),
+        (loop(Step("EQUAL", (3, 3), (2,)), COUNTING), "loops of more than 4096 operators when unrolled"),
+        (
+            loop(Step("EQUAL", (3, 3), (2,)), [COUNTING[0], Step("UNIQUE", (1,), (3,))]),
+            "operator 1 (UNIQUE) of subgraph 2: operator UNIQUE is not supported",
+        ),
+    ],
+)
+def test_loops_that_are_refused(content: bytes, told: str, tmp_path: Path) -> None:
+    error = refusal(written(tmp_path, content))
+    assert error.status is ExitStatus.NOT_SUPPORTED
+    assert told in str(error)
+
+
+def test_a_loop_with_too_few_results_is_refused(tmp_path: Path) -> None:
+    content = loop(Step("LESS", (0, 3), (2,)), COUNTING)
+    model = read_lite(written(tmp_path, content))
+    body = replace(model.subgraphs[2], outputs=(2,))
+    with pytest.raises(TilewrightError, match="subgraph 2 has 2 inputs and 1 outputs"):
+        convert_lite(replace(model, subgraphs=(*model.subgraphs[:2], body)))

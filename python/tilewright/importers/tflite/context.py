@@ -32,6 +32,7 @@ class Shared:
         graph_inputs: names of the graph's inputs.
         subgraphs: all of the file.
         initial: what variables hold in the first run, by their names.
+        translate: translates an operator, as those of the first subgraph are.
         expected: the only values that inputs of the graph may have, by name.
         handles: the names of variables by the numbers of the tensors that stand for them.
         first: for variables, the input of the graph that holds what the run before has left.
@@ -41,6 +42,7 @@ class Shared:
     graph_inputs: Sequence[str]
     subgraphs: Sequence[SubgraphRecord]
     initial: dict[str, Array]
+    translate: Callable[[LiteCall], None]
     expected: dict[str, Array] = field(default_factory=dict)
     handles: dict[int, str] = field(default_factory=dict)
     first: dict[str, str] = field(default_factory=dict)
@@ -58,7 +60,8 @@ class LiteCall:
     """One operator to translate.
 
     Attributes:
-        tensors: all tensors of the subgraph.
+        tensors: all tensors of the subgraph. A list takes the shapes that are computed, as in loops, whose tensors
+            may change their shapes from one iteration to the next.
         names: the names of the tensors in the graph, by number.
         shared: what all operators of the model know.
     """
@@ -279,6 +282,9 @@ class LiteCall:
 
     def _agree(self, operator: str, shape: Sequence[int], dtype: DType, output: int) -> None:
         record = self.output(output)
+        if isinstance(self.tensors, list) and dtype.value == record.type:
+            self.tensors[self.node.outputs[output]] = replace(record, shape=tuple(shape))
+            return
         if tuple(shape) != record.shape or dtype.value != record.type:
             raise Unsupported(
                 f"computes {dtype.value}{list(shape)}, the file says {record.type}{list(record.shape)}",

@@ -13,6 +13,7 @@ from tilewright.importers.construction import Construction, Unsupported, checked
 from tilewright.importers.problems import Problem, untranslatable
 from tilewright.importers.tflite.context import LiteCall, Shared
 from tilewright.importers.tflite.elementwise import ELEMENTWISE
+from tilewright.importers.tflite.inlined import INLINED
 from tilewright.importers.tflite.lstm import LSTM
 from tilewright.importers.tflite.more_elements import MORE_ELEMENTS
 from tilewright.importers.tflite.movement import MOVEMENT
@@ -21,6 +22,7 @@ from tilewright.importers.tflite.quantized_more import QUANTIZED_MORE
 from tilewright.importers.tflite.rearranging import REARRANGING
 from tilewright.importers.tflite.records import LiteModel, OperatorRecord, SubgraphRecord, TensorRecord
 from tilewright.importers.tflite.schema import CIRCULAR_BUFFER
+from tilewright.importers.tflite.sequences import SEQUENCES
 from tilewright.importers.tflite.svdf import SVDF
 from tilewright.importers.tflite.variables import VARIABLES, initial_values, states_of
 
@@ -35,6 +37,8 @@ TRANSLATORS: Mapping[str, Callable[[LiteCall], None]] = MappingProxyType(
         **REARRANGING,
         **MORE_ELEMENTS,
         **QUANTIZED_MORE,
+        **INLINED,
+        **SEQUENCES,
     }
 )
 _KEEPS = ("SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM")
@@ -53,7 +57,7 @@ def convert_lite(model: LiteModel) -> Graph:
     build.reserved.update(names)
     problems: list[Problem] = []
     unknown = _add_inputs(subgraph, names, build, problems)
-    shared = Shared([names[number] for number in subgraph.inputs], model.subgraphs, initial_values(model))
+    shared = Shared([names[number] for number in subgraph.inputs], model.subgraphs, initial_values(model), _translate)
     for node in subgraph.operators:
         if unknown.intersection(node.inputs) and node.operator in TRANSLATORS:
             unknown.update(node.outputs)
