@@ -10,6 +10,7 @@ from tilewright.rewrites.dead_channels import drop_dead_channels
 from tilewright.rewrites.feed_nodes import in_rows, with_feed
 from tilewright.rewrites.fold import fold_constants
 from tilewright.rewrites.fuse import fold_factors_and_biases, fold_pads, fuse_clamps
+from tilewright.rewrites.joined_parts import take_parts
 from tilewright.rewrites.layout import choose_layout
 from tilewright.rewrites.normalizations import name_normalizations
 from tilewright.rewrites.powers import expand_powers
@@ -30,6 +31,7 @@ def optimise(graph: Graph, families: tuple[str, ...] = (SCALAR,), core: Core = W
         feed: the input that the caller gives row by row; empty for none.
     """
     graph = fold_constants(graph)
+    graph = take_parts(graph)
     graph = eliminate_views(graph)
     graph = expand_powers(graph)
     graph = name_activations(graph)
