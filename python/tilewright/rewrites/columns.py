@@ -63,14 +63,15 @@ class Read:
 class Region:
     """Nodes in order, views included, of which nodes outside need nothing but the result of the last one.
 
-    ``reads`` are the inputs of each node that have columns, ``extent`` the columns of the result. ``first`` is the name
-    of the first node that moves something.
+    ``reads`` are the inputs of each node that have columns, ``extent`` the columns of the result, along ``axis``.
+    ``first`` is the name of the first node that moves something.
     """
 
     first: str
     nodes: tuple[Node, ...]
     reads: tuple[tuple[Read, ...], ...]
     extent: int
+    axis: int = COLUMNS
 
     @property
     def last(self) -> Node:
@@ -87,7 +88,7 @@ class Region:
 
         Tensors from outside have all columns that any node needs.
         """
-        spans = {self.result: Columns(COLUMNS, *columns)}
+        spans = {self.result: Columns(self.axis, *columns)}
         for node, reads in zip(reversed(self.nodes), reversed(self.reads), strict=True):
             for read in reads:
                 part = read.of(spans[node.outputs[0]]).inside(read.extent)
@@ -170,7 +171,7 @@ def _all_reads(
         if axis is None:
             return None
         if (node.name, axis) not in known:
-            known[node.name, axis] = _reads(node, graph, axis)
+            known[node.name, axis] = reads_along(node, graph, axis)
         reads = known[node.name, axis]
         if reads is None or any(axes.setdefault(read.tensor, read.axis) != read.axis for read in reads):
             return None
@@ -178,7 +179,7 @@ def _all_reads(
     return tuple(found)
 
 
-def _reads(node: Node, graph: Graph, along: int) -> tuple[Read, ...] | None:
+def reads_along(node: Node, graph: Graph, along: int) -> tuple[Read, ...] | None:
     """The inputs of a node that have columns; None where it cannot compute some columns alone."""
     operator = declared(node, graph.extensions)
     nest = operator.nest(node, graph)

@@ -12,6 +12,7 @@ from tilewright.rewrites.fold import fold_constants
 from tilewright.rewrites.fuse import fold_factors_and_biases, fold_pads, fuse_clamps
 from tilewright.rewrites.joined_parts import take_parts
 from tilewright.rewrites.layout import choose_layout
+from tilewright.rewrites.needed_positions import only_needed_positions
 from tilewright.rewrites.normalizations import name_normalizations
 from tilewright.rewrites.powers import expand_powers
 from tilewright.rewrites.scaling import fold_scaling
@@ -42,4 +43,5 @@ def optimise(graph: Graph, families: tuple[str, ...] = (SCALAR,), core: Core = W
     graph = fold_pads(graph)
     graph = eliminate_views(graph)
     graph = drop_dead_channels(graph)
+    graph = only_needed_positions(graph, feed)
     return in_rows(choose_layout(with_feed(graph, feed), families, core))

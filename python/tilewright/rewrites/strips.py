@@ -47,7 +47,7 @@ def with_strips(graph: Graph, strips: Strips) -> Stripped | None:
     if region is None or len(columns) < 2:
         return None
     taken = {*graph.tensors, *(node.name for node in graph.nodes)}
-    written = [_Strip(graph, region, number, own, taken) for number, own in enumerate(columns)]
+    written = [Strip(graph, region, number, own, taken) for number, own in enumerate(columns)]
     if not all(strip.write() for strip in written):
         return None
     parts = [strip.names[region.result] for strip in written]
@@ -71,8 +71,8 @@ def with_strips(graph: Graph, strips: Strips) -> Stripped | None:
 
 
 @dataclass(slots=True)
-class _Strip:
-    """One strip as it is written.
+class Strip:
+    """One strip as it is written; all names in it end in ``.<number>``.
 
     Attributes:
         graph, region, number, columns: what is computed: the columns of the region's result.
@@ -85,7 +85,7 @@ class _Strip:
 
     graph: Graph
     region: Region
-    number: int
+    number: int | str
     columns: Interval
     taken: set[str]
     nodes: list[Node] = field(default_factory=list)
