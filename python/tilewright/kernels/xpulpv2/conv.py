@@ -102,7 +102,8 @@ def _is_planar(conv: IntegerConv, graph: Graph) -> bool:
     """Whether words hold adjacent columns of one channel: x has few channels, and its columns lie side by side."""
     inputs = int(conv.weights.shape[3])
     x = graph.tensor(conv.node.inputs[0])
-    beside = x.order[-1] == len(x.order) - 1 or x.shape[1] == 1
+    columns = len(x.order) - 1
+    beside = all(x.shape[axis] == 1 for axis in x.order[x.order.index(columns) + 1 :])
     return beside and inputs <= _MOST_PLANES and conv.windows.dilations[1] == 1 and conv.windows.kernel[1] > 1
 
 
