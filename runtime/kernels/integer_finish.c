@@ -64,7 +64,7 @@ TILEWRIGHT_INLINE void line(const struct tilewright_limits *limits, const int32_
     const struct tilewright_constants constants = tilewright_constants_of(row, &copy, rule);
     const int32_t *const end = sums + count;
 
-#if defined(__ARM_FEATURE_DSP)
+#if defined(__ARM_FEATURE_SAT)
     const enum tilewright_dsp_limits known = tilewright_dsp_limits_of(&copy);
     const int32_t is_short = rule == TILEWRIGHT_RULE_FOLDED || rule == TILEWRIGHT_RULE_LAYER ||
                              rule == TILEWRIGHT_RULE_HIGH;

@@ -98,7 +98,7 @@ TILEWRIGHT_INLINE int32_t tilewright_dsp_upper(int32_t a, int32_t b, int32_t add
 /* The nearest value of int8. */
 TILEWRIGHT_INLINE int32_t tilewright_dsp_saturated(int32_t value)
 {
-#if defined(__ARM_FEATURE_DSP)
+#if defined(__ARM_FEATURE_SAT)
     __asm__("ssat %0, #8, %0" : "+r"(value));
     return value;
 #else
@@ -109,7 +109,7 @@ TILEWRIGHT_INLINE int32_t tilewright_dsp_saturated(int32_t value)
 /* The nearest value of uint8. */
 TILEWRIGHT_INLINE int32_t tilewright_dsp_saturated_unsigned(int32_t value)
 {
-#if defined(__ARM_FEATURE_DSP)
+#if defined(__ARM_FEATURE_SAT)
     __asm__("usat %0, #8, %0" : "+r"(value));
     return value;
 #else
