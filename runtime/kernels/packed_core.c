@@ -1,210 +1,288 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The core of packed convolutions: one 32-bit multiplication gives the products of two pixels. */
-#include "tilewright/kernels/integer_rules.h"
+/* The cores of packed convolutions: one 32-bit multiplication gives the products of two pixels. */
+#include "tilewright/kernels/dsp_rules.h"
 #include "tilewright/kernels/packed.h"
 
-/* Channels whose sums are in registers at a time, of a block of four. */
+/* Channels of a block, bytes in front of its weights, and words of pixels at most. */
+enum { COLUMNS = 2, HEAD = 5, MOST_WORDS = TILEWRIGHT_PACKED_MOST / 2 };
+
+/* Channels of a block whose sums are in registers at a time. */
 #if defined(__arm__)
-enum { LANES = 2 };
+enum { LANES = 1 };
 #else
-enum { LANES = TILEWRIGHT_BLOCK };
+enum { LANES = COLUMNS };
 #endif
+
+/* The lengths of the runs in one round of each of a core's three loops, as digits; 16 is one run.
+ */
+struct rounds {
+    int32_t first, second, third;
+};
+
+static const struct rounds of_to4 = {2, 33, 44}, of_to16 = {4, 8, 16};
+
+/* Loads the words of a tap. */
+TILEWRIGHT_INLINE void load_words(uint32_t *pair, const uint32_t *x, const int32_t words)
+{
+#if defined(__thumb2__) && defined(__GNUC__)
+    __asm__("ldrd %0, %1, %2"
+            : "=r"(pair[0]), "=r"(pair[1])
+            : "m"(*(const tilewright_double_word *)(const void *)x));
+    if (words > 2) {
+        pair[2] = x[2];
+    }
+#else
+    TILEWRIGHT_UNROLL_4
+    for (int32_t p = 0; p < words; p++) {
+        pair[p] = x[p];
+    }
+#endif
+}
 
 /* A word holds pixel a in its low half and pixel b in its high half: a + b * 2^16. In a run of taps
  * whose weights' magnitudes add up to at most 255, the sum of a fits 16 bits: added to 2^15 it does
  * not reach into the high half, which is then the sum of b. The sum of a is computed once, at the
  * end: it is the total of all words minus the sum of b times 2^16. */
 TILEWRIGHT_INLINE void add_run(uint32_t *total, int32_t *high, const uint32_t *restrict x,
-                               const int8_t *restrict w, const int32_t run)
+                               const int8_t *restrict w, const int32_t run, const int32_t words)
 {
-    uint32_t sum[LANES];
+    uint32_t sum[LANES * MOST_WORDS];
     /* With the constant in a register, the first product is a multiplication that adds. */
     uint32_t half = 0x8000u;
     TILEWRIGHT_HIDE(half);
-    TILEWRIGHT_UNROLL_4
-    for (int32_t c = 0; c < LANES; c++) {
-        sum[c] = half;
+    TILEWRIGHT_UNROLL_16
+    for (int32_t i = 0; i < LANES * words; i++) {
+        sum[i] = half;
     }
     TILEWRIGHT_UNROLL_16
     for (int32_t tap = 0; tap < run; tap++) {
-        const uint32_t pair = x[tap];
+        uint32_t weight[LANES], pair[MOST_WORDS];
         TILEWRIGHT_UNROLL_4
         for (int32_t c = 0; c < LANES; c++) {
-            const uint32_t weight = (uint32_t)w[TILEWRIGHT_BLOCK * tap + c];
-            sum[c] = sum[c] + pair * weight;
+            weight[c] = (uint32_t)w[COLUMNS * tap + c];
+        }
+        load_words(pair, x + words * tap, words);
+        TILEWRIGHT_UNROLL_4
+        for (int32_t p = 0; p < words; p++) {
+            TILEWRIGHT_UNROLL_4
+            for (int32_t c = 0; c < LANES; c++) {
+                sum[LANES * p + c] += pair[p] * weight[c];
+            }
         }
     }
-    TILEWRIGHT_UNROLL_4
-    for (int32_t c = 0; c < LANES; c++) {
-        total[c] += sum[c];
-        high[c] += (int32_t)sum[c] >> 16;
-    }
-}
-
-/* The taps of a round of the loop: the digits' sum, and the runs of a round: their number. */
-TILEWRIGHT_INLINE int32_t taps_of(const int32_t runs)
-{
-    return runs == 16 ? 16 : runs % 10 + runs / 10 % 10 + runs / 100 % 10 + runs / 1000;
-}
-
-TILEWRIGHT_INLINE int32_t count_of(const int32_t runs)
-{
-    return runs == 16 ? 1 : 1 + (runs > 9) + (runs > 99) + (runs > 999);
-}
-
-/* Adds the taps of one round of the loop; the decimal digits of `runs` are the lengths of its runs,
- * 16 is one run. Taps behind the last round are runs of one. */
-TILEWRIGHT_INLINE void add_runs(uint32_t *total, int32_t *high, const uint32_t *restrict x,
-                                const int8_t *restrict w, const int32_t runs)
-{
-    if (runs == 16) {
-        add_run(total, high, x, w, 16);
-        return;
-    }
-    int32_t at = 0;
     TILEWRIGHT_UNROLL_16
-    for (int32_t scale = 1000; scale > 0; scale /= 10) {
-        const int32_t run = runs / scale % 10;
-        if (run != 0) {
-            add_run(total, high, x + at, w + TILEWRIGHT_BLOCK * at, run);
-            at += run;
-        }
+    for (int32_t i = 0; i < LANES * words; i++) {
+        total[i] += sum[i];
+        high[i] += (int32_t)sum[i] >> 16;
     }
 }
 
-/* Adds whole rounds of taps. Returns the address behind their weights. */
-TILEWRIGHT_INLINE const int8_t *add_rounds(uint32_t *total, int32_t *high, const uint32_t **at,
-                                           const int8_t *restrict w, const int8_t *end,
-                                           const int32_t runs, const int32_t round)
+/* The length of a round's runs, and their number. */
+TILEWRIGHT_INLINE int32_t length_of(const int32_t round)
 {
-    const uint32_t *restrict x = *at;
-    do {
-        add_runs(total, high, x, w, runs);
-        x += round;
-        w += TILEWRIGHT_BLOCK * round;
-    } while (w != end);
-    *at = x;
-    return w;
+    return round == 16 ? 16 : round % 10;
 }
 
-/* If `longer` is not 0, it gives the runs of the last channels, whose number is the sink's
- * `longer`; behind the weights of a block then stand the numbers of the block's channels in y. */
-TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *columns, int32_t taps,
-                            const uint8_t *weights, const int32_t *restrict rows, int32_t channels,
-                            tilewright_block_finish *finish, const int32_t runs,
-                            const int32_t longer, const int32_t words,
+TILEWRIGHT_INLINE int32_t count_of(const int32_t round)
+{
+    return round > 16 ? 2 : 1;
+}
+
+TILEWRIGHT_INLINE int32_t taps_of(const int32_t round)
+{
+    return length_of(round) * count_of(round);
+}
+
+/* Adds whole rounds of taps, up to the weights at `end`. Returns the words behind them. */
+TILEWRIGHT_INLINE const uint32_t *add_rounds(uint32_t *total, int32_t *high,
+                                             const uint32_t *restrict x, const int8_t *restrict w,
+                                             const int8_t *end, const int32_t round,
+                                             const int32_t words)
+{
+    const int32_t run = length_of(round), count = count_of(round);
+    if (w != end) {
+        do {
+            TILEWRIGHT_UNROLL_4
+            for (int32_t k = 0; k < count; k++) {
+                add_run(total, high, x + words * run * k, w + COLUMNS * run * k, run, words);
+            }
+            x += words * run * count;
+            w += COLUMNS * run * count;
+        } while (w != end);
+    }
+    return x;
+}
+
+/* How often a block's loop goes round. It is read where it is needed, each time: loops need the
+ * registers for sums. */
+TILEWRIGHT_INLINE int32_t rounds_of(const struct tilewright_packed *job, const uint8_t *block,
+                                    const int32_t loop)
+{
+    const volatile uint8_t *const rounds = block + COLUMNS;
+    return rounds[loop] * *(const volatile int32_t *)&job->unit;
+}
+
+/* Sums of a block's channels from `lane` on, which are LANES: those of the low halves' pixels in
+ * `low`. */
+TILEWRIGHT_INLINE void add_taps(const struct tilewright_packed *job, const uint8_t *block,
+                                int32_t lane, const int32_t *bias, int32_t *low, int32_t *high,
+                                const int32_t words, const struct rounds rounds)
+{
+    uint32_t total[LANES * MOST_WORDS];
+    const uint32_t *x = job->words;
+    const int8_t *w = (const int8_t *)block + HEAD + lane;
+    const int8_t *end = w;
+
+    TILEWRIGHT_UNROLL_16
+    for (int32_t i = 0; i < LANES * words; i++) {
+        high[i] = bias[i % LANES];
+        total[i] = (uint32_t)high[i] + ((uint32_t)high[i] << 16);
+    }
+    end += COLUMNS * taps_of(rounds.first) * rounds_of(job, block, 0);
+    x = add_rounds(total, high, x, w, end, rounds.first, words);
+    w = end;
+    end += COLUMNS * taps_of(rounds.second) * rounds_of(job, block, 1);
+    x = add_rounds(total, high, x, w, end, rounds.second, words);
+    w = end;
+    end += COLUMNS * taps_of(rounds.third) * rounds_of(job, block, 2);
+    x = add_rounds(total, high, x, w, end, rounds.third, words);
+    w = end;
+    end = (const int8_t *)block + HEAD + lane + COLUMNS * *(const volatile int32_t *)&job->taps;
+    (void)add_rounds(total, high, x, w, end, 1, words);
+    const uint32_t runs = (uint32_t)(rounds_of(job, block, 0) * count_of(rounds.first) +
+                                     rounds_of(job, block, 1) * count_of(rounds.second) +
+                                     rounds_of(job, block, 2) * count_of(rounds.third)) +
+                          (uint32_t)(end - w) / COLUMNS;
+    TILEWRIGHT_UNROLL_16
+    for (int32_t i = 0; i < LANES * words; i++) {
+        low[i] = (int32_t)(total[i] - (runs << 15) - ((uint32_t)high[i] << 16));
+    }
+}
+
+/* Stores the elements of one channel of all pixels. */
+TILEWRIGHT_INLINE void store(const struct tilewright_packed *job, ptrdiff_t to, const int32_t *low,
+                             const int32_t *high, const int32_t *row, const int32_t words,
+                             const enum tilewright_rule_kind rule,
+                             const enum tilewright_dsp_limits known)
+{
+    const struct tilewright_limits limits = job->limits;
+    const struct tilewright_constants constants = tilewright_constants_of(row, &limits, rule);
+    TILEWRIGHT_UNROLL_4
+    for (int32_t p = 0; p < words; p++) {
+        tilewright_dsp_store(job->pixel[2 * p] + to, low[LANES * p], constants, &limits, rule,
+                             known);
+        tilewright_dsp_store(job->pixel[2 * p + 1] + to, high[LANES * p], constants, &limits, rule,
+                             known);
+    }
+}
+
+/* Blocks of two channels. A block begins with how far its channels are in y from where they would
+ * be in order, and with the units of rounds of each loop; taps behind them are runs of one. */
+TILEWRIGHT_INLINE void core(const struct tilewright_packed *job, const int32_t words,
+                            const struct rounds rounds, const int32_t row_words,
                             const enum tilewright_rule_kind rule)
 {
-    const uint32_t *restrict const pairs = (const uint32_t *)(const void *)columns;
-    const int8_t *restrict w = (const int8_t *)weights;
-    const ptrdiff_t size = (ptrdiff_t)TILEWRIGHT_BLOCK * (longer != 0 ? taps + 1 : taps);
-    const struct tilewright_limits limits = sink->limits;
-    const ptrdiff_t stride = sink->channel_stride;
-    const int32_t row_words = words != 0 ? words : sink->row_words;
+    const uint8_t *restrict block = job->weights;
+    const int32_t *restrict rows = job->rows;
     const int32_t is_biased = rule != TILEWRIGHT_RULE_FOLDED;
-    uint8_t *restrict a = sink->pixel[0];
-    uint8_t *restrict b = sink->pixel[1];
-    int32_t half = 0; /* channels of the block that are done */
-    int32_t rest = taps % taps_of(runs);
-    uint32_t excess = (uint32_t)(taps / taps_of(runs) * count_of(runs) + rest) << 15;
-    int32_t change = longer != 0 ? sink->longer : 0; /* channels from which runs are longer */
+    int32_t first = 0; /* position of the block's first channel, in order */
 
-    for (;;) {
-        uint32_t total[LANES];
-        int32_t high[LANES];
-        const uint32_t *x = pairs;
-        int32_t is_longer = 0;
-        if (longer != 0 && channels <= change) {
-            rest = taps % taps_of(longer);
-            excess = (uint32_t)(taps / taps_of(longer) * count_of(longer) + rest) << 15;
-            is_longer = 1;
-        }
-        const int8_t *const end = w + (ptrdiff_t)TILEWRIGHT_BLOCK * (taps - rest);
-        TILEWRIGHT_UNROLL_4
-        for (int32_t c = 0; c < LANES; c++) {
-            const int32_t bias = is_biased != 0 ? rows[c * row_words] : 0;
-            high[c] = bias;
-            total[c] = (uint32_t)bias + ((uint32_t)bias << 16) - excess;
-        }
-        if (is_longer != 0) {
-            w = add_rounds(total, high, &x, w, end, longer, taps_of(longer));
-        } else {
-            w = add_rounds(total, high, &x, w, end, runs, taps_of(runs));
-        }
-        for (int32_t tap = 0; tap < rest; tap++) {
-            add_run(total, high, x + tap, w, 1);
-            w += TILEWRIGHT_BLOCK;
-        }
-        if (words == 0) {
-            int32_t *const sums = sink->block;
+    do {
+        for (int32_t lane = 0; lane < COLUMNS; lane += LANES) {
+            int32_t bias[LANES], low[LANES * MOST_WORDS], high[LANES * MOST_WORDS];
             TILEWRIGHT_UNROLL_4
             for (int32_t c = 0; c < LANES; c++) {
-                sums[c] = (int32_t)(total[c] - ((uint32_t)high[c] << 16));
-                sums[LANES + c] = high[c];
+                bias[c] = is_biased != 0 ? rows[(lane + c) * row_words] : 0;
             }
-            const int32_t count = tilewright_smaller(channels, LANES);
-            sink->pixel[0] = a;
-            finish(sink, sums, rows, count);
-            a = sink->pixel[0];
-            sink->pixel[0] = b;
-            finish(sink, sums + LANES, rows, count);
-            b = sink->pixel[0];
-            rows += count * row_words;
-            channels -= count;
-            if (channels == 0) {
-                return;
-            }
-        } else {
+            add_taps(job, block, lane, bias, low, high, words, rounds);
             TILEWRIGHT_UNROLL_4
             for (int32_t c = 0; c < LANES; c++) {
-                const struct tilewright_constants constants =
-                    tilewright_constants_of(rows, &limits, rule);
-                const int32_t low = (int32_t)(total[c] - ((uint32_t)high[c] << 16));
-                const ptrdiff_t at = longer != 0 ? (uint8_t)w[c] * stride : 0;
-                tilewright_store_sum(a + at, low, constants, &limits, rule);
-                tilewright_store_sum(b + at, high[c], constants, &limits, rule);
-                if (longer == 0) {
-                    a += stride;
-                    b += stride;
+                const int32_t *const row = rows + (lane + c) * row_words;
+                const int32_t channel = first + lane + c + ((const int8_t *)block)[lane + c];
+                const ptrdiff_t to = (ptrdiff_t)channel * job->channel_stride;
+#if defined(__ARM_FEATURE_SAT)
+                const enum tilewright_dsp_limits known =
+                    rule == TILEWRIGHT_RULE_TWICE ? TILEWRIGHT_DSP_ANY
+                                                  : tilewright_dsp_limits_of(&job->limits);
+                if (known == TILEWRIGHT_DSP_SIGNED) {
+                    store(job, to, low + c, high + c, row, words, rule, TILEWRIGHT_DSP_SIGNED);
+                    continue;
                 }
-                rows += row_words;
-                if (--channels == 0) {
-                    return;
+                if (known == TILEWRIGHT_DSP_UNSIGNED) {
+                    store(job, to, low + c, high + c, row, words, rule, TILEWRIGHT_DSP_UNSIGNED);
+                    continue;
                 }
+#endif
+                store(job, to, low + c, high + c, row, words, rule, TILEWRIGHT_DSP_ANY);
             }
         }
-        if (longer != 0) {
-            w += TILEWRIGHT_BLOCK;
+        block += HEAD + COLUMNS * job->taps;
+        rows += COLUMNS * row_words;
+        first += COLUMNS;
+    } while (first < job->channels);
+}
+
+/* As core, of four pixels, whose sums a function finishes. */
+TILEWRIGHT_INLINE void called(const struct tilewright_packed *job, const struct rounds rounds)
+{
+    enum { WORDS = TILEWRIGHT_BLOCK / 2 };
+    const uint8_t *block = job->weights;
+    const int32_t *rows = job->rows;
+    struct tilewright_sink sink;
+
+    sink.channel_stride = job->channel_stride;
+    sink.pixels = TILEWRIGHT_BLOCK;
+    sink.row_words = job->row_words;
+    sink.limits = job->limits;
+    for (int32_t first = 0; first < job->channels; first += COLUMNS) {
+        for (int32_t lane = 0; lane < COLUMNS; lane += LANES) {
+            int32_t bias[LANES], low[LANES * MOST_WORDS], high[LANES * MOST_WORDS];
+            TILEWRIGHT_UNROLL_4
+            for (int32_t c = 0; c < LANES; c++) {
+                bias[c] = rows[c * job->row_words];
+            }
+            add_taps(job, block, lane, bias, low, high, WORDS, rounds);
+            TILEWRIGHT_UNROLL_4
+            for (int32_t c = 0; c < LANES; c++) {
+                TILEWRIGHT_UNROLL_4
+                for (int32_t p = 0; p < WORDS; p++) {
+                    sink.block[TILEWRIGHT_BLOCK * c + 2 * p] = low[LANES * p + c];
+                    sink.block[TILEWRIGHT_BLOCK * c + 2 * p + 1] = high[LANES * p + c];
+                }
+            }
+            for (int32_t c = 0; c < LANES; c++) {
+                const int32_t channel = first + lane + c + ((const int8_t *)block)[lane + c];
+                const ptrdiff_t to = (ptrdiff_t)channel * job->channel_stride;
+                for (int32_t p = 0; p < TILEWRIGHT_BLOCK; p++) {
+                    sink.pixel[p] = job->pixel[p] + to;
+                }
+                job->finish(&sink, sink.block + TILEWRIGHT_BLOCK * c, rows, 1);
+                rows += job->row_words;
+            }
         }
-        if (LANES < TILEWRIGHT_BLOCK) {
-            half ^= LANES;
-            w = half != 0 ? w - size + LANES : w - LANES;
-        }
+        block += HEAD + COLUMNS * job->taps;
     }
 }
 
-#define TILEWRIGHT_DEFINE_CORE(name, suffix, runs, longer, words, rule)                            \
-    void tilewright_packed_##name##_##suffix(struct tilewright_sink *sink, const uint8_t *columns, \
-                                             int32_t taps, const uint8_t *weights,                 \
-                                             const int32_t *rows, int32_t channels,                \
-                                             tilewright_block_finish *finish)                      \
+#define TILEWRIGHT_DEFINE_CORE(name, suffix, pixels, words, rule)                                  \
+    void tilewright_packed_##name##_##pixels##_##suffix(const struct tilewright_packed *job)       \
     {                                                                                              \
-        core(sink, columns, taps, weights, rows, channels, finish, runs, longer, words, rule);     \
+        core(job, pixels / 2, of_##suffix, words, rule);                                           \
     }
 
-#define TILEWRIGHT_DEFINE_CORES(suffix, runs, longer)                                              \
-    TILEWRIGHT_DEFINE_CORE(folded, suffix, runs, longer, TILEWRIGHT_WORDS_FOLDED,                  \
+#define TILEWRIGHT_DEFINE_CORES(suffix, pixels)                                                    \
+    TILEWRIGHT_DEFINE_CORE(folded, suffix, pixels, TILEWRIGHT_WORDS_FOLDED,                        \
                            TILEWRIGHT_RULE_FOLDED)                                                 \
-    TILEWRIGHT_DEFINE_CORE(layer, suffix, runs, longer, TILEWRIGHT_WORDS_LAYER,                    \
-                           TILEWRIGHT_RULE_LAYER)                                                  \
-    TILEWRIGHT_DEFINE_CORE(high, suffix, runs, longer, TILEWRIGHT_WORDS_HIGH, TILEWRIGHT_RULE_HIGH)
+    TILEWRIGHT_DEFINE_CORE(layer, suffix, pixels, TILEWRIGHT_WORDS_LAYER, TILEWRIGHT_RULE_LAYER)   \
+    TILEWRIGHT_DEFINE_CORE(high, suffix, pixels, TILEWRIGHT_WORDS_HIGH, TILEWRIGHT_RULE_HIGH)
 
-#define TILEWRIGHT_DEFINE_ALL_CORES(runs)                                                          \
-    TILEWRIGHT_DEFINE_CORES(runs, runs, 0)                                                         \
-    TILEWRIGHT_DEFINE_CORE(any, runs, runs, 0, 0, TILEWRIGHT_RULE_NONE)
+#define TILEWRIGHT_DEFINE_ALL_CORES(suffix)                                                        \
+    TILEWRIGHT_DEFINE_CORES(suffix, 4)                                                             \
+    TILEWRIGHT_DEFINE_CORES(suffix, 6)                                                             \
+    void tilewright_packed_any_4_##suffix(const struct tilewright_packed *job)                     \
+    {                                                                                              \
+        called(job, of_##suffix);                                                                  \
+    }
 
-TILEWRIGHT_DEFINE_ALL_CORES(2222)
-TILEWRIGHT_DEFINE_ALL_CORES(44)
-TILEWRIGHT_DEFINE_ALL_CORES(8)
-TILEWRIGHT_DEFINE_ALL_CORES(16)
-TILEWRIGHT_DEFINE_CORES(2222_333, 2222, 333)
+TILEWRIGHT_DEFINE_ALL_CORES(to4)
+TILEWRIGHT_DEFINE_ALL_CORES(to16)

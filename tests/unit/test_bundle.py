@@ -72,10 +72,10 @@ def test_the_howto_builds_a_program_that_classifies(tmp_path: Path) -> None:
     (tmp_path / "main.c").write_text(PROGRAM, encoding="utf-8")
     shutil.copy(ROOT / "examples" / "digits" / "images.h", tmp_path)
     printed = make(tmp_path, "CFLAGS=-Wall -Wextra -Werror")
-    assert re.search(r"-O2 .*-Os .*conv_integer\.c", printed)
+    assert re.search(r"-O2 .*-Os .*conv_packed\.c", printed)
     correct, images = subprocess.run(["./firmware"], cwd=tmp_path, capture_output=True, text=True).stdout.split(" of ")
     assert int(correct) >= 0.95 * int(images)
-    assert "conv_integer.c" not in make(tmp_path)
+    assert "conv_packed.c" not in make(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_sdks_compile_it_by_its_own_lists(tmp_path: Path, esp: str, zephyr: str,
     assert f"{target} is a STATIC_LIBRARY\n" in configured.stdout
     built = subprocess.run(["cmake", "--build", "build", "-v"], cwd=tmp_path, capture_output=True, text=True)
     assert built.returncode == 0, built.stdout + built.stderr
-    assert re.search(r"-ffp-contract=off .*-O2 .*-Os .*conv_integer\.c", built.stdout)
+    assert re.search(r"-ffp-contract=off .*-O2 .*-Os .*conv_packed\.c", built.stdout)
 
 
 def test_platformio_compiles_single_files_with_their_options(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_platformio_compiles_single_files_with_their_options(tmp_path: Path) -> 
     assert library["build"]["extraScript"] == "platformio_options.py"
     env = Environment("riscv32-esp-elf-gcc")
     exec(compile(script, "platformio_options.py", "exec"), {"Import": lambda name: None, "env": env})
-    assert env.compiled("/lib/digits/runtime/kernels/conv_integer.c") == [
+    assert env.compiled("/lib/digits/runtime/kernels/conv_packed.c") == [
         "-g",
         "-fno-schedule-insns",
         "-fno-tree-ter",
@@ -236,7 +236,7 @@ def test_package_managers_take_it(tmp_path: Path) -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
     with tarfile.open(tmp_path / "digits.tar.gz") as packed:
-        assert "runtime/kernels/conv_integer.c" in packed.getnames()
+        assert "runtime/kernels/conv_packed.c" in packed.getnames()
     for file, command in (("library.json", platformio), ("idf_component.yml", component)):
         text = (bundle / file).read_text(encoding="utf-8")
         (bundle / file).write_text(text.replace("0.1.0", "no version"), encoding="utf-8")

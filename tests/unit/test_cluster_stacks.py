@@ -24,7 +24,7 @@ from tilewright.kernels.c_structs import PREFIX
 from tilewright.kernels.gcc_options import COUNTED_LEVEL
 from tilewright.kernels.registry import DECLARATIONS
 from tilewright.kernels.requantization import CHANNEL_RULES, VALUE_RULES, Rule
-from tilewright.kernels.scalar.packed import BY_NAME
+from tilewright.kernels.scalar.conv_packed import CORES as PACKED_CORES
 from tilewright.kernels.stacks import CORE_STACK_BYTES
 from tilewright.platform import load_platform
 
@@ -35,8 +35,8 @@ CORES = {
     "tilewright_conv_integer": "integer_core:narrow|tilewright_products_wide",
     "tilewright_depthwise_integer": r"tilewright_depthwise_(slide|stride|any)",
     "tilewright_fully_connected_integer": r"tilewright_vector_(signed|unsigned)",
-    "tilewright_conv_packed": r"tilewright_packed_[a-z]+_[\d_]+",
-    "conv_packed:gather_taps": r"tilewright_pack_(signed|unsigned)",
+    "conv_packed:gather": r"tilewright_pack_(signed|unsigned)_[46]",
+    "conv_packed:gather_taps": r"tilewright_pack_(signed|unsigned)_[46]",
     "tilewright_fully_connected_packed": r"tilewright_packed_block_\w+|tilewright_block_\w+",
     "tilewright_conv_transpose_integer": r"conv_transpose_integer:add_\w+|tilewright_(block|line)_\w+",
     "tilewright_interpolate_integer": "tilewright_line_cut",
@@ -48,8 +48,13 @@ LINES = {"softmax_fixed": "softmax", "softmax_halves": "softmax", "l2_fixed": "n
 PIECES = {"binary_integer": "integer", "requantize": "requantize"}
 """Files of kernels that walk rows in pieces, and how the rows are called."""
 SIGNS = ("signed", "unsigned")
+INLINED = ("folded", "layer", "high")
+"""Rules that cores of packed convolutions have inside."""
 RULED = {
-    "conv_packed": (tuple(f"conv_packed_{name}" for name in BY_NAME), CHANNEL_RULES),
+    "conv_packed": (
+        tuple(f"conv_packed_4_{name}{order}" for name in PACKED_CORES for order in ("", "_sorted")),
+        CHANNEL_RULES,
+    ),
     "depthwise_rows": (("depthwise_rows",), CHANNEL_RULES),
     "depthwise_rows_strided": (("depthwise_rows_strided",), CHANNEL_RULES),
     "fully_connected_packed": (tuple(f"fully_connected_packed_{sign}" for sign in SIGNS), CHANNEL_RULES),
@@ -108,8 +113,11 @@ def pointed_from(kernel: str, file: str, caller: str) -> str:
         return "tilewright_move_row"
     if caller == f"{file}:tilewright_call_lines" and file in LINES:
         return f"{file}:{LINES[file]}"
+    if caller == "tilewright_conv_packed":
+        return rf"tilewright_packed_{rule if rule in INLINED else 'any'}_[46]_to\d+"
+    caller = caller.partition(".")[0]
     if caller in CORES:
-        return rf"{CORES[caller]}|{line}"
+        return CORES[caller] if file == "conv_packed" else rf"{CORES[caller]}|{line}"
     return rf"tilewright_(block|line)_{rule}" if rule else rf"{file}:{ROWS}"
 
 
@@ -213,8 +221,8 @@ def callers_without_targets(kernel: str, symbol: str, functions: Functions) -> l
 
 
 def test_a_frame_behind_a_pointer_is_seen(functions: Functions) -> None:
-    spoilt = with_frame(functions, "tilewright_packed_folded_2222_333", 400)
-    needed = bytes_of("conv_packed_2222_333_folded", "tilewright_conv_packed", spoilt)
+    spoilt = with_frame(functions, "tilewright_packed_folded_6_to4", 400)
+    needed = bytes_of("conv_packed_6_to4_sorted_folded", "tilewright_conv_packed", spoilt)
     assert needed > number("TILEWRIGHT_PULP_STACK_BYTES")
 
 

@@ -46,9 +46,9 @@ def commands(project: Path, compiler: str, share: str, build_type: str = "") -> 
 @pytest.mark.parametrize("share", ["OFF", "ON"])
 def test_cmake_gives_gcc_what_the_manifest_says(project: Path, share: str) -> None:
     found = commands(project, "gcc", share)
-    for name in ("digits.c", "walk.c", "conv_integer.c", "integer_finish.c"):
+    for name in ("digits.c", "walk.c", "conv_packed.c", "integer_finish.c"):
         assert set(LIBRARY_OPTIONS) <= set(found[name])
-    glue = found["conv_integer.c"]
+    glue = found["conv_packed.c"]
     assert glue.index("-Os") > glue.index("-O2")
     assert "-fno-ssa-phiopt" in found["integer_finish.c"]
     assert not {"-Os", "-fno-ssa-phiopt"} & set(found["walk.c"])

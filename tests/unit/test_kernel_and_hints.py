@@ -210,8 +210,8 @@ def test_plan_and_report_say_why() -> None:
     assert layer.reasons is not None
     others = layer.reasons.others
     assert [other.kernel.removesuffix("_layer") for other in others] == [
-        "tilewright_conv_packed_2222_333",
-        "tilewright_conv_packed_2222",
+        "tilewright_conv_packed_4_to4_sorted",
+        "tilewright_conv_packed_4_to4",
         "tilewright_conv_integer",
     ]
     for other in others:

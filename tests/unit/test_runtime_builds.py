@@ -60,7 +60,7 @@ BUILDS = {
     "ubsan": Build(
         UNDEFINED[0],
         UNDEFINED[1:],
-        ("conv_packed.c", "int32_t rows = 0;", "int32_t rows = INT32_MAX;"),
+        ("conv_packed.c", "row = pixels->row[2 * p + i];", "row = INT32_MAX;"),
         "signed integer overflow",
     ),
 }

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from support.nodes import node_of
 from support.planned import far_platform
-from support.small_nodes import conv, graph_of, kernel_of
+from support.small_nodes import conv, graph_of
 from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.graph import DType, Graph, packed_strides_bytes, variable
 from tilewright.kernels.kernel import KernelChoice
+from tilewright.kernels.registry import choices
 from tilewright.operators.nest import AxisMap, axis_range, clipped, is_exact, tile_extent
 from tilewright.options import Buffering, Objective, Strategy
 from tilewright.plan import BufferKind
@@ -33,8 +34,10 @@ CAPACITY = 4000
 
 
 def problem_of(graph: Graph, platform: Platform | None = None) -> TilingProblem:
+    """The problem of the first kernel that allows channels to be cut."""
     homes = {name: "flash" if tensor.is_constant else "sram" for name, tensor in graph.tensors.items()}
-    return tiling_problem(graph, graph.nodes[0], kernel_of(graph), platform or far_platform(CAPACITY), homes)
+    kernel = next(choice for choice in choices(graph.nodes[0], graph) if "oc" not in choice.uncut)
+    return tiling_problem(graph, graph.nodes[0], kernel, platform or far_platform(CAPACITY), homes)
 
 
 def small_conv() -> Graph:

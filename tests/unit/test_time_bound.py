@@ -90,8 +90,8 @@ def test_the_verdict_says_the_bound(tmp_path: Path) -> None:
     main = '#include "digits.h"\nint main(void) { return (int)digits_run(0, 0); }'
     image = read_image(link_model(tmp_path, artifacts, main))
     verdict = check_image(image, [artifacts.plan], Linked(), timed=True)
-    assert "  time: digits_run takes at most 8" in verdict_text(verdict)
-    assert '"instructions": 8' in verdict_json(verdict)
+    assert "  time: digits_run takes at most 6" in verdict_text(verdict)
+    assert '"instructions": 6' in verdict_json(verdict)
     assert "time:" not in verdict_text(check_image(image, [artifacts.plan], Linked()))
     limited = check_image(image, [artifacts.plan], Linked(budget=(("instructions", 1000),)))
     assert [finding.rule for finding in limited.findings] == ["budget"]
@@ -105,9 +105,9 @@ def test_the_bound_has_a_budget_and_is_reported(tmp_path: Path, capsys: pytest.C
     verdict, profile = str(tmp_path / "verdict.json"), tmp_path / "profile.json"
     words = ["check-elf", str(program), "--plan", plan, "--json", verdict, "--budget"]
     assert main([*words, "instructions=1000"]) == 2
-    assert "[budget] digits_run: expected at most 1,000 instructions, found 8" in capsys.readouterr().err
+    assert "[budget] digits_run: expected at most 1,000 instructions, found 6" in capsys.readouterr().err
     assert main([*words, "instructions=1000000"]) == 0
-    layers = [{"name": layer.name, "cycles": 160_000} for layer in artifacts.plan.layers]
+    layers = [{"name": layer.name, "cycles": 130_000} for layer in artifacts.plan.layers]
     profile.write_text(json.dumps({"counter": "instructions", "layers": layers}), encoding="utf-8")
     capsys.readouterr()
     report = ["report", plan, "--firmware", verdict, "--profile", str(profile)]
@@ -115,14 +115,14 @@ def test_the_bound_has_a_budget_and_is_reported(tmp_path: Path, capsys: pytest.C
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("chip: RAM ")
     assert re.fullmatch(
-        r"time: a run takes at most 8\d\d,\d{3} instructions; 800,000 measured in its layers "
+        r"time: a run takes at most 6\d\d,\d{3} instructions; 650,000 measured in its layers "
         r"\(the bound is \d\.\d % above\)",
         lines[1],
     )
     assert main([*report, "--format", "html"]) == 0
     page = capsys.readouterr().out
-    assert re.search(r"<p>at most <b>8\d\d,\d{3}</b> instructions, for any input</p>", page)
-    assert "<p>800,000 instructions measured</p>" in page
+    assert re.search(r"<p>at most <b>6\d\d,\d{3}</b> instructions, for any input</p>", page)
+    assert "<p>650,000 instructions measured</p>" in page
     assert lines[0] in page
     Path(verdict).write_text(Path(verdict).read_text(encoding="utf-8").replace('"digits"', '"other"'), encoding="utf-8")
     assert main(report) == 2

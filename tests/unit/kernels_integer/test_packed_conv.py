@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -10,8 +13,8 @@ from kernel_harness import run_kernel
 from support.integer_nodes import SOURCES, check, choices_of, integers, node_graph, requantize, shifted
 from tilewright.catalogue.evaluate import evaluate
 from tilewright.graph import Array, Epilogue, Graph
-from tilewright.kernels.scalar import conv_packed
-from tilewright.kernels.scalar.packed import LONGER, RUNS, Runs, best_runs, fits, name_of, runs_cycles, sorted_channels
+from tilewright.kernels.scalar import conv_packed, rounds
+from tilewright.kernels.scalar.rounds import Blocks, Core, blocks_in_order, sorted_blocks
 
 RNG = np.random.default_rng(1)
 TALL_OR_WIDE = ((1, 1), (3, 1), (1, 3))
@@ -21,20 +24,34 @@ BOUND = 256
 """What the magnitudes of a run may add up to, unless all weights are negative: then it is one less."""
 
 
-def saturated(runs: Runs, channels: int) -> Array:
-    """int64[channels, three rounds and three taps]: runs at the bound, or at what int8 allows, in all signs."""
-    rng = np.random.default_rng(len(runs))
+def saturated(core: Core, channels: int) -> Array:
+    """int64[1, channels, two rounds of each loop and three taps]: runs at the bound or what int8 allows."""
+    rng = np.random.default_rng(len(core.value))
     rows = []
     for channel in range(channels):
         taps: list[int] = []
-        for run in (*runs * 3, 1, 1, 1):
+        for run in (*(run for runs in core.rounds for run in runs * 2), 1, 1, 1):
             limit = min(BOUND - (channel % 3 != 0), 127 * run)
             sizes = np.full(run, limit // run)
             sizes[0] += limit - sizes.sum()
             signs = (np.ones(run), -np.ones(run), rng.choice((-1, 1), run))[channel % 3]
             taps += (sizes * signs).astype(int).tolist()
         rows.append(taps)
-    return np.array(rows, np.int64)
+    return np.array([rows], np.int64)
+
+
+def runs_of(blocks: Blocks, weights: Array) -> Iterator[Array]:
+    """The weights of every run, as C walks over them."""
+    for block, (pair, turns) in enumerate(zip(blocks.order[0], blocks.rounds[0], strict=True)):
+        taps = weights[0, pair]
+        lengths = [
+            run
+            for runs, count in zip(blocks.core.rounds, turns, strict=True)
+            for run in runs * int(count) * blocks.unit
+        ]
+        assert sum(lengths) <= taps.shape[1], block
+        ends = np.cumsum([*lengths, *[1] * (taps.shape[1] - sum(lengths))])
+        yield from np.split(taps, ends[:-1], axis=1)
 
 
 def graph_of(weights: Array, x: Array, epilogue: Epilogue | None, dtype: str = "int8") -> tuple[Graph, dict]:
@@ -54,12 +71,13 @@ def extremes(taps: int) -> Array:
     return np.array(pixels).T.reshape(1, taps, 4, 4).astype(np.int8)
 
 
-@pytest.mark.parametrize("runs", RUNS, ids=name_of)
+@pytest.mark.parametrize("core", Core)
 @pytest.mark.parametrize("rule", ["layer", "high", "folded", "even", "none"])
-def test_runs_at_the_bound(runs: Runs, rule: str) -> None:
+def test_runs_at_the_bound(core: Core, rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     channels = 7
-    weights = saturated(runs, channels)
-    scale = 1.0 / (128.0 * np.abs(weights).sum(axis=1).max() / 100.0)
+    weights = saturated(core, channels)
+    monkeypatch.setattr(conv_packed, "best_core", lambda _: core)
+    scale = 1.0 / (128.0 * np.abs(weights).sum(axis=2).max() / 100.0)
     epilogue = {
         "layer": requantize([scale] * channels),
         "high": requantize(scale * 2.0 ** (-np.arange(channels) * 1.3)),
@@ -67,22 +85,50 @@ def test_runs_at_the_bound(runs: Runs, rule: str) -> None:
         "even": requantize([2.0 ** np.floor(np.log2(scale))]),
         "none": None,
     }[rule]
-    graph, feeds = graph_of(weights, extremes(weights.shape[1]), epilogue, "int32" if rule == "none" else "int8")
-    names = [choice.name for choice in check(graph, feeds, prefix="conv_packed")]
-    has_two = runs == RUNS[0] and rule in ("layer", "high", "folded")
-    assert len(names) == 1 + has_two
-    assert names[-1].startswith(f"tilewright_conv_packed_{name_of(best_runs(weights) or ())}_")
-    assert fits(weights, runs)
+    graph, feeds = graph_of(weights[0], extremes(weights.shape[2]), epilogue, "int32" if rule == "none" else "int8")
+    found = check(graph, feeds, prefix="conv_packed")
+    names = [choice.name.removeprefix("tilewright_conv_packed_") for choice in found]
+    wanted = [f"6_{core.value}_sorted"] if rule in ("layer", "high", "folded") else []
+    wanted += [f"4_{core.value}_sorted", f"4_{core.value}"]
+    assert [re.sub(r"(_layer|_high|_folded|_even|_none)+$", "", name) for name in names] == wanted
+    assert (blocks_in_order(weights, core).rounds == 2).all()
 
 
-@pytest.mark.parametrize("runs", RUNS, ids=name_of)
-def test_longer_runs_are_refused(runs: Runs) -> None:
-    weights = saturated(runs, 6)
-    taken = best_runs(weights)
-    assert taken is not None
-    taps = weights.shape[1]
-    for other in (other for other in RUNS if taps >= sum(other)):
-        assert not fits(weights, other) or runs_cycles(taps, taken) <= runs_cycles(taps, other)
+@pytest.mark.parametrize("core", Core)
+@pytest.mark.parametrize("largest", [127, 85, 40, 12])
+def test_no_run_can_overflow(core: Core, largest: int) -> None:
+    rng = np.random.default_rng(largest)
+    weights = rng.integers(-largest, largest + 1, (1, 21, 75)) // rng.integers(1, 5, (1, 21, 1))
+    for blocks in (sorted_blocks(weights, core), blocks_in_order(weights, core)):
+        taken = 0
+        for run in runs_of(blocks, weights):
+            positive, negative = np.maximum(run, 0).sum(axis=1), np.minimum(run, 0).sum(axis=1)
+            assert (127 * positive - 128 * negative < 1 << 15).all()
+            assert (128 * positive - 127 * negative <= 1 << 15).all()
+            taken += 1
+        assert blocks.runs == taken / blocks.order.shape[1]
+        assert set(blocks.order.ravel()) == set(range(21))
+
+
+@pytest.mark.parametrize("core", Core)
+def test_no_other_rounds_take_fewer_instructions(core: Core) -> None:
+    weights = np.random.default_rng(3).integers(-90, 91, (1, 2, 23)) // 2
+    blocks = blocks_in_order(weights, core)
+    lengths, counts = (np.array([how(runs) for runs in core.rounds]) for how in (sum, len))
+
+    def cycles(turns: Array) -> float:
+        rest = weights.shape[2] - (turns * lengths).sum()
+        return float(18 * ((turns * counts).sum() + rest) + 3 * (turns.sum() + rest))
+
+    least = cycles(blocks.rounds[0, 0])
+    tried = 0
+    for turns in product(*(range(weights.shape[2] // length + 1) for length in lengths)):
+        if (np.array(turns) * lengths).sum() <= weights.shape[2]:
+            other = replace(blocks, rounds=np.array([[turns]]))
+            bounds = [np.abs(run).sum(axis=1).max() for run in runs_of(other, weights)]
+            tried += 1
+            assert max(bounds) > BOUND - 1 or cycles(np.array(turns)) >= least
+    assert tried > 10
 
 
 def test_one_beyond_the_bound_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,32 +136,45 @@ def test_one_beyond_the_bound_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.concatenate([extremes(8), np.full((1, 8, 4, 4), -128, np.int8)], axis=2)
     graph, feeds = graph_of(weights, x, None, "int32")
     wanted = evaluate(graph, feeds)["out"]
-    for runs, right in ((best_runs(weights), True), ((4, 4), False)):
-        monkeypatch.setattr(conv_packed, "best_runs", lambda _, runs=runs: runs)
+    proved = rounds._fitting
+    for fits, right in ((proved, True), (lambda w, length: proved(w // 2, length), False)):
+        monkeypatch.setattr(rounds, "_fitting", fits)
         choice = next(choice for choice in choices_of(graph) if choice.name.startswith("tilewright_conv_packed"))
         (got,) = run_kernel(choice, graph, feeds, {}, sources=SOURCES)
         assert bool((got == wanted).all()) is right
 
 
-@pytest.mark.parametrize("longer", [0, 3, 4, 9, 13])
-def test_runs_of_two_lengths(longer: int) -> None:
-    channels, taps = 13, 27
-    short = saturated(RUNS[0], channels - longer) if longer < channels else []
-    long = [row[:taps] for row in saturated(LONGER, longer)] if longer else []
-    weights = np.random.default_rng(longer).permutation(np.array([*short, *long]))
-    found = sorted_channels(weights)
-    assert found is not None
-    assert found.longer == max(channels - -(-(channels - longer) // 4) * 4, 0)
+@pytest.mark.parametrize("channels", [2, 3, 4, 13])
+@pytest.mark.parametrize("largest", [127, 63, 20])
+def test_channels_in_the_order_of_their_runs(channels: int, largest: int) -> None:
+    rng = np.random.default_rng(channels)
+    weights = rng.integers(-largest, largest + 1, (channels, 27)) // rng.integers(1, 6, (channels, 1))
     for rule, epilogue in (("layer", requantize([1e-4] * channels)), ("folded", shifted(RNG, channels, 14, 3))):
-        graph, feeds = graph_of(weights, extremes(taps), epilogue)
+        graph, feeds = graph_of(weights, extremes(27), epilogue)
         first, *_ = check(graph, feeds, {"oh": 3, "oc": 4}, prefix="conv_packed")
-        assert first.name == f"tilewright_conv_packed_2222_333_{rule}"
+        assert first.name.endswith(f"_sorted_{rule}")
+        assert first.attributes.pixels == 6
 
 
-def test_weights_of_which_two_do_not_fit() -> None:
-    weights = np.full((4, 8), -128, np.int64)
-    assert best_runs(weights) is None
-    assert best_runs(weights + 1) is not None
+def test_more_channels_than_their_positions_bytes_hold() -> None:
+    rng = np.random.default_rng(7)
+    weights = rng.integers(-127, 128, (1, 261, 9)) // rng.integers(1, 9, (1, 261, 1))
+    blocks = sorted_blocks(weights, Core.TO4)
+    moved = blocks.order - np.arange(262).reshape(1, -1, 2)
+    assert -128 <= moved.min() < -64
+    assert moved.max() <= 127
+    graph, feeds = graph_of(weights[0], extremes(9), requantize([1e-3] * 261))
+    assert all(choice.name.endswith("_layer") for choice in check(graph, feeds, prefix="conv_packed"))
+
+
+def test_more_rounds_than_a_byte_counts() -> None:
+    taps = 1283
+    weights = np.tile(np.array([127, -127]), (1, 3, taps // 2 + 1))[:, :, :taps]
+    blocks = blocks_in_order(weights, Core.TO4)
+    assert blocks.unit == 4
+    graph, feeds = graph_of(weights[0], extremes(taps), requantize([1e-5] * 3))
+    names = [choice.name for choice in check(graph, feeds, prefix="conv_packed")]
+    assert names == ["tilewright_conv_packed_4_to4_sorted_layer"]
 
 
 @pytest.mark.parametrize("channels_last", [False, True], ids=["channels first", "channels last"])

@@ -63,7 +63,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         return ()
     pointwise = fully_connected_integer.pointwise(conv, graph)
     special = (*pointwise, *depthwise_integer.depthwise(conv), *depthwise_rows.rows_of_windows(conv, graph))
-    return (*special, *conv_packed.packed(conv), _general(conv))
+    return (*special, *conv_packed.packed(conv, graph), _general(conv))
 
 
 def core_of(weights: Array, width: int) -> str:

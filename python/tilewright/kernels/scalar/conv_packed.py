@@ -8,9 +8,9 @@ from typing import Annotated
 
 import numpy as np
 
-from tilewright.graph import Array
+from tilewright.graph import Graph
 from tilewright.kernels.c_structs import PREFIX, BlockFinish, CStruct, CType, Int32, ScratchOffset
-from tilewright.kernels.integer import BLOCK, is_wide, packed_rows, packed_weights, steps_product, words
+from tilewright.kernels.integer import BLOCK, is_wide, steps_product, words
 from tilewright.kernels.kernel import (
     HEIGHT,
     Backward,
@@ -25,33 +25,27 @@ from tilewright.kernels.kernel import (
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.requantization import LayerLimits, rule_cycles
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows, rows_backward
-from tilewright.kernels.scalar.packed import (
-    BY_NAME,
-    INLINED,
-    LONGER,
-    SHORTER,
-    Sorted,
-    best_runs,
-    name_of,
-    runs_cycles,
-    sorted_channels,
-)
+from tilewright.kernels.scalar.packed import INLINED
+from tilewright.kernels.scalar.rounds import COLUMNS, HEAD, Blocks, Core, best_core, blocks_in_order, sorted_blocks
 from tilewright.kernels.scalar.spatial_integer import IntegerConv
 from tilewright.operators.nest import along, blocks, whole
 
 SOURCES = ("conv_packed.c", "packed_core.c", "integer_finish.c")
 
+FOUR, SIX = 4, 6
+"""Pixels that are computed together: six take fewer instructions for each, but a last group may be part empty."""
+
+_MOST_TAPS_OF_SIX = 85
+"""Taps of a network's largest convolution up to which six pixels are taken: their scratch is then below 1,024 bytes.
+The limit is one for all layers, so that a network holds one core instead of two.
+"""
+
 _PAIR = 2
 """Pixels of a word."""
-
-_TWO_RUNS = f"{name_of(SHORTER)}_{name_of(LONGER)}"
-"""The end of the name of the C core with runs of two lengths."""
 
 _CALLED_CYCLES = 28.0
 """Instructions for each element that a finish outside the core takes more than one inside."""
 
-_CHANGE_CYCLES = 20.0
-"""Instructions for a block of channels that the core with runs of two lengths takes beside its runs."""
 
 _FEW = 4
 """Channels below which C gathers one by one (FEW in conv_packed.c)."""
@@ -59,63 +53,72 @@ _FEW = 4
 
 @dataclass(frozen=True, slots=True)
 class ConvPacked(CStruct):
-    """Convolution of 8-bit tensors, two pixels at a time, any strides, dilations, pads and groups. Operands: x [n, c,
-    h, w]; weights int8 [group][block][kh][kw][c][4], behind those of a block its channels' positions in y where runs
-    have two lengths; constants [group][channel][words of the rule]; y [n, c, h, w]; scratch: 4 bytes for each tap,
-    then c bytes of padding where there is any.
+    """Convolution of 8-bit tensors, two pixels with a multiplication, any strides, dilations, pads and groups.
+    Operands: x [n, c, h, w]; weights [group][block of two channels][5 bytes, then int8 kh, kw, c, 2]; constants
+    [group][block][2][words of the rule]; y [n, c, h, w]; scratch: 2 bytes for each tap and pixel, then c bytes of
+    padding where there is any.
     """
 
     windows: PlaneWindows
     group_inputs: Annotated[Int32, "channels of x in one group"]
     group_outputs: Annotated[Int32, "channels of y in one group"]
     taps: Annotated[Int32, "of a channel of y"]
+    pixels: Annotated[Int32, "that are computed together: 4 or 6"]
     padding: Annotated[Int32, "the stored byte that stands for zero"]
     is_padded: Annotated[Int32, "1: taps may lie beside x"]
     is_unsigned: Annotated[Int32, "1: x is uint8"]
     pack: Annotated[str, CType("tilewright_pack *", is_pointer=True)]
-    products: Annotated[str, CType("tilewright_block_products *", is_pointer=True)]
+    products: Annotated[str, CType("tilewright_packed_products *", is_pointer=True)]
     finish: Annotated[BlockFinish, "NULL: inside products"]
-    longer: Annotated[Int32, "channels whose runs are longer: cores of two runs"]
+    unit: Annotated[Int32, "rounds of the core's loops that a byte of a block counts as one"]
+    group_bytes: Annotated[Int32, "of a group's weights"]
+    group_words: Annotated[Int32, "of a group's constants"]
     row_words: Annotated[Int32, "words of a row of the rule"]
     limits: LayerLimits
     padding_at: ScratchOffset = 0
 
 
-def packed(conv: IntegerConv) -> tuple[KernelChoice, ...]:
-    """The kernels for weights of 8 bits of which at least two products fit a lane, runs of two lengths first."""
+def packed(conv: IntegerConv, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernels for weights of 8 bits, those with sorted channels first, which need all channels in a tile."""
     groups, group_outputs, window, group_inputs = map(int, conv.weights.shape)
-    flat = conv.weights.reshape(groups * group_outputs, window * group_inputs)
-    depends = is_wide(conv.weights) or group_outputs < _PAIR or conv.finish.any_values
-    runs = None if depends else best_runs(flat)
-    if runs is None:
+    if is_wide(conv.weights) or group_outputs < COLUMNS or conv.finish.any_values:
         return ()
-    only = _choice(conv, name_of(runs), None)
-    channels = sorted_channels(flat) if groups == 1 and conv.finish.rule in INLINED else None
-    return (only,) if channels is None else (_choice(conv, _TWO_RUNS, channels), only)
+    weights = conv.weights.reshape(groups, group_outputs, window * group_inputs)
+    core = best_core(weights)
+    in_order = sorted_blocks(weights, core)
+    is_small = _most_taps(graph) <= _MOST_TAPS_OF_SIX and conv.finish.rule in INLINED
+    found = [_choice(conv, pixels, in_order, "_sorted") for pixels in ((SIX, FOUR) if is_small else (FOUR,))]
+    if group_outputs > BLOCK:
+        found.append(_choice(conv, FOUR, blocks_in_order(weights, core), ""))
+    return tuple(found)
 
 
-def _choice(conv: IntegerConv, runs: str, channels: Sorted | None) -> KernelChoice:
-    """The kernel with one core, whose name in C ends in ``runs``."""
-    groups, group_outputs, window, group_inputs = map(int, conv.weights.shape)
-    taps = window * group_inputs
+def _most_taps(graph: Graph) -> int:
+    """The most taps of a channel of all convolutions."""
+    shapes = (graph.tensor(node.inputs[1]).shape for node in graph.nodes if node.operator == "Conv")
+    return max((prod(shape[1:]) for shape in shapes), default=0)
+
+
+def _choice(conv: IntegerConv, pixels: int, found: Blocks, name: str) -> KernelChoice:
+    """The kernel for channels in an order, whose name ends in ``name`` and the rule."""
+    _, group_outputs, window, group_inputs = map(int, conv.weights.shape)
+    taps, core = window * group_inputs, found.core.value
     x, y = conv.operands
-    finish = conv.finish
+    finish, windows = conv.finish, conv.windows
     inlined = finish.rule in INLINED
-    windows = conv.windows
-    constants = packed_rows(finish.rows if channels is None else finish.rows[list(channels.order)], groups)
-    weights = _weights(conv.weights, channels)
-    block = blocks("oc", BLOCK)
-    is_whole = group_outputs <= BLOCK or channels is not None
+    weights, constants = _packings(conv, found)
+    block = blocks("oc", COLUMNS)
+    sign = "unsigned" if conv.is_unsigned else "signed"
     return KernelChoice(
-        kernel=_CONV,
-        called=f"{PREFIX}conv_packed_{runs}_{finish.rule.value}",
+        kernel=_kernel(pixels, found.runs, found.turns),
+        called=f"{PREFIX}conv_packed_{pixels}_{core}{name}_{finish.rule.value}",
         sources=SOURCES,
         nest=conv.nest,
         reads=(
             x,
-            ConstantOperand("weights", weights, (along("group"), block, whole(weights.shape[2]), whole(BLOCK))),
+            ConstantOperand("weights", weights, (along("group"), block, whole(weights.shape[2]))),
             ConstantOperand(
-                "requantization", constants, (along("group"), block, whole(BLOCK), whole(constants.shape[3]))
+                "requantization", constants, (along("group"), block, whole(COLUMNS), whole(finish.row_words))
             ),
         ),
         writes=(y,),
@@ -124,65 +127,69 @@ def _choice(conv: IntegerConv, runs: str, channels: Sorted | None) -> KernelChoi
             group_inputs=group_inputs,
             group_outputs=group_outputs,
             taps=taps,
+            pixels=pixels,
             padding=conv.padding,
             is_padded=int(any((*windows.pads_begin, *windows.pads_end))),
             is_unsigned=conv.is_unsigned,
-            pack=f"{PREFIX}pack_{'unsigned' if conv.is_unsigned else 'signed'}",
-            products=f"{PREFIX}packed_{finish.rule.value if inlined else 'any'}_{runs}",
+            pack=f"{PREFIX}pack_{sign}_{pixels}",
+            products=f"{PREFIX}packed_{finish.rule.value if inlined else 'any'}_{pixels}_{core}",
             finish="NULL" if inlined else finish.block,
-            longer=0 if channels is None else channels.longer,
+            unit=found.unit,
+            group_bytes=prod(weights.shape[1:]),
+            group_words=prod(constants.shape[1:]),
             row_words=finish.row_words,
             limits=finish.layer_limits,
         ),
         multiples={"oc": BLOCK},
-        uncut=frozenset({"ic", "oc"}) if is_whole else frozenset({"ic"}),
+        uncut=frozenset({"ic", "oc"} if name or group_outputs <= BLOCK else {"ic"}),
     )
 
 
-def _weights(weights: Array, channels: Sorted | None) -> Packing:
-    """int8[groups, blocks, taps, 4]; of sorted channels, whose positions stand behind the taps, a tap more."""
-    groups, group_outputs, window, inputs = map(int, weights.shape)
-    taps, count = window * inputs, -(-group_outputs // BLOCK)
-    if channels is None:
-        shape = (groups, count, taps, BLOCK)
-        return Packing(shape, np.dtype(np.int8), lambda _: packed_weights(weights).reshape(shape))
-    order = np.zeros(count * BLOCK, np.uint8)
-    order[:group_outputs] = channels.order
-
-    def pack(_: TileSteps) -> Array:
-        taken = packed_weights(weights[:, list(channels.order)]).reshape(groups, count, taps, BLOCK)
-        return np.concatenate([taken, order.view(np.int8).reshape(groups, count, 1, BLOCK)], axis=2)
-
-    return Packing((groups, count, taps + 1, BLOCK), np.dtype(np.int8), pack)
+def _packings(conv: IntegerConv, found: Blocks) -> tuple[Packing, Packing]:
+    """Weights int8[groups, blocks, 5 + 2 * taps], and constants int32[groups, blocks, 2, words of the rule]."""
+    groups, group_outputs, window, group_inputs = map(int, conv.weights.shape)
+    taps, count = window * group_inputs, int(found.order.shape[1])
+    rows = conv.finish.rows.reshape(groups, group_outputs, -1)
+    taken = np.stack([rows[group, found.order[group]] for group in range(groups)]).astype(np.int32)
+    weights = Packing(
+        (groups, count, HEAD + COLUMNS * taps),
+        np.dtype(np.int8),
+        lambda _: found.packed(conv.weights.reshape(groups, group_outputs, taps)),
+    )
+    return weights, Packing(tuple(taken.shape), np.dtype(np.int32), lambda _: taken)
 
 
-def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
-    """Instructions of a call on a tile with these steps, fitted to measurements on RV32IMAC."""
-    given, nest = choice.given(ConvPacked), choice.nest
-    taps = prod(given.windows.kernel) * given.group_inputs
-    pairs = steps_product(nest, steps, "n", "group") * -(-steps_product(nest, steps, "oh", "ow") // _PAIR)
-    channels = steps_product(nest, steps, "oc")
-    each = -(-channels // BLOCK) * (_core_cycles(given, taps, channels) + 20.0) + _output_cycles(given) * channels
-    gather = 420.0 + 80.0 * given.windows.kernel[0] + 6.1 * taps
-    if given.group_inputs < _FEW:
-        gather += 15.0 * prod(given.windows.kernel) + 7.0 * taps
-    return 200.0 + pairs * (gather + each)
+@dataclass(frozen=True, slots=True)
+class _Cycles:
+    """Instructions of a call on a tile, fitted to measurements on RV32IMAC.
+
+    Attributes:
+        runs, turns: means of a block of two channels: runs of taps, and rounds of the loops over them.
+    """
+
+    runs: float
+    turns: float
+
+    def __call__(self, choice: KernelChoice, steps: TileSteps) -> float:
+        given, nest = choice.given(ConvPacked), choice.nest
+        count = given.pixels // _PAIR
+        calls = steps_product(nest, steps, "n", "group")
+        calls *= -(-steps_product(nest, steps, "oh", "ow") // given.pixels)
+        channels = steps_product(nest, steps, "oc")
+        block = (2.0 + 5.0 * count) * given.taps + 6.0 * count * self.runs + 3.0 * self.turns + 60.0 + 20.0 * count
+        each = -(-channels // COLUMNS) * block + channels * given.pixels * _output_cycles(given)
+        kernel = given.windows.kernel
+        gather = 100.0 + 30.0 * given.pixels + kernel[0] * count * 60.0 + 6.2 * count * given.taps
+        if given.group_inputs < _FEW:
+            gather += count * (15.0 * prod(kernel) + 7.0 * given.taps)
+        return 250.0 + calls * (gather + each)
 
 
 def _output_cycles(given: ConvPacked) -> float:
-    """Instructions to finish two pixels of a channel; a finish outside the core is called twice for four channels."""
-    return 18.0 if given.finish == "NULL" else 18.0 + _PAIR * (_CALLED_CYCLES + rule_cycles(given.finish))
-
-
-def _core_cycles(given: ConvPacked, taps: int, channels: int) -> float:
-    """Instructions for a block of channels, the mean of those with shorter and those with longer runs."""
-    name = given.products.rpartition("packed_")[2].partition("_")[2]
-    if name != _TWO_RUNS:
-        return runs_cycles(taps, BY_NAME[name])
-    if given.longer == 0:
-        return runs_cycles(taps, SHORTER)
-    part = given.longer / channels
-    return part * runs_cycles(taps, LONGER) + (1.0 - part) * runs_cycles(taps, SHORTER) + _CHANGE_CYCLES
+    """Instructions to finish an element."""
+    if given.finish != "NULL":
+        return 9.5 + _CALLED_CYCLES + rule_cycles(given.finish)
+    return 9.5
 
 
 def _backward(choice: KernelChoice, inputs: int) -> ConvPacked:
@@ -191,34 +198,55 @@ def _backward(choice: KernelChoice, inputs: int) -> ConvPacked:
 
 
 def _scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
-    """A word for each tap, and the channels of a pixel of padding."""
+    """A word for each tap and pair of pixels, and the channels of a pixel of padding."""
     given = choice.given(ConvPacked)
     padding = {"padding": words(given.group_inputs)} if given.is_padded else {}
-    return {"pairs": 4 * given.taps, **padding}
+    return {"pairs": 4 * given.taps * given.pixels // _PAIR, **padding}
 
 
-_CONV = Kernel(
-    "tilewright_conv_packed",
-    ConvPacked,
-    _cycles,
-    scratch=_scratch,
-    stores=raster_over("n", "group", "oh", "ow", block=_PAIR, restarts=("n", "group")),
-    ring_axes=frozenset({HEIGHT}),
-    backward=Backward("oh", _backward),
-    likes=CONVOLUTION_ORDER,
-)
+def _kernel(pixels: int, runs: float, turns: float) -> Kernel:
+    return Kernel(
+        "tilewright_conv_packed",
+        ConvPacked,
+        _Cycles(runs, turns),
+        scratch=_scratch,
+        stores=raster_over("n", "group", "oh", "ow", block=pixels, restarts=("n", "group")),
+        ring_axes=frozenset({HEIGHT}),
+        backward=Backward("oh", _backward),
+        likes=CONVOLUTION_ORDER,
+    )
+
+
+CORES = tuple(core.value for core in Core)
+"""The ends of the names of C cores."""
+
+_STACK_BYTES = {
+    "exact": 544,
+    "even": 560,
+    "layer_even": 560,
+    "twice_any": 560,
+    "long": 576,
+    "rescale": 624,
+}
+"""Bytes of stack of kernels whose rule a function finishes, by rule."""
 
 DECLARATION = Declaration(
-    kernels=(_CONV,),
+    kernels=(_kernel(FOUR, 0.0, 0.0), _kernel(SIX, 0.0, 0.0)),
     pointed={
-        "tilewright_block_products": tuple(
-            f"packed_{rule}_{name}" for rule in (*(rule.value for rule in INLINED), "any") for name in BY_NAME
+        "tilewright_packed_products": tuple(
+            f"packed_{rule.value}_{pixels}_{core}" for rule in INLINED for pixels in (FOUR, SIX) for core in CORES
         )
-        + tuple(f"packed_{rule.value}_{_TWO_RUNS}" for rule in INLINED),
-        "tilewright_pack": ("pack_signed", "pack_unsigned"),
+        + tuple(f"packed_any_{FOUR}_{core}" for core in CORES),
+        "tilewright_pack": tuple(f"pack_{sign}_{pixels}" for sign in ("signed", "unsigned") for pixels in (FOUR, SIX)),
     },
     stack_bytes={
-        f"conv_packed_{name}_{rule}": size for name in BY_NAME for rule, size in (("long", 528), ("rescale", 576))
+        f"conv_packed_{FOUR}_{core}{name}_{rule}": size
+        for core in CORES
+        for name in ("", "_sorted")
+        for rule, size in _STACK_BYTES.items()
     },
-    gcc_options={"conv_packed.c": ("-Os",), "packed_core.c": ("-fno-ssa-phiopt", "-fno-tree-reassoc")},
+    gcc_options={
+        "conv_packed.c": ("-Os",),
+        "packed_core.c": ("-fno-ssa-phiopt", "-fno-tree-reassoc", "-fno-tree-scev-cprop"),
+    },
 )

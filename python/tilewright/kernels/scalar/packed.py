@@ -1,17 +1,13 @@
-"""Runs of taps of which one 32-bit multiplication gives the products of two pixels.
+"""Runs of taps of which one 32-bit multiplication gives the products of two channels (products of vectors).
 
 Before:  weights int8[channels, taps]
-After:   RUNS (4, 4): the products of four taps, and of the next four, can be added up in one word
+After:   lengths (8, 12, 4): the products of eight taps, and of the next twelve, can be added up in one word
 
-A word holds elements of two pixels, the second one times 2^16. The products of a run are added up in one 32-bit sum;
-the first pixel's sum must stay within int16, or it would reach into the second's by more than the core takes back.
-Elements are -128 to 127, so this depends on the weights alone. C repeats its runs
-as often as they fit; each of the taps that are left is a run of its own.
+A word holds weights of two channels, the second one times 2^16. The products of a run are added up in one 32-bit sum;
+the first channel's sum must stay within int16, or it would reach into the second's by more than the core takes back.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,21 +16,7 @@ from tilewright.kernels.integer import BLOCK
 from tilewright.kernels.requantization import Rule
 
 INLINED = (Rule.FOLDED, Rule.LAYER, Rule.HIGH)
-"""Rules that cores have inside; for any other a function is called."""
-
-Runs = tuple[int, ...]
-
-RUNS: tuple[Runs, ...] = ((2, 2, 2, 2), (4, 4), (8,), (16,))
-"""The lengths of runs in one round of each core's loop."""
-
-SHORTER, LONGER = (2, 2, 2, 2), (3, 3, 3)
-"""The runs of the core that has runs of two lengths."""
-
-_MOST_SORTED = 256
-"""The most channels whose positions fit bytes."""
-
-_TAP_CYCLES, _RUN_CYCLES, _ROUND_CYCLES = 13.0, 12.0, 3.5
-"""Instructions for a tap, a run and a round, of four channels and two pixels (RV32IMAC, GCC 12.2, -O2)."""
+"""Rules that packed cores have inside; for any other a function is called."""
 
 _LONGEST = 252
 """Taps of the longest run of a product of vectors: whole fours that a byte counts."""
@@ -43,66 +25,6 @@ _WEIGHTS_AT_ONCE = 1 << 17
 """Weights whose sums are held at one time, some hundred bytes for each."""
 
 _LOWEST, _HIGHEST = -(1 << 15), (1 << 15) - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Sorted:
-    """Channels in an order in which those with longer runs are the last.
-
-    Attributes:
-        order: the channels' positions, in the order in which C computes them.
-        longer: how many of them, the last, have the runs ``LONGER``; the others have ``SHORTER``.
-    """
-
-    order: tuple[int, ...]
-    longer: int
-
-
-def sorted_channels(weights: Array) -> Sorted | None:
-    """The order for the core with runs of two lengths; None where a core with one length takes fewer instructions.
-
-    That core is taken even if no runs are longer, so that a network holds one core instead of two.
-
-    Args:
-        weights: as for ``best_runs``, of at most 256 channels.
-    """
-    channels, taps = map(int, weights.shape)
-    if channels > _MOST_SORTED or taps < sum(LONGER) or best_runs(weights) != SHORTER:
-        return None
-    pays = runs_cycles(taps, LONGER) < runs_cycles(taps, SHORTER)
-    is_longer = _fitting(weights, LONGER) if pays else np.zeros(channels, bool)
-    order = np.argsort(is_longer, kind="stable")
-    shorter = -(-int((~is_longer).sum()) // BLOCK) * BLOCK
-    return Sorted(tuple(map(int, order)), max(channels - shorter, 0))
-
-
-def best_runs(weights: Array) -> Runs | None:
-    """The runs with the fewest instructions that cannot overflow; None if there are none.
-
-    Args:
-        weights: integers [channels, taps] that fit int8, in the order in which C reads the taps.
-    """
-    taps = int(weights.shape[1])
-    allowed = [runs for runs in RUNS if taps >= sum(runs) and fits(weights, runs)]
-    return min(allowed, key=lambda runs: (runs_cycles(taps, runs), len(runs)), default=None)
-
-
-def fits(weights: Array, runs: Runs) -> bool:
-    """Whether the sum of x * w over each run fits 16 bits for all x from -128 to 127, for every channel."""
-    return bool(_fitting(weights, runs).all())
-
-
-def _fitting(weights: Array, runs: Runs) -> Array:
-    """bool[channels]: the channels whose sums fit."""
-    taps = int(weights.shape[1])
-    lengths = runs * (taps // sum(runs)) + (1,) * (taps % sum(runs))
-    starts = np.cumsum((0, *lengths))[:-1]
-    positive = np.add.reduceat(np.maximum(weights, 0), starts, axis=1)
-    negative = np.add.reduceat(np.minimum(weights, 0), starts, axis=1)
-    lowest = 127 * negative - 128 * positive
-    highest = 127 * positive - 128 * negative
-    fitting: Array = ((lowest >= _LOWEST) & (highest <= _HIGHEST)).all(axis=1)
-    return fitting
 
 
 def lengths_of_runs(weights: Array, range_of_x: tuple[int, int]) -> list[tuple[int, ...]]:
@@ -183,19 +105,3 @@ def vector_run_cycles(length: int) -> float:
     if length < BLOCK:
         return 39.0 + 19.0 * length
     return 39.0 + 67.0 * length / BLOCK if length % BLOCK == 0 else np.inf
-
-
-def runs_cycles(taps: int, runs: Runs) -> float:
-    """Instructions of the core for ``taps`` of four channels and two pixels, without start and finish."""
-    rounds, rest = divmod(taps, sum(runs))
-    of_rounds = _TAP_CYCLES * sum(runs) + _RUN_CYCLES * len(runs) + _ROUND_CYCLES
-    return rounds * of_rounds + rest * (_TAP_CYCLES + _RUN_CYCLES + _ROUND_CYCLES)
-
-
-def name_of(runs: Runs) -> str:
-    """The end of the name of the C core with these runs: 44 for (4, 4)."""
-    return "".join(map(str, runs))
-
-
-BY_NAME = {name_of(runs): runs for runs in RUNS}
-"""The runs by their names in C."""

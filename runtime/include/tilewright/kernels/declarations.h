@@ -234,20 +234,19 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_integer_attributes) == (siz
 void tilewright_conv_integer(const struct tilewright_conv_integer_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
-tilewright_block_products tilewright_packed_folded_2222, tilewright_packed_folded_44,
-    tilewright_packed_folded_8, tilewright_packed_folded_16, tilewright_packed_layer_2222,
-    tilewright_packed_layer_44, tilewright_packed_layer_8, tilewright_packed_layer_16,
-    tilewright_packed_high_2222, tilewright_packed_high_44, tilewright_packed_high_8,
-    tilewright_packed_high_16, tilewright_packed_any_2222, tilewright_packed_any_44,
-    tilewright_packed_any_8, tilewright_packed_any_16, tilewright_packed_folded_2222_333,
-    tilewright_packed_layer_2222_333, tilewright_packed_high_2222_333;
+tilewright_packed_products tilewright_packed_folded_4_to4, tilewright_packed_folded_4_to16,
+    tilewright_packed_folded_6_to4, tilewright_packed_folded_6_to16, tilewright_packed_layer_4_to4,
+    tilewright_packed_layer_4_to16, tilewright_packed_layer_6_to4, tilewright_packed_layer_6_to16,
+    tilewright_packed_high_4_to4, tilewright_packed_high_4_to16, tilewright_packed_high_6_to4,
+    tilewright_packed_high_6_to16, tilewright_packed_any_4_to4, tilewright_packed_any_4_to16;
 
-tilewright_pack tilewright_pack_signed, tilewright_pack_unsigned;
+tilewright_pack tilewright_pack_signed_4, tilewright_pack_signed_6, tilewright_pack_unsigned_4,
+    tilewright_pack_unsigned_6;
 
-/* Convolution of 8-bit tensors, two pixels at a time, any strides, dilations, pads and groups.
- * Operands: x [n, c, h, w]; weights int8 [group][block][kh][kw][c][4], behind those of a block its
- * channels' positions in y where runs have two lengths; constants [group][channel][words of the
- * rule]; y [n, c, h, w]; scratch: 4 bytes for each tap, then c bytes of padding where there is any. */
+/* Convolution of 8-bit tensors, two pixels with a multiplication, any strides, dilations, pads and
+ * groups. Operands: x [n, c, h, w]; weights [group][block of two channels][5 bytes, then int8 kh,
+ * kw, c, 2]; constants [group][block][2][words of the rule]; y [n, c, h, w]; scratch: 2 bytes for
+ * each tap and pixel, then c bytes of padding where there is any. */
 struct tilewright_conv_packed_attributes {
     int32_t kernel[2];
     int32_t strides[2];
@@ -256,13 +255,16 @@ struct tilewright_conv_packed_attributes {
     int32_t group_inputs; /* channels of x in one group */
     int32_t group_outputs; /* channels of y in one group */
     int32_t taps; /* of a channel of y */
+    int32_t pixels; /* that are computed together: 4 or 6 */
     int32_t padding; /* the stored byte that stands for zero */
     int32_t is_padded; /* 1: taps may lie beside x */
     int32_t is_unsigned; /* 1: x is uint8 */
     tilewright_pack *pack;
-    tilewright_block_products *products;
+    tilewright_packed_products *products;
     tilewright_block_finish *finish; /* NULL: inside products */
-    int32_t longer; /* channels whose runs are longer: cores of two runs */
+    int32_t unit; /* rounds of the core's loops that a byte of a block counts as one */
+    int32_t group_bytes; /* of a group's weights */
+    int32_t group_words; /* of a group's constants */
     int32_t row_words; /* words of a row of the rule */
     int32_t minimum; /* the bits of a float: rule rescale */
     int32_t maximum;
@@ -270,7 +272,7 @@ struct tilewright_conv_packed_attributes {
     int32_t shift; /* of rules with one for the layer */
     int32_t padding_at; /* bytes, in scratch */
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_packed_attributes) == (sizeof(void *) == 4 ? 96 : 112),
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_packed_attributes) == (sizeof(void *) == 4 ? 108 : 128),
                        "tilewright_conv_packed_attributes");
 
 void tilewright_conv_packed(const struct tilewright_conv_packed_attributes *attributes,

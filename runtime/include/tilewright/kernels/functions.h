@@ -42,8 +42,13 @@ typedef void tilewright_block_products(struct tilewright_sink *sink, const uint8
                                        int32_t taps, const uint8_t *weights, const int32_t *rows,
                                        int32_t channels, tilewright_block_finish *finish);
 
-/* Packs `count` elements of two pixels as words a + b * 2^16; returns the address behind the words.
- */
+struct tilewright_packed;
+
+/* Adds the products of the job's words and of all its channels, and stores the elements. */
+typedef void tilewright_packed_products(const struct tilewright_packed *job);
+
+/* Packs `count` elements of two pixels as words a + b * 2^16, each as far behind the one before as
+ * a tap has words; returns the address of the word behind them. */
 typedef uint32_t *tilewright_pack(uint32_t *out, const uint8_t *a, const uint8_t *b, int32_t count);
 
 /* As tilewright_block_products, for one pixel, whose elements are `stride` bytes apart. */

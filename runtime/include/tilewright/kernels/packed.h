@@ -4,8 +4,7 @@
 #ifndef TILEWRIGHT_KERNELS_PACKED_H
 #define TILEWRIGHT_KERNELS_PACKED_H
 
-#include "tilewright/kernels/basics.h"
-#include "tilewright/kernels/declarations.h"
+#include "tilewright/kernels/integer_core.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,6 +22,24 @@ extern "C" {
 #else
 #define TILEWRIGHT_HIDE(value)
 #endif
+
+/* Pixels that a call of a core multiplies at most. */
+enum { TILEWRIGHT_PACKED_MOST = 6 };
+
+/* Some pixels of y, all whose channels a core computes. */
+struct tilewright_packed {
+    uint8_t *pixel[TILEWRIGHT_PACKED_MOST]; /* address of each pixel's first channel */
+    const uint32_t *words;                  /* [tap][pixels / 2] */
+    const uint8_t *weights;                 /* [block of two channels][5 + 2 * taps] */
+    const int32_t *rows;                    /* [block][2][words of the rule] */
+    int32_t taps;
+    int32_t unit; /* rounds of the core's loops that a byte of a block counts as one */
+    int32_t channels;
+    int32_t channel_stride; /* bytes between the results of two channels */
+    struct tilewright_limits limits;
+    tilewright_block_finish *finish; /* of cores that have none inside, and the words of its rows */
+    int32_t row_words;
+};
 
 /* The word of two int8 elements. */
 TILEWRIGHT_INLINE uint32_t tilewright_pair(int32_t first, int32_t second)
