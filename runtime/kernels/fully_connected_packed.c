@@ -138,6 +138,7 @@ TILEWRIGHT_INLINE const uint32_t *block(struct tilewright_sink *sink, const uint
 DEFINE_BLOCK(folded, TILEWRIGHT_WORDS_FOLDED, TILEWRIGHT_RULE_FOLDED)
 DEFINE_BLOCK(layer, TILEWRIGHT_WORDS_LAYER, TILEWRIGHT_RULE_LAYER)
 DEFINE_BLOCK(high, TILEWRIGHT_WORDS_HIGH, TILEWRIGHT_RULE_HIGH)
+DEFINE_BLOCK(twice, TILEWRIGHT_WORDS_TWICE, TILEWRIGHT_RULE_TWICE)
 DEFINE_BLOCK(any, 0, TILEWRIGHT_RULE_NONE)
 
 void tilewright_fully_connected_packed(const struct tilewright_fully_connected_packed_attributes *a,

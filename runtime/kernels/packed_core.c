@@ -274,7 +274,8 @@ TILEWRIGHT_INLINE void called(const struct tilewright_packed *job, const struct 
     TILEWRIGHT_DEFINE_CORE(folded, suffix, pixels, TILEWRIGHT_WORDS_FOLDED,                        \
                            TILEWRIGHT_RULE_FOLDED)                                                 \
     TILEWRIGHT_DEFINE_CORE(layer, suffix, pixels, TILEWRIGHT_WORDS_LAYER, TILEWRIGHT_RULE_LAYER)   \
-    TILEWRIGHT_DEFINE_CORE(high, suffix, pixels, TILEWRIGHT_WORDS_HIGH, TILEWRIGHT_RULE_HIGH)
+    TILEWRIGHT_DEFINE_CORE(high, suffix, pixels, TILEWRIGHT_WORDS_HIGH, TILEWRIGHT_RULE_HIGH)      \
+    TILEWRIGHT_DEFINE_CORE(twice, suffix, pixels, TILEWRIGHT_WORDS_TWICE, TILEWRIGHT_RULE_TWICE)
 
 #define TILEWRIGHT_DEFINE_ALL_CORES(suffix)                                                        \
     TILEWRIGHT_DEFINE_CORES(suffix, 4)                                                             \

@@ -12,9 +12,10 @@ import pytest
 from kernel_harness import run_kernel
 from support.integer_nodes import SOURCES, check, choices_of, integers, node_graph, requantize, shifted
 from tilewright.catalogue.evaluate import evaluate
-from tilewright.graph import Array, Epilogue, Graph
+from tilewright.graph import Array, Epilogue, Graph, RequantizeTwice
 from tilewright.kernels.scalar import conv_packed, rounds
 from tilewright.kernels.scalar.rounds import Blocks, Core, blocks_in_order, sorted_blocks
+from tilewright.operators.fixed_point import quantized_multiplier
 
 RNG = np.random.default_rng(1)
 TALL_OR_WIDE = ((1, 1), (3, 1), (1, 3))
@@ -72,25 +73,27 @@ def extremes(taps: int) -> Array:
 
 
 @pytest.mark.parametrize("core", Core)
-@pytest.mark.parametrize("rule", ["layer", "high", "folded", "even", "none"])
+@pytest.mark.parametrize("rule", ["layer", "high", "folded", "twice", "even", "none"])
 def test_runs_at_the_bound(core: Core, rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     channels = 7
     weights = saturated(core, channels)
     monkeypatch.setattr(conv_packed, "best_core", lambda _: core)
     scale = 1.0 / (128.0 * np.abs(weights).sum(axis=2).max() / 100.0)
+    pairs = [quantized_multiplier(scale * 2.0 ** (-channel * 0.7)) for channel in range(channels)]
     epilogue = {
         "layer": requantize([scale] * channels),
         "high": requantize(scale * 2.0 ** (-np.arange(channels) * 1.3)),
         "folded": shifted(np.random.default_rng(1), channels, 14, 3),
+        "twice": RequantizeTwice(tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs), 5, -128, 127),
         "even": requantize([2.0 ** np.floor(np.log2(scale))]),
         "none": None,
     }[rule]
     graph, feeds = graph_of(weights[0], extremes(weights.shape[2]), epilogue, "int32" if rule == "none" else "int8")
     found = check(graph, feeds, prefix="conv_packed")
     names = [choice.name.removeprefix("tilewright_conv_packed_") for choice in found]
-    wanted = [f"6_{core.value}_sorted"] if rule in ("layer", "high", "folded") else []
+    wanted = [f"6_{core.value}_sorted"] if rule in ("layer", "high", "folded", "twice") else []
     wanted += [f"4_{core.value}_sorted", f"4_{core.value}"]
-    assert [re.sub(r"(_layer|_high|_folded|_even|_none)+$", "", name) for name in names] == wanted
+    assert [re.sub(r"(_layer|_high|_folded|_twice|_even|_none)+$", "", name) for name in names] == wanted
     assert (blocks_in_order(weights, core).rounds == 2).all()
 
 

@@ -23,7 +23,7 @@ from tilewright.kernels.kernel import (
     raster_over,
 )
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
-from tilewright.kernels.requantization import LayerLimits, rule_cycles
+from tilewright.kernels.requantization import LayerLimits, Rule, rule_cycles
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows, rows_backward
 from tilewright.kernels.scalar.packed import INLINED
 from tilewright.kernels.scalar.rounds import COLUMNS, HEAD, Blocks, Core, best_core, blocks_in_order, sorted_blocks
@@ -46,6 +46,8 @@ _PAIR = 2
 _CALLED_CYCLES = 28.0
 """Instructions for each element that a finish outside the core takes more than one inside."""
 
+_TWICE_CYCLES = 4.5
+"""Instructions for each element that rule TWICE takes beyond the other ones inside."""
 
 _FEW = 4
 """Channels below which C gathers one by one (FEW in conv_packed.c)."""
@@ -189,7 +191,7 @@ def _output_cycles(given: ConvPacked) -> float:
     """Instructions to finish an element."""
     if given.finish != "NULL":
         return 9.5 + _CALLED_CYCLES + rule_cycles(given.finish)
-    return 9.5
+    return 9.5 + _TWICE_CYCLES if f"_{Rule.TWICE.value}_" in given.products else 9.5
 
 
 def _backward(choice: KernelChoice, inputs: int) -> ConvPacked:

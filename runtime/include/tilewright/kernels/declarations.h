@@ -238,7 +238,9 @@ tilewright_packed_products tilewright_packed_folded_4_to4, tilewright_packed_fol
     tilewright_packed_folded_6_to4, tilewright_packed_folded_6_to16, tilewright_packed_layer_4_to4,
     tilewright_packed_layer_4_to16, tilewright_packed_layer_6_to4, tilewright_packed_layer_6_to16,
     tilewright_packed_high_4_to4, tilewright_packed_high_4_to16, tilewright_packed_high_6_to4,
-    tilewright_packed_high_6_to16, tilewright_packed_any_4_to4, tilewright_packed_any_4_to16;
+    tilewright_packed_high_6_to16, tilewright_packed_twice_4_to4, tilewright_packed_twice_4_to16,
+    tilewright_packed_twice_6_to4, tilewright_packed_twice_6_to16, tilewright_packed_any_4_to4,
+    tilewright_packed_any_4_to16;
 
 tilewright_pack tilewright_pack_signed_4, tilewright_pack_signed_6, tilewright_pack_unsigned_4,
     tilewright_pack_unsigned_6;
@@ -477,9 +479,10 @@ void tilewright_fully_connected_integer(const struct tilewright_fully_connected_
     const struct tilewright_view *operands, uint32_t flags);
 
 tilewright_packed_block tilewright_packed_block_signed_folded, tilewright_packed_block_signed_layer,
-    tilewright_packed_block_signed_high, tilewright_packed_block_signed_any,
-    tilewright_packed_block_unsigned_folded, tilewright_packed_block_unsigned_layer,
-    tilewright_packed_block_unsigned_high, tilewright_packed_block_unsigned_any;
+    tilewright_packed_block_signed_high, tilewright_packed_block_signed_twice,
+    tilewright_packed_block_signed_any, tilewright_packed_block_unsigned_folded,
+    tilewright_packed_block_unsigned_layer, tilewright_packed_block_unsigned_high,
+    tilewright_packed_block_unsigned_twice, tilewright_packed_block_unsigned_any;
 
 /* Products of 8-bit vectors with a constant matrix: y[row, n] = bias[n] + sum x[row, k] * w[n, k].
  * Operands: x [row, k]; weights uint8 [block][k][8], each with 128 added; constants [n][words of
