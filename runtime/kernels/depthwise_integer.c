@@ -23,8 +23,7 @@ static TILEWRIGHT_NOINLINE void copy(const struct window *window, uint8_t *to, c
     for (; rows > 0; rows--) {
         const uint8_t *restrict x = from;
         uint8_t *restrict y = to;
-        int32_t count = width;
-        for (; count >= 4; count -= 4) {
+        for (int32_t count = width >> 2; count > 0; count--) {
             y[0] = *x;
             x += stride;
             y[1] = *x;
@@ -35,9 +34,15 @@ static TILEWRIGHT_NOINLINE void copy(const struct window *window, uint8_t *to, c
             x += stride;
             y += 4;
         }
-        for (; count > 0; count--) {
-            *y++ = *x;
+        if ((width & 2) != 0) {
+            y[0] = *x;
             x += stride;
+            y[1] = *x;
+            x += stride;
+            y += 2;
+        }
+        if ((width & 1) != 0) {
+            *y++ = *x;
         }
         to = y + gap;
         from += pitch;
@@ -290,6 +295,26 @@ static void store(const struct tilewright_limits *limits, const struct tilewrigh
     }
 }
 
+/* Computes one channel with a function that stores elements itself: all rows of y that lie one
+ * behind the other. */
+static void stored(const struct tilewright_depthwise_integer_attributes *a,
+                   struct tilewright_depthwise_plane *plane, const struct tilewright_view *y,
+                   ptrdiff_t offset)
+{
+    const struct tilewright_shape *out = y->shape;
+    const int32_t all = out->extent[HEIGHT];
+    plane->columns = out->extent[WIDTH];
+    plane->down = out->stride[HEIGHT];
+    plane->across = out->stride[WIDTH];
+    for (int32_t done = 0; done < all; done += plane->rows) {
+        const int32_t at = out->origin[HEIGHT] + done;
+        plane->rows = tilewright_rows_in_line(y, HEIGHT, at, all - done);
+        plane->out = tilewright_row(y, HEIGHT, at) + offset;
+        a->sums(a, plane);
+        plane->bytes += plane->rows * plane->pitch;
+    }
+}
+
 /* Computes one channel: the whole plane at once if it is small, else column by column. */
 static void channel(const struct tilewright_depthwise_integer_attributes *a,
                     struct tilewright_depthwise_plane *plane, const struct tilewright_view *y,
@@ -328,6 +353,7 @@ void tilewright_depthwise_integer(const struct tilewright_depthwise_integer_attr
     plane.rows = out->extent[HEIGHT];
     plane.pitch = window.columns.extent;
     plane.step = a->strides[1];
+    plane.limits = &limits;
 
     (void)flags;
     for (int32_t j = 0; j < size; j++) {
@@ -341,9 +367,14 @@ void tilewright_depthwise_integer(const struct tilewright_depthwise_integer_attr
                  (ptrdiff_t)n * in->stride[BATCH] + (ptrdiff_t)c * in->stride[CHANNEL]);
             plane.bytes = (const int8_t *)window.bytes;
             plane.bias = rule->biased != 0 ? row[0] : 0;
-            channel(a, &plane, &operands[Y],
-                    (ptrdiff_t)n * out->stride[BATCH] + (ptrdiff_t)c * out->stride[CHANNEL], row,
-                    &limits, a->sums, rule->finish);
+            const ptrdiff_t offset =
+                (ptrdiff_t)n * out->stride[BATCH] + (ptrdiff_t)c * out->stride[CHANNEL];
+            if (a->stores != 0) {
+                plane.row = row;
+                stored(a, &plane, &operands[Y], offset);
+            } else {
+                channel(a, &plane, &operands[Y], offset, row, &limits, a->sums, rule->finish);
+            }
             plane.weights += taps;
             row += rule->row_words;
         }

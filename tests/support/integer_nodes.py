@@ -38,6 +38,7 @@ SOURCES = (
     "conv_packed.c",
     "packed_core.c",
     "depthwise_integer.c",
+    "depthwise_slide.c",
     "fully_connected_integer.c",
     "fully_connected_packed.c",
     "matmul_integer.c",

@@ -16,7 +16,7 @@ VECTORS = {
     "depthwise_kernels.c": ("depthwise_mve.c",),
     "vector_rows.c": ("add_split.c", "binary_integer.c", "integer_line.c", "lookup.c", "pool_integer.c", "walk.c"),
 }
-PLANES = ("depthwise_integer.c", "depthwise_dsp.c", "integer_finish.c")
+PLANES = ("depthwise_integer.c", "depthwise_slide.c", "depthwise_dsp.c", "integer_finish.c")
 KERNELS = runtime_dir() / "kernels"
 PROGRAMS = Path(__file__).parents[1] / "support"
 RANDOM = "random_work.h"

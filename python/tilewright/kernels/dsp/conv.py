@@ -95,7 +95,7 @@ def _depthwise(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             kernel=replace(choice.kernel, cycles=_depthwise_cycles),
             called=f"tilewright_depthwise_dsp_{conv.finish.rule.value}",
             sources=("depthwise_dsp.c", *choice.sources),
-            attributes=replace(choice.given(DepthwiseInteger), sums=_SUMS),
+            attributes=replace(choice.given(DepthwiseInteger), sums=_SUMS, stores=0),
         )
         for choice in found
     )

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import numpy as np
 
-from tilewright.kernels.c_structs import CStruct, CType, LineRule, ScratchOffset
-from tilewright.kernels.integer import is_wide, steps_product
+from tilewright.kernels.c_structs import CStruct, CType, Int32, LineRule, ScratchOffset
+from tilewright.kernels.integer import is_wide, steps_product, words
 from tilewright.kernels.kernel import (
     HEIGHT,
     ConstantOperand,
@@ -21,12 +21,15 @@ from tilewright.kernels.kernel import (
     raster_over,
 )
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
-from tilewright.kernels.requantization import LayerLimits, rule_cycles
+from tilewright.kernels.requantization import LayerLimits, Rule, rule_cycles
 from tilewright.kernels.scalar.geometry import PlaneWindows
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, PaddedInput, padded_extents
 from tilewright.operators.nest import Nest, along, whole
 
-SOURCES = ("depthwise_integer.c", "integer_core.c", "integer_finish.c")
+SOURCES = ("depthwise_integer.c", "depthwise_slide.c", "integer_core.c", "integer_finish.c")
+
+_STORED = (Rule.FOLDED, Rule.LAYER, Rule.HIGH)
+"""Rules that functions for 3x3 taps, rows not strided, have inside."""
 
 _SUMS = "tilewright_depthwise_"
 """The beginning of the names of the C functions that add up the products."""
@@ -40,12 +43,13 @@ class DepthwiseInteger(CStruct):
     """Depthwise convolution of 8-bit tensors: one input and one output channel in each group. `slide`: 3x3 taps,
     rows not strided; `stride`: 3x3 taps; `any`: every kernel. Operands: x [n, c, h, w]; weights int8 [c][kernel];
     constants [c][words of the rule]; y [n, c, h, w]; scratch: the padded window of one channel, rounded up to
-    words, then 4 bytes for each output of a channel if a channel has at most TILEWRIGHT_DEPTHWISE_PLANE outputs,
-    else for each row of y, at least for TILEWRIGHT_DEPTHWISE_PLANE rows.
+    words, then, unless elements are stored at once, 4 bytes for each output of a channel if a channel has at most
+    TILEWRIGHT_DEPTHWISE_PLANE outputs, else for each row of y, at least for TILEWRIGHT_DEPTHWISE_PLANE rows.
     """
 
     x: PaddedInput
     sums: Annotated[str, CType("tilewright_depthwise_sums *", is_pointer=True)]
+    stores: Annotated[Int32, "1: sums become elements at once"]
     rule: LineRule
     limits: LayerLimits
     sums_at: ScratchOffset = 0
@@ -57,7 +61,8 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
     if not conv.is_depthwise or is_wide(conv.weights):
         return ()
     x, y = conv.operands
-    sums = f"{_SUMS}{_variant(conv)}"
+    sums, rule = f"{_SUMS}{_variant(conv)}", conv.finish.rule
+    stores = int(_variant(conv) == "slide" and rule in _STORED)
     packed = Packing(
         (groups, window), np.dtype(np.int8), lambda _: conv.weights.reshape(groups, window).astype(np.int8)
     )
@@ -65,12 +70,18 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
     return (
         KernelChoice(
             kernel=_DEPTHWISE,
-            called=f"{sums}_{conv.finish.rule.value}",
+            called=f"{sums}_{rule.value}",
             sources=SOURCES,
             nest=conv.nest,
             reads=(x, weights, conv.constants_of_groups),
             writes=(y,),
-            attributes=DepthwiseInteger(conv.padded_input, sums, conv.finish.line_rule, conv.finish.layer_limits),
+            attributes=DepthwiseInteger(
+                conv.padded_input,
+                f"{sums}_{rule.value}" if stores else sums,
+                stores,
+                conv.finish.line_rule,
+                conv.finish.layer_limits,
+            ),
             uncut=frozenset({"ic", "oc"}),
         ),
     )
@@ -98,8 +109,11 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     """Instructions of a call on a tile with these steps, fitted to measurements on RV32IMAC."""
     given, nest = choice.given(DepthwiseInteger), choice.nest
     by_variant = {"slide": 36.0, "stride": 47.0, "any": 18.0 + 8.0 * prod(given.x.windows.kernel)}
-    output = by_variant[given.sums.removeprefix(_SUMS)] + rule_cycles(given.rule)
     rows, columns = steps_product(nest, steps, "oh"), steps_product(nest, steps, "ow")
+    if given.stores:
+        channel = 4.5 * window_bytes(nest, given.x.windows, steps) + columns * (60.0 + 29.5 * rows) + 150.0
+        return 200.0 + steps_product(nest, steps, "n", "group") * channel
+    output = by_variant[given.sums.removeprefix(_SUMS)] + rule_cycles(given.rule)
     calls = 1 if rows * columns <= _SMALL_PLANE else columns
     channel = (
         4.5 * window_bytes(nest, given.x.windows, steps) + calls * 130.0 + columns * (20.0 + output * rows) + 100.0
@@ -110,6 +124,8 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
 def _scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
     """The padded window of a channel, and the sums of a small plane or a column."""
     window = window_bytes(choice.nest, choice.given(DepthwiseInteger).x.windows, steps)
+    if choice.given(DepthwiseInteger).stores:
+        return {"window": words(window)}
     return {"window": window, "sums": 4 * _sums(choice.nest, steps)}
 
 
@@ -127,6 +143,14 @@ _DEPTHWISE = Kernel(
 
 DECLARATION = Declaration(
     kernels=(_DEPTHWISE,),
-    pointed={"tilewright_depthwise_sums": ("depthwise_slide", "depthwise_stride", "depthwise_any")},
+    pointed={
+        "tilewright_depthwise_sums": (
+            "depthwise_slide",
+            "depthwise_stride",
+            "depthwise_any",
+            *(f"depthwise_slide_{rule.value}" for rule in _STORED),
+        )
+    },
     numbers={"DEPTHWISE_PLANE": _SMALL_PLANE},
+    gcc_options={"depthwise_slide.c": ("-fno-ssa-phiopt",)},
 )

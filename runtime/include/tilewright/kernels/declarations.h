@@ -308,14 +308,15 @@ void tilewright_conv_transpose_integer(const struct tilewright_conv_transpose_in
 #define TILEWRIGHT_DEPTHWISE_PLANE 128
 
 tilewright_depthwise_sums tilewright_depthwise_slide, tilewright_depthwise_stride,
-    tilewright_depthwise_any;
+    tilewright_depthwise_any, tilewright_depthwise_slide_folded, tilewright_depthwise_slide_layer,
+    tilewright_depthwise_slide_high;
 
 /* Depthwise convolution of 8-bit tensors: one input and one output channel in each group. `slide`:
  * 3x3 taps, rows not strided; `stride`: 3x3 taps; `any`: every kernel. Operands: x [n, c, h, w];
  * weights int8 [c][kernel]; constants [c][words of the rule]; y [n, c, h, w]; scratch: the padded
- * window of one channel, rounded up to words, then 4 bytes for each output of a channel if a
- * channel has at most TILEWRIGHT_DEPTHWISE_PLANE outputs, else for each row of y, at least for
- * TILEWRIGHT_DEPTHWISE_PLANE rows. */
+ * window of one channel, rounded up to words, then, unless elements are stored at once, 4 bytes for
+ * each output of a channel if a channel has at most TILEWRIGHT_DEPTHWISE_PLANE outputs, else for
+ * each row of y, at least for TILEWRIGHT_DEPTHWISE_PLANE rows. */
 struct tilewright_depthwise_integer_attributes {
     int32_t kernel[2];
     int32_t strides[2];
@@ -324,6 +325,7 @@ struct tilewright_depthwise_integer_attributes {
     int32_t padding; /* the stored byte that stands for zero */
     int32_t is_unsigned; /* 1: x is uint8 */
     tilewright_depthwise_sums *sums;
+    int32_t stores; /* 1: sums become elements at once */
     const struct tilewright_line_rule *rule;
     int32_t minimum; /* the bits of a float: rule rescale */
     int32_t maximum;
@@ -331,7 +333,7 @@ struct tilewright_depthwise_integer_attributes {
     int32_t shift; /* of rules with one for the layer */
     int32_t sums_at; /* bytes, in scratch */
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_integer_attributes) == (sizeof(void *) == 4 ? 68 : 80),
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_integer_attributes) == (sizeof(void *) == 4 ? 72 : 88),
                        "tilewright_depthwise_integer_attributes");
 
 void tilewright_depthwise_integer(const struct tilewright_depthwise_integer_attributes *attributes,

@@ -6,6 +6,7 @@
 
 #include "tilewright/kernels/basics.h"
 #include "tilewright/kernels/geometry.h"
+#include "tilewright/kernels/integer_core.h"
 #include "tilewright/runtime.h"
 
 #ifdef __cplusplus
@@ -22,6 +23,12 @@ struct tilewright_depthwise_plane {
     int32_t rows, columns;
     int32_t pitch;
     int32_t step; /* columns of the window between columns of y */
+    /* For functions that store elements: where the first one goes, bytes to the next row and to the
+     * next column, and the constants of the channel. */
+    uint8_t *out;
+    int32_t down, across;
+    const int32_t *row;
+    const struct tilewright_limits *limits;
 };
 
 /* One axis of the window, in elements. */
