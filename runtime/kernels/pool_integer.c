@@ -215,6 +215,21 @@ static void maximum(const struct tilewright_max_pool_integer_attributes *a,
     }
 }
 
+/* Adds a sum to a partial result of two bytes or four, which it begins with the first rows. */
+static int32_t added(uint8_t *partial, int32_t bytes, uint32_t flags, int32_t sum)
+{
+    if (bytes == 2) {
+        int16_t *held = (int16_t *)(void *)partial;
+        sum += (flags & TILEWRIGHT_FIRST) == 0 ? *held : 0;
+        *held = (int16_t)sum;
+        return sum;
+    }
+    int32_t *held = (int32_t *)(void *)partial;
+    sum += (flags & TILEWRIGHT_FIRST) == 0 ? *held : 0;
+    *held = sum;
+    return sum;
+}
+
 /* Computes all channels of one pixel of an average pooling. Where calls have some rows each of the
  * only window, all but the last one only add to partial results. */
 static void average(const struct tilewright_average_pool_integer_attributes *a,
@@ -236,18 +251,20 @@ static void average(const struct tilewright_average_pool_integer_attributes *a,
     const int32_t zero = (a->x_zero_point + flip) * rows.rows.taps * rows.columns.taps;
     const uint8_t *first = tilewright_row(&operands[X], HEIGHT, rows.rows.first) + offset;
     uint8_t *to = pixel(&operands[Y], n, oh, ow);
-    int32_t *partial = NULL;
+    uint8_t *partial = NULL;
+    int32_t bytes = 0;
 
     if (flags != TILEWRIGHT_WHOLE) {
-        partial = (int32_t *)(void *)operands[PARTIAL].base + n * out->extent[CHANNEL];
+        bytes = a->kernel[0] * a->kernel[1] <= TILEWRIGHT_POOL_SHORT_TAPS ? 2 : 4;
+        partial = operands[PARTIAL].base + (ptrdiff_t)n * out->extent[CHANNEL] * bytes;
     }
     for (int32_t c = out->extent[CHANNEL]; c > 0; c--) {
         int32_t sum = total(&rows, first, offset) - zero;
         first += in->stride[CHANNEL];
         offset += in->stride[CHANNEL];
         if (partial != NULL) {
-            sum += (flags & TILEWRIGHT_FIRST) == 0 ? *partial : 0;
-            *partial++ = sum;
+            sum = added(partial, bytes, flags, sum);
+            partial += bytes;
             if ((flags & TILEWRIGHT_LAST) == 0) {
                 continue;
             }

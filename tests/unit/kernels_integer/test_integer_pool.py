@@ -67,6 +67,28 @@ def test_average_pool(geometry: str, dtype: str, include: int, multiplier: float
         check(graph, feeds, {"kh": 2, "c": 3}, rings=(Ring(0, 2, 9),))
 
 
+@pytest.mark.parametrize("value", [-128, 127])
+@pytest.mark.parametrize(("rows", "columns", "sum_bytes"), [(16, 8, 2), (43, 3, 4)])
+def test_sums_of_rows_have_room_at_both_ends(value: int, rows: int, columns: int, sum_bytes: int) -> None:
+    """128 elements 255 above or below their zero point fit a sum of 16 bits, one more would not."""
+    x = np.full((1, 4, rows, columns), value, np.int8)
+    attributes = {
+        "kernel": (rows, columns),
+        "strides": (1, 1),
+        "dilations": (1, 1),
+        "pads": (0, 0, 0, 0),
+        "count_include_pad": 0,
+        "x_zero_point": -128 if value > 0 else 127,
+    }
+    epilogue = Requantize((0.4,), 0, -128, 127)
+    graph, feeds = node_graph("AveragePool", [x], (), (1, 4, 1, 1), "int8", attributes, epilogue, True)
+    for step in (1, 5):
+        (choice,) = check(graph, feeds, {"kh": step})
+        assert choice.partial_bytes is not None
+        assert choice.partial_bytes({"n": 1, "c": 4}) == 4 * sum_bytes
+    assert (rows * columns * 255 < 1 << 15) == (sum_bytes == 2)
+
+
 def test_ties_of_averages_go_to_the_even_neighbour() -> None:
     pairs = np.stack([np.repeat(np.arange(-128, 128), 2), np.tile([0, 1], 256) + np.repeat(np.arange(-128, 128), 2)])
     x = np.clip(pairs, -128, 127).astype(np.int8).T.reshape(1, 1, -1)

@@ -29,6 +29,9 @@ from tilewright.operators.spatial import Windows
 
 SOURCES = ("pool_integer.c",)
 
+SHORT_TAPS = 128
+"""Taps of which sums fit 16 bits: an element is at most 255 from its zero point."""
+
 
 @dataclass(frozen=True, slots=True)
 class MaxPoolInteger(CStruct):
@@ -41,7 +44,8 @@ class MaxPoolInteger(CStruct):
 @dataclass(frozen=True, slots=True)
 class AveragePoolInteger(CStruct):
     """y = round half even of (sum << left) * multiplier / 2^(32 + shift) / taps, + zero point. Operands: x and y
-    [n, c, h, w] of 8 bits. Partial results, where rows of the only window are cut: an int32 sum for each channel.
+    [n, c, h, w] of 8 bits. Partial results, where rows of the only window are cut: a sum for each channel, int16 of
+    windows of at most TILEWRIGHT_POOL_SHORT_TAPS taps, else int32.
     """
 
     windows: PlaneWindows
@@ -145,8 +149,12 @@ def _in_parts(choice: KernelChoice) -> KernelChoice:
     if "kh" not in extents or (extents["oh"], extents["ow"]) != (1, 1):
         return choice
 
+    given = choice.attributes
+    assert isinstance(given, AveragePoolInteger)
+    sum_bytes = 2 if prod(given.windows.kernel) <= SHORT_TAPS else 4
+
     def partial_bytes(steps: TileSteps) -> int:
-        return 4 * steps_product(choice.nest, steps, "n", "c")
+        return sum_bytes * steps_product(choice.nest, steps, "n", "c")
 
     return replace(choice, partial_bytes=partial_bytes, uncut=frozenset({"kw"}))
 
@@ -211,6 +219,7 @@ _AWAY = Kernel(
 DECLARATION = Declaration(
     operators={"MaxPool": max_pool, "AveragePool": average_pool},
     kernels=(_MAX, _AVERAGE, _AWAY),
+    numbers={"POOL_SHORT_TAPS": SHORT_TAPS},
     # Smaller glue around loops that run as fast; with -Os the loops take a third more instructions.
     gcc_options={"pool_integer.c": ("-fno-inline-small-functions", "-fno-ivopts")},
 )

@@ -945,6 +945,8 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_average_pool_f32_attributes) == 
 void tilewright_average_pool_f32(const struct tilewright_average_pool_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+#define TILEWRIGHT_POOL_SHORT_TAPS 128
+
 /* Operands: x and y [n, c, h, w] of 8 bits. */
 struct tilewright_max_pool_integer_attributes {
     int32_t kernel[2];
@@ -961,7 +963,7 @@ void tilewright_max_pool_integer(const struct tilewright_max_pool_integer_attrib
 
 /* y = round half even of (sum << left) * multiplier / 2^(32 + shift) / taps, + zero point.
  * Operands: x and y [n, c, h, w] of 8 bits. Partial results, where rows of the only window are cut:
- * an int32 sum for each channel. */
+ * a sum for each channel, int16 of windows of at most TILEWRIGHT_POOL_SHORT_TAPS taps, else int32. */
 struct tilewright_average_pool_integer_attributes {
     int32_t kernel[2];
     int32_t strides[2];
