@@ -185,6 +185,15 @@ static struct rows window(const struct tilewright_view *x, int32_t top, int32_t 
     return rows;
 }
 
+/* The taps of the window that count, at least one. */
+TILEWRIGHT_INLINE int32_t taps_counted(int32_t top, int32_t left, const int32_t *kernel,
+                                       const int32_t *dilations, const int32_t *counted)
+{
+    const int32_t taps = clip(top, kernel[0], dilations[0], counted[0], counted[1]).taps *
+                         clip(left, kernel[1], dilations[1], counted[2], counted[3]).taps;
+    return taps > 0 ? taps : 1;
+}
+
 static uint8_t *pixel(const struct tilewright_view *y, int32_t n, int32_t oh, int32_t ow)
 {
     const struct tilewright_shape *shape = y->shape;
@@ -244,10 +253,7 @@ static void average(const struct tilewright_average_pool_integer_attributes *a,
     ptrdiff_t offset = (ptrdiff_t)n * in->stride[BATCH];
     const struct rows rows =
         window(&operands[X], top, left, a->kernel, a->dilations, flip, &offset);
-    const int32_t taps =
-        clip(top, a->kernel[0], a->dilations[0], a->counted[0], a->counted[1]).taps *
-        clip(left, a->kernel[1], a->dilations[1], a->counted[2], a->counted[3]).taps;
-    const int32_t count = taps > 0 ? taps : 1;
+    const int32_t count = taps_counted(top, left, a->kernel, a->dilations, a->counted);
     const int32_t zero = (a->x_zero_point + flip) * rows.rows.taps * rows.columns.taps;
     const uint8_t *first = tilewright_row(&operands[X], HEIGHT, rows.rows.first) + offset;
     uint8_t *to = pixel(&operands[Y], n, oh, ow);
@@ -283,25 +289,39 @@ static void average_away(const struct tilewright_average_pool_away_attributes *a
                          const struct tilewright_view *operands, uint32_t flags, int32_t n,
                          int32_t oh, int32_t ow)
 {
-    (void)flags;
     const struct tilewright_shape *in = operands[X].shape;
     const struct tilewright_shape *out = operands[Y].shape;
+    const int32_t top = oh * a->strides[0] - a->pads[0];
+    const int32_t left = ow * a->strides[1] - a->pads[1];
     const int32_t flip = a->is_unsigned != 0 ? 0 : 128;
     ptrdiff_t offset = (ptrdiff_t)n * in->stride[BATCH];
     const struct rows rows =
-        window(&operands[X], oh * a->strides[0] - a->pads[0], ow * a->strides[1] - a->pads[1],
-               a->kernel, a->dilations, flip, &offset);
-    const int32_t count = rows.rows.taps * rows.columns.taps;
+        window(&operands[X], top, left, a->kernel, a->dilations, flip, &offset);
+    const int32_t count = taps_counted(top, left, a->kernel, a->dilations, a->counted);
+    const int32_t zero = flip * rows.rows.taps * rows.columns.taps;
     const uint8_t *first = tilewright_row(&operands[X], HEIGHT, rows.rows.first) + offset;
     uint8_t *to = pixel(&operands[Y], n, oh, ow);
+    uint8_t *partial = NULL;
+    int32_t bytes = 0;
 
+    if (flags != TILEWRIGHT_WHOLE) {
+        bytes = a->kernel[0] * a->kernel[1] <= TILEWRIGHT_POOL_SHORT_TAPS ? 2 : 4;
+        partial = operands[PARTIAL].base + (ptrdiff_t)n * out->extent[CHANNEL] * bytes;
+    }
     for (int32_t c = out->extent[CHANNEL]; c > 0; c--) {
-        const int32_t sum = total(&rows, first, offset) - flip * count;
+        int32_t sum = total(&rows, first, offset) - zero;
+        first += in->stride[CHANNEL];
+        offset += in->stride[CHANNEL];
+        if (partial != NULL) {
+            sum = added(partial, bytes, flags, sum);
+            partial += bytes;
+            if ((flags & TILEWRIGHT_LAST) == 0) {
+                continue;
+            }
+        }
         const int32_t value = (sum + (sum > 0 ? count / 2 : -(count / 2))) / count;
         *to = (uint8_t)(value < a->minimum ? a->minimum : value > a->maximum ? a->maximum : value);
         to += out->stride[CHANNEL];
-        first += in->stride[CHANNEL];
-        offset += in->stride[CHANNEL];
     }
 }
 

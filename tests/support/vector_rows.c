@@ -136,6 +136,7 @@ static uint32_t compare_pools(void)
             .kernel = {pool.kernel[0], pool.kernel[1]},
             .strides = {1, 1},
             .dilations = {pool.dilations[0], pool.dilations[1]},
+            .counted = {0, ROWS, 0, COLUMNS},
             .is_unsigned = pool.is_unsigned,
             .minimum = -128,
             .maximum = 255};

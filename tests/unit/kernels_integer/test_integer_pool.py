@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from kernel_harness import Ring
 from support.integer_nodes import check, choices_of, integers, limits_of, node_graph
-from tilewright.graph import Graph, Requantize
+from tilewright.graph import Graph, Requantize, RoundAway
 
 GEOMETRIES = {
     "halves": {"kernel": (2, 2), "strides": (2, 2)},
@@ -87,6 +87,28 @@ def test_sums_of_rows_have_room_at_both_ends(value: int, rows: int, columns: int
         assert choice.partial_bytes is not None
         assert choice.partial_bytes({"n": 1, "c": 4}) == 4 * sum_bytes
     assert (rows * columns * 255 < 1 << 15) == (sum_bytes == 2)
+
+
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_average_of_stored_integers(geometry: str, dtype: str) -> None:
+    attributes = {"count_include_pad": 0, "x_zero_point": 0, "epilogue": RoundAway(*limits_of(dtype))}
+    graph, feeds = pool("AveragePool", geometry, dtype, **attributes)
+    assert [choice.symbol for choice in choices_of(graph)] == ["tilewright_average_pool_away"]
+    for steps in STEPS:
+        check(graph, feeds, steps)
+    if geometry == "global":
+        check(graph, feeds, {"kh": 4})
+        check(graph, feeds, {"kh": 2, "c": 3}, rings=(Ring(0, 2, 9),))
+
+
+def test_padding_that_does_not_count_is_cut_too() -> None:
+    """One window of 9 rows over 5: the number of taps is the whole window's, whatever rows a call has."""
+    x = integers(np.random.default_rng(8), "int8", (1, 3, 5, 4))
+    windows = {"kernel": (9, 4), "strides": (1, 1), "dilations": (1, 1), "pads": (2, 0, 2, 0)}
+    graph, feeds = node_graph("AveragePool", [x], (), (1, 3, 1, 1), "int8", windows, RoundAway(-128, 127))
+    for rows in (1, 4, 9):
+        check(graph, feeds, {"kh": rows})
 
 
 def test_ties_of_averages_go_to_the_even_neighbour() -> None:

@@ -63,10 +63,11 @@ class AveragePoolInteger(CStruct):
 @dataclass(frozen=True, slots=True)
 class AveragePoolAway(CStruct):
     """y = sum of the taps in x / their number, rounded half away from zero. Operands: x and y [n, c, h, w] of
-    8 bits.
+    8 bits. Partial results as those of average_pool_integer.
     """
 
     windows: PlaneWindows
+    counted: Annotated[Int32x4, "taps count in rows [0] to [1] and columns [2] to [3], ends excluded"]
     is_unsigned: Annotated[Int32, "1: x is uint8"]
     minimum: Int32
     maximum: Int32
@@ -116,8 +117,10 @@ def _away(node: Node, graph: Graph, epilogue: RoundAway) -> tuple[KernelChoice, 
     if x.dtype not in EIGHT_BIT or y.dtype is not x.dtype or not is_plane(windows) or not stored:
         return ()
     unsigned = int(x.dtype is DType.UINT8)
-    attributes = AveragePoolAway(plane_windows(windows), unsigned, epilogue.minimum, epilogue.maximum)
-    return (_choice(_AWAY, node, attributes, graph),)
+    attributes = AveragePoolAway(
+        plane_windows(windows), _counted(windows, x), unsigned, epilogue.minimum, epilogue.maximum
+    )
+    return (_in_parts(_choice(_AWAY, node, attributes, graph)),)
 
 
 def _scaled(multiplier: float, largest: int) -> tuple[int, int, int] | None:
@@ -150,7 +153,7 @@ def _in_parts(choice: KernelChoice) -> KernelChoice:
         return choice
 
     given = choice.attributes
-    assert isinstance(given, AveragePoolInteger)
+    assert isinstance(given, AveragePoolInteger | AveragePoolAway)
     sum_bytes = 2 if prod(given.windows.kernel) <= SHORT_TAPS else 4
 
     def partial_bytes(steps: TileSteps) -> int:

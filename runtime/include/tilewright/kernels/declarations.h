@@ -986,17 +986,18 @@ void tilewright_average_pool_integer(const struct tilewright_average_pool_intege
     const struct tilewright_view *operands, uint32_t flags);
 
 /* y = sum of the taps in x / their number, rounded half away from zero. Operands: x and y [n, c, h,
- * w] of 8 bits. */
+ * w] of 8 bits. Partial results as those of average_pool_integer. */
 struct tilewright_average_pool_away_attributes {
     int32_t kernel[2];
     int32_t strides[2];
     int32_t dilations[2];
     int32_t pads[2]; /* above and to the left */
+    int32_t counted[4]; /* taps count in rows [0] to [1] and columns [2] to [3], ends excluded */
     int32_t is_unsigned; /* 1: x is uint8 */
     int32_t minimum;
     int32_t maximum;
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_average_pool_away_attributes) == 44,
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_average_pool_away_attributes) == 60,
                        "tilewright_average_pool_away_attributes");
 
 void tilewright_average_pool_away(const struct tilewright_average_pool_away_attributes *attributes,
