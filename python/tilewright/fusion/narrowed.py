@@ -12,7 +12,8 @@ from fractions import Fraction
 import numpy as np
 
 from tilewright.fusion.consuming import HomeShape
-from tilewright.fusion.intervals import Alive, Interval, Layers, aligned, groups_from, last_together
+from tilewright.fusion.homes_alive import Alive, aligned
+from tilewright.fusion.intervals import Interval, Layers, groups_from, last_together
 from tilewright.storage.lives import Life
 from tilewright.tiling.problem import TilingProblem
 

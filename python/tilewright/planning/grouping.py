@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from tilewright.base.errors import bad_input
 from tilewright.fusion.cover import Cover, chosen_cover, front
 from tilewright.fusion.group import Group, group_in_steps
-from tilewright.fusion.intervals import Interval, Layers, aligned, group_from, intervals, layers_of, refined
+from tilewright.fusion.homes_alive import aligned
+from tilewright.fusion.intervals import Interval, Layers, group_from, intervals, layers_of, refined
 from tilewright.options import Groups, Objective
 from tilewright.plan import Tradeoff
 from tilewright.planning.decide import Decider, with_layers

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tilewright.fusion.cover import Cover, front
-from tilewright.fusion.intervals import CALL_CYCLES, Interval, Layers, aligned
+from tilewright.fusion.homes_alive import aligned
+from tilewright.fusion.intervals import CALL_CYCLES, Interval, Layers
 from tilewright.fusion.narrowed import narrowed_bytes
 from tilewright.graph import Graph
 from tilewright.planning.grouping import Grouping
