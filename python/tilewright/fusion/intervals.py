@@ -72,6 +72,7 @@ class Layers:
         streams: each layer as a stream; None for a layer that cannot run by rows.
         alive: bytes of homes.
         others: number of a layer to the same layer with the kernels that only groups take.
+        whole: numbers of layers whose own kernel takes all rows at once.
         known: ``Timetable.known`` of all timetables of these streams.
         costs: (layer, rows of a block, fewer rows of the first block) to cycles and bytes of scratch, and the layer
             with the kernel for which these are the fewest cycles.
@@ -83,6 +84,7 @@ class Layers:
     streams: Sequence[Stream | None]
     alive: Alive
     others: Mapping[int, Sequence[TilingProblem]] = field(default_factory=dict)
+    whole: frozenset[int] = frozenset()
     known: dict[tuple[object, ...], tuple[int, bool]] = field(default_factory=dict)
     costs: dict[tuple[int, int, int], tuple[float, int, TilingProblem]] = field(default_factory=dict)
     fed: int | None = None
@@ -97,9 +99,10 @@ class Layers:
         if key not in self.costs:
             steps = {timed.stream.dimension: min(timed.step, timed.stream.extent)}
             others = self.others.get(number, ()) if timed.count > 1 else ()
+            own = () if timed.count > 1 and number in self.whole else (self.problems[number],)
             ways = [
                 (_cycles_in_blocks(problem, timed), problem.scratch_bytes({**problem.extents, **steps}), problem)
-                for problem in (self.problems[number], *others)
+                for problem in (*own, *others)
             ]
             self.costs[key] = min(ways, key=lambda way: way[0])
         return self.costs[key]
@@ -164,12 +167,24 @@ def layers_of(
         lives: of groups of tensors that share all their bytes.
         others: of each layer with other kernels; those that run by the same rows count.
     """
-    streams = [None if _leaves_state(problem, homes) else stream_of(problem) for problem in problems]
+    ways = [(problem, *(others[number] if others else ())) for number, problem in enumerate(problems)]
+    found = [[None if _leaves_state(way[0], homes) else stream_of(problem) for problem in way] for way in ways]
+    streams = [_preferred(own) for own in found]
     alike = {
-        number: [problem for problem in found if streams[number] is not None and stream_of(problem) == streams[number]]
-        for number, found in enumerate(others)
+        number: [
+            problem
+            for problem, stream in list(zip(ways[number], own, strict=True))[1:]
+            if stream is not None and stream == streams[number]
+        ]
+        for number, own in enumerate(found)
     }
-    return Layers(problems, streams, alive_homes(problems, homes, lives), alike)
+    whole = frozenset(number for number, own in enumerate(found) if own[0] != streams[number])
+    return Layers(problems, streams, alive_homes(problems, homes, lives), alike, whole)
+
+
+def _preferred(streams: Sequence[Stream | None]) -> Stream | None:
+    """Of a layer with each of its kernels: the sum of rows that some kernel can make, else what the first one does."""
+    return next((stream for stream in streams if stream is not None and stream.is_sink), streams[0])
 
 
 def _leaves_state(problem: TilingProblem, homes: Homes) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Annotated
 
@@ -48,6 +48,16 @@ class AveragePoolF32(CStruct):
     clamp: ClampF32
 
 
+@dataclass(frozen=True, slots=True)
+class AverageRowsF32(CStruct):
+    """The mean of all rows and columns, some rows at a time; `taps` is their number. Operands: x and y [n, c, h, w].
+    Partial results: a float32 sum for each channel, so that sums have the order of average_pool_f32.
+    """
+
+    taps: Int32
+    clamp: ClampF32
+
+
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """Kernels for float32 MaxPool and AveragePool over one or two spatial axes."""
     clamp = clamp_of(node)
@@ -59,15 +69,41 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         return ()
     view = plane_view(windows.rank + 2)
     kernel = _KERNELS[node.operator]
+    choice = KernelChoice(
+        kernel=kernel,
+        sources=_sources(kernel),
+        nest=nest,
+        reads=(TensorOperand(node.inputs[0], nest.reads[0], view),),
+        writes=(TensorOperand(node.outputs[0], nest.writes[0], view),),
+        attributes=_attributes(windows, graph.tensor(node.inputs[0]), clamp_attributes(clamp)),
+        uncut=frozenset({"kh", "kw"}),
+    )
+    return choice, *_rows_of_mean(choice, windows, clamp_attributes(clamp))
+
+
+def _sources(kernel: Kernel) -> tuple[str, ...]:
+    return (f"{kernel.symbol.removeprefix(PREFIX)}.c",)
+
+
+def _rows_of_mean(choice: KernelChoice, windows: Windows, clamp: ClampF32) -> tuple[KernelChoice, ...]:
+    """The kernel for groups, which adds up some rows at a time, where one window without padding is all of x."""
+    extents = {dimension.name: dimension.extent for dimension in choice.nest.dimensions}
+    is_mean = isinstance(windows, AveragePoolAttributes) and "kh" in extents
+    if not is_mean or any(windows.pads) or (extents["oh"], extents["ow"]) != (1, 1):
+        return ()
+
+    def partial_bytes(steps: TileSteps) -> int:
+        return 4 * points(choice.nest, steps, ("n", "c"))
+
     return (
-        KernelChoice(
-            kernel=kernel,
-            sources=(f"{kernel.symbol.removeprefix(PREFIX)}.c",),
-            nest=nest,
-            reads=(TensorOperand(node.inputs[0], nest.reads[0], view),),
-            writes=(TensorOperand(node.outputs[0], nest.writes[0], view),),
-            attributes=_attributes(windows, graph.tensor(node.inputs[0]), clamp_attributes(clamp)),
-            uncut=frozenset({"kh", "kw"}),
+        replace(
+            choice,
+            kernel=_ROWS,
+            sources=_sources(_ROWS),
+            attributes=AverageRowsF32(prod(windows.kernel), clamp),
+            uncut=frozenset({"kw"}),
+            partial_bytes=partial_bytes,
+            in_groups=True,
         ),
     )
 
@@ -89,6 +125,11 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     return CALL_CYCLES + positions * _POSITION_CYCLES + outputs * output
 
 
+def _row_cycles(choice: KernelChoice, steps: TileSteps) -> float:
+    outputs = points(choice.nest, steps, ("n", "c"))
+    return CALL_CYCLES + outputs * (points(choice.nest, steps, ("kh", "kw")) * _TAP_CYCLES + _OUTPUT_CYCLES)
+
+
 _STORES = raster_over("n", "oh", "ow", rereads=True)
 _KERNELS = {
     operator: Kernel(
@@ -100,4 +141,12 @@ _KERNELS = {
     )
 }
 
-DECLARATION = Declaration(operators=dict.fromkeys(_KERNELS, choices), kernels=tuple(_KERNELS.values()))
+_ROWS = Kernel(
+    "tilewright_average_rows_f32",
+    AverageRowsF32,
+    _row_cycles,
+    ring_axes=frozenset({HEIGHT}),
+    likes=POOLING_ORDER,
+)
+
+DECLARATION = Declaration(operators=dict.fromkeys(_KERNELS, choices), kernels=(*_KERNELS.values(), _ROWS))

@@ -945,6 +945,20 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_average_pool_f32_attributes) == 
 void tilewright_average_pool_f32(const struct tilewright_average_pool_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+/* The mean of all rows and columns, some rows at a time; `taps` is their number. Operands: x and y
+ * [n, c, h, w]. Partial results: a float32 sum for each channel, so that sums have the order of
+ * average_pool_f32. */
+struct tilewright_average_rows_f32_attributes {
+    int32_t taps;
+    float minimum;
+    float maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_average_rows_f32_attributes) == 12,
+                       "tilewright_average_rows_f32_attributes");
+
+void tilewright_average_rows_f32(const struct tilewright_average_rows_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
 #define TILEWRIGHT_POOL_SHORT_TAPS 128
 
 /* Operands: x and y [n, c, h, w] of 8 bits. */
