@@ -38,6 +38,20 @@ BY_REGISTER = ".insn r 0x0b, 7, 0x10, a1, a2, a3"
 STORE_WORD = ".insn r 0x2b, 6, 0, a3, a2, a1"
 SHUFFLE = ".insn r 0x57, 1, 0x64, a1, a2, a3"
 STORED = ("a2", 0, 1)
+ADD_SHIFTED = ".insn r 0x5b, 2, 0x20, a1, a2, a3"
+EXTRACT, EXTRACT_UNSIGNED = 0x3C, 0x48
+MAXIMUM, MAXIMUM_UNSIGNED = 0x18, 0x1C
+
+
+def extract(function: int, number: int) -> Example:
+    """Byte ``number`` of a2; the lowest bit of the number stands above the others."""
+    text = f".insn r 0x57, 7, {function + number % 2:#x}, a1, a2, x{number // 2}"
+    return Example(text, {"a1": 5, "a2": 0x7F80FE01}, ("a1", "a2"))
+
+
+def of_bytes(function: int, first: int, second: int) -> Example:
+    return Example(f".insn r 0x57, 1, {function:#x}, a1, a2, a3", {"a1": 5, "a2": first, "a3": second}, ("a1",))
+
 
 EXAMPLES: dict[str, list[tuple[Example, tuple[int, ...]]]] = {
     "p.lw rd, imm(rs1!)": [
@@ -126,6 +140,17 @@ EXAMPLES: dict[str, list[tuple[Example, tuple[int, ...]]]] = {
             (-1, LOWEST, LOWEST),
         )
     ],
+    "p.addNr": [
+        (Example(ADD_SHIFTED, {"a1": into, "a2": first, "a3": bits}, ("a1", "a2")), (wanted, first))
+        for into, first, bits, wanted in (
+            (100, 28, 3, 16),
+            (-100, 28, 3, -9),
+            (-1, 0, 31, -1),
+            (7, 5, 0, 12),
+            (7, 5, 34, 3),
+            (HIGHEST, 1, 4, LOWEST >> 4),
+        )
+    ],
     "p.min": [
         (three("tilewright_p_min", first, second), (min(first, second), first, second))
         for first, second in ((1, 2), (2, 1), (-1, 1), (LOWEST, HIGHEST), (HIGHEST, LOWEST), (-5, -5))
@@ -133,6 +158,28 @@ EXAMPLES: dict[str, list[tuple[Example, tuple[int, ...]]]] = {
     "p.max": [
         (three("tilewright_p_max", first, second), (max(first, second), first, second))
         for first, second in ((1, 2), (2, 1), (-1, 1), (LOWEST, HIGHEST), (HIGHEST, LOWEST), (-5, -5))
+    ],
+    "pv.extract.b": [
+        (extract(EXTRACT, number), (wanted, 0x7F80FE01)) for number, wanted in enumerate((1, -2, -128, 127))
+    ],
+    "pv.extractu.b": [
+        (extract(EXTRACT_UNSIGNED, number), (wanted, 0x7F80FE01)) for number, wanted in enumerate((1, 254, 128, 127))
+    ],
+    "pv.max.b": [
+        (of_bytes(MAXIMUM, 0x80FF7F01, 0x7F018000), (0x7F017F01,)),
+        (of_bytes(MAXIMUM, 0x00000000, 0xFFFEFF80 - (1 << 32)), (0,)),
+    ],
+    "pv.maxu.b": [
+        (of_bytes(MAXIMUM_UNSIGNED, 0x00FF7F01, 0x7F018000), (0x7FFF8001,)),
+        (of_bytes(MAXIMUM_UNSIGNED, 0x00000000, 0x7FFEFF80), (0x7FFEFF80,)),
+    ],
+    "pv.dotsp.b": [
+        (of_bytes(0x4C, 0x01020304, 0x05060708), (5 + 12 + 21 + 32,)),
+        (of_bytes(0x4C, 0x80808080 - (1 << 32), 0x7F808080), (3 * 128 * 128 - 128 * 127,)),
+    ],
+    "pv.dotusp.b": [
+        (of_bytes(0x44, 0xFFFFFFFF - (1 << 32), 0x7F7F7F7F), (4 * 255 * 127,)),
+        (of_bytes(0x44, 0x00000080, 0x000000FF), (-128,)),
     ],
     # The second word of each is 7, onto which nothing is added; the third's lowest byte is 1; all of the fourth's -1.
     "pv.sdotsp.b": [
@@ -216,8 +263,15 @@ def test_every_instruction_has_examples(elf: Path) -> None:
 
 SPOILT = {
     "pv.shuffle2.b": ("8u * (RS2 >> shift & 7u)", "8u * (RS2 >> shift & 3u)"),
+    "pv.extract.b": ("(int32_t)(int8_t)extracted", "(int32_t)extracted"),
+    "pv.maxu.b": ("largest_bytes(hart, in, 0u)", "largest_bytes(hart, in, 0x80u)"),
+    "p.addNr": ("hart->x[in->rd] + RS1) >>", "hart->x[in->rd] - RS1) >>"),
     "p.clipr": ("limited(RS1, (int32_t)~RS2, (int32_t)RS2)", "limited(RS1, -(int32_t)RS2, (int32_t)RS2)"),
-    "pv.sdotusp.b": ("(uint8_t)(RS1 >> shift) * (int8_t)", "(int8_t)(RS1 >> shift) * (int8_t)"),
+    "pv.sdotusp.b": (
+        "hart->x[in->rd] + unsigned_signed_dot(hart, in)",
+        "hart->x[in->rd] + signed_dot(hart, in)",
+    ),
+    "pv.dotusp.b": ("in->rd, unsigned_signed_dot(hart, in)", "in->rd, signed_dot(hart, in)"),
     "lp.setup 0": ("{start, end, RS1}", "{start, end, RS1 + 1u}"),
 }
 """One change to xpulpv2.c each, and whose examples must then differ."""

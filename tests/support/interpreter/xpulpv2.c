@@ -113,6 +113,50 @@ ACTION(accumulate)
     set(hart, in->rd, hart->x[in->rd] + RS1 * RS2);
 }
 
+/* The sum wraps around; the shift takes five bits and keeps the sign. */
+ACTION(add_shifted)
+{
+    set(hart, in->rd, (uint32_t)((int32_t)(hart->x[in->rd] + RS1) >> (RS2 & 31u)));
+}
+
+/* A byte of rs1: the lowest bit of its number is the highest of six. */
+static uint32_t extracted(const struct hart *hart, const struct instruction *in)
+{
+    const uint32_t bits = (uint32_t)in->immediate;
+    const uint32_t number = (bits & 0x1fu) << 1 | (bits >> 5 & 1u);
+    return RS1 >> 8u * (number & 3u) & 0xffu;
+}
+
+ACTION(extract_signed)
+{
+    set(hart, in->rd, (uint32_t)(int32_t)(int8_t)extracted(hart, in));
+}
+
+ACTION(extract_unsigned)
+{
+    set(hart, in->rd, extracted(hart, in));
+}
+
+static void largest_bytes(struct hart *hart, const struct instruction *in, uint32_t flip)
+{
+    uint32_t largest = 0;
+    for (uint32_t shift = 0; shift < 32u; shift += 8u) {
+        const uint32_t first = RS1 >> shift & 0xffu, second = RS2 >> shift & 0xffu;
+        largest |= ((first ^ flip) < (second ^ flip) ? second : first) << shift;
+    }
+    set(hart, in->rd, largest);
+}
+
+ACTION(maximum_signed_bytes)
+{
+    largest_bytes(hart, in, 0x80u);
+}
+
+ACTION(maximum_unsigned_bytes)
+{
+    largest_bytes(hart, in, 0u);
+}
+
 ACTION(minimum)
 {
     set(hart, in->rd, (int32_t)RS1 < (int32_t)RS2 ? RS1 : RS2);
@@ -123,23 +167,43 @@ ACTION(maximum)
     set(hart, in->rd, (int32_t)RS1 < (int32_t)RS2 ? RS2 : RS1);
 }
 
-ACTION(dot_signed)
+static uint32_t signed_dot(struct hart *hart, const struct instruction *in)
 {
-    uint32_t sum = hart->x[in->rd];
+    uint32_t sum = 0;
     for (uint32_t shift = 0; shift < 32u; shift += 8u) {
         sum += (uint32_t)((int8_t)(RS1 >> shift) * (int8_t)(RS2 >> shift));
     }
-    set(hart, in->rd, sum);
+    return sum;
 }
 
 /* Bytes of rs1 are unsigned, those of rs2 signed. */
-ACTION(dot_unsigned_signed)
+static uint32_t unsigned_signed_dot(struct hart *hart, const struct instruction *in)
 {
-    uint32_t sum = hart->x[in->rd];
+    uint32_t sum = 0;
     for (uint32_t shift = 0; shift < 32u; shift += 8u) {
         sum += (uint32_t)((uint8_t)(RS1 >> shift) * (int8_t)(RS2 >> shift));
     }
-    set(hart, in->rd, sum);
+    return sum;
+}
+
+ACTION(dot_signed)
+{
+    set(hart, in->rd, signed_dot(hart, in));
+}
+
+ACTION(dot_unsigned_signed)
+{
+    set(hart, in->rd, unsigned_signed_dot(hart, in));
+}
+
+ACTION(add_dot_signed)
+{
+    set(hart, in->rd, hart->x[in->rd] + signed_dot(hart, in));
+}
+
+ACTION(add_dot_unsigned_signed)
+{
+    set(hart, in->rd, hart->x[in->rd] + unsigned_signed_dot(hart, in));
 }
 
 /* What a body must not have: jumps, branches, fences, control registers and the environment. */
@@ -209,10 +273,17 @@ const struct operation xpulpv2_operations[] = {
     {"p.clipr", "0001010 ----- ----- 101 ----- 0110011", FORMAT_R, clip},
     {"p.clipur", "0001010 ----- ----- 110 ----- 0110011", FORMAT_R, clip_unsigned},
     {"p.mac", "0100001 ----- ----- 000 ----- 0110011", FORMAT_R, accumulate},
+    {"p.addNr", "0100000 ----- ----- 010 ----- 1011011", FORMAT_R, add_shifted},
     {"p.min", "0000010 ----- ----- 100 ----- 0110011", FORMAT_R, minimum},
     {"p.max", "0000010 ----- ----- 110 ----- 0110011", FORMAT_R, maximum},
-    {"pv.sdotsp.b", "1011100 ----- ----- 001 ----- 1010111", FORMAT_R, dot_signed},
-    {"pv.sdotusp.b", "1010100 ----- ----- 001 ----- 1010111", FORMAT_R, dot_unsigned_signed},
+    {"pv.extract.b", "011110- ----- ----- 111 ----- 1010111", FORMAT_I, extract_signed},
+    {"pv.extractu.b", "100100- ----- ----- 111 ----- 1010111", FORMAT_I, extract_unsigned},
+    {"pv.max.b", "0011000 ----- ----- 001 ----- 1010111", FORMAT_R, maximum_signed_bytes},
+    {"pv.maxu.b", "0011100 ----- ----- 001 ----- 1010111", FORMAT_R, maximum_unsigned_bytes},
+    {"pv.dotsp.b", "1001100 ----- ----- 001 ----- 1010111", FORMAT_R, dot_signed},
+    {"pv.dotusp.b", "1000100 ----- ----- 001 ----- 1010111", FORMAT_R, dot_unsigned_signed},
+    {"pv.sdotsp.b", "1011100 ----- ----- 001 ----- 1010111", FORMAT_R, add_dot_signed},
+    {"pv.sdotusp.b", "1010100 ----- ----- 001 ----- 1010111", FORMAT_R, add_dot_unsigned_signed},
     {"pv.shuffle2.b", "1100100 ----- ----- 001 ----- 1010111", FORMAT_R, shuffle},
     {"lp.setup 0", "------- ----- ----- 100 00000 1111011", FORMAT_I, set_up_loop},
 };
