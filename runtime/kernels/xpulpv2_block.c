@@ -37,6 +37,10 @@ __asm__(
     ".macro tilewright_p_min rd, rs1, rs2\n"
     ".insn r 0x33, 4, 0x02, \\rd, \\rs1, \\rs2\n"
     ".endm\n"
+    /* p.addNr: adds, then shifts to the right. */
+    ".macro tilewright_p_add_shift rd, rs1, rs2\n"
+    ".insn r 0x5b, 2, 0x20, \\rd, \\rs1, \\rs2\n"
+    ".endm\n"
     /* p.clip clamps to [-bound - 1, bound], p.clipu to [0, bound]. */
     ".macro tilewright_p_clip rd, rs1, bound\n"
     ".insn r 0x33, 5, 0x0a, \\rd, \\rs1, \\bound\n"
@@ -216,23 +220,17 @@ __asm__(
     "tilewright_p_sb \\third, t5, a7\ntilewright_p_sb \\fourth, t6, a7\n"
     ".endm\n"
 
-    /* (sum * multiplier + addend) >> shift; the first result is in a6, the last in a3. */
+    /* (sum * multiplier + addend) >> shift */
     ".macro tilewright_folded limit, row, first, second, third, fourth\n"
-    "lw a3, 8*\\row+4(a1)\n"
     "lw a2, 8*\\row(a1)\n"
-    "mv a6, a3\n"
-    "tilewright_p_mac a6, \\first, a2\n"
-    "mv \\first, a3\n"
-    "tilewright_p_mac \\first, \\second, a2\n"
-    "mv \\second, a3\n"
-    "tilewright_p_mac \\second, \\third, a2\n"
-    "tilewright_p_mac a3, \\fourth, a2\n"
-    "tilewright_each sra, a4, a6, \\first, \\second, a3\n"
-    "tilewright_\\limit a6, \\first, \\second, a3\n"
+    "lw a3, 8*\\row+4(a1)\n"
+    "tilewright_each mul, a2, \\first, \\second, \\third, \\fourth\n"
+    "tilewright_shifted \\limit, \\first, \\second, \\third, \\fourth\n"
     ".endm\n"
     /* (high word of sum * multiplier + addend) >> shift */
     ".macro tilewright_layer limit, row, first, second, third, fourth\n"
     "lw a2, 8*\\row+4(a1)\n"
+    "tilewright_each mulh, a2, \\first, \\second, \\third, \\fourth\n"
     "tilewright_shifted \\limit, \\first, \\second, \\third, \\fourth\n"
     ".endm\n"
     /* (high word of sum * multiplier + addend) >> shift, with addend and shift of each channel */
@@ -240,12 +238,13 @@ __asm__(
     "lw a2, 16*\\row+4(a1)\n"
     "lw a3, 16*\\row+8(a1)\n"
     "lw a4, 16*\\row+12(a1)\n"
+    "tilewright_each mulh, a2, \\first, \\second, \\third, \\fourth\n"
     "tilewright_shifted \\limit, \\first, \\second, \\third, \\fourth\n"
     ".endm\n"
+    /* Adds a3 and shifts by a4. */
     ".macro tilewright_shifted limit, first, second, third, fourth\n"
-    "tilewright_each mulh, a2, \\first, \\second, \\third, \\fourth\n"
-    "tilewright_each add, a3, \\first, \\second, \\third, \\fourth\n"
-    "tilewright_each sra, a4, \\first, \\second, \\third, \\fourth\n"
+    "tilewright_p_add_shift \\first, a3, a4\ntilewright_p_add_shift \\second, a3, a4\n"
+    "tilewright_p_add_shift \\third, a3, a4\ntilewright_p_add_shift \\fourth, a3, a4\n"
     "tilewright_\\limit \\first, \\second, \\third, \\fourth\n"
     ".endm\n"
 
@@ -383,12 +382,12 @@ __asm__(
 
     "tilewright_sums tilewright_xpulpv2_sums_signed, 0x5c\n"
     "tilewright_sums tilewright_xpulpv2_sums_unsigned, 0x54\n"
-    "tilewright_finished tilewright_xpulpv2_folded_signed, 0x5c, folded, 8, 59\n"
-    "tilewright_finished tilewright_xpulpv2_folded_unsigned, 0x54, folded, 8, 59\n"
-    "tilewright_finished tilewright_xpulpv2_layer_signed, 0x5c, layer, 8, 59\n"
-    "tilewright_finished tilewright_xpulpv2_layer_unsigned, 0x54, layer, 8, 59\n"
-    "tilewright_finished tilewright_xpulpv2_high_signed, 0x5c, high, 16, 63\n"
-    "tilewright_finished tilewright_xpulpv2_high_unsigned, 0x54, high, 16, 63\n"
+    "tilewright_finished tilewright_xpulpv2_folded_signed, 0x5c, folded, 8, 53\n"
+    "tilewright_finished tilewright_xpulpv2_folded_unsigned, 0x54, folded, 8, 53\n"
+    "tilewright_finished tilewright_xpulpv2_layer_signed, 0x5c, layer, 8, 51\n"
+    "tilewright_finished tilewright_xpulpv2_layer_unsigned, 0x54, layer, 8, 51\n"
+    "tilewright_finished tilewright_xpulpv2_high_signed, 0x5c, high, 16, 55\n"
+    "tilewright_finished tilewright_xpulpv2_high_unsigned, 0x54, high, 16, 55\n"
 );
 /* clang-format on */
 

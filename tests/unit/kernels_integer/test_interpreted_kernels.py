@@ -95,7 +95,8 @@ def test_each_rule_in_the_interpreter(kind: str, rule: str) -> None:
     ("kind", "rule", "old", "new"),
     [
         ("conv", "layer", "(int8_t)(RS1 >> shift) * (int8_t)", "(uint8_t)(RS1 >> shift) * (int8_t)"),
-        ("conv", "folded", "hart->x[in->rd] + RS1 * RS2", "hart->x[in->rd] - RS1 * RS2"),
+        ("conv", "folded", "hart->x[in->rd] + RS1) >>", "hart->x[in->rd] - RS1) >>"),
+        ("depthwise", "folded", "hart->x[in->rd] + RS1 * RS2", "hart->x[in->rd] - RS1 * RS2"),
         ("depthwise", "high", "(int32_t)RS1 < (int32_t)RS2 ? RS1 : RS2", "RS1 < RS2 ? RS1 : RS2"),
     ],
 )
