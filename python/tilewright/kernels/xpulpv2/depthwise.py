@@ -86,6 +86,13 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
     )
 
 
+_LEAST_SLIDE = 6
+"""Rows of y from which on C walks down a tile wider than high, as LEAST_SLIDE in the C file."""
+
+_KEPT_CYCLES = 5.4
+"""Cycles for an output that keeps two of the three rows of its window from the one above."""
+
+
 def _packed(weights: Array, row_bytes: int) -> Array:
     """int8[groups, rows, row_bytes], zeros behind the last tap of a row."""
     padded = np.zeros((*weights.shape[:2], row_bytes), np.int8)
@@ -107,7 +114,13 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     ends = next((cycles for rule, cycles in _OUTPUT_CYCLES.items() if f"_{rule}_" in given.finished), _OUTPUT_BY_LINE)
     output = ends + _WORD_CYCLES * kernel_rows * (words(kernel_columns) // _WORD)
     window = _window(nest, given.x.windows, steps)
-    runs = columns if ends == _OUTPUT_BY_LINE else min(rows, columns)
+    by_line = ends == _OUTPUT_BY_LINE
+    slides = kernel_rows == 3 and given.x.windows.strides[0] == given.x.windows.dilations[0]
+    if slides and (by_line or rows >= min(columns, _LEAST_SLIDE)):
+        output -= _KEPT_CYCLES
+        runs = columns
+    else:
+        runs = columns if by_line else min(rows, columns)
     channel = 2.5 * window + 25.0 * runs + output * rows * columns + 90.0
     return 700.0 + window + steps_product(nest, steps, "n", "group") * channel
 

@@ -11,13 +11,15 @@ extern "C" {
 #endif
 
 /* Columns of one channel of y, computed from a window. The assembler depends on the order of the
- * fields. Distances are bytes. */
+ * fields. Distances are bytes. Windows of three rows keep two of them where an output's window
+ * begins one row below that of the output before (down == pitch). */
 struct tilewright_xpulpv2_plane {
     const uint8_t *bytes;  /* the first tap of the next column */
     int32_t pitch;         /* from a row of the window to the next */
     int32_t down, across;  /* from the first tap of an output to that of its neighbour */
     const int8_t *weights; /* [3][4], [5][8] or [7][8] */
-    int32_t bias, multiplier, addend, shift;
+    int32_t bias;          /* 0 for the functions `folded` */
+    int32_t multiplier, addend, shift;
     uint8_t *out; /* the first output of the next column */
     int32_t out_down, out_across;
     int32_t rows, columns; /* 1 at least; columns are counted down to 0 */
