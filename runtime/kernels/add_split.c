@@ -1,48 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tilewright/kernels/declarations.h"
+#include "tilewright/kernels/add_split.h"
 
 #include "tilewright/kernels/dsp.h"
-#include "tilewright/kernels/integer_core.h"
 #include "tilewright/kernels/walk.h"
 
 #if defined(__ARM_FEATURE_MVE)
 #include <arm_mve.h>
 #endif
-
-TILEWRIGHT_INLINE uint8_t sum_of(int32_t a, int32_t b,
-                                 const struct tilewright_add_split_attributes *given)
-{
-    a ^= given->a_flip;
-    b ^= given->b_flip;
-    const int32_t low = a * given->a_multiplier[1] + b * given->b_multiplier[1] + given->addend[1];
-    int32_t value = a * given->a_multiplier[0] + b * given->b_multiplier[0] + given->addend[0];
-    value = (value + (low >> TILEWRIGHT_ADD_SPLIT_BELOW)) >> given->shift;
-    if (value < given->minimum) {
-        value = given->minimum;
-    }
-    if (value > given->maximum) {
-        value = given->maximum;
-    }
-    return (uint8_t)value;
-}
-
-/* Elements that do not lie side by side, and cores without vectors. */
-static void by_element(uint8_t *const *at, const int32_t *stride, int32_t count,
-                       const struct tilewright_add_split_attributes *attributes)
-{
-    /* A copy stays in registers: the compiler knows that stores of bytes do not change it. */
-    const struct tilewright_add_split_attributes given = *attributes;
-    const int32_t stride_a = stride[0], stride_b = stride[1], stride_y = stride[2];
-    const uint8_t *a = at[0];
-    const uint8_t *b = at[1];
-    uint8_t *y = at[2];
-    for (; count > 0; count--) {
-        *y = sum_of(*a, *b, &given);
-        a += stride_a;
-        b += stride_b;
-        y += stride_y;
-    }
-}
 
 #if defined(__riscv) && __riscv_xlen == 32
 
@@ -112,7 +76,7 @@ static void add_row(uint8_t *const *at, const int32_t *stride, int32_t count, co
     if (count > 1 && stride[0] == 1 && stride[1] == 1 && stride[2] == 1) {
         by_vector(at[0], at[1], at[2], count, context);
     } else {
-        by_element(at, stride, count, context);
+        tilewright_add_split_elements(at, stride, count, context);
     }
 }
 
@@ -162,7 +126,7 @@ static void add_row(uint8_t *const *at, const int32_t *stride, int32_t count, co
     if (count > 1 && stride[0] == 1 && stride[1] == 1 && stride[2] == 1) {
         by_vector(at[0], at[1], at[2], count, context);
     } else {
-        by_element(at, stride, count, context);
+        tilewright_add_split_elements(at, stride, count, context);
     }
 }
 
@@ -197,7 +161,7 @@ static void add_row(uint8_t *const *at, const int32_t *stride, int32_t count, co
         given->maximum == INT8_MAX) {
         by_pair(at[0], at[1], at[2], count, given);
     } else {
-        by_element(at, stride, count, given);
+        tilewright_add_split_elements(at, stride, count, given);
     }
 }
 

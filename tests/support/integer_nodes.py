@@ -53,6 +53,7 @@ SOURCES = (
     "reduce_integer.c",
     "divide_integer.c",
     "walk.c",
+    "add_xpulpv2.c",
     "xpulpv2_core.c",
     "xpulpv2_block.c",
     "xpulpv2_block_c.c",

@@ -26,6 +26,7 @@ HEAP, HEAP_BYTES = 0x1C090000, 0x100000
 """In L2, behind the kernels' code."""
 
 FILES = (
+    "add_xpulpv2.c",
     "conv_xpulpv2.c",
     "depthwise_xpulpv2.c",
     "fully_connected_integer.c",
@@ -33,6 +34,7 @@ FILES = (
     "integer_finish.c",
     "integer_line.c",
     "vector_xpulpv2.c",
+    "walk.c",
     "xpulpv2_block.c",
     "xpulpv2_core.c",
     "xpulpv2_plane.c",

@@ -40,7 +40,7 @@ def test_cores_share_rows_of_rings(tmp_path: Path) -> None:
 def test_one_core_shares_nothing(tmp_path: Path) -> None:
     plan = generate("deeploy_residual", 1, 4096, tmp_path)
     assert all(step.split is None for step in kernel_steps(plan.program))
-    assert "split" not in (tmp_path / "net.c").read_text(encoding="utf-8")
+    assert "tilewright_split" not in (tmp_path / "net.c").read_text(encoding="utf-8")
 
 
 def problem(cycles_of: str) -> tuple[KernelChoice, tuple[TileOperand, ...]]:

@@ -48,16 +48,26 @@ class AddSplit(CStruct):
 
 def add_choices(node: Node, graph: Graph, kernel: Kernel, sign: int = 1) -> tuple[KernelChoice, ...]:
     """The kernel for Add of 8-bit tensors of one shape; with ``sign`` -1 for Sub."""
+    attributes = attributes_of(node, graph, sign)
+    return () if attributes is None else (add_choice(node, graph, kernel, SOURCES, attributes),)
+
+
+def attributes_of(node: Node, graph: Graph, sign: int, below: int = BELOW) -> AddSplit | None:
+    """What C needs to give the reference's elements; None where no such numbers exist, or shapes differ."""
     a, b = (graph.tensor(operand) for operand in node.inputs)
     y = graph.tensor(node.outputs[0])
     eight_bit = all(tensor.dtype in EIGHT_BIT for tensor in (a, b, y))
     if not eight_bit or len(y.shape) > MAX_RANK or a.shape != y.shape or b.shape != y.shape:
-        return ()
+        return None
     sum_of = _sum(node.given(BinaryAttributes), node.epilogue, sign)
-    attributes = None if sum_of is None else constants(sum_of, (a.dtype, b.dtype))
-    if attributes is None:
-        return ()
-    return (flat_choice(node, graph, kernel=kernel, sources=SOURCES, nest=nest_of(node, graph), attributes=attributes),)
+    return None if sum_of is None else constants(sum_of, (a.dtype, b.dtype), below)
+
+
+def add_choice(
+    node: Node, graph: Graph, kernel: Kernel, sources: tuple[str, ...], attributes: AddSplit
+) -> KernelChoice:
+    """A kernel on the views of a, b and y."""
+    return flat_choice(node, graph, kernel=kernel, sources=sources, nest=nest_of(node, graph), attributes=attributes)
 
 
 def declaration(each: float, **numbers: int) -> Declaration:
@@ -112,23 +122,27 @@ def _sum(given: BinaryAttributes, epilogue: Epilogue | None, sign: int) -> Sum |
     return Sum(zero_points, (unit, sign * unit), addend, limits, epilogue.shift, _shifted(epilogue, sign))
 
 
-def constants(wanted: Sum, dtypes: tuple[DType, DType]) -> AddSplit | None:
-    """The attributes with which C gives the reference's element for every pair of elements; None if there are none."""
+def constants(wanted: Sum, dtypes: tuple[DType, DType], below: int = BELOW) -> AddSplit | None:
+    """The attributes with which C gives the reference's element for every pair of elements; None if there are none.
+
+    Args:
+        below: bits of the low parts of multipliers; 0 for multipliers without them.
+    """
     flips = [128 if dtype is DType.INT8 else 0 for dtype in dtypes]
     reach = 512.0 * sum(map(abs, wanted.factors)) + abs(wanted.addend)
     if reach == 0.0 or reach >= _LARGEST:
         return None
     # The most bits behind the point with which sums stay below 2^31.
     most = min(31, 30 - frexp(reach)[1])
-    bits = most if wanted.shift is None else wanted.shift - BELOW
+    bits = most if wanted.shift is None else wanted.shift - below
     if not 0 <= bits <= most:
         return None
-    point = 1 << bits + BELOW
+    point = 1 << bits + below
     scaled = [round(Fraction(factor) * point) for factor in wanted.factors]
     addend = floor(Fraction(wanted.addend) * point)
     for value, zero, flip in zip(scaled, wanted.zero_points, flips, strict=True):
         addend -= value * (zero + flip)
-    a, b, last = ((value >> BELOW, value & (1 << BELOW) - 1) for value in (*scaled, addend))
+    a, b, last = ((value >> below, value & (1 << below) - 1) for value in (*scaled, addend))
     given = AddSplit(flips[0], flips[1], a, b, last, bits, *wanted.limits)
     return given if _is_exact(given, wanted, dtypes) else None
 

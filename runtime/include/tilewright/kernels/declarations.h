@@ -1524,6 +1524,28 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_xpulpv2_attributes) ==
 void tilewright_depthwise_xpulpv2(const struct tilewright_depthwise_xpulpv2_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+/* y = limit((((a ^ flip) * high + (b ^ flip) * high + high) + (((a ^ flip) * low + (b ^ flip) * low
+ * + low) >> 12)) >> shift). Each of a and b is multiplied by `high` and `low` of its own
+ * multiplier; the last `high` and `low` are those of the addend; low parts have 12 bits. An
+ * operand's flip is 128 for int8, 0 for uint8. Operands: a, b, y. */
+struct tilewright_add_split_attributes {
+    int32_t a_flip;
+    int32_t b_flip;
+    int32_t a_multiplier[2]; /* high, low */
+    int32_t b_multiplier[2]; /* high, low */
+    int32_t addend[2]; /* high, low */
+    int32_t shift;
+    int32_t minimum;
+    int32_t maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_add_split_attributes) == 44,
+                       "tilewright_add_split_attributes");
+
+void tilewright_add_xpulpv2_whole(const struct tilewright_add_split_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_add_xpulpv2_split(const struct tilewright_add_split_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
 tilewright_vector_products tilewright_vector_xpulpv2_signed, tilewright_vector_xpulpv2_unsigned,
     tilewright_vector_xpulpv2_folded_signed, tilewright_vector_xpulpv2_folded_unsigned,
     tilewright_vector_xpulpv2_layer_signed, tilewright_vector_xpulpv2_layer_unsigned,
@@ -1572,23 +1594,6 @@ void tilewright_conv_runs(const struct tilewright_conv_runs_attributes *attribut
     const struct tilewright_view *operands, uint32_t flags);
 
 #define TILEWRIGHT_ADD_SPLIT_BELOW 12
-
-/* y = limit((((a ^ flip) * high + (b ^ flip) * high + high) + (((a ^ flip) * low + (b ^ flip) * low
- * + low) >> 12)) >> shift). Each of a and b is multiplied by `high` and `low` of its own
- * multiplier; the last `high` and `low` are those of the addend; low parts have 12 bits. An
- * operand's flip is 128 for int8, 0 for uint8. Operands: a, b, y. */
-struct tilewright_add_split_attributes {
-    int32_t a_flip;
-    int32_t b_flip;
-    int32_t a_multiplier[2]; /* high, low */
-    int32_t b_multiplier[2]; /* high, low */
-    int32_t addend[2]; /* high, low */
-    int32_t shift;
-    int32_t minimum;
-    int32_t maximum;
-};
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_add_split_attributes) == 44,
-                       "tilewright_add_split_attributes");
 
 void tilewright_add_split(const struct tilewright_add_split_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
