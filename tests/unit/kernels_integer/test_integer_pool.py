@@ -19,7 +19,7 @@ GEOMETRIES = {
 STEPS = ({}, {"c": 2, "oh": 2, "ow": 1})
 
 
-def pool(operator: str, geometry: str, dtype: str, **attributes) -> tuple[Graph, dict]:
+def pool(operator: str, geometry: str, dtype: str, *, channels_last: bool = True, **attributes) -> tuple[Graph, dict]:
     values = {**GEOMETRIES[geometry]}
     x = integers(np.random.default_rng(len(geometry)), dtype, values.pop("x", (1, 5, 9, 7)))
     rank = x.ndim - 2
@@ -37,14 +37,16 @@ def pool(operator: str, geometry: str, dtype: str, **attributes) -> tuple[Graph,
         for i in range(rank)
     ]
     epilogue = attributes.pop("epilogue", None)
-    return node_graph(operator, [x], (), (*x.shape[:2], *spatial), dtype, {**values, **attributes}, epilogue, True)
+    shape = (*x.shape[:2], *spatial)
+    return node_graph(operator, [x], (), shape, dtype, {**values, **attributes}, epilogue, channels_last)
 
 
 @pytest.mark.parametrize("geometry", GEOMETRIES)
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 @pytest.mark.parametrize("steps", STEPS, ids=str)
-def test_max_pool(geometry: str, dtype: str, steps: dict) -> None:
-    graph, feeds = pool("MaxPool", geometry, dtype)
+@pytest.mark.parametrize("channels_last", [True, False], ids=["channels last", "channels first"])
+def test_max_pool(geometry: str, dtype: str, steps: dict, channels_last: bool) -> None:
+    graph, feeds = pool("MaxPool", geometry, dtype, channels_last=channels_last)
     check(graph, feeds, steps)
     check(graph, feeds, steps, in_place=True)
     check(graph, feeds, {"oh": 1}, rings=(Ring(0, 2, 9),))

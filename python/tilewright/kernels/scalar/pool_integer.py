@@ -73,14 +73,16 @@ class AveragePoolAway(CStruct):
     maximum: Int32
 
 
-def max_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
-    """The kernel for MaxPool of 8-bit tensors without an epilogue."""
+def max_pool(
+    node: Node, graph: Graph, kernel: Kernel | None = None, sources: tuple[str, ...] = SOURCES
+) -> tuple[KernelChoice, ...]:
+    """The kernel for MaxPool of 8-bit tensors without an epilogue; ``kernel`` and ``sources`` of another family."""
     x, y = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
     windows = node.given(Windows)
     if x.dtype not in EIGHT_BIT or y.dtype is not x.dtype or node.epilogue is not None or not is_plane(windows):
         return ()
     attributes = MaxPoolInteger(plane_windows(windows), int(x.dtype is DType.UINT8))
-    return (_choice(_MAX, node, attributes, graph),)
+    return (replace(_choice(kernel or MAX, node, attributes, graph), sources=sources),)
 
 
 def average_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -170,7 +172,7 @@ def _counted(given: AveragePoolAttributes, x: Tensor) -> tuple[int, ...]:
     return bounds
 
 
-def _cycles(per_tap: float, finish: float) -> CyclesOf:
+def pooling_cycles(per_tap: float, finish: float) -> CyclesOf:
     """Instructions of a call on a tile; ``finish`` those for an element beside its taps."""
 
     def cycles(choice: KernelChoice, steps: TileSteps) -> float:
@@ -197,10 +199,10 @@ def _backward(choice: KernelChoice, inputs: int) -> CStruct:
 _RINGS = frozenset({HEIGHT})
 _STORES = raster_over("n", "oh", "ow", rereads=True)
 _BACKWARD = Backward("oh", _backward)
-_MAX = Kernel(
+MAX = Kernel(
     "tilewright_max_pool_integer",
     MaxPoolInteger,
-    _cycles(6.0, 40.0),
+    pooling_cycles(6.0, 40.0),
     _STORES,
     _RINGS,
     backward=_BACKWARD,
@@ -209,19 +211,19 @@ _MAX = Kernel(
 _AVERAGE = Kernel(
     "tilewright_average_pool_integer",
     AveragePoolInteger,
-    _cycles(4.5, 65.0),
+    pooling_cycles(4.5, 65.0),
     _STORES,
     _RINGS,
     backward=_BACKWARD,
     likes=POOLING_ORDER,
 )
 _AWAY = Kernel(
-    "tilewright_average_pool_away", AveragePoolAway, _cycles(4.5, 65.0), ring_axes=_RINGS, likes=POOLING_ORDER
+    "tilewright_average_pool_away", AveragePoolAway, pooling_cycles(4.5, 65.0), ring_axes=_RINGS, likes=POOLING_ORDER
 )
 
 DECLARATION = Declaration(
     operators={"MaxPool": max_pool, "AveragePool": average_pool},
-    kernels=(_MAX, _AVERAGE, _AWAY),
+    kernels=(MAX, _AVERAGE, _AWAY),
     numbers={"POOL_SHORT_TAPS": SHORT_TAPS},
     # Smaller glue around loops that run as fast; with -Os the loops take a third more instructions.
     gcc_options={"pool_integer.c": ("-fno-inline-small-functions", "-fno-ivopts")},

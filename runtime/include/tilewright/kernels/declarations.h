@@ -1546,6 +1546,9 @@ void tilewright_add_xpulpv2_whole(const struct tilewright_add_split_attributes *
 void tilewright_add_xpulpv2_split(const struct tilewright_add_split_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+void tilewright_max_pool_xpulpv2_words(const struct tilewright_max_pool_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
 tilewright_vector_products tilewright_vector_xpulpv2_signed, tilewright_vector_xpulpv2_unsigned,
     tilewright_vector_xpulpv2_folded_signed, tilewright_vector_xpulpv2_folded_unsigned,
     tilewright_vector_xpulpv2_layer_signed, tilewright_vector_xpulpv2_layer_unsigned,

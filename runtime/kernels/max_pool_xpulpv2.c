@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tilewright/kernels/declarations.h"
+
+#include "tilewright/kernels/integer_core.h"
+#include "tilewright/kernels/window.h"
+#include "tilewright/kernels/xpulpv2_words.h"
+
+enum { X, Y };
+enum { BATCH, CHANNEL, HEIGHT, WIDTH };
+
+/* The taps of a pixel's window that lie in the tile of x. */
+struct window {
+    const struct tilewright_view *x;
+    struct tilewright_window rows;
+    int32_t row_dilation;
+    int32_t columns;
+    int32_t step;     /* bytes from column to column of the window */
+    ptrdiff_t offset; /* bytes from the beginning of a row of x to the window's first column */
+    int32_t is_unsigned;
+};
+
+static const uint8_t *row_of(const struct window *window, int32_t row)
+{
+    const int32_t position = window->rows.start + row * window->row_dilation;
+    return tilewright_row(window->x, HEIGHT, position) + window->offset;
+}
+
+#if defined(__riscv) && __riscv_xlen == 32
+
+/* clang-format off */
+/* A hardware loop has at least three instructions, and the nop lets the word arrive. */
+#define FOLD(larger)                                                                               \
+    __asm__ volatile(                                                                              \
+        XPULPV2_LOOP("%[count]", "6")                                                              \
+        XPULPV2_LOAD_WORD_STEP("%[word]", "%[at]", "%[step]")                                      \
+        "nop\n"                                                                                    \
+        larger("%[largest]", "%[largest]", "%[word]")                                              \
+        XPULPV2_LOOP_END                                                                           \
+        : [largest] "+r"(largest), [at] "+r"(at), [word] "=&r"(word)                               \
+        : [count] "r"(window->columns), [step] "r"(window->step)                                   \
+        : "memory")
+/* clang-format on */
+
+/* The largest of four channels each, over a row of the window from `at` on. */
+static uint32_t larger_words(const struct window *window, const uint8_t *at, uint32_t largest)
+{
+    uint32_t word;
+    if (window->is_unsigned != 0) {
+        FOLD(XPULPV2_MAX_UNSIGNED_BYTES);
+    } else {
+        FOLD(XPULPV2_MAX_BYTES);
+    }
+    return largest;
+}
+
+#else
+
+static uint32_t larger_words(const struct window *window, const uint8_t *at, uint32_t largest)
+{
+    const uint32_t flip = window->is_unsigned != 0 ? 0 : 128;
+    for (int32_t i = 0; i < window->columns; i++) {
+        for (uint32_t shift = 0; shift < 32u; shift += 8u) {
+            const uint32_t byte = at[shift / 8u], known = largest >> shift & 0xffu;
+            if ((byte ^ flip) > (known ^ flip)) {
+                largest = (largest & ~(0xffu << shift)) | byte << shift;
+            }
+        }
+        at += window->step;
+    }
+    return largest;
+}
+
+#endif
+
+static void store_four(const struct window *window, int32_t channel, uint8_t *to)
+{
+    uint32_t largest = window->is_unsigned != 0 ? 0u : 0x80808080u;
+    for (int32_t row = window->rows.first; row < window->rows.end; row++) {
+        largest = larger_words(window, row_of(window, row) + channel, largest);
+    }
+    for (uint32_t shift = 0; shift < 32u; shift += 8u) {
+        *to++ = (uint8_t)(largest >> shift);
+    }
+}
+
+/* One channel; `offset` are its bytes behind the first one. */
+static void store_one(const struct window *window, ptrdiff_t offset, uint8_t *to)
+{
+    const int32_t flip = window->is_unsigned != 0 ? 0 : 128;
+    int32_t largest = 0;
+    for (int32_t row = window->rows.first; row < window->rows.end; row++) {
+        const uint8_t *at = row_of(window, row) + offset;
+        for (int32_t i = 0; i < window->columns; i++) {
+            const int32_t value = *at ^ flip;
+            largest = value > largest ? value : largest;
+            at += window->step;
+        }
+    }
+    *to = (uint8_t)(largest ^ flip);
+}
+
+static void store_pixel(const struct window *window, const struct tilewright_shape *in,
+                        const struct tilewright_shape *out, uint8_t *to)
+{
+    const int32_t channels = out->extent[CHANNEL];
+    int32_t channel = 0;
+    if (in->stride[CHANNEL] == 1 && out->stride[CHANNEL] == 1 && window->columns > 0) {
+        for (; channel + 4 <= channels; channel += 4) {
+            store_four(window, channel, to + channel);
+        }
+    }
+    for (; channel < channels; channel++) {
+        store_one(window, (ptrdiff_t)channel * in->stride[CHANNEL],
+                  to + (ptrdiff_t)channel * out->stride[CHANNEL]);
+    }
+}
+
+void tilewright_max_pool_xpulpv2_words(
+    const struct tilewright_max_pool_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags)
+{
+    const struct tilewright_shape *in = operands[X].shape;
+    const struct tilewright_shape *out = operands[Y].shape;
+    const struct tilewright_max_pool_integer_attributes *a = attributes;
+    (void)flags;
+    for (int32_t n = 0; n < out->extent[BATCH]; n++) {
+        for (int32_t i = 0; i < out->extent[HEIGHT]; i++) {
+            const int32_t row = out->origin[HEIGHT] + i;
+            uint8_t *to =
+                tilewright_row(&operands[Y], HEIGHT, row) + (ptrdiff_t)n * out->stride[BATCH];
+            for (int32_t j = 0; j < out->extent[WIDTH]; j++) {
+                const struct tilewright_window columns =
+                    tilewright_window_at(in, WIDTH, out->origin[WIDTH] + j, a->strides[1],
+                                         a->pads[1], a->kernel[1], a->dilations[1]);
+                const int32_t first = columns.start + columns.first * a->dilations[1];
+                const struct window window = {
+                    .x = &operands[X],
+                    .rows = tilewright_window_at(in, HEIGHT, row, a->strides[0], a->pads[0],
+                                                 a->kernel[0], a->dilations[0]),
+                    .row_dilation = a->dilations[0],
+                    .columns = columns.end - columns.first,
+                    .step = a->dilations[1] * in->stride[WIDTH],
+                    .offset = (ptrdiff_t)n * in->stride[BATCH] +
+                              (ptrdiff_t)(first - in->origin[WIDTH]) * in->stride[WIDTH],
+                    .is_unsigned = a->is_unsigned,
+                };
+                store_pixel(&window, in, out, to);
+                to += out->stride[WIDTH];
+            }
+        }
+    }
+}
