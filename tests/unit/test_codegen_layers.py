@@ -92,3 +92,14 @@ def test_weights_at_home_advance_with_the_tiles() -> None:
     assert len(areas) > 1
     changed = with_kernel(plan, kernel, replace(kernel, reads=(kernel.reads[0], moved, *kernel.reads[2:])))
     assert "moves to tilewright_at(" in operands_of(text_of(changed))[1]
+
+
+def test_copies_of_a_layer_without_a_loop_start_first() -> None:
+    graph = conv((1, 4, 6, 6), (8, 4, 3, 3), (8, 4))
+    platform = far_platform(20_000)
+    text = text_of(plan_of(graph, platform, planned(graph, platform)))
+    lines = text.functions[-1].lines
+    copies = [number for number, line in enumerate(lines) if "tilewright_copy_" in line and "wait" not in line]
+    assert not any(line.startswith("for (int32_t t") for line in lines)
+    assert copies
+    assert copies[0] < lines.index("struct tilewright_view operands[] = {")

@@ -21,10 +21,10 @@ class LayerSteps:
     """The steps of a layer, without marks, in the order in which they run.
 
     Attributes:
-        early: copies that start before the layer waits for the previous layer's last store.
+        early: copies that start before the layer does anything else, such as wait for the previous layer's last store.
         ready: the steps from there to the loop: waits for that store (``taken_over``) and for early copies.
         loop: the loop, None if the layer has none.
-        body: the steps of the loop; without a loop, all steps behind the last wait of ``taken_over``.
+        body: the steps of the loop; without a loop, all steps behind ``early`` and the last wait of ``taken_over``.
         after: the steps behind the loop.
     """
 
@@ -57,7 +57,7 @@ def steps_of(layer: Layer) -> LayerSteps:
         return LayerSteps(early, steps[len(early) : place], loop, body, steps[place + 1 :])
     started = {step.token for step in steps if isinstance(step, CopyStart)}
     foreign = [number for number, step in enumerate(steps) if isinstance(step, Wait) and step.token not in started]
-    behind = foreign[-1] + 1 if foreign else 0
+    behind = foreign[-1] + 1 if foreign else len(_leading_copies(steps))
     early = _leading_copies(steps[:behind])
     return LayerSteps(early, steps[len(early) : behind], None, steps[behind:])
 
