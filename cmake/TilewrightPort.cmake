@@ -59,12 +59,13 @@ function(_tilewright_port_sources caller executable port compile_options)
       _tilewright_runtime_sources("${executable}" "${compile_options}" "${path}")
       continue()
     endif()
-    # The executable's own, since it may depend on the stacks of the models in it.
+    # The executable's own, since it may depend on the stacks of the models in it. Its frames are
+    # counted without link-time optimisation.
     target_sources("${executable}" PRIVATE "${path}")
     set_source_files_properties(
       "${path}"
       TARGET_DIRECTORY "${executable}"
-      PROPERTIES COMPILE_OPTIONS -O2
+      PROPERTIES COMPILE_OPTIONS "-O2;$<$<C_COMPILER_ID:GNU,Clang>:-fno-lto>"
     )
   endforeach()
   target_include_directories("${executable}" PRIVATE "${folder}" "${tool_root}/runtime/include")

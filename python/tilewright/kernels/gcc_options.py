@@ -14,9 +14,9 @@ LIBRARY_OPTIONS = ("-fno-schedule-insns", "-fno-tree-ter")
 unrolled blocks apart until the accumulators no longer fit the registers: 2.8 instead of 2.0 instructions per product.
 """
 
-COUNTED_LEVEL = ("-O2",)
-"""The level at which ``Declaration.stack_bytes`` were counted, for platforms whose plans reckon with stacks. There
-it holds whatever the build type asks for: kernels take up to 100 bytes more at -O3, and up to 64 more at -Os.
+COUNTED_LEVEL = ("-O2", "-fno-lto")
+"""How ``Declaration.stack_bytes`` were counted, for platforms whose plans reckon with stacks. There it holds whatever
+the build asks for: kernels take up to 100 bytes more at -O3, up to 64 more at -Os and with link-time optimisation.
 """
 
 SOURCE_OPTIONS = MappingProxyType(
