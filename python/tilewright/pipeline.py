@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
@@ -19,7 +19,7 @@ from tilewright.importers.freeze import read_frozen
 from tilewright.importers.load import import_model
 from tilewright.importers.own import OwnImport, own_name
 from tilewright.options import CompileOptions, Weights
-from tilewright.own import load_operators
+from tilewright.own import OwnOperator, load_operators
 from tilewright.plan import Access, CopyStart, ExternalWeights, InterfaceTensor, Plan, kernel_steps
 from tilewright.plan.stages import plain_steps
 from tilewright.planning.core_stacks import larger_stack_bytes
@@ -96,7 +96,17 @@ def imported_graph(options: CompileOptions, platform: Platform) -> Graph:
     if options.quantized_io and options.float_io:
         raise bad_input("bad-option", "QUANTIZED_IO and FLOAT_IO contradict each other", help="leave one of them out")
     own = load_operators(options.operators)
-    graph = import_model(
+    graph = model_graph(options, own)
+    _require_known_interface(graph, options)
+    _require_replaceable(platform, options)
+    extensions = {own_name(operator.domain, operator.name): operator for operator in own}
+    better = optimise(replace(graph, extensions=extensions), platform.target.kernels, platform.core, options.feed)
+    return replace(better, any_weights=options.weights is Weights.EXTERNAL)
+
+
+def model_graph(options: CompileOptions, own: Sequence[OwnOperator] = ()) -> Graph:
+    """The graph of a model as it was imported, not rewritten. Raises the errors of ``import_model``."""
+    return import_model(
         options.model,
         types=_types(options),
         dims=dict(options.dims),
@@ -107,11 +117,6 @@ def imported_graph(options: CompileOptions, platform: Platform) -> Graph:
         bounds=dict(options.bound),
         own={(item.domain, item.name): OwnImport(item.infer, item.attributes) for item in own},
     )
-    _require_known_interface(graph, options)
-    _require_replaceable(platform, options)
-    extensions = {own_name(operator.domain, operator.name): operator for operator in own}
-    better = optimise(replace(graph, extensions=extensions), platform.target.kernels, platform.core, options.feed)
-    return replace(better, any_weights=options.weights is Weights.EXTERNAL)
 
 
 def _require_replaceable(platform: Platform, options: CompileOptions) -> None:

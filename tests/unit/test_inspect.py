@@ -27,6 +27,7 @@ def test_inspect_as_json(model: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["inspect", str(model), "--dim", "*=1", "--format", "json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["macs"] == 4 * 8 * 2 * 9
+    assert data["parameters"] == 8 * 2 * 9
     assert data["operators"]["Conv"] == 1
     assert data["inputs"][0]["quantization"]["scale"] == [0.5]
     assert data["io_bytes"] == 32 + 8 * 4 * 4
@@ -37,7 +38,7 @@ def test_inspect_as_json(model: Path, capsys: pytest.CaptureFixture[str]) -> Non
 def test_inspect_as_text(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", str(model), "--dim", "batch=1"]) == 0
     text = capsys.readouterr().out
-    assert "small.onnx: 2 layers, 576 multiply-accumulates" in text
+    assert "small.onnx: 2 layers, 576 multiply-accumulates, 144 parameters" in text
     assert "1x2x4x4" in text
 
 

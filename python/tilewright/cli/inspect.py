@@ -34,10 +34,11 @@ def _add_format(parser: argparse.ArgumentParser) -> None:
 
 
 def _inspect(parsed: argparse.Namespace) -> int:
-    from tilewright.pipeline import plan_model
+    from tilewright.pipeline import model_graph, plan_model
     from tilewright.tools.inspection import UNTILED, inspection_data, inspection_of, inspection_text
 
-    found = inspection_of(plan_model(_options(parsed, UNTILED)))
+    options = _options(parsed, UNTILED)
+    found = inspection_of(plan_model(options), model_graph(options))
     if parsed.format == "json":
         sys.stdout.write(json.dumps(inspection_data(found), indent=1) + "\n")
     else:

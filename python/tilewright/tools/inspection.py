@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.graph import Graph
 from tilewright.plan import Access, InterfaceTensor, Plan
 from tilewright.report.text import table
 
@@ -25,6 +26,7 @@ class Inspection:
         inputs, outputs: the tensors that an application sees.
         operators: how many layers have each operator, the commonest first.
         macs: multiply-accumulates of one inference.
+        parameters: elements of all constants that the model's operators read: weights, biases, initial states.
         constant_bytes: bytes of weights, biases and tables.
         activation_bytes: the least memory in which the layers run one after the other, whole, without inputs and
             outputs.
@@ -37,14 +39,15 @@ class Inspection:
     outputs: tuple[InterfaceTensor, ...]
     operators: tuple[tuple[str, int], ...]
     macs: int
+    parameters: int
     constant_bytes: int
     activation_bytes: int
     activation_bound_bytes: int
     io_bytes: int
 
 
-def inspection_of(plan: Plan) -> Inspection:
-    """The facts of a model from its plan for ``UNTILED``."""
+def inspection_of(plan: Plan, graph: Graph) -> Inspection:
+    """The facts of a model from its plan for ``UNTILED``, and from its graph as it was imported."""
     access = {pool.name: pool.access for pool in plan.pools}
     constant = [use for use in plan.pool_use if access[use.pool] is Access.READ_ONLY]
     working = [use for use in plan.pool_use if access[use.pool] is not Access.READ_ONLY]
@@ -55,11 +58,18 @@ def inspection_of(plan: Plan) -> Inspection:
         outputs=plan.outputs,
         operators=tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
         macs=sum(layer.macs for layer in plan.layers),
+        parameters=_parameters(graph),
         constant_bytes=sum(use.used_bytes for use in constant),
         activation_bytes=sum(use.used_bytes for use in working),
         activation_bound_bytes=sum(use.lower_bound_bytes for use in working),
         io_bytes=sum(_size_bytes(item) for item in (*plan.inputs, *plan.outputs)),
     )
+
+
+def _parameters(graph: Graph) -> int:
+    read = {name for node in graph.nodes for name in node.inputs if name}
+    constants = (graph.tensor(name).data for name in sorted(read))
+    return sum(int(data.size) for data in constants if data is not None)
 
 
 def inspection_data(found: Inspection) -> dict[str, Any]:
@@ -79,7 +89,7 @@ def inspection_text(found: Inspection) -> str:
         ("inputs and outputs", "the caller's, or in pools with IO_IN_POOLS", f"{found.io_bytes:,}"),
     ]
     parts = [
-        f"{found.model}: {layers} layers, {found.macs:,} multiply-accumulates",
+        f"{found.model}: {layers} layers, {found.macs:,} multiply-accumulates, {found.parameters:,} parameters",
         "Interface\n" + table(("", "tensor", "type", "shape", "scale", "zero point"), [_row(*row) for row in rows], 4),
         "Layers\n" + table(("operator", "layers"), [(name, str(count)) for name, count in found.operators]),
         "Memory, layer by layer (bytes)\n" + table(("what", "", "bytes"), memory, 2),
