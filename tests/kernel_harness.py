@@ -172,7 +172,9 @@ def run_kernel(
         place: where operands lie and the kernel runs.
     """
     taken = taken_steps(choice, steps or {})
-    extents = {dimension.name: dimension.extent for dimension in choice.nest.dimensions}
+    # Parts of a cut reduction follow each other, as tiles of the planner do.
+    dimensions = sorted(choice.nest.dimensions, key=lambda dimension: dimension.iteration is Iteration.REDUCTION)
+    extents = {dimension.name: dimension.extent for dimension in dimensions}
     contents = [content_of(item, graph, arrays) for item in choice.reads]
     outputs = [
         np.zeros(graph.tensor(item.tensor).shape, graph.tensor(item.tensor).dtype.numpy) for item in choice.writes
@@ -235,7 +237,7 @@ def cut_reductions(choice: KernelChoice, steps: Mapping[str, int]) -> tuple[str,
 
 
 def flags_of(box: Mapping[str, Interval], extents: Mapping[str, int], cut: Sequence[str]) -> int:
-    """FIRST and LAST of a tile; reductions are innermost in the nest, so its parts follow each other."""
+    """FIRST and LAST of a tile, where the parts of a cut reduction follow each other."""
     first = all(box[name][0] == 0 for name in cut)
     last = all(box[name][1] == extents[name] for name in cut)
     return FIRST * first | LAST * last

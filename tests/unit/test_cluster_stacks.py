@@ -72,7 +72,7 @@ RULED = {
 ROWS = r"\w*(row|rows|line|lines|words|longs|results)(\.\w+)*"
 KERNELS = sorted(path.stem for path in (runtime_dir() / "kernels").glob("*.c"))
 FAMILIES = ("map", "line", "reduce")
-TAKERS = ("map", "line", "reduce", "scatter", "pool_any")
+TAKERS = ("map", "line", "reduce", "reduce_parts", "scatter", "pool_any")
 """Kernels that take functions of other files, with which their stacks are counted."""
 SCATTERED = ("map_add", "map_mul", "map_max", "map_min")
 """What tilewright_scatter combines with."""
@@ -138,10 +138,11 @@ def names_of(function: str) -> list[str]:
     return [f"{stem}_{rule.value}" for stem in stems for rule in rules] or [function]
 
 
-def bytes_with(taken: str, file: str, functions: Functions) -> int:
+def bytes_with(taken: str, file: str, functions: Functions, taker: str = "") -> int:
     """The same of a kernel that takes a function or a reducer of a file, such as map_add_f32."""
     family, _, name = taken.partition("_")
     users = [family, *(["scatter"] if file in SCATTERED else []), *(["pool_any"] if family == "reduce" else [])]
+    users = [taker] if taker else users
 
     def pointed(other: str, caller: str) -> bool:
         if functions[other].file == file:
@@ -175,16 +176,21 @@ def reducers_of(file: str) -> list[str]:
 def needs(functions: Functions) -> dict[str, int]:
     """Bytes of kernels, and of functions that kernels take, by names without tilewright_."""
     found: dict[str, int] = {}
+    in_parts: list[int] = []
     for declared in (item for family in DECLARATIONS.values() for item in family):
         for kernel in declared.kernels:
             names = names_of(kernel.symbol.removeprefix(PREFIX))
             found |= {name: bytes_of(name, kernel.symbol, functions) for name in names}
     for file in KERNELS:
         family, _, rest = file.partition("_")
-        if family in FAMILIES and rest and file != "reduce_integer":
+        if family in FAMILIES and rest and file not in ("reduce_integer", "reduce_parts"):
             own = [name for name, function in functions.items() if function.file == file and name.startswith(PREFIX)]
             names = [name.removeprefix(PREFIX) for name in own] + reducers_of(file)
             found |= {name: bytes_with(name, file, functions) for name in names}
+            if family == "reduce":
+                in_parts += [bytes_with(name, file, functions, "reduce_parts") for name in names]
+    # One kernel takes all reducers part by part, and declares what the deepest of them needs.
+    found["reduce_parts"] = max(in_parts)
     return found
 
 

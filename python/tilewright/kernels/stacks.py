@@ -23,4 +23,5 @@ CORE_STACK_BYTES: Mapping[str, int] = MappingProxyType(
 def core_stack_bytes(kernel: KernelChoice) -> int:
     """Bytes of stack that a kernel needs on each core; 0 if every core has enough."""
     taken = (str(value).rpartition(PREFIX)[2] for _, value in kernel.fields if isinstance(value, str))
-    return max(CORE_STACK_BYTES.get(name, 0) for name in (kernel.name.removeprefix(PREFIX), *taken))
+    own = (kernel.name.removeprefix(PREFIX), kernel.symbol.removeprefix(PREFIX))
+    return max(CORE_STACK_BYTES.get(name, 0) for name in (*own, *taken))

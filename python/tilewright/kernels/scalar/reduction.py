@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 from types import MappingProxyType
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from tilewright.kernels.c_structs import CStruct, Int32, Reducer, UInt32
 from tilewright.kernels.float_common import CALL_CYCLES, fits_rank, points, trailing_view
 from tilewright.kernels.kernel import MAX_RANK, Declaration, Kernel, KernelChoice, TensorOperand, TileSteps
 from tilewright.kernels.scalar.map import SUFFIX, snake
+from tilewright.operators.nest import Iteration
 from tilewright.operators.reduction import ArgAttributes, ReductionAttributes
 from tilewright.operators.reduction import nest as nest_of
 
@@ -39,12 +41,16 @@ class Reduce(CStruct):
     select_last: Int32
 
 
+_TWO_PASSES = frozenset({"ReduceLogSumExp"})
+_STATE_BYTES = 48
+"""Bytes of ``struct tilewright_reduction``, which is kept for each result between the calls for its parts."""
+
 _ELEMENT_CYCLES = 10.0
 _RESULT_CYCLES = 40.0
 
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
-    """The walker with the reducer of the node's operator and type."""
+    """The walker with the reducer of the node's operator and type; where it is done in one pass, also part by part."""
     x = graph.tensor(node.inputs[0])
     if x.dtype not in _TYPES[node.operator] or not fits_rank(graph, (*node.inputs, *node.outputs)):
         return ()
@@ -59,16 +65,36 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         axes=sum(1 << (lead + axis) for axis in axes),
         select_last=int(isinstance(node.attributes, ArgAttributes) and node.attributes.select_last),
     )
-    return (
-        KernelChoice(
-            kernel=_REDUCE,
-            sources=("reduce.c", f"reduce_{name}.c", "walk.c"),
-            nest=nest,
-            reads=(TensorOperand(x.name, nest.reads[0], trailing_view(len(x.shape))),),
-            writes=(TensorOperand(node.outputs[0], nest.writes[0], _written_view(node, len(x.shape))),),
-            attributes=attributes,
-            uncut=frozenset(f"d{axis}" for axis in axes),
-        ),
+    whole = KernelChoice(
+        kernel=_REDUCE,
+        sources=("reduce.c", f"reduce_{name}.c", "walk.c"),
+        nest=nest,
+        reads=(TensorOperand(x.name, nest.reads[0], trailing_view(len(x.shape))),),
+        writes=(TensorOperand(node.outputs[0], nest.writes[0], _written_view(node, len(x.shape))),),
+        attributes=attributes,
+        uncut=frozenset(f"d{axis}" for axis in axes),
+    )
+    return (whole,) if node.operator in _TWO_PASSES else (whole, _in_parts(whole))
+
+
+def _in_parts(whole: KernelChoice) -> KernelChoice:
+    """The walker that takes parts of the reduced axes, one call after the other."""
+    dimensions = tuple(
+        replace(dimension, iteration=Iteration.REDUCTION) if dimension.name in whole.uncut else dimension
+        for dimension in whole.nest.dimensions
+    )
+
+    def partial_bytes(steps: TileSteps) -> int:
+        return _STATE_BYTES * prod(step for name, step in steps.items() if name not in whole.uncut)
+
+    return replace(
+        whole,
+        kernel=_REDUCE_PARTS,
+        sources=("reduce_parts.c", *whole.sources[1:]),
+        nest=replace(whole.nest, dimensions=dimensions),
+        uncut=frozenset(),
+        partial_bytes=partial_bytes,
+        called=_REDUCE.symbol,
     )
 
 
@@ -95,12 +121,14 @@ REDUCERS = tuple(
 """Reducers of reduction operators, as C names them; pools have one reducer more."""
 
 _REDUCE = Kernel("tilewright_reduce", Reduce, _cycles)
+_REDUCE_PARTS = Kernel("tilewright_reduce_parts", Reduce, _cycles)
 
 DECLARATION = Declaration(
     operators=dict.fromkeys(_TYPES, choices),
-    kernels=(_REDUCE,),
+    kernels=(_REDUCE, _REDUCE_PARTS),
     pointed={"const struct tilewright_reducer": REDUCERS},
     stack_bytes={
+        "reduce_parts": 656,
         "reduce_arg_max_f32": 576,
         "reduce_arg_min_f32": 576,
         "reduce_l1_f32": 544,

@@ -1240,6 +1240,8 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_reduce_attributes) == (sizeof(vo
 
 void tilewright_reduce(const struct tilewright_reduce_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
+void tilewright_reduce_parts(const struct tilewright_reduce_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
 
 /* iSoftmax, ITAMax and ITAPartialMax over the last axis of the view: 8-bit integers to unsigned
  * probabilities. Operands: x; for iSoftmax the table of powers, uint32[256]; y, uint8. */
