@@ -2,90 +2,15 @@
 #include "tilewright/kernels/declarations.h"
 
 #include "tilewright/kernels/integer_line.h"
-#include "tilewright/kernels/walk_lines.h"
-
-enum { X, W, B };
-enum { LAST = TILEWRIGHT_MAX_RANK - 1 };
-
-struct norm {
-    const struct tilewright_norm_integer_attributes *attributes;
-    const uint8_t *w;
-    const uint8_t *b; /* null: iRMSNorm */
-    int32_t count;
-    int32_t x_stride, w_stride, b_stride, y_stride;
-};
 
 /* Elements of a piece: half a line, because the values of three loops are on the stack too. */
 enum { PIECE = TILEWRIGHT_LINE / 2 };
 
-static int32_t word(const uint8_t *at)
-{
-    return *(const int32_t *)(const void *)at;
-}
+#include "tilewright/kernels/norm_line.h"
+#include "tilewright/kernels/walk_lines.h"
 
-/* floor(sqrt(value)), digit by digit. */
-static uint32_t root(uint64_t value)
-{
-    uint64_t rest = value;
-    uint64_t result = 0;
-    uint64_t digit = (uint64_t)1 << 62;
-
-    while (digit > value) {
-        digit >>= 2;
-    }
-    while (digit != 0) {
-        if (rest >= result + digit) {
-            rest -= result + digit;
-            result = (result >> 1) + digit;
-        } else {
-            result >>= 1;
-        }
-        digit >>= 2;
-    }
-    return (uint32_t)result;
-}
-
-static int32_t mean_of(const struct norm *norm, const uint8_t *x)
-{
-    int64_t sum = 0;
-    for (int32_t done = 0; done < norm->count; done += PIECE) {
-        const int32_t length = tilewright_smaller(norm->count - done, PIECE);
-        int32_t line[PIECE];
-        tilewright_line_load(line, x + (ptrdiff_t)done * norm->x_stride, norm->x_stride, length,
-                             norm->attributes->x_type, 0);
-        for (int32_t i = 0; i < length; i++) {
-            sum += line[i];
-        }
-    }
-    return (int32_t)(sum / norm->count);
-}
-
-static int32_t deviation_of(const struct norm *norm, const uint8_t *x, int32_t mean)
-{
-    int64_t sum = 0;
-    for (int32_t done = 0; done < norm->count; done += PIECE) {
-        const int32_t length = tilewright_smaller(norm->count - done, PIECE);
-        int32_t line[PIECE];
-        tilewright_line_load(line, x + (ptrdiff_t)done * norm->x_stride, norm->x_stride, length,
-                             norm->attributes->x_type, mean);
-        for (int32_t i = 0; i < length; i++) {
-            sum += (int64_t)line[i] * line[i];
-        }
-    }
-    return (int32_t)root((uint64_t)(sum / norm->count) + 1u);
-}
-
-/* (value * w / deviation + b) >> shift, in 64 bits only if products need them: a 32-bit core
- * divides 32 bits in one instruction, 64 bits in about a hundred. */
-static int64_t scaled(const struct norm *norm, int32_t value, int32_t index, int32_t deviation)
-{
-    const int32_t w = word(norm->w + (ptrdiff_t)index * norm->w_stride);
-    const int32_t b = norm->b == NULL ? 0 : word(norm->b + (ptrdiff_t)index * norm->b_stride);
-    if (norm->attributes->wide != 0) {
-        return ((int64_t)value * w / deviation + b) >> norm->attributes->shift;
-    }
-    return (value * w / deviation + b) >> norm->attributes->shift;
-}
+enum { X, W, B };
+enum { LAST = TILEWRIGHT_MAX_RANK - 1 };
 
 static void norm_line(const void *context, const uint8_t *x, uint8_t *y)
 {
@@ -93,19 +18,7 @@ static void norm_line(const void *context, const uint8_t *x, uint8_t *y)
     const int32_t mean = norm->b == NULL ? 0 : mean_of(norm, x);
     const int32_t deviation = deviation_of(norm, x, mean);
 
-    for (int32_t done = 0; done < norm->count; done += PIECE) {
-        const int32_t length = tilewright_smaller(norm->count - done, PIECE);
-        int32_t line[PIECE];
-        tilewright_line_load(line, x + (ptrdiff_t)done * norm->x_stride, norm->x_stride, length,
-                             norm->attributes->x_type, mean);
-        for (int32_t i = 0; i < length; i++) {
-            int64_t value = scaled(norm, line[i], done + i, deviation);
-            if (norm->b == NULL) {
-                value = value < -128 ? -128 : value > 127 ? 127 : value;
-            }
-            y[(ptrdiff_t)(done + i) * norm->y_stride] = (uint8_t)value;
-        }
-    }
+    write_line(norm, x, y, &norm->count, mean, deviation);
 }
 
 static void run(const struct tilewright_norm_integer_attributes *attributes,

@@ -10,7 +10,7 @@ from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators import elementwise
 from tilewright.operators.elementwise import broadcast_maps, dimensions_of, identity_maps
 from tilewright.operators.exact import offset_removed, truncated_quotient
-from tilewright.operators.nest import Iteration, Nest
+from tilewright.operators.nest import Iteration, Nest, whole
 from tilewright.operators.operator import Arrays, Operator, operand
 
 
@@ -34,6 +34,15 @@ def last_axis_nest(node: Node, graph: Graph) -> Nest:
     *outer, last = dimensions_of(shape)
     reads = tuple(broadcast_maps(graph.tensor(name).shape, len(shape)) for name in node.inputs)
     return Nest((*outer, replace(last, iteration=Iteration.WHOLE)), reads, (identity_maps(shape),))
+
+
+def part_of_line(nest: Nest) -> Nest:
+    """``last_axis_nest`` for kernels that read the whole line of the first input for each part of a line of y."""
+    *outer, last = nest.dimensions
+    x, *others = nest.reads
+    return Nest(
+        (*outer, replace(last, iteration=Iteration.PARALLEL)), ((*x[:-1], whole(last.extent)), *others), nest.writes
+    )
 
 
 def layer_norm(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:

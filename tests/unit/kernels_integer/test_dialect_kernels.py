@@ -19,7 +19,7 @@ def values(dtype: str, shape: tuple[int, ...], seed: int = 0) -> Array:
 @pytest.mark.parametrize("operator", ["iLayerNorm", "iRMSNorm"])
 @pytest.mark.parametrize("dtype", NARROW)
 @pytest.mark.parametrize("largest", [300_000, 1 << 30], ids=["narrow", "wide"])
-@pytest.mark.parametrize("steps", STEPS, ids=str)
+@pytest.mark.parametrize("steps", [*STEPS, {"d1": 4, "d3": 10}], ids=str)
 def test_norms(operator: str, dtype: str, largest: int, steps: dict) -> None:
     x = values(dtype, (2, 7, 5, 37))
     w = integers(np.random.default_rng(1), "int32", (37,), -largest, largest)
@@ -27,8 +27,10 @@ def test_norms(operator: str, dtype: str, largest: int, steps: dict) -> None:
     inputs = [x, w, b] if operator == "iLayerNorm" else [x, w]
     shift = {"narrow": 14, "wide": 26}["wide" if largest > 300_000 else "narrow"]
     graph, feeds = node_graph(operator, inputs, (1, 2), x.shape, "int8", {"shift": shift})
-    (choice,) = check(graph, feeds, steps)
-    assert dict(choice.fields)["wide"] == int(largest > 300_000 or dtype == "int16")
+    lines, parts = check(graph, feeds, steps)
+    assert dict(lines.fields)["wide"] == int(largest > 300_000 or dtype == "int16")
+    assert lines.uncut == {"d3"}
+    assert not parts.uncut
     check(graph, feeds, steps, in_place=True)
 
 

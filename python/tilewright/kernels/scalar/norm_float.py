@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from tilewright.graph import Graph, Node
 from tilewright.kernels.c_structs import CStruct, Float32, Int32
-from tilewright.kernels.float_common import all_float, fits_rank, per_point, trailing_operand
-from tilewright.kernels.kernel import Declaration, Kernel, KernelChoice, elementwise_over
-from tilewright.operators.integer_norm import last_axis_nest
+from tilewright.kernels.float_common import CALL_CYCLES, all_float, fits_rank, per_point, points, trailing_operand
+from tilewright.kernels.kernel import Declaration, Kernel, KernelChoice, TileSteps, elementwise_over
+from tilewright.operators.integer_norm import last_axis_nest, part_of_line
 from tilewright.operators.norm import NormAttributes
 
 
@@ -22,10 +22,22 @@ class NormF32(CStruct):
 
 
 _ELEMENT_CYCLES = 30.0
+_SUM_CYCLES = 20.0
+
+
+def _part_cycles(choice: KernelChoice, steps: TileSteps) -> float:
+    """Cycles of a call on parts of lines; the sums are those of whole lines."""
+    last = choice.nest.dimensions[-1]
+    rows = points(choice.nest, {**steps, last.name: 1})
+    return CALL_CYCLES + rows * last.extent * _SUM_CYCLES + points(choice.nest, steps) * _ELEMENT_CYCLES
+
+
 _KERNELS = {
     "LayerNormalization": Kernel("tilewright_layer_norm_f32", NormF32, per_point(_ELEMENT_CYCLES), elementwise_over(0)),
     "RMSNormalization": Kernel("tilewright_rms_norm_f32", NormF32, per_point(_ELEMENT_CYCLES), elementwise_over(0)),
 }
+
+_PARTS = {kernel.symbol: Kernel(f"{kernel.symbol}_parts", NormF32, _part_cycles) for kernel in _KERNELS.values()}
 
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -36,17 +48,35 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     nest = last_axis_nest(node, graph)
     last = len(graph.tensor(node.outputs[0]).shape) - 1
     given = [(name, axes) for name, axes in zip(node.inputs, nest.reads, strict=True) if name]
-    return (
-        KernelChoice(
-            kernel=_KERNELS[node.operator],
-            sources=("norm_f32.c", "walk.c"),
-            nest=nest,
-            reads=tuple(trailing_operand(graph, name, axes) for name, axes in given),
-            writes=(trailing_operand(graph, node.outputs[0], nest.writes[0]),),
-            attributes=NormF32(node.given(NormAttributes).epsilon, biased=int(len(given) > 2)),
-            uncut=frozenset({f"d{last}"}),
-        ),
+    lines = KernelChoice(
+        kernel=_KERNELS[node.operator],
+        sources=("norm_f32.c", "walk.c"),
+        nest=nest,
+        reads=tuple(trailing_operand(graph, name, axes) for name, axes in given),
+        writes=(trailing_operand(graph, node.outputs[0], nest.writes[0]),),
+        attributes=NormF32(node.given(NormAttributes).epsilon, biased=int(len(given) > 2)),
+        uncut=frozenset({f"d{last}"}),
+    )
+    return lines, _in_parts(lines)
+
+
+def _in_parts(lines: KernelChoice) -> KernelChoice:
+    """The kernel that reads a whole line for each part of it, where whole lines of all operands do not fit."""
+    nest = part_of_line(lines.nest)
+    reads = (replace(lines.reads[0], axes=nest.reads[0]), *lines.reads[1:])
+    return replace(
+        lines,
+        kernel=_PARTS[lines.symbol],
+        sources=("norm_f32_parts.c", *lines.sources[1:]),
+        nest=nest,
+        reads=reads,
+        uncut=frozenset(),
+        called=lines.symbol,
     )
 
 
-DECLARATION = Declaration(operators=dict.fromkeys(_KERNELS, choices), kernels=tuple(_KERNELS.values()))
+DECLARATION = Declaration(
+    operators=dict.fromkeys(_KERNELS, choices),
+    kernels=(*_KERNELS.values(), *_PARTS.values()),
+    stack_bytes={"layer_norm_f32_parts": 528, "rms_norm_f32_parts": 528},
+)

@@ -13,7 +13,7 @@ from tilewright.kernels.element_types import ELEMENT_TYPES, INTEGERS, ElementTyp
 from tilewright.kernels.integer import flat_choice, magnitude, per_element, steps_product
 from tilewright.kernels.kernel import MAX_RANK, Declaration, Kernel, KernelChoice, TileSteps, elementwise_over
 from tilewright.operators import elementwise
-from tilewright.operators.integer_norm import NoNormAttributes, ShiftAttributes, last_axis_nest
+from tilewright.operators.integer_norm import NoNormAttributes, ShiftAttributes, last_axis_nest, part_of_line
 
 NORM_SOURCES = ("norm_integer.c", "integer_line.c", "walk.c")
 NO_NORM_SOURCES = ("no_norm_integer.c", "integer_line.c", "walk.c")
@@ -69,17 +69,26 @@ def _norm(node: Node, graph: Graph, kernel: Kernel) -> tuple[KernelChoice, ...]:
     reach = 2 * magnitude(x.dtype, 0) * _largest(parameters[0]) + sum(_largest(p) for p in parameters[1:])
     wide = int(reach > _INT32_MAX)
     shift = node.given(ShiftAttributes).shift
-    return (
-        flat_choice(
-            node,
-            graph,
-            kernel=kernel,
-            sources=NORM_SOURCES,
-            nest=nest,
-            attributes=NormInteger(ELEMENT_TYPES[x.dtype], shift, wide),
-            uncut=frozenset({f"d{last}"}),
-        ),
+    attributes = NormInteger(ELEMENT_TYPES[x.dtype], shift, wide)
+    lines = flat_choice(
+        node,
+        graph,
+        kernel=kernel,
+        sources=NORM_SOURCES,
+        nest=nest,
+        attributes=attributes,
+        uncut=frozenset({f"d{last}"}),
     )
+    parts = flat_choice(
+        node,
+        graph,
+        kernel=_PARTS[kernel.symbol],
+        sources=("norm_integer_parts.c", *NORM_SOURCES[1:]),
+        nest=part_of_line(nest),
+        attributes=attributes,
+        called=kernel.symbol,
+    )
+    return lines, parts
 
 
 def no_norm(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -117,18 +126,29 @@ def _largest(tensor: Tensor) -> int:
     return int(np.abs(tensor.data.astype(np.int64)).max(initial=0))
 
 
+_SUM_CYCLES = 30.0
+"""Of an element that is read for mean and deviation only."""
+
+
 def _norm_cycles(choice: KernelChoice, steps: TileSteps) -> float:
-    """Instructions of a call on a tile of whole rows along the last axis."""
+    """Instructions of a call on a tile of whole rows along the last axis, or of parts of them."""
     *outer, last = choice.nest.dimensions
     rows = steps_product(choice.nest, steps, *(dimension.name for dimension in outer))
-    return 200.0 + rows * (900.0 + last.extent * (160.0 if choice.given(NormInteger).wide else 60.0))
+    each = 160.0 if choice.given(NormInteger).wide else 60.0
+    written = steps_product(choice.nest, steps, last.name)
+    return 200.0 + rows * (900.0 + (last.extent - written) * _SUM_CYCLES + written * each)
 
 
 _LAYER_NORM = Kernel("tilewright_layer_norm_integer", NormInteger, _norm_cycles)
 _RMS_NORM = Kernel("tilewright_rms_norm_integer", NormInteger, _norm_cycles)
+_PARTS = {
+    kernel.symbol: Kernel(f"{kernel.symbol}_parts", NormInteger, _norm_cycles) for kernel in (_LAYER_NORM, _RMS_NORM)
+}
+"""By the kernel of whole lines: those that read a whole line for each part of it, where whole lines do not fit."""
+
 _NO_NORM = Kernel("tilewright_no_norm_integer", NoNormInteger, per_element(40.0), elementwise_over(0))
 
 DECLARATION = Declaration(
     operators={"iLayerNorm": layer_norm, "iRMSNorm": rms_norm, "iNoNorm": no_norm},
-    kernels=(_LAYER_NORM, _RMS_NORM, _NO_NORM),
+    kernels=(_LAYER_NORM, _RMS_NORM, *_PARTS.values(), _NO_NORM),
 )

@@ -883,6 +883,10 @@ void tilewright_layer_norm_f32(const struct tilewright_norm_f32_attributes *attr
     const struct tilewright_view *operands, uint32_t flags);
 void tilewright_rms_norm_f32(const struct tilewright_norm_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
+void tilewright_layer_norm_f32_parts(const struct tilewright_norm_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_rms_norm_f32_parts(const struct tilewright_norm_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
 
 /* iLayerNorm and iRMSNorm: integers normalised over the last axis of the view. Operands: x (8 or 16
  * bits); w and, for iLayerNorm, b, int32 along the last axis; y, int8. */
@@ -897,6 +901,10 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_norm_integer_attributes) == 12,
 void tilewright_layer_norm_integer(const struct tilewright_norm_integer_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 void tilewright_rms_norm_integer(const struct tilewright_norm_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_layer_norm_integer_parts(const struct tilewright_norm_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_rms_norm_integer_parts(const struct tilewright_norm_integer_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
 /* iNoNorm: y = low byte of ((x * w + b) * multiplier) >> shift, with broadcasting. Operands: x, w,

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tilewright/kernels/declarations.h"
+
+#include "tilewright/kernels/norm_line_f32.h"
+#include "tilewright/kernels/walk_lines.h"
+
+enum { X, SCALE, BIAS };
+enum { LAST = TILEWRIGHT_MAX_RANK - 1 };
+
+/* A line of x of which some elements, from `first` on, are normalised. */
+struct part {
+    struct norm norm;
+    int32_t first, count;
+};
+
+static void part_line(const void *context, const uint8_t *x, uint8_t *y)
+{
+    const struct part *part = context;
+    const struct norm *norm = &part->norm;
+    const float mean = norm->centred != 0 ? mean_of(norm, x) : 0.0f;
+    const float factor = 1.0f / sqrtf(variance_of(norm, x, mean) + norm->epsilon);
+
+    write_line(norm, x + (ptrdiff_t)part->first * norm->x_step, y, part->count, mean, factor);
+}
+
+static void run(const struct tilewright_norm_f32_attributes *attributes,
+                const struct tilewright_view *operands, int32_t centred)
+{
+    const struct tilewright_view *bias = attributes->biased != 0 ? &operands[BIAS] : NULL;
+    const struct tilewright_view *y = &operands[bias != NULL ? BIAS + 1 : BIAS];
+    const struct part part = {{operands[SCALE].base, bias == NULL ? NULL : bias->base,
+                               attributes->epsilon, centred, operands[X].shape->extent[LAST],
+                               operands[X].shape->stride[LAST], operands[SCALE].shape->stride[LAST],
+                               bias == NULL ? 0 : bias->shape->stride[LAST],
+                               y->shape->stride[LAST]},
+                              y->shape->origin[LAST],
+                              y->shape->extent[LAST]};
+
+    tilewright_walk_lines(&operands[X], y, LAST, part_line, &part);
+}
+
+void tilewright_layer_norm_f32_parts(const struct tilewright_norm_f32_attributes *attributes,
+                                     const struct tilewright_view *operands, uint32_t flags)
+{
+    (void)flags;
+    run(attributes, operands, 1);
+}
+
+void tilewright_rms_norm_f32_parts(const struct tilewright_norm_f32_attributes *attributes,
+                                   const struct tilewright_view *operands, uint32_t flags)
+{
+    (void)flags;
+    run(attributes, operands, 0);
+}
