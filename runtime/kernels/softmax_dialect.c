@@ -44,6 +44,36 @@ static void table_line(const void *context, const uint8_t *x, uint8_t *y)
     }
 }
 
+/* A row, and the terms of the powers that the table holds. */
+struct polynomial {
+    struct softmax row;
+    const struct tilewright_softmax_powers_attributes *terms;
+};
+
+static uint32_t power_of(const struct tilewright_softmax_powers_attributes *p, int32_t difference)
+{
+    const int32_t quotient = difference / p->log2;
+    const int32_t halvings = quotient < 31 ? quotient : 31;
+    const int32_t rest = halvings * p->log2 - difference + p->b;
+    return (uint32_t)(p->a * rest * rest + p->c) >> halvings;
+}
+
+static void powers_line(const void *context, const uint8_t *x, uint8_t *y)
+{
+    const struct polynomial *p = context;
+    const struct softmax *s = &p->row;
+    const int32_t largest = largest_of(s, x, 0, s->count, 0);
+    uint32_t sum = 0;
+
+    for (int32_t i = 0; i < s->count; i++) {
+        sum += power_of(p->terms, largest - element(s, x, i));
+    }
+    for (int32_t i = 0; i < s->count; i++) {
+        const uint32_t power = power_of(p->terms, largest - element(s, x, i));
+        y[(ptrdiff_t)i * s->y_stride] = (uint8_t)(power * (uint32_t)s->attributes->levels / sum);
+    }
+}
+
 static int32_t shift_of(int32_t difference)
 {
     return (difference + 16) >> 5;
@@ -109,6 +139,19 @@ void tilewright_softmax_table(const struct tilewright_softmax_dialect_attributes
 {
     (void)flags;
     run(attributes, &operands[0], &operands[2], operands[1].base, table_line);
+}
+
+void tilewright_softmax_powers(const struct tilewright_softmax_powers_attributes *attributes,
+                               const struct tilewright_view *operands, uint32_t flags)
+{
+    const struct tilewright_view *x = &operands[0], *y = &operands[1];
+    const struct tilewright_softmax_dialect_attributes plain = {attributes->flip,
+                                                                attributes->levels, 0};
+    const struct polynomial context = {
+        {&plain, NULL, y->shape->extent[LAST], x->shape->stride[LAST], y->shape->stride[LAST]},
+        attributes};
+    (void)flags;
+    tilewright_walk_lines(x, y, LAST, powers_line, &context);
 }
 
 void tilewright_ita_max(const struct tilewright_softmax_dialect_attributes *attributes,

@@ -1268,6 +1268,22 @@ void tilewright_ita_max(const struct tilewright_softmax_dialect_attributes *attr
 void tilewright_ita_partial_max(const struct tilewright_softmax_dialect_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+/* iSoftmax over the last axis of the view, which computes each power again instead of looking it
+ * up. Operands: x; y, uint8. All terms and products fit 32 bits. */
+struct tilewright_softmax_powers_attributes {
+    int32_t flip; /* 128: x is int8; 0: uint8 */
+    int32_t levels; /* the largest probability */
+    int32_t a;
+    int32_t b;
+    int32_t c;
+    int32_t log2; /* above 0 */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_softmax_powers_attributes) == 24,
+                       "tilewright_softmax_powers_attributes");
+
+void tilewright_softmax_powers(const struct tilewright_softmax_powers_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
 /* Operands: x, y. */
 struct tilewright_softmax_f32_attributes {
     int32_t axis; /* of the view; whole in every tile */
