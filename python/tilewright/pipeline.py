@@ -23,6 +23,7 @@ from tilewright.own import OwnOperator, load_operators
 from tilewright.plan import Access, CopyStart, ExternalWeights, InterfaceTensor, Plan, kernel_steps
 from tilewright.plan.stages import plain_steps
 from tilewright.planning.core_stacks import larger_stack_bytes
+from tilewright.planning.cut_rows import with_cut_rows
 from tilewright.planning.fed_groups import require_feedable
 from tilewright.planning.lock import lock_text, locked_plan, read_lock, stale_plan
 from tilewright.planning.plan_states import initial_contents, interface_inputs, interface_outputs, plan_states
@@ -101,6 +102,7 @@ def imported_graph(options: CompileOptions, platform: Platform) -> Graph:
     _require_replaceable(platform, options)
     extensions = {own_name(operator.domain, operator.name): operator for operator in own}
     better = optimise(replace(graph, extensions=extensions), platform.target.kernels, platform.core, options.feed)
+    better = with_cut_rows(better, platform)
     return replace(better, any_weights=options.weights is Weights.EXTERNAL)
 
 

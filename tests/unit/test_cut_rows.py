@@ -1,0 +1,151 @@
+"""Reductions and normalisations whose rows do not fit the pool of tiles: sums part by part, in tiles of any shape."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from support.firmware import needs_host_compiler
+from support.forced import Forced, differences, generated, levels_platform
+from support.host_runs import TILED, host_outputs
+from support.host_runs import generated as generated_for
+from support.planned import far_platform, near_platform, planned
+from support.single_node import single_node
+from tilewright.base.errors import TilewrightError
+from tilewright.check import check
+from tilewright.graph import Array, Graph
+from tilewright.options import CompileOptions
+from tilewright.pipeline import imported_graph, plan_model, sized_platform
+
+SHAPE = (2, 5, 7, 3)
+SUMS = ("ReduceSum", "ReduceMean", "ReduceProd", "ReduceL1", "ReduceSumSquare", "ReduceMax", "ReduceMin")
+STEPS = ({"d1": 2}, {"d2": 3, "d3": 2}, {"d1": 1, "d2": 1, "d3": 1}, {"d0": 1, "d1": 3, "d2": 4})
+
+
+def reduction(operator: str, dtype: str, axes: tuple[int, ...], *, keepdims: bool) -> Graph:
+    kept = tuple(1 if axis in axes else extent for axis, extent in enumerate(SHAPE))
+    shape = kept if keepdims else tuple(extent for axis, extent in enumerate(SHAPE) if axis not in axes)
+    return single_node(operator, [np.zeros(SHAPE, dtype)], {"axes": axes, "keepdims": keepdims}, shape, dtype)
+
+
+@needs_host_compiler
+@pytest.mark.parametrize("operator", [*SUMS, "ReduceL2"])
+def test_sums_of_parts_are_the_sums(operator: str, tmp_path: Path) -> None:
+    near, cases = near_platform(), []
+    for dtype in ("float32",) if operator == "ReduceL2" else ("float32", "int32", "int64"):
+        for number, axes in enumerate(((1, 2, 3), (2, 3), (1,), (0, 1, 2, 3))):
+            graph = reduction(operator, dtype, axes, keepdims=number % 2 == 0)
+            name, steps = graph.nodes[0].name, tuple(STEPS[number].items())
+            chip = levels_platform(asynchronous=number % 2 == 1, homes="l3")
+            found = planned(graph, chip, tiles=((name, steps),))
+            assert found.layers[0].problem.kernel.symbol == "tilewright_reduce_parts"
+            tiled = generated(graph, chip, found, f"t{len(cases)}")
+            untiled = generated(graph, near, planned(graph, near), f"u{len(cases)}")
+            cases.append(Forced(graph, steps, tiled, untiled, dtype != "float32"))
+    assert differences(cases, tmp_path / "runs", tmp_path / "objects", 0) == []
+
+
+@needs_host_compiler
+def test_the_place_of_the_extreme_is_found_in_parts(tmp_path: Path) -> None:
+    """Bytes, of which many are equal: the first or the last of them."""
+    near, chip, cases = near_platform(), levels_platform(asynchronous=False, homes="l3"), []
+    for operator in ("ArgMax", "ArgMin"):
+        for last in (False, True):
+            attributes = {"axes": (1,), "keepdims": False, "select_last": last}
+            graph = single_node(operator, [np.zeros((2, 700, 3), np.int8)], attributes, (2, 3), "int64")
+            found = planned(graph, chip, tiles=(("node", (("d1", 9), ("d2", 2))),))
+            tiled = generated(graph, chip, found, f"t{len(cases)}")
+            untiled = generated(graph, near, planned(graph, near), f"u{len(cases)}")
+            cases.append(Forced(graph, (("d1", 9), ("d2", 2)), tiled, untiled, True))
+    assert differences(cases, tmp_path / "runs", tmp_path / "objects", 0) == []
+
+
+def test_all_of_it_is_summed_in_a_few_bytes() -> None:
+    """Elements of x, y and a state of 48 bytes, where it took the whole tensor."""
+    graph = reduction("ReduceMean", "float32", (1, 2, 3), keepdims=True)
+    found = planned(graph, far_platform(56))
+    assert found.layers[0].choice.near_bytes["l1"] <= 56
+    with pytest.raises(TilewrightError, match="needs 56 bytes"):
+        planned(graph, far_platform(55))
+    whole = planned(graph, far_platform(1 << 16))
+    assert whole.layers[0].problem.kernel.symbol == "tilewright_reduce"
+
+
+def norms(bias: bool, rows: int = 6, columns: int = 50) -> onnx.ModelProto:
+    """LayerNormalization, then RMSNormalization, of long rows."""
+    random = np.random.default_rng(4)
+    names = ["scale", *(["bias"] if bias else []), "factor"]
+    constants = [numpy_helper.from_array(random.standard_normal(columns).astype(np.float32), name) for name in names]
+    first = ["x", "scale", "bias"] if bias else ["x", "scale"]
+    nodes = [
+        helper.make_node("LayerNormalization", first, ["t"], "ln", axis=-1, epsilon=1e-3),
+        helper.make_node("RMSNormalization", ["t", "factor"], ["y"], "rms", axis=-1),
+    ]
+    ends = [[helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, rows, columns])] for name in ("x", "y")]
+    graph = helper.make_graph(nodes, "norms", *ends, constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10)
+
+
+def operators(model: Path, l1: int) -> list[str]:
+    options = CompileOptions(model, "qemu-virt-rv32f", "net", pools=(f"l1={l1}",))
+    return [node.operator for node in imported_graph(options, sized_platform(options)).nodes]
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "net.onnx"
+    onnx.save(norms(bias=True), path)
+    return path
+
+
+def test_norms_are_taken_apart_only_where_a_row_of_x_does_not_fit(model: Path) -> None:
+    """A row of x takes 200 bytes, an element of y, scale and bias four each."""
+    assert operators(model, 212) == ["LayerNormalization", "RMSNormalization"]
+    assert "LayerNormalization" not in operators(model, 211)
+    assert operators(model, 211)[-1] == "RMSNormalization"
+    assert not {"LayerNormalization", "RMSNormalization"} & set(operators(model, 207))
+
+
+@needs_host_compiler
+@pytest.mark.parametrize("operator", ["LayerNormalization", "RMSNormalization"])
+def test_parts_of_lines_have_the_bits_of_whole_lines(operator: str, tmp_path: Path) -> None:
+    near, cases = near_platform(), []
+    operands = [np.zeros(shape, np.float32) for shape in ((3, 4, 50), (50,), (50,))]
+    given = operands if operator == "LayerNormalization" else operands[:2]
+    graph = single_node(operator, given, {"epsilon": 1e-3}, (3, 4, 50))
+    for number, room in enumerate((1024, 400, 216)):
+        chip = far_platform(room, asynchronous=number == 1)
+        found = planned(graph, chip)
+        symbol = found.layers[0].problem.kernel.symbol
+        assert symbol.endswith("_parts") == (room < 600)
+        tiled = generated(graph, chip, found, f"t{number}")
+        cases.append(Forced(graph, (), tiled, generated(graph, near, planned(graph, near), f"u{number}"), True))
+    assert differences(cases, tmp_path / "runs", tmp_path / "objects", 0) == []
+
+
+@pytest.mark.parametrize("l1", [800, 700, 300, 212, 200, 64])
+def test_every_size_has_a_sound_plan(model: Path, l1: int) -> None:
+    assert check(plan_model(CompileOptions(model, "qemu-virt-rv32f", "net", pools=(f"l1={l1}",)))) == []
+
+
+@needs_host_compiler
+@pytest.mark.parametrize("bias", [False, True])
+def test_norms_in_parts_are_the_norms(bias: bool, tmp_path: Path) -> None:
+    """With 200 bytes of l1, beside NumPy in float64."""
+    built = generated_for(norms(bias), tmp_path / "net", TILED, pools={"l1": 200})
+    assert {"ReduceMean", "ReduceSumSquare"} <= {layer.operator for layer in built.plan.layers}
+    x = np.random.default_rng(1).standard_normal((1, 6, 50)).astype(np.float32) * 3 + 5
+    (got,) = host_outputs(built, {"x": x}, tmp_path / "run").values()
+    constants = {item.name: numpy_helper.to_array(item).astype(np.float64) for item in norms(bias).graph.initializer}
+    wanted = layer_norm(x.astype(np.float64), constants)
+    wanted = wanted / np.sqrt((wanted**2).mean(-1, keepdims=True) + 1e-5) * constants["factor"]
+    np.testing.assert_allclose(got, wanted, rtol=2e-5, atol=2e-5)
+
+
+def layer_norm(x: Array, constants: dict[str, Array]) -> Array:
+    centred = x - x.mean(-1, keepdims=True)
+    normal = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-3) * constants["scale"]
+    return np.asarray(normal + constants.get("bias", 0.0))
