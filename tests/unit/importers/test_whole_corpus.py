@@ -13,29 +13,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.stored_networks import arrays_of, integer_types, networks_below, stored
 from tilewright.catalogue.evaluate import evaluate
 from tilewright.graph import DType
 from tilewright.importers.load import import_model
 from tilewright.rewrites.passes import optimise
 
 CORPUS = Path(os.environ.get("TILEWRIGHT_CORPUS", "/nonexistent"))
-NETWORKS = sorted(str(path.parent.relative_to(CORPUS)) for path in CORPUS.rglob("network.onnx"))
+NETWORKS = networks_below(CORPUS)
 pytestmark = pytest.mark.corpus
 
 
-def vectors(folder: Path, file: str) -> dict[str, np.ndarray]:
-    with np.load(folder / file) as stored:
-        return dict(stored)
-
-
-def arrays_of(graph, names, stored):
-    """By name if all names agree, else in order; some vectors have weights behind the inputs."""
-    chosen = names if set(names) <= set(stored) else list(stored)[: len(names)]
-    tensors = [graph.tensor(name) for name in names]
-    return {
-        name: stored[key].astype(tensor.dtype.numpy).reshape(tensor.shape)
-        for name, key, tensor in zip(names, chosen, tensors, strict=True)
-    }
+def tensors(graph, names):
+    return [(name, graph.tensor(name).dtype.numpy, graph.tensor(name).shape) for name in names]
 
 
 def step_of(graph, name):
@@ -70,13 +60,10 @@ def test_there_are_networks():
 @pytest.mark.parametrize("network", NETWORKS)
 def test_network(network):
     folder = CORPUS / network
-    inputs, outputs = vectors(folder, "inputs.npz"), vectors(folder, "outputs.npz")
-    listed = json.loads((folder / "types.json").read_text()) if (folder / "types.json").exists() else {}
-    whole = all(np.array_equal(array, np.rint(array)) for array in inputs.values())
-    types = {name: DType(text) for name, text in listed.items()} if whole else {}
+    types = {name: DType(text) for name, text in integer_types(folder).items()}
     graph = optimise(import_model(folder / "network.onnx", types=types))
-    values = evaluate(graph, arrays_of(graph, graph.inputs, inputs))
-    for name, want in arrays_of(graph, graph.outputs, outputs).items():
+    values = evaluate(graph, arrays_of(tensors(graph, graph.inputs), stored(folder, "inputs.npz")))
+    for name, want in arrays_of(tensors(graph, graph.outputs), stored(folder, "outputs.npz")).items():
         got, want = values[name].astype(np.float64), want.astype(np.float64)
         with np.errstate(invalid="ignore"):
             close = (got == want) | (np.abs(got - want) <= allowed(network, graph, name, want))
