@@ -2,42 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from tilewright.base.c_names import c_prefix
-from tilewright.base.errors import bad_input
 from tilewright.base.inputs import read_content
 from tilewright.base.settings import keys_of
-from tilewright.base.toml_file import Table
 from tilewright.options.choices import Buffering, Effort, Groups, HomeChoice, Objective, Order, Strategy, Weights
 from tilewright.options.declaration import Place, names_files, option, option_of
 from tilewright.options.layer_tables import LayerBuffers, TileSteps, read_buffers, read_tiles
-from tilewright.platform import parse_pool_override
-
-
-def _name(table: Table, key: str) -> str:
-    text = table.text(key)
-    if c_prefix(text) == text:
-        return text
-    rule = "letters, digits and single underscores, beginning with a letter, and no name of C, C++ or their headers"
-    place, remedy = table.place(key), f"{rule}; for example '{c_prefix(text)}'"
-    raise bad_input("bad-name", f"'{text}' cannot be the prefix of C names", at=place, help=remedy)
-
-
-def _pools(table: Table, key: str) -> tuple[str, ...]:
-    """Overrides as they are written, one for each pool, from a table of sizes or a list of overrides."""
-    value = table.values[key]
-    if isinstance(value, Mapping):
-        value = [f"{pool}={size}" for pool, size in value.items()]
-    if not isinstance(value, (list, tuple)):
-        raise table.must_be(key, "a list of <pool>=<bytes>")
-    return tuple({parse_pool_override(str(text)).pool: str(text) for text in value}.values())
-
+from tilewright.options.option_readers import read_name, read_pools
 
 _TABLE: dict[str, Any] = {"place": Place.CALL, "by_name": True, "listed": True}
 """Metadata of options that are a table in a file, and a list of ``<name>=<value>`` in a call."""
@@ -70,7 +46,7 @@ class CompileOptions:
             "prefix of every C name",
             place=Place.CALL,
             in_lock=False,
-            reader=_name,
+            reader=read_name,
             shown="<c_prefix>",
             default="from the model's file name",
         )
@@ -83,7 +59,7 @@ class CompileOptions:
             word="pool",
             by_name=True,
             in_lock=False,
-            reader=_pools,
+            reader=read_pools,
             shown="<pool>=<bytes>[@<section>|@0x<address>]",
         ),
     )
