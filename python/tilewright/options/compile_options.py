@@ -25,7 +25,8 @@ class CompileOptions:
 
     Pairs are (name, value), a name at most once: of a tensor in ``types``, of a symbolic dimension in ``dims``, of a
     tensor in ``bound``, of an input in ``state``, of a tensor in ``interface``, of a pool in ``budget``, of a
-    tensor in ``homes``, of a layer in ``tiles``, ``buffers``, ``group`` and ``block``, of two layers in ``strips``.
+    tensor in ``homes``, of a layer in ``levels``, ``tiles``, ``buffers``, ``group`` and ``block``, of two layers in
+    ``strips``.
     ``pools`` are overrides as they are written.
     """
 
@@ -123,6 +124,15 @@ class CompileOptions:
             "pools of others are chosen ([more](../explanation/tiling.md#tensors-that-stay-near-the-core))",
             by_name=True,
             shown="tensor = pool",
+        ),
+    )
+    levels: tuple[tuple[str, str], ...] = field(
+        default=(),
+        metadata=option(
+            "the pool in which a layer's kernel works: what lives elsewhere is copied there in tiles "
+            "([more](cmake.md#levels-that-you-choose))",
+            by_name=True,
+            shown="layer = pool",
         ),
     )
     groups: Groups = field(

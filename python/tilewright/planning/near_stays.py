@@ -119,12 +119,12 @@ def near_tensors(prepared: Prepared, platform: Platform) -> list[Stay]:
 
 
 def _given(prepared: Prepared) -> Roots:
-    """Tensors of layers whose tiles or slots the user gives: they travel, so that there are such tiles."""
+    """Tensors of layers whose tiles, slots or level the user gives: they travel, so that there are such tiles."""
     return frozenset(
         prepared.homes.roots[operand.tensor]
         for ways in prepared.problems
         for way in ways
-        if way.given or way.given_far or way.buffers or way.far_buffers
+        if way.given or way.given_far or way.buffers or way.far_buffers or way.level
         for operand in way.operands
         if operand.tensor is not None
     )

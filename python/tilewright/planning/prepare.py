@@ -13,6 +13,7 @@ from tilewright.base.progress import tracked
 from tilewright.graph import Graph, Node
 from tilewright.kernels.registry import choices
 from tilewright.options import CompileOptions, Groups, Order, TileSteps
+from tilewright.planning.given_levels import given_levels, with_known_pools
 from tilewright.planning.given_strips import given_strips, not_in_strips, require_strips
 from tilewright.platform import Platform
 from tilewright.rewrites.interleaved_inputs import with_interleaved_inputs
@@ -188,7 +189,8 @@ def _is_of(stored: Stored, wanted: Collection[str]) -> bool:
 
 def _may_group(platform: Platform, options: CompileOptions) -> bool:
     """Whether groups may be formed: not if the user gives tiles, whose layers may have other names in a group."""
-    return options.groups is not Groups.OFF and may_group(platform) and not options.tiles and not options.buffers
+    given = options.tiles or options.buffers or options.levels
+    return options.groups is not Groups.OFF and may_group(platform) and not given
 
 
 def _stored(graph: Graph, platform: Platform, options: CompileOptions) -> Stored:
@@ -199,9 +201,11 @@ def _prepared(stored: Stored, layers: list[Node], platform: Platform, options: C
     """A stored graph with its layers in their order."""
     steps = given_by_layer(layers, options.tiles, "tiles")
     buffers = given_by_layer(layers, options.buffers, "buffers")
+    levels = given_levels(layers, options.levels, platform)
+    stored = with_known_pools(stored, layers, levels)
     places = (stored.homes.homes, stored.homes.strides)
     found = [
-        _kernel_problems(stored.graph, places, node, platform, steps.get(node.name, ()))
+        _kernel_problems(stored.graph, places, node, platform, steps.get(node.name, ()), levels.get(node.name, ""))
         for node in tracked("Finding kernels", layers)
     ]
     found = [with_buffers(items, buffers.get(node.name, ())) for node, items in zip(layers, found, strict=True)]
@@ -216,7 +220,7 @@ def _arranged(stored: Stored, options: CompileOptions) -> list[Node]:
 
 
 def _kernel_problems(
-    graph: Graph, places: Places, node: Node, platform: Platform, steps: TileSteps
+    graph: Graph, places: Places, node: Node, platform: Platform, steps: TileSteps, level: str
 ) -> list[TilingProblem]:
     """The choices that are left for a layer, for each kernel that can run it and that allows the given steps."""
     kernels = choices(node, graph, platform.target.kernels, platform.core)
@@ -230,6 +234,6 @@ def _kernel_problems(
     problems: list[TilingProblem] = []
     for kernel in kernels:
         variant = sum(kernel.name == other.kernel.name for other in problems)
-        problem = tiling_problem(graph, node, kernel, platform, *places)
+        problem = tiling_problem(graph, node, kernel, platform, *places, level)
         problems.append(replace(problem, variant=variant))
     return with_given_steps(problems, steps) if steps else problems

@@ -67,7 +67,7 @@ def at_homes(problem: TilingProblem, platform: Platform, moved: Mapping[str, str
     def settled(operand: TileOperand) -> TileOperand:
         if operand.data is not None or moved.get(operand.tensor or "", operand.home) == operand.home:
             return operand
-        return rehomed(operand, problem.node, platform, moved[operand.tensor or ""])
+        return rehomed(operand, problem, platform, moved[operand.tensor or ""])
 
     operands = tuple(map(settled, problem.operands))
     moves = any(one is not other for one, other in zip(operands, problem.operands, strict=True))

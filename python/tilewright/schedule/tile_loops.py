@@ -89,7 +89,7 @@ def build_layer(
         parts.operands.append(used)
         accesses[used.buffer] += operand_accesses(problem, operand)
     # Tiles are cut for one pool, so scratch beside them has no choice.
-    pools = (problem.scratch_pool,) if problem.moves else scratch_pools
+    pools = (problem.scratch_pool,) if problem.moves or problem.level else scratch_pools
     scratch = scratch_buffers(problem, choice, pools, names)
     accesses.update({buffer.name: scratch_accesses(problem) for buffer in scratch})
     kernel = kernel_step(problem, choice, parts.operands, scratch, _runs(indices, indices))

@@ -66,7 +66,7 @@ def _rehomed(
     operands = []
     for operand in problem.operands:
         home = operand.home if operand.data is None else homes.get(_content(operand, arrays), last)
-        operands.append(operand if home == operand.home else rehomed(operand, problem.node, platform, home))
+        operands.append(operand if home == operand.home else rehomed(operand, problem, platform, home))
     return replace(problem, operands=tuple(operands))
 
 

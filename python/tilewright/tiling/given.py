@@ -21,10 +21,10 @@ Entry = TypeVar("Entry")
 def given_by_layer(
     nodes: Iterable[Node], given: Iterable[tuple[str, tuple[Entry, ...]]], key: str
 ) -> dict[str, tuple[Entry, ...]]:
-    """The entries of option ``key`` (``tiles`` or ``buffers``) by layer.
+    """The entries of option ``key`` (``tiles``, ``buffers`` or ``levels``) by layer.
 
     The user names a layer as reports do, or by one of the model's nodes that the layer contains.
-    Raises bad_input ``tile-override`` or ``buffer-override`` for a name that no layer has.
+    Raises bad_input ``tile-override``, ``buffer-override`` or ``level-override`` for a name that no layer has.
     """
     layers = {source: node.name for node in nodes for source in (*node.sources, node.name)}
     layers.update({node.name: node.name for node in nodes})
@@ -35,6 +35,9 @@ def given_by_layer(
             if key == "tiles":
                 what = f"tiles are given for '{name}', which is no layer"
                 raise bad_input("tile-override", what, at=f"tiles.{name}", help=help_)
+            if key == "levels":
+                what = f"a level is given for '{name}', which is no layer"
+                raise bad_input("level-override", what, at=f"levels.{name}", help=help_)
             what = f"buffers are given for '{name}', which is no layer"
             raise bad_input("buffer-override", what, at=f"buffers.{name}", help=help_)
         found[layers[name]] = (*found.get(layers[name], ()), *entries)

@@ -71,15 +71,18 @@ def _check_far(link: Link, element_bytes: int, node: Node, name: str) -> None:
     )
 
 
-def path_to(platform: Platform, node: Node, name: str, home: str, write: bool, element_bytes: int) -> Path:
+def path_to(
+    platform: Platform, node: Node, name: str, home: str, write: bool, element_bytes: int, level: str = ""
+) -> Path:
     """How an operand ``name`` of a layer travels from its home, or with ``write`` to it.
 
-    Raises not_supported if no chain of links joins the home with the core's pool, or if one takes no such elements.
+    A kernel works in the home where the core addresses that; with ``level`` in that pool only. Raises not_supported
+    if no chain of links joins the home with the kernel's pool, or if one takes no such elements.
     """
-    reach = {pool for pool, _ in platform.core.access_cycles}
+    reach = {level} if level else {pool for pool, _ in platform.core.access_cycles}
     if home in reach:
         return Path(home)
-    near = near_pool(platform, BufferKind.TILE)
+    near = level or near_pool(platform, BufferKind.TILE)
     found = links_between(platform, near, home, write=write)
     if not found:
         raise _no_link(platform, node, name, (near, home) if write else (home, near))

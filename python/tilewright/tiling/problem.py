@@ -22,7 +22,7 @@ from tilewright.platform.costs import Costs
 from tilewright.tiling.core_split import CoreSplit, best_core_split, views_bytes
 from tilewright.tiling.footprint import moved_elements
 from tilewright.tiling.operand import TileOperand
-from tilewright.tiling.paths import near_pool, path_to
+from tilewright.tiling.paths import near_pools, path_to
 
 TILE_ALIGN_BYTES = 4
 """Tiles, scratch and constants hold up to 32-bit elements that kernels read as words."""
@@ -40,8 +40,9 @@ class TilingProblem:
 
     ``given`` has the tile steps that the user gives, ``given_far`` (by pool) the steps of the larger tiles
     in a pool between home and core; dimensions that are absent are free. ``buffers`` says by operand
-    whether tiles have one or two slots, ``far_buffers`` (by operand and pool) whether larger tiles have.
-    ``variant`` numbers the kernels of one symbol that can run the node. ``costs``, ``simd_bytes`` and
+    how many slots tiles have, ``far_buffers`` (by operand and pool) how many larger tiles have.
+    ``variant`` numbers the kernels of one symbol that can run the node. ``level`` is the pool in which the user wants
+    the kernel to work, empty where the platform says it. ``costs``, ``simd_bytes`` and
     ``pointer_bytes`` are the platform's.
     """
 
@@ -54,6 +55,7 @@ class TilingProblem:
     buffers: Mapping[str, Buffering] = field(default_factory=dict)
     far_buffers: Mapping[tuple[str, str], Buffering] = field(default_factory=dict)
     variant: int = 0
+    level: str = ""
     cores: int = 1
     costs: Costs = field(default_factory=Costs)
     simd_bytes: int = 1
@@ -229,23 +231,26 @@ def tiling_problem(
     platform: Platform,
     homes: Mapping[str, str],
     strides: Mapping[str, tuple[int, ...]] | None = None,
+    level: str = "",
 ) -> TilingProblem:
     """Attach homes and links to a kernel's operands.
 
     ``homes`` gives the pool of each tensor, ``strides`` its strides in bytes (packed without
-    them); packed constants live in the first pool that holds constants. Raises not_supported
-    if no link joins a home with the core's pool.
+    them); packed constants live in the first pool that holds constants. ``level`` is the pool in
+    which the kernel is to work. Raises not_supported if no link joins a home with the kernel's pool.
     """
-    operands = [_operand(graph, node, item, False, platform, homes) for item in kernel.reads]
-    operands += [_operand(graph, node, item, True, platform, homes) for item in kernel.writes]
+    operands = [_operand(graph, node, item, False, platform, homes, level) for item in kernel.reads]
+    operands += [_operand(graph, node, item, True, platform, homes, level) for item in kernel.writes]
     operands = [_with_strides(operand, strides or {}) for operand in operands]
-    scratch_pool = near_pool(platform, BufferKind.SCRATCH)
+    pools = near_pools(platform, BufferKind.SCRATCH)
+    scratch_pool = level if level in pools else pools[0]
     core = platform.core
     return TilingProblem(
         node,
         kernel,
         _with_unique_names(operands),
         scratch_pool,
+        level=level,
         cores=core.count,
         costs=platform.costs,
         simd_bytes=core.simd_bytes,
@@ -289,10 +294,11 @@ def _operand(
     write: bool,
     platform: Platform,
     homes: Mapping[str, str],
+    level: str,
 ) -> TileOperand:
     if isinstance(item, ConstantOperand):
         home = constant_home(platform)
-        path = path_to(platform, node, item.role, home, write, int(item.data.dtype.itemsize))
+        path = path_to(platform, node, item.role, home, write, int(item.data.dtype.itemsize), level)
         rank = len(item.data.shape)
         return TileOperand(
             name=item.role,
@@ -312,7 +318,7 @@ def _operand(
         )
     tensor = graph.tensor(item.tensor)
     home = homes[item.tensor]
-    path = path_to(platform, node, item.tensor, home, write, tensor.dtype.size_bytes)
+    path = path_to(platform, node, item.tensor, home, write, tensor.dtype.size_bytes, level)
     return TileOperand(
         name=item.tensor,
         write=write,
@@ -332,8 +338,8 @@ def _operand(
     )
 
 
-def rehomed(operand: TileOperand, node: Node, platform: Platform, home: str) -> TileOperand:
-    """The operand with another home. Raises not_supported if no link joins it with the core's pool."""
-    path = path_to(platform, node, operand.name, home, operand.write, operand.element_bytes)
+def rehomed(operand: TileOperand, problem: TilingProblem, platform: Platform, home: str) -> TileOperand:
+    """An operand of a problem with another home. Raises not_supported if no link joins it with the kernel's pool."""
+    path = path_to(platform, problem.node, operand.name, home, operand.write, operand.element_bytes, problem.level)
     align = max(operand.align_bytes, path.align_bytes)
     return replace(operand, home=home, link=path.link, near=path.near, far_links=path.far_links, align_bytes=align)
