@@ -206,4 +206,4 @@ def test_tables_of_the_options_file(tmp_path: Path) -> None:
             path.write_text(block.text, encoding="utf-8")
             found |= read_options_file(path)
     assert found["tiles"] == {"Conv_18": {"oc": 16, "oh": 4, "l2": {"oc": 64}}}
-    assert set(found) == {"tiles", "buffers", "levels"}
+    assert set(found) == {"tiles", "buffers", "homes", "levels"}

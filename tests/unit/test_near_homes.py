@@ -135,10 +135,10 @@ def test_a_tensor_larger_than_l1_cannot_be_wanted_there(model: Path) -> None:
 @pytest.mark.parametrize(
     ("homes", "what"),
     [
-        ((("t9", "l1"),), "a pool is given for 't9': it is no tensor between layers"),
-        ((("x", "l1"),), "a pool is given for 'x': it is no tensor between layers"),
-        ((("t1", "flash"),), "a pool is given for 't1': no pool 'flash' holds such tensors"),
-        ((("t1", "l9"),), "a pool is given for 't1': no pool 'l9' holds such tensors"),
+        ((("t9", "l1"),), "a home is given for 't9': the plan has no such tensor or constant"),
+        ((("x", "l1"),), "a home is given for 'x': it is the caller's"),
+        ((("t1", "flash"),), "a home is given for 't1': no pool 'flash' holds such tensors"),
+        ((("t1", "l9"),), "a home is given for 't1': no pool 'l9' holds such tensors"),
     ],
     ids=["unknown", "the caller's", "constants", "no pool"],
 )

@@ -85,7 +85,7 @@ def alive_homes(problems: Sequence[TilingProblem], homes: Homes, lives: Mapping[
     whole = {
         name: Life(lives[homes.groups[root]].begin, max(lives[group].end for group in groups))
         for root, groups in families.items()
-        if homes.groups[root] in lives and is_one(lives, homes.groups[root], groups)
+        if homes.groups[root] in lives and is_one(lives, homes.groups[root], groups) and root not in homes.fixed
         for name in members[root]
         if homes.groups[name] == homes.groups[root]
     }

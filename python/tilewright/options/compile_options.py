@@ -12,6 +12,7 @@ from tilewright.base.inputs import read_content
 from tilewright.base.settings import keys_of
 from tilewright.options.choices import Buffering, Effort, Groups, HomeChoice, Objective, Order, Strategy, Weights
 from tilewright.options.declaration import Place, names_files, option, option_of
+from tilewright.options.home_text import read_homes
 from tilewright.options.layer_tables import LayerBuffers, TileSteps, read_buffers, read_tiles
 from tilewright.options.option_readers import read_name, read_pools
 
@@ -120,10 +121,11 @@ class CompileOptions:
     homes: tuple[tuple[str, str], ...] = field(
         default=(),
         metadata=option(
-            "the pool in which a tensor between layers lives as a whole: near the core, or where it must travel from; "
-            "pools of others are chosen ([more](../explanation/tiling.md#tensors-that-stay-near-the-core))",
+            "where a tensor or constant lives: a pool, an address in a pool, or pools of which one is chosen "
+            "([more](cmake.md#homes-that-you-choose))",
             by_name=True,
-            shown="tensor = pool",
+            reader=read_homes,
+            shown='tensor = "pool", "pool@offset" or ["pool", ...]',
         ),
     )
     levels: tuple[tuple[str, str], ...] = field(

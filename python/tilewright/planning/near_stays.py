@@ -113,6 +113,7 @@ def near_tensors(prepared: Prepared, platform: Platform) -> list[Stay]:
     for item in travelling(prepared):
         size = -(-item.size_bytes // TILE_ALIGN_BYTES) * TILE_ALIGN_BYTES
         is_free = prepared.homes.kinds[item.root] is BufferKind.INTERMEDIATE and item.root not in cut
+        is_free = is_free and pool in prepared.homes.given.get(item.root, (pool,))
         if is_free and (have is None or size <= have):
             found.append(Stay(item.root, size, item.first, item.last))
     return found

@@ -13,6 +13,7 @@ from tilewright.base.progress import tracked
 from tilewright.graph import Graph, Node
 from tilewright.kernels.registry import choices
 from tilewright.options import CompileOptions, Groups, Order, TileSteps
+from tilewright.planning.given_constants import given_constants
 from tilewright.planning.given_levels import given_levels, with_known_pools
 from tilewright.planning.given_strips import given_strips, not_in_strips, require_strips
 from tilewright.platform import Platform
@@ -210,7 +211,8 @@ def _prepared(stored: Stored, layers: list[Node], platform: Platform, options: C
     ]
     found = [with_buffers(items, buffers.get(node.name, ())) for node, items in zip(layers, found, strict=True)]
     arrays = HashedArrays()
-    problems = with_constant_homes(found, platform, arrays)
+    given = given_constants(found, platform, dict(options.homes))
+    problems = with_constant_homes(found, platform, arrays, given)
     return Prepared(stored.graph, stored.homes, tuple(map(tuple, problems)), arrays)
 
 

@@ -9,6 +9,7 @@ from typing import Union
 from tilewright.base.progress import progress
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.options import CompileOptions
+from tilewright.options.home_text import given_offsets
 from tilewright.placement import Item, PoolLimit, Result, Trail, place
 from tilewright.plan import BufferKind, Guards, Placement, PoolUse, Relation, RelationKind, TilingProof
 from tilewright.plan.lifetimes import lifetimes
@@ -118,6 +119,7 @@ def placement_items(schedule: Schedule, alive: Lifetimes, options: CompileOption
         alive = through_layers(schedule.program, alive)
     external = () if options.io_in_pools else (BufferKind.INPUT, BufferKind.OUTPUT)
     placed = [buffer for buffer in schedule.buffers if buffer.kind not in external]
+    fixed = given_offsets(dict(options.homes))
     return [
         Item(
             name=buffer.name,
@@ -127,6 +129,7 @@ def placement_items(schedule: Schedule, alive: Lifetimes, options: CompileOption
             at_offset=views.get(buffer.name),
             trails=trails.get(buffer.name, ()),
             accesses=buffer.accessed_bytes,
+            fixed_offset=fixed.get(buffer.name),
             lifetime=alive[buffer.name],
             by_lifetime=True,
         )

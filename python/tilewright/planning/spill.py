@@ -36,7 +36,7 @@ class Traveller:
     Attributes:
         root: the tensor whose bytes they share.
         size_bytes: bytes of all of them together.
-        pools: (pool, cycles of its way to the core and back), in the platform's order.
+        pools: (pool, cycles of its way to the core and back), in the platform's order, or the user's.
         first: the first layer that runs while they live.
         last: the last such layer.
     """
@@ -118,15 +118,19 @@ def travellers(prepared: Prepared, platform: Platform) -> list[Traveller]:
     """The tensors that the plan places, that travel over links to the core, and that may live in several pools."""
     found = []
     for item in travelling(prepared):
-        pools = tuple(_pools(item.operands, prepared.homes.kinds[item.root], platform))
+        homes = prepared.homes
+        given = homes.given.get(item.root, tuple(pool.name for pool in platform.pools))
+        pools = tuple(_pools(item.operands, homes.kinds[item.root], given, platform))
         if len(pools) > 1:
             found.append(Traveller(item.root, item.size_bytes, pools, item.first, item.last))
     return found
 
 
-def _pools(operands: Sequence[TileOperand], kind: BufferKind, platform: Platform) -> Iterator[tuple[str, int]]:
-    """The pools from which, and to which, links lead for all operands, with the cycles of all bytes on their way."""
-    for pool in platform.pools:
+def _pools(
+    operands: Sequence[TileOperand], kind: BufferKind, names: Sequence[str], platform: Platform
+) -> Iterator[tuple[str, int]]:
+    """Of pools ``names`` those from and to which links lead for all operands, with the cycles of all bytes' way."""
+    for pool in map(platform.pool, names):
         if kind not in pool.holds or platform.access_cycles(pool.name) is not None:
             continue
         ways = [_cycles(operand, platform, pool.name) for operand in operands]

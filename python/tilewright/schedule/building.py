@@ -79,7 +79,7 @@ def build_schedule(
     """
     tensors = _with_rings(_home_buffers(graph, homes, platform), groups)
     names = Names(set(tensors))
-    constants = Constants(names, arrays, graph.any_weights)
+    constants = Constants(names, arrays, graph.any_weights, homes.pinned)
     units = _units(len(layers), groups)
     relations = _view_relations(graph, homes)
     marks = home_marks([_use_of(unit, layers, graph).touched for unit in units], homes)

@@ -31,12 +31,14 @@ class Constants:
     """Constant buffers by content, so that equal arrays are stored once; ``data`` has those of the schedule by hash.
 
     With ``apart`` equal arrays of different names are stored as often, since other weights might differ there.
+    So is one of the names in ``pinned``, which lies in its operand's home even where that is one of several pools.
     Arrays that were packed for a kernel stand apart from the graph's: C sees a packed array without a shape.
     """
 
     fresh: Names
     arrays: HashedArrays
     apart: bool = False
+    pinned: frozenset[str] = frozenset()
     names: dict[tuple[str, str, tuple[int, ...], tuple[int, ...], bool], str] = field(default_factory=dict)
     buffers: dict[str, Buffer] = field(default_factory=dict)
     data: dict[str, Array] = field(default_factory=dict)
@@ -50,7 +52,8 @@ class Constants:
         hashed = self.arrays.of(operand, steps)
         stored, digest = hashed.data, hashed.sha256
         strides = packed_strides_bytes(operand.extents, operand.order, operand.element_bytes)
-        known_by = f"{name} {digest}" if self.apart else digest
+        is_pinned = name in self.pinned
+        known_by = f"{name} {digest}" if self.apart or is_pinned else digest
         key = (known_by, stored.dtype.name, operand.extents, strides, operand.tensor is None)
         if key in self.names:
             known = self.buffers[self.names[key]]
@@ -70,7 +73,7 @@ class Constants:
                 strides_bytes=strides,
                 size_bytes=_room_bytes(operand),
                 align_bytes=operand.align_bytes,
-                pools=pools if operand.link is None else (operand.home,),
+                pools=(operand.home,) if is_pinned or operand.link is not None else pools,
                 slot_bytes=operand.size_bytes,
                 sha256=digest,
             )

@@ -83,7 +83,7 @@ def build_layer(
     accesses: Counter[str] = Counter()
     parts.words = words_buffer(problem, names)
     for position, operand in enumerate(problem.operands):
-        home = _home_name(problem.node.name, operand, choice.steps, constants, constant_pools)
+        home = _home_name(problem, operand, choice.steps, constants, constant_pools)
         outside = Operand(home, _rectangle(operand, problem, choice))
         used = _add_copies(parts, layer, position, indices, outside, names)
         parts.operands.append(used)
@@ -202,10 +202,10 @@ def _straight_line(parts: _Parts, kernel: Kernel) -> tuple[Step, ...]:
 
 
 def _home_name(
-    prefix: str, operand: TileOperand, steps: TileSteps, constants: Constants, pools: tuple[str, ...]
+    problem: TilingProblem, operand: TileOperand, steps: TileSteps, constants: Constants, pools: tuple[str, ...]
 ) -> str:
     if operand.data is not None:
-        return constants.intern(operand.tensor or f"{prefix}.{operand.name}", operand, steps, pools)
+        return constants.intern(problem.constant_name(operand), operand, steps, pools)
     assert operand.tensor is not None
     return operand.tensor
 

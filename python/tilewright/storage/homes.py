@@ -30,7 +30,9 @@ class Homes:
         sizes: tensor to the bytes from its first to its last one, gaps included.
         views: names of the nodes that need no code.
         left: for each state that a run leaves, the root that held the state before the run.
-        pinned: roots whose pool the user gives.
+        pinned: roots, and constants by their names, whose pool the user gives.
+        given: for each root for which the user gives several pools, those pools in order.
+        fixed: roots of which a tensor has an address that the user gives.
     """
 
     roots: Mapping[str, str]
@@ -44,6 +46,8 @@ class Homes:
     views: frozenset[str] = frozenset()
     left: Mapping[str, str] = field(default_factory=dict)
     pinned: frozenset[str] = frozenset()
+    given: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    fixed: frozenset[str] = frozenset()
 
     def is_given(self, root: str) -> bool:
         """Whether the bytes have content before a run begins."""

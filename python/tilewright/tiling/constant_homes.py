@@ -6,8 +6,9 @@ After:   the two largest constants in l3, all others in l2_constants: few copies
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from tilewright.plan import BufferKind
 from tilewright.platform import Platform
@@ -20,7 +21,10 @@ Content = tuple[str, str, tuple[int, ...]]
 
 
 def with_constant_homes(
-    problems: Sequence[Sequence[TilingProblem]], platform: Platform, arrays: HashedArrays
+    problems: Sequence[Sequence[TilingProblem]],
+    platform: Platform,
+    arrays: HashedArrays,
+    given: Mapping[str, str] = MappingProxyType({}),
 ) -> list[list[TilingProblem]]:
     """The problems of each layer, where constants that exceed the first pool have their home in the next pools.
 
@@ -28,8 +32,15 @@ def with_constant_homes(
     where kernels address none of the pools that hold constants. All bytes cost the same to move, but
     each copy has its set-up: so the smallest arrays stay in the first pool. Arrays that only the
     second or a later kernel of a layer reads live in the last pool.
+    ``given`` has the pools that the user gives, by the constants' names.
     Raises not_supported if a constant would have its home in a pool from which no link starts.
     """
+    if given:
+        named = [[_with_given(problem, platform, given) for problem in layer] for layer in problems]
+        free = [[_without_given(problem, given) for problem in layer] for layer in named]
+        settled = with_constant_homes(free, platform, arrays)
+        pairs = (zip(*layers, strict=True) for layers in zip(settled, named, strict=True))
+        return [[_with_all(problem, full) for problem, full in layer] for layer in pairs]
     pools = [pool for pool in platform.pools if BufferKind.CONSTANT in pool.holds]
     travelling = all(platform.access_cycles(pool.name) is None for pool in pools)
     first = pools[0].size_bytes if pools else None
@@ -48,6 +59,31 @@ def with_constant_homes(
         homes[content] = pools[at].name
     last = pools[-1].name
     return [[_rehomed(problem, homes, last, platform, arrays) for problem in layer] for layer in problems]
+
+
+def _with_given(problem: TilingProblem, platform: Platform, given: Mapping[str, str]) -> TilingProblem:
+    return problem.with_operands(
+        tuple(
+            rehomed(operand, problem, platform, given[problem.constant_name(operand)])
+            if _is_given(problem, operand, given)
+            else operand
+            for operand in problem.operands
+        )
+    )
+
+
+def _without_given(problem: TilingProblem, given: Mapping[str, str]) -> TilingProblem:
+    return problem.with_operands(tuple(item for item in problem.operands if not _is_given(problem, item, given)))
+
+
+def _is_given(problem: TilingProblem, operand: TileOperand, given: Mapping[str, str]) -> bool:
+    return operand.data is not None and problem.constant_name(operand) in given
+
+
+def _with_all(problem: TilingProblem, full: TilingProblem) -> TilingProblem:
+    """``full`` with the operands that a part of it, ``problem``, has in other homes."""
+    moved = {operand.name: operand for operand in problem.operands}
+    return full.with_operands(tuple(moved.get(operand.name, operand) for operand in full.operands))
 
 
 def most_constant_bytes(problems: Sequence[Sequence[TilingProblem]]) -> int:

@@ -117,6 +117,10 @@ class TilingProblem:
         """Whether any operand travels over a link."""
         return any(operand.link is not None for operand in self.operands)
 
+    def constant_name(self, operand: TileOperand) -> str:
+        """The name of a constant operand in plans and options: the tensor's, or layer and role."""
+        return operand.tensor or f"{self.node.name}.{operand.name}"
+
     @property
     def word_bytes(self) -> int:
         """The largest ``align_bytes`` of a link whose tiles may begin or end within such a word; 1 if none may."""
