@@ -133,18 +133,18 @@ def forced(graph: Graph, number: int, seed: int) -> Forced:
 
 
 def forced_slots(graph: Graph, platform: Platform, chance: random.Random) -> LayerBuffers:
-    """One slot, two or either for some operands, near the core and in l2."""
+    """One slot, several or either for some operands, near the core and in l2."""
     graph, _ = without_skipped_rows(graph)
     node = graph.nodes[-1]
     homes = dict.fromkeys(graph.tensors, platform.io_pool)
-    given: list[tuple[str, str, str]] = []
+    given: list[tuple[str, str, str | int]] = []
     problems = [tiling_problem(graph, node, kernel, platform, homes) for kernel in choices(node, graph)]
     for operand in problems[0].operands:
         if not all(operand.name in {item.name for item in problem.operands} for problem in problems):
             continue
         for pool in ("", *operand.between):
             if chance.random() < 0.5:
-                given.append((operand.name, pool, chance.choice(list(Buffering)).value))
+                given.append((operand.name, pool, chance.choice([*(how.value for how in Buffering), 3, 4])))
     return tuple(given)
 
 

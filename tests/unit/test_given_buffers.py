@@ -14,7 +14,7 @@ from tilewright.check import check
 from tilewright.graph import Graph
 from tilewright.options import CompileOptions, LayerBuffers, build_options
 from tilewright.pipeline import compile_model
-from tilewright.plan import Buffer
+from tilewright.plan import Buffer, CopyStart
 
 TILES = (("conv", (("oh", 3), ("oc", 4))),)
 LARGER = (("conv", (("oh", 3), ("oc", 4), ("l2.oc", 4))),)
@@ -24,7 +24,7 @@ def graph() -> Graph:
     return conv((1, 4, 9, 9), (8, 4, 3, 3), (9, 9), pads=(1, 1, 1, 1))
 
 
-def slots(*given: tuple[str, str, str], buffering: str = "auto", asynchronous: bool = True) -> dict[str, int]:
+def slots(*given: tuple[str, str, str | int], buffering: str = "auto", asynchronous: bool = True) -> dict[str, int]:
     platform = far_platform(1 << 16, asynchronous=asynchronous)
     return {
         name: copies for name, copies in _buffers(given, platform, TILES, buffering).items() if "scratch" not in name
@@ -76,6 +76,23 @@ def test_larger_tiles_have_slots_too() -> None:
     assert _buffers((), still, LARGER, "auto")["weights.staged"] == 1
 
 
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_any_number_of_slots(number: int, asynchronous: bool) -> None:
+    found = slots(("x", "", number), ("y", "", number), buffering="single", asynchronous=asynchronous)
+    assert found == {"x": number, "weights": 1, "bias": 1, "y": number}
+    platform = levels_platform(asynchronous=asynchronous)
+    larger = _buffers((("weights", "", number), ("weights", "l2", number)), platform, LARGER, "single")
+    assert (larger["weights.staged"], larger["weights"]) == (number, number)
+
+
+def test_all_slots_but_one_are_filled_ahead() -> None:
+    found = planned(graph(), far_platform(1 << 16), tiles=TILES, buffers=(("conv", (("x", "", 4),)),))
+    (loop,) = (step for layer in found.schedule.program for step in getattr(layer, "body", ()) if hasattr(step, "body"))
+    load = next(step for step in loop.body if isinstance(step, CopyStart) and step.token == "conv.x")
+    assert load.runs.first == -3
+
+
 @pytest.mark.parametrize(
     ("layer", "given", "part", "help_"),
     [
@@ -112,6 +129,11 @@ def test_options_file_and_lock(tmp_path: Path) -> None:
     assert again.plan == found.plan
     with pytest.raises(TilewrightError, match="not one of auto, single, double"):
         build_options(("file", base), ("call", {"buffers": {"conv2": {"weights": "triple"}}}))
+    with pytest.raises(TilewrightError, match="64"):
+        build_options(("file", base), ("call", {"buffers": {"conv2": {"weights": 65}}}))
+    many = build_options(("file", base), ("call", {"buffers": {"conv2": {"weights": 3, "l2": {"weights": 4}}}}))
+    assert dict(many.buffers) == {"conv2": (("weights", "", 3), ("weights", "l2", 4))}
+    assert {buffer.copies for buffer in compile_model(many).plan.buffers} == {1, 3, 4}
 
 
 def _fields(options: CompileOptions) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.options.choices import Buffering, Effort, Groups, HomeChoice, Objective, Order, Strategy, Weights
+from tilewright.options.choices import Buffering, Effort, Groups, HomeChoice, Objective, Order, Slots, Strategy, Weights
 from tilewright.options.compile_options import CompileOptions
 from tilewright.options.layer_tables import LayerBuffers, TileSteps
 from tilewright.options.merging import build_options, parse_setting, read_options_file
@@ -16,6 +16,7 @@ __all__ = [
     "LayerBuffers",
     "Objective",
     "Order",
+    "Slots",
     "Strategy",
     "TileSteps",
     "Weights",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Union
 
 
 class Buffering(Enum):
@@ -11,6 +12,10 @@ class Buffering(Enum):
     AUTO = "auto"
     SINGLE = "single"
     DOUBLE = "double"
+
+
+Slots = Union[Buffering, int]
+"""Slots of one operand's tiles: so many, or as a ``Buffering`` says; of two or more, all but one are filled ahead."""
 
 
 class Effort(Enum):

@@ -316,7 +316,7 @@ class CompileOptions:
     buffers: tuple[tuple[str, LayerBuffers], ...] = field(
         default=(),
         metadata=option(
-            "slots of an operand's tile buffer, instead of what `buffering` says "
+            "slots of an operand's tile buffer, by their number or as `buffering` says it "
             "([more](cmake.md#slots-that-you-choose))",
             by_name=True,
             reader=read_buffers,

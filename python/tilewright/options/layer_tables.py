@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Union
 
 from tilewright.base.settings import choices_of
 from tilewright.base.toml_file import Table
@@ -11,8 +12,10 @@ from tilewright.options.choices import Buffering
 TileSteps = tuple[tuple[str, int], ...]
 """(dimension, step) pairs of one layer; ``<pool>.<dimension>`` for the larger tiles in a pool between home and core."""
 
-LayerBuffers = tuple[tuple[str, str, str], ...]
-"""(operand, pool, single, double or auto) of one layer; the pool is empty for tiles near the core."""
+LayerBuffers = tuple[tuple[str, str, Union[str, int]], ...]
+"""(operand, pool, slots or single, double, auto) of one layer; the pool is empty for tiles near the core."""
+
+MOST_SLOTS = 64
 
 
 def read_tiles(table: Table, key: str) -> tuple[tuple[str, TileSteps], ...]:
@@ -35,12 +38,14 @@ def read_buffers(table: Table, key: str) -> tuple[tuple[str, LayerBuffers], ...]
     return tuple((layer, tuple(_slots(_some(layers, layer)))) for layer in layers.values)
 
 
-def _slots(table: Table, pool: str = "") -> Iterator[tuple[str, str, str]]:
+def _slots(table: Table, pool: str = "") -> Iterator[tuple[str, str, Union[str, int]]]:
     for name, slots in table.values.items():
         if isinstance(slots, Mapping) and not pool:
             yield from _slots(_some(table, name), name)
-        else:
+        elif isinstance(slots, str):
             yield name, pool, table.choice(name, choices_of(Buffering))
+        else:
+            yield name, pool, table.integer(name, 1, MOST_SLOTS)
 
 
 def _some(table: Table, key: str) -> Table:

@@ -93,15 +93,15 @@ def _parts(staging: Staging, smaller: Staging, level: LargerTile) -> tuple[str, 
 def loads(levels: Sequence[LargerTile], home: str, fine: CopyStart, *, ahead: bool) -> list[Step]:
     """The steps of a load through larger tiles, down to the start of the copy ``fine`` from home to the core's tile.
 
-    ``ahead`` says that each tile is loaded one iteration before the kernel works on it. A larger tile may be refilled
-    only when all smaller tiles cut from it have arrived: each copy is awaited before the next copy of the same operand
-    starts, unless it is awaited at once.
+    ``ahead`` says that each tile is loaded before the iteration at which the kernel works on it. A larger tile may be
+    refilled only when all smaller tiles cut from it have arrived: each copy is awaited at the iteration behind its
+    start, before the next copy of the same operand starts, unless it is awaited at once.
     """
     early = fine.runs
     inner = levels[0]
     source = _cut_from(fine.source, inner, early)
     steps = _filled(levels, 0, home, early.first)
-    arrived = [Wait(fine.token, replace(early, first=0, over=()))] if ahead else []
+    arrived = [Wait(fine.token, replace(early, first=early.first + 1, over=()))] if ahead else []
     return [*arrived, *steps, replace(fine, source=source)]
 
 
@@ -109,8 +109,11 @@ def _filled(levels: Sequence[LargerTile], at: int, home: str, needed: int) -> li
     """The steps that fill larger tiles of level ``at``, the first of which is ``needed`` at that iteration."""
     level = levels[at]
     runs = replace(level.runs, first=needed - (level.copies - 1) * level.runs.every)
-    ready = Wait(level.token, replace(level.runs, first=needed, over=()))
     is_last = at + 1 == len(levels)
+    # A copy from a larger tile is awaited before the next one starts, however many slots there are: behind it the
+    # larger tile may be refilled. Only the home is never refilled.
+    awaited = needed if is_last or level.copies == 1 else runs.first + level.runs.every
+    ready = Wait(level.token, replace(level.runs, first=awaited, over=()))
     source = Operand(home, level.rectangle.rectangle)
     if not is_last:
         source = _cut_from(source, levels[at + 1], runs)

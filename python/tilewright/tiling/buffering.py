@@ -1,4 +1,4 @@
-"""Which operands may have two slots for their tiles, with the user's ``buffers`` applied.
+"""Which operands may have several slots for their tiles, with the user's ``buffers`` applied.
 
 Before:  buffers.conv = {x = "double", l2 = {weights = "single"}}, all links asynchronous
 After:   x always has two slots; weights and y have one or two slots, whichever is cheaper; l2 holds
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tilewright.base.errors import TilewrightError, bad_input, suggestion
-from tilewright.options import Buffering, LayerBuffers
+from tilewright.options import Buffering, LayerBuffers, Slots
 from tilewright.tiling.problem import TilingProblem
 
 
@@ -33,8 +33,8 @@ def with_buffers(problems: Sequence[TilingProblem], given: LayerBuffers) -> list
 
 
 def _with_buffers(problem: TilingProblem, given: LayerBuffers) -> TilingProblem:
-    near: dict[str, Buffering] = {}
-    far: dict[tuple[str, str], Buffering] = {}
+    near: dict[str, Slots] = {}
+    far: dict[tuple[str, str], Slots] = {}
     moving = [operand.name for operand in problem.operands if operand.link is not None]
     staged = {(operand.name, pool) for operand in problem.operands for pool in operand.between}
     for name, pool, how in given:
@@ -43,10 +43,11 @@ def _with_buffers(problem: TilingProblem, given: LayerBuffers) -> TilingProblem:
         if pool and (name, pool) not in staged:
             known = sorted(other for other, between in staged if between == pool)
             raise _refused(problem, f"no larger tiles of '{name}' stay in pool '{pool}'", name, known)
+        slots = how if isinstance(how, int) else Buffering(how)
         if pool:
-            far[name, pool] = Buffering(how)
+            far[name, pool] = slots
         else:
-            near[name] = Buffering(how)
+            near[name] = slots
     return replace(problem, buffers=near, far_buffers=far)
 
 
@@ -62,7 +63,7 @@ def _refused(problem: TilingProblem, what: str, name: str, known: Iterable[str])
 
 
 def with_given_slots(problem: TilingProblem, ways: list[frozenset[int]], buffering: Buffering) -> list[frozenset[int]]:
-    """``ways`` (each a set of numbers of operands with two slots) with the user's ``problem.buffers`` applied.
+    """``ways`` (each a set of numbers of operands with several slots) with the user's ``problem.buffers`` applied.
 
     Example: with operand 1 given as ``double`` and operand 2 as ``single``, {} and {0, 2} become {1} and {0, 1}.
     """
@@ -73,7 +74,7 @@ def with_given_slots(problem: TilingProblem, ways: list[frozenset[int]], bufferi
     }
     if not given:
         return ways
-    forced = frozenset(number for number, how in given.items() if how is Buffering.DOUBLE)
+    forced = frozenset(number for number, how in given.items() if how not in (Buffering.AUTO, Buffering.SINGLE, 1))
     free = frozenset(number for number, how in given.items() if how is Buffering.AUTO and _overlaps(problem, number))
     kept = [(way - frozenset(given)) | forced for way in ways]
     more = [way | free for way in kept]

@@ -23,7 +23,7 @@ class Field:
     Attributes:
         steps: tile step of every iteration dimension.
         counts: number of tiles along each dimension that may be cut.
-        slots: slots of each operand's tile buffer (1 or 2), in the order of the problem's operands;
+        slots: slots of each operand's tile buffer, in the order of the problem's operands;
             0 where the kernel works in the home.
         near_bytes: bytes of all slots together, by pool; scratch is not counted.
     """
@@ -51,7 +51,7 @@ class Field:
 def candidate_field(problem: TilingProblem, doubled: frozenset[int]) -> Field:
     """The candidates whose tiles write every element exactly once.
 
-    ``doubled`` holds the numbers of the operands that have two slots where their tile changes. If it is not
+    ``doubled`` holds the numbers of the operands that have two or more slots where their tile changes. If it is not
     empty, candidates of several tiles without any second slot are left out: an empty ``doubled`` has them too.
     """
     steps = candidate_steps(problem)
@@ -69,11 +69,11 @@ def candidate_field(problem: TilingProblem, doubled: frozenset[int]) -> Field:
         if operand.link is None:
             slots.append(np.zeros(size, dtype=np.int64))
             continue
-        # Two slots only where the tile changes at all.
+        # More slots than one only where the tile changes at all.
         changes = np.zeros(size, dtype=bool)
         for name in operand.dimensions & set(counts):
             changes = changes | (counts[name] > 1)
-        copies = np.where(changes & (number in doubled), 2, 1)
+        copies = np.where(changes & (number in doubled), problem.overlapped_slots(operand), 1)
         single = single & (copies == 1)
         slots.append(copies)
         before = near.get(operand.near, np.zeros(size, dtype=np.int64))

@@ -15,7 +15,7 @@ from tilewright.base.errors import not_supported
 from tilewright.graph import Graph, Node, identity_order
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, TileSteps
 from tilewright.operators.nest import Dimension, Iteration
-from tilewright.options import Buffering
+from tilewright.options import Slots
 from tilewright.plan import AttributeValue, BufferKind
 from tilewright.platform import Platform
 from tilewright.platform.costs import Costs
@@ -52,8 +52,8 @@ class TilingProblem:
     scratch_pool: str
     given: TileSteps = field(default_factory=dict)
     given_far: Mapping[str, TileSteps] = field(default_factory=dict)
-    buffers: Mapping[str, Buffering] = field(default_factory=dict)
-    far_buffers: Mapping[tuple[str, str], Buffering] = field(default_factory=dict)
+    buffers: Mapping[str, Slots] = field(default_factory=dict)
+    far_buffers: Mapping[tuple[str, str], Slots] = field(default_factory=dict)
     variant: int = 0
     level: str = ""
     cores: int = 1
@@ -111,6 +111,11 @@ class TilingProblem:
             operand.link is None and operand.tensor is None and dimension.name in operand.dimensions
             for operand in self.operands
         )
+
+    def overlapped_slots(self, operand: TileOperand) -> int:
+        """Slots of an operand of which one at least is filled ahead: two, unless the user gives more."""
+        given = self.buffers.get(operand.name)
+        return given if isinstance(given, int) and given > 1 else 2
 
     @property
     def moves(self) -> bool:

@@ -13,7 +13,7 @@ from math import prod
 
 import numpy as np
 
-from tilewright.options import Buffering
+from tilewright.options import Buffering, Slots
 from tilewright.plan import Link
 from tilewright.tiling.cost import gaps_at_home, transfer_shape
 from tilewright.tiling.footprint import plain_shape
@@ -140,8 +140,10 @@ def _far_cycles(operand: TileOperand, link: Link, staging: Staging) -> float:
     return loads * each + staging.link_bytes / link.bytes_per_cycle
 
 
-def slots_between(link: Link, buffering: Buffering) -> tuple[int, ...]:
+def slots_between(link: Link, buffering: Slots) -> tuple[int, ...]:
     """Numbers of slots that larger tiles may have. Two slots help where the far link works beside the core."""
+    if isinstance(buffering, int):
+        return (buffering,)
     if buffering is Buffering.AUTO:
         return (1, 2) if link.asynchronous else (1,)
     return (2,) if buffering is Buffering.DOUBLE else (1,)
