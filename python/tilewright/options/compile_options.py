@@ -102,6 +102,15 @@ class CompileOptions:
             shown="<strategy>",
         ),
     )
+    search_seed: int = field(
+        default=0,
+        metadata=option(
+            "seed of the random numbers that the strategy `random_max` and some placement algorithms draw; "
+            "equal seeds give equal plans",
+            place=Place.COMMAND_LINE,
+            maximum=2**31 - 1,
+        ),
+    )
     objective: Objective = field(
         default=Objective.CYCLES, metadata=option("what the strategy 'cost' minimises", place=Place.COMMAND_LINE)
     )

@@ -75,7 +75,7 @@ class Decider:
             taken, found = self.shared[alike, room]
             return replace(found, problem=problems[taken])
         strategy = Strategy.COST if self.tiler is not None else Strategy(options.strategy)
-        tiling = TilingOptions(options.buffering, options.objective, strategy, options.hints)
+        tiling = TilingOptions(options.buffering, options.objective, strategy, options.hints, options.search_seed)
         tiled = self._with_own_tiles(problems, limits)
         found = cheapest_kernel(tiled, limits, tiling)
         if alike is not None:

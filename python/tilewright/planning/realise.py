@@ -107,7 +107,7 @@ def realise(
 
 
 def _search(items: Sequence[Item], limits: Sequence[PoolLimit], options: CompileOptions) -> Result:
-    return place(items, limits, options.algorithm, options.effort.value)
+    return place(items, limits, options.algorithm, options.effort.value, options.search_seed)
 
 
 def placement_items(schedule: Schedule, alive: Lifetimes, options: CompileOptions) -> list[Item]:

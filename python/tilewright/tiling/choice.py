@@ -97,6 +97,7 @@ class TilingOptions:
     objective: Objective = Objective.CYCLES
     strategy: Strategy = Strategy.COST
     hints: bool = True
+    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +331,7 @@ def _ranking(problem: TilingProblem, options: TilingOptions, field: Field, order
     if options.strategy is Strategy.MAX:
         return np.arange(field.size)
     if options.strategy is Strategy.RANDOM_MAX:
-        return np.random.default_rng(0).permutation(field.size)
+        return np.random.default_rng(options.seed).permutation(field.size)
     if options.objective is Objective.BYTES_MOVED:
         return np.lexsort((orders.cycles, orders.moved_bytes))
     if options.objective is Objective.BYTES_USED:
