@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from inspect import signature
 from typing import cast
 
 import numpy as np
 
 from tilewright.base.errors import TilewrightError, bad_input
-from tilewright.base.own_code import CannotImport, offered_names, own_object
+from tilewright.base.own_code import CannotImport, own_function
 from tilewright.options import Strategy
 from tilewright.tiling.field import Capacities
 from tilewright.tiling.footprint import tile_bytes
@@ -96,29 +95,14 @@ def find_tiler(name: str) -> Tiler | None:
 
     Raises bad_input ``unknown-strategy`` if there is none of that name, or if it is no function(operator).
     """
-    strategies = [strategy.value for strategy in Strategy]
-    if name in strategies:
+    ours = tuple(strategy.value for strategy in Strategy)
+    if name in ours:
         return None
-    offered = offered_names(ENTRY_POINTS)
-    if name not in offered and not name.partition(":")[2]:
-        remedy = f"one of {', '.join((*strategies, *offered))}, or package.module:function"
-        raise bad_input("unknown-strategy", f"unknown strategy '{name}'", help=remedy)
     try:
-        found = own_object(name, ENTRY_POINTS)
+        return cast("Tiler", own_function(name, ENTRY_POINTS, "operator", ours))
     except CannotImport as error:
-        raise bad_input("unknown-strategy", f"strategy '{name}' cannot be imported: {error}") from error
-    if not _takes_an_operator(found):
-        what = f"strategy '{name}' is no function(operator) -> steps"
-        raise bad_input("unknown-strategy", what, help="docs/how-to/write-a-tiler.md says what a tiler is")
-    return cast("Tiler", found)
-
-
-def _takes_an_operator(found: object) -> bool:
-    """Whether the function takes ``operator``, by that name; no other function is called, such as ``os:remove``."""
-    try:
-        return callable(found) and list(signature(found).parameters) == ["operator"]
-    except (TypeError, ValueError):
-        return False
+        remedy = error.help or "docs/how-to/write-a-tiler.md says what a tiler is"
+        raise bad_input("unknown-strategy", f"strategy '{name}' {error}", help=remedy) from error
 
 
 def with_own_tiles(problem: TilingProblem, tiler: Tiler, name: str, capacities: Capacities) -> TilingProblem:
