@@ -208,7 +208,7 @@ def test_missing_and_broken_files_are_refused(model: Path, lock: Path) -> None:
 def test_the_command_in_the_error_makes_a_lock_that_fits(model: Path, lock: Path) -> None:
     tiles = (("conv1", (("oh", 2),)),)
     wanted = compiled(model, plan_lock=lock, tiles=tiles, budget=(("l1", 1200),), static_pools=True)
-    wanted = replace(wanted, order=Order.MODEL, hints=False)
+    wanted = replace(wanted, order=Order.MODEL.value, hints=False)
     _, *words = shlex.split(refused(wanted).help[0])
     assert cli.main(words) == 0
     assert compile_model(wanted).plan.static_pools

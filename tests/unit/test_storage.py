@@ -162,7 +162,7 @@ def test_an_input_that_is_read_later_is_kept() -> None:
     graph = graph_of(net, net.pooled(total), net.pooled("t0"))
     assert overlaps(graph) == [(total, "t1")]
     both = graph_of(net, net.pooled(total), net.pooled("t0"), net.pooled("t1"))
-    assert overlaps(both, order=Order.MODEL) == []
+    assert overlaps(both, order=Order.MODEL.value) == []
 
 
 def test_one_tensor_read_twice_and_broadcast_inputs_are_kept() -> None:
@@ -268,7 +268,7 @@ def test_the_checker_sees_an_output_over_an_input_that_is_read_later(monkeypatch
     spoilt = (Overlap(total, "t0", firsts=(total,), seconds=("t0",)),)
     monkeypatch.setattr("tilewright.schedule.building.find_overlaps", lambda *_: spoilt)
     platform = near_platform()
-    found = plan_of(graph, platform, planned(graph, platform, order=Order.MODEL))
+    found = plan_of(graph, platform, planned(graph, platform, order=Order.MODEL.value))
     assert check(found)[0].rule is Rule.UNWRITTEN_READ
 
 

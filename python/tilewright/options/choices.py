@@ -44,7 +44,7 @@ class Objective(Enum):
 
 
 class Order(Enum):
-    """In which order layers run: the best that is found, or the model's."""
+    """In which order layers run: the best that is found, or the model's; functions of users give others."""
 
     BEST = "best"
     MODEL = "model"

@@ -114,10 +114,13 @@ class CompileOptions:
     objective: Objective = field(
         default=Objective.CYCLES, metadata=option("what the strategy 'cost' minimises", place=Place.COMMAND_LINE)
     )
-    order: Order = field(
-        default=Order.BEST,
+    order: str = field(
+        default=Order.BEST.value,
         metadata=option(
-            "in which order layers run: in the order that needs the fewest bytes of those found, or as in the model",
+            "in which order layers run: in the `best` order, which needs the fewest bytes of those found, as in the "
+            "`model`, or in [an order of one's own](../how-to/write-a-tiler.md#an-order-of-your-own)",
+            place=Place.COMMAND_LINE,
+            shown="<order>",
         ),
     )
     placement: HomeChoice = field(

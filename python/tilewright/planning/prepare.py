@@ -22,6 +22,7 @@ from tilewright.rewrites.strips import Strips, with_strips
 from tilewright.storage.homes import Homes
 from tilewright.storage.joining import Stored, layer_nodes, may_group, parts_apart, parts_of, plan_storage
 from tilewright.storage.order import as_late_as_possible, order_graph
+from tilewright.storage.own_order import find_order, own_order
 from tilewright.storage.state_places import with_states_last
 from tilewright.tiling.buffering import with_buffers
 from tilewright.tiling.constant_homes import with_constant_homes
@@ -103,7 +104,7 @@ def _ways_for_groups(
         if stored is not None:
             ways.append((stored, _arranged(stored, options)))
             yield ways[-1]
-    if options.order is not Order.BEST or graph.states:
+    if options.order != Order.BEST.value or graph.states:
         return
     for stored, layers in ways:
         late = layer_nodes(as_late_as_possible(stored.graph), stored.homes)
@@ -217,7 +218,10 @@ def _prepared(stored: Stored, layers: list[Node], platform: Platform, options: C
 
 
 def _arranged(stored: Stored, options: CompileOptions) -> list[Node]:
-    graph = order_graph(stored, options.effort) if options.order is Order.BEST else stored.graph
+    if options.order == Order.BEST.value:
+        return layer_nodes(order_graph(stored, options.effort), stored.homes)
+    order = find_order(options.order)
+    graph = stored.graph if order is None else own_order(stored, order, options.order)
     return layer_nodes(graph, stored.homes)
 
 

@@ -24,13 +24,33 @@ from tilewright.storage.order_search import MAXIMUM_STEPS, OrderProblem, best_or
 
 def order_graph(stored: Stored, effort: Effort = Effort.NORMAL) -> Graph:
     """The graph with its operators in the best order; unchanged where the model's order is as good."""
-    graph = stored.graph
-    operators = [node for node in graph.nodes if node.name not in stored.homes.views]
-    tensor_bytes = {name: graph.tensor(name).size_bytes for name in graph.tensors}
-    result = best_order(order_problem(operators, stored.homes, tensor_bytes, stored.over), MAXIMUM_STEPS[effort])
+    operators = ordered_nodes(stored)
+    result = best_order(problem_of(stored, operators), MAXIMUM_STEPS[effort])
     if result.order == tuple(range(len(operators))):
-        return graph
-    return graph.with_nodes(_with_views(stored, [operators[number] for number in result.order]))
+        return stored.graph
+    return with_order(stored, [operators[number] for number in result.order])
+
+
+def ordered_nodes(stored: Stored) -> list[Node]:
+    """The operators that have a place in an order: all but views, which need no code."""
+    return [node for node in stored.graph.nodes if node.name not in stored.homes.views]
+
+
+def problem_of(stored: Stored, operators: Sequence[Node]) -> OrderProblem:
+    """``order_problem`` for the operators of a stored graph."""
+    graph = stored.graph
+    tensor_bytes = {name: graph.tensor(name).size_bytes for name in graph.tensors}
+    return order_problem(operators, stored.homes, tensor_bytes, stored.over)
+
+
+def with_order(stored: Stored, operators: Sequence[Node]) -> Graph:
+    """The graph with its operators in this order, and each view right before its first reader."""
+    return stored.graph.with_nodes(_with_views(stored, operators))
+
+
+def value_names(homes: Homes) -> list[str]:
+    """The values of ``order_problem`` by their numbers."""
+    return list(dict.fromkeys(name for groups in _content(homes).values() for name in groups))
 
 
 def as_late_as_possible(graph: Graph) -> Graph:
@@ -79,8 +99,7 @@ def order_problem(
     Example: s = Slice(c), c = Concat(a, b). Operators write a and b, so a and b are values; an
     operator that reads s reads both.
     """
-    content = _content(homes)
-    values = list(dict.fromkeys(name for groups in content.values() for name in groups))
+    content, values = _content(homes), value_names(homes)
     numbers = {name: number for number, name in enumerate(values)}
 
     def of(names: Iterable[str]) -> tuple[int, ...]:
