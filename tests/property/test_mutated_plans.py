@@ -16,6 +16,7 @@ from typing import get_type_hints
 import pytest
 from support import mutants
 from support.firmware import needs_host_compiler
+from support.forced import late_tiles
 from support.mutants import Subject, Verdicts, judge, subject
 from support.mutations import LEFT_OUT, NUMBERS, Mutation, mutations
 from support.random_float import random_float
@@ -27,7 +28,6 @@ from tilewright.plan import Begin, Core, End, Link, Plan, Pool, Quantization
 
 FIRMWARE = Path(__file__).parents[1] / "firmware" / "models"
 CHAIN = Path(__file__).parents[2] / "platforms" / "l3-chain.toml"
-HOST_TILED = Path(__file__).parents[1] / "conformance" / "host-tiled.toml"
 CORPUS = os.environ.get("TILEWRIGHT_CORPUS", "")
 SAMPLE = {
     "qdq_residual": ("l1=3072", 1),
@@ -83,21 +83,6 @@ Planner = Callable[[str], Subject]
 
 RANDOM_MODELS = 17
 """Networks of the scripts here, where no corpus is; three more are those of the sample."""
-
-
-def late_tiles(folder: Path, cores: int = 1, *, near: bool = False) -> Path:
-    """A platform file: this machine with a small l1, and links that need not be waited for at once.
-
-    With ``near`` tensors between layers may stay in l1.
-    """
-    text = HOST_TILED.read_text(encoding="utf-8").replace("dimensions = 2", "dimensions = 2\nasynchronous = true")
-    text = text.replace("count = 1", f"count = {cores}")
-    tiles = 'holds = ["tile", "scratch"'
-    assert text.count(tiles) == 1
-    text = text.replace(tiles, f'{tiles}, "intermediate"') if near else text
-    target = folder / f"late{cores}{'near' * near}.toml"
-    target.write_text(text, encoding="utf-8")
-    return target
 
 
 def chained_tiles(folder: Path) -> Path:

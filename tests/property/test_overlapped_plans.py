@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.firmware import needs_host_compiler
+from support.forced import late_tiles
 from support.mutants import Subject, Verdicts, outputs, subject
 from support.random_int8 import random_int8
 from tilewright.kernels.kernel import KernelChoice
@@ -17,7 +18,6 @@ from tilewright.plan import Layer, Plan, Stores, WriteOrder, kernel_steps
 from tilewright.schedule import building
 
 FIRMWARE = Path(__file__).parents[1] / "firmware" / "models"
-HOST_TILED = Path(__file__).parents[1] / "conformance" / "host-tiled.toml"
 SAMPLE = {"qdq_residual": "l1=3072", "deeploy_residual": "l1=3072", "float_mixture": "l1=12288"}
 CORPUS = os.environ.get("TILEWRIGHT_CORPUS", "")
 NETWORKS = (
@@ -25,14 +25,6 @@ NETWORKS = (
     *("squeeze_incep_56_int8", "tcn_causal_128_int8", "espdl_streaming_tcn", "dscnn_l_kws_int8", "onnx2c_mnist"),
 )
 RANDOM_MODELS, TILED_MODELS = 20, 4
-
-
-def late_tiles(folder: Path) -> Path:
-    """A platform file: this machine with a small l1, and links that need not be waited for at once."""
-    text = HOST_TILED.read_text(encoding="utf-8").replace("dimensions = 2", "dimensions = 2\nasynchronous = true")
-    target = folder / "late.toml"
-    target.write_text(text, encoding="utf-8")
-    return target
 
 
 def planned(

@@ -29,6 +29,7 @@ from support.objects import sanitized
 from support.planned import HOME_KINDS, NEAR_KINDS, link, near_platform, plan_of, planned
 
 RUNTIME = Path(__file__).parents[2] / "runtime"
+HOST_TILED = Path(__file__).parents[1] / "conformance" / "host-tiled.toml"
 PLATFORMS = Path(__file__).parents[2] / "platforms"
 FLAGS = "-std=c11 -g1 -O0 -ffp-contract=off -fsanitize=address,undefined -fno-sanitize-recover=all".split()
 """Generated code is compiled once and run for milliseconds; the runtime's objects are optimised."""
@@ -91,6 +92,21 @@ def late_platform(folder: Path) -> Path:
     assert text.count(synchronous) == 2
     target = folder / "late.toml"
     target.write_text(text.replace(synchronous, "asynchronous = true"), encoding="utf-8")
+    return target
+
+
+def late_tiles(folder: Path, cores: int = 1, *, near: bool = False) -> Path:
+    """A platform file: this machine with a small l1, and links that need not be waited for at once.
+
+    With ``near`` tensors between layers may stay in l1.
+    """
+    text = HOST_TILED.read_text(encoding="utf-8").replace("dimensions = 2", "dimensions = 2\nasynchronous = true")
+    text = text.replace("count = 1", f"count = {cores}")
+    tiles = 'holds = ["tile", "scratch"'
+    assert text.count(tiles) == 1
+    text = text.replace(tiles, f'{tiles}, "intermediate"') if near else text
+    target = folder / f"late{cores}{'near' * near}.toml"
+    target.write_text(text, encoding="utf-8")
     return target
 
 

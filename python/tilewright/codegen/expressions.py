@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from tilewright.plan import AxisRange, CoarseIndex, Index, Loop, Runs
@@ -152,8 +152,8 @@ def not_kept_lower(axis: AxisRange, kept: str, indices: Mapping[str, Index]) -> 
     bounds = axis_bounds(axis, indices)
     before = re.sub(rf"\b{re.escape(kept)}_upper\b", f"{kept}_lower", _sum(axis, low=False))
     index = indices[kept]
-    tiles = [lower for lower in range(0, index.extent, index.step) if lower]
-    ends = _corners(axis, {**indices, kept: Index(kept, tiles[-1], index.step)})[1] if tiles else []
+    starts = [lower for lower, _ in index.tiles if lower]
+    ends = _corners(axis, {**indices, kept: replace(index, extent=starts[-1])})[1] if starts else []
     window = axis.last_offset - axis.first_offset + 1
     overlaps = axis.divisor == 1 and all(stride <= window for name, stride in axis.terms if name == kept)
     if not overlaps or any(not 0 <= end <= axis.extent for end in ends):

@@ -243,7 +243,49 @@ def groups_from(
 
     Those that end before layer ``least_end`` are left out.
     """
-    table, cycles, scratch = Timetable(known=layers.known), 0.0, list[int]()
+    for grown in growing(layers, first, elements, least_end):
+        if grown.end >= least_end:
+            size = _bytes(layers.alive, grown)
+            if size <= most_bytes:
+                yield Interval(first, grown.end, tuple(elements[: grown.end - first]), size, grown.cycles)
+        # Rings only grow with every layer that joins.
+        if grown.least_bytes > most_bytes:
+            return
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """Layers [first, end) as a group.
+
+    Attributes:
+        stages: times of each layer.
+        rings: of tensors that no other layer needs.
+        scratch: bytes by stage.
+        cycles: predicted for the kernels of all stages.
+        least_bytes: of rings, in this group and in all that begin with it.
+        problems: each layer with the kernel that it has in the group.
+    """
+
+    first: int
+    stages: Sequence[Timed]
+    rings: Mapping[str, Ring]
+    scratch: Sequence[int]
+    cycles: float
+    least_bytes: int
+    problems: Sequence[TilingProblem]
+
+    @property
+    def end(self) -> int:
+        """The number behind the last layer."""
+        return self.first + len(self.stages)
+
+
+def growing(layers: Layers, first: int, elements: Sequence[int], least_end: int = 0) -> Iterator[Grown]:
+    """The groups of at least two layers that begin with a layer, each a layer longer, as long as layers can join.
+
+    Rings of those that end before layer ``least_end`` are left out.
+    """
+    table, cycles, scratch, problems = Timetable(known=layers.known), 0.0, list[int](), list[TilingProblem]()
     ring_bytes: dict[str, int] = {}
     for number in range(first, first + len(elements)):
         stream = layers.streams[number]
@@ -253,31 +295,32 @@ def groups_from(
             return
         if not layers.allows(number, table.stages[-1]):
             return
-        spent, bytes_beside, _ = layers.cost(number, table.stages[-1])
+        spent, bytes_beside, problem = layers.cost(number, table.stages[-1])
         cycles += spent
         scratch.append(bytes_beside)
+        problems.append(problem)
         changed = (table.rings[read.tensor] for read in stream.reads if read.tensor in table.makers)
         ring_bytes.update({ring.tensor: 0 if ring.passing else layers.alive.ring_bytes(ring) for ring in changed})
-        if number > first and number + 1 >= least_end:
-            inside = {
-                name: ring for name, ring in table.rings.items() if layers.alive.is_inside(name, first, number + 1)
-            }
-            size = _bytes(layers.alive, first, table.stages, inside, scratch)
-            if size <= most_bytes:
-                yield Interval(first, number + 1, tuple(elements[: number + 1 - first]), size, cycles)
-        # Rings only grow with every layer that joins.
-        if sum(ring_bytes.values()) > most_bytes:
-            return
+        if number > first:
+            end = number + 1
+            known = table.rings.items() if end >= least_end else ()
+            inside = {name: ring for name, ring in known if layers.alive.is_inside(name, first, end)}
+            yield Grown(first, table.stages, inside, scratch, cycles, sum(ring_bytes.values()), problems)
 
 
-def _bytes(alive: Alive, first: int, stages: Sequence[Timed], rings: Mapping[str, Ring], scratch: Sequence[int]) -> int:
+def _bytes(alive: Alive, grown: Grown) -> int:
     """Bytes alive at a time at most while a group runs."""
-    end = first + len(stages)
-    outside = alive.during(first, end) - sum(alive.home_bytes(name) for name in rings)
-    outside -= _shared_bytes(alive, first, stages, rings)
+    outside = alive.during(grown.first, grown.end) - sum(alive.home_bytes(name) for name in grown.rings)
+    outside -= _shared_bytes(alive, grown.first, grown.stages, grown.rings)
+    return outside + inner_bytes(alive, grown)
+
+
+def inner_bytes(alive: Alive, grown: Grown) -> int:
+    """Bytes of rings and scratch alive at a time at most while a group runs."""
+    stages, rings = grown.stages, grown.rings
     staying = sum(alive.ring_bytes(ring) for ring in rings.values() if not ring.passing)
     # The scratch of a sink has its sums.
-    sums = sum(size for timed, size in zip(stages, scratch, strict=True) if timed.stream.is_sink)
+    sums = sum(size for timed, size in zip(stages, grown.scratch, strict=True) if timed.stream.is_sink)
     # Bytes of passing rings and scratch by stage: a ring from its maker to its last reader.
     changes = [0] * (len(stages) + 1)
     last = {read.tensor: number for number, timed in enumerate(stages) for read in timed.stream.reads}
@@ -286,9 +329,8 @@ def _bytes(alive: Alive, first: int, stages: Sequence[Timed], rings: Mapping[str
         if ring is not None and ring.passing:
             changes[number] += alive.ring_bytes(ring)
             changes[last[ring.tensor] + 1] -= alive.ring_bytes(ring)
-    beside = [0 if timed.stream.is_sink else size for timed, size in zip(stages, scratch, strict=True)]
-    most = max(size + own for size, own in zip(accumulate(changes), beside, strict=False))
-    return outside + staying + sums + most
+    beside = [0 if timed.stream.is_sink else size for timed, size in zip(stages, grown.scratch, strict=True)]
+    return staying + sums + max(size + own for size, own in zip(accumulate(changes), beside, strict=False))
 
 
 def _shared_bytes(alive: Alive, first: int, stages: Sequence[Timed], rings: Mapping[str, Ring]) -> int:

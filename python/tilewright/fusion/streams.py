@@ -79,7 +79,7 @@ def stream_of(problem: TilingProblem) -> Stream | None:
     images come and go channels first, while the layers between them have the channels last.
     """
     written = [operand for operand in problem.operands if operand.write]
-    if len(written) != 1 or problem.moves or problem.cores > 1:
+    if len(written) != 1 or problem.cores > 1:
         return None
     (result,) = written
     inputs = [item for item in problem.operands if not item.write and item.tensor is not None and item.data is None]

@@ -21,6 +21,7 @@ from tilewright.planning.prepare import Prepared
 from tilewright.schedule.tile_loops import ScheduledLayer
 from tilewright.storage.lives import group_lives
 from tilewright.storage.overlaps import LayerUse, alive_bytes, layer_use, raster_use
+from tilewright.tiling.block_tiles import in_blocks
 from tilewright.tiling.problem import TilingProblem
 
 
@@ -180,10 +181,5 @@ def smaller(ways: Sequence[Way], taken: Way, missing: int) -> Way | None:
 def _in_blocks(layer: ScheduledLayer, group: Group, number: int, layers: Layers) -> ScheduledLayer:
     """The layer with the block of rows that it computes at a time in its group."""
     timed = group.stages[number - group.first]
-    dimension = timed.stream.dimension
     cycles, scratch, problem = layers.cost(number, timed)
-    steps = {**layer.choice.steps, dimension: min(timed.step, timed.stream.extent)}
-    near = {problem.scratch_pool: scratch} if scratch else {}
-    order = (dimension,) if timed.count > 1 else ()
-    choice = replace(layer.choice, steps=steps, order=order, near_bytes=near, predicted_cycles=round(cycles))
-    return replace(layer, problem=problem, choice=choice)
+    return replace(layer, problem=problem, choice=in_blocks(problem, layer.choice, timed.blocks, cycles, scratch))

@@ -31,12 +31,12 @@ from tilewright.planning.grouping import with_locked_groups
 from tilewright.planning.guard_room import used_bytes
 from tilewright.planning.lock_file import LayerEntry, Lock, format_lock, parse_lock
 from tilewright.planning.lock_layers import STALE, layer_entry, restored_layer
-from tilewright.planning.near_stays import near_tensors
 from tilewright.planning.prepare import Prepared, prepare_as
 from tilewright.planning.realise import Planned, placement_items, realise, schedule_of
-from tilewright.planning.spill import travellers, with_homes
+from tilewright.planning.spill import travellers, travelling, with_homes
 from tilewright.platform import Platform
 from tilewright.rewrites.strips import Strips
+from tilewright.storage.homes import near_home
 from tilewright.storage.joining import Stored, layer_nodes
 
 
@@ -102,7 +102,7 @@ def locked_plan(graph: Graph, platform: Platform, options: CompileOptions, lock:
 def _in_locked_homes(prepared: Prepared, platform: Platform, options: CompileOptions, lock: Lock) -> Prepared:
     """The prepared graph with tensors that travel, or stay near the core, in the pools of the lock's addresses."""
     pools = [item.root for item in travellers(prepared, platform)]
-    near = [item.root for item in near_tensors(prepared, platform)]
+    near = [item.root for item in travelling(prepared)] if near_home(platform) is not None else []
     known = {root: lock.addresses[root][0] for root in (*pools, *near) if root in lock.addresses}
     try:
         return with_homes(prepared, platform, known)

@@ -38,7 +38,7 @@ def layer_entry(layer: ScheduledLayer, group: str = "", block: int = 0) -> Layer
         slots={name: slots for name, slots in zip(names, choice.copies, strict=True) if slots},
         hinted=choice.hinted,
         other_kernels=[list(astuple(offer)) for offer in layer.others],
-        kept={name: kept for number, name in enumerate(names) if (kept := choice.kept_along(number))},
+        kept={} if group else {name: kept for number, name in enumerate(names) if (kept := choice.kept_along(number))},
         staged_slots={name: item.copies for name, item in staged.items() if item.copies > 1},
         staged={name: _groups(item) for name, item in staged.items()},
         group=group,

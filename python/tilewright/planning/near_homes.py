@@ -1,42 +1,71 @@
 """A plan in which intermediate tensors stay near the core, where that costs less than the plan in which they travel.
 
-Which tensors stay is predicted (``near_stays``); placement says whether they and the tiles find a place. Where they
-do not, the layer at the peak is to leave free what is missing, and the tensors are chosen again.
+They stay as a whole, or some rows at a time between layers that run as a group. Which do is predicted
+(``near_stays``); placement says whether they and the tiles find a place. Where they do not, the layer at the peak is to
+leave free what is missing, and the tensors are chosen again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
+from tilewright.fusion.cover import NEARLY_AS_FAST
+from tilewright.fusion.group import Group
 from tilewright.options import Objective
 from tilewright.placement import DoesNotFit
 from tilewright.plan.lifetimes import layer_at
-from tilewright.planning.decide import Decider
+from tilewright.planning.decide import Decider, cost_of
 from tilewright.planning.decisions import Decisions
+from tilewright.planning.near_groups import RowGroup, RowGroups, row_groups
 from tilewright.planning.near_stays import NearSearch, NearTensors, near_tensors
+from tilewright.planning.prepare import Prepared
 from tilewright.planning.realise import Planned, realise, schedule_of
-from tilewright.planning.spill import with_homes
+from tilewright.planning.spill import travelling, with_homes
+from tilewright.schedule.group_loops import group_name
+from tilewright.schedule.tile_loops import ScheduledLayer
+from tilewright.storage.homes import near_home
 
 ROUNDS = 12
 """How often tensors are chosen at most."""
+
+PRICES = (128, 16, 4, 1)
+"""Quarters of a cycle that a byte moved is worth where groups are chosen; the first that is nearly as fast counts."""
 
 
 def with_near_tensors(decider: Decider, most: int | None = None) -> Planned | None:
     """A plan in which tensors stay near the core and that costs at most ``most``; None if there is none.
 
     Without ``most``, where tensors that all travel find no place, any cost will do. Nothing stays where the user asks
-    for the fewest bytes of pools, or chooses tiles by another strategy than predicted cost.
+    for the fewest bytes of pools, or chooses tiles by another strategy than predicted cost. With groups the plan may
+    take ``NEARLY_AS_FAST`` times the cycles, if it moves fewer bytes.
     """
-    stays = near_tensors(decider.prepared, decider.platform) if _may_stay(decider) else []
-    if not stays:
+    if not _may_stay(decider):
         return None
-    search = NearSearch(decider, stays)
-    reserved: dict[int, int] = {}
+    search = NearSearch(decider, near_tensors(decider.prepared, decider.platform))
+    whole = search.cheapest({})
+    apart = _first_placed(search, None, most)
+    groups = row_groups(decider, search.room) if _some_travel(whole, decider) else None
+    if groups is None or not any(groups.found.values()):
+        return apart
+    search.groups = groups.found
+    least = most if apart is None else cost_of(apart.layers)
+    grouped = _first_placed(search, groups, least)
+    if grouped is None or (apart is not None and _moved_bytes(grouped) >= _moved_bytes(apart)):
+        return apart
+    return grouped
+
+
+def _first_placed(search: NearSearch, groups: RowGroups | None, most: int | None) -> Planned | None:
+    """The first plan that finds a place, with groups where there are ``groups``; None if there is none."""
+    decider, reserved = search.decider, dict[int, int]()
+    limit = None if most is None else most if groups is None else most * _leeway(decider)
     for _ in range(ROUNDS):
-        near = search.cheapest(reserved)
-        if near is None or (most is not None and near.cost[0] > most):
+        near = search.cheapest(reserved) if groups is None else _nearly_as_fast(search, reserved)
+        is_wanted = bool(near.roots) if groups is None else near.has_groups
+        if not is_wanted or (limit is not None and near.cost[0] > limit):
             return None
-        found = _realised(near, search.pool, decider)
+        found = _realised(near, groups, search.pool, decider)
         if isinstance(found, Planned):
             return found
         if found is None:
@@ -46,20 +75,50 @@ def with_near_tensors(decider: Decider, most: int | None = None) -> Planned | No
     return None
 
 
+def _leeway(decider: Decider) -> float:
+    return NEARLY_AS_FAST if decider.options.objective is Objective.CYCLES else 1
+
+
+def _nearly_as_fast(search: NearSearch, reserved: Mapping[int, int]) -> NearTensors:
+    """Of tensors that stay, and groups, that are nearly as fast as the fastest, those that move the fewest bytes."""
+    fastest = search.cheapest(reserved)
+    if search.decider.options.objective is not Objective.CYCLES:
+        return fastest
+    others = (search.cheapest(reserved, price) for price in PRICES)
+    return next((item for item in others if item.cost[0] <= fastest.cost[0] * NEARLY_AS_FAST), fastest)
+
+
+def _moved_bytes(planned: Planned) -> int:
+    return sum(size for layer in planned.schedule.layers for _, size in layer.link_bytes)
+
+
 def _may_stay(decider: Decider) -> bool:
     options = decider.options
-    return decider.tiler is None and decider.by_cost and options.objective is not Objective.BYTES_USED
+    by_cost = decider.tiler is None and decider.by_cost and options.objective is not Objective.BYTES_USED
+    return by_cost and near_home(decider.platform) is not None
 
 
-def _realised(near: NearTensors, pool: str, decider: Decider) -> Planned | tuple[int, int] | None:
+def _some_travel(near: NearTensors, decider: Decider) -> bool:
+    """Whether intermediate tensors travel, so that groups may save copies."""
+    return any(item.root not in near.roots for item in travelling(decider.prepared))
+
+
+def _realised(
+    near: NearTensors, groups: RowGroups | None, pool: str, decider: Decider
+) -> Planned | tuple[int, int] | None:
     """The plan in which tensors stay; or the layer that found no place for all, and the bytes that it was short of.
 
     None where another pool is too small: nothing that leaves more room near the core helps.
     """
-    prepared = with_homes(decider.prepared, decider.platform, dict.fromkeys(near.roots, pool))
-    bound = sum(layer.choice.least_cost for layer in near.layers)
-    decisions = decider.decided(near.layers, bound)
-    ways: list[Decisions] = [replace(decisions, hand_over=True)] if decider.hands_over else []
+    rings = [name for part in near.parts if isinstance(part, RowGroup) for name in part.inside]
+    roots = decider.prepared.homes.roots
+    prepared = with_homes(
+        decider.prepared, decider.platform, dict.fromkeys((*near.roots, *(roots[name] for name in rings)), pool)
+    )
+    decisions = _decisions(near, groups, prepared, decider)
+    ways: list[Decisions] = []
+    if decider.hands_over and not decisions.groups:
+        ways.append(replace(decisions, hand_over=True))
     for way in (*ways, decisions):
         schedule = schedule_of(prepared, way, decider.platform, decider.options)
         try:
@@ -69,7 +128,33 @@ def _realised(near: NearTensors, pool: str, decider: Decider) -> Planned | tuple
     if diagnosis.pool != pool:
         return None
     where = layer_at(schedule.program, diagnosis.step) if diagnosis.step is not None else None
-    names = [layer.problem.node.name for layer in near.layers]
-    sizes = [layer.choice.near_bytes.get(pool, 0) for layer in near.layers]
+    names = unit_names(decisions)
+    sizes = [layer.choice.near_bytes.get(pool, 0) for layer in decisions.layers]
     number = names.index(where) if where in names else sizes.index(max(sizes))
     return number, max(1, diagnosis.missing)
+
+
+def _decisions(near: NearTensors, groups: RowGroups | None, prepared: Prepared, decider: Decider) -> Decisions:
+    """The layers beside the tensors that stay, those of groups in their blocks."""
+    layers: list[ScheduledLayer] = []
+    taken: list[Group] = []
+    for part in near.parts:
+        if isinstance(part, ScheduledLayer):
+            layers.append(part)
+            continue
+        assert groups is not None
+        group, stages = groups.scheduled(part, prepared, decider)
+        layers += stages
+        taken.append(group)
+    decisions = decider.decided(layers, sum(layer.choice.least_cost for layer in layers))
+    return replace(decisions, groups=tuple(taken))
+
+
+def unit_names(decisions: Decisions) -> list[str]:
+    """For each layer the name of the program's layer in which it runs: its own, or that of its group."""
+    names = [layer.problem.node.name for layer in decisions.layers]
+    for group in decisions.groups:
+        own = [names[number] for number in group.layers]
+        for number in group.layers:
+            names[number] = group_name(own)
+    return names

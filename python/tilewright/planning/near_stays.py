@@ -1,8 +1,9 @@
-"""Which intermediate tensors may stay near the core as a whole, and the choice of those that do.
+"""Which intermediate tensors may stay near the core, whole or some rows at a time, and the choice of those that do.
 
 A tensor that stays is read and written in place, so that no layer copies it; while it lives it takes bytes
 from the tiles of all layers. Each layer is asked for its best tiles beside the tensors that stay, and the layers are
-walked once, with the cheapest way so far for each set of tensors that live.
+walked once, with the cheapest way so far for each set of tensors that live. Layers that may run as a group
+(``near_groups``) are one part of the walk.
 
 Before:  l1 of 16 KB; a (6 KB) between layers 0 and 1, b (9 KB) between 1 and 2, both at home in sram
 After:   a stays in l1, where layer 1 needs 4 KB for its tiles: storing and loading a costs more cycles than
@@ -20,6 +21,7 @@ from tilewright.graph import Graph
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.plan import BufferKind
 from tilewright.planning.decide import Decider
+from tilewright.planning.near_groups import RowGroup
 from tilewright.planning.prepare import Prepared
 from tilewright.planning.spill import at_homes, travelling, with_homes
 from tilewright.platform import Platform
@@ -58,11 +60,19 @@ class Stay:
 
 @dataclass(frozen=True, slots=True)
 class NearTensors:
-    """The tensors that stay, with the layers beside them; ``cost`` in the unit of the objective, then bytes moved."""
+    """The tensors that stay, with the layers beside them; ``cost`` in the unit of the objective, then bytes moved.
+
+    Layers that run as a group stand together as one part.
+    """
 
     roots: tuple[str, ...]
-    layers: tuple[ScheduledLayer, ...]
+    parts: tuple[ScheduledLayer | RowGroup, ...]
     cost: tuple[int, int]
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether layers run as a group."""
+        return any(isinstance(part, RowGroup) for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +90,16 @@ class _Shared:
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """The cheapest way to have run some layers: its cost, all tensors that stayed, and the layers, the last first."""
+    """The cheapest way to have run some layers: its cost, tensors that stayed, parts, the last first, and groups."""
 
     cost: tuple[int, int]
     roots: Roots
-    layers: tuple[_Way, ScheduledLayer] | None = None
+    parts: tuple[_Way, ScheduledLayer | RowGroup] | None = None
+    groups: int = 0
+
+    def rank(self, price: int) -> tuple[int, int, int]:
+        """By what ways are compared, where a byte moved costs as much as ``price`` quarters of a cycle."""
+        return 4 * self.cost[0] + price * self.cost[1], self.cost[1], self.groups
 
 
 Ways = dict[Roots, _Way]
@@ -145,6 +160,7 @@ class NearSearch:
         problems: a layer's problems by its number and those of its tensors that stay.
         known: what was chosen so far, by what layers that are alike have in common.
         left: how often tiles may still be chosen.
+        groups: layers that may run as a group, by the number of the first.
     """
 
     decider: Decider
@@ -156,6 +172,7 @@ class NearSearch:
     problems: dict[tuple[int, Roots], tuple[Sequence[TilingProblem], Hashable]] = field(default_factory=dict)
     known: dict[Hashable, list[_Chosen]] = field(default_factory=dict)
     left: int = MOST_CHOICES
+    groups: Mapping[int, Sequence[RowGroup]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         pool = near_home(self.decider.platform)
@@ -168,36 +185,65 @@ class NearSearch:
         ]
         self.shared = list(self._shared())
 
-    def cheapest(self, reserved: Mapping[int, int]) -> NearTensors | None:
-        """The tensors that stay; None if all travel. ``reserved`` are bytes to be left free, by number of a layer."""
-        ways: Ways = {frozenset(): _Way((0, 0), frozenset())}
-        for number in range(len(self.uses)):
-            ways = _best_of(self._behind(number, ways, reserved.get(number, 0)))
-        (way,) = ways.values()
-        return NearTensors(tuple(sorted(way.roots)), tuple(_layers(way)), way.cost) if way.roots else None
+    @property
+    def room(self) -> int:
+        """Bytes of the pool."""
+        have = self.decider.capacities[self.pool]
+        return UNLIMITED if have is None else have
 
-    def _behind(self, number: int, ways: Ways, reserved: int) -> Ways:
-        """The cheapest way for each set of tensors that live behind a layer; ``ways`` are those before it."""
+    def cheapest(self, reserved: Mapping[int, int], price: int = 0) -> NearTensors:
+        """The tensors that stay and the groups, if any.
+
+        Args:
+            reserved: bytes to be left free, by number of a layer.
+            price: how many quarters of a cycle, or of what the objective counts, a byte moved is worth beside.
+        """
+        behind: list[Ways] = [{} for _ in range(len(self.uses) + 1)]
+        behind[0] = {frozenset(): _Way((0, 0), frozenset())}
+        for number in range(len(self.uses)):
+            ways = _best_of(behind[number], price)
+            found = [(number + 1, item) for item in self._behind(number, ways, reserved.get(number, 0))]
+            for group in self.groups.get(number, ()):
+                found += [(group.interval.end, item) for item in self._behind_group(group, ways, reserved)]
+            for end, (alive, way) in found:
+                known = behind[end].get(alive)
+                if known is None or way.rank(price) < known.rank(price):
+                    behind[end][alive] = way
+        (way,) = behind[-1].values()
+        return NearTensors(tuple(sorted(way.roots)), tuple(_parts(way)), way.cost)
+
+    def _behind(self, number: int, ways: Ways, reserved: int) -> Iterator[tuple[Roots, _Way]]:
+        """The tensors that live behind a layer, with a way; ``ways`` are those before it."""
         born = [item.root for item in self.stays if item.first == number]
         dying = {item.root for item in self.stays if item.last == number}
-        after: Ways = {}
         for (alive, way), added in product(ways.items(), _subsets(born)):
             chosen = self._beside(number, alive | added, reserved)
             if chosen is None or chosen.layer is None:
                 continue
-            left, cost = (alive | added) - dying, (way.cost[0] + chosen.cost[0], way.cost[1] + chosen.cost[1])
-            if left not in after or cost < after[left].cost:
-                after[left] = _Way(cost, way.roots | added, (way, chosen.layer))
-        return after
+            cost = (way.cost[0] + chosen.cost[0], way.cost[1] + chosen.cost[1])
+            yield (alive | added) - dying, _Way(cost, way.roots | added, (way, chosen.layer), way.groups)
+
+    def _behind_group(self, group: RowGroup, ways: Ways, reserved: Mapping[int, int]) -> Iterator[tuple[Roots, _Way]]:
+        """The tensors that live behind a group, with a way; ``ways`` are those before its first layer."""
+        first, end = group.interval.first, group.interval.end
+        born = [item.root for item in self.stays if item.root == group.made and item.first == end - 1]
+        dying = {item.root for item in self.stays if first <= item.last < end}
+        free = self.room - max(reserved.get(number, 0) for number in range(first, end))
+        for (alive, way), added in product(ways.items(), _subsets(born)):
+            living = alive | added
+            crossing = [item for item in group.crossings if item.root not in living]
+            size = group.interval.bytes + sum(item.size_bytes for item in crossing)
+            if size + sum(self.sizes[root] for root in living) <= free:
+                prices = [way.cost, group.cost, *(item.cost for item in crossing)]
+                cost = sum(item[0] for item in prices), sum(item[1] for item in prices)
+                yield living - dying, _Way(cost, way.roots | added, (way, group), way.groups + 1)
 
     def _beside(self, number: int, living: Roots, reserved: int) -> _Chosen | None:
         """The best tiles of a layer beside living tensors, and beside reserved bytes; None if there are none."""
         if not living:
             layer = self.decider.choose(number, self.decider.capacities)
             return _Chosen(UNLIMITED, layer=layer, cost=_cost(layer))
-        have = self.decider.capacities[self.pool]
-        need = sum(self.sizes[root] for root in living) + reserved
-        room = (UNLIMITED if have is None else have) - need
+        room = self.room - reserved - sum(self.sizes[root] for root in living)
         own = living & self.uses[number]
         for item in self.shared[number]:
             if item.roots <= living:
@@ -294,15 +340,15 @@ def _subsets(roots: Sequence[str]) -> Iterator[Roots]:
         yield from map(frozenset, combinations(roots, count))
 
 
-def _best_of(ways: Ways) -> Ways:
+def _best_of(ways: Ways, price: int) -> Ways:
     """The cheapest ways, and the one in which nothing lives."""
-    ranked = sorted(ways, key=lambda alive: (bool(alive), ways[alive].cost, sorted(alive)))
+    ranked = sorted(ways, key=lambda alive: (bool(alive), ways[alive].rank(price), sorted(alive)))
     return {alive: ways[alive] for alive in ranked[:MOST_STATES]}
 
 
-def _layers(way: _Way) -> list[ScheduledLayer]:
+def _parts(way: _Way) -> list[ScheduledLayer | RowGroup]:
     found = []
-    while way.layers is not None:
-        way, layer = way.layers
-        found.append(layer)
+    while way.parts is not None:
+        way, part = way.parts
+        found.append(part)
     return found[::-1]

@@ -22,7 +22,7 @@ from tilewright.plan import (
 )
 from tilewright.platform import Platform
 from tilewright.schedule.constants import Constants, Names
-from tilewright.schedule.group_loops import BuiltGroup, build_group, ring_buffer
+from tilewright.schedule.group_loops import BuiltGroup, build_group, group_name, ring_buffer
 from tilewright.schedule.handover import hand_over
 from tilewright.schedule.marks import Marks, home_marks
 from tilewright.schedule.profile_buffer import guard_record, profile_buffer
@@ -152,7 +152,7 @@ class _Parts:
         """Add a layer of several stages, with the marks of its rings."""
         names = [layer.problem.node.name for layer in layers]
         self.steps += [Begin(name) for name in built.around]
-        self.steps.append(Layer(f"{names[0]} to {names[-1]}", tuple(map(_stage, layers)), built.body))
+        self.steps.append(Layer(group_name(names), tuple(map(_stage, layers)), built.body))
         self.steps += [End(name) for name in reversed(built.around)]
         self.near += built.buffers
         self.accesses.update(built.accesses)

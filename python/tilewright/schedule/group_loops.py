@@ -3,6 +3,8 @@
 Before:  conv a -> pool b, rings of 3 rows of a; a works at every iteration, b at every second
 After:   begin a;  loop: kernel conv at 0 ... 11;  kernel pool at 1, 3, ... 11;  end a
 A ring of rows that nothing needs at the next iteration, and the scratch of a kernel, live inside the loop's body.
+Rows that travel to the first stage, or from the last one, and constants are tiles of their stage: its copies and waits
+stand around its kernel as if the layer were alone, at the iterations of the stage.
 """
 
 from __future__ import annotations
@@ -13,7 +15,22 @@ from dataclasses import dataclass, replace
 
 from tilewright.fusion.group import Group
 from tilewright.fusion.timing import Ring, Timed
-from tilewright.plan import AxisRange, Begin, Buffer, End, Index, Kernel, Loop, Operand, Runs, Step, kernel_steps
+from tilewright.plan import (
+    AxisRange,
+    Begin,
+    Buffer,
+    BufferKind,
+    CopyStart,
+    End,
+    Index,
+    Kernel,
+    Loop,
+    Operand,
+    Runs,
+    Step,
+    Wait,
+    kernel_steps,
+)
 from tilewright.schedule.tile_loops import BuiltLayer
 
 
@@ -23,8 +40,8 @@ class BuiltGroup:
 
     Attributes:
         body: the loop.
-        buffers: scratch of the kernels.
-        around: names of the rings, and of the sums of sinks, that live as long as the loop.
+        buffers: tiles, and scratch of the kernels.
+        around: names of the rings, of tiles, and of the sums of sinks, that live as long as the loop.
         accesses: bytes accessed by buffer.
     """
 
@@ -40,24 +57,30 @@ def build_group(group: Group, layers: Sequence[BuiltLayer]) -> BuiltGroup:
     begins, ends = _inner_marks(group.rings, kernels)
     indices: list[Index] = []
     body: list[Step] = []
-    for number, (timed, layer, kernel) in enumerate(zip(group.stages, layers, kernels, strict=True)):
+    for number, (timed, layer) in enumerate(zip(group.stages, layers, strict=True)):
         index = replace(timed.blocks, name=f"{timed.stream.dimension}_{number}")
         indices += [index] if index.count > 1 else []
-        scratch = [] if timed.stream.is_sink else [buffer.name for buffer in layer.buffers]
-        body += [Begin(name) for name in (*begins.get(number, ()), *scratch)]
-        body.append(_in_group(kernel, timed, index))
-        body += [End(name) for name in (*reversed(scratch), *ends.get(number, ()))]
+        inner = [buffer.name for buffer in layer.buffers if not _stays(buffer, timed)]
+        body += [Begin(name) for name in (*begins.get(number, ()), *inner)]
+        body += [_in_group(step, timed, index) for step in _timed_steps(layer)]
+        body += [End(name) for name in (*reversed(inner), *ends.get(number, ()))]
     rings = [name for name, ring in group.rings.items() if not ring.passing]
-    sinks = [layer for timed, layer in zip(group.stages, layers, strict=True) if timed.stream.is_sink]
+    pairs = zip(group.stages, layers, strict=True)
+    staying = [buffer.name for timed, layer in pairs for buffer in layer.buffers if _stays(buffer, timed)]
     accesses: Counter[str] = Counter()
     for layer in layers:
         accesses.update(layer.accesses)
     return BuiltGroup(
         body=(Loop(tuple(indices), tuple(body)),),
         buffers=tuple(buffer for layer in layers for buffer in layer.buffers),
-        around=(*rings, *(buffer.name for layer in sinks for buffer in layer.buffers)),
+        around=(*rings, *staying),
         accesses=accesses,
     )
+
+
+def group_name(names: Sequence[str]) -> str:
+    """The name of the program's layer that runs layers of these names as a group."""
+    return f"{names[0]} to {names[-1]}"
 
 
 def ring_buffer(buffer: Buffer, ring: Ring) -> Buffer:
@@ -87,22 +110,45 @@ def _buffers(kernel: Kernel) -> set[str]:
     return {operand.buffer for operand in (*kernel.reads, *kernel.writes)}
 
 
-def _in_group(kernel: Kernel, timed: Timed, index: Index) -> Kernel:
-    """The kernel step at its stage's times; the dimension of rows has the name of the stage's own index."""
+def _stays(buffer: Buffer, timed: Timed) -> bool:
+    """Whether a stage's buffer keeps its content from block to block: a tile, or the sums of a sink."""
+    return timed.stream.is_sink or buffer.kind is BufferKind.TILE
+
+
+def _timed_steps(layer: BuiltLayer) -> list[CopyStart | Wait | Kernel]:
+    """The copies, waits and the kernel of a layer of one loop, or of a straight line."""
+    steps = [inner for step in layer.body for inner in (step.body if isinstance(step, Loop) else (step,))]
+    return [step for step in steps if isinstance(step, (CopyStart, Wait, Kernel))]
+
+
+def _in_group(step: CopyStart | Wait | Kernel, timed: Timed, index: Index) -> Step:
+    """A step of a stage at the stage's times; the dimension of rows has the name of the stage's own index."""
+    own = step.runs
     if index.count == 1:
-        return replace(kernel, runs=Runs(timed.first))
-    renamed = {timed.stream.dimension: index.name}
+        return replace(step, runs=Runs(timed.first))
+    names = {timed.stream.dimension: index.name}
+    over = tuple(names.get(name, name) for name in own.over)
+    runs = Runs(timed.first + timed.every * own.first, timed.every * own.every, own.count, over)
+    if isinstance(step, Wait):
+        return replace(step, runs=runs)
+    if isinstance(step, CopyStart):
+        source, destination = (_renamed_operand(operand, names) for operand in (step.source, step.destination))
+        kept = names.get(step.kept, step.kept)
+        return replace(step, source=source, destination=destination, runs=runs, kept=kept)
+    return replace(_renamed_kernel(step, names), runs=runs)
+
+
+def _renamed_kernel(kernel: Kernel, names: Mapping[str, str]) -> Kernel:
     count = len(kernel.reads)
-    operands = tuple(_renamed_operand(operand, renamed) for operand in (*kernel.reads, *kernel.writes))
+    operands = tuple(_renamed_operand(operand, names) for operand in (*kernel.reads, *kernel.writes))
     return replace(
         kernel,
         reads=operands[:count],
         writes=operands[count:],
-        dimensions=tuple(replace(item, name=renamed.get(item.name, item.name)) for item in kernel.dimensions),
-        maps=tuple(_renamed(axes, renamed) for axes in kernel.maps),
-        reduction=tuple(renamed.get(name, name) for name in kernel.reduction),
-        stores=replace(kernel.stores, walk=tuple(renamed.get(name, name) for name in kernel.stores.walk)),
-        runs=Runs(timed.first, timed.every, timed.count, (index.name,)),
+        dimensions=tuple(replace(item, name=names.get(item.name, item.name)) for item in kernel.dimensions),
+        maps=tuple(_renamed(axes, names) for axes in kernel.maps),
+        reduction=tuple(names.get(name, name) for name in kernel.reduction),
+        stores=replace(kernel.stores, walk=tuple(names.get(name, name) for name in kernel.stores.walk)),
     )
 
 

@@ -78,7 +78,7 @@ def build_layer(
     ``constants``, and names that buffers take to ``names``.
     """
     problem, choice = layer.problem, layer.choice
-    indices = tuple(Index(name, problem.extents[name], choice.steps[name]) for name in choice.order)
+    indices = tuple(Index(name, problem.extents[name], choice.steps[name], choice.shift) for name in choice.order)
     parts = _Parts()
     accesses: Counter[str] = Counter()
     parts.words = words_buffer(problem, names)

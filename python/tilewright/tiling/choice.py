@@ -67,6 +67,7 @@ class TileChoice:
         kept: for each operand of the problem the loop index along which halo rows stay near the core
             (``tiling.kept``), "" where each tile is loaded as a whole; () if no operand keeps rows.
         hinted: whether hardware hints decided between tiles of nearly the same cost.
+        shift: elements by which the first tile along the only cut dimension is shorter (``plan.Index``).
     """
 
     steps: Mapping[str, int]
@@ -79,6 +80,7 @@ class TileChoice:
     stagings: tuple[tuple[Staging, ...], ...] = ()
     kept: tuple[str, ...] = ()
     hinted: bool = False
+    shift: int = 0
 
     def kept_along(self, position: int) -> str:
         """The index along which rows of operand number ``position`` are kept; empty for none."""

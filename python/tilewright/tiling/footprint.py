@@ -120,14 +120,17 @@ def rounds(order: Sequence[str], counts: Mapping[str, Counts], operand: TileOper
     return loads
 
 
-def moved_elements(operand: TileOperand, steps: Mapping[str, int], extents: Mapping[str, int], kept: str = "") -> int:
+def moved_elements(
+    operand: TileOperand, steps: Mapping[str, int], extents: Mapping[str, int], kept: str = "", shift: int = 0
+) -> int:
     """Elements of the operand summed over all distinct tiles, edges and halos exact.
 
-    Elements that the previous tile along dimension ``kept`` has too are left out.
+    Elements that the previous tile along dimension ``kept`` has too are left out. The first tile along the only
+    dimension that is cut is shorter by ``shift``.
     """
     total = 1
     for group in _independent_axes(operand):
-        total *= _elements_of(group, steps, extents, kept)
+        total *= _elements_of(group, steps, extents, kept, shift)
     return total
 
 
@@ -170,10 +173,16 @@ def _independent_axes(operand: TileOperand) -> list[list[AxisRange]]:
     return [members for _, members in groups]
 
 
-def _elements_of(axes: list[AxisRange], steps: Mapping[str, int], extents: Mapping[str, int], kept: str) -> int:
+def _elements_of(
+    axes: list[AxisRange], steps: Mapping[str, int], extents: Mapping[str, int], kept: str, shift: int
+) -> int:
     names = sorted({name for axis in axes for name, _ in axis.terms})
+    shifts = {name: shift if steps[name] < extents[name] else 0 for name in names}
     spans = [
-        [(lower, min(lower + steps[name], extents[name])) for lower in range(0, extents[name], steps[name])]
+        [
+            (max(lower, 0), min(lower + steps[name], extents[name]))
+            for lower in range(-shifts[name], extents[name], steps[name])
+        ]
         for name in names
     ]
     total = 0

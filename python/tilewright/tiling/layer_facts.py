@@ -10,7 +10,7 @@ import numpy as np
 from tilewright.plan import KernelOffer, LayerFacts, LayerReasons, LayerWork, LinkLoad
 from tilewright.tiling.choice import TileChoice
 from tilewright.tiling.cost import transfer_shape
-from tilewright.tiling.footprint import moved_elements, needed_elements, rounds
+from tilewright.tiling.footprint import Counts, moved_elements, needed_elements, rounds
 from tilewright.tiling.hints import idle_cores, idle_lanes
 from tilewright.tiling.problem import TilingProblem, tile_lengths
 
@@ -21,7 +21,7 @@ def layer_facts(problem: TilingProblem, choice: TileChoice, others: tuple[Kernel
     ``others`` are the kernels that were not taken.
     """
     extents = problem.extents
-    counts = {name: np.asarray(-(-extents[name] // choice.steps[name])) for name in choice.order}
+    counts = _counts(problem, choice)
     moved: dict[str, int] = {}
     compulsory: dict[str, int] = {}
     for position, operand in enumerate(problem.operands):
@@ -34,7 +34,7 @@ def layer_facts(problem: TilingProblem, choice: TileChoice, others: tuple[Kernel
         distinct = prod(int(counts[name]) for name in operand.dimensions if name in counts)
         loads = int(rounds(choice.order, counts, operand))
         link = operand.link.name
-        elements = moved_elements(operand, choice.steps, extents, choice.kept_along(position))
+        elements = moved_elements(operand, choice.steps, extents, choice.kept_along(position), choice.shift)
         total = elements * operand.element_bytes * loads // distinct
         moved[link] = moved.get(link, 0) + total
         compulsory[link] = compulsory.get(link, 0) + once
@@ -59,6 +59,12 @@ def layer_facts(problem: TilingProblem, choice: TileChoice, others: tuple[Kernel
     )
 
 
+def _counts(problem: TilingProblem, choice: TileChoice) -> dict[str, Counts]:
+    """Tiles along each cut dimension."""
+    shift = choice.shift if problem.moves else 0
+    return {name: np.asarray(-(-(problem.extents[name] + shift) // choice.steps[name])) for name in choice.order}
+
+
 def _reasons(problem: TilingProblem, choice: TileChoice, others: tuple[KernelOffer, ...]) -> LayerReasons | None:
     """Why this kernel and these tiles; None where there was nothing to choose and nothing can idle."""
     lanes = idle_lanes(problem, choice.steps)
@@ -73,7 +79,7 @@ def _work(problem: TilingProblem, choice: TileChoice, moved: Mapping[str, int]) 
     tiles = list(tile_lengths(problem, choice.steps))
     calls = sum(times for _, times in tiles)
     steps = {name: np.asarray(step, dtype=np.int64) for name, step in choice.steps.items()}
-    counts = {name: np.asarray(-(-problem.extents[name] // choice.steps[name])) for name in choice.order}
+    counts = _counts(problem, choice)
     totals: dict[str, tuple[int, int]] = {}
     for position, operand in enumerate(problem.operands):
         if operand.link is None:

@@ -1,0 +1,226 @@
+"""Groups whose rows stay near the core: random networks in them give the bits of layers one by one, in fewer bytes."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.firmware import needs_host_compiler
+from support.forced import late_tiles
+from support.mutants import Subject, Verdicts, judge, outputs, subject
+from support.random_groups import random_columns, random_rows
+from support.random_hourglass import random_hourglass
+from support.random_model import RandomModel
+from tilewright.base.errors import TilewrightError
+from tilewright.check import Rule, check
+from tilewright.options import CompileOptions, Groups, Objective
+from tilewright.pipeline import compile_model
+from tilewright.plan import BufferKind, CopyStart, Layer, Loop, Plan, Step
+
+Grown = Callable[[int], RandomModel]
+
+NETWORKS: tuple[tuple[Grown, int, float], ...] = (
+    (random_rows, 0, 3.5),
+    (random_rows, 1, 1),
+    (random_rows, 5, 1.5),
+    (random_rows, 6, 2.2),
+    (random_rows, 7, 1.5),
+    (random_columns, 1, 1.5),
+    (random_columns, 1, 2.2),
+    (random_columns, 4, 3.5),
+    (random_columns, 7, 3.5),
+)
+"""Random networks with the least size of l1 in which they fit times a number: in all of them groups save copies."""
+
+MUTATIONS = 25
+
+
+def stored(grown: Grown, seed: int, folder: Path) -> Path:
+    path = folder / f"{grown.__name__}{seed}" / "net.onnx"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(grown(seed).proto().SerializeToString())
+    return path
+
+
+def least_l1(model: Path, platform: Path) -> int:
+    with pytest.raises(TilewrightError) as caught:
+        compile_model(CompileOptions(model, str(platform), "net", pools=("l1=1",)))
+    return int(caught.value.help[0].split()[1].partition("=")[2])
+
+
+def near(model: Path, folder: Path, times: float, name: str = "near", **changes: object) -> Subject:
+    """The network on a core that reaches l1 only, whose copies come late; fewest bytes moved."""
+    platform = late_tiles(folder, near=True)
+    pools = (f"l1={int(least_l1(model, platform) * times)}",)
+    return subject(model, platform, folder / name, pools, objective=Objective.BYTES_MOVED, **changes)
+
+
+def networks(folder: Path) -> Iterator[tuple[Path, Subject]]:
+    for number, (grown, seed, times) in enumerate(NETWORKS):
+        model = stored(grown, seed, folder)
+        yield model, near(model, folder, times, f"near{number}")
+
+
+def groups(plan: Plan) -> list[Layer]:
+    return [step for step in plan.program if isinstance(step, Layer) and len(step.stages) > 1]
+
+
+def moved(plan: Plan) -> int:
+    return sum(size for layer in plan.layers for _, size in layer.link_bytes)
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, Subject]]:
+    return list(networks(tmp_path_factory.mktemp("near")))
+
+
+@needs_host_compiler
+def test_the_bits_are_those_of_layers_one_by_one(sample: list[tuple[Path, Subject]]) -> None:
+    """Under sanitizers, with copies as late as they may be, and with all bytes overwritten that hold nothing."""
+    stages, kept = 0, 0
+    for number, (model, found) in enumerate(sample):
+        assert groups(found.plan), found.name
+        stages += sum(len(layer.stages) for layer in groups(found.plan))
+        kept += sum(bool(step.kept) for layer in groups(found.plan) for step in loop_of(layer).body if is_copy(step))
+        apart = subject(model, "host", found.folder / "apart", groups=Groups.OFF)
+        assert outputs(found, number, Verdicts()) == outputs(apart, number, Verdicts()), (number, found.name)
+    sys.stdout.write(f"\n{stages} stages in groups, {kept} inputs of which rows stay\n")
+    assert stages >= 24
+    assert kept >= 2
+
+
+def is_copy(step: Step) -> bool:
+    return isinstance(step, CopyStart)
+
+
+def loop_of(layer: Layer) -> Loop:
+    (loop,) = (step for step in layer.body if isinstance(step, Loop))
+    return loop
+
+
+def test_groups_move_fewer_bytes(sample: list[tuple[Path, Subject]], tmp_path: Path) -> None:
+    for (model, found), (_, _, times) in zip(sample, NETWORKS, strict=True):
+        apart = near(model, tmp_path, times, groups=Groups.OFF)
+        assert not groups(apart.plan)
+        assert moved(found.plan) < moved(apart.plan)
+
+
+def test_no_group_is_taken_that_saves_nothing(tmp_path: Path) -> None:
+    for seed, times in ((2, 2.2), (3, 2.2), (4, 1.5)):
+        found = near(stored(random_rows, seed, tmp_path), tmp_path, times)
+        assert not groups(found.plan), seed
+
+
+def test_a_tensor_with_a_home_of_the_users_is_no_ring(sample: list[tuple[Path, Subject]], tmp_path: Path) -> None:
+    model, found = sample[1]
+    ring = next(item for item in found.plan.buffers if item.ring_axis is not None and item.kind is not BufferKind.TILE)
+    assert ring.pools == ("l1",)
+    _, _, times = NETWORKS[1]
+    (given,) = (
+        item
+        for item in near(model, tmp_path, times, homes=((ring.name, "sram"),)).plan.buffers
+        if item.name == ring.name
+    )
+    assert given.pools == ("sram",)
+    assert given.ring_axis is None
+
+
+def test_a_ring_with_a_row_less_is_refused(sample: list[tuple[Path, Subject]]) -> None:
+    refused = 0
+    for _, found in sample:
+        for ring in (item for item in found.plan.buffers if item.ring_axis is not None):
+            axis = ring.ring_axis
+            assert axis is not None
+            if ring.shape[axis] == 1:
+                continue
+            less = replace(ring, shape=(*ring.shape[:axis], ring.shape[axis] - 1, *ring.shape[axis + 1 :]))
+            buffers = tuple(less if item.name == ring.name else item for item in found.plan.buffers)
+            rules = {violation.rule for violation in check(replace(found.plan, buffers=buffers))}
+            assert rules & {Rule.SLOT_CONTENT, Rule.RECTANGLE, Rule.COPY_SHAPE}, (found.name, ring.name, rules)
+            refused += ring.kind is BufferKind.INTERMEDIATE
+    assert refused >= 5
+
+
+def with_body(plan: Plan, layer: Layer, body: list[Step]) -> Plan:
+    spoilt = replace(layer, body=(replace(loop_of(layer), body=tuple(body)),))
+    return replace(plan, program=tuple(spoilt if step is layer else step for step in plan.program))
+
+
+def test_rows_that_come_an_iteration_late_are_refused(sample: list[tuple[Path, Subject]]) -> None:
+    late = 0
+    for _, found in sample:
+        tiles = {buffer.name for buffer in found.plan.buffers if buffer.kind is BufferKind.TILE}
+        for layer in groups(found.plan):
+            body = list(loop_of(layer).body)
+            for number, step in enumerate(body):
+                if isinstance(step, CopyStart) and step.runs.count > 1 and step.destination.buffer in tiles:
+                    changed = replace(step, runs=replace(step.runs, first=step.runs.first + 1))
+                    spoilt = with_body(found.plan, layer, [*body[:number], changed, *body[number + 1 :]])
+                    assert check(spoilt), (found.name, step.token)
+                    late += 1
+    assert late >= 5
+
+
+def test_a_result_that_leaves_late_is_refused(sample: list[tuple[Path, Subject]]) -> None:
+    """Before the kernel writes the next block over it, it must have been sent."""
+    late = 0
+    for _, found in sample:
+        tiles = {buffer.name for buffer in found.plan.buffers if buffer.kind is BufferKind.TILE}
+        for layer in groups(found.plan):
+            body = list(loop_of(layer).body)
+            for number, step in enumerate(body):
+                if not isinstance(step, CopyStart) or step.source.buffer not in tiles:
+                    continue
+                if step.runs.every == 1 and step.runs.count > 1:
+                    changed = replace(step, runs=replace(step.runs, first=step.runs.first + 1))
+                    spoilt = with_body(found.plan, layer, [*body[:number], changed, *body[number + 1 :]])
+                    assert check(spoilt), (found.name, step.token)
+                    late += 1
+    assert late >= 2
+
+
+def test_a_lock_repeats_groups(tmp_path: Path) -> None:
+    for grown, seed, times in NETWORKS[1:4]:
+        model = stored(grown, seed, tmp_path)
+        platform = late_tiles(tmp_path, near=True)
+        size = int(least_l1(model, platform) * times)
+        options = CompileOptions(
+            model, str(platform), "net", pools=(f"l1={size}",), objective=Objective.BYTES_MOVED, static_pools=True
+        )
+        found = compile_model(options)
+        assert groups(found.plan)
+        lock = tmp_path / "net.lock.json"
+        lock.write_text(found.lock, encoding="utf-8")
+        again = compile_model(replace(options, plan_lock=lock))
+        assert again.plan == found.plan
+        assert again.files == found.files
+
+
+@needs_host_compiler
+def test_a_number_changed_is_refused_or_harmless(sample: list[tuple[Path, Subject]]) -> None:
+    verdicts = Verdicts()
+    judge(sample[1][1], random.Random(15), MUTATIONS, verdicts)
+    judge(sample[5][1], random.Random(15), MUTATIONS, verdicts)
+    assert verdicts.holes == []
+    assert sum(verdicts.refused.values()) > MUTATIONS
+
+
+@pytest.mark.long
+@needs_host_compiler
+@pytest.mark.parametrize("grown", [random_rows, random_columns, random_hourglass])
+def test_hundreds_of_networks_at_five_sizes(grown: Grown, tmp_path: Path) -> None:
+    in_groups = 0
+    for seed in range(100):
+        model = stored(grown, seed, tmp_path)
+        apart = subject(model, "host", tmp_path / "apart", groups=Groups.OFF)
+        wanted = outputs(apart, seed, Verdicts())
+        for times in (1, 1.5, 2.2, 3.5, 6):
+            found = near(model, tmp_path, times)
+            if groups(found.plan):
+                assert outputs(found, seed, Verdicts()) == wanted, (seed, times)
+                in_groups += 1
+    assert in_groups >= 100
