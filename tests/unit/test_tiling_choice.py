@@ -25,6 +25,7 @@ from tilewright.tiling.candidates import MAXIMUM_CANDIDATES, candidate_steps, ev
 from tilewright.tiling.choice import NEARLY_AS_FAST, SHORTLIST, TilingOptions, choose_tiles
 from tilewright.tiling.cost import load_cycles, start_cycles
 from tilewright.tiling.footprint import moved_elements, needed_elements
+from tilewright.tiling.kernel_choice import cheapest_kernel
 from tilewright.tiling.layer_facts import layer_facts
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.orders import cheapest_orders
@@ -187,6 +188,20 @@ def test_the_choice_is_the_cheapest_of_all(make: Callable[[], Graph], limits: tu
             assert own[number] == pytest.approx(min(found[number] for found in costs), rel=1e-9), objective
         assert max(found[number] for found in costs) > own[number], objective
         assert dict_total(layer_facts(problem, choice).link_bytes) == own[1], objective
+
+
+def test_the_kernel_that_moves_the_fewest_bytes_is_taken_where_these_are_minimised() -> None:
+    frugal = problem_of(small_conv())
+    declared = replace(frugal.kernel.kernel, symbol="greedy", scratch=lambda choice, steps: {"scratch": CAPACITY // 2})
+    greedy = replace(frugal, kernel=replace(frugal.kernel, kernel=declared))
+    options = TilingOptions(objective=Objective.BYTES_MOVED)
+    moved = [choose_tiles(problem, {"l1": CAPACITY}, options).cost for problem in (greedy, frugal)]
+    assert moved[1] < moved[0]
+    for ways in ([greedy, frugal], [frugal, greedy]):
+        assert cheapest_kernel(ways, {"l1": CAPACITY}, options).problem is frugal
+    # Where both move as few, the first of them stands.
+    for ways in ([greedy, frugal], [frugal, greedy]):
+        assert cheapest_kernel(ways, {"l1": 1 << 16}, options).problem is ways[0]
 
 
 def test_reductions_are_cut_where_that_is_cheapest() -> None:

@@ -36,23 +36,27 @@ def cheapest_kernel(
     Of the variants of one kernel the first that fits is taken: a later variant cuts reductions, which
     adds floats in another order, and is meant for pools in which the others do not fit.
     Kernels for groups alone are left out.
-    Kernels are compared by cycles only: under another objective or strategy the first that fits is taken.
+    Where bytes moved are the objective, the kernel with the fewest is taken, of equals the first; where bytes of
+    pools are, and under another strategy, the first that fits.
     Raises TileOverflow, with the numbers of the kernel that misses the fewest bytes, if no kernel fits.
     """
-    by_cycles = options.objective is Objective.CYCLES and options.strategy is Strategy.COST
+    by_cost = options.strategy is Strategy.COST
+    by_cycles = by_cost and options.objective is Objective.CYCLES
+    by_bytes = by_cost and options.objective is Objective.BYTES_MOVED
+    share = SURELY_FASTER if by_cycles else 1.0
     taken: int | None = None
     choices: dict[int, TileChoice] = {}
     failures: list[TileOverflow] = []
     offers: dict[int, KernelOffer] = {}
     for number, problem in enumerate(candidates):
-        if taken is not None and not by_cycles:
+        if taken is not None and not (by_cycles or by_bytes):
             break
         if problem.kernel.in_groups:
             continue
         if problem.variant and any(candidates[other].kernel.name == problem.kernel.name for other in choices):
             continue
         least = calls_cycles(problem)
-        if taken is not None and least >= choices[taken].least_cost * SURELY_FASTER:
+        if by_cycles and taken is not None and least >= choices[taken].least_cost * SURELY_FASTER:
             offers[number] = KernelOffer(problem.kernel.name, round(least), calls_only=True)
             continue
         try:
@@ -62,7 +66,7 @@ def cheapest_kernel(
             offers[number] = KernelOffer(problem.kernel.name, None)
             continue
         offers[number] = KernelOffer(problem.kernel.name, choices[number].predicted_cycles)
-        if taken is None or choices[number].least_cost < choices[taken].least_cost * SURELY_FASTER:
+        if taken is None or choices[number].least_cost < choices[taken].least_cost * share:
             taken = number
     if taken is None:
         raise min(failures, key=lambda failure: failure.missing_bytes)
