@@ -1,0 +1,270 @@
+"""Networks with everything at home in l3, behind l2 and l1: bytes over both links beside the least of any tiles.
+
+    python benchmarks/levels.py --corpus FOLDER [--only TEXT] [--sizes L2:L1]... [--results FILE] [--markdown FILE]
+                                [--known] [--run FOLDER]
+
+Every network is planned for the platform l3-chain with pools of each size, or of the least l1 that works. Each layer's
+bytes over l3-l2 and l2-l1 are compared with the least that any tile shape and any loop order of the layer moves within
+the same pool (least_traffic.py), which is a bound: shapes that reach it need not exist. Plans are those of the fewest
+cycles; where such a plan moves more than 1.10 or 1.15 times the least, because that is faster, the plan of the fewest
+bytes is measured too. Small models come first. ``--run`` builds all plans of the fewest cycles there and runs them in
+QEMU; outputs have to be the stored ones. ``--results`` keeps what is known, in a line of JSON each, as long as the
+product is the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import corpus
+from least_traffic import least_bytes
+from sweep_network import product_sha256
+from tilewright.base.errors import ExitStatus, TilewrightError
+from tilewright.base.outputs import write_file
+from tilewright.options import CompileOptions, Objective
+from tilewright.pipeline import imported_graph, sized_platform
+from tilewright.plan import LayerFacts
+from tilewright.planning.prepare import Prepared, prepare
+from tilewright.planning.realise import Planned
+from tilewright.planning.retries import search
+from tilewright.tiling.alike import form
+
+PLATFORM = "l3-chain"
+L3_BYTES = 32_000_000
+SIZES = ("64000:16000", "64000:4000", "16000:16000", "16000:4000")
+FAR, NEAR = ("l3->l2", "l3_constants->l2", "l2->l3"), ("l2->l1", "l1->l2")
+MOST_FAR, MOST_NEAR = 1.10, 1.15
+NEEDED = re.compile(r"POOLS (\w+)=(\d+)")
+
+PAGE = """# Everything at home in l3: bytes over both links beside the least of any tiles
+
+Written by `levels.py`: networks of the corpus on `l3-chain`, whose kernels address l1 only, with all tensors and constants at home in l3. Bytes moved in one inference between l3 and l2, and between l2 and l1; the bytes that every schedule moves (compulsory); and the least that any tile shape and loop order moves, layer by layer, in an l2 and an l1 of this size. The least is a bound: tiles of one shape for all operands, of which it takes the better of two of equal number wherever they differ. Where operands keep different amounts in l2, a plan may move less than it (a ratio below 1). Ratios are moved to least; worst: the layer farthest from its least, of those that move at least a hundredth of the network's bytes. Where a plan moves more than 1.10 or 1.15 times the least, cycles are worth more to it: a second row has the plan with `objective = "bytes_moved"`. A size of `l1` that is not 16,000 or 4,000 is the least that works.
+
+"""  # noqa: E501
+
+
+@dataclass(frozen=True)
+class Side:
+    """Bytes over one link of the chain, both ways: moved, least of any tiles, compulsory; and the worst layer's."""
+
+    moved: int
+    least: int
+    compulsory: int
+    worst: float = 1.0
+    worst_layer: str = ""
+
+    @property
+    def ratio(self) -> float:
+        return self.moved / self.least if self.least else 1.0
+
+
+@dataclass(frozen=True)
+class Row:
+    """A network at one size of the pools, planned for an objective; ``refused`` says why there is no plan."""
+
+    name: str
+    size: str
+    l2: int = 0
+    l1: int = 0
+    refused: str = ""
+    far: Side = Side(0, 0, 0)
+    near: Side = Side(0, 0, 0)
+    cycles: int = 0
+    objective: str = Objective.CYCLES.value
+
+    @property
+    def is_near_the_least(self) -> bool:
+        return self.far.ratio <= MOST_FAR and self.near.ratio <= MOST_NEAR
+
+    @staticmethod
+    def of_data(data: dict[str, object]) -> Row:
+        sides = {key: Side(**data[key]) for key in ("far", "near")}  # type: ignore[arg-type]
+        return Row(**{**data, **sides})  # type: ignore[arg-type]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--corpus", type=Path, required=True)
+    parser.add_argument("--only", default="", help="networks with this text in their path")
+    parser.add_argument("--sizes", action="append", help=f"bytes of l2 and of l1; {', '.join(SIZES)} if absent")
+    parser.add_argument("--results", type=Path, help="keep rows here, and take from here what is known")
+    parser.add_argument("--known", action="store_true", help="measure nothing more than what the results have")
+    parser.add_argument("--markdown", type=Path, help="write the table here")
+    parser.add_argument("--run", type=Path, help="build and run what was planned for the fewest cycles in this folder")
+    arguments = parser.parse_args()
+    networks = corpus.find_networks(arguments.corpus.resolve(), arguments.only)
+    by_size = sorted(networks, key=lambda network: (network.folder / "network.onnx").stat().st_size)
+    rows = list(every(by_size, arguments.sizes or list(SIZES), arguments.results, known_only=arguments.known))
+    rows.sort(key=lambda row: (row.name, -row.l2, -row.l1, row.objective != Objective.CYCLES.value))
+    print(summary(rows))
+    failures = ran({network.label: network for network in networks}, rows, arguments.run) if arguments.run else {}
+    if arguments.markdown:
+        write_file(arguments.markdown, (PAGE + table(rows)).encode())
+    return 1 if failures else 0
+
+
+def every(
+    networks: Sequence[corpus.Network], sizes: Sequence[str], results: Path | None, *, known_only: bool
+) -> Iterator[Row]:
+    """The rows of all networks, those that are known from the results."""
+    known = read_rows(results)
+    for network in networks:
+        for size in sizes:
+            for objective in (Objective.CYCLES.value, Objective.BYTES_MOVED.value):
+                row = known.get((network.label, size, objective))
+                if row is None and known_only:
+                    break
+                if row is None:
+                    row = measured(network, size, objective)
+                    keep(row, results)
+                print(line(row), flush=True)
+                yield row
+                if row.refused or row.is_near_the_least:
+                    break
+
+
+def keep(row: Row, results: Path | None) -> None:
+    if results is not None:
+        with results.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"product": product_sha256(), **asdict(row)}) + "\n")
+
+
+def read_rows(path: Path | None) -> dict[tuple[str, str, str], Row]:
+    """Rows of an earlier run of the same product, by network, size and objective."""
+    if path is None or not path.exists():
+        return {}
+    product = product_sha256()
+    data = [json.loads(text) for text in path.read_text(encoding="utf-8").splitlines()]
+    rows = [Row.of_data(item) for item in data if item.pop("product") == product]
+    return {(row.name, row.size, row.objective): row for row in rows}
+
+
+def measured(network: corpus.Network, size: str, objective: str) -> Row:
+    """A network planned with pools of a size, or with the least that works where they are too small."""
+    l2, l1 = map(int, size.split(":"))
+    for _ in range(6):
+        try:
+            prepared, planned = plans(network, l2, l1, objective)
+            return replace(row_of(network, size, l2, l1, prepared, planned), objective=objective)
+        except TilewrightError as error:
+            needed = {pool: int(least) for text in error.help for pool, least in NEEDED.findall(text)}
+            if error.status is not ExitStatus.DOES_NOT_FIT or not set(needed) & {"l1", "l2"}:
+                return Row(network.label, size, refused=error.what, objective=objective)
+            l1, l2 = max(l1, needed.get("l1", 0)), max(l2, needed.get("l2", 0))
+    return Row(network.label, size, refused="no size was found that works", objective=objective)
+
+
+def ran(networks: Mapping[str, corpus.Network], rows: Sequence[Row], build: Path) -> dict[str, str]:
+    """Builds and runs the plans of the fewest cycles; gives what is wrong by the program's name."""
+    lines: dict[str, str] = {}
+    for row in rows:
+        if row.refused or row.objective != Objective.CYCLES.value:
+            continue
+        network = networks[row.name]
+        graph = network.graph()
+        target = f"{network.target}_{row.l2}_{row.l1}"
+        folder = corpus.with_matching_vectors(network, graph, build / "vectors" / network.target)
+        pools = f"l1={row.l1},l2={row.l2},l3={L3_BYTES}"
+        fields = (target, str(folder), PLATFORM, corpus.types_of(network), pools, corpus.tolerance_of(network, graph))
+        lines[target] = "|".join(fields)
+    wrong = corpus.build_firmwares(lines, build)
+    for target in sorted(set(lines) - set(wrong)):
+        program = build / f"{target}.golden"
+        words = ("--platform", PLATFORM, "--elf", str(program), "--timeout", str(corpus.TIMEOUT_SECONDS))
+        done = corpus.tilewright("simulate", *words) if program.exists() else None
+        if done is None or done.returncode:
+            wrong[target] = "not built" if done is None else (done.stdout + done.stderr).strip()[-200:]
+        print(f"{target}: {wrong.get(target, 'right')}", flush=True)
+    print(f"{len(lines)} run, {len(lines) - len(wrong)} right")
+    return wrong
+
+
+def plans(network: corpus.Network, l2: int, l1: int, objective: str) -> tuple[Prepared, Planned]:
+    pools = (f"l1={l1}", f"l2={l2}", f"l3={L3_BYTES}")
+    options = CompileOptions(network.folder / "network.onnx", PLATFORM, "net", pools)
+    options = replace(options, types=tuple(network.types.items()), objective=Objective(objective))
+    platform = sized_platform(options)
+    prepared = prepare(imported_graph(options, platform), platform, options)
+    return prepared, search(prepared, platform, options)
+
+
+def row_of(network: corpus.Network, size: str, l2: int, l1: int, prepared: Prepared, planned: Planned) -> Row:
+    facts = {layer.name: layer for layer in planned.schedule.layers}
+    known: dict[object, tuple[int, int]] = {}
+    bounds: dict[str, tuple[int, int]] = {}
+    for ways in prepared.problems:
+        alike = form(ways) or ways[0].node.name
+        if alike not in known:
+            known[alike] = least_bytes(ways, 1, l2) or 0, least_bytes(ways, 0, l1) or 0
+        bounds[ways[0].node.name] = known[alike]
+    far = side(facts, {name: least for name, (least, _) in bounds.items()}, FAR)
+    near = side(facts, {name: least for name, (_, least) in bounds.items()}, NEAR)
+    return Row(network.label, size, l2, l1, "", far, near, sum(layer.predicted_cycles for layer in facts.values()))
+
+
+def side(facts: dict[str, LayerFacts], bounds: dict[str, int], links: Sequence[str]) -> Side:
+    moved = {name: bytes_over(layer.link_bytes, links) for name, layer in facts.items()}
+    once = sum(bytes_over(layer.compulsory_link_bytes, links) for layer in facts.values())
+    total = sum(moved.values())
+    large = [name for name in moved if bounds[name] and moved[name] * 100 >= total]
+    worst = max(large, key=lambda name: moved[name] / bounds[name], default="")
+    ratio = round(moved[worst] / bounds[worst], 3) if worst else 1.0
+    return Side(total, sum(bounds.values()), once, ratio, worst)
+
+
+def bytes_over(loads: Sequence[tuple[str, int]], links: Sequence[str]) -> int:
+    return sum(size for link, size in loads if link in links)
+
+
+def line(row: Row) -> str:
+    if row.refused:
+        return f"{row.name} {row.size}: {row.refused}"
+    sides = (
+        f"{item.moved:,} / {item.least:,} = {item.ratio:.3f}, {item.worst:.2f} {item.worst_layer[:40]}"
+        for item in (row.far, row.near)
+    )
+    return f"{row.name} l2 {row.l2:,} l1 {row.l1:,} {row.objective}: {'; '.join(sides)}; {row.cycles:,} cycles"
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """How many plans are near the least, of those for cycles and with those for bytes."""
+    found = [row for row in rows if not row.refused]
+    fast = [row for row in found if row.objective == Objective.CYCLES.value]
+    few = {(row.name, row.size): row for row in found}
+    far = sum(row.far.ratio <= MOST_FAR for row in fast)
+    near = sum(row.near.ratio <= MOST_NEAR for row in fast)
+    both = sum(row.is_near_the_least for row in few.values())
+    return (
+        f"{len({row.name for row in fast})} networks, {len(fast)} plans for the fewest cycles: l3-l2 at most "
+        f"{MOST_FAR:.2f} in {far}, l2-l1 at most {MOST_NEAR:.2f} in {near}; both in {both}, where the others are "
+        f"planned for the fewest bytes"
+    )
+
+
+def table(rows: Sequence[Row]) -> str:
+    return "\n".join([summary(rows) + ".\n", *_table(rows)]) + "\n"
+
+
+def _table(rows: Sequence[Row]) -> Iterator[str]:
+    yield "| network | l2 | l1 | l3-l2 | least | compulsory | ratio | worst | l2-l1 | least | ratio | worst | cycles |"
+    yield "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
+    for row in rows:
+        if row.refused:
+            yield f"| {row.name} ({row.size}: {row.refused}) |" + " |" * 12
+            continue
+        name = row.name if row.objective == Objective.CYCLES.value else f"{row.name}, fewest bytes"
+        far, near = row.far, row.near
+        cells = [f"{row.l2:,}", f"{row.l1:,}", f"{far.moved:,}", f"{far.least:,}", f"{far.compulsory:,}"]
+        cells += [f"{far.ratio:.3f}", f"{far.worst:.2f}", f"{near.moved:,}", f"{near.least:,}"]
+        cells += [f"{near.ratio:.3f}", f"{near.worst:.2f}", f"{row.cycles:,}"]
+        yield f"| {name} | " + " | ".join(cells) + " |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
