@@ -57,6 +57,21 @@ def test_windows_reach_the_bound_where_first_fit_does_not() -> None:
     assert bound < used_bytes(items, nodes=1_000_000, limit=between, minimise=False) <= between
 
 
+def test_making_a_window_takes_nodes() -> None:
+    """The first window has some 200 units and as many around them: with a budget of one node their pairs count."""
+    native = extension()
+    assert native is not None
+    random = Random(4)
+    count = 6_000
+    begins = [random.randrange(count) for _ in range(count)]
+    ends = [begin + 1 + random.randrange(200) for begin in begins]
+    sizes = [random.randrange(1000, 2000) for _ in range(count)]
+    unaligned = [1] * count, [0] * count, [-1] * count
+    answer = native.solve_alive(sizes, *unaligned, begins, ends, [], [], [], -1, True, 1, 0, None)
+    assert answer[2] > answer[3], "first fit does not reach the bound"
+    assert answer[4] > 500
+
+
 def test_fixed_aligned_and_listed_buffers_keep_their_rules() -> None:
     items = buffers(seed=2, align_bytes=8)
     for number in range(0, COUNT, 1000):

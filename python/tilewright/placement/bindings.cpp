@@ -21,7 +21,7 @@ using List = std::vector<Bytes>;
 
 // The search over a whole problem lists its pairs and takes a bit for every two units: with more of
 // either this would be hundreds of MB.
-constexpr std::size_t kMostUnits = 20'000, kMostPairs = 500'000;
+constexpr std::size_t kMostUnits = 5'000, kMostPairs = 500'000;
 
 std::pair<std::size_t, std::size_t> pair_of(const List &list, std::size_t at, std::size_t count)
 {

@@ -13,6 +13,8 @@ namespace
 
 constexpr int kFirstUnits = 200, kMostUnits = 3200;
 constexpr std::int64_t kWindowNodes = 10'000;
+// Pairs of units that are looked at while a window is made, for one node of the budget.
+constexpr std::int64_t kPairsPerNode = 50;
 // Targets between the bound and the peak, in eighths of their distance.
 constexpr std::array<Bytes, 4> kTargets{0, 1, 3, 6};
 
@@ -122,13 +124,14 @@ class Windows
             }
         }
         const Problem problem = inside(window, target);
+        const auto pairs = static_cast<std::int64_t>(window.moved.size()) * problem.count() / 2;
         Request request;
         request.limit = target;
         request.minimise = false;
         request.nodes = std::min(kWindowNodes, request_.nodes - spent_);
         request.seed = request_.seed;
         const Answer found = solve(problem, request);
-        spent_ += found.nodes + problem.count();
+        spent_ += found.nodes + problem.count() + pairs / kPairsPerNode;
         if (found.verdict != Verdict::kFits) {
             return false;
         }
