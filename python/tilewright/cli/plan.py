@@ -32,9 +32,10 @@ def _plan(parsed: argparse.Namespace) -> int:
     options = compile_options(parsed)
     if parsed.update:
         return _update(options, parsed.output)
+    from tilewright.pipeline import plan_model
     from tilewright.plan.json import dumps
 
-    plan = compiled(options).plan
+    plan = plan_model(options)
     if parsed.output is not None:
         write_file(parsed.output, dumps(plan).encode())
     elif parsed.format == "json":
