@@ -37,7 +37,7 @@ STEPS: Mapping[str, type] = types.MappingProxyType(
 _TAGS: Mapping[type, str] = types.MappingProxyType({step: tag for tag, step in STEPS.items()})
 
 
-_ON_ONE_LINE = json.JSONEncoder(separators=(", ", ": "), allow_nan=False)
+_quoted = json.JSONEncoder().encode
 
 
 def dumps(plan: Plan) -> str:
@@ -45,8 +45,8 @@ def dumps(plan: Plan) -> str:
 
     Raises TypeError for a value that no plan may hold.
     """
-    document = {"format": PLAN_FORMAT, **_encode_fields(plan)}
-    return _layout(document, 0) + "\n"
+    entries = [f'"format": {PLAN_FORMAT}', *_entries(plan, 1)]
+    return "{\n " + ",\n ".join(entries) + "\n}\n"
 
 
 def loads(text: str) -> Plan:
@@ -121,48 +121,66 @@ def _shape(name: str) -> tuple[tuple[Field[Any], Any], ...]:
     return tuple((field, hints[field.name]) for field in fields(cls))
 
 
-def _encode_fields(value: Any) -> dict[str, Any]:
-    encoded: dict[str, Any] = {}
-    for field, hint in _shape(type(value).__name__):
-        content = getattr(value, field.name)
-        if field.default is not MISSING and content == field.default:
+def _entries(value: Any, depth: int) -> list[str]:
+    """Key and text of each field of a dataclass, at a depth."""
+    entries = []
+    for name, key, default, exact in _written(type(value).__name__):
+        content = getattr(value, name)
+        if default is not MISSING and content == default:
             continue
         # An int in a real or boolean field makes an equal plan, so it must give equal text.
-        encoded[field.name] = bool(content) if hint is bool else _encode(float(content) if hint is float else content)
-    return encoded
+        if exact is bool:
+            entries.append(key + ("true" if content else "false"))
+        else:
+            entries.append(key + _text(float(content) if exact is float else content, depth))
+    return entries
 
 
-def _encode(value: Any) -> Any:
-    if value is None or type(value) in (str, int):
-        return value
+@cache
+def _written(cls: str) -> tuple[tuple[str, str, Any, type | None], ...]:
+    """Of each field its name, its key as text, its default, and the type to which its content is turned."""
+    return tuple(
+        (field.name, f"{_quoted(field.name)}: ", field.default, hint if hint in (bool, float) else None)
+        for field, hint in _shape(cls)
+    )
+
+
+def _text(value: Any, depth: int) -> str:
+    """JSON text: on one line where that is short, else one entry per line, indented by one space for each depth."""
+    kind = type(value)
+    if kind is int:
+        return str(value)
+    if kind is str:
+        return _quoted(value)
+    if isinstance(value, tuple):
+        return _lines("[", [_text(item, depth + 1) for item in value], "]", depth)
+    tag = _TAGS.get(kind)
+    if tag is not None or is_dataclass(kind):
+        first = [f'"step": "{tag}"'] if tag is not None else []
+        return _lines("{", first + _entries(value, depth + 1), "}", depth)
+    return _of_scalar(value)
+
+
+def _of_scalar(value: Any) -> str:
+    if value is None:
+        return "null"
     if isinstance(value, Enum):
-        return value.value
+        return _quoted(value.value)
     if isinstance(value, Integral):
-        return int(value)
+        return str(int(value))
     if isinstance(value, Real):
         number = float(value)
-        return number if math.isfinite(number) else {"float": repr(number)}
-    if isinstance(value, tuple):
-        return [_encode(item) for item in value]
-    if is_dataclass(value) and not isinstance(value, type):
-        tag = _TAGS.get(type(value))
-        return ({"step": tag} if tag else {}) | _encode_fields(value)
+        return repr(number) if math.isfinite(number) else f'{{"float": "{number!r}"}}'
     raise TypeError(f"a plan cannot hold {value!r}")
 
 
-def _layout(value: Any, depth: int) -> str:
-    """JSON text: on one line where that is short, else one entry per line, indented by one space."""
-    if type(value) is int:
-        return str(value)
-    line = _ON_ONE_LINE.encode(value)
-    if not isinstance(value, (dict, list)) or not value or (depth > 0 and depth + len(line) <= LINE_WIDTH):
+def _lines(opening: str, entries: list[str], closing: str, depth: int) -> str:
+    """A list or an object. What one entry has on several lines, the whole has too: it is longer."""
+    line = opening + ", ".join(entries) + closing
+    if not entries or (depth + len(line) <= LINE_WIDTH and "\n" not in line):
         return line
-    pad = " " * (depth + 1)
-    if isinstance(value, list):
-        entries = [pad + _layout(item, depth + 1) for item in value]
-        return "[\n" + ",\n".join(entries) + "\n" + " " * depth + "]"
-    entries = [f"{pad}{json.dumps(key)}: {_layout(item, depth + 1)}" for key, item in value.items()]
-    return "{\n" + ",\n".join(entries) + "\n" + " " * depth + "}"
+    pad = "\n" + " " * (depth + 1)
+    return opening + pad + ("," + pad).join(entries) + "\n" + " " * depth + closing
 
 
 def _decode(hint: Any, value: object, where: str) -> Any:
