@@ -14,6 +14,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from typing import NoReturn
 
 from tilewright import __version__
@@ -163,6 +164,7 @@ def _report(messages: Diagnostics, error: TilewrightError | tuple[TilewrightErro
     return int(status)
 
 
+@cache
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="tilewright", description="From an ONNX model and a platform file to statically planned C.")
     parser.add_argument("--version", action="version", version=f"tilewright {__version__}")
