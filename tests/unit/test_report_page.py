@@ -16,7 +16,7 @@ from support.sound import BASE, placed_io
 from tilewright.base.errors import TilewrightError
 from tilewright.cli import main
 from tilewright.plan import Placement, Plan, Relation, RelationKind, Tradeoff
-from tilewright.plan.json import dumps
+from tilewright.plan.json import dumps, loads
 from tilewright.plan.lifetimes import lifetimes
 from tilewright.plan.stages import stage_spans
 from tilewright.report.data import report_data
@@ -65,6 +65,19 @@ def test_parts_that_share_no_byte_do_not_feed_each_other() -> None:
     apart = replace(BASE, relations=(*relations, Relation(RelationKind.AT_OFFSET, "m", "x", 1024)))
     assert Edge(1, None, "out") in edges(apart, touched_buffers(apart))
     assert Edge(0, None, "out") not in edges(apart, touched_buffers(apart))
+
+
+def test_ends_of_the_graph_have_the_names_of_inputs_and_outputs() -> None:
+    """Also where a layer reads the input through a view with a name of its own."""
+    document = json.loads(dumps(BASE))
+    (x,) = (item for item in document["buffers"] if item["name"] == "x")
+    document["buffers"].append({**x, "name": "seen"})
+    document["relations"].append({"kind": "at_offset", "first": "seen", "second": "x", "offset_bytes": 0})
+    document["inputs"][0]["name"] = "picture"
+    program = json.dumps(document["program"]).replace('"buffer": "x"', '"buffer": "seen"')
+    plan = loads(json.dumps({**document, "program": json.loads(program)}))
+    assert edges(plan, touched_buffers(plan))[0] == Edge(None, 0, "seen")
+    assert [node["name"] for node in page_data(plan)["graph"]["nodes"]] == ["picture", "conv", "relu", "out"]
 
 
 def test_chains_stay_straight_and_long_edges_have_a_column_of_their_own() -> None:
@@ -135,6 +148,17 @@ def test_tiles_are_told_as_the_plan_has_them() -> None:
     assert kernel["indices"] == [["oc", 4, 2, 0], ["oh", 8, 3, 0]]
     assert [operand["tensor"] for operand in kernel["operands"]] == ["x", "w", "m"]
     assert kernel["operands"][0]["axes"][0] == [[["oh", 1]], -1, 1, 1, 8]
+
+
+def test_operands_with_long_names_have_labels() -> None:
+    long = "functional/batch_normalization/Conv2D"
+    plan = loads(dumps(BASE).replace('"m"', json.dumps(long)))
+    operands = page_data(plan)["layers"][0]["kernels"][0]["operands"]
+    assert [(item["tensor"], item.get("label")) for item in operands] == [
+        ("x", None),
+        ("w", None),
+        (long, "conv output"),
+    ]
 
 
 def test_the_page_is_one_file_that_asks_for_nothing() -> None:

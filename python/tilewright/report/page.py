@@ -114,16 +114,30 @@ def _callers(plan: Plan) -> list[dict[str, Any]]:
     return [{**_described(buffers[name]), "pool": plan.io_pool, "fed": name in fed} for name in names]
 
 
+def _interface_of_views(plan: Plan) -> dict[str, str]:
+    """For each buffer the input or output of the model in which it lies, by its name in the model; else itself."""
+    inside = {item.first: item.second for item in plan.relations if item.kind is RelationKind.AT_OFFSET}
+    interface = {item.buffer: item.name for item in (*plan.inputs, *plan.outputs)}
+    found = {}
+    for buffer in plan.buffers:
+        name = buffer.name
+        while name in inside and name not in interface:
+            name = inside[name]
+        found[buffer.name] = interface.get(name, buffer.name)
+    return found
+
+
 def _graph(plan: Plan, flow: Sequence[Edge]) -> dict[str, Any]:
     """Nodes (the model's inputs, its layers, its outputs) with their points, and edges between numbers of nodes."""
     tensors = {buffer.name: buffer for buffer in plan.buffers}
-    inputs = list(dict.fromkeys(edge.buffer for edge in flow if edge.source is None))
-    outputs = list(dict.fromkeys(edge.buffer for edge in flow if edge.target is None))
+    owners = _interface_of_views(plan)
+    inputs = list(dict.fromkeys(owners[edge.buffer] for edge in flow if edge.source is None))
+    outputs = list(dict.fromkeys(owners[edge.buffer] for edge in flow if edge.target is None))
     first, count = len(inputs), len(plan.layers)
     ends = [
         (
-            inputs.index(edge.buffer) if edge.source is None else first + edge.source,
-            first + count + outputs.index(edge.buffer) if edge.target is None else first + edge.target,
+            inputs.index(owners[edge.buffer]) if edge.source is None else first + edge.source,
+            first + count + outputs.index(owners[edge.buffer]) if edge.target is None else first + edge.target,
         )
         for edge in flow
     ]
