@@ -3,6 +3,8 @@
 /* The tiles of the selected layer, drawn in the tensors that it reads and writes. */
 const MOST_OUTLINES = 2000;
 const TILE_EDGE = 46;
+/* Half of the number below the right edge. */
+const TILE_RIGHT = 22;
 const TILE_BOX = { width: 280, height: 190 };
 
 /* How many tiles an index has: plan.Index says how. */
@@ -78,7 +80,7 @@ function drawOperand(drawing, operand, kernel, tile) {
   const [down, across] = axes;
   const extent = (axis) => (axis === undefined ? 1 : operand.axes[axis][4]);
   const [height, width] = [extent(down), extent(across)];
-  const most = { ...TILE_BOX, width: Math.min(Math.max(drawing.clientWidth - TILE_EDGE - 8, 160), TILE_BOX.width) };
+  const most = { ...TILE_BOX, width: Math.min(Math.max(drawing.clientWidth - TILE_EDGE - TILE_RIGHT, 160), TILE_BOX.width) };
   const square = Math.min(most.width / width, most.height / height);
   const isSquare = down !== undefined && height < 4 * width && width < 4 * height;
   const [sx, sy] = isSquare ? [square, square] : [most.width / width, down === undefined ? 40 : most.height / height];
@@ -89,7 +91,7 @@ function drawOperand(drawing, operand, kernel, tile) {
     text("tick", (TILE_EDGE + right) / 2, bottom + 14, across === undefined ? "" : `axis ${across}`, "middle")];
   if (down !== undefined) labels.push(text("tick", TILE_EDGE - 4, bottom, height, "end"), text("tick", TILE_EDGE - 4, (6 + bottom) / 2 + 4, `axis ${down}`, "end"));
   const tone = operand.side === "read" ? "tile read" : "tile written";
-  drawing.replaceChildren(canvas(TILE_EDGE + most.width + 8, bottom + 20, area("whole", [0, height, 0, width]),
+  drawing.replaceChildren(canvas(TILE_EDGE + most.width + TILE_RIGHT, bottom + 20, area("whole", [0, height, 0, width]),
     ...outlines(operand, kernel, axes).map((found) => area("outline", found)),
     area(tone, corners(rectangle(operand, indexBounds(kernel, tile)), axes)), ...labels));
 }
@@ -98,7 +100,7 @@ function operandFigures(layer) {
   return layer.kernels.flatMap((kernel) => kernel.operands.map((operand) => {
     const figure = document.createElement("figure");
     const caption = document.createElement("figcaption");
-    const name = Object.assign(document.createElement("b"), { textContent: operand.tensor });
+    const name = Object.assign(document.createElement("b"), { textContent: operand.label ?? operand.tensor, title: operand.tensor });
     const where = document.createElement("span");
     const extents = shape(operand.axes.map((axis) => axis[4]));
     caption.append(`${operand.side} `, name, ` ${extents}`, document.createElement("br"), where);

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tilewright.plan import Kernel, Layer, Loop, Operand, Plan, Step
+from tilewright.report.labels import LONGEST_OWN, buffer_labels
 
 
 def layer_geometry(plan: Plan) -> list[list[dict[str, Any]]]:
@@ -13,18 +14,23 @@ def layer_geometry(plan: Plan) -> list[list[dict[str, Any]]]:
 
     An index has the fields of ``plan.Index``: [name, extent, step, shift], outermost first; tiles are counted in
     lexicographic order. A group is a coarse index, [name, index, tiles]. An axis has the fields of
-    ``plan.AxisRange``: [terms, first offset, last offset, divisor, extent].
+    ``plan.AxisRange``: [terms, first offset, last offset, divisor, extent]. An operand with a long name has a label.
     """
+    labels = buffer_labels(plan)
     tensors = {buffer.name: buffer.tensor or buffer.name for buffer in plan.buffers}
     return [
-        [_kernel(kernel, loop, tensors) for kernel, loop in _kernels(layer.body, None) if kernel.name == stage.kernel]
+        [
+            _kernel(kernel, loop, tensors, labels)
+            for kernel, loop in _kernels(layer.body, None)
+            if kernel.name == stage.kernel
+        ]
         for layer in plan.program
         if isinstance(layer, Layer)
         for stage in layer.stages
     ]
 
 
-def _kernel(kernel: Kernel, loop: Loop | None, tensors: dict[str, str]) -> dict[str, Any]:
+def _kernel(kernel: Kernel, loop: Loop | None, tensors: dict[str, str], labels: dict[str, str]) -> dict[str, Any]:
     indices = [index for index in loop.indices if index.name in kernel.runs.over] if loop else []
     sides = [("read", operand) for operand in kernel.reads] + [("written", operand) for operand in kernel.writes]
     return {
@@ -32,7 +38,7 @@ def _kernel(kernel: Kernel, loop: Loop | None, tensors: dict[str, str]) -> dict[
         "symbol": kernel.symbol,
         "indices": [[index.name, index.extent, index.step, index.shift] for index in indices],
         "groups": _groups(loop) if loop else [],
-        "operands": [_operand(side, operand, tensors) for side, operand in sides],
+        "operands": [_operand(side, operand, tensors, labels) for side, operand in sides],
     }
 
 
@@ -45,10 +51,13 @@ def _groups(loop: Loop) -> list[list[Any]]:
     return [[name, index, tiles] for name, (index, tiles) in found.items()]
 
 
-def _operand(side: str, operand: Operand, tensors: dict[str, str]) -> dict[str, Any]:
+def _operand(side: str, operand: Operand, tensors: dict[str, str], labels: dict[str, str]) -> dict[str, Any]:
+    tensor = tensors[operand.buffer]
+    label = labels.get(tensor, labels.get(operand.buffer)) if len(tensor) > LONGEST_OWN else None
     return {
         "side": side,
-        "tensor": tensors[operand.buffer],
+        "tensor": tensor,
+        **({"label": label} if label is not None else {}),
         "axes": [
             [list(map(list, axis.terms)), axis.first_offset, axis.last_offset, axis.divisor, axis.extent]
             for axis in operand.rectangle
