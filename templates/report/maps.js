@@ -110,9 +110,13 @@ function levels(map) {
   const level = (name, bytes, note, side, anchor) => found.push(
     part("path", { class: `level ${name}`, d: `M${x(0)},${y(bytes)}H${x(STEPS)}`, "data-bytes": bytes }),
     text(`note ${name}`, anchor === "end" ? width - MAP.right - 4 : MAP.left + 4, y(bytes) + side, note, anchor));
-  level("bound", pool.lower_bound_bytes, `lower bound ${number(pool.lower_bound_bytes)}${pool.optimal ? ": reached" : ""}`, map.callers.length ? 13 : -4, "end");
-  if (pool.capacity_bytes && map.whole) level("capacity", pool.capacity_bytes, `capacity ${number(pool.capacity_bytes)}`, -4, "start");
-  else if (pool.capacity_bytes) found.push(text("note capacity", MAP.left + 4, MAP.top + 10, `capacity ${number(pool.capacity_bytes)} ↑`));
+  const bound = `lower bound ${number(pool.lower_bound_bytes)}${pool.optimal ? ": reached" : ""}`;
+  const capacity = pool.capacity_bytes ? `capacity ${number(pool.capacity_bytes)}` : "";
+  /* Both notes stand beside each other where there is room for them. */
+  const isCrowded = LETTER * (bound.length + capacity.length + 4) > width - MAP.left - MAP.right;
+  level("bound", pool.lower_bound_bytes, bound, map.callers.length || isCrowded ? 13 : -4, "end");
+  if (pool.capacity_bytes && map.whole) level("capacity", pool.capacity_bytes, capacity, -4, "start");
+  else if (pool.capacity_bytes) found.push(text("note capacity", MAP.left + 4, MAP.top + 10, `${capacity} ↑`));
   return found;
 }
 

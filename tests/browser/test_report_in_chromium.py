@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 from selenium.webdriver.remote.webelement import WebElement
-from support.browser import BEYOND, TIP, Browser, needs_chromium
+from support.browser import BEYOND, OVER, TIP, Browser, needs_chromium
 from support.long_plan import long_plan
 from support.screen_pictures import area, brightness, colours
 from support.sound import BASE
@@ -87,6 +87,15 @@ def test_capacity_and_lower_bound_are_drawn(browser: Browser, tmp_path: Path) ->
     assert browser.run(lines) == [["alive", "112"], ["bound", "256"], ["capacity", "256"]]
     notes = browser.run("[...document.querySelectorAll('#map-sram .note')].map((text) => text.textContent)")
     assert notes == ["lower bound 128: reached", "capacity 512"]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_notes_of_large_pools_stand_apart(browser: Browser, tmp_path: Path, width: int) -> None:
+    pools = tuple(replace(pool, size_bytes=1 << 50) for pool in BASE.pools)
+    with browser.wide(width):
+        browser.open(written(tmp_path, replace(BASE, pools=pools)))
+        assert len(browser.find(".note")) == 6
+        assert browser.run(OVER) == []
 
 
 def test_boxes_have_labels_and_shades_and_the_callers_lie_above(browser: Browser, tmp_path: Path) -> None:
@@ -330,6 +339,10 @@ def test_what_the_checks_must_catch(browser: Browser, tmp_path: Path) -> None:
     with browser.wide(390):
         browser.open(page)
         assert len(browser.run(BEYOND)) == 1
+    notes = "<text class='note' x='9' y='20'>capacity</text><text class='note' x='20' y='20'>bound</text>"
+    page.write_text(f"<svg>{notes}</svg>", encoding="utf-8")
+    browser.open(page)
+    assert browser.run(OVER) == ["capacity,bound"]
     allowed = written(tmp_path, BASE).read_text(encoding="utf-8")
     page.write_text(allowed.replace("<main>", "<main><img src='http://127.0.0.1:9/picture.png'>"), encoding="utf-8")
     browser.open(page)

@@ -31,6 +31,14 @@ BEYOND = (
     " && !item.closest('.scroll, .wide, #tip')).map((item) => item.outerHTML.slice(0, 90))"
 )
 """Elements that run out of the screen to the right, but for those that scroll in a box of their own."""
+OVER = (
+    "[...document.querySelectorAll('svg')].flatMap((map) =>"
+    " [...map.querySelectorAll('.note')].flatMap((one, at, all) =>"
+    " all.slice(at + 1).map((other) => [one, other]))).filter((pair) => { const [a, b] = pair.map((item) =>"
+    " item.getBoundingClientRect()); return a.left < b.right && b.left < a.right && a.top + 3 < b.bottom - 3 &&"
+    " b.top + 3 < a.bottom - 3; }).map((pair) => pair.map((item) => item.textContent).join())"
+)
+"""Pairs of notes in a drawing that lie over each other, by more than the space around letters."""
 
 needs_chromium = pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason="needs chromium and chromedriver")
 
