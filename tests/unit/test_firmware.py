@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -339,3 +340,20 @@ def test_files_that_are_no_programs(tmp_path: Path) -> None:
         assert raised.value.code in ("elf-file", "elf-stripped")
     with pytest.raises(TilewrightError, match="cannot read the program"):
         read_image(tmp_path / "absent.elf")
+
+
+@needs_riscv
+def test_calls_are_followed_however_deep_they_nest(tmp_path: Path) -> None:
+    """Deeper than Python lets functions call each other."""
+    count = sys.getrecursionlimit() + 500
+    lines = ["static __attribute__((noinline)) int toy_0(volatile int *x) { return *x; }"]
+    lines += [
+        f"static __attribute__((noinline)) int toy_{n}(volatile int *x) {{ return toy_{n - 1}(x) + x[{n}]; }}"
+        for n in range(1, count)
+    ]
+    code = "\n".join([*lines, f"int toy_run(volatile int *x) {{ return toy_{count - 1}(x) + 1; }}"])
+    verdict = checked(link_toy(tmp_path, code), toy_plan())
+    (model,) = verdict.models
+    assert len(model.calls.deepest) == count + 1
+    assert model.calls.stack_bytes >= 16 * count
+    assert {finding.rule for finding in verdict.findings} == {"stack"}, "more than the header says"

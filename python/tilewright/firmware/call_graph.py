@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tilewright.firmware.image import Image, Symbol
@@ -24,6 +24,13 @@ FORKS = frozenset(("tilewright_fork", "tilewright_fork_start", "tilewright_fork_
 
 Chain = tuple[int, ...]
 """Addresses of functions, each of which calls the next."""
+
+
+Depth = tuple[int, Chain]
+"""The most stack of a call in bytes, and the chain of functions that takes it."""
+
+_Visit = Generator["_Visit", Depth, Depth]
+"""The visit of a function: it asks for visits of those that it calls, one after the other, and returns its depth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +86,7 @@ class Follower:
     edges: dict[tuple[int, int, int, bool], Edge] = field(default_factory=dict)
     cycles: set[tuple[str, ...]] = field(default_factory=set)
     lost: dict[tuple[int, int], tuple[Symbol, int]] = field(default_factory=dict)
-    depths: dict[tuple[int, frozenset[int], frozenset[int]], tuple[int, Chain]] = field(default_factory=dict)
+    depths: dict[tuple[int, frozenset[int], frozenset[int]], Depth] = field(default_factory=dict)
     pointers: dict[int, Pointers] = field(default_factory=dict)
 
     def calls(self, root: Symbol, told_by: Sequence[Symbol] = ()) -> Calls:
@@ -87,7 +94,7 @@ class Follower:
         own = [self._own(function) for function in told_by]
         told = frozenset(address for pointers in own for address in pointers.in_code | pointers.in_data)
         handed = frozenset(address for address in told if not self._is_layer(address))
-        stack_bytes, chain = self._depth(root, handed, ())
+        stack_bytes, chain = _visited(self._depth(root, handed, ()))
         names = tuple((self._named(address), self.bodies[address].frame_bytes) for address in chain)
         return Calls(
             root=root,
@@ -114,8 +121,8 @@ class Follower:
             self.pointers[function.address] = self.finder.of(self._body(function).touched)
         return self.pointers[function.address]
 
-    def _depth(self, function: Symbol, handed: frozenset[int], above: Chain) -> tuple[int, Chain]:
-        """The most stack of a call in bytes, and the chain of functions that takes it."""
+    def _depth(self, function: Symbol, handed: frozenset[int], above: Chain) -> _Visit:
+        """The depth of a call of a function."""
         # Callers matter only through the pointers that they hand down.
         key = (function.address, handed, frozenset(above) if handed else frozenset())
         if key in self.depths:
@@ -128,7 +135,7 @@ class Follower:
         for site in body.calls:
             known = handed_on | layers if site.target is None else handed_on
             for callee in self._targets(function, site, known, chain):
-                below, way = self._depth(callee, handed_on, chain)
+                below, way = yield self._depth(callee, handed_on, chain)
                 deepest = max(deepest, (site.depth_bytes + below, way))
         self.depths[key] = deepest[0], (function.address, *deepest[1])
         return self.depths[key]
@@ -188,3 +195,21 @@ class Follower:
     def _is_layer(self, address: int) -> bool:
         is_named = re.match(rf"{re.escape(self.model)}_layer_\d+_", self._named(address)) is not None
         return is_named and not self._is_part(address)
+
+
+def _visited(first: _Visit) -> Depth:
+    """What a visit returns. Visits wait in a list, since programs may nest calls deeper than Python's own stack."""
+    waiting: list[_Visit] = [first]
+    answer: Depth | None = None
+    while waiting:
+        try:
+            # A visit begins without an answer; then each of its requests has one.
+            request = next(waiting[-1]) if answer is None else waiting[-1].send(answer)
+        except StopIteration as end:
+            waiting.pop()
+            answer = end.value
+        else:
+            waiting.append(request)
+            answer = None
+    assert answer is not None
+    return answer
