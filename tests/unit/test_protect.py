@@ -238,6 +238,25 @@ def test_protection_changes_no_bit_and_costs_little(tmp_path: Path, platform: st
     assert depths[0] + 200 < depths[1] < depths[0] + stack, depths
 
 
+@needs_arm
+def test_functions_next_to_the_vectors_are_followed(tmp_path: Path) -> None:
+    """Pointers to them are numbers below 256."""
+    artifacts = protected(platform="mps2-an385-single")
+    text = """
+#include "m.h"
+int main(void)
+{
+    static _Alignas(256) uint8_t in[256], out[256];
+    const struct m_inputs inputs = {(const void *)in};
+    const struct m_outputs outputs = {(void *)out};
+    return (int)m_run(&inputs, &outputs);
+}
+"""
+    image = read_image(link_model(tmp_path, artifacts, text))
+    assert image.named("m_protected")[0].address < 256
+    assert check_image(image, [artifacts.plan], Linked()).findings == ()
+
+
 @needs_riscv
 @needs_arm
 @pytest.mark.parametrize("platform", [PLATFORM, "cortex-m4"])

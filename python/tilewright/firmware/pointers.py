@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from tilewright.firmware.image import Image, Machine, Symbol, SymbolKind
 
-_LEAST_ADDRESS = 256
-"""Smaller numbers are taken for counts: at these addresses a program has a table of vectors at most."""
+_LEAST_ADDRESS = {Machine.ARM: 64}
+_LEAST_ELSEWHERE = 256
+"""Smaller numbers are taken for counts. Functions of Cortex-M may follow a table of 16 vectors at address 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +53,17 @@ class PointerFinder:
         in_code: set[int] = set()
         in_data: set[int] = set()
         objects: set[tuple[int, int]] = set()
-        for address in (number for number in touched if number >= _LEAST_ADDRESS):
+        for address in (number for number in touched if number >= self._least()):
             if (function := self._function(address)) is not None:
                 in_code.add(function)
             functions, named = self._from_object(address)
             in_data |= functions
             objects |= named
         return Pointers(frozenset(in_code), frozenset(in_data), frozenset(objects))
+
+    def _least(self) -> int:
+        """The least number that may be an address."""
+        return _LEAST_ADDRESS.get(self.image.machine, _LEAST_ELSEWHERE)
 
     def _function(self, word: int) -> int | None:
         """The function to which a word points, if it does. Pointers to Thumb code are odd, which few numbers are."""
@@ -84,7 +89,7 @@ class PointerFinder:
                     function = self._function(word)
                     if function is not None:
                         found.add(function)
-                    elif word >= _LEAST_ADDRESS:
+                    elif word >= self._least():
                         waiting.append(word)
         return found, set(seen.items())
 
