@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tilewright.base.resources import runtime_dir
 from tilewright.codegen.linker import linker_script
+from tilewright.kernels.gcc_options import LIBRARY_OPTIONS, SOURCE_OPTIONS
 from tilewright.options import CompileOptions
 from tilewright.pipeline import Artifacts, compile_model
 from tilewright.plan import Plan
@@ -112,9 +113,19 @@ def link_digits(
 
 
 def link_model(
-    folder: Path, artifacts: Artifacts, main: str, *, words: Sequence[str] = (), script: str | None = None
+    folder: Path,
+    artifacts: Artifacts,
+    main: str,
+    *,
+    words: Sequence[str] = (),
+    script: str | None = None,
+    more: Sequence[Path] = (),
+    as_library: bool = False,
 ) -> Path:
-    """A model in a program with the text ``main``."""
+    """A model in a program with the text ``main`` and ``more`` sources; ``words`` are the compiler's and linker's.
+
+    ``as_library`` compiles with the options of GCC that the CMake functions give a model's library.
+    """
     loaded, runtime = load_platform(artifacts.plan.platform), runtime_dir()
     sources = write_model(folder, artifacts)
     (folder / "main.c").write_text(main, encoding="utf-8")
@@ -124,10 +135,14 @@ def link_model(
     tool = COMPILERS[loaded.target.port]
     compiler = [*tool, *loaded.target.compile_options, "-O2", "-ffunction-sections", "-fdata-sections"]
     includes = [f"-I{folder}", f"-I{runtime / 'include'}", f"-I{runtime / 'ports' / loaded.target.port}"]
-    kernels = [runtime / name for name in artifacts.plan.kernel_sources]
-    objects = kept([*compiler, *words, *includes], [*kernels, *ports])
+    if as_library:
+        words = [*words, *LIBRARY_OPTIONS]
+    objects = kept([*compiler, *words, *includes], ports)
+    for name in artifacts.plan.kernel_sources:
+        own_words = SOURCE_OPTIONS.get(name, ()) if as_library else ()
+        objects += kept([*compiler, *words, *own_words, *includes], [runtime / name])
     program = folder / "firmware.elf"
-    own = [str(path) for path in (folder / "main.c", *sources)]
+    own = [str(path) for path in (folder / "main.c", *more, *sources)]
     command = [*compiler, *words, *includes, *own, *objects, "-T", str(folder / "firmware.ld"), *link_words]
     # With link-time optimisation main is seen without its type, which the compiler warns of.
     command += ["-Wl,--gc-sections", "-lm", "-w", "-o", str(program)]

@@ -12,6 +12,7 @@ After:   the instructions of the longer way; behind it, what differs between the
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Union
 
 from tilewright.base.errors import TilewrightError, not_supported
 from tilewright.firmware.disassembly import Disassembly, Instruction
@@ -42,6 +43,9 @@ _STACK, _CALLERS, _STEP = 0x7F000000, 0x60000000, 0x01000000
 _DEEPEST = 64
 """Branches on unknown values that may nest; a loop whose end is unknown nests until this limit, and is refused."""
 
+_Known = Union[int, tuple[int, int], None]
+"""What is known of a word of memory: the word, (bits, mask of those that are known), or nothing."""
+
 _MOST = 1 << 31
 """The most instructions that are executed before the program is refused."""
 
@@ -64,15 +68,15 @@ class _Memory:
     """Words by address; those that are absent are unknown, unless the program's constants have them."""
 
     image: Image
-    words: dict[int, int] = field(default_factory=dict)
+    words: dict[int, _Known] = field(default_factory=dict)
     constants: dict[int, Word] = field(default_factory=dict)
-    log: list[tuple[int, Word]] = field(default_factory=list)
+    log: list[tuple[int, _Known]] = field(default_factory=list)
 
     def word(self, address: int) -> Word:
         """The word at an address that is a multiple of 4."""
         value = self.words.get(address)
         if value is not None:
-            return value
+            return value if isinstance(value, int) else None
         if address not in self.constants:
             self.constants[address] = self.image.word(address)
         return self.constants[address]
@@ -81,32 +85,42 @@ class _Memory:
         """The value at an address, without sign."""
         if address is None:
             return None
-        word = self.word(address & ~3)
-        if word is None or size == 4:
-            return word
-        return word >> 8 * (address & 3) & ((1 << 8 * size) - 1)
+        place = address & ~3
+        if size == 4:
+            return self.word(place)
+        shift, part = 8 * (address & 3), (1 << 8 * size) - 1
+        known = self.words.get(place)
+        word = known[0] if isinstance(known, tuple) and known[1] >> shift & part == part else self.word(place)
+        return None if word is None else word >> shift & part
 
     def store(self, address: Word, size: int, value: Word) -> None:
-        """Write a value; raises not_supported for an unknown address."""
+        """Write a value; raises _UnknownAddress."""
         if address is None:
-            raise _refused("a store to an address that depends on data", self.image)
+            raise _UnknownAddress
         place = address & ~3
         before = self.words.get(place)
-        if size < 4 and value is not None and before is not None:
-            shift = 8 * (address & 3)
-            kept = before & ~(((1 << 8 * size) - 1) << shift)
-            value = kept | (value & ((1 << 8 * size) - 1)) << shift
-        elif size < 4:
-            value = None
         self.log.append((place, before))
-        self.put(place, value)
+        self.put(place, value if size == 4 else _with_part(before, 8 * (address & 3), (1 << 8 * size) - 1, value))
 
-    def put(self, place: int, value: Word) -> None:
-        """Set a whole word, None for an unknown one."""
+    def put(self, place: int, value: _Known) -> None:
+        """Set what is known of a word."""
         if value is None:
             self.words.pop(place, None)
         else:
             self.words[place] = value
+
+
+def _with_part(before: _Known, shift: int, part: int, value: Word) -> _Known:
+    """What is known of a word after a store to the bits ``part << shift``."""
+    bits, mask = before if isinstance(before, tuple) else (0, 0) if before is None else (before, MASK)
+    bits, mask = bits & ~(part << shift), mask & ~(part << shift)
+    if value is not None:
+        bits, mask = bits | (value & part) << shift, mask | part << shift
+    return bits if mask == MASK else (bits, mask) if mask else None
+
+
+class _UnknownAddress(Exception):
+    """A store goes to an address that is not known."""
 
 
 @dataclass(slots=True)
@@ -130,8 +144,12 @@ class _Run:
         count = 0
         while len(self.frames) >= depth and (self.pc not in places or len(self.frames) > depth):
             block = self.blocks.get(self.pc) or self._block(self.pc)
-            for step in block.steps:
-                step(self.registers)
+            try:
+                for step in block.steps:
+                    step(self.registers)
+            except _UnknownAddress as error:
+                function = self.image.function_at(block.address)
+                raise _refused("a store to an address that depends on data", self.image, function) from error
             count += block.count
             if count > _MOST:
                 function = self.image.function_at(block.address)
@@ -241,7 +259,7 @@ class _Run:
             self.memory.put(address, values.pop() if len(values) == 1 else None)
         return max(counts)
 
-    def _undone(self) -> dict[int, Word]:
+    def _undone(self) -> dict[int, _Known]:
         """Take back all writes since the log began, and return the words that they wrote."""
         log = self.memory.log
         after = {place: self.memory.words.get(place) for place, _ in log}
