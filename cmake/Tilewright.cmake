@@ -3,6 +3,7 @@
 Public functions; each is described above its definition in the file of its concern.
 
   tilewright_add_model            an ONNX model becomes a static library    TilewrightModel.cmake
+  tilewright_plan_models          plans several models at one time          TilewrightSideBySide.cmake
   tilewright_add_workspace        several models share one set of pools     TilewrightWorkspace.cmake
   tilewright_install_models       models for projects without Tilewright    TilewrightExport.cmake
   tilewright_use_port             start-up, copies and linker script        TilewrightPort.cmake
@@ -26,6 +27,8 @@ Cache variables:
   TILEWRIGHT_SHARE_KERNELS  ON compiles each kernel, and each file of a port, once for all models
                         and programs of the project that are compiled alike, by the options of
                         platform and folder.
+  TILEWRIGHT_SIDE_BY_SIDE   ON plans the models of a folder at one time, in processes beside each other, as many as
+                        there are cores; a number says how many. See tilewright_plan_models.
 #]]
 include_guard(GLOBAL)
 cmake_policy(VERSION 3.22...3.31)
@@ -35,6 +38,7 @@ include("${CMAKE_CURRENT_LIST_DIR}/TilewrightInterpreter.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightOptions.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightKeywords.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightModel.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/TilewrightSideBySide.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightKernels.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightOperators.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TilewrightWorkspace.cmake")

@@ -24,6 +24,10 @@ endfunction()
 # Sets a line of help: the known word that differs least from a word, where at most two of four or more letters
 # differ, or a third of more; else all known words.
 function(_tilewright_nearest result word known)
+  if(NOT known)
+    set(${result} "\n  help: the function takes no arguments" PARENT_SCOPE)
+    return()
+  endif()
   string(TOUPPER "${word}" word)
   string(LENGTH "${word}" length)
   set(nearest "")

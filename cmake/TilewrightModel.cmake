@@ -107,9 +107,7 @@ function(tilewright_add_model target)
     "POOLS;BUDGET;TYPES;DIMS;BOUND;STATE;OPERATORS;INTERFACE;OPERATOR_SOURCES"
   )
   _tilewright_read_model()
-  _tilewright_generate("${caller}" MANIFEST "${manifest}" INPUTS ${inputs} COMMAND ${command})
-  _tilewright_model_library("${target}" "${manifest}")
-  _tilewright_operator_sources("${target}" ${arg_OPERATOR_SOURCES})
+  add_library("${target}" STATIC)
   set_target_properties(
     "${target}"
     PROPERTIES
@@ -117,11 +115,36 @@ function(tilewright_add_model target)
       TILEWRIGHT_PROFILE "${arg_PROFILE}"
       TILEWRIGHT_COMMAND "${command}"
       TILEWRIGHT_INPUTS "${inputs}"
+      TILEWRIGHT_NOTED_CALLER "${caller}"
+      TILEWRIGHT_NOTED_MANIFEST "${manifest}"
+      TILEWRIGHT_NOTED_PLATFORM_FILE "${platform_file}"
+      TILEWRIGHT_NOTED_POOLS "${arg_POOLS}"
+      TILEWRIGHT_NOTED_SOURCES "${arg_OPERATOR_SOURCES}"
+      TILEWRIGHT_NOTED_PORT "${arg_PORT}"
   )
-  if(arg_PORT)
-    target_link_libraries("${target}" PUBLIC "${arg_PORT}")
+  if(TILEWRIGHT_SIDE_BY_SIDE)
+    _tilewright_note_model("${target}")
+  else()
+    _tilewright_finish_model("${target}")
   endif()
-  _tilewright_pool_sections("${caller}" "${target}" "${platform}" "${platform_file}" "${arg_POOLS}")
+endfunction()
+
+# Generates the files of a model's target, or takes what a process beside others generated (OUTCOME), and makes
+# the library of them.
+function(_tilewright_finish_model target)
+  _tilewright_noted("${target}")
+  _tilewright_generate(
+    "${caller}"
+    MANIFEST "${manifest}"
+    INPUTS ${inputs}
+    COMMAND ${command} ${ARGN}
+  )
+  _tilewright_model_library("${target}" "${manifest}")
+  _tilewright_operator_sources("${target}" ${sources})
+  if(port)
+    target_link_libraries("${target}" PUBLIC "${port}")
+  endif()
+  _tilewright_pool_sections("${caller}" "${target}" "${platform}" "${platform_file}" "${pools}")
 
   file(READ "${manifest}" json)
   string(JSON summary GET "${json}" summary)
@@ -228,7 +251,7 @@ function(_tilewright_model_library target manifest)
   if(TILEWRIGHT_SHARE_KERNELS)
     _tilewright_shared_objects(compiled "${compile_options};${gcc_options}" ${kernels})
   endif()
-  add_library("${target}" STATIC ${sources} ${headers} ${compiled})
+  target_sources("${target}" PRIVATE ${sources} ${headers} ${compiled})
   target_include_directories(
     "${target}"
     PUBLIC "$<BUILD_INTERFACE:${folder}>" "$<BUILD_INTERFACE:${tool_root}/runtime/include>"

@@ -72,20 +72,26 @@ function(_tilewright_describe_file result path)
 endfunction()
 
 #[[
-_tilewright_generate(<caller> MANIFEST <file.json> INPUTS <file>... COMMAND <argument>...)
+_tilewright_generate(<caller> MANIFEST <file.json> INPUTS <file>... COMMAND <argument>... [OUTCOME])
 
 Run the tool, which writes the manifest and the files that the manifest lists beside it, unless
 the fingerprint of tool, inputs and command is the one that is stored there and every file has
 its content. Arguments that are the path of an input count by name and content. <caller> begins
-every message. Sets TILEWRIGHT_RAN in the caller's scope.
+every message. Sets TILEWRIGHT_RAN in the caller's scope. With OUTCOME the tool has run already, beside
+others, without a fault: what it said stands beside the manifest.
 #]]
 function(_tilewright_generate caller)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "MANIFEST" "INPUTS;COMMAND")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OUTCOME" "MANIFEST" "INPUTS;COMMAND")
   cmake_path(GET arg_MANIFEST PARENT_PATH folder)
   _tilewright_fingerprint(fingerprint "${arg_INPUTS}" "${arg_COMMAND}")
   _tilewright_is_fresh(fresh "${arg_MANIFEST}" "${fingerprint}")
   if(NOT fresh)
-    _tilewright_run("${caller}" ${arg_COMMAND} --output-dir "${folder}")
+    if(arg_OUTCOME)
+      file(READ "${arg_MANIFEST}.errors" errors)
+      _tilewright_tell("${caller}" "${errors}")
+    else()
+      _tilewright_run("${caller}" ${arg_COMMAND} --output-dir "${folder}")
+    endif()
     file(SHA256 "${arg_MANIFEST}" manifest_hash)
     file(WRITE "${arg_MANIFEST}.stamp" "${fingerprint}\n${manifest_hash}\n")
   endif()
@@ -154,13 +160,11 @@ function(_tilewright_depend_on manifest)
   set_property(DIRECTORY PROPERTY CMAKE_CONFIGURE_DEPENDS ${known})
 endfunction()
 
-# Run `tilewright <argument>...`; a failure is fatal, with the tool's message, indented because CMake
-# wraps other lines, and the command that shows the message again.
+# Run `tilewright <argument>...`; a failure is fatal.
 function(_tilewright_run caller)
   _tilewright_interpreter(python "${caller}")
-  set(command "${python}" -m tilewright ${ARGN})
   execute_process(
-    COMMAND ${command} --progress caller
+    COMMAND "${python}" -m tilewright ${ARGN} --progress caller
     WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}"
     RESULT_VARIABLE status
     OUTPUT_VARIABLE output
@@ -168,11 +172,24 @@ function(_tilewright_run caller)
     ENCODING UTF-8
   )
   if(NOT status EQUAL 0)
-    _tilewright_quote(shown ${command})
-    string(STRIP "${errors}" errors)
-    string(REPLACE "\n" "\n  " errors "${errors}")
-    message(FATAL_ERROR "${caller}:\n  ${errors}\n  to repeat: ${shown}")
+    _tilewright_failure(text "${caller}" "${errors}" ${ARGN})
+    message(FATAL_ERROR "${text}")
   endif()
+  _tilewright_tell("${caller}" "${errors}")
+endfunction()
+
+# The message about a failure: the tool's text, indented because CMake wraps other lines, and the command that
+# shows it again.
+function(_tilewright_failure result caller errors)
+  _tilewright_interpreter(python "${caller}")
+  _tilewright_quote(shown "${python}" -m tilewright ${ARGN})
+  string(STRIP "${errors}" errors)
+  string(REPLACE "\n" "\n  " errors "${errors}")
+  set(${result} "${caller}:\n  ${errors}\n  to repeat: ${shown}" PARENT_SCOPE)
+endfunction()
+
+# Shows what the tool said although it did its work.
+function(_tilewright_tell caller errors)
   if(NOT errors STREQUAL "")
     string(STRIP "${errors}" errors)
     message(STATUS "${caller}: ${errors}")

@@ -89,6 +89,12 @@ expect_error(
   "tilewright_add_model(m MODEL no.onnx PLATFORM host)"
 )
 
+expect_error(
+  "tilewright_plan_models\\(\\):[\n ]*error\\[usage\\]: unknown keyword or value 'm'[\n ]*help: the function takes no arguments"
+  "${good}"
+  "tilewright_plan_models(m)"
+)
+
 message("=== the model")
 expect_error("${caller}[^\n]*\n.*no[.]onnx" "tilewright_add_model(m MODEL no.onnx PLATFORM host)")
 expect_error("${caller}" "tilewright_add_model(m MODEL empty.onnx PLATFORM host)")
