@@ -68,11 +68,15 @@ def compile_model(options: CompileOptions) -> Artifacts:
     return Artifacts(files, plan, summary(plan), lock_text(planned, platform, options), planned.schedule.constants)
 
 
-def plan_model(options: CompileOptions) -> Plan:
-    """From model and platform to checked plan, no C. Raises TilewrightError; writes nothing."""
+def plan_model(options: CompileOptions, explains: bool = True) -> Plan:
+    """From model and platform to checked plan, no C. Raises TilewrightError; writes nothing.
+
+    Where the model does not fit, only an error with ``explains`` names the smallest size that works: up to 32
+    plans are made to find it.
+    """
     platform = sized_platform(options)
     graph = imported_graph(options, platform)
-    planned = _planned(graph, platform, options)
+    planned = _planned(graph, platform, options, explains)
     plan = with_whole_regions(assemble_plan(graph, planned, platform, options), platform)
     require_regions(plan, platform)
     _require_good(plan, options)
@@ -138,12 +142,12 @@ def _require_replaceable(platform: Platform, options: CompileOptions) -> None:
         raise not_supported("external-weights", what, help="leave WEIGHTS external out")
 
 
-def _planned(graph: Graph, platform: Platform, options: CompileOptions) -> Planned:
+def _planned(graph: Graph, platform: Platform, options: CompileOptions, explains: bool = True) -> Planned:
     """From the lock if there is one, else by search."""
     _log.info("%s: %d operators to plan for %s", options.name, len(graph.nodes), platform.name)
     if options.plan_lock is not None:
         return locked_plan(graph, platform, options, read_lock(options.plan_lock, options))
-    return search(prepare(graph, platform, options), platform, options)
+    return search(prepare(graph, platform, options), platform, options, explains)
 
 
 def _require_good(plan: Plan, options: CompileOptions) -> None:

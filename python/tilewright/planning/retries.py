@@ -66,22 +66,24 @@ _Remedy = Callable[[_Failure, Decider], _Attempt | None]
 """Makes other decisions of those that failed; None where the remedy does not apply to this failure."""
 
 
-def search(prepared: Prepared, platform: Platform, options: CompileOptions) -> Planned:
+def search(prepared: Prepared, platform: Platform, options: CompileOptions, explains: bool = True) -> Planned:
     """The plan of a prepared graph, which leaves room for the stacks that its kernels need.
 
     Where stacks need some of a pool whose size the user did not give, the plan is made again
     for a smaller pool. Raises TilewrightError ``does-not-fit`` with pool, need, have, missing
-    bytes, operator and the smallest size that works.
+    bytes, operator and the smallest size that works; without ``explains`` it does not seek that
+    size, for which whole plans are made.
     """
     prepared = with_given_homes(prepared, platform, dict(options.homes))
     require_room_for_constants(prepared, platform)
     decider = Decider(prepared, platform, options, find_tiler(options.strategy))
-    planned = _explained(decider)
+    plan = _explained if explains else first_that_fits
+    planned = plan(decider)
     stacks = platform.core_stacks
     given = {parse_pool_override(text).pool for text in options.pools}
     if stacks is not None and stacks.pool not in given:
         limited = with_room_for_stacks(planned, platform)
-        planned = planned if limited == platform else _explained(replace(decider, platform=limited))
+        planned = planned if limited == platform else plan(replace(decider, platform=limited))
     require_room_for_stacks(planned, platform)
     return planned
 

@@ -116,7 +116,7 @@ def _done(
 def measured(point: StudyPoint) -> PointRow:
     """Plan one point. Never raises: the row has the reason of a failure."""
     try:
-        return _planned(point, plan_model(point.options), load_platform(point.options.platform))
+        return _planned(point, plan_model(point.options, explains=False), load_platform(point.options.platform))
     except TilewrightError as error:
         status = "does not fit" if error.status is ExitStatus.DOES_NOT_FIT else "refused"
         return _row(point, status, reason="; ".join((error.what, *error.at)))
