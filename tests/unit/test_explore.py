@@ -218,7 +218,19 @@ def test_the_front_is_what_nothing_beats() -> None:
 
     rows = [row(10, 9), row(20, 5), row(20, 6), row(30, 5), row(40, 1)]
     assert [(item.ram_bytes, item.predicted_cycles) for item in front(rows)] == [(10, 9), (20, 5), (40, 1)]
-    assert study_page("s", rows).count('class="front"') == 3
+    page = study_page("s", rows)
+    assert page.count('class="front"') == 3
+    assert "as good in bytes and cycles." in page
+    with_energy = [replace(item, energy_picojoules=energy) for item, energy in zip(rows, (9, 9, 8, 9, 9), strict=True)]
+    assert [(item.ram_bytes, item.predicted_cycles) for item in front(with_energy)] == [
+        (10, 9),
+        (20, 5),
+        (20, 6),
+        (40, 1),
+    ]
+    assert "as good in bytes, cycles and energy." in study_page("s", with_energy)
+    unknown = replace(with_energy[2], energy_picojoules=0)
+    assert front([*with_energy[:2], unknown]) == tuple(with_energy[:2]), "what is not known is not the least"
 
 
 def test_energy_is_counted_from_the_platform_file(study: Path) -> None:

@@ -32,7 +32,11 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     add = explore.add_argument
     add("study", type=Path, help="models, platforms, pool sizes and options to try (TOML)")
     add("--output", type=Path, required=True, help=_TABLE)
-    add("--page", type=Path, help="write a page with the front of bytes and cycles of each model")
+    add(
+        "--page",
+        type=Path,
+        help="file for a page: the points of a model that no other beats in bytes, cycles and, where known, energy",
+    )
     add("--run", dest="ran", choices=choices_of(Run), default=Run.NONE.value, help=_RUN)
     where = explore.add_mutually_exclusive_group()
     where.add_argument("--jobs", type=int, help="processes (default: one for each core)")

@@ -20,12 +20,26 @@ class Run(Enum):
 
 
 def front(rows: Sequence[PointRow]) -> tuple[PointRow, ...]:
-    """The points that no other point beats in RAM and in cycles, from the least RAM on."""
+    """The points that no other point beats in RAM, cycles and energy, from the least RAM on.
+
+    Energy counts where the platforms of all points say what it is.
+    """
+    is_known = has_energy(rows)
+
+    def costs(row: PointRow) -> tuple[int, int, int]:
+        return row.ram_bytes, row.predicted_cycles, row.energy_picojoules if is_known else 0
+
     best: list[PointRow] = []
-    for row in sorted(rows, key=lambda row: (row.ram_bytes, row.predicted_cycles)):
-        if not best or row.predicted_cycles < best[-1].predicted_cycles:
+    for row in sorted(rows, key=costs):
+        beaten = (all(one <= two for one, two in zip(costs(other), costs(row), strict=True)) for other in best)
+        if not any(beaten):
             best.append(row)
     return tuple(best)
+
+
+def has_energy(rows: Sequence[PointRow]) -> bool:
+    """Whether the energy of an inference is known of every point."""
+    return all(row.energy_picojoules for row in rows)
 
 
 def points_to_run(points: Sequence[StudyPoint], rows: Mapping[str, PointRow], which: Run) -> list[StudyPoint]:

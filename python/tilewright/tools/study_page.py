@@ -1,4 +1,4 @@
-"""A page for a study: RAM against predicted cycles of each model, the front of both, and why other points have none."""
+"""A page for a study: RAM against cycles of each model, the front (of energy too, if known), and what has no plan."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilewright.report.pages import rendered
-from tilewright.tools.study_front import front
+from tilewright.tools.study_front import front, has_energy
 from tilewright.tools.study_plans import PointRow
 
 WIDTH, HEIGHT, MARGIN = 720, 360, 56
@@ -31,7 +31,10 @@ def study_page(name: str, rows: Sequence[PointRow]) -> str:
         planned = [row for row in rows if row.model == model and row.status == "planned"]
         others = [row for row in rows if row.model == model and row.status != "planned"]
         best = front(planned)
-        models.append({"name": model, "dots": _dots(planned, best), "front": best, "others": others})
+        of_energy = has_energy(planned)
+        models.append(
+            {"name": model, "dots": _dots(planned, best), "front": best, "others": others, "of_energy": of_energy}
+        )
     size = {"width": WIDTH, "height": HEIGHT, "margin": MARGIN}
     return rendered("study.html.j2", name=name, models=models, **size)
 
