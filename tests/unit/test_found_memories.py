@@ -36,6 +36,11 @@ TREE = """
         sram0: memory@20000000 { compatible = "mmio-sram"; reg = <0x20000000 0x40000>; };
         dtcm: memory@10000000 { compatible = "arm,dtcm"; reg = <0x10000000 0x4000>; status = "disabled"; };
         flash0: flash@8000000 { compatible = "soc-nv-flash"; reg = <0x8000000 0x80000>; };
+        sram1: memory@20040000 {
+            compatible = "zephyr,memory-region", "mmio-sram";
+            reg = <0x20040000 0x8000>;
+            zephyr,memory-region = "SRAM-1";
+        };
         uart0: serial@40000000 { compatible = "st,stm32-uart"; reg = <0x40000000 0x400>; };
     };
     wide {
@@ -79,7 +84,9 @@ def test_a_model_is_planned_for_the_platform(source: str, tmp_path: Path) -> Non
     if "script" in source:
         assert pools == {"ram": (96 << 10) - 16, "dtcm_ram": 62 << 10, "flash": 512 << 10, "rom": 0x1000}
     else:
-        assert pools == {"memory": 1 << 20, "sram0": 256 << 10, "flash0": 512 << 10}
+        assert pools == {"memory": 1 << 20, "sram0": 256 << 10, "sram1": 32 << 10, "flash0": 512 << 10}
+        sections = {pool.name: pool.section for pool in load_platform(str(board)).pools}
+        assert sections == {"memory": None, "sram0": None, "sram1": "SRAM_1", "flash0": None}, "as Zephyr writes it"
     assert main(["plan", "--model", str(DIGITS), "--platform", str(board), "--output", str(tmp_path / "p.json")]) == 0
 
 

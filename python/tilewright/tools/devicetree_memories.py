@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +14,9 @@ from tilewright.tools.found_memories import Memory
 _RAM = ("mmio-sram", "zephyr,memory-region", "arm,dtcm", "nxp,imx-dtcm", "st,stm32-ccm", "arm,itcm", "nxp,imx-itcm")
 _FLASH = ("soc-nv-flash",)
 """Values of ``compatible`` in Zephyr's bindings."""
+
+_REGION = "zephyr,memory-region"
+"""Compatible and name of a memory for which Zephyr's linker script has a region and a section."""
 
 
 def devicetree_memories(path: Path) -> tuple[Memory, ...]:
@@ -43,7 +47,9 @@ def _memories(tree: Any) -> Iterator[Memory]:
         base, size = _first_region(node)
         if size:
             label = node.labels[0] if node.labels else node.name.partition("@")[0]
-            yield Memory(label, base, size, ram)
+            # Zephyr writes the section for writable data of nodes that are compatible, and changes the name so.
+            region = re.sub(r"[^A-Za-z0-9]", "_", _text(node, _REGION)) if ram and _REGION in kinds else ""
+            yield Memory(label, base, size, ram, region)
 
 
 def _text(node: Any, name: str) -> str:

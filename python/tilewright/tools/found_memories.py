@@ -13,19 +13,23 @@ from tilewright.base.reserved_names import is_reserved
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A memory of a chip: its name where it was found, the address of its first byte, bytes, and whether it is RAM."""
+    """A memory of a chip: its name where it was found, the address of its first byte, bytes, and whether it is RAM.
+
+    ``section`` is the section that a linker script already places there, empty where none is known.
+    """
 
     name: str
     base: int
     size_bytes: int
     writable: bool
+    section: str = ""
 
 
 _HEAD = """\
 # Memories: {source}.
 # Guesses, to be checked: cycles of an access (data sheet, or docs/how-to/calibrate.md), and that the program may use
 # the whole of each memory. What the application, its stack and its heap take is to be taken off size_bytes.
-# The linker script must place the section .bss.tilewright.<pool> of each pool in that memory.
+# The linker script must place the section .bss.tilewright.<pool> of each pool without a section in that memory.
 name = "{name}"
 
 [target]
@@ -44,7 +48,7 @@ name = "{name}"
 size_bytes = {size_bytes}
 access = "{access}"
 holds = [{holds}]
-"""
+{section}"""
 
 _RAM_HOLDS = ("input", "output", "intermediate", "state", "tile", "scratch")
 
@@ -70,9 +74,9 @@ def platform_text(name: str, source: str, memories: Sequence[Memory]) -> str:
 def _pool(item: Memory, name: str) -> str:
     holds = ", ".join(f'"{kind}"' for kind in (_RAM_HOLDS if item.writable else ("constant",)))
     access = "rw" if item.writable else "ro"
-    return _POOL.format(
-        found=item.name, base=item.base, size_bytes=item.size_bytes, name=name, access=access, holds=holds
-    )
+    section = f'section = "{item.section}"\n' if item.section else ""
+    numbers = {"base": item.base, "size_bytes": item.size_bytes}
+    return _POOL.format(found=item.name, name=name, access=access, holds=holds, section=section, **numbers)
 
 
 def _pool_names(memories: Sequence[Memory]) -> list[str]:
